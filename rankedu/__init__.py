@@ -1,0 +1,58 @@
+"""`rankedu`: optimise the ranking metric itself.
+
+A loss is a metric's formula applied to a ranker: a *ranker* maps scores to (soft) ranks, a *formula* maps ranks to a
+number. The book that goes with the package explains every function; each docstring says where.
+
+Importing the package is free: a room is imported, and torch with it, when it is first named.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankedu import (
+        blackbox,
+        exercises,
+        explorables,
+        figures,
+        landscapes,
+        metrics,
+        proofs,
+        rankers,
+        solvers,
+    )
+    from rankedu.ranks import outranking_negatives, rank, rank_among
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "__version__",
+    "blackbox",
+    "exercises",
+    "explorables",
+    "figures",
+    "landscapes",
+    "metrics",
+    "outranking_negatives",
+    "proofs",
+    "rank",
+    "rank_among",
+    "rankers",
+    "solvers",
+]
+
+_FROM_RANKS = {"outranking_negatives", "rank", "rank_among"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FROM_RANKS:
+        return getattr(importlib.import_module("rankedu.ranks"), name)
+    if name in __all__:
+        return importlib.import_module(f"rankedu.{name}")
+    raise AttributeError(f"module 'rankedu' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,99 @@
+"""The controls of an explorable: each is a short, ordered list of values, so none can be driven out of range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: How the book writes an identifier; a control that is not listed is labelled with its own name.
+SYMBOLS = {
+    "lam": "λ",
+    "margin": "margin α",
+    "alpha": "exponent α",
+    "temperature": "temperature τ",
+    "batch_size": "batch size",
+}
+
+
+@dataclass(frozen=True)
+class Control:
+    """One slider.
+
+    Attributes
+    ----------
+    values : tuple
+        What the live slider can be set to, in order.
+    stops : tuple
+        The subset of them that the static book renders.
+    default : object
+        One of ``stops``.
+    label : str, optional
+        What stands in front of the slider; by default the book's symbol for the parameter.
+    format : callable
+        Value → what the reader sees beside the slider.
+    """
+
+    values: tuple[Any, ...]
+    stops: tuple[Any, ...]
+    default: Any
+    label: str | None
+    format: Callable[[Any], str]
+
+    def __post_init__(self) -> None:
+        if not self.stops:
+            raise ValueError("stops must hold one value at least, got none")
+        missing = [value for value in self.stops if value not in self.values]
+        if missing:
+            raise ValueError(f"stops must be among the values, got {missing} beside {list(self.values)}")
+        if self.default not in self.stops:
+            raise ValueError(f"default must be one of the stops {list(self.stops)}, got {self.default!r}")
+
+    def named(self, name: str) -> str:
+        """The label, given the name of the parameter that the control drives."""
+        return self.label or SYMBOLS.get(name, name.replace("_", " "))
+
+
+def slider(
+    low: float, high: float, *, default: float, steps: int = 41, stops: int = 9, label: str | None = None
+) -> Control:
+    """A linear scale of ``steps`` values from ``low`` to ``high``; the static book shows ``stops`` of them."""
+    return _scale(np.linspace(low, high, steps), default, stops, label)
+
+
+def log_slider(
+    low: float, high: float, *, default: float, steps: int = 41, stops: int = 11, label: str | None = None
+) -> Control:
+    """A logarithmic scale of ``steps`` values from ``low`` to ``high``, both > 0."""
+    if not 0 < low < high:
+        raise ValueError(f"low and high must satisfy 0 < low < high, got {low} and {high}")
+    return _scale(np.geomspace(low, high, steps), default, stops, label)
+
+
+def dial(low: int, high: int, *, default: int | None = None, label: str | None = None) -> Control:
+    """Every whole number from ``low`` to ``high``: a seed, a step of an algorithm."""
+    whole = tuple(range(low, high + 1))
+    return Control(whole, whole, low if default is None else default, label, str)
+
+
+def choice(options: Sequence[Any], *, default: Any = None, label: str | None = None) -> Control:
+    """One of a few named options, in the order given."""
+    listed = tuple(options)
+    return Control(listed, listed, listed[0] if default is None else default, label, str)
+
+
+def _scale(grid: np.ndarray[Any, Any], default: float, stops: int, label: str | None) -> Control:
+    """Round a grid to three significant digits, keep the default on it and thin it out to the static stops."""
+    values = sorted({_round(value) for value in grid} | {_round(default)})
+    wanted = np.linspace(0, len(values) - 1, stops).round().astype(int)
+    chosen = [values[i] for i in dict.fromkeys(wanted.tolist())]
+    if _round(default) not in chosen:
+        nearest = int(np.argmin([abs(values.index(v) - values.index(_round(default))) for v in chosen]))
+        chosen[nearest] = _round(default)
+    return Control(tuple(values), tuple(chosen), _round(default), label, lambda value: f"{value:g}")
+
+
+def _round(value: float) -> float:
+    return float(f"{value:.3g}")

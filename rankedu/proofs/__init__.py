@@ -1,0 +1,25 @@
+"""Statements that a machine checks, each with a certificate that can be checked again by someone who trusts nobody.
+
+`rearrangement` proves that ranking is a solver (exact arithmetic), `interpolation` examines the interpolated value
+:math:`f_\\lambda` of any solver (float64). No torch in here; a module is imported when it is first named.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankedu.proofs import interpolation, rearrangement
+
+__all__ = ["interpolation", "rearrangement"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return importlib.import_module(f"rankedu.proofs.{name}")
+    raise AttributeError(f"module 'rankedu.proofs' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,206 @@
+"""The certificates of `rankedu.proofs.interpolation`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Finding:
+    """What all certificates share.
+
+    Attributes
+    ----------
+    unbeaten : float
+        By how much, at worst, one of the solver's answers is beaten at its own point by another one seen (0 is ideal).
+    tolerance : float
+        Bound for the rounding of ``z · s``.
+    again : callable
+        Repeats the examination.
+    """
+
+    unbeaten: float
+    tolerance: float
+    again: Callable[[], Any] = field(repr=False)
+
+    @property
+    def minimising(self) -> bool:
+        """Whether no answer of the solver is beaten by another of its answers."""
+        return self.unbeaten <= self.tolerance
+
+    @property
+    def holds(self) -> bool:
+        """Whether the statement held wherever it was examined."""
+        return self.minimising
+
+    def verify(self) -> bool:
+        """Examine the solver again, and demand that all findings come out the same and that the statement holds."""
+        fresh = self.again()
+        same = all(
+            np.array_equal(getattr(self, entry.name), getattr(fresh, entry.name), equal_nan=True)
+            for entry in fields(self)
+            if entry.name != "again"
+        )
+        return bool(same and fresh.holds and self.holds)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Continuity(Finding):
+    """Finding of `continuity`.
+
+    Attributes
+    ----------
+    times, values : ndarray, shape (steps + 1,)
+        Where on the segment (0 is the start, 1 the end), and :math:`f_\\lambda` there.
+    lipschitz : float
+        The constant, per unit of distance, that the step sizes were held against.
+    worst : float
+        Largest excess of a step over ``lipschitz`` times its length; negative or 0 if there is none.
+    allowed : float
+        Rounding allowed for in ``worst``.
+    """
+
+    times: Array
+    values: Array
+    lipschitz: float
+    worst: float
+    allowed: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether no step is larger than the Lipschitz constant allows, and the solver minimises."""
+        return self.minimising and self.worst <= self.allowed
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PiecewiseAffine(Finding):
+    """Finding of `piecewise_affine`.
+
+    Attributes
+    ----------
+    breakpoints, values : ndarray, shape (pieces + 1,)
+        Both ends and all breakpoints as times in [0, 1], and :math:`f_\\lambda` there.
+    slopes : ndarray, shape (pieces,)
+        :math:`(\\mathbf{s}_\\lambda - \\mathbf{s})/\\lambda \\cdot (\\text{end} - \\text{start})` within each piece.
+    worst : float
+        Largest distance from the chord, and from the slope, seen within a piece.
+    allowed : float
+        Rounding allowed for in ``worst``.
+    complete : bool
+        False if the search was given up because the answers do not fit a concave function or never end.
+    """
+
+    breakpoints: Array
+    values: Array
+    slopes: Array
+    worst: float
+    allowed: float
+    complete: bool
+
+    @property
+    def pieces(self) -> int:
+        """Number of affine pieces found."""
+        return len(self.slopes)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is affine between breakpoints, with Algorithm 1's slope, and the solver minimises."""
+        return self.minimising and self.complete and self.worst <= self.allowed
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gradient(Finding):
+    """Finding of `gradient`.
+
+    Attributes
+    ----------
+    differences, claimed : ndarray, shape (m, n)
+        Central differences (nan where skipped) and the gradients they are compared with.
+    differentiable : ndarray of bool, shape (m,)
+        False for points skipped because the solver's answer changes however small the step.
+    worst : float
+        Largest difference between the two, nan if all points were skipped.
+    allowed : float
+        Rounding allowed for in ``worst``.
+    """
+
+    differences: Array
+    claimed: Array
+    differentiable: NDArray[np.bool_]
+    worst: float
+    allowed: float
+
+    @property
+    def skipped(self) -> int:
+        """Number of points without a derivative, about which nothing is said."""
+        return int((~self.differentiable).sum())
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was compared, all of it agrees, and the solver minimises."""
+        return bool(self.minimising and self.differentiable.any() and self.worst <= self.allowed)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Bracket(Finding):
+    """Finding of `bracket`.
+
+    Attributes
+    ----------
+    lower, values, upper : ndarray, shape (m,)
+        :math:`\\mathbf{c} \\cdot \\mathbf{s}_\\lambda`, :math:`f_\\lambda`, :math:`\\mathbf{c} \\cdot \\mathbf{s}`.
+    worst : float
+        Largest distance outside the bracket; negative or 0 if there is none.
+    allowed : float
+        Rounding allowed for in ``worst``.
+    """
+
+    lower: Array
+    values: Array
+    upper: Array
+    worst: float
+    allowed: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether all values lie within their bracket, and the solver minimises."""
+        return self.minimising and self.worst <= self.allowed
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Agreement(Finding):
+    """Finding of `agreement_region`.
+
+    Attributes
+    ----------
+    lams : ndarray, shape (l,)
+        Sorted from the largest to the smallest.
+    agrees : ndarray of bool, shape (l, m)
+        Whether :math:`f_\\lambda = f` at each point.
+    shares : ndarray, shape (l,)
+        Share of the points that agree.
+    lost : int
+        Points and neighbouring λ with agreement at the larger and none at the smaller one: 0 says nested.
+    """
+
+    lams: Array
+    agrees: NDArray[np.bool_]
+    shares: Array
+    lost: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether agreement is never lost as λ falls, and the solver minimises."""
+        return self.minimising and self.lost == 0
+
+    @property
+    def reaches_one(self) -> bool:
+        """Whether all points agree at the smallest λ examined; so they do if it is small enough and none is a tie."""
+        return bool(self.shares[-1] == 1)

@@ -1,0 +1,431 @@
+r"""What the interpolated value :math:`f_\lambda` of a blackbox solver is, with numeric certificates.
+
+Let :math:`\mathbf{s}(\mathbf{y})` minimise :math:`\mathbf{y} \cdot \mathbf{s}` over a finite set S, let the loss be
+linear, :math:`f(\mathbf{y}) = \mathbf{c} \cdot \mathbf{s}(\mathbf{y})`, and write :math:`m(\mathbf{z}) =
+\min_{\mathbf{s} \in S} \mathbf{z} \cdot \mathbf{s}` and :math:`\mathbf{s}_\lambda = \mathbf{s}(\mathbf{y} + \lambda
+\mathbf{c})`. Then, for any λ > 0,
+
+.. math:: f_\lambda(\mathbf{y}) = \frac{m(\mathbf{y} + \lambda \mathbf{c}) - m(\mathbf{y})}{\lambda}.
+
+As a minimum of finitely many linear functions, m is concave, piecewise linear and continuous. Six facts follow.
+
+1. *Piecewise affine and continuous*: so is the difference of two such functions. Along a segment, m has at most one
+   piece for each element of S, and so :math:`f_\lambda` breaks only where one of its terms does (`piecewise_affine`).
+2. *Lipschitz*. Where it is differentiable, the gradient is :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda`, a
+   difference of two elements of S, so the constant diam(S)/λ does. For permutations, diam(S) = √(n(n² − 1)/3), the
+   distance of the identity from its reverse. The elements *seen* on a segment suffice: from :math:`m(\mathbf{z}') \le
+   \mathbf{z}' \cdot \mathbf{s}(\mathbf{z})` and the same with the two points exchanged, for :math:`\mathbf{d} =
+   \mathbf{z}' - \mathbf{z}`, :math:`\mathbf{d} \cdot \mathbf{s}(\mathbf{z}') \le m(\mathbf{z}') - m(\mathbf{z}) \le
+   \mathbf{d} \cdot \mathbf{s}(\mathbf{z})`, at both ends of the arrow :math:`\lambda\mathbf{c}` (`continuity`).
+3. *Gradient*. Where the minimisers at :math:`\mathbf{y}` and at :math:`\mathbf{y} + \lambda\mathbf{c}` are unique, they
+   are the gradients of m there, so :math:`\nabla f_\lambda = (\mathbf{s}_\lambda - \mathbf{s})/\lambda`: what
+   Algorithm 1 returns. Elsewhere there is a kink, and the formula gives one of its sides (`gradient`).
+4. *Bracket*: :math:`\mathbf{c} \cdot \mathbf{s}_\lambda \le f_\lambda(\mathbf{y}) \le \mathbf{c} \cdot \mathbf{s}`.
+   For :math:`m(\mathbf{y} + \lambda\mathbf{c}) \le (\mathbf{y} + \lambda\mathbf{c}) \cdot \mathbf{s}` gives the right
+   half, and :math:`m(\mathbf{y}) \le \mathbf{y} \cdot \mathbf{s}_\lambda` the left one (`bracket`).
+5. *Agreement*. By the same line :math:`f_\lambda(\mathbf{y}) = f(\mathbf{y})` if and only if :math:`\mathbf{s}` is
+   still a minimiser at :math:`\mathbf{y} + \lambda\mathbf{c}`; so wherever :math:`\mathbf{s}_\lambda = \mathbf{s}`.
+6. *Nested*. The gap :math:`g(\lambda) = (\mathbf{y} + \lambda\mathbf{c}) \cdot \mathbf{s} - m(\mathbf{y} +
+   \lambda\mathbf{c}) = \lambda (f - f_\lambda)` is a linear function minus a concave one: convex, ≥ 0, and 0 at λ = 0.
+   So g, and g/λ too, never falls as λ grows: who agrees at λ agrees at every smaller λ. Where the minimiser at
+   :math:`\mathbf{y}` is unique, g is 0 on a whole interval (0, λ*], S being finite, so the share of agreeing points
+   rises to 1 as λ → 0. At a tie it need not: there :math:`f_\lambda \to \min \mathbf{c} \cdot \mathbf{s}` over all
+   minimisers, and the solver may have picked another one (`agreement_region`).
+
+Each function below examines one fact for a given solver and returns a frozen certificate: ``holds``, the worst
+violation seen, and ``verify()``, which calls the solver again. All of them also compare the solver's answers with each
+other: no answer may be beaten, at its own point, by one given elsewhere. A solver that does not minimise is found out
+by this, though its :math:`f_\lambda` can look perfectly smooth (a maximiser's does). Tolerances are bounds for the
+rounding of the sums involved, no taste. In this module ties are the solver's business: any minimiser will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankedu.proofs._findings import Agreement, Bracket, Continuity, Gradient, PiecewiseAffine
+from rankedu.proofs._probe import Array, Probe, Solver, breakpoints, vector
+
+__all__ = [
+    "Agreement",
+    "Bracket",
+    "Continuity",
+    "Gradient",
+    "PiecewiseAffine",
+    "agreement_region",
+    "bracket",
+    "continuity",
+    "gradient",
+    "piecewise_affine",
+    "value",
+]
+
+
+def value(solver: Solver, gradient: ArrayLike, lam: float, scores: ArrayLike) -> float:
+    r"""Interpolated value :math:`f_\lambda` as a difference quotient of the solver's least value.
+
+    Parameters
+    ----------
+    solver : callable
+        ``solver(y)`` minimises ``y · s`` over a finite set; ndarray (n,) to (n,).
+    gradient : array_like, shape (n,)
+        Coefficients **c** of the linear loss: the incoming gradient of Algorithm 1.
+    lam : float
+        Length of the step, > 0.
+    scores : array_like, shape (n,)
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If an input is not finite, not one-dimensional, of another length than ``scores``, or ``lam`` is not > 0.
+
+    Source
+    ------
+    RaMBO Eq. 9; RaMBO Eq. 10.
+
+    Notes
+    -----
+    Two calls of the solver. Ties do not matter: both minimisers give the same value. Explained in chapter 2.
+
+    Examples
+    --------
+    >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
+    >>> value(ranking, [1.0, 0.0], 2.0, [0.5, 1.5])  # halfway between the ranks 2 and 1
+    1.5
+    """
+    probe = Probe(solver, gradient, lam, scores)
+    return float(probe.values(probe.points)[0])
+
+
+def continuity(
+    solver: Solver,
+    gradient: ArrayLike,
+    lam: float,
+    start: ArrayLike,
+    end: ArrayLike,
+    *,
+    steps: int = 200,
+    diameter: float | None = None,
+) -> Continuity:
+    r"""Hold the steps of :math:`f_\lambda` along a segment against its Lipschitz constant, diam(S)/λ.
+
+    Parameters
+    ----------
+    solver, gradient, lam
+        As in `value`.
+    start, end : array_like, shape (n,)
+        The segment.
+    steps : int
+        How many equal steps it is cut into.
+    diameter : float, optional
+        Largest distance between two admissible outputs. Default: between two *seen* ones, which suffices (fact 2).
+
+    Returns
+    -------
+    Continuity
+        A jump larger than the constant times one step shows as ``worst > allowed``.
+
+    Raises
+    ------
+    ValueError
+        As in `value`; also if ``steps`` < 1 or ``start`` and ``end`` differ in length.
+
+    Source
+    ------
+    RaMBO Eq. 10.
+
+    Notes
+    -----
+    2(steps + 1) calls of the solver, O(steps² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
+
+    Examples
+    --------
+    >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
+    >>> finding = continuity(ranking, [1.0, 0.0], 2.0, [0.0, 1.0], [2.0, 1.0])
+    >>> finding.holds, round(finding.lipschitz, 3)
+    (True, 0.707)
+    """
+    if steps < 1:
+        raise ValueError(f"steps must be >= 1, got {steps}")
+    a, b = vector(start, "start"), vector(end, "end", like=start)
+    times = np.linspace(0, 1, steps + 1)
+    probe = Probe(solver, gradient, lam, a + times[:, None] * (b - a))
+    values = probe.values(probe.points)
+    across = probe.diameter() if diameter is None else float(diameter)
+    lengths = np.linalg.norm(np.diff(probe.points, axis=0), axis=1)
+    worst = float((np.abs(np.diff(values)) - across / probe.lam * lengths).max())
+    again = partial(continuity, solver, gradient, lam, start, end, steps=steps, diameter=diameter)
+    return Continuity(
+        **probe.shared(again),
+        times=times,
+        values=values,
+        lipschitz=across / probe.lam,
+        worst=worst,
+        allowed=4 * probe.rounding() / probe.lam,
+    )
+
+
+def piecewise_affine(
+    solver: Solver,
+    gradient: ArrayLike,
+    lam: float,
+    start: ArrayLike,
+    end: ArrayLike,
+    *,
+    max_pieces: int = 10_000,
+) -> PiecewiseAffine:
+    r"""Find all breakpoints of :math:`f_\lambda` along a segment, and check that it is affine in between.
+
+    Parameters
+    ----------
+    solver, gradient, lam, start, end
+        As in `continuity`.
+    max_pieces : int
+        Give up beyond this number: the solver's outputs would seem to be infinitely many.
+
+    Returns
+    -------
+    PiecewiseAffine
+        Breakpoints to the rounding of float64, with values and slopes.
+
+    Raises
+    ------
+    ValueError
+        As in `continuity`.
+
+    Source
+    ------
+    RaMBO Eq. 10; RaMBO Fig. 1.
+
+    Notes
+    -----
+    m is concave along a segment, so the lines of the answers at both ends meet in between; either the answer there lies
+    on both lines, and this is the only breakpoint, or it lies below, and each half is treated alike. Two calls of the
+    solver a piece, for m at the scores and at the shifted scores each. Ties: any minimiser. Explained in chapter 2.
+
+    Examples
+    --------
+    >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
+    >>> finding = piecewise_affine(ranking, [1.0, 0.0], 1.0, [-1.0, 1.0], [3.0, 1.0])
+    >>> finding.holds, finding.breakpoints.tolist(), finding.values.tolist()
+    (True, [0.0, 0.25, 0.5, 1.0], [2.0, 2.0, 1.0, 1.0])
+    """
+    a, b = vector(start, "start"), vector(end, "end", like=start)
+    probe = Probe(solver, gradient, lam, np.stack([a, b]))
+    shift = probe.lam * probe.c
+    own, ok = breakpoints(probe, a, b, max_pieces)
+    shifted, shifted_ok = breakpoints(probe, a + shift, b + shift, max_pieces)
+    times = np.unique(np.concatenate([own, shifted]))
+    inner = times[1:-1]
+    apart = (np.diff(times[:-1]) > 1e-12) & (inner < 1 - 1e-12)
+    times = np.concatenate([[0.0], inner[apart], [1.0]])
+    values = probe.values(a + times[:, None] * (b - a))
+    worst, slopes = 0.0, np.zeros(len(times) - 1)
+    for k, (left, right) in enumerate(pairwise(times)):
+        inside = left + (right - left) * np.array([0.21, 0.5, 0.83])
+        points = a + inside[:, None] * (b - a)
+        chord = np.interp(inside, [left, right], values[k : k + 2])
+        slopes[k] = probe.algorithm_1(points[1]) @ (b - a)
+        rise = abs(values[k + 1] - values[k] - slopes[k] * (right - left))
+        worst = max(worst, float(np.abs(probe.values(points) - chord).max()), float(rise))
+    again = partial(piecewise_affine, solver, gradient, lam, start, end, max_pieces=max_pieces)
+    return PiecewiseAffine(
+        **probe.shared(again),
+        breakpoints=times,
+        values=values,
+        slopes=slopes,
+        worst=worst,
+        allowed=8 * probe.rounding() / probe.lam + 1e-12 * float(np.abs(slopes).max()),
+        complete=ok and shifted_ok,
+    )
+
+
+def gradient(
+    solver: Solver,
+    gradient: ArrayLike,
+    lam: float,
+    points: ArrayLike,
+    *,
+    claimed: Callable[[Array], ArrayLike] | None = None,
+    step: float = 1e-3,
+) -> Gradient:
+    r"""Compare central differences of :math:`f_\lambda` with the gradient that Algorithm 1 returns.
+
+    Parameters
+    ----------
+    solver, gradient, lam
+        As in `value`.
+    points : array_like, shape (n,) or (m, n)
+    claimed : callable, optional
+        The gradient to be examined; ndarray (n,) to (n,). Default: :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda`.
+    step : float
+        First step to try. It is shortened tenfold, up to five times, until the solver answers the same on both sides
+        in every coordinate. A point where it never does is skipped: it has no unique minimiser, or a kink too near.
+
+    Returns
+    -------
+    Gradient
+        It does not hold if no point is left to compare.
+
+    Raises
+    ------
+    ValueError
+        As in `value`; also if ``step`` is not > 0.
+
+    Source
+    ------
+    RaMBO Eq. 10; RaMBO Alg. 1.
+
+    Notes
+    -----
+    The function is affine between two points with the same pair of answers (fact 6), so the differences are exact up to
+    rounding. O(m · n) calls of the solver. Ties: the points in question are skipped. Explained in chapter 2.
+
+    Examples
+    --------
+    >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
+    >>> finding = gradient(ranking, [1.0, 0.0], 2.0, [[0.5, 1.5], [1.0, 1.0]])
+    >>> finding.holds, finding.claimed[0].tolist(), finding.skipped
+    (True, [-0.5, 0.5], 1)
+    """
+    if not step > 0:
+        raise ValueError(f"step must be > 0, got {step}")
+    probe = Probe(solver, gradient, lam, points)
+    differences = np.full(probe.points.shape, np.nan)
+    shortest = step
+    for i, y in enumerate(probe.points):
+        for h in step * 0.1 ** np.arange(6):
+            around = y + h * np.concatenate([np.eye(len(y)), -np.eye(len(y))])
+            if probe.constant(np.vstack([y, around])):
+                up, down = np.split(probe.values(around), 2)
+                differences[i] = (up - down) / (2 * h)
+                shortest = min(shortest, float(h))
+                break
+    claim = probe.algorithm_1 if claimed is None else claimed
+    stated = np.stack([vector(claim(y.copy()), "claimed(point)", like=y) for y in probe.points])
+    differentiable = ~np.isnan(differences[:, 0])
+    errors = np.abs(differences - stated)[differentiable]
+    again = partial(_gradient, solver, gradient, lam, points, claimed=claimed, step=step)
+    return Gradient(
+        **probe.shared(again),
+        differences=differences,
+        claimed=stated,
+        differentiable=differentiable,
+        worst=float(errors.max()) if errors.size else float("nan"),
+        allowed=4 * probe.rounding() / (probe.lam * shortest),
+    )
+
+
+def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) -> Bracket:
+    r"""Check :math:`\mathbf{c} \cdot \mathbf{s}_\lambda \le f_\lambda(\mathbf{y}) \le \mathbf{c} \cdot \mathbf{s}`.
+
+    Parameters
+    ----------
+    solver, gradient, lam
+        As in `value`.
+    points : array_like, shape (n,) or (m, n)
+
+    Returns
+    -------
+    Bracket
+        The three numbers at each point.
+
+    Raises
+    ------
+    ValueError
+        As in `value`.
+
+    Source
+    ------
+    RaMBO Eq. 10.
+
+    Notes
+    -----
+    2m calls of the solver, O(m² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
+
+    Examples
+    --------
+    >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
+    >>> finding = bracket(ranking, [1.0, 0.0], 2.0, [0.5, 1.5])
+    >>> finding.holds, finding.lower.tolist(), finding.values.tolist(), finding.upper.tolist()
+    (True, [1.0], [1.5], [2.0])
+    """
+    probe = Probe(solver, gradient, lam, points)
+    values = probe.values(probe.points)
+    upper = np.array([probe.c @ probe.solve(y) for y in probe.points])
+    lower = np.array([probe.c @ probe.solve(y + probe.lam * probe.c) for y in probe.points])
+    worst = float(np.maximum(lower - values, values - upper).max())
+    allowed = 4 * probe.rounding() / probe.lam
+    again = partial(bracket, solver, gradient, lam, points)
+    return Bracket(**probe.shared(again), lower=lower, values=values, upper=upper, worst=worst, allowed=allowed)
+
+
+def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float], points: ArrayLike) -> Agreement:
+    r"""Measure where :math:`f_\lambda` equals the staircase f, for a falling λ.
+
+    Parameters
+    ----------
+    solver, gradient
+        As in `value`.
+    lams : sequence of float, length l
+        All > 0, in any order.
+    points : array_like, shape (n,) or (m, n)
+
+    Returns
+    -------
+    Agreement
+        Which points agree at which λ, their share, and whether the sets are nested (fact 6).
+
+    Raises
+    ------
+    ValueError
+        As in `value`; also if ``lams`` is empty.
+
+    Source
+    ------
+    RaMBO Eq. 10; RaMBO Fig. 1.
+
+    Notes
+    -----
+    Agreement means that the gap g(λ) is no larger than its rounding. O(l · m) calls of the solver, O((l · m)² · n) to
+    compare its answers. Ties: a point with several minimisers may never agree. Explained in chapter 2.
+
+    Examples
+    --------
+    >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
+    >>> finding = agreement_region(ranking, [1.0, 0.0], [4.0, 0.5, 0.1], [[0.0, 1.0], [0.0, 0.2], [1.0, 0.0]])
+    >>> finding.holds, finding.shares.round(2).tolist(), finding.reaches_one
+    (True, [0.33, 0.67, 1.0], True)
+    """
+    if len(lams) == 0:
+        raise ValueError("lams must have at least one entry, got none")
+    falling = sorted((float(lam) for lam in lams), reverse=True)
+    probes = [Probe(solver, gradient, lam, points) for lam in falling]
+    gaps = np.array([[probe.gap(y) for y in probe.points] for probe in probes])
+    pool = probes[0]
+    for probe in probes[1:]:
+        pool.seen.update(probe.seen)
+    agrees = gaps <= 4 * pool.rounding()
+    again = partial(agreement_region, solver, gradient, lams, points)
+    return Agreement(
+        **pool.shared(again),
+        lams=np.array(falling),
+        agrees=agrees,
+        shares=agrees.mean(axis=1),
+        lost=int((agrees[:-1] & ~agrees[1:]).sum()),
+    )
+
+
+def _gradient(*args: Any, **kwargs: Any) -> Gradient:
+    """`gradient`, whose own name is that of its parameter in there."""
+    return gradient(*args, **kwargs)

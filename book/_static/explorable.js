@@ -1,0 +1,61 @@
+/* Moves the frames of every explorable on the page. No library, no network beyond the frames themselves.
+   Markup: rankedu/explorables/book.py. */
+"use strict";
+
+(() => {
+  const start = (figure) => {
+    const frames = JSON.parse(figure.dataset.frames);
+    const sizes = JSON.parse(figure.dataset.size);
+    const address = figure.dataset.address;
+    const picture = figure.querySelector("img");
+    const sliders = [...figure.querySelectorAll("input[type=range]")];
+    const labels = sliders.map((slider) => JSON.parse(slider.dataset.labels));
+    const outputs = sliders.map((slider) => figure.querySelector(`output[for="${slider.id}"]`));
+    let fetched = false;
+
+    const show = () => {
+      // The last slider moves fastest, as in Explorable.grid().
+      const number = sliders.reduce((sum, slider, i) => sum * sizes[i] + Number(slider.value), 0);
+      sliders.forEach((slider, i) => {
+        const text = labels[i][Number(slider.value)];
+        outputs[i].value = text;
+        slider.setAttribute("aria-valuetext", text);
+      });
+      picture.src = `${address}/${frames[number].file}`;
+      picture.alt = frames[number].alt;
+      figure.dataset.frame = String(number);
+    };
+
+    // Fetch all frames once the reader comes near, so that a moving slider never waits.
+    const fetchAll = () => {
+      if (fetched) return;
+      fetched = true;
+      figure.kept = frames.map((frame) => {
+        const image = new Image();
+        image.src = `${address}/${frame.file}`;
+        return image;
+      });
+    };
+
+    sliders.forEach((slider) => slider.addEventListener("input", show));
+    figure.addEventListener("pointerenter", fetchAll, { once: true });
+    figure.addEventListener("focusin", fetchAll, { once: true });
+    if ("IntersectionObserver" in window) {
+      const near = new IntersectionObserver(
+        (entries) => {
+          if (!entries.some((entry) => entry.isIntersecting)) return;
+          near.disconnect();
+          fetchAll();
+        },
+        { rootMargin: "300px" },
+      );
+      near.observe(figure);
+    }
+    figure.querySelector(".explorable-controls").hidden = false;
+    show();
+  };
+
+  const startAll = () => document.querySelectorAll("figure.explorable").forEach(start);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
+  else startAll();
+})();

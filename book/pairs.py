@@ -1,0 +1,119 @@
+"""The pairs of the book: `book/chapters/*.md`, which a person edits, and `notebooks/*.ipynb`, which is executed.
+
+`python book/pairs.py check` compares them by content; `python book/pairs.py execute [NN ...]` runs the chapters whose
+notebook is stale (or those named) and writes the notebooks; `execute --all` runs every one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import jupytext
+import nbformat
+from jupytext.compare import NotebookDifference, compare_notebooks
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.
+CELL_TIMEOUT = 120
+
+
+def pairs() -> dict[Path, Path]:
+    """Text → notebook, for chapters and labs."""
+    texts = sorted((ROOT / "book" / "chapters").glob("*.md")) + sorted((ROOT / "book" / "labs").glob("*.md"))
+    return {text: _notebook_of(text) for text in texts}
+
+
+def _notebook_of(text: Path) -> Path:
+    folder = ROOT / "notebooks" / ("labs" if text.parent.name == "labs" else "")
+    return folder / f"{text.stem}.ipynb"
+
+
+def problem(text: Path, notebook: Path) -> str | None:
+    """Why the notebook is not the executed form of the text; None where it is."""
+    if not notebook.exists():
+        return "has never been executed"
+    wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
+    try:
+        compare_notebooks(found, wanted, fmt="md:myst", compare_outputs=False)
+    except NotebookDifference as difference:
+        return f"differs: {difference}"
+    for number, cell in enumerate(found.cells):
+        if cell.cell_type != "code" or not cell.source.strip():
+            continue
+        if cell.execution_count is None:
+            return f"cell {number} was never executed"
+        for output in cell.outputs:
+            if output.output_type == "error":
+                return f"cell {number} ended in {output.ename}"
+            if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
+                return f"cell {number} holds a live widget, which is dead without its kernel"
+    return None
+
+
+def execute(text: Path, notebook: Path) -> float:
+    """Run a chapter and write its notebook in one step; returns the seconds that it took.
+
+    A chapter that fails leaves the notebook as it was; what had run of it is kept beside it as `*.partial.ipynb`.
+    """
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    book: NotebookNode = jupytext.read(text)
+    os.environ["RANKEDU_EXPLORABLES"] = "static"
+    client = NotebookClient(
+        book,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        resources={"metadata": {"path": str(notebook.parent)}},
+    )
+    notebook.parent.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    try:
+        client.execute()
+    except CellExecutionError:
+        partial = notebook.with_suffix(".partial.ipynb")
+        _write(book, partial)
+        print(f"{text.name} failed; what had run stands in {partial.relative_to(ROOT)}", file=sys.stderr)
+        raise
+    book.metadata.pop("language_info", None)
+    _write(book, notebook)
+    return time.perf_counter() - started
+
+
+def _write(book: NotebookNode, path: Path) -> None:
+    """Write atomically, with cell ids that depend on the position alone."""
+    for number, cell in enumerate(book.cells):
+        cell["id"] = f"cell-{number:03d}"
+    temporary = path.with_suffix(".tmp")
+    nbformat.write(book, temporary)
+    temporary.replace(path)
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=["check", "execute"])
+    parser.add_argument("chapters", nargs="*", help="numbers or names; default: those that are stale")
+    parser.add_argument("--all", action="store_true", help="every chapter, stale or not")
+    arguments = parser.parse_args()
+    stale = {text: why for text, notebook in pairs().items() if (why := problem(text, notebook))}
+    if arguments.action == "check":
+        for text, why in stale.items():
+            print(f"{text.relative_to(ROOT)}: {why}; run `make notebooks`", file=sys.stderr)
+        return 1 if stale else 0
+    for text, notebook in pairs().items():
+        named = any(text.stem.startswith(name) for name in arguments.chapters)
+        if named or arguments.all or (not arguments.chapters and text in stale):
+            print(f"{text.stem}: {execute(text, notebook):.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

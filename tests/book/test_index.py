@@ -1,0 +1,87 @@
+"""The notation table and the equation index agree with the package."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import generate
+import pytest
+
+#: Parameters that belong to one function alone and are explained in its docstring; all others are in the vocabulary.
+LOCAL = {
+    "BlackboxRanker": {"normalized"},
+    "spearman": {"target"},
+    "shortest_path": {"moves"},
+    "assignment": {"costs"},
+}
+MODULES = ["ranks", "blackbox", "solvers", "rankers.blackbox", "metrics.binary", "metrics.graded"]
+
+
+def public(module: str) -> dict[str, object]:
+    found = importlib.import_module(f"rankedu.{module}")
+    return {
+        name: value
+        for name, value in vars(found).items()
+        if name in found.__all__ and (inspect.isfunction(value) or inspect.isclass(value))
+    }
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_parameter_is_in_the_vocabulary(module):
+    known = {row["identifier"] for row in generate.vocabulary()}
+    for name, value in public(module).items():
+        allowed = known | LOCAL.get(name, set()) | ({"costs"} if module == "solvers" else set())
+        assert set(inspect.signature(value).parameters) <= allowed, name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_function_names_its_source_and_its_chapter(module):
+    for name, value in public(module).items():
+        docstring = inspect.getdoc(value) or ""
+        assert "Explained in chapter" in docstring, name
+        assert ">>>" in docstring, f"{name} has no example"
+
+
+@pytest.mark.parametrize("name", ["scores", "relevance", "where", "lam", "margin", "alpha", "temperature", "labels"])
+def test_the_binding_names_are_in_the_vocabulary(name):
+    assert name in {row["identifier"] for row in generate.vocabulary()}
+
+
+def test_every_source_item_is_well_formed():
+    for item, _ in generate.sources():
+        generate.sort_key(item)
+
+
+@pytest.mark.parametrize("item", ["RaMBO Eq", "DreamBO Eq. 1", "RaMBO Equation 1", "RaMBO Eq. one"])
+def test_a_malformed_source_item_is_refused(item):
+    with pytest.raises(ValueError, match="source must"):
+        generate.sort_key(item)
+
+
+EXPECTED = [
+    *(f"RaMBO Eq. {number}" for number in range(1, 14)),
+    "RaMBO Thm. 1",
+    "RaMBO Prop. 1",
+    "RaMBO Alg. 1",
+    "RaMBO Fig. 1",
+    "RaMBO supp. Fig. 1a",
+    "RaMBO supp. Fig. 2a",
+    "RaMBO supp. Fig. 2b",
+]
+
+
+@pytest.mark.parametrize("item", EXPECTED)
+def test_every_equation_of_the_first_four_chapters_has_function_chapter_and_test(item):
+    assert item in {source for source, _ in generate.sources()}, "no docstring has it"
+    rows = [row for row in generate.paper_maps() if row.source == item]
+    assert rows, "no paper map has it"
+
+
+def test_paper_maps_and_docstrings_agree():
+    known = generate.sources()
+    for row in generate.paper_maps():
+        functions = [function for source, function in known if source == row.source]
+        assert any(generate._same(row.function, function) for function in functions), (
+            f"{row.chapter}: the docstring of {row.function} does not have {row.source}; those that do: {functions}"
+        )

@@ -1,0 +1,80 @@
+"""Every chapter is one text and one executed notebook, equal by content."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pairs
+import pytest
+
+CHAPTERS = pairs.pairs()
+
+
+def test_the_first_four_chapters_are_there():
+    assert {text.stem[:2] for text in CHAPTERS} >= {"01", "02", "03", "04"}
+
+
+@pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
+def test_notebook_is_the_executed_text(text):
+    assert pairs.problem(text, CHAPTERS[text]) is None
+
+
+def test_no_notebook_without_a_text():
+    notebooks = {*(pairs.ROOT / "notebooks").glob("*.ipynb"), *(pairs.ROOT / "notebooks" / "labs").glob("*.ipynb")}
+    assert notebooks == set(CHAPTERS.values())
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    text, notebook = next(iter(CHAPTERS.items()))
+    return Path(shutil.copy(text, tmp_path)), Path(shutil.copy(notebook, tmp_path))
+
+
+def test_an_edited_text_is_noticed(pair):
+    text, notebook = pair
+    text.write_text(text.read_text(encoding="utf-8") + "\nOne more sentence.\n", encoding="utf-8")
+    assert "differs" in pairs.problem(text, notebook)
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (lambda cell: cell.update(execution_count=None), "never executed"),
+        (lambda cell: cell.update(source=cell.source + "\n1 + 1"), "differs"),
+        (
+            lambda cell: cell.outputs.append(
+                nbformat.v4.new_output("error", ename="ZeroDivisionError", evalue="", traceback=[])
+            ),
+            "ended in ZeroDivisionError",
+        ),
+        (
+            lambda cell: cell.outputs.append(
+                nbformat.v4.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}})
+            ),
+            "live widget",
+        ),
+    ],
+)
+def test_a_damaged_notebook_is_noticed(pair, damage, expected):
+    text, notebook = pair
+    book = nbformat.read(notebook, as_version=4)
+    damage(next(cell for cell in book.cells if cell.cell_type == "code"))
+    nbformat.write(book, notebook)
+    assert expected in pairs.problem(text, notebook)
+
+
+def test_a_chapter_that_fails_keeps_its_notebook_and_what_had_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pairs, "ROOT", tmp_path)
+    text, notebook = tmp_path / "99_x.md", tmp_path / "99_x.ipynb"
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in ("print(6 * 7)", "1 / 0")])
+    book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    jupytext.write(book, text, fmt="md:myst")
+    notebook.write_text("as it was", encoding="utf-8")
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        pairs.execute(text, notebook)
+    assert notebook.read_text(encoding="utf-8") == "as it was"
+    assert "42" in (tmp_path / "99_x.partial.ipynb").read_text(encoding="utf-8")
+    assert "99_x.partial.ipynb" in capsys.readouterr().err

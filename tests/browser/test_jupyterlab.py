@@ -1,0 +1,93 @@
+"""JupyterLab as a reader meets it: run a chapter, press a key on a slider, the figure changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pairs
+import pytest
+
+pytestmark = pytest.mark.browser
+CHAPTER = "04_interpolated_ranking.ipynb"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A JupyterLab server on a copy of the notebooks; yields its address."""
+    folder = tmp_path_factory.mktemp("lab")
+    shutil.copy(pairs.ROOT / "notebooks" / CHAPTER, folder)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        *(sys.executable, "-m", "jupyter", "lab", "--no-browser", f"--port={port}", f"--notebook-dir={folder}"),
+        *("--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--allow-root"),
+        *("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"),
+    ]
+    settings = {key: str(folder / ".jupyter" / key) for key in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR")}
+    workspace = {"JUPYTERLAB_WORKSPACES_DIR": str(folder / ".jupyter" / "workspaces"), "RANKEDU_EXPLORABLES": "live"}
+    with (folder / "lab.log").open("w") as log:
+        server = subprocess.Popen(
+            command, env={**os.environ, **settings, **workspace}, stdout=log, stderr=subprocess.STDOUT
+        )
+        address = f"http://127.0.0.1:{port}"
+        try:
+            wait_for(address, server, folder / "lab.log")
+            yield address
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+def wait_for(address: str, server: subprocess.Popen, log) -> None:
+    for _ in range(120):
+        assert server.poll() is None, log.read_text()
+        try:
+            urllib.request.urlopen(f"{address}/api/status", timeout=2)
+            return
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(0.5)
+    raise AssertionError(log.read_text())
+
+
+def test_run_the_chapter_and_move_a_slider_by_keyboard(lab, chromium):
+    page = chromium.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(f"{lab}/lab/tree/{CHAPTER}")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=90_000)
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    picture = page.locator("img.widget-image").first
+    handle = page.locator(".widget-slider .noUi-handle").first
+    deadline = time.monotonic() + 180
+    while not handle.count():  # the notebook draws a cell when it comes into view
+        assert time.monotonic() < deadline, "no slider after three minutes"
+        page.mouse.move(800, 500)
+        page.mouse.wheel(0, 700)
+        page.wait_for_timeout(400)
+    handle.scroll_into_view_if_needed()
+    idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first
+    idle.wait_for(state="attached", timeout=120_000)
+    handle.focus()
+    seconds = []
+    for _ in range(9):
+        before = picture.get_attribute("src")
+        started = time.perf_counter()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(
+            "before => document.querySelector('img.widget-image').src !== before",
+            arg=before,
+            polling=10,
+            timeout=20_000,
+        )
+        seconds.append(time.perf_counter() - started)
+    assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    print(f"\nslider to new picture: median {1000 * statistics.median(seconds):.0f} ms of {len(seconds)} presses")
+    page.close()

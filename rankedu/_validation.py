@@ -1,0 +1,128 @@
+"""Argument checks shared by the rooms: an error names the parameter, what was expected, what came, and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+RANKABLE = (
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+)
+
+
+def check_values(values: Tensor, *, name: str = "scores") -> None:
+    """Values that can be ranked along a last dimension of at least one item."""
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    if values.dtype not in RANKABLE:
+        raise TypeError(
+            f"{name} must be float16, bfloat16, float32, float64 or integer, got {values.dtype} "
+            f"(convert it with {name}.to(torch.float32))"
+        )
+    if values.ndim == 0 or values.shape[-1] == 0:
+        raise ValueError(
+            f"{name} must have shape (..., n) with n >= 1, got {tuple(values.shape)} "
+            "(drop empty queries, or pad them and say so with `where`)"
+        )
+
+
+def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores") -> None:
+    """No NaN among the items that take part."""
+    if not values.is_floating_point():
+        return
+    nan = values.isnan() if where is None else values.isnan() & where
+    if nan.any():
+        first = tuple(nan.nonzero()[0].tolist())
+        raise ValueError(
+            f"{name} must not contain NaN, got {int(nan.sum())} of {nan.numel()}, the first at index {first} "
+            f"(find what made it, or leave these items out with where=~{name}.isnan())"
+        )
+
+
+def check_floating(values: Tensor, *, name: str = "scores") -> None:
+    """Values through which a gradient can flow."""
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    if not values.is_floating_point():
+        raise TypeError(
+            f"{name} must be floating point to be differentiated, got {values.dtype} "
+            f"(convert it with {name}.to(torch.float32))"
+        )
+
+
+def check_like(values: Tensor, scores: Tensor, *, name: str, other: str = "scores") -> None:
+    """The same shape and device as the scores."""
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    if values.shape != scores.shape:
+        shape = tuple(scores.shape)
+        raise ValueError(
+            f"{name} must have the shape of {other}, {shape}, got {tuple(values.shape)} "
+            f"(where all rows share it, use {name}.expand{shape})"
+        )
+    if values.device != scores.device:
+        raise ValueError(
+            f"{name} must be on the device of {other}, {scores.device}, got {values.device} "
+            f"(move it with {name}.to({other}.device))"
+        )
+
+
+def check_mask(mask: Tensor, scores: Tensor, *, name: str, other: str = "scores") -> None:
+    """A bool tensor of the scores' shape."""
+    check_like(mask, scores, name=name, other=other)
+    if mask.dtype != torch.bool:
+        raise TypeError(f"{name} must be bool, got {mask.dtype} (convert it with {name}.bool())")
+
+
+def as_relevance(relevance: Tensor, scores: Tensor) -> Tensor:
+    """Binary relevance as bool: bool, or numbers that are exactly 0 or 1."""
+    check_like(relevance, scores, name="relevance")
+    if relevance.dtype == torch.bool:
+        return relevance
+    positive = relevance == 1
+    if not (positive | (relevance == 0)).all():
+        odd = relevance[~(positive | (relevance == 0))].flatten()[0].item()
+        raise ValueError(
+            f"relevance must be bool, or 0 and 1, got {odd} (graded relevance is for ndcg(); "
+            "else choose what counts as relevant, e.g. relevance > 0)"
+        )
+    return positive
+
+
+def check_choice(value: str, choices: Sequence[str], *, name: str) -> None:
+    """One of a few words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_lam(lam: float) -> float:
+    """The strength of the interpolation: a finite number > 0."""
+    try:
+        lam = float(lam)
+    except (TypeError, ValueError):
+        raise TypeError(f"lam must be a number > 0, got {lam!r}") from None
+    if not lam > 0:
+        raise ValueError(f"lam must be > 0, got {lam} (the limit lam -> 0 is the staircase itself: use rank())")
+    if math.isinf(lam):
+        raise ValueError(f"lam must be finite, got {lam} (the interpolation flattens out as lam grows: try lam=4.0)")
+    return lam
+
+
+def check_k(k: int) -> int:
+    """The depth of a top-k metric: an integer >= 1."""
+    if isinstance(k, bool) or not isinstance(k, int):
+        raise TypeError(f"k must be an int, got {type(k).__name__} (use int(k))")
+    if k < 1:
+        raise ValueError(f"k must be >= 1, got {k} (the best item has rank 1)")
+    return k

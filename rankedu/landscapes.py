@@ -1,0 +1,349 @@
+r"""Two-dimensional sections of score space: what a loss linear in the ranks, L(y) = c·rk(y), looks like.
+
+A figure asks for 200 × 200 score vectors at each move of a slider. The interpolated loss needs no ranks, only sorted
+*values*: with m(z) = min over permutations of z·π, which is 1·(largest) + 2·(second largest) + …, it is
+f_λ(y) = (m(y + λc) − m(y)) / λ, and m(y) does not change with λ.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rankedu._validation import check_lam
+
+__all__ = [
+    "Section",
+    "interpolated_landscape",
+    "random_coefficients",
+    "random_section",
+    "rank_landscape",
+    "section_gradient",
+]
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    r"""A square of score vectors y = origin + a·u + b·v, with a and b in [−extent, extent].
+
+    Parameters
+    ----------
+    origin : array of float, shape (n,)
+    u, v : array of float, shape (n,)
+        Orthonormal directions.
+    extent : float
+        Half the side of the square, in units of the score.
+    resolution : int
+        Points along each side, at least 2.
+
+    Raises
+    ------
+    ValueError
+        For directions that are not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution < 2.
+
+    Source
+    ------
+    RaMBO Fig. 1; RaMBO supp. Fig. 2.
+
+    Notes
+    -----
+    The arrays are copied and cannot be written to, since what is computed from them is kept. Explained in chapter 4.
+
+    Examples
+    --------
+    >>> section = Section(np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), extent=2.0, resolution=5)
+    >>> section.points().shape
+    (5, 5, 3)
+    """
+
+    origin: Array
+    u: Array
+    v: Array
+    extent: float
+    resolution: int
+
+    def __post_init__(self) -> None:
+        for name in ("origin", "u", "v"):
+            object.__setattr__(self, name, _vector(getattr(self, name), name))
+        if not self.origin.shape == self.u.shape == self.v.shape:
+            raise ValueError(
+                f"origin, u and v must have one shape (n,), got {self.origin.shape}, {self.u.shape}, {self.v.shape}"
+            )
+        products = (self.u @ self.u, self.v @ self.v, self.u @ self.v)
+        if not np.allclose(products, (1.0, 1.0, 0.0), atol=1e-9):
+            raise ValueError(
+                f"u and v must be orthonormal, got u·u, v·v, u·v = {', '.join(f'{p:.6g}' for p in products)} "
+                "(take the columns of np.linalg.qr(np.stack([u, v], axis=1))[0])"
+            )
+        if not 0 < self.extent < np.inf:
+            raise ValueError(f"extent must be finite and > 0, got {self.extent}")
+        if self.resolution < 2:
+            raise ValueError(f"resolution must be at least 2 points a side, got {self.resolution}")
+
+    def axes(self) -> tuple[Array, Array]:
+        """Give the coordinates a along u and b along v, shape (resolution,) each."""
+        line = np.linspace(-self.extent, self.extent, self.resolution)
+        return line, line.copy()
+
+    def points(self) -> Array:
+        """Give the score vectors, shape (resolution, resolution, n): rows run along v, columns along u."""
+        return self._points
+
+    @functools.cached_property
+    def _points(self) -> Array:
+        a, b = self.axes()
+        points = self.origin + a[None, :, None] * self.u + b[:, None, None] * self.v
+        points.setflags(write=False)
+        return points
+
+    @functools.cached_property
+    def _optimal_values(self) -> Array:
+        return _optimal_value(self._points.copy())
+
+    @functools.cached_property
+    def _order(self) -> npt.NDArray[np.int64]:
+        return _descending(self._points)
+
+
+def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolution: int = 200) -> Section:
+    """Draw the "random but fixed" section: standard normal scores, and two random orthonormal directions.
+
+    Parameters
+    ----------
+    n : int
+        Length of the score vector, at least 2.
+    seed : int
+    extent : float
+        Half the side of the square, in units of the score.
+    resolution : int
+        Points along each side.
+
+    Returns
+    -------
+    Section
+
+    Raises
+    ------
+    ValueError
+        For n < 2, and as :class:`Section`.
+
+    Source
+    ------
+    RaMBO supp. Fig. 2; RaMBO Fig. 1.
+
+    Notes
+    -----
+    Explained in chapter 4.
+
+    Examples
+    --------
+    >>> random_section(resolution=50).points().shape
+    (50, 50, 20)
+    """
+    if n < 2:
+        raise ValueError(f"n must be at least 2, got {n} (two directions do not fit into fewer dimensions)")
+    random = np.random.default_rng([seed, 0])  # a stream of its own: the coefficients must not repeat the scores
+    origin = random.standard_normal(n)
+    u, v = np.linalg.qr(random.standard_normal((n, 2)))[0].T
+    return Section(origin, u, v, extent, resolution)
+
+
+def random_coefficients(n: int = 20, seed: int = 0) -> Array:
+    """Draw the "random but fixed linear combination of ranks": standard normal coefficients c of L(y) = c·rk(y).
+
+    Parameters
+    ----------
+    n : int
+        Length of the score vector.
+    seed : int
+        May be that of :func:`random_section`; the two draw from separate streams.
+
+    Returns
+    -------
+    array of float, shape (n,)
+
+    Raises
+    ------
+    ValueError
+        For n < 1.
+
+    Source
+    ------
+    RaMBO supp. Sec. C.
+
+    Notes
+    -----
+    Explained in chapter 4.
+
+    Examples
+    --------
+    >>> random_coefficients(20, seed=0).shape
+    (20,)
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n}")
+    return np.random.default_rng([seed, 1]).standard_normal(n)
+
+
+def rank_landscape(section: Section, coefficients: Array) -> Array:
+    """Evaluate the staircase c·rk(y) on a section.
+
+    Parameters
+    ----------
+    section : Section
+    coefficients : array of float, shape (n,)
+        c; one for each score.
+
+    Returns
+    -------
+    array of float, shape (resolution, resolution)
+        Rows run along v, columns along u.
+
+    Raises
+    ------
+    ValueError
+        For coefficients of another length, or not finite.
+
+    Source
+    ------
+    RaMBO supp. Fig. 2; RaMBO Fig. 1.
+
+    Notes
+    -----
+    O(resolution² n log n). Ties go by position. Explained in chapter 4.
+
+    Examples
+    --------
+    >>> section = Section(np.zeros(2), np.array([1.0, 0]), np.array([0, 1.0]), extent=1.0, resolution=2)
+    >>> rank_landscape(section, np.array([1.0, 0.0]))  # the rank of the first of two scores
+    array([[1., 1.],
+           [2., 1.]])
+    """
+    return _dot_ranks(section._order, _coefficients(coefficients, section))
+
+
+def interpolated_landscape(section: Section, coefficients: Array, lam: float) -> Array:
+    r"""Evaluate the interpolation of c·rk(y) on a section.
+
+    .. math:: f_\lambda(\mathbf{y}) = \frac{m(\mathbf{y} + \lambda \mathbf{c}) - m(\mathbf{y})}{\lambda}, \qquad
+              m(\mathbf{z}) = \min_{\pi \in \Pi_n} \mathbf{z} \cdot \pi
+
+    Parameters
+    ----------
+    section : Section
+    coefficients : array of float, shape (n,)
+        c; one for each score.
+    lam : float
+        Strength λ > 0 of the interpolation.
+
+    Returns
+    -------
+    array of float, shape (resolution, resolution)
+        Rows run along v, columns along u.
+
+    Raises
+    ------
+    ValueError
+        For ``lam`` that is not a finite number > 0, coefficients of another length, or not finite.
+
+    Source
+    ------
+    RaMBO supp. Fig. 1; RaMBO supp. Fig. 2; RaMBO Fig. 1; RaMBO Eq. 11.
+
+    Notes
+    -----
+    O(resolution² n log n): one sort of values, and from the second λ on no other work to speak of. Explained in
+    chapter 4.
+
+    Examples
+    --------
+    >>> section = Section(np.zeros(2), np.array([1.0, 0]), np.array([0, 1.0]), extent=1.0, resolution=3)
+    >>> interpolated_landscape(section, np.array([1.0, 0.0]), lam=2.0)
+    array([[1. , 1. , 1. ],
+           [1.5, 1. , 1. ],
+           [2. , 1.5, 1. ]])
+    """
+    lam = check_lam(lam)
+    perturbed = section._points + lam * _coefficients(coefficients, section)
+    return (_optimal_value(perturbed) - section._optimal_values) / lam
+
+
+def section_gradient(section: Section, coefficients: Array, lam: float) -> Array:
+    r"""Evaluate Algorithm 1's gradient of c·rk(y), as far as it lies in the section.
+
+    Parameters
+    ----------
+    section : Section
+    coefficients : array of float, shape (n,)
+        c, the incoming gradient dL/drk.
+    lam : float
+        Strength λ > 0 of the interpolation.
+
+    Returns
+    -------
+    array of float, shape (resolution, resolution, 2)
+        g·u and g·v with g = −(rk(y) − rk(y_λ))/λ: the gradient of :func:`interpolated_landscape` along the axes.
+
+    Raises
+    ------
+    ValueError
+        As :func:`interpolated_landscape`.
+
+    Source
+    ------
+    RaMBO Alg. 1; RaMBO Eq. 10.
+
+    Notes
+    -----
+    O(resolution² n log n). Ties go by position. Explained in chapter 4.
+
+    Examples
+    --------
+    >>> section = random_section(resolution=50)
+    >>> section_gradient(section, random_coefficients(20), lam=1.0).shape
+    (50, 50, 2)
+    """
+    lam = check_lam(lam)
+    before = section._order
+    after = _descending(section._points + lam * _coefficients(coefficients, section))
+    return np.stack([(_dot_ranks(after, d) - _dot_ranks(before, d)) / lam for d in (section.u, section.v)], axis=-1)
+
+
+def _optimal_value(z: Array) -> Array:
+    """m(z) = 1·(largest) + 2·(second largest) + …; sorts z in place."""
+    z.sort(axis=-1)
+    value: Array = z @ np.arange(z.shape[-1], 0, -1, dtype=np.float64)
+    return value
+
+
+def _descending(z: Array) -> npt.NDArray[np.int64]:
+    return np.argsort(-z, axis=-1, kind="stable")
+
+
+def _dot_ranks(order: npt.NDArray[np.int64], vector: Array) -> Array:
+    """vector·rk(y) for each y of a section, from the items in descending order of score."""
+    product: Array = vector[order] @ np.arange(1.0, order.shape[-1] + 1)
+    return product
+
+
+def _vector(values: npt.ArrayLike, name: str) -> Array:
+    vector = np.array(values, dtype=np.float64)
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise ValueError(f"{name} must be a vector of finite numbers, got shape {vector.shape} (NaN or inf inside?)")
+    vector.setflags(write=False)
+    return vector
+
+
+def _coefficients(coefficients: npt.ArrayLike, section: Section) -> Array:
+    vector = _vector(coefficients, "coefficients")
+    if vector.shape != section.origin.shape:
+        raise ValueError(
+            f"coefficients must have the length of the section's scores, {section.origin.size}, got {vector.size} "
+            f"(draw them with random_coefficients({section.origin.size}))"
+        )
+    return vector

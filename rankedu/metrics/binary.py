@@ -1,0 +1,255 @@
+"""Metrics of a ranking in which an item is relevant or not (RaMBO §3.1)."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import as_relevance, check_choice, check_k, check_mask, check_values
+from rankedu.ranks import descending, rank, rank_among
+
+__all__ = ["UndefinedMetricWarning", "average_precision", "map_at_r", "precision_at_k", "recall_at_k"]
+
+
+class UndefinedMetricWarning(UserWarning):
+    """Some queries have no value, and got nan."""
+
+
+def per_query(values: Tensor, defined: Tensor, scores: Tensor, *, why: str) -> Tensor:
+    """Put nan where the metric is undefined, say for how many queries, and settle the dtype."""
+    missing = int((~defined).sum())
+    if missing:
+        warnings.warn(
+            f"{missing} of {defined.numel()} queries {why}: their value is nan (leave them out of a mean with nanmean)",
+            UndefinedMetricWarning,
+            stacklevel=3,
+        )
+    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
+    return values.masked_fill(~defined, torch.nan).to(dtype)
+
+
+def _positives(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
+    """The relevant items that take part."""
+    check_values(scores)
+    positive = as_relevance(relevance, scores)
+    if where is not None:
+        check_mask(where, scores, name="where")
+        positive = positive & where
+    return positive
+
+
+def average_precision(
+    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "ordinal"
+) -> Tensor:
+    r"""Average, over the relevant items, the precision at their ranks.
+
+    .. math:: \mathrm{AP} = \frac{1}{|\mathrm{rel}|} \sum_{i \in \mathrm{rel}}
+              \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    relevance : Tensor of bool, shape (..., n)
+        Numbers that are exactly 0 or 1 will do.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+    ties : {"ordinal", "pessimistic", "optimistic", "expected"}
+        Order of tied items: by position; relevant ones last; relevant ones first; the mean over all orders.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
+        item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`; also for a relevance of another shape or neither 0 nor 1, or an unknown ``ties``.
+
+    Source
+    ------
+    RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 21.
+
+    Notes
+    -----
+    O(n log n). Eq. 4–5 read literally hold for distinct scores only: with two relevant items, all scores tied, they
+    give 2.
+
+    "expected" is exact. Let a tied group of g items, p of them relevant, follow s items, t of them relevant. In a
+    random order the group's k-th place holds a relevant item with probability p/g; the k − 1 places before it then
+    hold (k − 1)(p − 1)/(g − 1) of the other p − 1 on average; the rank there is s + k in every order. So the group
+    adds, by linearity of the mean,
+
+    .. math:: \sum_{k=1}^{g} \frac{p}{g} \cdot \frac{t + 1 + (k - 1)\frac{p - 1}{g - 1}}{s + k}.
+
+    Explained in chapter 1.
+
+    Examples
+    --------
+    >>> relevance = torch.tensor([False, True, True, False])
+    >>> average_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), relevance)
+    tensor(0.5833)
+    >>> tied = torch.zeros(4)
+    >>> [round(average_precision(tied, relevance, ties=t).item(), 4) for t in ("pessimistic", "expected", "optimistic")]
+    [0.4167, 0.6806, 1.0]
+    """
+    check_choice(ties, ("ordinal", "pessimistic", "optimistic", "expected"), name="ties")
+    positive = _positives(scores, relevance, where)
+    order = descending(scores, where)
+    positive_here = order.arrange(positive)
+    here = torch.ones_like(positive) if where is None else order.arrange(where)
+    ranks, hits = here.cumsum(-1), positive_here.cumsum(-1)
+    weight = positive_here.double()
+    if ties != "ordinal":
+        above, positives_above = order.at_first(ranks - here.long()), order.at_first(hits - positive_here.long())
+        size, positives = order.at_last(ranks) - above, order.at_last(hits) - positives_above
+        if ties == "expected":
+            weight = here * positives.double() / size.clamp(min=1)
+            hits = positives_above + 1 + (ranks - above - 1) * (positives - 1).double() / (size - 1).clamp(min=1)
+        elif ties == "optimistic":
+            ranks = above + hits - positives_above
+        else:
+            ranks = above + hits - positives_above + size - positives
+    total = (weight * hits / ranks.clamp(min=1)).sum(-1)
+    count = positive.sum(-1)
+    return per_query(total / count, count > 0, scores, why="have no relevant item")
+
+
+def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""Average precision cut off at R, the number of relevant items (mAP@R is its mean over queries).
+
+    .. math:: \frac{1}{R} \sum_{i \in \mathrm{rel},\, \mathbf{rk}(\mathbf{y})_i \le R}
+              \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    relevance : Tensor of bool, shape (..., n)
+        Numbers that are exactly 0 or 1 will do.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
+        item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_precision`.
+
+    Source
+    ------
+    RaMBO Eq. 4.
+
+    Notes
+    -----
+    O(n log n). Ties go by position. Explained in chapter 1.
+
+    Examples
+    --------
+    >>> map_at_r(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
+    tensor(0.5000)
+    """
+    positive = _positives(scores, relevance, where)
+    ranks, among = rank(scores, where=where), rank_among(scores, positive)
+    count = positive.sum(-1)
+    near = positive & (ranks <= count.unsqueeze(-1))
+    total = (near * among / ranks.clamp(min=1).double()).sum(-1)
+    return per_query(total / count, count > 0, scores, why="have no relevant item")
+
+
+def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
+    r"""Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    relevance : Tensor of bool, shape (..., n)
+        Numbers that are exactly 0 or 1 will do.
+    k : int
+        At least 1; may exceed n.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        0 or 1, float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant item
+        (Eq. 7 gives them 0, which counts a query that nobody can answer as a failure).
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_precision`; also for k < 1.
+
+    Source
+    ------
+    RaMBO Eq. 7; RaMBO Eq. 8.
+
+    Notes
+    -----
+    O(n log n). Ties go by position. Explained in chapter 1.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, False])
+    >>> recall_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=2)
+    (tensor(0.), tensor(1.))
+    """
+    k = check_k(k)
+    positive = _positives(scores, relevance, where)
+    found = (positive & (rank(scores, where=where) <= k)).any(-1)
+    return per_query(found.double(), positive.any(-1), scores, why="have no relevant item")
+
+
+def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
+    r"""Share of relevant items among the k best.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    relevance : Tensor of bool, shape (..., n)
+        Numbers that are exactly 0 or 1 will do.
+    k : int
+        At least 1; may exceed n, and the share is of k all the same.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
+        item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_precision`; also for k < 1.
+
+    Source
+    ------
+    RaMBO Eq. 5.
+
+    Notes
+    -----
+    O(n log n). Ties go by position. Explained in chapter 1.
+
+    Examples
+    --------
+    >>> precision_at_k(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]), k=2)
+    tensor(0.5000)
+    """
+    k = check_k(k)
+    positive = _positives(scores, relevance, where)
+    found = (positive & (rank(scores, where=where) <= k)).sum(-1)
+    return per_query(found.double() / k, positive.any(-1), scores, why="have no relevant item")

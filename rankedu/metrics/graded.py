@@ -1,0 +1,134 @@
+"""Metrics that compare a ranking with graded gains, or with another ranking."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_k, check_like, check_mask, check_not_nan, check_values
+from rankedu.metrics.binary import per_query
+from rankedu.ranks import rank
+
+__all__ = ["ndcg", "spearman"]
+
+
+def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int | None = None) -> Tensor:
+    r"""Discounted cumulative gain, relative to the best that an order can reach.
+
+    .. math:: \mathrm{DCG}(\mathbf{y}) = \sum_i \frac{\mathrm{gain}_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}, \qquad
+              \mathrm{NDCG}(\mathbf{y}) = \frac{\mathrm{DCG}(\mathbf{y})}{\mathrm{DCG}(\mathbf{gain})}
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    gains : Tensor, shape (..., n)
+        Finite and ≥ 0, any dtype; for levels of relevance usually ``2.0**levels - 1``.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+    k : int, optional
+        Only ranks up to k count. Default: the whole list.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries all of whose gains
+        are 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`; also for gains of another shape, negative or not finite, or k < 1.
+
+    Source
+    ------
+    HAPPIER Sec. 4.1.
+
+    Notes
+    -----
+    O(n log n). Ties go by position. Explained in chapter 1.
+
+    Examples
+    --------
+    >>> levels = torch.tensor([0, 2, 1])
+    >>> ndcg(torch.tensor([0.9, 0.8, 0.7]), 2.0**levels - 1)
+    tensor(0.6590)
+    """
+    check_values(scores)
+    gains = _gains(gains, scores, where)
+    reached, best = _dcg(scores, gains, where, k), _dcg(gains, gains, where, k)
+    ratio = (reached / best).clamp(max=1.0)  # rounding alone can pass the bound, as it can in spearman
+    return per_query(ratio, best > 0, scores, why="have no gain above 0")
+
+
+def _gains(gains: Tensor, scores: Tensor, where: Tensor | None) -> Tensor:
+    check_like(gains, scores, name="gains")
+    gains = gains.detach().double()
+    if where is not None:
+        check_mask(where, scores, name="where")
+        gains = gains.masked_fill(~where, 0.0)
+    if not (gains.isfinite() & (gains >= 0)).all():
+        odd = gains[~(gains.isfinite() & (gains >= 0))].flatten()[0].item()
+        raise ValueError(
+            f"gains must be finite and >= 0, got {odd} (a level l of relevance gains 2**l - 1; 0 is of no use)"
+        )
+    return gains
+
+
+def _dcg(scores: Tensor, gains: Tensor, where: Tensor | None, k: int | None) -> Tensor:
+    ranks = rank(scores, where=where)
+    counts = ranks > 0 if k is None else (ranks > 0) & (ranks <= check_k(k))
+    return (counts * gains / torch.log2(1.0 + ranks.clamp(min=1).double())).sum(-1)
+
+
+def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""Correlate the ranks of the scores with the ranks of the target (Spearman's ρ).
+
+    Parameters
+    ----------
+    scores, target : Tensor, shape (..., n)
+        Any float or integer dtype.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [−1, 1], float64 for float64 scores and else float32; nan, and one warning, for queries in which all scores,
+        or all targets, are equal.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`, for the scores and for the target.
+
+    Source
+    ------
+    RaMBO Sec. 1.
+
+    Notes
+    -----
+    O(n log n). Tied items share the mean of the ranks that they occupy, as in SciPy. Explained in chapter 1.
+
+    Examples
+    --------
+    >>> spearman(torch.tensor([0.1, 0.5, 0.9]), torch.tensor([1, 3, 2]))
+    tensor(0.5000)
+    """
+    check_values(scores)
+    check_values(target, name="target")
+    check_like(target, scores, name="target")
+    if where is not None:
+        check_mask(where, scores, name="where")
+    check_not_nan(target, where, name="target")
+    x, y = _centred_ranks(scores, where), _centred_ranks(target, where)
+    spread = ((x * x).sum(-1) * (y * y).sum(-1)).sqrt()
+    correlation = ((x * y).sum(-1) / spread).clamp(-1.0, 1.0)
+    return per_query(correlation, spread > 0, scores, why="have fewer than two distinct ranks")
+
+
+def _centred_ranks(scores: Tensor, where: Tensor | None) -> Tensor:
+    """Fractional ranks less their mean; 0 outside ``where``."""
+    ranks = (rank(scores, where=where, ties="min") + rank(scores, where=where, ties="max")).double() / 2
+    count = (ranks > 0).sum(-1, keepdim=True).double()
+    return (ranks - (count + 1) / 2).masked_fill(ranks == 0, 0.0)

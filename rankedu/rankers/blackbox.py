@@ -1,0 +1,151 @@
+"""The ranker of RaMBO: exact ranks, and the gradient of their interpolation."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from rankedu._validation import check_floating, check_lam, check_mask, check_values
+from rankedu.blackbox import differentiate
+from rankedu.ranks import rank
+
+__all__ = ["BlackboxRanker"]
+
+
+class BlackboxRanker(nn.Module):
+    r"""Rank exactly, differentiate by interpolation.
+
+    Ranks minimise a linear cost over the permutations (Proposition 1), so that ranking can be differentiated as any
+    solver can: :func:`rankedu.blackbox.differentiate`.
+
+    Parameters
+    ----------
+    lam : float
+        Strength λ > 0 of the interpolation: the further apart the scores, the larger it must be.
+    normalized : bool
+        Divide the ranks by the number n of items that take part in the row. This is the scale of the released code,
+        whose λ is n times smaller for the same gradient: λ_paper = n · λ_code.
+
+    Raises
+    ------
+    ValueError
+        For ``lam`` that is not a finite number > 0.
+
+    Source
+    ------
+    RaMBO Alg. 1; RaMBO Prop. 1; RaMBO Eq. 11.
+
+    Notes
+    -----
+    O(n log n) in each direction. Ties go by position. In each row the gradient sums to 0, for the ranks always have
+    the same sum. float32 counts exactly up to 2²⁴: give longer rows as float64. Explained in chapter 4.
+
+    Examples
+    --------
+    >>> ranker = BlackboxRanker(lam=4.0)
+    >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
+    >>> ranks = ranker(scores)
+    >>> ranks.detach()
+    tensor([1., 3., 2.])
+    >>> ranks[1].backward()  # make the rank of the second item smaller
+    >>> scores.grad
+    tensor([ 0.2500, -0.5000,  0.2500])
+    """
+
+    def __init__(self, lam: float, normalized: bool = False) -> None:
+        super().__init__()
+        self.lam = check_lam(lam)
+        self.normalized = bool(normalized)
+
+    def extra_repr(self) -> str:
+        return f"lam={self.lam:g}, normalized={self.normalized}"
+
+    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Rank all items of each row; the largest score has rank 1.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks in the scores' dtype, in float32 for the 16-bit ones (float16 cannot count beyond 2048); 0, without
+            a gradient, outside ``where``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
+
+        Source
+        ------
+        RaMBO Alg. 1.
+
+        Notes
+        -----
+        O(n log n). Explained in chapter 4.
+        """
+        check_values(scores)
+        if where is not None:
+            check_mask(where, scores, name="where")
+        return self._ranks(scores, where, where)
+
+    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Rank each member among the members only.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        members : Tensor of bool, shape (..., n)
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks, 1 for the best member, with a gradient for the members; 0 elsewhere. With ``normalized=True`` they
+            are divided by the number of items that take part, as :meth:`forward` does, so that the ratio of the two
+            is a precision (Eq. 21).
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`forward`; also for ``members`` of another shape or dtype.
+
+        Source
+        ------
+        RaMBO Eq. 17; RaMBO Eq. 21.
+
+        Notes
+        -----
+        O(n log n). Explained in chapter 8.
+        """
+        check_values(scores)
+        check_mask(members, scores, name="members")
+        if where is not None:
+            check_mask(where, scores, name="where")
+            members = members & where
+        return self._ranks(scores, members, where)
+
+    def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
+        """Rank the members on the scale of the row, that is of ``where``."""
+        check_floating(scores)
+        wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+
+        def solver(values: Tensor) -> Tensor:
+            ranks = rank(values, where=members)
+            if not self.normalized:
+                return ranks
+            count = scores.shape[-1] if where is None else where.sum(-1, keepdim=True).clamp(min=1)
+            return ranks.to(values) / count
+
+        ranks = differentiate(solver, self.lam)
+        if members is None:
+            return ranks(wide)
+        # Cut off on both sides: neither a score nor a gradient outside, be it NaN, reaches those who take part.
+        return ranks(wide.masked_fill(~members, 0.0)).masked_fill(~members, 0.0)

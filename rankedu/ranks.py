@@ -1,0 +1,201 @@
+r"""Ranks: the staircase that the book differentiates.
+
+Everything here follows from one stable sort: ranks are counts of items seen so far, going down the sorted list.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import as_relevance, check_choice, check_mask, check_not_nan, check_values
+
+__all__ = ["outranking_negatives", "rank", "rank_among"]
+
+
+class Descending(NamedTuple):
+    """The items of every row from the best to the worst, ties by position."""
+
+    item: Tensor  # (..., n) int64: which item stands at each place
+    first: Tensor  # (..., n) bool: does a group of tied items begin at this place?
+
+    def arrange(self, values: Tensor) -> Tensor:
+        """From the items' order to the sorted one."""
+        return values.gather(-1, self.item)
+
+    def restore(self, values: Tensor) -> Tensor:
+        """From the sorted order back to the items'."""
+        return torch.empty_like(values).scatter_(-1, self.item, values)
+
+    def at_first(self, counts: Tensor) -> Tensor:
+        """Give every place the (never decreasing) count found at the first place of its tied group."""
+        return counts.masked_fill(~self.first, 0).cummax(-1).values
+
+    def at_last(self, counts: Tensor) -> Tensor:
+        """Give every place the (never decreasing) count found at the last place of its tied group."""
+        last = torch.ones_like(self.first)
+        last[..., :-1] = self.first[..., 1:]
+        top = torch.iinfo(counts.dtype).max
+        return counts.masked_fill(~last, top).flip(-1).cummin(-1).values.flip(-1)
+
+
+def descending(scores: Tensor, where: Tensor | None = None, *, name: str = "scores") -> Descending:
+    """Check the scores and sort them; items outside ``where`` stand anywhere (NaN: first), so do not count them."""
+    check_values(scores, name=name)
+    if where is not None:
+        check_mask(where, scores, name="where", other=name)
+    check_not_nan(scores, where, name=name)
+    values = scores.detach()
+    if values.is_floating_point():
+        values = values + 0.0  # -0.0 becomes 0.0, so that the two tie on every device
+    values, item = values.sort(dim=-1, descending=True, stable=True)
+    first = torch.ones_like(values, dtype=torch.bool)
+    torch.ne(values[..., 1:], values[..., :-1], out=first[..., 1:])
+    return Descending(item, first)
+
+
+def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") -> Tensor:
+    r"""Rank every item of a row; the largest score has rank 1.
+
+    .. math:: \mathbf{rk}(\mathbf{y})_i = 1 + |\{j : y_j > y_i\}|
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        float16, bfloat16, float32, float64 or integer; larger is better. Infinities are allowed, -0.0 ties with 0.0.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. What stands in the others, NaN included, does not matter. Default: all.
+    ties : {"ordinal", "min", "max"}
+        Equal scores are ranked by position, which gives a permutation (Eq. 1), or all get the best ("min": Eq. 2 to
+        the letter) or the worst ("max") of the ranks that they occupy.
+
+    Returns
+    -------
+    Tensor of int64, shape (..., n)
+        Ranks from 1; 0 outside ``where``. A row in which nobody takes part is all 0.
+
+    Raises
+    ------
+    ValueError
+        For NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``.
+    TypeError
+        For scores that are neither floating point nor integer, or a ``where`` that is not bool.
+
+    Source
+    ------
+    RaMBO Eq. 1; RaMBO Eq. 2.
+
+    Notes
+    -----
+    O(n log n): one stable sort in the scores' own dtype, so no order is lost. Explained in chapter 1.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([0.5, 0.9, 0.5, 0.1])
+    >>> rank(scores)
+    tensor([2, 1, 3, 4])
+    >>> rank(scores, ties="min")
+    tensor([2, 1, 2, 4])
+    >>> rank(scores, where=torch.tensor([True, False, True, True]))
+    tensor([1, 0, 2, 3])
+    """
+    check_choice(ties, ("ordinal", "min", "max"), name="ties")
+    order = descending(scores, where)
+    takes_part = torch.ones_like(order.first) if where is None else order.arrange(where)
+    counts = takes_part.cumsum(-1)  # how many stand here or above
+    if ties == "min":
+        counts = order.at_first(counts - takes_part.long()) + 1
+    elif ties == "max":
+        counts = order.at_last(counts)
+    return order.restore(counts * takes_part)
+
+
+def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    members : Tensor of bool, shape (..., n)
+        For :math:`\mathbf{y}^+`, the relevant items.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor of int64, shape (..., n)
+        1 for the best member; 0 for all who are not members or do not take part.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rank`; also for ``members`` of another shape or dtype.
+
+    Source
+    ------
+    RaMBO Eq. 17; RaMBO Eq. 21.
+
+    Notes
+    -----
+    O(n log n). Ties go by position, as in :func:`rank`. Explained in chapter 7.
+
+    Examples
+    --------
+    >>> rank_among(torch.tensor([0.9, 0.1, 0.5]), torch.tensor([True, False, True]))
+    tensor([1, 0, 2])
+    """
+    check_values(scores)
+    check_mask(members, scores, name="members")
+    if where is not None:
+        check_mask(where, scores, name="where")
+        members = members & where
+    return rank(scores, where=members)
+
+
+def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""Count the irrelevant items that outrank each relevant one.
+
+    .. math:: r_i = \mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{y}^+)_i
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better. For a margin, shift the scores first (Eq. 14).
+    relevance : Tensor of bool, shape (..., n)
+        Numbers that are exactly 0 or 1 will do.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor of int64, shape (..., n)
+        r_i >= 0 for the relevant items; 0 for all others.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rank`; also for a relevance of another shape, or neither 0 nor 1.
+
+    Source
+    ------
+    RaMBO Eq. 17.
+
+    Notes
+    -----
+    O(n log n). A negative that ties with a positive outranks it if it comes first. Explained in chapter 7.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6])
+    >>> outranking_negatives(scores, torch.tensor([False, True, False, True]))
+    tensor([0, 1, 0, 2])
+    """
+    check_values(scores)
+    positive = as_relevance(relevance, scores)
+    if where is not None:
+        check_mask(where, scores, name="where")
+        positive = positive & where
+    return rank(scores, where=where) * positive - rank_among(scores, positive)

@@ -1,0 +1,208 @@
+"""Solvers to try blackbox differentiation on; each minimises costs·solution. SciPy does the solving of all but one."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_choice, check_values
+from rankedu.ranks import rank
+
+__all__ = ["assignment", "ranking", "shortest_path"]
+
+Array = npt.NDArray[np.float64]
+
+FORWARD = ((1, 1), (1, 0), (0, 1))
+ANY = tuple((down, right) for down in (1, 0, -1) for right in (1, 0, -1) if (down, right) != (0, 0))
+
+
+def ranking(scores: Tensor) -> Tensor:
+    r"""Rank: the permutation π with the smallest y·π.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Larger is better, and gets the smaller rank.
+
+    Returns
+    -------
+    Tensor, shape (..., n)
+        Ranks from 1, in the scores' dtype (float16 counts exactly up to 2048 only).
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`.
+
+    Source
+    ------
+    RaMBO Eq. 11; RaMBO Prop. 1.
+
+    Notes
+    -----
+    O(n log n). Ties go by position. Explained in chapter 3.
+
+    Examples
+    --------
+    >>> ranking(torch.tensor([0.9, 0.1, 0.5]))
+    tensor([1., 3., 2.])
+    """
+    return rank(scores).to(scores.dtype)
+
+
+def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
+    r"""Find the cheapest path from the top left to the bottom right cell of a grid.
+
+    Parameters
+    ----------
+    costs : Tensor, shape (..., h, w)
+        The finite cost of visiting a cell.
+    moves : {"forward", "any"}
+        "forward": right, down, or down and right at once; costs may be negative, as perturbed costs often are.
+        "any": to all 8 neighbours; costs must be ≥ 0, since a path could circle forever where they are not.
+
+    Returns
+    -------
+    Tensor, shape (..., h, w)
+        1 for the cells visited and 0 for the others, in the dtype and on the device of the costs.
+
+    Raises
+    ------
+    ValueError
+        For costs that are not finite, negative costs with ``moves="any"``, fewer than two dimensions, an empty grid.
+    ModuleNotFoundError
+        Without SciPy.
+
+    Source
+    ------
+    RaMBO Eq. 9; RaMBO Sec. 3.2.
+
+    Notes
+    -----
+    O(h w log(h w)) a grid, with Dijkstra's algorithm. That needs weights ≥ 0, so "forward" adds M (1 or 2, the growth
+    of row + column in that move) to the weight of each move, M = −min(0, costs). Along a path these telescope to
+    M (h + w − 2), the same for all paths: the cheapest path stays the cheapest. Among equally cheap paths the choice
+    is SciPy's, and the same at each call. Explained in chapter 2.
+
+    Examples
+    --------
+    >>> shortest_path(torch.tensor([[1.0, 9.0, 9.0], [1.0, 9.0, 1.0], [9.0, 1.0, 1.0]]))
+    tensor([[1., 0., 0.],
+            [1., 0., 0.],
+            [0., 1., 1.]])
+    """
+    check_choice(moves, ("forward", "any"), name="moves")
+    _check_matrices(costs)
+    if moves == "any" and (costs < 0).any():
+        raise ValueError(
+            f"costs must be >= 0 with moves='any', got {costs.min().item()} (a cycle of negative cost has no shortest "
+            "path; use moves='forward', under which costs + lam·gradient may be negative, or clamp the costs)"
+        )
+    return _matrix_by_matrix(functools.partial(_cheapest_path, moves=moves), costs)
+
+
+def assignment(costs: Tensor) -> Tensor:
+    r"""Assign each row its own column at the least total cost.
+
+    Parameters
+    ----------
+    costs : Tensor, shape (..., n, n)
+        Finite; may be negative.
+
+    Returns
+    -------
+    Tensor, shape (..., n, n)
+        A permutation matrix in the dtype and on the device of the costs.
+
+    Raises
+    ------
+    ValueError
+        For costs that are not finite, or not square.
+    ModuleNotFoundError
+        Without SciPy.
+
+    Source
+    ------
+    RaMBO Eq. 9; RaMBO Sec. 3.2.
+
+    Notes
+    -----
+    O(n³) a matrix, by :func:`scipy.optimize.linear_sum_assignment`; the same choice at each call where several are
+    cheapest. Explained in chapter 2.
+
+    Examples
+    --------
+    >>> assignment(torch.tensor([[4.0, 1.0], [2.0, 3.0]]))
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    _check_matrices(costs)
+    if costs.shape[-1] != costs.shape[-2]:
+        raise ValueError(
+            f"costs must have shape (..., n, n), got {tuple(costs.shape)} "
+            "(pad the shorter side with a constant: it does not change which assignment is cheapest)"
+        )
+    return _matrix_by_matrix(_cheapest_assignment, costs)
+
+
+def _check_matrices(costs: Tensor) -> None:
+    check_values(costs, name="costs")
+    if costs.ndim < 2 or costs.shape[-2] == 0:
+        raise ValueError(f"costs must have shape (..., h, w) with h, w >= 1, got {tuple(costs.shape)}")
+    if not costs.isfinite().all():
+        raise ValueError("costs must be finite, got NaN or an infinity (give a forbidden cell a large finite cost)")
+
+
+def _matrix_by_matrix(solve: Callable[[Array], Array], costs: Tensor) -> Tensor:
+    batch = costs.detach().double().cpu().reshape(-1, *costs.shape[-2:]).numpy()
+    solutions = np.stack([solve(matrix) for matrix in batch]) if len(batch) else np.zeros(batch.shape)
+    return torch.from_numpy(solutions).reshape(costs.shape).to(costs)
+
+
+def _cheapest_path(costs: Array, *, moves: str) -> Array:
+    start, end, climb = _edges(*costs.shape, FORWARD if moves == "forward" else ANY)
+    weights = costs.ravel()[end]
+    if moves == "forward":
+        weights = weights - min(0.0, costs.min()) * climb
+    graph = _scipy("sparse").coo_array((weights, (start, end)), shape=(costs.size, costs.size)).tocsr()
+    came_from = _scipy("sparse.csgraph").dijkstra(graph, indices=0, return_predecessors=True)[1]
+    visited = np.zeros(costs.size)
+    cell = costs.size - 1
+    while cell >= 0:  # the first cell's predecessor is negative
+        visited[cell] = 1.0
+        cell = came_from[cell]
+    return visited.reshape(costs.shape)
+
+
+@functools.lru_cache(maxsize=16)
+def _edges(height: int, width: int, moves: tuple[tuple[int, int], ...]) -> tuple[npt.NDArray[np.int64], ...]:
+    """From cell, to cell, and by how much row + column grows, for every move that stays on the grid."""
+    row, column = (index.ravel() for index in np.indices((height, width)))
+    edges = []
+    for down, right in moves:
+        inside = (row + down >= 0) & (row + down < height) & (column + right >= 0) & (column + right < width)
+        start = np.flatnonzero(inside)
+        edges.append((start, start + down * width + right, np.full(start.size, down + right)))
+    return tuple(np.concatenate(part) for part in zip(*edges, strict=True))
+
+
+def _cheapest_assignment(costs: Array) -> Array:
+    chosen = np.zeros(costs.shape)
+    chosen[_scipy("optimize").linear_sum_assignment(costs)] = 1.0
+    return chosen
+
+
+def _scipy(name: str) -> Any:
+    try:
+        return importlib.import_module(f"scipy.{name}")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "this solver needs SciPy, which is not installed (run: pip install 'rankedu[lab]')"
+        ) from error

@@ -1,0 +1,106 @@
+"""Solvers against trying every path and every assignment."""
+
+import itertools
+import sys
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankedu.blackbox import differentiate
+from rankedu.solvers import assignment, ranking, shortest_path
+
+settings.register_profile("no deadline", deadline=None)  # a shared machine may be slow
+settings.load_profile("no deadline")
+
+MOVES = {
+    "forward": [(1, 1), (1, 0), (0, 1)],
+    "any": [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)],
+}
+
+
+def random(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def all_paths(height, width, moves, path=((0, 0),)):
+    """Every path from corner to corner that visits no cell twice."""
+    row, column = path[-1]
+    if (row, column) == (height - 1, width - 1):
+        yield path
+        return
+    for down, right in MOVES[moves]:
+        cell = (row + down, column + right)
+        if 0 <= cell[0] < height and 0 <= cell[1] < width and cell not in path:
+            yield from all_paths(height, width, moves, (*path, cell))
+
+
+def cost(costs, path):
+    return sum(costs[cell].item() for cell in path)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 1), (2, 2), (3, 3), (4, 3)])
+@pytest.mark.parametrize("moves", ["forward", "any"])
+@pytest.mark.parametrize("seed", range(5))
+def test_shortest_path_beats_every_path(shape, moves, seed):
+    costs = random(*shape, seed=seed)  # negative ones too, where the moves allow them
+    costs = costs.abs() if moves == "any" else costs
+    mask = shortest_path(costs, moves=moves)
+    paths = list(all_paths(*shape, moves))
+    best = min(paths, key=lambda path: cost(costs, path))
+    assert {tuple(cell) for cell in mask.nonzero().tolist()} == set(best)
+    assert set(mask.unique().tolist()) <= {0.0, 1.0}
+
+
+@given(st.lists(st.integers(-2, 2), min_size=9, max_size=9))
+def test_shortest_path_with_ties_and_zeros(values):
+    costs = torch.tensor(values, dtype=torch.float64).reshape(3, 3)
+    mask = shortest_path(costs)
+    visited = {tuple(cell) for cell in mask.nonzero().tolist()}
+    assert visited in [set(path) for path in all_paths(3, 3, "forward")]
+    assert (costs * mask).sum().item() == min(cost(costs, path) for path in all_paths(3, 3, "forward"))
+    assert torch.equal(mask, shortest_path(costs))
+
+
+def test_free_cells_are_passable():
+    mask = shortest_path(torch.zeros(3, 3), moves="any")
+    assert mask[0, 0] == mask[2, 2] == 1 and mask.sum() >= 3
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_assignment_beats_every_permutation(n):
+    costs = random(n, n)
+    best = min(itertools.permutations(range(n)), key=lambda columns: costs[range(n), columns].sum())
+    assert torch.equal(assignment(costs), torch.eye(n, dtype=torch.float64)[list(best)])
+
+
+@pytest.mark.parametrize(("solver", "shape"), [(ranking, (5,)), (shortest_path, (3, 5)), (assignment, (4, 4))])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_solvers_work_row_by_row_in_any_dtype(solver, shape, dtype):
+    costs = random(2, 3, *shape).to(dtype)
+    solution = solver(costs)
+    assert solution.dtype == dtype and solution.shape == costs.shape
+    for i, j in itertools.product(range(2), range(3)):
+        assert torch.equal(solution[i, j], solver(costs[i, j]))
+    assert solver(costs[:0]).shape == (0, 3, *shape)
+
+
+def test_gradient_descent_through_the_shortest_path():
+    """Learn costs under which the path is the wanted one, from its Hamming distance alone."""
+    target = shortest_path(random(5, 5, seed=3))
+    costs = torch.ones(5, 5, dtype=torch.float64, requires_grad=True)
+    for _ in range(50):
+        mask = differentiate(shortest_path, lam=5.0)(costs)
+        loss = (mask * (1 - target) + (1 - mask) * target).sum()
+        (gradient,) = torch.autograd.grad(loss, costs)
+        costs = (costs - 0.3 * gradient).detach().requires_grad_()
+    assert torch.equal(shortest_path(costs), target)
+
+
+@pytest.mark.parametrize("solver", [shortest_path, assignment])
+def test_without_scipy_the_error_says_what_to_install(solver, monkeypatch):
+    for name in ("scipy.sparse", "scipy.sparse.csgraph", "scipy.optimize"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'rankedu\[lab\]'"):
+        solver(torch.ones(2, 2))

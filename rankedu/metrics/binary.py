@@ -72,11 +72,12 @@ def average_precision(
 
     Source
     ------
-    RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 21.
+    RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
 
     Notes
     -----
-    O(n log n). Eq. 4–5 read literally hold for distinct scores only: with two relevant items, all scores tied, they
+    O(n log n). Eq. 6's mAP is the mean over classes: ``average_precision(scores.T, relevance.T).mean()`` where scores are
+    (examples, classes). Eq. 4–5 read literally hold for distinct scores only: with two relevant items, all scores tied, they
     give 2.
 
     "expected" is exact. Let a tied group of g items, p of them relevant, follow s items, t of them relevant. In a

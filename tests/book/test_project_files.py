@@ -22,8 +22,8 @@ def test_environment_yml_asks_for_what_pyproject_declares():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     specs = {MatchSpec(s).name.normalized: MatchSpec(s) for s in environment["dependencies"] if isinstance(s, str)}
     assert set(specs) == {"python", "pip"}
-    python = Version(re.sub(r"[^\d.]", "", str(specs["python"].version)))
-    assert python >= Version(PROJECT["requires-python"].removeprefix(">="))
+    least = Version(PROJECT["requires-python"].removeprefix(">="))
+    assert Version(str(specs["python"].version).rstrip(".*=")) >= least
     [pip] = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
     assert pip[0] == "-c constraints.txt"
     extra = re.fullmatch(r"-e \.\[(\w+)\]", pip[1])

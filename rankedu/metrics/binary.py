@@ -76,9 +76,9 @@ def average_precision(
 
     Notes
     -----
-    O(n log n). Eq. 6's mAP is the mean over classes: ``average_precision(scores.T, relevance.T).mean()`` where scores are
-    (examples, classes). Eq. 4–5 read literally hold for distinct scores only: with two relevant items, all scores tied, they
-    give 2.
+    O(n log n). Eq. 6's mAP is the mean over classes: ``average_precision(scores.T, relevance.T).mean()`` where scores
+    are (examples, classes). Eq. 4–5 read literally hold for distinct scores only: with two relevant items, all scores
+    tied, they give 2.
 
     "expected" is exact. Let a tied group of g items, p of them relevant, follow s items, t of them relevant. In a
     random order the group's k-th place holds a relevant item with probability p/g; the k − 1 places before it then

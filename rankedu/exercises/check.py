@@ -15,15 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 
+import rankedu.exercises
 from rankedu.exercises.compare import UNFINISHED, difference, failure, show_case, show_value
 from rankedu.exercises.spec import Case, Exercise
-
-_CHAPTERS = ("chapter_01", "chapter_02", "chapter_03", "chapter_04")
-
 
 @dataclass(frozen=True, repr=False)
 class Feedback:
@@ -229,7 +228,8 @@ class _Outcome:
 
 @cache
 def _registry() -> list[tuple[str, Exercise]]:
-    modules = {chapter: import_module(f"rankedu.exercises.{chapter}") for chapter in _CHAPTERS}
+    found = sorted(info.name for info in iter_modules(rankedu.exercises.__path__) if info.name.startswith("chapter_"))
+    modules = {chapter: import_module(f"rankedu.exercises.{chapter}") for chapter in found}
     return [(chapter, exercise) for chapter, module in modules.items() for exercise in module.EXERCISES]
 
 

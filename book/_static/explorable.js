@@ -51,6 +51,28 @@
       );
       near.observe(figure);
     }
+    figure.querySelectorAll("button[data-plays]").forEach((button) => {
+      const slider = sliders.find((one) => one.id === button.dataset.plays);
+      let clock = null;
+      const stop = () => {
+        clearInterval(clock);
+        clock = null;
+        button.textContent = "Play";
+      };
+      button.addEventListener("click", () => {
+        if (clock) return stop();
+        fetchAll();
+        if (slider.value === slider.max) slider.value = slider.min;
+        button.textContent = "Pause";
+        show();
+        clock = setInterval(() => {
+          slider.value = String(Number(slider.value) + 1);
+          show();
+          if (slider.value === slider.max) stop();
+        }, 500);
+      });
+      slider.addEventListener("pointerdown", () => clock && stop());
+    });
     figure.querySelector(".explorable-controls").hidden = false;
     show();
   };

@@ -24,6 +24,7 @@ import rankedu.exercises
 from rankedu.exercises.compare import UNFINISHED, difference, failure, show_case, show_value
 from rankedu.exercises.spec import Case, Exercise
 
+
 @dataclass(frozen=True, repr=False)
 class Feedback:
     """What `check` found. It prints as a short message, and counts as true if the function is right.

@@ -85,6 +85,7 @@ def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -
             f'<input type="range" id="{identifier}" min="0" max="{len(labels) - 1}" step="1" value="{at}" '
             f'data-labels="{html.escape(json.dumps(labels, ensure_ascii=False))}" data-lm-suppress-shortcuts="true">'
             f'<output for="{identifier}">{html.escape(labels[at])}</output>'
+            + (f'<button type="button" data-plays="{identifier}">Play</button>' if control.play else "")
         )
     return (
         f'<figure class="explorable" id="explorable-{explorable.name}" data-size="{json.dumps(size)}" '

@@ -34,6 +34,8 @@ class Control:
         What stands in front of the slider; by default the book's symbol for the parameter.
     format : callable
         Value → what the reader sees beside the slider.
+    play : bool
+        Whether a button runs through the values, as for the steps of a training run.
     """
 
     values: tuple[Any, ...]
@@ -41,6 +43,7 @@ class Control:
     default: Any
     label: str | None
     format: Callable[[Any], str]
+    play: bool = False
 
     def __post_init__(self) -> None:
         if not self.stops:
@@ -72,10 +75,10 @@ def log_slider(
     return _scale(np.geomspace(low, high, steps), default, stops, label)
 
 
-def dial(low: int, high: int, *, default: int | None = None, label: str | None = None) -> Control:
-    """Every whole number from ``low`` to ``high``: a seed, a step of an algorithm."""
+def dial(low: int, high: int, *, default: int | None = None, label: str | None = None, play: bool = False) -> Control:
+    """Every whole number from ``low`` to ``high``: a seed, a step of an algorithm (with ``play``, it can run by itself)."""
     whole = tuple(range(low, high + 1))
-    return Control(whole, whole, low if default is None else default, label, str)
+    return Control(whole, whole, low if default is None else default, label, str, play)
 
 
 def choice(options: Sequence[Any], *, default: Any = None, label: str | None = None) -> Control:

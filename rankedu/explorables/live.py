@@ -42,4 +42,14 @@ def widget(explorable: Explorable) -> ipywidgets.Widget:
     for slider in sliders:
         slider.observe(draw, names="value")
     draw()
-    return ipywidgets.VBox([*sliders, picture, caption])
+    rows = [
+        _player(slider) if c.play else slider for slider, c in zip(sliders, explorable.controls.values(), strict=True)
+    ]
+    return ipywidgets.VBox([*rows, picture, caption])
+
+
+def _player(slider: ipywidgets.SelectionSlider) -> ipywidgets.Widget:
+    """The slider with a button that runs it; the two are linked in the browser."""
+    play = ipywidgets.Play(min=0, max=len(slider.options) - 1, value=slider.index, interval=500, show_repeat=False)
+    ipywidgets.jslink((play, "value"), (slider, "index"))
+    return ipywidgets.HBox([play, slider])

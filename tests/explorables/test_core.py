@@ -129,6 +129,21 @@ def test_frames_and_markup(power, tmp_path):
     )
 
 
+def test_a_step_can_play(tmp_path):
+    def draw(step: int):
+        """Steps."""
+        made, _ = style.figure(width=1, height=1)
+        return style.describe(made, f"step {step}")
+
+    from rankedu.explorables.live import widget
+
+    steps = explorable(step=dial(0, 3, play=True))(draw)
+    page = markup(steps, write_frames(steps, tmp_path / "steps"), "x")
+    assert '<button type="button" data-plays="explorable-draw-step">Play</button>' in page
+    play, slider = widget(steps).children[0].children
+    assert (play.min, play.max) == (0, 3) and slider.index == 0
+
+
 def test_frames_that_weigh_too_much_are_refused(power, tmp_path, monkeypatch):
     monkeypatch.setattr("rankedu.explorables.book.MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="draw_power must weigh at most 1000 bytes, got"):

@@ -76,7 +76,7 @@ def log_slider(
 
 
 def dial(low: int, high: int, *, default: int | None = None, label: str | None = None, play: bool = False) -> Control:
-    """Every whole number from ``low`` to ``high``: a seed, a step of an algorithm (with ``play``, it can run by itself)."""
+    """Every whole number from ``low`` to ``high``: a seed, a step; with ``play``, a button runs through them."""
     whole = tuple(range(low, high + 1))
     return Control(whole, whole, low if default is None else default, label, str, play)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-UNFINISHED = "nothing returned yet: replace the `...` by your own code, then run the check again."
+UNFINISHED = "nothing returned yet: put your own code in place of the three dots, then run the check again."
 
 
 def as_array(value: Any) -> np.ndarray[Any, Any]:

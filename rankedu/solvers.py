@@ -43,7 +43,7 @@ def ranking(scores: Tensor) -> Tensor:
 
     Source
     ------
-    RaMBO Eq. 11; RaMBO Prop. 1.
+    RaMBO Eq. 9; RaMBO Eq. 11; RaMBO Prop. 1.
 
     Notes
     -----

@@ -97,7 +97,7 @@ def check(name: str, answer: Any) -> Feedback:
     ✗ lam_code: for lam_paper=4.0, n=20 you returned 80.0, which is too large.
       That is what comes out when one multiplies by n instead of dividing. (Right on 1 of 5 inputs.)
     >>> check("lam_code", lambda lam_paper, n: ...)
-    ✗ lam_code: nothing returned yet: replace the `...` by your own code, then run the check again.
+    ✗ lam_code: nothing returned yet: put your own code in place of the three dots, then run the check again.
     """
     exercise = _find(name)
     if not callable(answer):

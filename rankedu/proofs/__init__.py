@@ -1,7 +1,8 @@
 """Statements that a machine checks, each with a certificate that can be checked again by someone who trusts nobody.
 
 `rearrangement` proves that ranking is a solver (exact arithmetic), `interpolation` examines the interpolated value
-:math:`f_\\lambda` of any solver (float64). No torch in here; a module is imported when it is first named.
+:math:`f_\\lambda` of any solver (float64), `recall_weights` turns weights of recall at K into a function of the rank
+(exact). No torch in here; a module is imported when it is first named.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankedu.proofs import interpolation, rearrangement
+    from rankedu.proofs import interpolation, rearrangement, recall_weights
 
-__all__ = ["interpolation", "rearrangement"]
+__all__ = ["interpolation", "rearrangement", "recall_weights"]
 
 
 def __getattr__(name: str) -> Any:

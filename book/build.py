@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import importlib.metadata
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -22,14 +23,46 @@ BUILD = BOOK / "_build"
 CACHE = BUILD / "cache"
 
 
-def fingerprint(*extra: Path) -> str:
-    """A hash of the package, the libraries that shape an output, and further files."""
+def fingerprint(*files: Path) -> str:
+    """A hash of files, of everything in the package that they import, and of the libraries that shape an output.
+
+    Without arguments, of the whole package.
+    """
     digest = hashlib.sha256()
-    for path in [*sorted((ROOT / "rankedu").rglob("*.py")), *extra]:
+    for path in sorted(imported(*files) if files else (ROOT / "rankedu").rglob("*.py")):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     for library in ("torch", "numpy", "scipy", "matplotlib", "sympy"):
         digest.update(importlib.metadata.version(library).encode())
     return digest.hexdigest()[:20]
+
+
+def imported(*files: Path) -> set[Path]:
+    """The files themselves and every module of the package that they import, however indirectly."""
+    found: set[Path] = set()
+    waiting = list(files)
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += [module for name in named_in(path) for module in files_of(name)]
+    return found
+
+
+def named_in(path: Path) -> set[str]:
+    """The dotted names of the package that a module or a chapter imports."""
+    text = path.read_text(encoding="utf-8")
+    names = set(re.findall(r"^\s*import (rankedu[\w.]*)", text, re.MULTILINE))
+    for module, members in re.findall(r"^\s*from (rankedu[\w.]*) import (\([^)]*\)|.*)", text, re.MULTILINE):
+        names |= {module, *(f"{module}.{member}" for member in re.findall(r"\w+", members))}
+    return names
+
+
+def files_of(name: str) -> list[Path]:
+    """The files behind a dotted name; bare `rankedu` reaches every room."""
+    if name == "rankedu":
+        return sorted((ROOT / "rankedu").rglob("*.py"))
+    path = ROOT.joinpath(*name.split("."))
+    return [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()]
 
 
 def stage(source: Path, *, execute: bool, only: str = "") -> None:
@@ -57,9 +90,18 @@ def stage(source: Path, *, execute: bool, only: str = "") -> None:
                 raise SystemExit(f"{text.relative_to(ROOT)}: {why}; run `make notebooks`")
         shutil.copyfile(notebook, staged)
     generate.write_tables(source / "_generated")
-    frames = CACHE / "frames" / fingerprint()
-    frames.mkdir(parents=True, exist_ok=True)
-    (source / "_static" / "explorables").symlink_to(frames, target_is_directory=True)
+    link_frames(source / "_static" / "explorables")
+
+
+def link_frames(folder: Path) -> None:
+    """Let the frames of every explorable be kept from one build to the next, until what draws them changes."""
+    from rankedu.explorables import all_explorables
+
+    folder.mkdir()
+    for explorable in all_explorables().values():
+        kept = CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module))}"
+        kept.mkdir(parents=True, exist_ok=True)
+        (folder / explorable.name).symlink_to(kept, target_is_directory=True)
 
 
 def sphinx(source: Path, html: Path, *, strict: bool) -> None:

@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankedu import (
         blackbox,
+        datasets,
         exercises,
         explorables,
         figures,
         landscapes,
+        losses,
+        memory,
         metrics,
+        models,
         proofs,
         rankers,
         solvers,
+        training,
     )
     from rankedu.ranks import outranking_negatives, rank, rank_among
 
@@ -30,17 +35,22 @@ __version__ = "0.1.0"
 __all__ = [
     "__version__",
     "blackbox",
+    "datasets",
     "exercises",
     "explorables",
     "figures",
     "landscapes",
+    "losses",
+    "memory",
     "metrics",
+    "models",
     "outranking_negatives",
     "proofs",
     "rank",
     "rank_among",
     "rankers",
     "solvers",
+    "training",
 ]
 
 _FROM_RANKS = {"outranking_negatives", "rank", "rank_among"}

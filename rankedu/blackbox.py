@@ -144,7 +144,7 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
 
     Source
     ------
-    RaMBO Eq. 10; RaMBO Alg. 1; RaMBO Fig. 1.
+    RaMBO Eq. 10; RaMBO Alg. 1; RaMBO Fig. 1; RaMBO Sec. 3.2.
 
     Notes
     -----

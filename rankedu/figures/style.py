@@ -34,7 +34,7 @@ POSITIVE, NEGATIVE = BLUE, RED
 LANDSCAPE = "viridis"
 
 DPI = 100
-_RC: dict[str, Any] = {
+_RC: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 12,
     "axes.titlesize": 12,

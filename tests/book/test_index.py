@@ -14,8 +14,13 @@ LOCAL = {
     "spearman": {"target"},
     "shortest_path": {"moves"},
     "assignment": {"costs"},
+    "RecallLoss": {"ranker", "weights", "within_grad"},
+    "APLoss": {"ranker", "within_grad"},
+    "MAPLoss": {"ranker", "within_grad", "memory", "class_agnostic_weight"},
+    "OnEmbeddings": {"loss", "exclude_self", "memory"},
 }
-MODULES = ["ranks", "blackbox", "solvers", "rankers.blackbox", "metrics.binary", "metrics.graded"]
+LOSSES = ["losses.average_precision", "losses.recall", "losses.on_embeddings", "losses.margin", "memory"]
+MODULES = ["ranks", "blackbox", "solvers", "rankers.blackbox", "metrics.binary", "metrics.graded", *LOSSES]
 
 
 def public(module: str) -> dict[str, object]:

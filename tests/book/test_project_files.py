@@ -81,13 +81,18 @@ def test_the_readme_picture_is_the_figure_that_the_package_draws():
 #: A room may import only from rooms that stand before it (CONTRIBUTING.md).
 ROOMS = [
     {"_validation"},
+    {"_packed"},
     {"ranks"},
     {"blackbox"},
     {"solvers"},
     {"rankers"},
     {"metrics"},
+    {"losses"},
+    {"memory"},
     {"proofs"},
     {"landscapes"},
+    {"datasets"},
+    {"models", "training"},
     {"explorables", "figures"},
     {"exercises"},
     {"doctor"},

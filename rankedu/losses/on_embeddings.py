@@ -1,0 +1,153 @@
+"""From embeddings and labels to scores and relevance: every item of a batch is a query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from rankedu._validation import check_floating, check_like, check_not_nan, check_values
+
+__all__ = ["OnEmbeddings"]
+
+
+class OnEmbeddings(nn.Module):
+    r"""Rank by cosine similarity: each embedding is a query, those with its label are relevant.
+
+    Parameters
+    ----------
+    loss : Module
+        Called as ``loss(scores, relevance, where=where)``, for instance ``RecallLoss(BlackboxRanker(lam=4.0))``.
+    exclude_self : bool
+        Leave the query out of the list that it ranks. With False each query finds itself, which is always right, and
+        the loss is smaller.
+    memory : EmbeddingMemory, optional
+        Extends the list by the embeddings of earlier batches.
+
+    Raises
+    ------
+    TypeError
+        For a loss that is not callable, or a memory that is none.
+
+    Source
+    ------
+    RaMBO Sec. 5.1.
+
+    Notes
+    -----
+    The embeddings are brought to length 1 here, so a linear last layer will do; scores are in [−1, 1], which gives
+    margins their scale. They are computed in float32 at least, also under autocast, as 16 bits would tie many of them.
+    O(queries · candidates · (dim + log candidates)). Explained in chapter 7.
+
+    Examples
+    --------
+    >>> from rankedu.losses import RecallLoss
+    >>> from rankedu.rankers import BlackboxRanker
+    >>> loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam=4.0), margin=0.02))
+    >>> embeddings = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.5, 0.5]], requires_grad=True)
+    >>> labels = torch.tensor([0, 0, 1, 1])
+    >>> round(loss(embeddings, labels).item(), 4)  # two outrank the partner of the last item: log(3)/4
+    0.2747
+    """
+
+    def __init__(self, loss: nn.Module, exclude_self: bool = True, memory: nn.Module | None = None) -> None:
+        super().__init__()
+        if not callable(loss) or isinstance(loss, type):
+            raise TypeError(f"loss must be a loss of scores and relevance, got {loss!r} (e.g. RecallLoss(ranker))")
+        if memory is not None and not isinstance(memory, nn.Module):
+            raise TypeError(f"memory must be an EmbeddingMemory, got {memory!r} (e.g. EmbeddingMemory(length=3))")
+        self.loss = loss
+        self.exclude_self = bool(exclude_self)
+        self.memory: Any = memory
+
+    def extra_repr(self) -> str:
+        return f"exclude_self={self.exclude_self}"
+
+    def forward(
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        ref_embeddings: Tensor | None = None,
+        ref_labels: Tensor | None = None,
+    ) -> Tensor:
+        """Compute the loss of a batch.
+
+        Parameters
+        ----------
+        embeddings : Tensor, shape (batch, dim)
+            Floating point, of any length. These are the queries.
+        labels : Tensor, shape (batch,)
+        ref_embeddings : Tensor, shape (refs, dim), optional
+            The items to be ranked. Default: the batch, and what the memory holds. If this is the very tensor
+            ``embeddings``, then that is as good as leaving it out; else no item is taken for the query itself.
+        ref_labels : Tensor, shape (refs,), optional
+            Goes with ``ref_embeddings``.
+
+        Returns
+        -------
+        Tensor, shape ()
+            What the loss returns. Gradients flow to the queries and to the references, not to the memory.
+
+        Raises
+        ------
+        ValueError
+            For NaN, tensors of another number of dimensions, unequal dims, as many labels as embeddings missing, one of
+            the two references without the other, or references beside a memory.
+        TypeError
+            For embeddings that are not floating point.
+        """
+        check_embeddings(embeddings, labels)
+        own = ref_embeddings is None or ref_embeddings is embeddings
+        if own:
+            if ref_labels is not None and ref_embeddings is None:
+                raise ValueError("ref_embeddings must be given with ref_labels, got None (or leave out both)")
+            ref_embeddings, ref_labels = embeddings, labels
+            if self.memory is not None:
+                ref_embeddings, ref_labels = self.memory(embeddings, labels)
+        else:
+            self._check_references(embeddings, ref_embeddings, ref_labels)
+        assert ref_embeddings is not None and ref_labels is not None
+        scores = _cosine(embeddings, ref_embeddings)
+        relevance = labels.unsqueeze(1) == ref_labels
+        where = None
+        if own and self.exclude_self:
+            where = torch.ones_like(relevance)
+            where.diagonal().fill_(False)
+        loss: Tensor = self.loss(scores, relevance, where=where)
+        return loss
+
+    def _check_references(self, embeddings: Tensor, ref_embeddings: Tensor | None, ref_labels: Tensor | None) -> None:
+        if ref_labels is None or ref_embeddings is None:
+            raise ValueError("ref_labels must be given with ref_embeddings, got None (one label for each reference)")
+        if self.memory is not None:
+            raise ValueError(
+                "ref_embeddings must be None where there is a memory, got a Tensor "
+                "(the memory provides the references; use another OnEmbeddings without one)"
+            )
+        check_embeddings(ref_embeddings, ref_labels, prefix="ref_")
+        if ref_embeddings.shape[1] != embeddings.shape[1]:
+            raise ValueError(
+                f"ref_embeddings must have the {embeddings.shape[1]} dimensions of embeddings, "
+                f"got {ref_embeddings.shape[1]} (both must come from the same network)"
+            )
+
+
+def _cosine(embeddings: Tensor, ref_embeddings: Tensor) -> Tensor:
+    """Similarities in float32, or float64 if the embeddings are."""
+    with torch.autocast(embeddings.device.type, enabled=False):
+        dtype = torch.promote_types(embeddings.dtype, torch.float32)
+        queries, candidates = (normalize(x.to(dtype), dim=1) for x in (embeddings, ref_embeddings))
+        return queries @ candidates.T
+
+
+def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "") -> None:
+    """Check a matrix of embeddings without NaN, and one label for each row."""
+    name = f"{prefix}embeddings"
+    check_values(embeddings, name=name)
+    check_floating(embeddings, name=name)
+    if embeddings.ndim != 2:
+        raise ValueError(f"{name} must have shape (batch, dim), got {tuple(embeddings.shape)} (flatten other axes)")
+    check_like(labels, embeddings[:, 0], name=f"{prefix}labels", other=f"{name}[:, 0]")
+    check_not_nan(embeddings, None, name=name)

@@ -1,0 +1,128 @@
+"""Recall as a loss: recall at every K at once, each K with its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_choice
+from rankedu.losses._loss import RankLoss
+
+__all__ = ["RecallLoss"]
+
+
+def _log(r: Tensor) -> Tensor:
+    return torch.log1p(r)
+
+
+def _loglog(r: Tensor) -> Tensor:
+    return torch.log1p(torch.log1p(r))
+
+
+_CLOSED_FORMS: dict[str, Callable[[Tensor], Tensor]] = {"log": _log, "loglog": _loglog}
+
+
+class RecallLoss(RankLoss):
+    r"""A weighted sum over K of the shares of relevant items that K or more irrelevant ones outrank.
+
+    .. math:: L_{rec} = \sum_{K=1}^{\infty} w_K\, L@K
+              = \mathop{\mathbb{E}}_{i \in \mathrm{rel}} W(r_i), \qquad
+              r_i = \mathbf{rk}_\alpha(\mathbf{y})_i - \mathbf{rk}_\alpha(\mathbf{y}^+)_i, \qquad
+              W(k) = \sum_{K=1}^{k} w_K
+
+    Parameters
+    ----------
+    ranker : Module
+        Maps scores to ranks, also among some of the items: ``BlackboxRanker(lam=4.0)`` makes this RaMBO's loss.
+    margin : float
+        α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
+    weights : {"log", "loglog"} or callable, Tensor (p,) -> Tensor (p,)
+        W itself: log(1 + k) for weights like 1/K, log(1 + log(1 + k)) for weights like 1/(K log K), or any function
+        of differentiable torch operations with W(0) = 0 that never falls.
+        :mod:`rankedu.proofs.recall_weights` translates between w and W.
+    within_grad : bool
+        Let the gradient flow through :math:`\mathbf{rk}(\mathbf{y}^+)` too. The paper does not say, the released code
+        stops it, and so does the default.
+
+    Raises
+    ------
+    ValueError
+        For an unknown word, a W with W(0) ≠ 0 or that falls, or a margin that is not a finite number ≥ 0.
+    TypeError
+        For a ranker that is none, or a W that does not map a Tensor to one of its shape.
+
+    Source
+    ------
+    RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
+
+    Notes
+    -----
+    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The incoming gradient is honoured, so
+    the loss can be scaled and added to others. With the blackbox ranker it enters as λ does: multiplying the loss by 3
+    gives the gradient of 3λ, times 3, and the mean over Q queries gives each query λ/Q. With normalised ranks
+    r is counted again as n · (rk − rk⁺)/n, n being the number of items that take part. Explained in chapter 7.
+
+    Examples
+    --------
+    >>> from rankedu.rankers import BlackboxRanker
+    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6], requires_grad=True)
+    >>> relevance = torch.tensor([False, True, False, True])  # outranked by 1 and by 2
+    >>> loss = RecallLoss(BlackboxRanker(lam=2.0))(scores, relevance)
+    >>> round(loss.item(), 4)  # (log 2 + log 3)/2
+    0.8959
+    >>> loss.backward()
+    >>> scores.grad
+    tensor([ 1.0000, -0.5000,  0.5000, -1.0000])
+    >>> root = RecallLoss(BlackboxRanker(lam=2.0), weights=lambda r: torch.sqrt(1 + r) - 1)
+    >>> round(root(scores, relevance).item(), 4)
+    0.5731
+    """
+
+    def __init__(
+        self,
+        ranker: Any,
+        margin: float = 0.0,
+        weights: str | Callable[[Tensor], Tensor] = "log",
+        within_grad: bool = False,
+    ) -> None:
+        super().__init__(ranker, margin, within_grad)
+        if isinstance(weights, str):
+            check_choice(weights, tuple(_CLOSED_FORMS), name="weights")
+            self.closed_form = _CLOSED_FORMS[weights]
+        else:
+            self.closed_form = check_closed_form(weights)
+
+    def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
+        return _apply(self.closed_form, ranks - within)
+
+
+def _apply(closed_form: Callable[[Tensor], Tensor], r: Tensor) -> Tensor:
+    value = closed_form(r)
+    if not isinstance(value, Tensor) or value.shape != r.shape:
+        came = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise TypeError(
+            f"weights must map a Tensor of shape {tuple(r.shape)} to one of the same shape, got {came} "
+            "(W works on all r_i at once, by torch operations: weights=torch.log1p)"
+        )
+    return value
+
+
+def check_closed_form(closed_form: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """W(0) = 0, and W never falls: else some weight w_K = W(K) − W(K − 1) is negative. Tried out up to 1000."""
+    if not callable(closed_form):
+        raise TypeError(f"weights must be 'log', 'loglog' or a callable W, got {closed_form!r} (e.g. torch.log1p)")
+    with torch.no_grad():
+        values = _apply(closed_form, torch.arange(1001.0))
+    if not abs(float(values[0])) < 1e-6:
+        raise ValueError(f"weights must have W(0) = 0, got {float(values[0]):g} (a sum of no weights: subtract W(0))")
+    falls = values.isnan()[1:] | (values.diff() < -1e-6 * values[1:].abs())  # by more than float32 may round
+    if falls.any():
+        k = int(falls.nonzero()[0]) + 1
+        raise ValueError(
+            f"weights must be a W that never falls, got W({k - 1}) = {float(values[k - 1]) + 0.0:g} and "
+            f"W({k}) = {float(values[k]):g} (the difference is the weight w_{k} of the loss at {k}, which must be >= 0)"
+        )
+    return closed_form

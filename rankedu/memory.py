@@ -1,0 +1,219 @@
+"""Memories: what earlier batches left, as further candidates in the lists that are ranked now."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
+from rankedu.losses.on_embeddings import check_embeddings
+
+__all__ = ["EmbeddingMemory", "ScoreMemory"]
+
+
+class _Memory(nn.Module):
+    """The last ``length`` batches, newest first; a batch is a tuple of tensors with one row an item."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        if isinstance(length, bool) or not isinstance(length, int):
+            raise TypeError(f"length must be an int, got {type(length).__name__} (it counts batches)")
+        if length < 0:
+            raise ValueError(f"length must be >= 0, got {length} (it counts batches; 0 remembers nothing)")
+        self.length = length
+        self._batches: deque[tuple[Tensor, ...]] = deque(maxlen=length)
+
+    def extra_repr(self) -> str:
+        return f"length={self.length}"
+
+    def __len__(self) -> int:
+        """Count the items that are remembered."""
+        return sum(len(batch[0]) for batch in self._batches)
+
+    def __bool__(self) -> bool:
+        return True  # a memory that is still empty is a memory all the same
+
+    def reset(self) -> None:
+        """Forget all batches, for instance where an epoch or another data set begins."""
+        self._batches.clear()
+
+    def _extend(self, current: tuple[Tensor, ...], *, unit: str) -> tuple[Tensor, ...]:
+        """Put the remembered items after the current ones; then remember the current ones, without their graph."""
+        if self._batches and self._batches[0][0].shape[1] != current[0].shape[1]:
+            raise ValueError(
+                f"memory holds batches of {self._batches[0][0].shape[1]} {unit}, got one of {current[0].shape[1]} "
+                "(use another memory for other data, or call memory.reset() first)"
+            )
+        columns = zip(current, *self._batches, strict=True)
+        extended = tuple(torch.cat([now, *(past.to(now) for past in column)]) for now, *column in columns)
+        if self.training:
+            self._batches.appendleft(tuple(part.detach().clone() for part in current))
+        return extended
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """Batches may differ in size, so they are no buffers."""
+        return {"batches": [list(batch) for batch in self._batches]}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Take over what was saved: from a longer memory its newest batches."""
+        newest_first = [tuple(part.clone() for part in batch) for batch in state["batches"][: self.length]]
+        self._batches = deque(newest_first, maxlen=self.length)
+
+
+class ScoreMemory(_Memory):
+    """Remember the class scores of the last batches, and rank the current ones among them.
+
+    Parameters
+    ----------
+    length : int
+        τ ≥ 0, in batches. 0 remembers nothing.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a length that is not an int ≥ 0.
+
+    Source
+    ------
+    RaMBO Sec. 4.3.
+
+    Notes
+    -----
+    The *list* grows: along the batch axis, so that each class ranks (1 + τ) · batch items. The released code does so
+    for the mAP loss, while its memory for recall adds queries, which changes no rank. The remembered scores have no
+    gradient. A batch is stored after it was read, so it never meets its own copy; in eval mode nothing is stored.
+    Batches may differ in size, dtype and device; the current batch's are used. O(τ · batch · classes) memory.
+    Explained in chapter 5.
+
+    Examples
+    --------
+    >>> memory = ScoreMemory(length=1)
+    >>> _ = memory(torch.tensor([[0.1, 0.2]]), torch.tensor([[True, False]]))
+    >>> all_scores, all_relevance = memory(torch.tensor([[0.3, 0.4]]), torch.tensor([[False, True]]))
+    >>> all_scores
+    tensor([[0.3000, 0.4000],
+            [0.1000, 0.2000]])
+    """
+
+    def forward(self, scores: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
+        """Extend a batch by the remembered ones, then remember it.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (batch, classes)
+            Floating point.
+        relevance : Tensor of bool, shape (batch, classes)
+            Numbers that are exactly 0 or 1 will do.
+
+        Returns
+        -------
+        tuple of Tensor, shape (batch + remembered, classes)
+            Scores and relevance (bool): the current batch first, with its graph, then the remembered ones, newest
+            first.
+
+        Raises
+        ------
+        ValueError
+            For NaN, another number of dimensions or of classes, or a relevance that is neither 0 nor 1.
+        TypeError
+            For scores that are not floating point.
+        """
+        return self.extend(scores, relevance)[:2]
+
+    def extend(
+        self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Do the same for scores of which only some take part.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (batch, classes)
+            Floating point.
+        relevance : Tensor of bool, shape (batch, classes)
+            Numbers that are exactly 0 or 1 will do.
+        where : Tensor of bool, shape (batch, classes), optional
+            What takes part, now and when it is remembered. Default: all.
+
+        Returns
+        -------
+        tuple of Tensor, shape (batch + remembered, classes)
+            Scores, relevance and where, in the order of :meth:`forward`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`forward`; also for a ``where`` of another shape or dtype.
+        """
+        check_values(scores)
+        check_floating(scores)
+        if scores.ndim != 2:
+            raise ValueError(f"scores must have shape (batch, classes) to be remembered, got {tuple(scores.shape)}")
+        positive = as_relevance(relevance, scores)
+        if where is None:
+            where = torch.ones_like(positive)
+        check_mask(where, scores, name="where")
+        check_not_nan(scores, where)
+        all_scores, all_relevance, everywhere = self._extend((scores, positive, where), unit="classes")
+        return all_scores, all_relevance, everywhere
+
+
+class EmbeddingMemory(_Memory):
+    """Remember the embeddings and labels of the last batches, as further items to be retrieved.
+
+    Parameters
+    ----------
+    length : int
+        τ ≥ 0, in batches. 0 remembers nothing.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a length that is not an int ≥ 0.
+
+    Source
+    ------
+    RaMBO Sec. 4.3.
+
+    Notes
+    -----
+    The remembered embeddings were made by the network of some steps ago, and have no gradient. A batch is stored after
+    it was read, so it never meets its own copy; in eval mode nothing is stored. Batches may differ in size, dtype and
+    device; the current batch's are used. ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest.
+    O(τ · batch · dim) memory. Explained in chapter 5.
+
+    Examples
+    --------
+    >>> memory = EmbeddingMemory(length=3)
+    >>> _ = memory(torch.tensor([[1.0, 0.0]]), torch.tensor([5]))
+    >>> memory(torch.tensor([[0.0, 1.0], [0.6, 0.8]]), torch.tensor([7, 7]))[1]
+    tensor([7, 7, 5])
+    """
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Extend a batch by the remembered ones, then remember it.
+
+        Parameters
+        ----------
+        embeddings : Tensor, shape (batch, dim)
+            Floating point.
+        labels : Tensor, shape (batch,)
+
+        Returns
+        -------
+        tuple of Tensor, shapes (batch + remembered, dim) and (batch + remembered,)
+            The current batch first, with its graph, then the remembered ones, newest first.
+
+        Raises
+        ------
+        ValueError
+            For NaN, another number of dimensions of the tensors, as many labels as embeddings missing, or embeddings
+            of another dim than those remembered.
+        TypeError
+            For embeddings that are not floating point.
+        """
+        check_embeddings(embeddings, labels)
+        all_embeddings, all_labels = self._extend((embeddings, labels), unit="dimensions")
+        return all_embeddings, all_labels

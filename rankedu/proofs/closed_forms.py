@@ -1,0 +1,269 @@
+r"""The closed forms of Eq. 20, symbolically, and how fast their weights fall.
+
+Part of `rankedu.proofs.recall_weights`, from where it can be imported too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Asymptotics", "LogarithmBounds", "Telescoping", "asymptotics", "closed_form", "logarithm_bounds"]
+
+
+@dataclass(frozen=True)
+class Telescoping:
+    """The claim that weights sum to a closed form, in SymPy. Made by `closed_form`, or by hand.
+
+    Attributes
+    ----------
+    k : sympy.Symbol
+        A positive integer.
+    weight, total : sympy.Expr
+        :math:`w_k` and :math:`W(k)`.
+    """
+
+    k: Any
+    weight: Any
+    total: Any
+
+    def verify(self) -> bool:
+        r"""Check :math:`W(0) = 0` and :math:`e^{w_k} = e^{W(k)} / e^{W(k-1)}` for all k, symbolically.
+
+        Returns
+        -------
+        bool
+            True if both hold. Then the product of :math:`e^{w_i}` telescopes, and the sum of the w is W, by induction.
+
+        Source
+        ------
+        RaMBO Eq. 20.
+
+        Notes
+        -----
+        False also where SymPy cannot decide. Explained in chapter 7.
+
+        Examples
+        --------
+        >>> claim = closed_form("log")
+        >>> claim.verify(), Telescoping(claim.k, claim.weight, claim.total + 1).verify()
+        (True, False)
+        """
+        sympy = import_sympy()
+        start = sympy.simplify(self.total.subs(self.k, 0))
+        ratio = sympy.exp(self.total - self.total.subs(self.k, self.k - 1))
+        difference = sympy.together(sympy.exp(self.weight) - ratio)
+        in_logs = sympy.expand_log(difference.replace(sympy.log, lambda x: sympy.log(sympy.together(x))), force=True)
+        return bool(start == 0 and sympy.simplify(in_logs) == 0)
+
+
+def closed_form(weights: str) -> Telescoping:
+    """State the closed form of the weights "log" or "loglog".
+
+    Parameters
+    ----------
+    weights : {"log", "loglog"}
+
+    Returns
+    -------
+    Telescoping
+
+    Raises
+    ------
+    ValueError
+        For another word.
+    ImportError
+        Without SymPy.
+
+    Source
+    ------
+    RaMBO Eq. 20; RaMBO supp. Prop. 2.
+
+    Notes
+    -----
+    Explained in chapter 7.
+
+    Examples
+    --------
+    >>> closed_form("loglog").weight, closed_form("loglog").total
+    (log(1 + log(1 + 1/k)/(log(k) + 1)), log(log(k + 1) + 1))
+    """
+    check_word(weights)
+    sympy = import_sympy()
+    k = sympy.Symbol("k", positive=True, integer=True)
+    if weights == "log":
+        return Telescoping(k, sympy.log(1 + 1 / k), sympy.log(1 + k))
+    return Telescoping(k, sympy.log(1 + sympy.log(1 + 1 / k) / (1 + sympy.log(k))), sympy.log(1 + sympy.log(1 + k)))
+
+
+@dataclass(frozen=True)
+class LogarithmBounds:
+    r"""The inequality :math:`x/(1+x) \le \log(1+x) \le x` for x ≥ 0, in SymPy. Made by `logarithm_bounds`.
+
+    Attributes
+    ----------
+    x : sympy.Symbol
+        Not negative.
+    lower, upper : sympy.Expr
+        The two bounds of log(1 + x).
+    """
+
+    x: Any
+    lower: Any
+    upper: Any
+
+    def verify(self) -> bool:
+        """Check that both gaps are 0 at x = 0 and have a derivative ≥ 0.
+
+        Returns
+        -------
+        bool
+            True if so; then log(1 + x) lies between the bounds for every x ≥ 0.
+
+        Source
+        ------
+        RaMBO Eq. 20.
+
+        Notes
+        -----
+        Explained in chapter 7.
+
+        Examples
+        --------
+        >>> logarithm_bounds().verify()
+        True
+        """
+        sympy = import_sympy()
+        logarithm = sympy.log(1 + self.x)
+        gaps = [self.upper - logarithm, logarithm - self.lower]
+        slopes = [sympy.factor(sympy.together(sympy.diff(gap, self.x))) for gap in gaps]
+        return all(gap.subs(self.x, 0) == 0 for gap in gaps) and all(slope.is_nonnegative is True for slope in slopes)
+
+
+def logarithm_bounds() -> LogarithmBounds:
+    r"""State the inequality from which the asymptotics of the weights follow.
+
+    Returns
+    -------
+    LogarithmBounds
+
+    Raises
+    ------
+    ImportError
+        Without SymPy.
+
+    Source
+    ------
+    RaMBO Eq. 20.
+
+    Notes
+    -----
+    With x = 1/K: :math:`\frac{1}{K+1} \le w_K \le \frac1K` for the weights "log". Used twice, with
+    :math:`u = \log(1 + \frac1K) / (1 + \log K)` and :math:`\frac{u}{1+u} = \log(1 + \frac1K) / (1 + \log(K+1))`:
+
+    .. math:: \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)} \quad \text{for "loglog".}
+
+    Explained in chapter 7.
+
+    Examples
+    --------
+    >>> logarithm_bounds().lower
+    x/(x + 1)
+    """
+    x = import_sympy().Symbol("x", nonnegative=True)
+    return LogarithmBounds(x, x / (1 + x), x)
+
+
+@dataclass(frozen=True)
+class Asymptotics:
+    """What a check of the bounds found for K = 1, …, ``up_to``. Made by `asymptotics`.
+
+    Attributes
+    ----------
+    up_to : int
+    slack : float
+        The smallest distance of a weight from its bounds, divided by the weight. Rounding is below 1e-14.
+    first, last : float
+        :math:`w_1`, and :math:`w_K / \\frac1K` or :math:`w_K / \\frac{1}{K \\log K}` at the last K.
+    """
+
+    up_to: int
+    slack: float
+    first: float
+    last: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether every weight lies between its bounds, by more than rounding can explain."""
+        return self.slack > 1e-12
+
+
+def asymptotics(
+    weights: str, up_to: int = 10**6, closed_form: Callable[[np.ndarray[Any, Any]], Any] | None = None
+) -> Asymptotics:
+    r"""Check the bounds of `logarithm_bounds` for all K up to a million.
+
+    Parameters
+    ----------
+    weights : {"log", "loglog"}
+        Which bounds.
+    up_to : int
+        At least 1.
+    closed_form : callable, array -> array, optional
+        The weights to check, as a function of K. Default: those of the supplementary.
+
+    Returns
+    -------
+    Asymptotics
+
+    Raises
+    ------
+    ValueError
+        For another word, or ``up_to`` < 1.
+
+    Source
+    ------
+    RaMBO Eq. 20.
+
+    Notes
+    -----
+    The log-log weights are like 1/(K log K) in the limit only, which is slow: the quotient is about 1 − 1/log K, 0.93
+    at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Explained in chapter 7.
+
+    Examples
+    --------
+    >>> found = asymptotics("loglog")
+    >>> found.holds, round(found.first, 3), round(found.last, 2)
+    (True, 0.527, 0.93)
+    """
+    check_word(weights)
+    if up_to < 1:
+        raise ValueError(f"up_to must be >= 1, got {up_to}")
+    k = np.arange(1.0, up_to + 1)
+    if weights == "log":
+        w, lower, upper, like = np.log1p(1 / k), 1 / (k + 1), 1 / k, 1 / k
+    else:
+        w = np.log1p(np.log1p(1 / k) / (1 + np.log(k)))
+        lower, upper = 1 / ((k + 1) * (1 + np.log(k + 1))), 1 / (k * (1 + np.log(k)))
+        with np.errstate(divide="ignore"):
+            like = 1 / (k * np.log(k))
+    if closed_form is not None:
+        w = np.asarray(closed_form(k), dtype=float)
+    slack = np.minimum(w - lower, upper - w) / np.abs(w)
+    return Asymptotics(up_to, float(slack.min()), float(w[0]), float(w[-1] / like[-1]))
+
+
+def check_word(weights: str) -> None:
+    if weights not in ("log", "loglog"):
+        raise ValueError(f"weights must be 'log' or 'loglog', got {weights!r} (for others use Telescoping)")
+
+
+def import_sympy() -> Any:
+    try:
+        import sympy
+    except ImportError:
+        raise ImportError("the closed forms need SymPy: pip install 'rankedu[lab]'") from None
+    return sympy

@@ -1,0 +1,385 @@
+r"""From the weights :math:`w_K` of recall at K to one function :math:`W` of the rank, and back.
+
+Everything is one double sum, read by rows or by columns. An item that :math:`r_i` irrelevant ones outrank fails at the
+levels :math:`K = 1, \dots, r_i` and pays :math:`w_K` at each, in all :math:`W(r_i) = \sum_{K \le r_i} w_K`. Summed over
+items first, level K has :math:`|\{i : r_i \ge K\}|` items that fail. That is Lemma 1, for :math:`r_i = 0` too: such an
+item fails nowhere, and :math:`W(0) = 0`. Proposition 2 divides by the number of relevant items.
+
+As printed in the version we read, the supplementary calls the :math:`r_i` positive integers (they may be 0), takes the
+complement of rel(y*) where that of :math:`\{r_i < K\}` is meant, and inside the sum for the log-log weights has k in
+the place of the index i. All results are right, and checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+from rankedu.proofs._exact import exact_scores
+from rankedu.proofs.closed_forms import (
+    Asymptotics,
+    LogarithmBounds,
+    Telescoping,
+    asymptotics,
+    closed_form,
+    import_sympy,
+    logarithm_bounds,
+)
+
+__all__ = [
+    "Asymptotics",
+    "DoubleSum",
+    "LogarithmBounds",
+    "Telescoping",
+    "asymptotics",
+    "closed_form",
+    "closed_form_to_weights",
+    "exhaustive",
+    "lemma_1",
+    "logarithm_bounds",
+    "proposition_2",
+    "weights_to_closed_form",
+]
+
+
+@dataclass(frozen=True)
+class DoubleSum:
+    """One sum in two orders. Made by `lemma_1` and `proposition_2`.
+
+    Attributes
+    ----------
+    weights : tuple of Fraction
+        :math:`w_1, w_2, …`; all that follow are 0.
+    outranked : tuple of int
+        :math:`r_i`: how many irrelevant items outrank each relevant one.
+    failing : tuple of int
+        :math:`|\\{i : r_i \\ge K\\}|` for K = 1, …, the largest r.
+    divisor : int
+        1 for the lemma, the number of relevant items for the proposition.
+    by_level, by_item : Fraction
+        The sum over K of what fails there, and the sum over i of :math:`W(r_i)`, both divided.
+    """
+
+    weights: tuple[Fraction, ...]
+    outranked: tuple[int, ...]
+    failing: tuple[int, ...]
+    divisor: int
+    by_level: Fraction
+    by_item: Fraction
+
+    def verify(self) -> bool:
+        """Recompute everything from ``weights`` and ``outranked``, trusting no stored result.
+
+        Returns
+        -------
+        bool
+            True if weights and r are ≥ 0, the counts are right, both sums are the stored ones, and they are equal.
+
+        Source
+        ------
+        RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
+
+        Notes
+        -----
+        O(items · largest r) exact operations. Explained in chapter 7.
+
+        Examples
+        --------
+        >>> import dataclasses
+        >>> proof = lemma_1([1, Fraction(1, 2)], [2, 0])
+        >>> proof.verify(), dataclasses.replace(proof, by_item=Fraction(2)).verify()
+        (True, False)
+        """
+        if any(w < 0 for w in self.weights) or any(r < 0 for r in self.outranked):
+            return False
+        if self.divisor not in (1, len(self.outranked)):
+            return False
+        levels = range(1, max(self.outranked, default=0) + 1)
+        failing = tuple(sum(r >= level for r in self.outranked) for level in levels)
+        by_level = sum((_weight(self.weights, k) * count for k, count in enumerate(failing, 1)), Fraction(0))
+        by_item = sum((sum(self.weights[:r], Fraction(0)) for r in self.outranked), Fraction(0))
+        sums_right = (self.by_level, self.by_item) == (by_level / self.divisor, by_item / self.divisor)
+        return failing == self.failing and sums_right and by_level == by_item
+
+
+def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
+    r"""Prove :math:`\sum_K w_K\, |\{i : r_i \ge K\}| = \sum_i W(r_i)` for these numbers.
+
+    Parameters
+    ----------
+    weights : iterable of int, float or Fraction
+        :math:`w_1, w_2, …`, all ≥ 0; those that follow are 0. A float is taken as the binary fraction that it is.
+    outranked : iterable of int
+        :math:`r_i` ≥ 0.
+
+    Returns
+    -------
+    DoubleSum
+
+    Raises
+    ------
+    ValueError
+        For a weight or an r below 0, or none at all.
+
+    Source
+    ------
+    RaMBO supp. Lemma 1.
+
+    Notes
+    -----
+    O(items · largest r) exact operations. Explained in chapter 7.
+
+    Examples
+    --------
+    >>> proof = lemma_1([1, Fraction(1, 2), Fraction(1, 3)], [3, 1, 0])
+    >>> proof.failing, proof.by_level, proof.by_item
+    ((2, 1, 1), Fraction(17, 6), Fraction(17, 6))
+    """
+    return _double_sum(weights, outranked, mean=False)
+
+
+def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
+    r"""Prove :math:`L_{rec} = \sum_K w_K L@K` to be the mean of :math:`W(r_i)`, for this ranking.
+
+    Parameters
+    ----------
+    weights : iterable of int, float or Fraction
+        :math:`w_1, w_2, …`, all ≥ 0; those that follow are 0.
+    ranking : sequence of bool
+        The relevance of the items from the best to the worst, with at least one True.
+
+    Returns
+    -------
+    DoubleSum
+        ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean.
+
+    Raises
+    ------
+    ValueError
+        For a weight below 0, or a ranking without a relevant item.
+
+    Source
+    ------
+    RaMBO supp. Prop. 2; RaMBO Eq. 16; RaMBO Eq. 18; RaMBO Eq. 19.
+
+    Notes
+    -----
+    L@K is one minus the share of relevant items with r < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
+
+    Examples
+    --------
+    >>> proof = proposition_2([1, 1, 1], [False, True, False, True])
+    >>> proof.outranked, proof.by_level
+    ((1, 2), Fraction(3, 2))
+    """
+    if not any(ranking):
+        raise ValueError(f"ranking must have a relevant item, got {list(ranking)} (the mean over none is not defined)")
+    outranked = [sum(not above for above in ranking[:place]) for place, item in enumerate(ranking) if item]
+    return _double_sum(weights, outranked, mean=True)
+
+
+def _double_sum(weights: Iterable[Any], outranked: Iterable[int], *, mean: bool) -> DoubleSum:
+    w, r = _exact_weights(weights), tuple(outranked)
+    if not r or not all(isinstance(count, int) and count >= 0 for count in r):
+        raise ValueError(f"outranked must hold integers >= 0, at least one, got {list(r)} (r counts irrelevant items)")
+    failing = tuple(sum(count >= level for count in r) for level in range(1, max(r) + 1))
+    by_level = sum((_weight(w, level) * count for level, count in enumerate(failing, 1)), Fraction(0))
+    by_item = sum((sum(w[:count], Fraction(0)) for count in r), Fraction(0))
+    divisor = len(r) if mean else 1
+    return DoubleSum(w, r, failing, divisor, by_level / divisor, by_item / divisor)
+
+
+def _exact_weights(weights: Iterable[Any]) -> tuple[Fraction, ...]:
+    exact = exact_scores(weights)
+    for level, weight in enumerate(exact, 1):
+        if weight < 0:
+            raise ValueError(f"weights must be >= 0, got w_{level} = {weight} (else worse recall would be rewarded)")
+    return exact
+
+
+def _weight(weights: Sequence[Fraction], level: int) -> Fraction:
+    return weights[level - 1] if level <= len(weights) else Fraction(0)
+
+
+def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
+    """Check Lemma 1 for all multisets of r_1, …, r_n ≤ n, and Proposition 2 for all rankings of n items.
+
+    Parameters
+    ----------
+    weights : iterable of int, float or Fraction
+        :math:`w_1, w_2, …`, all ≥ 0.
+    n : int
+        From 1 to 8.
+
+    Returns
+    -------
+    tuple of int
+        How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false.
+
+    Raises
+    ------
+    ValueError
+        For a weight below 0, or n out of range.
+
+    Source
+    ------
+    RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
+
+    Notes
+    -----
+    Explained in chapter 7.
+
+    Examples
+    --------
+    >>> exhaustive([1, Fraction(1, 2), Fraction(1, 3)], 4)
+    (70, 15)
+    """
+    if not 1 <= n <= 8:
+        raise ValueError(f"n must be from 1 to 8, got {n} (the cases multiply: use lemma_1() on single ones)")
+    w = _exact_weights(weights)
+    lemma = sum(lemma_1(w, r).verify() for r in combinations_with_replacement(range(n + 1), n))
+    rankings = [ranking for ranking in product((False, True), repeat=n) if any(ranking)]
+    return lemma, sum(proposition_2(w, ranking).verify() for ranking in rankings)
+
+
+def weights_to_closed_form(weights: Any) -> Any:
+    r"""Sum weights: :math:`W(k) = \sum_{K=1}^{k} w_K`.
+
+    Parameters
+    ----------
+    weights : sequence of numbers, callable int -> number, or sympy.Expr in one symbol
+        :math:`w_1, w_2, …` (what follows a sequence is 0), or a function of K.
+
+    Returns
+    -------
+    callable int -> number, or sympy.Expr
+        W, of the kind that came in: from a sequence exact fractions, from an expression an expression in the same
+        symbol, closed where SymPy or `closed_form` knows how, an unevaluated sum otherwise.
+
+    Raises
+    ------
+    ValueError
+        For a weight below 0: at once in a sequence, on a call for a function; or an expression of several symbols.
+
+    Source
+    ------
+    RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
+
+    Notes
+    -----
+    O(k) for the first W(k), and remembered. Explained in chapter 7.
+
+    Examples
+    --------
+    >>> W = weights_to_closed_form([1, Fraction(1, 2)])
+    >>> W(0), W(1), W(5)
+    (Fraction(0, 1), Fraction(1, 1), Fraction(3, 2))
+    >>> import sympy
+    >>> k = sympy.Symbol("k", positive=True, integer=True)
+    >>> weights_to_closed_form(sympy.log(1 + 1 / k)), weights_to_closed_form(k)
+    (log(k + 1), k**2/2 + k/2)
+    """
+    if hasattr(weights, "free_symbols"):
+        return _sum_symbolically(weights)
+    if callable(weights):
+        return _Sum(weights)
+    exact = _exact_weights(weights)
+    return _Sum(lambda level: _weight(exact, level))
+
+
+class _Sum:
+    """W of a function w; the sums so far are remembered."""
+
+    def __init__(self, weight: Callable[[int], Any]) -> None:
+        self._weight = weight
+        self._totals: list[Any] = []
+
+    def __call__(self, k: int) -> Any:
+        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+            raise ValueError(f"k must be an int >= 0, got {k!r} (it counts the irrelevant items that outrank one)")
+        while len(self._totals) < k:
+            level = len(self._totals) + 1
+            weight = self._weight(level)
+            if not weight >= 0:
+                raise ValueError(f"weights must be >= 0, got w_{level} = {weight} (worse recall would be rewarded)")
+            self._totals.append(weight + (self._totals[-1] if self._totals else 0))
+        return self._totals[k - 1] if k else Fraction(0)
+
+
+def _sum_symbolically(weight: Any) -> Any:
+    sympy = import_sympy()
+    k = _only_symbol(weight, "weights")
+    level, last = sympy.symbols("i k", positive=True, integer=True)
+    for name in ("log", "loglog"):
+        known = closed_form(name)
+        if sympy.simplify(known.weight.subs(known.k, last) - weight.subs(k, last)) == 0:
+            return known.total.subs(known.k, k)
+    total = sympy.summation(weight.subs(k, level), (level, 1, last))
+    return total.subs(last, k)
+
+
+def closed_form_to_weights(closed_form: Any) -> Any:
+    r"""Take differences: :math:`w_K = W(K) - W(K-1)`.
+
+    Parameters
+    ----------
+    closed_form : callable int -> number, or sympy.Expr in one symbol
+        W, with W(0) = 0, that never falls.
+
+    Returns
+    -------
+    callable int -> number, or sympy.Expr
+        w, of the kind that came in.
+
+    Raises
+    ------
+    ValueError
+        For W(0) ≠ 0, or a W that falls: up to K = 100 at once, later on a call; or an expression of several symbols.
+
+    Source
+    ------
+    RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
+
+    Notes
+    -----
+    The inverse of `weights_to_closed_form`. Explained in chapter 7.
+
+    Examples
+    --------
+    >>> w = closed_form_to_weights(lambda k: Fraction(k, k + 1))
+    >>> w(1), w(2)
+    (Fraction(1, 2), Fraction(1, 6))
+    """
+    symbolic = hasattr(closed_form, "free_symbols")
+    if symbolic:
+        k = _only_symbol(closed_form, "closed_form")
+        total = cache(lambda level: closed_form.subs(k, level))
+    elif callable(closed_form):
+        total = closed_form
+    else:
+        raise TypeError(f"closed_form must be a callable or a SymPy expression, got {closed_form!r}")
+    if not abs(total(0)) <= 1e-12:
+        raise ValueError(f"closed_form must have W(0) = 0, got {total(0)} (a sum of no weights: subtract W(0))")
+
+    def weight(level: int) -> Any:
+        if level < 1:
+            raise ValueError(f"K must be >= 1, got {level} (the first weight is w_1)")
+        step = total(level) - total(level - 1)
+        if not float(step) >= -1e-12:
+            raise ValueError(f"closed_form must not fall, got w_{level} = W({level}) - W({level - 1}) = {step}")
+        return step
+
+    for level in range(1, 101):
+        weight(level)
+    return closed_form - closed_form.subs(k, k - 1) if symbolic else weight
+
+
+def _only_symbol(expression: Any, name: str) -> Any:
+    symbols = expression.free_symbols
+    if len(symbols) > 1:
+        raise ValueError(f"{name} must have one symbol, got {sorted(map(str, symbols))}")
+    return next(iter(symbols)) if symbols else import_sympy().Symbol("k", positive=True, integer=True)

@@ -269,5 +269,5 @@ def ranks_of_positives(
     scale = None
     if normalized:
         scale = torch.full((len(scores),), float(n)) if where is None else where.sum(-1).float().clamp(min=1)
-    ranks, within, query = _RanksOfPositives.apply(scores, positive, where, margin, lam, scale)  # type: ignore[no-untyped-call]
+    ranks, within, query = _RanksOfPositives.apply(scores, positive, where, margin, lam, scale)
     return ranks, within, torch.bincount(query, minlength=len(scores))[query]

@@ -103,7 +103,7 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
 
     def differentiable(scores: Tensor) -> Tensor:
         check_floating(scores)
-        solution: Tensor = _Blackbox.apply(scores, solver, lam)  # type: ignore[no-untyped-call]
+        solution: Tensor = _Blackbox.apply(scores, solver, lam)
         return solution
 
     return differentiable

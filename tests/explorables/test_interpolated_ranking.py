@@ -1,0 +1,43 @@
+"""The sliders of chapter 4: every frame renders, stays small, and tells what it shows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from rankedu.blackbox import interpolate
+from rankedu.explorables import interpolated_ranking as chapter
+from rankedu.explorables.book import MAX_BYTES, write_frames
+from rankedu.figures import style
+from rankedu.solvers import ranking
+
+
+@pytest.mark.parametrize("explorable", [chapter.interpolation_landscape, chapter.secant], ids=lambda e: e.name)
+def test_all_frames_render_and_are_small(explorable, tmp_path):
+    frames = write_frames(explorable, tmp_path)
+    assert len({frame["alt"] for frame in frames}) == len(frames)
+    assert sum(path.stat().st_size for path in tmp_path.glob("*.webp")) < MAX_BYTES
+    assert all(re.search(r"\d", frame["alt"]) for frame in frames)
+
+
+def test_the_gradient_appears_as_lam_grows():
+    shares = []
+    for lam in (0.001, 0.01, 0.1, 1.0):
+        told = style.description(chapter.interpolation_landscape(lam=lam, seed=1))
+        shares.append(int(re.search(r"exactly zero on (\d+)%", told).group(1)))
+    assert shares[0] > 80 and shares == sorted(shares, reverse=True) and shares[-1] == 0
+
+
+@pytest.mark.parametrize("lam", chapter.secant.controls["lam"].values[::5])
+@pytest.mark.parametrize("position", chapter.secant.controls["position"].values[::6])
+def test_the_slope_of_the_secant_is_the_interpolation(lam, position):
+    c = torch.from_numpy(chapter.LINE_GRADIENT)
+    wanted = interpolate(ranking, c, lam)(torch.from_numpy(chapter.LINE_SCORES) + position * c).item()
+    told = style.description(chapter.secant(lam=lam, position=position))
+    assert float(re.search(r"a slope of (-?[\d.]+)\.", told).group(1)) == pytest.approx(wanted, abs=0.006)
+
+
+def test_the_first_frame_is_the_table_of_the_chapter():
+    assert "its mean over the step of length λ = 0.25 is 6.20" in style.description(chapter.secant())

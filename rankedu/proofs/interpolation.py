@@ -347,7 +347,7 @@ def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) 
 
     Source
     ------
-    RaMBO Eq. 10.
+    RaMBO Eq. 10; RaMBO Sec. 3.2.
 
     Notes
     -----

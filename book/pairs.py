@@ -58,7 +58,7 @@ def problem(text: Path, notebook: Path) -> str | None:
 def execute(text: Path, notebook: Path) -> float:
     """Run a chapter and write its notebook in one step; returns the seconds that it took.
 
-    A chapter that fails leaves the notebook as it was; what had run of it is kept beside it as `*.partial.ipynb`.
+    A chapter that fails leaves the notebook as it was; what had run of it is kept in `book/_build/partial/`.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
@@ -78,7 +78,8 @@ def execute(text: Path, notebook: Path) -> float:
     try:
         client.execute()
     except CellExecutionError:
-        partial = notebook.with_suffix(".partial.ipynb")
+        partial = ROOT / "book" / "_build" / "partial" / notebook.name
+        partial.parent.mkdir(parents=True, exist_ok=True)
         _write(book, partial)
         print(f"{text.name} failed; what had run stands in {partial.relative_to(ROOT)}", file=sys.stderr)
         raise

@@ -76,5 +76,5 @@ def test_a_chapter_that_fails_keeps_its_notebook_and_what_had_run(tmp_path, monk
     with pytest.raises(Exception, match="ZeroDivisionError"):
         pairs.execute(text, notebook)
     assert notebook.read_text(encoding="utf-8") == "as it was"
-    assert "42" in (tmp_path / "99_x.partial.ipynb").read_text(encoding="utf-8")
-    assert "99_x.partial.ipynb" in capsys.readouterr().err
+    assert "42" in (tmp_path / "book" / "_build" / "partial" / "99_x.ipynb").read_text(encoding="utf-8")
+    assert "partial/99_x.ipynb" in capsys.readouterr().err

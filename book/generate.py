@@ -1,8 +1,9 @@
-"""The pages of the book that are made and not written: the notation table and the equation index."""
+"""The parts of the book that are made and not written: indexes, result tables, the card of the data set."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,10 +78,16 @@ def paper_maps(folder: Path = ROOT / "book" / "chapters") -> list[MapRow]:
 
 
 def write_tables(folder: Path) -> None:
-    """Write `notation.md` and `equations.md`, which the pages of the same names include."""
+    """Write what the pages of the book include: tables, the card of the glyphs and their contact sheet."""
+    from rankedu.datasets.glyphs import card_markdown
+    from rankedu.figures import style
+    from rankedu.figures.glyphs import contact_sheet
+
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "notation.md").write_text(notation(), encoding="utf-8")
-    (folder / "equations.md").write_text(equations(), encoding="utf-8")
+    tables = {"notation": notation(), "equations": equations(), "effects": effects(), "glyphs": card_markdown()}
+    for name, text in tables.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    (folder / "glyphs.png").write_bytes(style.png(contact_sheet()))
 
 
 def vocabulary() -> list[dict[str, str]]:
@@ -108,6 +115,19 @@ def equations() -> str:
         tests = ", ".join(dict.fromkeys(f"`{row.test}`" for row in rows)) or "—"
         lines.append(f"| {item} | `{function}` | {where} | {tests} |")
     return "\n".join(lines) + "\n"
+
+
+def effects() -> str:
+    """The trained effect of margin and memory, with what all runs share."""
+    from rankedu.training.effects import results_markdown
+
+    path = ROOT / "book" / "data" / "effects.json"
+    if not path.exists():
+        return "These runs have not been made yet.\n"
+    runs = json.loads(path.read_text(encoding="utf-8"))
+    shared = {name: {json.dumps(run[name]) for run in runs} for name in ("lam", "steps", "device", "versions")}
+    told = "; ".join(f"{name}: {' / '.join(sorted(values))}" for name, values in shared.items())
+    return f"{results_markdown(path)}\nShared by all {len(runs)} runs: {told.replace(chr(34), '')}.\n"
 
 
 def _same(short: str, full: str) -> bool:

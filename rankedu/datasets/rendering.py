@@ -1,0 +1,251 @@
+"""Characters drawn by the fonts that ship with matplotlib, and the file that keeps them.
+
+A glyph is drawn alone, without hinting and without the text layout, which would join letters and put dotted circles
+under marks. Nothing here needs pyplot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import tempfile
+import unicodedata
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["CHECKED_WITH", "FACES", "MIN_FACES", "PINNED_SHA256", "SIZE", "Rendering", "cached_rendering", "render"]
+
+#: The twelve faces: all DejaVu fonts of matplotlib but the two that exist for displayed formulas only.
+FACES = (
+    "DejaVuSans",
+    "DejaVuSans-Bold",
+    "DejaVuSans-Oblique",
+    "DejaVuSans-BoldOblique",
+    "DejaVuSansMono",
+    "DejaVuSansMono-Bold",
+    "DejaVuSansMono-Oblique",
+    "DejaVuSansMono-BoldOblique",
+    "DejaVuSerif",
+    "DejaVuSerif-Bold",
+    "DejaVuSerif-Italic",
+    "DejaVuSerif-BoldItalic",
+)
+#: A character takes part if at least so many faces draw something for it.
+MIN_FACES = 8
+#: Images are SIZE × SIZE pixels, an em has 24 of them, and the writing line lies below row 24.
+SIZE, POINTS, DPI, BASELINE = 32, 18.0, 96, 24
+#: What the pinned checksum was computed with.
+CHECKED_WITH = "matplotlib 3.11.2 (FreeType 2.14.3)"
+PINNED_SHA256 = "bac4a01b8c615c7ae380a715e174f3ea72dacf1afb5af84eed9482c2a2e894e9"
+
+
+class Rendering(NamedTuple):
+    """All drawn glyphs, sorted by character, then by face."""
+
+    images: npt.NDArray[np.uint8]  # (N, 32, 32), 0 is paper and 255 is ink
+    codepoints: npt.NDArray[np.int64]  # (N,)
+    faces: npt.NDArray[np.int64]  # (N,), index into FACES
+
+    def sha256(self) -> str:
+        """Hash the three arrays; equal on every machine where the same pixels were drawn."""
+        digest = hashlib.sha256()
+        for array, dtype in zip(self, ("u1", "<i8", "<i8"), strict=True):
+            digest.update(np.ascontiguousarray(array, dtype=dtype).data)
+        return digest.hexdigest()
+
+
+def render(characters: Iterable[str] | None = None) -> Rendering:
+    """Draw every character that has a Unicode name in every face that has it.
+
+    Parameters
+    ----------
+    characters : iterable of str, optional
+        Draw only these. Default: all that the faces hold, about 3,300.
+
+    Returns
+    -------
+    Rendering
+        Characters that fewer than eight faces draw are left out; so are empty pictures, such as those of spaces. A
+        face that lacks a character draws nothing for it: the box that stands for a missing glyph never counts.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Without matplotlib.
+
+    Notes
+    -----
+    About 1.5 s for all characters. Explained on the data sets page of the book.
+
+    Examples
+    --------
+    >>> drawn = render("AB ")
+    >>> drawn.images.shape, sorted(map(chr, set(drawn.codepoints.tolist())))
+    ((24, 32, 32), ['A', 'B'])
+    """
+    fonts = _fonts()
+    charmaps = [{code for code, glyph in font.get_charmap().items() if glyph} for font in fonts]
+    wanted = set().union(*charmaps) if characters is None else {ord(character) for character in characters}
+    found = []
+    for code in sorted(code for code in wanted if unicodedata.name(chr(code), "")):
+        if sum(code in charmap for charmap in charmaps) < MIN_FACES:
+            continue
+        drawn = [(code, face, _draw(font, code)) for face, font in enumerate(fonts) if code in charmaps[face]]
+        visible = [item for item in drawn if item[2].any()]
+        if len(visible) >= MIN_FACES:
+            found += visible
+    images = np.stack([image for *_, image in found]) if found else np.zeros((0, SIZE, SIZE), np.uint8)
+    return Rendering(
+        images, np.array([code for code, *_ in found], np.int64), np.array([f for _, f, _ in found], np.int64)
+    )
+
+
+def _fonts() -> list[Any]:
+    """Open the faces."""
+    try:
+        import matplotlib
+        from matplotlib.ft2font import FT2Font
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "UnicodeGlyphs needs matplotlib, whose fonts it draws: pip install 'rankedu[lab]'", name=error.name
+        ) from error
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    return [FT2Font(str(folder / f"{face}.ttf")) for face in FACES]
+
+
+def _draw(font: Any, code: int) -> npt.NDArray[np.uint8]:
+    """Draw one glyph: centred from left to right, upright on the writing line, smaller if it would not fit."""
+    from matplotlib import ft2font
+
+    constants: Any = ft2font  # they became an enumeration in matplotlib 3.10
+    flags = constants.LoadFlags.NO_HINTING if hasattr(constants, "LoadFlags") else constants.LOAD_NO_HINTING
+    points = POINTS
+    while True:
+        font.set_size(points, DPI)
+        glyph = font.load_char(code, flags=flags)
+        left, bottom = (math.floor(edge / 64) for edge in glyph.bbox[:2])
+        right, top = (math.ceil(edge / 64) for edge in glyph.bbox[2:])
+        width, height = right - left, top - bottom
+        if max(width, height) <= SIZE:
+            break
+        points *= (SIZE - 1) / max(width, height)
+    if min(width, height) <= 0:
+        return np.zeros((SIZE, SIZE), np.uint8)
+    row = min(max(BASELINE - top, 0), SIZE - height)
+    return _paint(font, glyph, (SIZE - width) // 2 - left, row)
+
+
+def _paint(font: Any, glyph: Any, x: int, y: int) -> npt.NDArray[np.uint8]:
+    """Draw a loaded glyph; the canvas is an array since matplotlib 3.11, and was an object of its own before."""
+    import matplotlib
+
+    canvas: Any = np.zeros((SIZE, SIZE), np.uint8)
+    if matplotlib.__version_info__ < (3, 11):
+        from matplotlib.ft2font import FT2Image
+
+        canvas = FT2Image(SIZE, SIZE)
+    font.draw_glyph_to_bitmap(canvas, x, y, glyph, antialiased=True)
+    return np.array(canvas, dtype=np.uint8)
+
+
+def drawn_with() -> str:
+    """Name the versions that decide about the pixels."""
+    import matplotlib
+    from matplotlib import ft2font
+
+    return f"matplotlib {matplotlib.__version__} (FreeType {ft2font.__freetype_version__})"
+
+
+def cached_rendering(root: str | os.PathLike[str] | None = None) -> Rendering:
+    """Read the rendering of all characters from its cache file; draw it and write the file if there is none.
+
+    Parameters
+    ----------
+    root : path, optional
+        Folder of the cache file. Default: ``$RANKEDU_DATA``, else the user's cache folder.
+
+    Returns
+    -------
+    Rendering
+
+    Warns
+    -----
+    UserWarning
+        If the pixels are not those of the pinned checksum, or the file cannot be written.
+
+    Notes
+    -----
+    The file is written whole or not at all. Its name holds the versions of matplotlib and FreeType, and it carries the
+    checksum of its contents: one that is damaged is drawn anew.
+    """
+    version = drawn_with()
+    path = cache_folder(root) / f"glyphs-{re.sub(r'[ ()]+', '-', version).strip('-')}.npz"
+    found = _read(path)
+    if found is None:
+        found = render()
+        _write(path, found)
+    checksum = found.sha256()
+    if checksum != PINNED_SHA256:
+        warnings.warn(
+            f"UnicodeGlyphs: {version} draws other pixels (SHA-256 {checksum[:12]}…) than {CHECKED_WITH}, with which "
+            f"the data set was checked ({PINNED_SHA256[:12]}…). Everything works, but results are not comparable "
+            "with the book's; for those, install that version.",
+            stacklevel=3,
+        )
+    return found
+
+
+def cache_folder(root: str | os.PathLike[str] | None = None) -> Path:
+    """Find the folder for data: ``root``, else ``$RANKEDU_DATA``, else the user's cache folder."""
+    chosen = root if root is not None else os.environ.get("RANKEDU_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    try:
+        import platformdirs
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "UnicodeGlyphs finds your cache folder with platformdirs, which is not installed: "
+            "pip install 'rankedu[lab]', or name a folder with root= or $RANKEDU_DATA",
+            name=error.name,
+        ) from error
+    return Path(platformdirs.user_cache_dir("rankedu", appauthor=False))
+
+
+def _read(path: Path) -> Rendering | None:
+    """Read a cache file; None if it is absent, damaged, or not what its checksum says."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found = Rendering(file["images"], file["codepoints"], file["faces"])
+            return found if found.sha256() == str(file["sha256"]) else None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def _write(path: Path, drawn: Rendering) -> None:
+    """Write a cache file beside its final name, then move it there in one step."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+            try:
+                np.savez_compressed(part, **drawn._asdict(), sha256=np.array(drawn.sha256()))
+                part.close()
+                os.replace(part.name, path)
+            except BaseException:
+                part.close()
+                os.unlink(part.name)
+                raise
+    except OSError as error:
+        warnings.warn(
+            f"UnicodeGlyphs could not be cached in {path.parent} ({error.strerror or error}), so it is drawn at every "
+            "start: name a folder that can be written with root= or $RANKEDU_DATA",
+            stacklevel=4,
+        )

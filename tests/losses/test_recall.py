@@ -50,7 +50,9 @@ def eq_19(order, p, weight):
 
 
 @pytest.mark.parametrize(
-    ("weights", "n"), [("log", 6), *product(["log", "loglog", torch.sqrt], [1, 2, 3, 4, 5])], ids=str
+    ("weights", "n"),
+    [("log", 6), *product(["log", "loglog", torch.sqrt], [1, 2, 3, 4, 5])],
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_value_is_the_weighted_sum_over_k_for_all_permutations(weights, n):
     loss = RecallLoss(BlackboxRanker(1.0), weights=weights)

@@ -26,14 +26,15 @@ def page(request, chromium):
 
 
 def visit(page, name: str) -> None:
+    """Open a page and wait until its formulas are set and its sliders live."""
     page.goto((HTML / name).as_uri())
-    page.wait_for_load_state("networkidle")
+    page.wait_for_function("!window.MathJax || MathJax.startup.promise.then(() => true)")
+    page.wait_for_function("[...document.querySelectorAll('figure.explorable')].every(figure => figure.dataset.frame)")
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_clean_and_asks_for_nothing_outside(page, name):
     visit(page, name)
-    page.wait_for_function("!window.MathJax || MathJax.startup.promise.then(() => true)")
     assert not page.errors
     assert all(url.startswith(("file:", "data:", "blob:")) for url in page.requests)
     assert page.locator("mjx-merror").count() == 0, "a formula that MathJax cannot read"
@@ -42,7 +43,6 @@ def test_page_is_clean_and_asks_for_nothing_outside(page, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_page_does_not_scroll_sideways(page, name):
     visit(page, name)
-    page.wait_for_function("!window.MathJax || MathJax.startup.promise.then(() => true)")
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wide <= 1
 

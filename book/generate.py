@@ -84,7 +84,8 @@ def write_tables(folder: Path) -> None:
     from rankedu.figures.glyphs import contact_sheet
 
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {"notation": notation(), "equations": equations(), "effects": effects(), "glyphs": card_markdown()}
+    tables = {"notation": notation(), "equations": equations(), "glyphs": card_markdown()}
+    tables |= {name: effects(f"{name}.json", steps) for name, steps in (("effects", 1000), ("effects_trained", 400))}
     for name, text in tables.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / "glyphs.png").write_bytes(style.png(contact_sheet()))
@@ -101,7 +102,8 @@ def notation() -> str:
     lines = ["| symbol | identifier | shape | kind | meaning |", "|---|---|---|---|---|"]
     for row in vocabulary():
         symbol = f"${row['symbol']}$" if row["symbol"] else ""
-        lines.append(f"| {symbol} | `{row['identifier']}` | {row['shape']} | {row['kind']} | {row['meaning']} |")
+        identifier = f"`{row['identifier']}`" if row["identifier"] else ""
+        lines.append(f"| {symbol} | {identifier} | {row['shape']} | {row['kind']} | {row['meaning']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -117,17 +119,18 @@ def equations() -> str:
     return "\n".join(lines) + "\n"
 
 
-def effects() -> str:
-    """The trained effect of margin and memory, with what all runs share."""
+def effects(file: str, steps: int) -> str:
+    """The trained effect of margin and memory: the table of one file of runs, and what they all share."""
     from rankedu.training.effects import results_markdown
 
-    path = ROOT / "book" / "data" / "effects.json"
+    path = ROOT / "book" / "data" / file
     if not path.exists():
         return "These runs have not been made yet.\n"
     runs = json.loads(path.read_text(encoding="utf-8"))
-    shared = {name: {json.dumps(run[name]) for run in runs} for name in ("lam", "steps", "device", "versions")}
-    told = "; ".join(f"{name}: {' / '.join(sorted(values))}" for name, values in shared.items())
-    return f"{results_markdown(path)}\nShared by all {len(runs)} runs: {told.replace(chr(34), '')}.\n"
+    shared = {name: {json.dumps(run[name]) for run in runs} for name in ("lam", "lr", "pretrain", "device", "versions")}
+    told = "; ".join(f"{name} {' / '.join(sorted(values))}" for name, values in shared.items())
+    told = re.sub(r'["{}]', "", told)
+    return f"{results_markdown(path, steps=steps)}\n{len(runs)} runs of {steps} steps; shared by all: {told}.\n"
 
 
 def _same(short: str, full: str) -> bool:

@@ -148,8 +148,8 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
 
     Notes
     -----
-    Two calls of the solver. f_λ(y) = f(y) exactly where the solver does not change between y and y + λc, and
-    f_λ(y) ≤ f(y) everywhere, as m is concave. Explained in chapter 2.
+    Two calls of the solver. f_λ(y) ≤ f(y) everywhere, as m is concave, with equality if and only if s(y) is still a
+    minimiser at y + λc; in particular wherever the answer does not change. Explained in chapter 2.
 
     Examples
     --------

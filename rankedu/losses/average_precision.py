@@ -66,10 +66,11 @@ class APLoss(RankLoss):
 class MAPLoss(nn.Module):
     r"""Mean average precision over classes, plus average precision across all classes at once.
 
-    .. math:: L = (1 - w)\, \frac{1}{|C|} \sum_{c \in C} L_{AP}(\mathbf{y}(c), \mathbf{y}^*(c))
+    .. math:: L = (1 - w)\, \frac{1}{|C_+|} \sum_{c \in C_+} L_{AP}(\mathbf{y}(c), \mathbf{y}^*(c))
               + w\, L_{AP}(\overline{\mathbf{y}}, \overline{\mathbf{y}}^*)
 
-    Each class is a query, and the items of the batch are its candidates. The second term, APC, ranks the scores of all
+    Each class is a query, and the items of the batch are its candidates; :math:`C_+` are the classes that have a
+    positive. The second term, APC, ranks the scores of all
     classes in one list; it pushes high scores of irrelevant items down even if the batch has no positive of their
     class.
 

@@ -124,7 +124,7 @@ class Gradient(Finding):
     differences, claimed : ndarray, shape (m, n)
         Central differences (nan where skipped) and the gradients they are compared with.
     differentiable : ndarray of bool, shape (m,)
-        False for points skipped because the solver's answer changes however small the step.
+        False for points skipped because the answers were not seen to be constant around them, at any step tried.
     worst : float
         Largest difference between the two, nan if all points were skipped.
     allowed : float
@@ -139,7 +139,7 @@ class Gradient(Finding):
 
     @property
     def skipped(self) -> int:
-        """Number of points without a derivative, about which nothing is said."""
+        """Number of points at which the answers were not seen to be constant, about which nothing is said."""
         return int((~self.differentiable).sum())
 
     @property

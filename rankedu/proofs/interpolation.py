@@ -11,15 +11,18 @@ As a minimum of finitely many linear functions, m is concave, piecewise linear a
 
 1. *Piecewise affine and continuous*: so is the difference of two such functions. Along a segment, m has at most one
    piece for each element of S, and so :math:`f_\lambda` breaks only where one of its terms does (`piecewise_affine`).
-2. *Lipschitz*. Where it is differentiable, the gradient is :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda`, a
+2. *Lipschitz*. Almost everywhere the gradient is :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda`, a
    difference of two elements of S, so the constant diam(S)/λ does. For permutations, diam(S) = √(n(n² − 1)/3), the
    distance of the identity from its reverse. The elements *seen* on a segment suffice: from :math:`m(\mathbf{z}') \le
    \mathbf{z}' \cdot \mathbf{s}(\mathbf{z})` and the same with the two points exchanged, for :math:`\mathbf{d} =
    \mathbf{z}' - \mathbf{z}`, :math:`\mathbf{d} \cdot \mathbf{s}(\mathbf{z}') \le m(\mathbf{z}') - m(\mathbf{z}) \le
    \mathbf{d} \cdot \mathbf{s}(\mathbf{z})`, at both ends of the arrow :math:`\lambda\mathbf{c}` (`continuity`).
-3. *Gradient*. Where the minimisers at :math:`\mathbf{y}` and at :math:`\mathbf{y} + \lambda\mathbf{c}` are unique, they
-   are the gradients of m there, so :math:`\nabla f_\lambda = (\mathbf{s}_\lambda - \mathbf{s})/\lambda`: what
-   Algorithm 1 returns. Elsewhere there is a kink, and the formula gives one of its sides (`gradient`).
+3. *Gradient*. Where the minimisers at :math:`\mathbf{y}` and at :math:`\mathbf{y} + \lambda\mathbf{c}` are both unique,
+   they are the gradients of m there, so :math:`\nabla f_\lambda = (\mathbf{s}_\lambda - \mathbf{s})/\lambda`: what
+   Algorithm 1 returns. Elsewhere there may or may not be a kink, and the formula is a one-sided gradient if both calls
+   break ties by one fixed infinitesimal perturbation (as ranking by position does), otherwise possibly neither: for
+   S = {(1, 2), (2, 1)}, c = (1, 1) and y = (0, 0), :math:`f_\lambda` is 3 everywhere, and the formula may give
+   (1, −1)/λ (`gradient`).
 4. *Bracket*: :math:`\mathbf{c} \cdot \mathbf{s}_\lambda \le f_\lambda(\mathbf{y}) \le \mathbf{c} \cdot \mathbf{s}`.
    For :math:`m(\mathbf{y} + \lambda\mathbf{c}) \le (\mathbf{y} + \lambda\mathbf{c}) \cdot \mathbf{s}` gives the right
    half, and :math:`m(\mathbf{y}) \le \mathbf{y} \cdot \mathbf{s}_\lambda` the left one (`bracket`).
@@ -270,7 +273,7 @@ def gradient(
         The gradient to be examined; ndarray (n,) to (n,). Default: :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda`.
     step : float
         First step to try. It is shortened tenfold, up to five times, until the solver answers the same on both sides
-        in every coordinate. A point where it never does is skipped: it has no unique minimiser, or a kink too near.
+        in every coordinate. A point where it never does is skipped: a tie, or one too near.
 
     Returns
     -------
@@ -288,8 +291,9 @@ def gradient(
 
     Notes
     -----
-    The function is affine between two points with the same pair of answers (fact 6), so the differences are exact up to
-    rounding. O(m · n) calls of the solver. Ties: the points in question are skipped. Explained in chapter 2.
+    The points at which a given s is a minimiser form a convex set, so the function is affine between points with the
+    same pair of answers, and the differences are exact up to rounding. O(m · n) calls of the solver. Ties: the points
+    in question are skipped. Explained in chapter 2.
 
     Examples
     --------

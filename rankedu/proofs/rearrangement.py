@@ -145,7 +145,7 @@ class Certificate:
         -----|---------------------|----------|------|-----
         0    | c b a               |          |      | 3
         1    | c a b               | a over b | 1/4  | 11/4
-        total gain 1/4 = 3 − 11/4; no permutation does better than 11/4
+        total gain 1/4 = 3 − 11/4, so rk(y) costs no more than this permutation
         """
         labels = [str(i) for i in range(len(self.scores))] if names is None else [str(name) for name in names]
         if len(labels) != len(self.scores):
@@ -159,8 +159,8 @@ class Certificate:
             value -= swap.gain
             move = f"{labels[swap.up]} over {labels[swap.down]}"
             rows.append((str(step), " ".join(labels[i] for i in order), move, str(swap.gain), str(value)))
-        end = f"total gain {self.total_gain} = {self.start_value} − {self.end_value}; "
-        return _table(rows) + f"\n{end}no permutation does better than {self.end_value}"
+        end = f"total gain {self.total_gain} = {self.start_value} − {self.end_value}, "
+        return _table(rows) + f"\n{end}so rk(y) costs no more than this permutation"
 
 
 def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificate:

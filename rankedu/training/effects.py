@@ -23,7 +23,14 @@ import torch
 __all__ = ["GRID", "SETTINGS", "main", "one_run", "results", "results_markdown", "run_grid"]
 
 #: What every run shares. λ is in the released code's scale, that is of ranks divided by their number.
-SETTINGS: dict[str, Any] = {"loss": "RecallLoss log", "lam": 0.2, "steps": 1000, "batch_size": 128, "per_class": 4}
+SETTINGS: dict[str, Any] = {
+    "loss": "RecallLoss log",
+    "lam": 0.2,
+    "steps": 1000,
+    "batch_size": 128,
+    "per_class": 4,
+    "lr": 1e-3,
+}
 #: What is varied: α, τ in batches, and the seed of the network's start, of the batches and of the augmentation.
 GRID: dict[str, Sequence[Any]] = {"margin": (0.0, 0.05), "memory": (0, 3), "seed": (0, 1, 2)}
 
@@ -34,6 +41,8 @@ def one_run(
     seed: int,
     *,
     steps: int = SETTINGS["steps"],
+    lr: float = SETTINGS["lr"],
+    pretrain: int = 0,
     root: str | None = None,
     data: Sequence[Any] | None = None,
     progress: bool = True,
@@ -50,6 +59,11 @@ def one_run(
         Of the network's start, the batches and the augmentation.
     steps : int
         Batches.
+    lr : float
+        Learning rate of these batches.
+    pretrain : int
+        Batches before them, with the margin, without a memory, at the learning rate of `SETTINGS`; 0 starts from a
+        random network.
     root : str, optional
         As for :class:`rankedu.datasets.UnicodeGlyphs`.
     data : pair of data sets, optional
@@ -64,25 +78,26 @@ def one_run(
         and device.
     """
     from rankedu.datasets import UnicodeGlyphs
-    from rankedu.losses import OnEmbeddings, RecallLoss
-    from rankedu.memory import EmbeddingMemory
     from rankedu.models import ConvNet
-    from rankedu.rankers import BlackboxRanker
     from rankedu.training.retrieval import evaluate, train
 
     trained_on, tested_on = data or (UnicodeGlyphs("train", root=root), UnicodeGlyphs("test", root=root))
     torch.manual_seed(seed)
     net = ConvNet()
-    recall = RecallLoss(BlackboxRanker(lam=SETTINGS["lam"], normalized=True), margin=margin, weights="log")
-    loss = OnEmbeddings(recall, memory=EmbeddingMemory(memory) if memory else None)
     batches = {name: SETTINGS[name] for name in ("batch_size", "per_class")}
-    history = train(net, trained_on, loss, steps=steps, seed=seed, progress=progress, **batches)
+    if pretrain:
+        train(net, trained_on, _loss(max(GRID["margin"]), 0), steps=pretrain, seed=seed, progress=progress, **batches)
+    again = seed + len(GRID["seed"]) if pretrain else seed  # a second training sees other batches
+    loss = _loss(margin, memory)
+    history = train(net, trained_on, loss, steps=steps, lr=lr, seed=again, progress=progress, **batches)
     return {
         "margin": margin,
         "memory": memory,
         "seed": seed,
         **SETTINGS,
         "steps": steps,
+        "lr": lr,
+        "pretrain": pretrain,
         **{name: round(value, 5) for name, value in evaluate(net, tested_on).items()},
         "last loss": round(statistics.fmean(history.losses[-50:]), 5),
         "seconds": round(history.seconds, 1),
@@ -91,10 +106,22 @@ def one_run(
     }
 
 
+def _loss(margin: float, memory: int) -> torch.nn.Module:
+    """The log recall loss on embeddings, with what is varied."""
+    from rankedu.losses import OnEmbeddings, RecallLoss
+    from rankedu.memory import EmbeddingMemory
+    from rankedu.rankers import BlackboxRanker
+
+    recall = RecallLoss(BlackboxRanker(lam=SETTINGS["lam"], normalized=True), margin=margin, weights="log")
+    return OnEmbeddings(recall, memory=EmbeddingMemory(memory) if memory else None)
+
+
 def run_grid(
     out: Path,
     *,
     steps: int = SETTINGS["steps"],
+    lr: float = SETTINGS["lr"],
+    pretrain: int = 0,
     limit: int | None = None,
     root: str | None = None,
     data: Sequence[Any] | None = None,
@@ -108,6 +135,8 @@ def run_grid(
         A JSON file, a list of runs; made if absent.
     steps : int
         Batches of each run. Runs in the file with other settings are another experiment's, and kept.
+    lr, pretrain
+        As for :func:`one_run`.
     limit : int, optional
         Do at most so many runs now.
     root, data, progress
@@ -123,9 +152,10 @@ def run_grid(
     runs: list[dict[str, Any]] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
     varied = ("seed", "margin", "memory")  # one seed of all cells first, so that an interrupted grid can be read
     cells = [dict(zip(varied, values, strict=True)) for values in product(*(GRID[name] for name in varied))]
-    wanted = [cell for cell in cells if not any(_is_of(run, {**SETTINGS, "steps": steps, **cell}) for run in runs)]
+    shared = {**SETTINGS, "steps": steps, "lr": lr, "pretrain": pretrain}
+    wanted = [cell for cell in cells if not any(_is_of(run, {**shared, **cell}) for run in runs)]
     for cell in tqdm(wanted[:limit], desc="runs", unit="run", disable=None if progress else True):
-        runs.append(one_run(**cell, steps=steps, root=root, data=data, progress=progress))
+        runs.append(one_run(**cell, steps=steps, lr=lr, pretrain=pretrain, root=root, data=data, progress=progress))
         _write(out, runs)
     return runs
 
@@ -173,7 +203,7 @@ def results(out: Path, *, steps: int = SETTINGS["steps"]) -> list[dict[str, Any]
     runs: list[dict[str, Any]] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
     groups: dict[tuple[float, int], list[dict[str, Any]]] = defaultdict(list)
     for run in runs:
-        if _is_of(run, {**SETTINGS, "steps": steps}):
+        if _is_of(run, {**SETTINGS, "steps": steps, "lr": run.get("lr")}):
             groups[run["margin"], run["memory"]].append(run)
     return [
         {
@@ -222,10 +252,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--steps", type=int, default=SETTINGS["steps"], help="batches of each run (default %(default)s)"
     )
+    parser.add_argument("--lr", type=float, default=SETTINGS["lr"], help="learning rate (default %(default)s)")
+    parser.add_argument(
+        "--pretrain", type=int, default=0, help="batches before, with the margin and without a memory (default none)"
+    )
     parser.add_argument("--limit", type=int, help="do at most so many runs now")
     parser.add_argument("--root", help="folder of the glyphs' cache file")
     chosen = parser.parse_args(arguments)
-    run_grid(chosen.out, steps=chosen.steps, limit=chosen.limit, root=chosen.root)
+    run_grid(**vars(chosen))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ test: lint
 	$(PY) book/pairs.py check
 	$(PY) -m pytest -p no:cacheprovider -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 notebooks/[0-9]*.ipynb
 	$(PY) book/build.py
-	$(PY) -m pytest tests/book/test_built_book.py tests/browser
+	$(PY) -m pytest -s tests/book/test_built_book.py tests/browser
 
 bench: $(VENV)/.has-test
 	$(PY) -m pytest benchmarks --benchmark-only

@@ -78,6 +78,21 @@ def test_the_readme_picture_is_the_figure_that_the_package_draws():
     assert (abs(committed - drawn) > 40).mean() < 0.01, "run `make figures`"
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "book" / "chapters").glob("*.md")), ids=lambda path: path.stem)
+def test_a_chapter_imports_only_what_the_lab_extra_brings(path):
+    import sys
+    from importlib.metadata import packages_distributions
+
+    declared = {normal(re.match(r"[\w.-]+", r).group(0)) for r in [*PROJECT["dependencies"], *lab_requirements()]}
+    imported = set(re.findall(r"^(?:from|import) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    for module in imported - set(sys.stdlib_module_names) - {"rankedu"}:
+        assert {normal(name) for name in packages_distributions()[module]} & declared, module
+
+
+def lab_requirements() -> list[str]:
+    return PROJECT["optional-dependencies"]["lab"]
+
+
 #: A room may import only from rooms that stand before it (CONTRIBUTING.md).
 ROOMS = [
     {"_validation"},

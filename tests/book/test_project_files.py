@@ -84,7 +84,8 @@ def test_a_chapter_imports_only_what_the_lab_extra_brings(path):
     from importlib.metadata import packages_distributions
 
     declared = {normal(re.match(r"[\w.-]+", r).group(0)) for r in [*PROJECT["dependencies"], *lab_requirements()]}
-    imported = set(re.findall(r"^(?:from|import) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    text = path.read_text(encoding="utf-8")
+    imported = set(re.findall(r"^(?:import (?=\w+$)|from (?=[\w.]+ import ))(\w+)", text, re.MULTILINE))
     for module in imported - set(sys.stdlib_module_names) - {"rankedu"}:
         assert {normal(name) for name in packages_distributions()[module]} & declared, module
 

@@ -199,21 +199,27 @@ class EmbeddingMemory(_Memory):
         ----------
         embeddings : Tensor, shape (batch, dim)
             Floating point.
-        labels : Tensor, shape (batch,)
+        labels : Tensor, shape (batch,) or (batch, L)
+            Classes, or paths from root to leaf.
 
         Returns
         -------
-        tuple of Tensor, shapes (batch + remembered, dim) and (batch + remembered,)
+        tuple of Tensor, shapes (batch + remembered, dim) and (batch + remembered,) or (batch + remembered, L)
             The current batch first, with its graph, then the remembered ones, newest first.
 
         Raises
         ------
         ValueError
             For NaN, another number of dimensions of the tensors, as many labels as embeddings missing, or embeddings
-            of another dim than those remembered.
+            of another dim, or labels of another number of levels, than those remembered.
         TypeError
             For embeddings that are not floating point.
         """
-        check_embeddings(embeddings, labels)
+        check_embeddings(embeddings, labels, paths=True)
+        if self._batches and self._batches[0][1].shape[1:] != labels.shape[1:]:
+            raise ValueError(
+                f"memory holds labels of shape {tuple(self._batches[0][1].shape)}, got {tuple(labels.shape)} "
+                "(use another memory for paths of another depth, or call memory.reset() first)"
+            )
         all_embeddings, all_labels = self._extend((embeddings, labels), unit="dimensions")
         return all_embeddings, all_labels

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from rankedu._packed import packable, ranks_of_positives
 from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
+from rankedu.losses import _tiles
 from rankedu.losses.margin import check_margin, shift, wide
 from rankedu.rankers import BlackboxRanker
 
@@ -115,6 +116,10 @@ class RankLoss(nn.Module):
         if type(ranker) is BlackboxRanker and not self.within_grad and packable(scores):
             setting: dict[str, Any] = {"lam": ranker.lam, "normalized": ranker.normalized}
             return ranks_of_positives(scores, positive, where, margin=self.margin, **setting)
+        if _tiles.tileable(ranker):
+            shifted = shift(scores, positive, self.margin)
+            within = "soft" if self.within_grad else "stopped"
+            return _tiles.ranks_of_positives(shifted, positive, where, ranker=ranker, within=within)
         return self._readable(scores, positive, where)
 
     def _readable(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:

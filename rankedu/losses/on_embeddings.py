@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from rankedu import hierarchy
 from rankedu._validation import check_floating, check_like, check_not_nan, check_values
 
 __all__ = ["OnEmbeddings"]
@@ -15,6 +17,9 @@ __all__ = ["OnEmbeddings"]
 
 class OnEmbeddings(nn.Module):
     r"""Rank by cosine similarity: each embedding is a query, those with its label are relevant.
+
+    Labels may be paths from root to leaf. Then those with the same leaf are relevant, or, to a loss of graded
+    relevance such as :class:`HAPLoss`, all by the levels that they share with the query.
 
     Parameters
     ----------
@@ -25,15 +30,19 @@ class OnEmbeddings(nn.Module):
         the loss is smaller.
     memory : EmbeddingMemory, optional
         Extends the list by the embeddings of earlier batches.
+    relevance : callable, optional
+        ``relevance(levels, where=where)`` makes relevance of the levels, 0 … L, that items share with queries; e.g.
+        ``partial(hierarchy.relevance, alpha=5.0)``, or ``lambda levels, where: levels >= 2``. Default: for a graded
+        loss and paths :func:`rankedu.hierarchy.relevance` with α = 1, else the same leaf.
 
     Raises
     ------
     TypeError
-        For a loss that is not callable, or a memory that is none.
+        For a loss or a relevance that is not callable, or a memory that is none.
 
     Source
     ------
-    RaMBO Sec. 5.1.
+    RaMBO Sec. 5.1; HAPPIER Sec. 3.1.
 
     Notes
     -----
@@ -52,13 +61,24 @@ class OnEmbeddings(nn.Module):
     0.2747
     """
 
-    def __init__(self, loss: nn.Module, exclude_self: bool = True, memory: nn.Module | None = None) -> None:
+    def __init__(
+        self,
+        loss: nn.Module,
+        exclude_self: bool = True,
+        memory: nn.Module | None = None,
+        relevance: Callable[..., Tensor] | None = None,
+    ) -> None:
         super().__init__()
         if not callable(loss) or isinstance(loss, type):
             raise TypeError(f"loss must be a loss of scores and relevance, got {loss!r} (e.g. RecallLoss(ranker))")
         if memory is not None and not isinstance(memory, nn.Module):
             raise TypeError(f"memory must be an EmbeddingMemory, got {memory!r} (e.g. EmbeddingMemory(length=3))")
+        if relevance is not None and not callable(relevance):
+            raise TypeError(
+                f"relevance must be a function of levels, got {relevance!r} (e.g. rankedu.hierarchy.relevance)"
+            )
         self.loss = loss
+        self.relevance = relevance
         self.exclude_self = bool(exclude_self)
         self.memory: Any = memory
 
@@ -78,11 +98,12 @@ class OnEmbeddings(nn.Module):
         ----------
         embeddings : Tensor, shape (batch, dim)
             Floating point, of any length. These are the queries.
-        labels : Tensor, shape (batch,)
+        labels : Tensor, shape (batch,) or (batch, L)
+            Classes, or integer paths from root to leaf, −1 below the end of a path.
         ref_embeddings : Tensor, shape (refs, dim), optional
             The items to be ranked. Default: the batch, and what the memory holds. If this is the very tensor
             ``embeddings``, then that is as good as leaving it out; else no item is taken for the query itself.
-        ref_labels : Tensor, shape (refs,), optional
+        ref_labels : Tensor, shape (refs,) or (refs, L), optional
             Goes with ``ref_embeddings``.
 
         Returns
@@ -96,9 +117,9 @@ class OnEmbeddings(nn.Module):
             For NaN, tensors of another number of dimensions, unequal dims, as many labels as embeddings missing, one of
             the two references without the other, or references beside a memory.
         TypeError
-            For embeddings that are not floating point.
+            For embeddings that are not floating point, or paths that are not integers.
         """
-        check_embeddings(embeddings, labels)
+        check_embeddings(embeddings, labels, paths=True)
         own = ref_embeddings is None or ref_embeddings is embeddings
         if own:
             if ref_labels is not None and ref_embeddings is None:
@@ -107,18 +128,30 @@ class OnEmbeddings(nn.Module):
             if self.memory is not None:
                 ref_embeddings, ref_labels = self.memory(embeddings, labels)
         else:
-            self._check_references(embeddings, ref_embeddings, ref_labels)
+            self._check_references(embeddings, labels, ref_embeddings, ref_labels)
         assert ref_embeddings is not None and ref_labels is not None
-        scores = _cosine(embeddings, ref_embeddings)
-        relevance = labels.unsqueeze(1) == ref_labels
+        scores = cosine(embeddings, ref_embeddings)
         where = None
         if own and self.exclude_self:
-            where = torch.ones_like(relevance)
+            where = torch.ones_like(scores, dtype=torch.bool)
             where.diagonal().fill_(False)
-        loss: Tensor = self.loss(scores, relevance, where=where)
+        loss: Tensor = self.loss(scores, self._relevance(labels, ref_labels, where), where=where)
         return loss
 
-    def _check_references(self, embeddings: Tensor, ref_embeddings: Tensor | None, ref_labels: Tensor | None) -> None:
+    def _relevance(self, labels: Tensor, ref_labels: Tensor, where: Tensor | None) -> Tensor:
+        if labels.ndim == 1 and self.relevance is None:
+            return labels.unsqueeze(1) == ref_labels
+        levels = hierarchy.levels(labels, ref_labels)
+        if self.relevance is not None:
+            return self.relevance(levels, where=where)
+        n_levels = labels.shape[1]
+        if getattr(self.loss, "graded", False):
+            return hierarchy.relevance(levels, n_levels=n_levels, where=where)
+        return levels == n_levels
+
+    def _check_references(
+        self, embeddings: Tensor, labels: Tensor, ref_embeddings: Tensor | None, ref_labels: Tensor | None
+    ) -> None:
         if ref_labels is None or ref_embeddings is None:
             raise ValueError("ref_labels must be given with ref_embeddings, got None (one label for each reference)")
         if self.memory is not None:
@@ -126,7 +159,13 @@ class OnEmbeddings(nn.Module):
                 "ref_embeddings must be None where there is a memory, got a Tensor "
                 "(the memory provides the references; use another OnEmbeddings without one)"
             )
-        check_embeddings(ref_embeddings, ref_labels, prefix="ref_")
+        check_embeddings(ref_embeddings, ref_labels, prefix="ref_", paths=True)
+        if ref_labels.shape[1:] != labels.shape[1:]:
+            shape = "(refs,)" if labels.ndim == 1 else f"(refs, {labels.shape[1]})"
+            raise ValueError(
+                f"ref_labels must have shape {shape} as labels do, got {tuple(ref_labels.shape)} "
+                "(both are classes, or both are paths of as many levels)"
+            )
         if ref_embeddings.shape[1] != embeddings.shape[1]:
             raise ValueError(
                 f"ref_embeddings must have the {embeddings.shape[1]} dimensions of embeddings, "
@@ -134,7 +173,7 @@ class OnEmbeddings(nn.Module):
             )
 
 
-def _cosine(embeddings: Tensor, ref_embeddings: Tensor) -> Tensor:
+def cosine(embeddings: Tensor, ref_embeddings: Tensor) -> Tensor:
     """Similarities in float32, or float64 if the embeddings are."""
     with torch.autocast(embeddings.device.type, enabled=False):
         dtype = torch.promote_types(embeddings.dtype, torch.float32)
@@ -142,12 +181,14 @@ def _cosine(embeddings: Tensor, ref_embeddings: Tensor) -> Tensor:
         return queries @ candidates.T
 
 
-def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "") -> None:
-    """Check a matrix of embeddings without NaN, and one label for each row."""
+def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "", paths: bool = False) -> None:
+    """Check a matrix of embeddings without NaN, and one label, or one path if these are allowed, for each row."""
     name = f"{prefix}embeddings"
     check_values(embeddings, name=name)
     check_floating(embeddings, name=name)
     if embeddings.ndim != 2:
         raise ValueError(f"{name} must have shape (batch, dim), got {tuple(embeddings.shape)} (flatten other axes)")
-    check_like(labels, embeddings[:, 0], name=f"{prefix}labels", other=f"{name}[:, 0]")
+    one_level = paths and isinstance(labels, Tensor) and labels.ndim == 2 and labels.shape[1] > 0
+    what, rows = (f"{prefix}labels[:, 0]", labels[:, 0]) if one_level else (f"{prefix}labels", labels)
+    check_like(rows, embeddings[:, 0], name=what, other=f"{name}[:, 0]")
     check_not_nan(embeddings, None, name=name)

@@ -2,7 +2,9 @@
 
 `rearrangement` proves that ranking is a solver (exact arithmetic), `interpolation` examines the interpolated value
 :math:`f_\\lambda` of any solver (float64), `recall_weights` turns weights of recall at K into a function of the rank
-(exact). No torch in here; a module is imported when it is first named.
+(exact), `hierarchical` takes H-rank apart into ordinary ranks and `relevance` examines what defines it (exact).
+`bounds` decides which surrogate losses lie above the true one (exact).
+No torch in here; a module is imported when it is first named.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankedu.proofs import interpolation, rearrangement, recall_weights
+    from rankedu.proofs import bounds, hierarchical, interpolation, rearrangement, recall_weights, relevance
 
-__all__ = ["interpolation", "rearrangement", "recall_weights"]
+__all__ = ["bounds", "hierarchical", "interpolation", "rearrangement", "recall_weights", "relevance"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,25 @@
 """Rankers: modules that map scores to ranks and give the scores a gradient. A loss is a formula applied to one."""
 
 from rankedu.rankers.blackbox import BlackboxRanker
+from rankedu.rankers.equivariance import equivariance_error
+from rankedu.rankers.exact_sorter import exact_sorter, exact_sorter_temperature
+from rankedu.rankers.histogram import HistogramRanker
+from rankedu.rankers.lstm import LSTMRanker
+from rankedu.rankers.projection import ProjectionRanker
+from rankedu.rankers.sigmoid import SigmoidRanker, operating_region
+from rankedu.rankers.supremum import PRESETS, InfimumStep, SupremumRanker
 
-__all__ = ["BlackboxRanker"]
+__all__ = [
+    "PRESETS",
+    "BlackboxRanker",
+    "HistogramRanker",
+    "InfimumStep",
+    "LSTMRanker",
+    "ProjectionRanker",
+    "SigmoidRanker",
+    "SupremumRanker",
+    "equivariance_error",
+    "exact_sorter",
+    "exact_sorter_temperature",
+    "operating_region",
+]

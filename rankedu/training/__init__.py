@@ -1,6 +1,20 @@
-"""Training: batches with a few items of each class, one readable loop, and the experiments that use it."""
+"""Training: batches with a few items of each class, one readable loop, learned sorters, and the book's experiments."""
 
 from rankedu.training.retrieval import History, evaluate, train
 from rankedu.training.samplers import ClassBalancedSampler
+from rankedu.training.sorter_cache import trained_sorter
+from rankedu.training.sorter_data import draw_scores
+from rankedu.training.sorters import fit_sorter, rank_error, sorter_errors, train_sorter
 
-__all__ = ["ClassBalancedSampler", "History", "evaluate", "train"]
+__all__ = [
+    "ClassBalancedSampler",
+    "History",
+    "draw_scores",
+    "evaluate",
+    "fit_sorter",
+    "rank_error",
+    "sorter_errors",
+    "train",
+    "train_sorter",
+    "trained_sorter",
+]

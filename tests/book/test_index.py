@@ -18,9 +18,40 @@ LOCAL = {
     "APLoss": {"ranker", "within_grad"},
     "MAPLoss": {"ranker", "within_grad", "memory", "class_agnostic_weight"},
     "OnEmbeddings": {"loss", "exclude_self", "memory"},
+    "HistogramRanker": {"bins", "score_range"},
+    "ProjectionRanker": {"strength"},
+    "FastAPLoss": {"bins"},
+    "SpearmanLoss": {"ranker"},
+    "levels": {"gallery_labels"},
+    "relevance": {"n_levels", "monotone"},
+    "weighted_ap_relevance": {"weights"},
+    "average_precision_per_level": {"n_levels"},
+    "recall_at_k_per_level": {"n_levels"},
+    "evaluate_retrieval": {"embeddings", "gallery", "gallery_labels", "metrics", "monotone", "chunk_size", "device"}
+    | {"progress", "shard", "distributed"},
+    "merge": {"results"},
+    "ErrorDrivenAPLoss": {"delta", "interpolated"},
+    "APSVMLoss": {"inference"},
+    "most_violated_ranking": {"inference"},
+    "baseline": {"name", "n_classes", "dim", "settings"},
+    "describe_baseline": {"name"},
+    "SumOverLevels": {"make_loss", "level_weights"},
 }
 LOSSES = ["losses.average_precision", "losses.recall", "losses.on_embeddings", "losses.margin", "memory"]
-MODULES = ["ranks", "blackbox", "solvers", "rankers.blackbox", "metrics.binary", "metrics.graded", *LOSSES]
+OTHERS = ["losses.error_driven", "losses.ap_svm", "losses.baselines", "losses.over_levels"]
+SOFT = ["rankers.histogram", "rankers.projection", "losses.fast_ap", "losses.spearman"]
+MODULES = [
+    "ranks",
+    "blackbox",
+    "solvers",
+    "rankers.blackbox",
+    "metrics.binary",
+    "metrics.retrieval",
+    "metrics.graded",
+    *LOSSES,
+    *OTHERS,
+    *SOFT,
+]
 
 
 def public(module: str) -> dict[str, object]:

@@ -1,0 +1,324 @@
+r"""Hierarchies: from label paths to levels, from levels to graded relevance.
+
+A path names the classes of an item from root to leaf, e.g. (Cars, Lada, Lada #2). The *level* of an item for a query
+is the length of the prefix that their paths share: 0 for nothing, L for the same leaf. The *relevance* says what an
+item of each level is worth. For one query it is a function of the level alone: a table of L + 1 numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_mask
+
+__all__ = ["InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+class InvertedRelevanceWarning(UserWarning):
+    """Some queries give an item of a finer level less relevance than one of a coarser level."""
+
+
+def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
+    r"""Count how many classes each query shares with each item, going down from the root.
+
+    Parameters
+    ----------
+    labels : Tensor of int, shape (n,) or (n, L)
+        Paths from root to leaf, ids ≥ 0. A path that ends early is filled up with −1. Shape (n,) is L = 1.
+    gallery_labels : Tensor of int, shape (g,) or (g, L), optional
+        Paths of the items. Default: ``labels``; then the diagonal compares each item with itself: leave it out with
+        ``where``.
+
+    Returns
+    -------
+    Tensor of int64, shape (n, g)
+        Length of the common prefix, from 0 to L. Nothing equals −1, not even −1: an item whose path ends early agrees
+        with others, and with itself, to the depth of its own path at most.
+
+    Raises
+    ------
+    ValueError
+        For another number of dimensions or of levels, another device, ids below −1, or a path that goes on after −1.
+    TypeError
+        For labels that are not integers.
+
+    Source
+    ------
+    HAPPIER Sec. 3.1.
+
+    Notes
+    -----
+    O(n · g · L) time; 10 bytes a pair, whatever L. A leaf id that two parents use is not a match between them.
+    Explained in chapter 13.
+
+    Examples
+    --------
+    >>> labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 0], [0, -1]])
+    >>> levels(labels[:1], labels)
+    tensor([[2, 2, 1, 0, 1]])
+    """
+    mine = _paths(labels, "labels")
+    others = mine if gallery_labels is None else _paths(gallery_labels, "gallery_labels")
+    if mine.shape[1] != others.shape[1]:
+        raise ValueError(
+            f"gallery_labels must have as many levels as labels, {mine.shape[1]}, got {others.shape[1]} "
+            "(fill paths that end early up with -1)"
+        )
+    if mine.device != others.device:
+        raise ValueError(
+            f"gallery_labels must be on the device of labels, {mine.device}, got {others.device} "
+            "(move it with gallery_labels.to(labels.device))"
+        )
+    agree = torch.ones(len(mine), len(others), dtype=torch.bool, device=mine.device)
+    common = torch.zeros_like(agree, dtype=torch.int64)
+    for own, other in zip(mine.T, others.T, strict=True):
+        agree &= own.unsqueeze(1) == other
+        agree &= own.unsqueeze(1) >= 0
+        common += agree
+    return common
+
+
+def _paths(labels: Tensor, name: str) -> Tensor:
+    """Checked label paths, shape (n, L)."""
+    if not isinstance(labels, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(labels).__name__} (use torch.as_tensor({name}))")
+    if labels.dtype not in _INTEGERS:
+        raise TypeError(f"{name} must be integer, got {labels.dtype} (number the classes from 0)")
+    if labels.ndim not in (1, 2) or labels.shape[-1] == 0:
+        raise ValueError(f"{name} must have shape (n,) or (n, L) with n, L >= 1, got {tuple(labels.shape)}")
+    paths = (labels.unsqueeze(1) if labels.ndim == 1 else labels).long()
+    if (paths < -1).any():
+        raise ValueError(f"{name} must be >= 0, or -1 below the end of a path, got {int(paths.min())}")
+    resumed = ((paths[:, :-1] < 0) & (paths[:, 1:] >= 0)).any(1)
+    if resumed.any():
+        first = int(resumed.nonzero()[0])
+        raise ValueError(
+            f"{name} must run from root to leaf and end where the first -1 stands, got {paths[first].tolist()} at "
+            f"index {first} (leave out the level that is not known, or give it an id of its own)"
+        )
+    return paths
+
+
+def check_levels(levels: Tensor, *, name: str = "levels") -> None:
+    """Integers >= 0 along a last dimension of at least one item."""
+    if not isinstance(levels, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(levels).__name__} (use torch.as_tensor({name}))")
+    if levels.dtype not in _INTEGERS:
+        raise TypeError(f"{name} must be integer, got {levels.dtype} (convert it with {name}.long())")
+    if levels.ndim == 0 or levels.shape[-1] == 0:
+        raise ValueError(f"{name} must have shape (..., n) with n >= 1, got {tuple(levels.shape)}")
+    if levels.numel() and int(levels.min()) < 0:
+        raise ValueError(f"{name} must be >= 0, got {int(levels.min())} (0 is nothing in common with the query)")
+
+
+def check_n_levels(levels: Tensor, n_levels: int | None) -> int:
+    """The number L of levels: what is said, or the largest level that occurs."""
+    largest = int(levels.max()) if levels.numel() else 0
+    if n_levels is None:
+        return max(largest, 1)
+    if isinstance(n_levels, bool) or not isinstance(n_levels, int):
+        raise TypeError(f"n_levels must be an int, got {type(n_levels).__name__} (the L of labels of shape (n, L))")
+    if n_levels < max(largest, 1):
+        raise ValueError(f"n_levels must be at least the largest level, {max(largest, 1)}, got {n_levels}")
+    return n_levels
+
+
+def count_levels(levels: Tensor, n_levels: int, where: Tensor | None = None) -> Tensor:
+    r"""Count the items of each level, :math:`|\Omega^{(l)}|` for l = 0, …, L; shape (..., L + 1)."""
+    here = torch.ones_like(levels, dtype=torch.int64) if where is None else where.long()
+    counts = here.new_zeros(*levels.shape[:-1], n_levels + 1)
+    return counts.scatter_add_(-1, levels.long(), here)
+
+
+def relevance(
+    levels: Tensor,
+    alpha: float = 1.0,
+    n_levels: int | None = None,
+    where: Tensor | None = None,
+    *,
+    monotone: bool = False,
+) -> Tensor:
+    r"""Share the weight of each level equally among its items.
+
+    .. math:: \mathrm{rel}(k) = \frac{(l/L)^\alpha}{|\Omega^{(l)}|} \quad\text{if } k \in \Omega^{(l)}
+
+    Parameters
+    ----------
+    levels : Tensor of int, shape (..., n)
+        0 is nothing in common with the query, L the same leaf.
+    alpha : float
+        α > 0. The larger, the less the coarse levels weigh.
+    n_levels : int, optional
+        L. Default: the largest level in ``levels``. It only scales the result, and H-AP does not see a scale.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part, and are counted. Default: all.
+    monotone : bool
+        Divide by :math:`|\Omega^{(\ge l)}|` instead, all items at least as near as level l. See the notes.
+
+    Returns
+    -------
+    Tensor of float64, shape (..., n)
+        ≥ 0; 0 for level 0 and outside ``where``.
+
+    Raises
+    ------
+    ValueError
+        For a negative level, alpha that is not finite and > 0, n_levels below the largest level, or a ``where`` of
+        another shape.
+    TypeError
+        For levels that are not integers, or a ``where`` that is not bool.
+
+    Warns
+    -----
+    InvertedRelevanceWarning
+        Without ``monotone``, if some query's finer items get less than its coarser ones.
+
+    Source
+    ------
+    HAPPIER Eq. 4.
+
+    Notes
+    -----
+    O(n). Eq. 4 is meant to fall from the leaf to the root, but it depends on the counts: with 10 items at level 2 and 2
+    at level 1, the fine item gets 0.1 and the coarse one 0.25. H-AP then rewards the ranking that puts the coarse items
+    first. It happens whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha` for two levels l > m.
+
+    With ``monotone=True`` it cannot happen: as l grows, :math:`(l/L)^\alpha` grows strictly and
+    :math:`|\Omega^{(\ge l)}|`, which counts ever smaller sets, cannot grow. So the order that Eq. 4 promises holds,
+    strictly, for all counts and all α. The leaves keep their relevance, L = 1 is unchanged, and level l is lowered by
+    the factor :math:`|\Omega^{(l)}| / |\Omega^{(\ge l)}|`, near 1 when each level is much larger than those below it:
+    just where Eq. 4 does what it should. (A running maximum over levels would keep more of Eq. 4's numbers, but makes
+    levels equal, and so asks for no order between them.) Explained in chapter 13.
+
+    Examples
+    --------
+    >>> relevance(torch.tensor([2, 1, 1, 0]))
+    tensor([1.0000, 0.2500, 0.2500, 0.0000], dtype=torch.float64)
+    >>> relevance(torch.tensor([2, 2, 2, 1, 0]), monotone=True)
+    tensor([0.3333, 0.3333, 0.3333, 0.1250, 0.0000], dtype=torch.float64)
+    """
+    alpha = _check_alpha(alpha)
+    n_levels = _check(levels, n_levels, where)
+    counts = count_levels(levels, n_levels, where)
+    share = _at_least(counts) if monotone else counts
+    weight = (torch.arange(n_levels + 1, dtype=torch.float64, device=levels.device) / n_levels) ** alpha
+    table = weight / share.clamp(min=1)
+    if not monotone:
+        _warn_inverted(table, counts)
+    return _look_up(table, levels, where)
+
+
+def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, where: Tensor | None = None) -> Tensor:
+    r"""Relevance that turns H-AP into a weighted mean of the average precisions of all levels.
+
+    .. math:: \mathrm{rel}(k) = \sum_{p=1}^{l} \frac{w_p}{|\Omega^{(\ge p)}|} \quad\text{if } k \in \Omega^{(l)}
+
+    Parameters
+    ----------
+    levels : Tensor of int, shape (..., n)
+        0 is nothing in common with the query, L the same leaf.
+    weights : sequence of float, length L
+        :math:`w_1, \dots, w_L` ≥ 0, from the coarsest level to the leaves, not all 0. Only their ratios matter to H-AP.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part, and are counted. Default: all.
+
+    Returns
+    -------
+    Tensor of float64, shape (..., n)
+        ≥ 0; 0 for level 0 and outside ``where``. It never falls from a level to a finer one.
+
+    Raises
+    ------
+    ValueError
+        For a negative level, weights that are negative, not finite or all 0, more levels than weights, or a ``where``
+        of another shape.
+    TypeError
+        For levels that are not integers, or a ``where`` that is not bool.
+
+    Source
+    ------
+    HAPPIER Sec. 3.1.
+
+    Notes
+    -----
+    O(n). With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`, where
+    :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant: the increments of this relevance are
+    :math:`w_l` times the weight 1/|Ω| that AP gives to each positive. A level that no item reaches has no AP, and is
+    left out of both sums. Explained in chapter 13.
+
+    Examples
+    --------
+    >>> weighted_ap_relevance(torch.tensor([2, 1, 1, 0]), weights=[0.3, 0.7])
+    tensor([0.8000, 0.1000, 0.1000, 0.0000], dtype=torch.float64)
+    """
+    w = torch.as_tensor(weights, dtype=torch.float64)
+    if w.ndim != 1 or not len(w):
+        raise ValueError(f"weights must be one number a level, shape (L,), got shape {tuple(w.shape)}")
+    if not (w.isfinite() & (w >= 0)).all() or not w.any():
+        raise ValueError(f"weights must be finite and >= 0, not all 0, got {w.tolist()}")
+    check_levels(levels)
+    if levels.numel() and int(levels.max()) > len(w):
+        raise ValueError(f"weights must have one entry a level, {int(levels.max())} or more, got {len(w)}")
+    n_levels = _check(levels, len(w), where)
+    at_least = _at_least(count_levels(levels, n_levels, where))[..., 1:]
+    steps = (w.to(levels.device) / at_least.clamp(min=1)).masked_fill(at_least == 0, 0.0)
+    table = torch.nn.functional.pad(steps.cumsum(-1), (1, 0))
+    return _look_up(table, levels, where)
+
+
+def _check(levels: Tensor, n_levels: int | None, where: Tensor | None) -> int:
+    check_levels(levels)
+    if where is not None:
+        check_mask(where, levels, name="where", other="levels")
+    return check_n_levels(levels, n_levels)
+
+
+def _check_alpha(alpha: float) -> float:
+    try:
+        alpha = float(alpha)
+    except (TypeError, ValueError):
+        raise TypeError(f"alpha must be a number > 0, got {alpha!r}") from None
+    if not (alpha > 0 and math.isfinite(alpha)):
+        raise ValueError(
+            f"alpha must be finite and > 0, got {alpha} (1 is HAPPIER's choice, 3 to 5 favours the leaves)"
+        )
+    return alpha
+
+
+def _at_least(counts: Tensor) -> Tensor:
+    r"""From :math:`|\Omega^{(l)}|` to :math:`|\Omega^{(\ge l)}|`."""
+    return counts.flip(-1).cumsum(-1).flip(-1)
+
+
+def _look_up(table: Tensor, levels: Tensor, where: Tensor | None) -> Tensor:
+    """Give every item the entry of its level."""
+    values = table.gather(-1, levels.long())
+    return values if where is None else values.masked_fill(~where, 0.0)
+
+
+def _warn_inverted(table: Tensor, counts: Tensor) -> None:
+    """Warn where an occupied level has less relevance than an occupied coarser one."""
+    best = table.masked_fill(counts == 0, 0.0).cummax(-1)
+    inverted = (counts > 0) & (table < best.values * (1 - 1e-12))  # levels that are equal but for rounding are equal
+    queries = inverted.any(-1)
+    if not queries.any():
+        return
+    *query, fine = inverted.nonzero()[0].tolist()
+    coarse = int(best.indices[(*query, fine)])
+    (f_count, f_value), (c_count, c_value) = (
+        (int(counts[(*query, level)]), float(table[(*query, level)])) for level in (fine, coarse)
+    )
+    warnings.warn(
+        f"Eq. 4 gives a finer level less relevance than a coarser one in {int(queries.sum())} of {queries.numel()} "
+        f"queries, e.g. {f_value:.3g} to each of {f_count} items of level {fine} and {c_value:.3g} to each of "
+        f"{c_count} of level {coarse}: H-AP then rewards the wrong order (use monotone=True)",
+        InvertedRelevanceWarning,
+        stacklevel=3,
+    )

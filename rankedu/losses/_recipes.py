@@ -1,0 +1,147 @@
+"""How each baseline is made: one function a loss, whose first line says what the loss optimises."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from rankedu.losses._histogram_loss import HistogramLoss
+
+__all__ = ["RECIPES", "Recipe", "find_recipe"]
+
+
+class Recipe(NamedTuple):
+    """How a baseline is made, and what it is."""
+
+    make: Callable[..., tuple[Any, Any]]  # settings -> the loss, and its miner or None
+    optimises: str
+    proxies: bool  # learns a vector for each class: make takes n_classes and dim too
+    references: bool  # can compare with other embeddings than the batch's own
+    raw: bool  # takes the embeddings as they are, not at length 1
+
+
+RECIPES: dict[str, Recipe] = {}
+
+
+def _recipe(*, proxies: bool = False, references: bool = True, raw: bool = False) -> Callable[[Any], Any]:
+    """Enter a function under its name; the docstring's first line says what the loss optimises."""
+
+    def enter(make: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+        optimises = (inspect.getdoc(make) or "").split("\n\n")[0].replace("\n", " ")
+        RECIPES[make.__name__] = Recipe(make, optimises, proxies, references, raw)
+        return make
+
+    return enter
+
+
+def _pml(module: str) -> Any:
+    """Import a part of pytorch-metric-learning, which the core does not need."""
+    try:
+        return importlib.import_module(f"pytorch_metric_learning.{module}")
+    except ImportError as error:
+        raise ImportError(
+            "baseline() needs pytorch-metric-learning, which is not installed (run: pip install 'rankedu[lab]')"
+        ) from error
+
+
+@_recipe()
+def contrastive(pos_margin: float = 0.0, neg_margin: float = 1.0) -> tuple[Any, Any]:
+    """Distances of pairs: those of one class shrink to 0, all others grow to a margin."""
+    return _pml("losses").ContrastiveLoss(pos_margin, neg_margin), None
+
+
+@_recipe()
+def triplet_semihard(margin: float = 0.2) -> tuple[Any, Any]:
+    """Order of two distances: a negative farther off than the positive, but by less than a margin, is moved away."""
+    miner = _pml("miners").TripletMarginMiner(margin=margin, type_of_triplets="semihard")
+    return _pml("losses").TripletMarginLoss(margin), miner
+
+
+@_recipe()
+def triplet_distance_weighted(
+    margin: float = 0.2, cutoff: float = 0.5, nonzero_loss_cutoff: float = 1.4
+) -> tuple[Any, Any]:
+    """Order of two distances: negatives are drawn at random, so that near and far ones are met alike."""
+    miner = _pml("miners").DistanceWeightedMiner(cutoff, nonzero_loss_cutoff)
+    return _pml("losses").TripletMarginLoss(margin), miner
+
+
+@_recipe()
+def margin(
+    margin: float = 0.2,
+    beta: float = 1.2,
+    learn_beta: bool = False,
+    nu: float = 0.0,
+    cutoff: float = 0.5,
+    nonzero_loss_cutoff: float = 1.4,
+) -> tuple[Any, Any]:
+    """Distances against one boundary: positives stay within it, randomly drawn negatives beyond, both by a margin."""
+    miner = _pml("miners").DistanceWeightedMiner(cutoff, nonzero_loss_cutoff)
+    return _pml("losses").MarginLoss(margin, nu, beta, learn_beta=learn_beta), miner
+
+
+@_recipe()
+def lifted_structure(pos_margin: float = 0.0, neg_margin: float = 1.0) -> tuple[Any, Any]:
+    """Each positive pair against all negatives of both its ends at once, by a soft maximum."""
+    return _pml("losses").LiftedStructureLoss(neg_margin, pos_margin), None
+
+
+@_recipe(references=False, raw=True)
+def n_pair() -> tuple[Any, Any]:
+    """Softmax over one partner for each class of the batch: the item's own must have the largest dot product.
+
+    Only the first pair of each class is used. As published, the lengths of the embeddings count, and have a penalty of
+    their own, which is not part of this; the library would normalise them, and logits in [−1, 1] teach little.
+    """
+    raw = _pml("distances").DotProductSimilarity(normalize_embeddings=False)
+    return _pml("losses").NPairsLoss(distance=raw), None
+
+
+@_recipe()
+def angular(alpha: float = 40.0) -> tuple[Any, Any]:
+    """The angle at the negative in a triangle with a positive pair: it must be below alpha degrees.
+
+    The library itself would normalise the positive pair but not the negatives.
+    """
+    return _pml("losses").AngularLoss(alpha), None
+
+
+@_recipe()
+def multi_similarity(
+    alpha: float = 2.0, beta: float = 50.0, base: float = 0.5, epsilon: float = 0.1
+) -> tuple[Any, Any]:
+    """Pairs that are harder than the item's easiest rival, weighted by their own and by their relative similarity."""
+    return _pml("losses").MultiSimilarityLoss(alpha, beta, base), _pml("miners").MultiSimilarityMiner(epsilon)
+
+
+@_recipe()
+def histogram(n_bins: int = 100) -> tuple[Any, Any]:
+    """The probability that a random negative pair is more similar than a random positive pair, all queries in one."""
+    return HistogramLoss(n_bins), None
+
+
+@_recipe(proxies=True, references=False)
+def normalized_softmax(n_classes: int, dim: int, temperature: float = 0.05) -> tuple[Any, Any]:
+    """Classification by cosine to one learnt vector for each class: softmax over cosines divided by a temperature."""
+    return _pml("losses").NormalizedSoftmaxLoss(n_classes, dim, temperature), None
+
+
+@_recipe(proxies=True, references=False)
+def proxy_nca_pp(n_classes: int, dim: int, scale: float = 9.0) -> tuple[Any, Any]:
+    """Classification by squared distance to one learnt vector for each class: softmax over minus scale times it.
+
+    On the unit sphere the squared distance is 2 − 2 cos: this is ``normalized_softmax`` at temperature 1/(2 scale).
+    """
+    return _pml("losses").ProxyNCALoss(n_classes, dim, softmax_scale=scale), None
+
+
+def find_recipe(name: str) -> Recipe:
+    """Look up a name; a wrong one is answered by the nearest, and all there are."""
+    if name not in RECIPES:
+        near = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), RECIPES, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(f"name must be one of {', '.join(map(repr, sorted(RECIPES)))}, got {name!r}{hint}")
+    return RECIPES[name]

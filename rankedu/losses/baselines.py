@@ -1,0 +1,194 @@
+"""The losses that rank losses are measured against, made by name, called in one way."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from rankedu.losses._recipes import RECIPES, find_recipe
+from rankedu.losses.on_embeddings import check_embeddings
+
+__all__ = ["baseline", "baseline_names", "describe_baseline"]
+
+
+class Baseline(nn.Module):
+    """A loss and its miner, if it has one, called as `OnEmbeddings` is."""
+
+    def __init__(self, name: str, loss: Any, miner: Any, n_classes: int | None) -> None:
+        super().__init__()
+        self.name, self.loss, self.miner, self.n_classes = name, loss, miner, n_classes
+
+    def extra_repr(self) -> str:
+        return repr(self.name)
+
+    def forward(
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        ref_embeddings: Tensor | None = None,
+        ref_labels: Tensor | None = None,
+    ) -> Tensor:
+        """Compute the loss of a batch, a Tensor of shape (); see :func:`baseline`."""
+        check_embeddings(embeddings, labels)
+        if self.n_classes is not None:
+            check_class_ids(labels, self.n_classes)
+        if ref_embeddings is embeddings and ref_labels is labels:
+            ref_embeddings = ref_labels = None
+        if (ref_embeddings is None) != (ref_labels is None):
+            raise ValueError("ref_embeddings and ref_labels must be given together, got one of the two")
+        if ref_embeddings is not None and ref_labels is not None:
+            self._check_references(embeddings, ref_embeddings, ref_labels)
+        with torch.autocast(embeddings.device.type, enabled=False):
+            batch = (self._prepare(embeddings), labels)
+            references = (None if ref_embeddings is None else self._prepare(ref_embeddings), ref_labels)
+            mined = None if self.miner is None else self.miner(*batch, *references)
+            value: Tensor = self.loss(*batch, mined, *references)
+            return value
+
+    def _prepare(self, embeddings: Tensor) -> Tensor:
+        """At length 1, if the loss wants that, in float32 at least."""
+        wide = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
+        return wide if RECIPES[self.name].raw else normalize(wide, dim=1)
+
+    def _check_references(self, embeddings: Tensor, ref_embeddings: Tensor, ref_labels: Tensor) -> None:
+        if not RECIPES[self.name].references:
+            raise ValueError(
+                f"ref_embeddings must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
+                "items of the batch alone)"
+            )
+        check_embeddings(ref_embeddings, ref_labels, prefix="ref_")
+        if ref_embeddings.shape[1] != embeddings.shape[1]:
+            raise ValueError(
+                f"ref_embeddings must have the {embeddings.shape[1]} dimensions of embeddings, "
+                f"got {ref_embeddings.shape[1]} (both must come from the same network)"
+            )
+
+
+def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **settings: Any) -> nn.Module:
+    r"""Make a loss that others have published, most of them from pytorch-metric-learning.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`baseline_names`; :func:`describe_baseline` says what it optimises.
+    n_classes, dim : int, optional
+        Number of classes and of dimensions, for the losses that learn a vector for each class: ``normalized_softmax``
+        and ``proxy_nca_pp``. Their parameters must be given to the optimiser. The others have no use for these two.
+    **settings
+        Those of the loss and of its miner, by the library's names: ``margin``, ``temperature``, ``n_bins``, …
+
+    Returns
+    -------
+    Module
+        ``loss(embeddings, labels, ref_embeddings=None, ref_labels=None)`` with the shapes of :class:`OnEmbeddings`;
+        a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare. Embeddings are normalised
+        in it, but for ``n_pair``, and compared in float32 at least.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, missing or bad ``n_classes`` or ``dim``; when called, as :class:`OnEmbeddings`, for
+        references where the loss takes none, or labels that are no class ids where it has proxies.
+    TypeError
+        For a setting that the loss does not have.
+    ImportError
+        If pytorch-metric-learning is missing.
+
+    Source
+    ------
+    HAPPIER Tab. 1.
+
+    Notes
+    -----
+    Those with distance-weighted mining draw from torch's global random numbers. ProxyNCA++ is the softmax over −9‖x̂ −
+    p̂‖² with the positive proxy in the denominator. Explained in chapter 15.
+
+    Examples
+    --------
+    >>> loss = baseline("contrastive", neg_margin=0.5)
+    >>> embeddings = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
+    >>> round(loss(embeddings, torch.tensor([0, 0, 1, 1])).item(), 4)
+    0.8944
+    >>> len(list(baseline("proxy_nca_pp", n_classes=100, dim=2).parameters()))
+    1
+    """
+    recipe = find_recipe(name)
+    allowed = [p for p in inspect.signature(recipe.make).parameters if p not in ("n_classes", "dim")]
+    for setting in settings:
+        if setting not in allowed:
+            raise TypeError(
+                f"settings of {name!r} must be among {', '.join(allowed) or 'none at all'}, got {setting!r}"
+            )
+    if recipe.proxies:
+        for key, value in (("n_classes", n_classes), ("dim", dim)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(
+                    f"{key} must be an int >= 1 for {name!r}, got {value!r} "
+                    f"(it learns a vector for each class: baseline({name!r}, n_classes=100, dim=512))"
+                )
+        settings |= {"n_classes": n_classes, "dim": dim}
+    return Baseline(name, *recipe.make(**settings), n_classes if recipe.proxies else None)
+
+
+def baseline_names() -> tuple[str, ...]:
+    """List what :func:`baseline` can make.
+
+    Returns
+    -------
+    tuple of str
+
+    Notes
+    -----
+    Explained in chapter 15.
+
+    Examples
+    --------
+    >>> "triplet_semihard" in baseline_names()
+    True
+    """
+    return tuple(sorted(RECIPES))
+
+
+def describe_baseline(name: str) -> str:
+    """Say in one line what a baseline optimises.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`baseline_names`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+
+    Notes
+    -----
+    Explained in chapter 15.
+
+    Examples
+    --------
+    >>> describe_baseline("contrastive")
+    'Distances of pairs: those of one class shrink to 0, all others grow to a margin.'
+    """
+    return find_recipe(name).optimises
+
+
+def check_class_ids(labels: Tensor, n_classes: int) -> None:
+    """Whole numbers from 0 to n_classes − 1."""
+    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
+        raise TypeError(f"labels must be integer, got {labels.dtype} (number the classes from 0)")
+    odd = labels[(labels < 0) | (labels >= n_classes)]
+    if len(odd):
+        raise ValueError(
+            f"labels must be class ids from 0 to n_classes - 1 = {n_classes - 1}, got {int(odd[0])} "
+            "(number the classes of the training set by torch.unique(labels, return_inverse=True)[1])"
+        )

@@ -1,0 +1,194 @@
+"""Losses that fix the scale of the scores, which no ranking does: calibration, and ROADMAP which adds it to AP."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from rankedu.losses._loss import no_positives, positives
+from rankedu.losses.margin import wide
+from rankedu.losses.supremum_ap import SupAPLoss
+
+__all__ = ["CalibrationLoss", "ROADMAPLoss"]
+
+
+class CalibrationLoss(nn.Module):
+    r"""Ask relevant scores to be high and all others to be low, on one scale for all queries.
+
+    .. math:: L = \mathop{\mathrm{mean}}_{> 0}\, [a - s^+]_+ \; + \; \mathop{\mathrm{mean}}_{> 0}\, [s^- - b]_+
+
+    Each mean is over the terms of the whole batch that are not zero, so that a pair which is right does not dilute
+    those that are wrong; it is 0 if there are none.
+
+    Parameters
+    ----------
+    at_least : float
+        a, where relevant scores should be.
+    at_most : float
+        b, where all others should be.
+
+    Raises
+    ------
+    ValueError
+        For a bound that is not finite.
+    TypeError
+        For a bound that is not a number.
+
+    Source
+    ------
+    HAPPIER Sec. 4.1.
+
+    Notes
+    -----
+    O(n). Made for cosine similarities: the bounds have the scores' unit. A list without a relevant item takes part too.
+    Explained in chapter 15.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([0.95, 0.5, 0.75, 0.25])
+    >>> CalibrationLoss(0.9, 0.6)(scores, torch.tensor([True, True, False, False]))  # 0.4 and 0.15
+    tensor(0.5500)
+    """
+
+    def __init__(self, at_least: float = 0.9, at_most: float = 0.6) -> None:
+        super().__init__()
+        self.at_least, self.at_most = _check(at_least, "at_least"), _check(at_most, "at_most")
+
+    def extra_repr(self) -> str:
+        return f"at_least={self.at_least:g}, at_most={self.at_most:g}"
+
+    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Compute the loss of a batch of queries.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better. Each row is a query.
+        relevance : Tensor of bool, shape (..., n)
+            Numbers that are exactly 0 or 1 will do.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape ()
+            In the scores' dtype, float32 for the 16-bit ones.
+
+        Raises
+        ------
+        ValueError
+            For NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is neither 0 nor 1.
+        TypeError
+            For scores that are not floating point, or a ``where`` that is not bool.
+        """
+        relevant = positives(scores, relevance, where)
+        return self.mean(scores, relevant, where)
+
+    def mean(self, scores: Tensor, relevant: Tensor, where: Tensor | None) -> Tensor:
+        """Compute the loss of checked input."""
+        scores, others = wide(scores), ~relevant if where is None else ~relevant & where
+        return _mean_of_wrong(self.at_least - scores, relevant) + _mean_of_wrong(scores - self.at_most, others)
+
+
+def _mean_of_wrong(excess: Tensor, mask: Tensor) -> Tensor:
+    """Average what exceeds 0 among the masked; 0, with a zero gradient, if nothing does."""
+    wrong = mask & (excess > 0)
+    return excess.masked_fill(~wrong, 0.0).sum() / wrong.sum().clamp(min=1)
+
+
+def _check(bound: float, name: str) -> float:
+    try:
+        number = float(bound)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {bound!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {number} (cosine similarities are in [-1, 1])")
+    return number
+
+
+class ROADMAPLoss(nn.Module):
+    r"""Average precision that bounds the true one, and a calibration that carries it from one batch to the next.
+
+    .. math:: L = (1 - \lambda)\, L_{SupAP} + \lambda\, L_{calibration}
+
+    Parameters
+    ----------
+    weight : float
+        λ in [0, 1]. The released code adds both with weight 1, which is twice the loss of the default.
+    at_least, at_most : float
+        As in :class:`CalibrationLoss`.
+    temperature, slope, delta, offset, start : float
+        As in :class:`SupAPLoss`.
+
+    Raises
+    ------
+    ValueError
+        For a weight outside [0, 1], and as the two losses.
+
+    Source
+    ------
+    HAPPIER Sec. 4.1.
+
+    Notes
+    -----
+    Explained in chapter 15.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.95, 0.5, 0.75, 0.25]), torch.tensor([True, True, False, False])
+    >>> supremum, calibration = SupAPLoss()(scores, relevance), CalibrationLoss()(scores, relevance)
+    >>> torch.equal(ROADMAPLoss()(scores, relevance), (supremum + calibration) / 2)
+    True
+    """
+
+    def __init__(
+        self,
+        weight: float = 0.5,
+        at_least: float = 0.9,
+        at_most: float = 0.6,
+        temperature: float = 0.01,
+        slope: float = 100.0,
+        delta: float = 0.05,
+        offset: float | None = None,
+        start: float = 0.5,
+    ) -> None:
+        super().__init__()
+        if not isinstance(weight, (int, float)):
+            raise TypeError(f"weight must be a number in [0, 1], got {weight!r}")
+        if not 0 <= weight <= 1:
+            raise ValueError(f"weight must be in [0, 1], got {weight} (the share of the calibration; 0.5 is published)")
+        self.weight = float(weight)
+        self.supremum = SupAPLoss(temperature, slope, delta, offset, start)
+        self.calibration = CalibrationLoss(at_least, at_most)
+
+    def extra_repr(self) -> str:
+        return f"weight={self.weight:g}"
+
+    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Compute the loss of a batch of queries.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better. Each row is a query.
+        relevance : Tensor of bool, shape (..., n)
+            Numbers that are exactly 0 or 1 will do.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape ()
+            If no query has a relevant item: one `NoPositivesWarning`, and the calibration of the others alone.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`SupAPLoss.forward`.
+        """
+        positive = positives(scores, relevance, where)
+        scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits
+        supremum = self.supremum.mean(scores, positive, where) if positive.any() else no_positives(scores)
+        return torch.lerp(supremum, self.calibration.mean(scores, positive, where), self.weight)

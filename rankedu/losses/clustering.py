@@ -1,0 +1,150 @@
+"""The clustering loss of HAPPIER: a softmax over one learnt proxy a class, the same for all batches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from rankedu.losses.on_embeddings import check_embeddings, cosine
+
+__all__ = ["ClusterLoss"]
+
+
+class ClusterLoss(nn.Module):
+    r"""Pull each embedding to the proxy of its class, and away from all others: the normalised softmax.
+
+    .. math:: L = -\log \frac{\exp(v^\top p_y / \sigma)}{\sum_z \exp(v^\top p_z / \sigma)}
+
+    A batch shows a ranking loss only an order within the batch. The proxies are references that all batches share, so
+    that the orders of different batches agree.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of fine classes of the training set, at least 1.
+    dim : int
+        Dimension of the embeddings.
+    temperature : float
+        σ > 0. The smaller, the more the nearest wrong proxy counts.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For ``n_classes`` or ``dim`` that are not ints ≥ 1, or a temperature that is not a finite number > 0.
+
+    Source
+    ------
+    HAPPIER Eq. 6.
+
+    Notes
+    -----
+    Embeddings and proxies are brought to length 1 here, in float32 at least. The proxies are parameters: give
+    ``loss.parameters()`` to an optimiser (the released code has one for them alone, with a far larger learning rate).
+    They begin as the rows of a linear layer do, uniform within ±1/√dim. With one class the loss is 0. O(batch ·
+    n_classes · dim). Explained in chapter 14.
+
+    Examples
+    --------
+    >>> loss = ClusterLoss(n_classes=2, dim=2, temperature=0.5)
+    >>> _ = loss.proxies.data.copy_(torch.eye(2))
+    >>> round(loss(torch.tensor([[3.0, 0.0]]), torch.tensor([0])).item(), 4)  # log(1 + exp((0 − 1) / 0.5))
+    0.1269
+    """
+
+    def __init__(self, n_classes: int, dim: int, temperature: float = 0.05) -> None:
+        super().__init__()
+        self.temperature = check_temperature(temperature)
+        self.proxies = new_proxies(check_size(n_classes, "n_classes"), dim)
+
+    def extra_repr(self) -> str:
+        n_classes, dim = self.proxies.shape
+        return f"n_classes={n_classes}, dim={dim}, temperature={self.temperature:g}"
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Compute the mean loss of a batch.
+
+        Parameters
+        ----------
+        embeddings : Tensor, shape (batch, dim)
+            Floating point, of any length.
+        labels : Tensor of int, shape (batch,) or (batch, L)
+            Fine classes, from 0 to n_classes − 1. Of paths from root to leaf it is the last column that counts, so
+            leaves must be numbered through, not anew under each parent.
+
+        Returns
+        -------
+        Tensor, shape ()
+            In the embeddings' dtype, float32 for the 16-bit ones.
+
+        Raises
+        ------
+        ValueError
+            For NaN, other shapes, a class that is not in [0, n_classes), or a leaf that stands under two parents.
+        TypeError
+            For embeddings that are not floating point, or labels that are not integers.
+        """
+        check_embeddings(embeddings, labels, paths=True)
+        check_dim(embeddings, self.proxies)
+        classes = leaves(labels, len(self.proxies))
+        return cross_entropy(cosine(embeddings, self.proxies) / self.temperature, classes)
+
+
+def new_proxies(n_classes: int, dim: int) -> nn.Parameter:
+    """One row a class, drawn like the weight of a linear layer."""
+    bound = 1 / math.sqrt(check_size(dim, "dim"))
+    return nn.Parameter(torch.empty(n_classes, dim).uniform_(-bound, bound))
+
+
+def leaves(labels: Tensor, n_classes: int) -> Tensor:
+    """The fine class of each item, checked."""
+    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
+        raise TypeError(f"labels must be integer, got {labels.dtype} (number the fine classes from 0)")
+    paths = labels.unsqueeze(1) if labels.ndim == 1 else labels
+    classes = paths[:, -1].long()
+    outside = (classes < 0) | (classes >= n_classes)
+    if outside.any():
+        raise ValueError(
+            f"labels must have fine classes in [0, {n_classes}), n_classes of them, got {int(classes[outside][0])} "
+            "(number the leaves of the training set through: labels.unique(dim=0, return_inverse=True))"
+        )
+    found = paths.unique(dim=0)[:, -1]
+    if len(found.unique()) < len(found):
+        again = int(found[(found.unsqueeze(0) == found.unsqueeze(1)).sum(1) > 1][0])
+        raise ValueError(
+            f"labels must have each leaf under one parent, got leaf {again} under several "
+            "(number the leaves of the training set through: labels.unique(dim=0, return_inverse=True))"
+        )
+    return classes
+
+
+def check_dim(embeddings: Tensor, proxies: Tensor) -> None:
+    """Embeddings of the proxies' dimension."""
+    if embeddings.shape[1] != proxies.shape[1]:
+        raise ValueError(
+            f"embeddings must have shape (batch, {proxies.shape[1]}), got {tuple(embeddings.shape)} "
+            "(dim of the loss is the output dimension of the network)"
+        )
+
+
+def check_size(size: Any, name: str) -> int:
+    """An int >= 1."""
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise TypeError(f"{name} must be an int, got {type(size).__name__}")
+    if size < 1:
+        raise ValueError(f"{name} must be >= 1, got {size}")
+    return size
+
+
+def check_temperature(temperature: Any) -> float:
+    """A finite number > 0."""
+    try:
+        number = float(temperature)
+    except (TypeError, ValueError):
+        raise TypeError(f"temperature must be a number > 0, got {temperature!r}") from None
+    if not 0 < number < math.inf:
+        raise ValueError(f"temperature must be finite and > 0, got {number} (0.05 is published)")
+    return number

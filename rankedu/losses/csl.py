@@ -1,0 +1,155 @@
+"""The loss of DyML, to which HAPPIER compares itself: proxies of the fine classes, margins for every level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from rankedu.hierarchy import levels as common_levels
+from rankedu.losses.clustering import check_dim, new_proxies
+from rankedu.losses.on_embeddings import check_embeddings, cosine
+
+__all__ = ["CSLLoss"]
+
+
+class CSLLoss(nn.Module):
+    r"""Cross-scale learning: at each level the proxy of the own *fine* class must win against all of other classes.
+
+    .. math:: L = \sum_{l=1}^{L} \log\Bigl(1 + \sum_{n:\ \mathrm{level}(n) < l} \sum_p e^{s\,(s_n - s_p + m_l)}\Bigr)
+
+    There is one proxy a fine class. For an item, p is the proxy of its own fine class, at every level: that similarity
+    is the reference which all levels share. At level l the negatives n are the proxies whose classes have left the
+    item's path by then, that is all but those of its own class at that level. So the proxies of cousins push at the
+    fine level only, those of strangers at all levels, and with a larger margin the coarser the level.
+
+    Parameters
+    ----------
+    class_labels : Tensor of int, shape (n_classes, L)
+        The path of each fine class from root to leaf, e.g. ``train_labels.unique(dim=0)``.
+    dim : int
+        Dimension of the embeddings.
+    margins : sequence of float, length L, optional
+        m ≥ 0 from the coarsest level to the leaves. Default: evenly from 0.45 to 0.25 (0.25 for one level), as
+        published for two and three levels; for seven it was 0.75 to 0.15.
+    scale : float
+        s > 0.
+
+    Raises
+    ------
+    ValueError
+        For class labels of other shapes, twice the same class, or one that ends early; for margins of another number,
+        negative or not finite; for a scale that is not finite and > 0, or ``dim`` below 1.
+    TypeError
+        For class labels that are not integers.
+
+    Source
+    ------
+    HAPPIER Sec. 4.1.
+
+    Notes
+    -----
+    With one level this is the softmax with an additive margin (CosFace): −log of e^{s(s_p − m)} over itself and all
+    e^{s s_n}. Embeddings and proxies are brought to length 1 here; the proxies are parameters. O(batch · n_classes ·
+    (dim + L)). Explained in chapter 15.
+
+    Examples
+    --------
+    >>> loss = CSLLoss(torch.tensor([[0, 0], [0, 1], [1, 2]]), dim=3, scale=1.0)
+    >>> _ = loss.proxies.data.copy_(torch.eye(3))
+    >>> value = loss(torch.tensor([[2.0, 0.0, 0.0]]), torch.tensor([[0, 0]]))
+    >>> round(value.item(), 4)  # log(1 + 2 exp(0 − 1 + 0.25)) + log(1 + exp(0 − 1 + 0.45))
+    1.1202
+    """
+
+    class_labels: Tensor
+
+    def __init__(
+        self, class_labels: Tensor, dim: int, margins: Sequence[float] | None = None, scale: float = 32.0
+    ) -> None:
+        super().__init__()
+        paths = _check_classes(class_labels)
+        self.margins = _check_margins(margins, paths.shape[1])
+        if not 0 < scale < math.inf:
+            raise ValueError(f"scale must be finite and > 0, got {scale} (32 is published)")
+        self.scale = float(scale)
+        self.register_buffer("class_labels", paths)
+        self.proxies = new_proxies(len(paths), dim)
+
+    def extra_repr(self) -> str:
+        margins = ", ".join(f"{margin:g}" for margin in self.margins)
+        n_classes, dim = self.proxies.shape
+        return f"n_classes={n_classes}, dim={dim}, margins=({margins}), scale={self.scale:g}"
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Compute the mean loss of a batch.
+
+        Parameters
+        ----------
+        embeddings : Tensor, shape (batch, dim)
+            Floating point, of any length.
+        labels : Tensor of int, shape (batch, L), or (batch,) for one level
+            Paths from root to leaf, each among ``class_labels``.
+
+        Returns
+        -------
+        Tensor, shape ()
+            In the embeddings' dtype, float32 for the 16-bit ones. A level at which an item has no negatives adds 0.
+
+        Raises
+        ------
+        ValueError
+            For NaN, other shapes, or a path that is not among ``class_labels``.
+        TypeError
+            For embeddings that are not floating point, or labels that are not integers.
+        """
+        check_embeddings(embeddings, labels, paths=True)
+        check_dim(embeddings, self.proxies)
+        n_levels = self.class_labels.shape[1]
+        if (1 if labels.ndim == 1 else labels.shape[1]) != n_levels:
+            raise ValueError(f"labels must have shape (batch, {n_levels}) as class_labels, got {tuple(labels.shape)}")
+        common = common_levels(labels, self.class_labels)
+        own = common == n_levels
+        if not own.any(1).all():
+            first = int((~own.any(1)).nonzero()[0])
+            raise ValueError(
+                f"labels must be among class_labels, got {labels[first].tolist()} at index {first} "
+                "(class_labels are all paths of the training set: train_labels.unique(dim=0))"
+            )
+        logits = self.scale * cosine(embeddings, self.proxies)
+        positive = logits[own]
+        total = torch.zeros_like(positive)
+        for level, margin in enumerate(self.margins, start=1):
+            negative = common < level
+            some = negative.any(1)
+            strongest = logits.masked_fill(~negative & some.unsqueeze(1), -math.inf).logsumexp(1)
+            total = total + softplus(strongest - positive + self.scale * margin) * some
+        return total.mean()
+
+
+def _check_classes(class_labels: Tensor) -> Tensor:
+    own = common_levels(class_labels).diagonal()  # refuses what is no path
+    paths = class_labels.unsqueeze(1) if class_labels.ndim == 1 else class_labels
+    if (own < paths.shape[1]).any():
+        short = int((own < paths.shape[1]).nonzero()[0])
+        raise ValueError(f"class_labels must have a leaf in every row, got {paths[short].tolist()} at index {short}")
+    if len(paths.unique(dim=0)) < len(paths):
+        raise ValueError(
+            f"class_labels must name each class once, got {len(paths)} rows of {len(paths.unique(dim=0))} classes "
+            "(use class_labels.unique(dim=0))"
+        )
+    return paths.clone()
+
+
+def _check_margins(margins: Sequence[float] | None, n_levels: int) -> tuple[float, ...]:
+    if margins is None:
+        return tuple(0.25 + 0.2 * (n_levels - level) / max(1, n_levels - 1) for level in range(1, n_levels + 1))
+    found = tuple(float(margin) for margin in margins)
+    if len(found) != n_levels or not all(0 <= margin < math.inf for margin in found):
+        raise ValueError(
+            f"margins must be {n_levels} finite numbers >= 0, one a level from the coarsest on, got {list(found)}"
+        )
+    return found

@@ -1,0 +1,182 @@
+"""The error-driven AP loss: the value is average precision's, the update that of a perceptron."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from rankedu.losses._loss import no_positives, positives
+from rankedu.losses.margin import wide
+
+__all__ = ["ErrorDrivenAPLoss"]
+
+#: Pairs compared at a time; a tile has a few temporaries of this size.
+TILE = 1 << 20
+
+
+class ErrorDrivenAPLoss(nn.Module):
+    r"""One minus average precision; what is sent back is the error of each pair, not a derivative (Chen et al. 2019).
+
+    Let i be relevant, j irrelevant, and H a step that rises linearly from 0 at −δ to 1 at δ.
+
+    .. math:: L = \frac{1}{|P|} \sum_{i \in P} \sum_{j \in N} L_{ij}, \qquad
+              L_{ij} = \frac{H(y_j - y_i)}{1 + \sum_{k \ne i} H(y_k - y_i)}
+
+    The sum over j is one minus the precision at i. Were L_ij the output of a perceptron with the input
+    :math:`x_{ij} = y_j - y_i` and the target 0, then its learning rule would change the input by −L_ij. Sent on through
+    :math:`x_{ij}`, that is
+
+    .. math:: g_j = \frac{1}{|P|} \sum_{i \in P} L_{ij} \ \text{for}\ j \in N, \qquad
+              g_i = -\frac{1}{|P|} \sum_{j \in N} L_{ij} \ \text{for}\ i \in P.
+
+    Parameters
+    ----------
+    delta : float
+        δ ≥ 0, half the width of the step, in units of a score; the published 1 is for the logits of a detector. At 0,
+        H is the step itself, ½ at a tie.
+    interpolated : bool
+        Count for each relevant item the best precision at it or at any relevant item with a lower score, as
+        detection's AP does and the published code; its L_ij shrink in proportion.
+
+    Raises
+    ------
+    ValueError
+        For a ``delta`` that is not a finite number ≥ 0.
+
+    Source
+    ------
+    RaMBO Tab. 1.
+
+    Notes
+    -----
+    *What backward() gives is not the gradient of the value.* That is 0 where no two scores are within δ, and the update
+    works there all the same: it ignores the slope of H, and that the denominator of a pair moves with other pairs. Nor
+    is it the gradient of any other function, for its Jacobian is not symmetric. It sums to 0, it is bounded,
+    :math:`-1/|P| \le g_i \le 0`, and it vanishes exactly where the loss does: once all relevant scores are δ above all
+    others.
+
+    O(np) time, for each pair is looked at; the memory is that of the scores and one tile of pairs. Tied scores are half
+    above each other. The incoming gradient is honoured. Explained in chapter 12.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
+    >>> relevance = torch.tensor([False, True, True, False])
+    >>> loss = ErrorDrivenAPLoss(delta=0.01)(scores, relevance)
+    >>> round(loss.item(), 4)  # 1 - (1/2 + 2/3)/2
+    0.4167
+    >>> loss.backward()  # the errors: 1/2 for the second item, 1/3 for the third
+    >>> scores.grad
+    tensor([ 0.4167, -0.2500, -0.1667,  0.0000])
+    """
+
+    def __init__(self, delta: float = 1.0, interpolated: bool = False) -> None:
+        super().__init__()
+        self.delta = check_delta(delta)
+        self.interpolated = bool(interpolated)
+
+    def extra_repr(self) -> str:
+        return f"delta={self.delta:g}, interpolated={self.interpolated}"
+
+    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Compute the loss of a batch of queries.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better. Each row is a query.
+        relevance : Tensor of bool, shape (..., n)
+            Numbers that are exactly 0 or 1 will do.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape ()
+            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
+            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`APLoss.forward`.
+        """
+        positive = positives(scores, relevance, where)
+        if not positive.any():
+            return no_positives(scores)
+        here = torch.ones_like(positive) if where is None else where
+        n = scores.shape[-1]
+        rows = [x.reshape(-1, n) for x in (wide(scores).masked_fill(~here, 0.0), positive, here)]
+        loss: Tensor = _ErrorDriven.apply(*rows, self.delta, self.interpolated)
+        return loss
+
+
+class _ErrorDriven(torch.autograd.Function):
+    """Forward counts, for each positive, what is above; backward looks at the pairs again, so that none is stored."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, positive: Tensor, here: Tensor, delta: float, interpolated: bool) -> Tensor:
+        query, item = positive.nonzero(as_tuple=True)
+        above, negatives = scores.new_empty(2, len(query))
+        for tile, steps in _tiles(scores, here, query, item, delta):
+            above[tile] = steps.sum(-1) - 0.5  # less its own H(0)
+            negatives[tile] = steps.masked_fill_(positive[query[tile]], 0.0).sum(-1)
+        error = negatives / (1 + above)
+        kept = _interpolated(error, scores, query, item) if interpolated else error
+        count = positive.sum(-1)
+        weight = 1 / (count[query] * (count > 0).sum()).to(scores)
+        # L_ij = H / (1 + above), times the weight and, if interpolated, the share of the error that is kept
+        ctx.save_for_backward(scores, positive, here, query, item)
+        ctx.factor = weight * (kept / error).nan_to_num(0.0) / (1 + above)
+        ctx.pushed = weight * kept
+        ctx.delta = delta
+        return (weight * kept).sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, incoming: Tensor) -> tuple[Tensor, None, None, None, None]:
+        scores, positive, here, query, item = ctx.saved_tensors
+        update = torch.zeros_like(scores)
+        for tile, steps in _tiles(scores, here, query, item, ctx.delta):
+            update.index_add_(0, query[tile], steps.mul_(ctx.factor[tile, None]))
+        update.masked_fill_(positive, 0.0)
+        update[query, item] = -ctx.pushed
+        return incoming * update, None, None, None, None
+
+
+def _tiles(scores: Tensor, here: Tensor, query: Tensor, item: Tensor, delta: float) -> Any:
+    """Yield H(y_k − y_i) for some positives i at a time and all items k of their queries; 0 outside ``here``."""
+    size = max(1, TILE // scores.shape[1])
+    for start in range(0, len(query), size):
+        tile = slice(start, start + size)
+        steps = scores[query[tile]] - scores[query[tile], item[tile]].unsqueeze(1)
+        steps.nan_to_num_(0.0)  # two equal infinities tie
+        if delta == 0:
+            steps.sign_().mul_(0.5).add_(0.5)
+        else:
+            steps.div_(2 * delta).add_(0.5).clamp_(0.0, 1.0)
+        yield tile, steps.mul_(here[query[tile]])
+
+
+def _interpolated(error: Tensor, scores: Tensor, query: Tensor, item: Tensor) -> Tensor:
+    """For each positive the smallest error at it or at any positive of its query with a lower score."""
+    worst_first = scores[query, item].argsort(stable=True)
+    worst_first = worst_first[query[worst_first].argsort(stable=True)]
+    sizes: list[int] = query.unique_consecutive(return_counts=True)[1].tolist()
+    smallest = [one.cummin(0).values for one in error[worst_first].split(sizes)]
+    return torch.empty_like(error).scatter_(0, worst_first, torch.cat(smallest))
+
+
+def check_delta(delta: float) -> float:
+    """Half the width of the step: a finite number >= 0."""
+    try:
+        delta = float(delta)
+    except (TypeError, ValueError):
+        raise TypeError(f"delta must be a number >= 0, got {delta!r}") from None
+    if not 0 <= delta < math.inf:
+        raise ValueError(f"delta must be finite and >= 0, got {delta} (in units of a score: 1 for logits, 0 for none)")
+    return delta

@@ -1,0 +1,308 @@
+"""Hierarchical average precision as a loss of any ranker; and HAPPIER, which adds proxies to it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rankedu import hierarchy
+from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
+from rankedu.losses._by_relevance import grade
+from rankedu.losses._hierarchical_tiles import supremum_loss
+from rankedu.losses._loss import check_ranker, no_positives
+from rankedu.losses.clustering import ClusterLoss
+from rankedu.losses.margin import check_margin, wide
+from rankedu.losses.on_embeddings import OnEmbeddings
+from rankedu.rankers import SupremumRanker
+
+__all__ = ["HAPLoss", "HAPPIERLoss"]
+
+
+class HAPLoss(nn.Module):
+    r"""One minus hierarchical average precision, of any ranker.
+
+    .. math:: L = 1 - \frac{1}{\sum_k \mathrm{rel}(k)} \sum_{k:\ \mathrm{rel}(k) > 0}
+              \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathrm{rank}(k)}
+
+    Let :math:`0 = r_0 < r_1 < \dots < r_T` be the distinct relevances of a query. As
+    :math:`\min(a, b) = \sum_{t:\, r_t \le \min(a, b)} (r_t - r_{t-1})` for any two of them, H-rank is a weighted sum of
+    ordinary ranks within nested sets,
+
+    .. math:: \mathcal{H}\text{-}\mathrm{rank}(k) = \sum_{t:\ r_t \le \mathrm{rel}(k)} (r_t - r_{t-1})\,
+              \mathbf{rk}(\{j : \mathrm{rel}(j) \ge r_t\})_k ,
+
+    which any ranker can compute: ``HAPLoss(BlackboxRanker(lam=4.0))`` is blackbox H-AP. With a
+    :class:`~rankedu.rankers.SupremumRanker` this is HAPPIER: of the numerator and of the items of equal or higher
+    relevance in the denominator the hard counts are taken, without a gradient; each item of strictly lower relevance
+    counts with the ranker's step. The two readings are one where the scores are distinct and the steps hard: each is
+    1 − H-AP.
+
+    Parameters
+    ----------
+    ranker : Module, optional
+        Maps scores to ranks, also among some of the items. Default: ``SupremumRanker()``.
+    margin : float
+        α ≥ 0: scores are shifted before they are ranked, by α/2 upwards at relevance 0, by α/2 downwards at the largest
+        relevance of the query, and by equal steps in between. For one grade this is Eq. 14 of RaMBO.
+    within_grad : bool
+        Let the gradient flow through H-rank too, in ranks within the nested sets. Soft rankers usually want True. Not
+        for a `SupremumRanker`, whose ranks within a set are hard: see ``lower``.
+    lower : callable, optional
+        For a `SupremumRanker` only: a step below the Heaviside function, with its derivative ``slope``, for the
+        items of strictly higher relevance in H-rank. Default: they are counted. Published settings but one do so; the
+        paper has ``lower=InfimumStep()``.
+
+    Raises
+    ------
+    ValueError
+        For a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or ``lower`` without.
+    TypeError
+        For a ranker or a step that is none.
+
+    Source
+    ------
+    HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
+
+    Notes
+    -----
+    Only the order of the relevances and their ratios within a query matter, not their scale. With a `SupremumRanker`
+    O(positives · n) time for each query, in tiles, and O(queries · n) memory; else T + 1 calls of the ranker, that is
+    O(T n log n) for the blackbox one. Ties: as the ranker has them. For a `SupremumRanker` tied items of equal
+    relevance count each other, as H(0) = 1, and of two different ones the more relevant stands above; so the loss is at
+    least 1 − H-AP *of that reading* wherever the step lies above the Heaviside function, and if no scores tie, then it
+    is so of the metric. The released code counts a tied item of lower relevance as 1 in the numerator but as 1/2 in
+    the denominator, so that its H-AP can exceed 1. Infinite scores have no gradient. The incoming gradient is honoured.
+    Explained in chapter 14.
+
+    Examples
+    --------
+    >>> from rankedu.rankers import BlackboxRanker
+    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6], requires_grad=True)
+    >>> relevance = torch.tensor([0.5, 0.0, 1.0, 0.0])
+    >>> hard = HAPLoss(BlackboxRanker(lam=2.0))(scores, relevance)  # 1 − (0.5/1 + 1.5/3) / 1.5
+    >>> round(hard.item(), 4)
+    0.3333
+    >>> soft = HAPLoss()(scores, relevance)
+    >>> round(soft.item(), 4)
+    0.625
+    >>> soft.backward()  # the third item should pass the first two
+    >>> scores.grad.sign()
+    tensor([ 1.,  1., -1.,  0.])
+    """
+
+    graded = True  # of label paths OnEmbeddings makes the relevance of Eq. 4
+
+    def __init__(self, ranker: Any = None, margin: float = 0.0, within_grad: bool = False, lower: Any = None) -> None:
+        super().__init__()
+        self.ranker = SupremumRanker() if ranker is None else check_ranker(ranker)
+        self.margin = check_margin(margin)
+        self.within_grad = bool(within_grad)
+        self.lower = lower
+        pairwise = isinstance(self.ranker, SupremumRanker)
+        if pairwise and self.within_grad:
+            raise ValueError(
+                "within_grad must be False for a SupremumRanker, whose ranks within a set have no gradient, got True "
+                "(for a gradient through H-rank use lower=InfimumStep())"
+            )
+        if lower is not None and not pairwise:
+            raise ValueError(
+                f"lower must be None unless the ranker is a SupremumRanker, got {lower!r} with "
+                f"{type(self.ranker).__name__} (for a gradient through H-rank use within_grad=True)"
+            )
+        if lower is not None and not (callable(lower) and callable(getattr(lower, "slope", None))):
+            raise TypeError(f"lower must be a step with a slope, got {lower!r} (e.g. InfimumStep())")
+
+    def extra_repr(self) -> str:
+        lower = "" if self.lower is None else f", lower={self.lower!r}"
+        return f"margin={self.margin:g}, within_grad={self.within_grad}{lower}"
+
+    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Compute the loss of a batch of queries.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better. Each row is a query.
+        relevance : Tensor, shape (..., n)
+            Finite and ≥ 0, any dtype; 0 is irrelevant. Each row may have its own grades, and any number of them.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape ()
+            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
+            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
+
+        Raises
+        ------
+        ValueError
+            For NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is negative or not finite.
+        TypeError
+            For scores that are not floating point, or a ``where`` that is not bool.
+        """
+        share = shares(scores, relevance, where)
+        if not (share > 0).any():
+            return no_positives(scores)
+        group, drop = grade(share)
+        shifted = _shift(wide(scores), group, drop, self.margin)
+        if isinstance(self.ranker, SupremumRanker):
+            return supremum_loss(shifted, group, drop, where, self.ranker, self.lower)
+        return self._nested(shifted, share, group, drop, where)
+
+    def _nested(self, scores: Tensor, share: Tensor, group: Tensor, drop: Tensor, where: Tensor | None) -> Tensor:
+        """H-rank as the weighted sum of ranks within nested sets, from the smallest set to the largest."""
+        within, positive = scores if self.within_grad else scores.detach(), share > 0
+        h_rank = torch.zeros_like(scores)
+        for g in range(drop.shape[-1]):
+            members = positive & (group <= g)
+            h_rank = h_rank + drop[..., g, None].to(scores) * self.ranker.among(within, members, where=where)
+        ranks = self.ranker(scores, where=where)
+        lost: Tensor = share.to(scores)[positive] - h_rank[positive] / ranks[positive]
+        return lost.sum() / positive.any(-1).sum()
+
+
+def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
+    """Check what the loss is given; return the relevance as float64 with a sum of 1 in each row that has any."""
+    check_values(scores)
+    check_floating(scores)
+    check_like(relevance, scores, name="relevance")
+    value = relevance.detach().double()
+    if where is not None:
+        check_mask(where, scores, name="where")
+        value = value.masked_fill(~where, 0.0)
+    check_not_nan(scores, where)
+    bad = ~(value.isfinite() & (value >= 0))
+    if bad.any():
+        raise ValueError(
+            f"relevance must be finite and >= 0, got {value[bad][0].item()} "
+            "(0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels)))"
+        )
+    value = value / value.amax(-1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+    return value / value.sum(-1, keepdim=True).clamp(min=1.0)
+
+
+def _shift(scores: Tensor, group: Tensor, drop: Tensor, margin: float) -> Tensor:
+    """Spread the margin evenly over the grades of each query."""
+    if margin == 0:
+        return scores
+    count = (drop > 0).sum(-1, keepdim=True)
+    level = (count - group).clamp(min=0) / count.clamp(min=1)  # 1 for the most relevant, 0 for the irrelevant
+    return scores + margin * (0.5 - level).to(scores)
+
+
+class HAPPIERLoss(nn.Module):
+    r"""Hierarchical AP on embeddings, mixed with the clustering loss.
+
+    .. math:: L = (1 - \lambda)\, L_{\mathcal{H}\text{-}AP} + \lambda\, L_{clust.}
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of fine classes of the training set.
+    dim : int
+        Dimension of the embeddings.
+    weight : float
+        λ in [0, 1], the share of the clustering. The paper finds H-AP to rise up to 0.5, and has 0.1.
+    alpha : float
+        α > 0, the exponent of the relevance (Eq. 4). HAPPIER has 1; HAPPIER_F, for the fine level, 5 on Online Products
+        and 3 on iNaturalist.
+    monotone : bool
+        As in :func:`rankedu.hierarchy.relevance`: never give a finer item less relevance than a coarser one.
+    temperature : float
+        σ > 0 of the softmax over proxies.
+    ranker, margin, within_grad, lower
+        As in :class:`HAPLoss`. Default: ``SupremumRanker()``, whose setting keeps the bound; the released one is
+        ``SupremumRanker.preset("happier")``.
+    exclude_self, memory
+        As in :class:`OnEmbeddings`. The released code has ``exclude_self=False``.
+
+    Raises
+    ------
+    ValueError
+        For a weight outside [0, 1]; else as :class:`HAPLoss` and :class:`ClusterLoss`.
+
+    Source
+    ------
+    HAPPIER Eq. 7.
+
+    Notes
+    -----
+    λ weighs the clustering, as printed; the released code says so with 0.9 and 0.1. Each embedding is a query; its
+    candidates are the others of the batch. The proxies are parameters: give ``loss.parameters()`` to an optimiser.
+    Explained in chapter 14.
+
+    Examples
+    --------
+    >>> loss = HAPPIERLoss(n_classes=3, dim=2)
+    >>> embeddings = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.5, 0.5]], requires_grad=True)
+    >>> labels = torch.tensor([[0, 0], [0, 0], [1, 1], [0, 2]])  # super-class and class
+    >>> loss(embeddings, labels).backward()
+    >>> embeddings.grad.shape, loss.cluster.proxies.grad.shape
+    (torch.Size([4, 2]), torch.Size([3, 2]))
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        dim: int,
+        weight: float = 0.1,
+        alpha: float = 1.0,
+        *,
+        monotone: bool = False,
+        temperature: float = 0.05,
+        ranker: Any = None,
+        margin: float = 0.0,
+        within_grad: bool = False,
+        lower: Any = None,
+        exclude_self: bool = True,
+        memory: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        if not 0 <= weight <= 1:
+            raise ValueError(f"weight must be in [0, 1], got {weight} (the share of the clustering; 0.1 is published)")
+        hierarchy.relevance(torch.zeros(1, dtype=torch.int64), alpha)  # refuses an alpha that is none
+        self.weight, self.alpha, self.monotone = float(weight), float(alpha), bool(monotone)
+        relevance = partial(hierarchy.relevance, alpha=self.alpha, monotone=self.monotone)
+        self.average_precision = OnEmbeddings(
+            HAPLoss(ranker, margin, within_grad, lower), exclude_self, memory, relevance=relevance
+        )
+        self.cluster = ClusterLoss(n_classes, dim, temperature)
+
+    def extra_repr(self) -> str:
+        return f"weight={self.weight:g}, alpha={self.alpha:g}, monotone={self.monotone}"
+
+    def forward(
+        self,
+        embeddings: Tensor,
+        labels: Tensor,
+        ref_embeddings: Tensor | None = None,
+        ref_labels: Tensor | None = None,
+    ) -> Tensor:
+        """Compute the loss of a batch.
+
+        Parameters
+        ----------
+        embeddings : Tensor, shape (batch, dim)
+            Floating point, of any length.
+        labels : Tensor of int, shape (batch, L), or (batch,) for one level
+            Paths from root to leaf; the leaf is a number in [0, n_classes).
+        ref_embeddings : Tensor, shape (refs, dim), optional
+            The items to be ranked. Default: the batch, and what the memory holds. They are not clustered.
+        ref_labels : Tensor of int, shape (refs, L) or (refs,), optional
+            Goes with ``ref_embeddings``.
+
+        Returns
+        -------
+        Tensor, shape ()
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
+        """
+        cluster = self.cluster(embeddings, labels)
+        return torch.lerp(self.average_precision(embeddings, labels, ref_embeddings, ref_labels), cluster, self.weight)

@@ -1,0 +1,129 @@
+"""Spearman's correlation as a loss, of any ranker."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
+from rankedu.losses._loss import check_ranker
+from rankedu.losses.margin import wide
+from rankedu.metrics import UndefinedMetricWarning
+from rankedu.ranks import rank
+
+__all__ = ["SpearmanLoss"]
+
+
+class SpearmanLoss(nn.Module):
+    r"""One minus Spearman's correlation, as the squared distance of two rankings.
+
+    .. math:: L = \frac{6}{n (n^2 - 1)} \sum_{i=1}^{n}
+              \bigl(\mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{t})_i\bigr)^2
+
+    Parameters
+    ----------
+    ranker : Module
+        Maps scores to ranks: ``BlackboxRanker(lam=4.0)``, or any other of :mod:`rankedu.rankers`.
+
+    Raises
+    ------
+    TypeError
+        For a ranker that is none.
+
+    Notes
+    -----
+    All rankings without ties have the same mean m = (n + 1)/2 and the same spread
+    :math:`S = \sum_i (\mathbf{rk}_i - m)^2 = n(n^2 - 1)/12`. So
+
+    .. math:: \sum_i \bigl(\mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{t})_i\bigr)^2
+              = 2 S - 2 \sum_i (\mathbf{rk}(\mathbf{y})_i - m)(\mathbf{rk}(\mathbf{t})_i - m) = 2 S\, (1 - \rho)
+
+    and L = 1 − ρ for exact ranks of distinct scores and distinct targets: in [0, 2]. Why not ρ of the soft ranks
+    themselves? Because correlation forgets their scale: soft ranks that have all but collapsed to m would still
+    correlate perfectly, while the distance punishes them. Its gradient by the ranks, 12 (rk(y) − rk(t))/(n(n² − 1)),
+    says of each item by how many places it is wrong.
+
+    Equal targets share the mean of their ranks, as in :func:`rankedu.metrics.spearman`; the loss is 0 only if the
+    ranker gives them equal ranks, and it is no longer 1 − ρ. Ranks of :class:`~rankedu.rankers.BlackboxRanker` with
+    ``normalized=True`` are counted as n · rk/n. The incoming gradient is honoured. O(n log n), besides what the ranker
+    takes. Explained in chapter 11.
+
+    Examples
+    --------
+    >>> from rankedu.rankers import BlackboxRanker
+    >>> scores = torch.tensor([0.1, 0.5, 0.9], requires_grad=True)
+    >>> loss = SpearmanLoss(BlackboxRanker(lam=1.0))(scores, torch.tensor([1, 3, 2]))
+    >>> round(loss.item(), 4)  # 1 − ρ
+    0.5
+    >>> loss.backward()  # the second should be first
+    >>> scores.grad
+    tensor([ 0., -1.,  1.])
+    """
+
+    def __init__(self, ranker: Any) -> None:
+        super().__init__()
+        self.ranker = check_ranker(ranker)
+
+    def forward(self, scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Compute the loss of a batch of queries.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better. Each row is a query.
+        target : Tensor, shape (..., n)
+            Any float or integer dtype: what the scores should be ordered like. It gets no gradient.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape ()
+            Mean over the queries that have two distinct targets, in the dtype of the ranks. If no query has: 0 with a
+            zero gradient, and one `UndefinedMetricWarning`.
+
+        Raises
+        ------
+        ValueError
+            For NaN, n = 0, or another shape of ``target`` or ``where``.
+        TypeError
+            For scores that are not floating point, or a ``where`` that is not bool.
+        """
+        _check(scores, target, where)
+        goal = (rank(target, where=where, ties="min") + rank(target, where=where, ties="max")).double() / 2
+        count = (goal > 0).sum(-1, keepdim=True).double()
+        ordered = goal.amax(-1) > (count.squeeze(-1) + 1) / 2  # not all have the mean rank
+        if not ordered.any():
+            return _nothing_to_order(scores)
+        ranks = self.ranker(scores, where=where)
+        if getattr(self.ranker, "normalized", False):
+            ranks = ranks * count.to(ranks.dtype)
+        distance = (ranks - goal.to(ranks.dtype)).masked_fill(goal == 0, 0.0)[ordered]
+        scale = 6 / (count * (count.square() - 1))[ordered]
+        loss: Tensor = (distance.square() * scale.to(ranks.dtype)).sum() / ordered.sum()
+        return loss
+
+
+def _check(scores: Tensor, target: Tensor, where: Tensor | None) -> None:
+    check_values(scores)
+    check_floating(scores)
+    check_values(target, name="target")
+    check_like(target, scores, name="target")
+    if where is not None:
+        check_mask(where, scores, name="where")
+    check_not_nan(scores, where)
+    check_not_nan(target, where, name="target")
+
+
+def _nothing_to_order(scores: Tensor) -> Tensor:
+    """Warn; return a zero whose gradient is zero, but which is part of the graph."""
+    warnings.warn(
+        f"target must have two distinct values in some query, got none in shape {tuple(scores.shape)}: "
+        "the loss and its gradient are 0 (each query needs two items that differ)",
+        UndefinedMetricWarning,
+        stacklevel=5,
+    )
+    return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0).sum()

@@ -1,0 +1,71 @@
+"""Average precision with the step of HAPPIER and ROADMAP against the irrelevant items."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from rankedu.losses import _tiles
+from rankedu.losses.average_precision import APLoss
+from rankedu.rankers.supremum import SupremumRanker
+
+__all__ = ["SupAPLoss"]
+
+
+class SupAPLoss(APLoss):
+    r"""One minus an average precision whose ranks count irrelevant items by the step of `SupremumRanker`.
+
+    .. math:: L = 1 - \frac{1}{|\Omega^+|} \sum_{k \in \Omega^+} \frac{\mathrm{rank}^{+}(k)}
+              {\mathrm{rank}^{+}(k) + \sum_{j \in \Omega^-} \mathrm{step}(s_j - s_k)}
+
+    The ranks among the relevant items are exact and have no gradient: an item only rises or falls against those that
+    should stand below it. With a setting that keeps the bound, L is at least the true 1 − AP.
+
+    Parameters
+    ----------
+    temperature, slope, delta, offset, start : float
+        As in :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one.
+
+    Raises
+    ------
+    ValueError
+        For a parameter that is not finite or out of range.
+
+    Source
+    ------
+    HAPPIER Sec. 3.2.
+
+    Notes
+    -----
+    Tied relevant items count each other, and a tied irrelevant item counts half; with ties L may be below 1 − AP.
+    Explained in chapter 14.
+
+    Examples
+    --------
+    >>> import torch
+    >>> loss = SupAPLoss()
+    >>> scores = torch.tensor([0.75, 0.5, 0.25], requires_grad=True)
+    >>> value = loss(scores, torch.tensor([False, True, False]))
+    >>> round(value.item(), 4)  # 1 − 1/22.49
+    0.9555
+    """
+
+    ranker: SupremumRanker
+
+    def __init__(
+        self,
+        temperature: float = 0.01,
+        slope: float = 100.0,
+        delta: float = 0.05,
+        offset: float | None = None,
+        start: float = 0.5,
+    ) -> None:
+        super().__init__(SupremumRanker(temperature, slope, delta, offset, start))
+
+    def _ranks(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        return _tiles.ranks_of_positives(scores, positive, where, ranker=self.ranker, within="hard")
+
+    def _readable(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        within = self.ranker.among(scores, positive, where=where)
+        ranks = within + self.ranker.against(scores, positive, ~positive, where=where)
+        count = positive.sum(-1, keepdim=True).expand_as(positive)
+        return ranks[positive], within[positive], count[positive]

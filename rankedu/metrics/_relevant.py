@@ -1,0 +1,174 @@
+"""The relevant items of each query: their ranks among all items, and their levels. All metrics are formulas of these.
+
+The readable way is a stable sort of every row. On the CPU there are two faster ones: the rank of an item is a count of
+the larger scores, which for a few items needs no sort; and where there are many, a stable sort of float32 is two of
+16-bit integers, for which NumPy has a radix sort.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from rankedu import hierarchy
+
+__all__ = ["Relevant", "Tree", "count_or_sort", "sort_all"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+CALL = 20_000  # measured on the CPU: a count costs a pass over the row, and calls worth so many entries;
+SORT = 90  # a sort costs so many passes
+
+
+class Relevant(NamedTuple):
+    """The relevant items of some queries, query by query, each from the best to the worst."""
+
+    query: Ints  # (m,) ascending from 0
+    rank: Ints  # (m,) among all candidates, from 1
+    level: npt.NDArray[np.int16]  # (m,) from 1
+    size: Ints  # (L, q) how many are of level l or finer; the first row is of level 1
+
+
+class Tree:
+    """For every query and level, which items agree with its path that far.
+
+    Parameters
+    ----------
+    labels : Tensor of int, shape (q,) or (q, L)
+    gallery_labels : Tensor of int, shape (g,) or (g, L), optional
+        Default: the labels, and no query is its own candidate.
+    """
+
+    def __init__(self, labels: Tensor, gallery_labels: Tensor | None = None) -> None:
+        self.own = gallery_labels is None
+        gallery_labels = labels if gallery_labels is None else gallery_labels
+        hierarchy.levels(labels, gallery_labels[:1])  # these compare with one item only, but check everything
+        hierarchy.levels(labels[:1], gallery_labels)
+        paths = np.concatenate([x.detach().cpu().numpy().reshape(len(x), -1) for x in (labels, gallery_labels)])
+        nodes = _nodes(paths.astype(np.int64))
+        self.queries, self.gallery = nodes[:, : len(labels)], nodes[:, len(labels) :]
+        self.items = [np.argsort(nodes, kind="stable") for nodes in self.gallery]
+        self.begin, self.end = np.empty_like(self.queries), np.empty_like(self.queries)
+        for level, items in enumerate(self.items):
+            ascending = self.gallery[level][items]
+            self.begin[level] = np.searchsorted(ascending, self.queries[level], side="left")
+            self.end[level] = np.searchsorted(ascending, self.queries[level], side="right")
+        self.begin[self.queries < 0] = self.end[self.queries < 0] = 0
+        self.size = self.end - self.begin - (self.own & (self.queries >= 0))
+
+    @property
+    def n_levels(self) -> int:
+        return len(self.queries)
+
+    def members(self, level: int, query: int) -> Ints:
+        """The items that agree to the level (from 0: the first) or further, by position, the query among them."""
+        return self.items[level][self.begin[level, query] : self.end[level, query]]
+
+    def members_of_many(self, queries: Ints) -> tuple[Ints, Ints]:
+        """The same for the first level and several queries, without the queries: number of the query, and item."""
+        begin, size = self.begin[0, queries], (self.end - self.begin)[0, queries]
+        number = np.repeat(np.arange(len(queries)), size)
+        item = self.items[0][np.arange(len(number)) + np.repeat(begin - (np.cumsum(size) - size), size)]
+        if not self.own:
+            return number, item
+        other = item != queries[number]
+        return number[other], item[other]
+
+    def agree(self, queries: Ints, items: Ints) -> npt.NDArray[np.int16]:
+        """Levels of pairs."""
+        mine, others = self.queries[:, queries], self.gallery[:, items]
+        common: npt.NDArray[np.int16] = ((mine == others) & (mine >= 0)).sum(0, dtype=np.int16)
+        return common
+
+
+def _nodes(paths: Ints) -> Ints:
+    """Number the prefixes of all paths, (L, n); −1 below the end of a path."""
+    node = np.zeros(len(paths), np.int64)
+    nodes = np.empty(paths.shape[::-1], np.int64)
+    for level, ids in enumerate(paths.T):
+        _, number = np.unique(ids, return_inverse=True)
+        _, node = np.unique(node * (number.max() + 1) + number, return_inverse=True)
+        nodes[level] = np.where(ids < 0, -1, node)
+    return nodes
+
+
+def sort_all(scores: Tensor, tree: Tree, queries: Ints) -> Relevant:
+    """Sort each row: the definition, on any device.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (q, g)
+        −inf for the query itself.
+    tree : Tree
+    queries : array of int, shape (q,)
+        The rows' queries.
+    """
+    mine, others = (torch.from_numpy(x).to(scores.device) for x in (tree.queries[:, queries], tree.gallery))
+    levels = torch.zeros(scores.shape, dtype=torch.int16, device=scores.device)
+    for own, other in zip(mine, others, strict=True):
+        levels += (own[:, None] == other) & (own[:, None] >= 0)
+    if tree.own:
+        levels[range(len(queries)), queries] = 0
+    order = (scores + 0.0).sort(dim=1, descending=True, stable=True).indices
+    in_order = levels.gather(1, order)
+    query, place = in_order.nonzero(as_tuple=True)
+    level = in_order[query, place]
+    return Relevant(query.cpu().numpy(), place.cpu().numpy() + 1, level.cpu().numpy(), tree.size[:, queries])
+
+
+def count_or_sort(scores: Tensor, tree: Tree, queries: Ints) -> Relevant:
+    """The same on the CPU, fast."""
+    rows, size = scores.numpy(), tree.size[:, queries]
+    n, total, end = rows.shape[1], size[0].sum(), np.cumsum(size[0])
+    query = np.repeat(np.arange(len(queries)), size[0])
+    found = Relevant(query, np.empty(total, np.int64), np.empty(total, np.int16), size)
+    few = size[0] * (CALL + n) <= SORT * n
+    _count(rows, tree, queries, few, found)
+    levels = np.zeros(n, np.int16)
+    for row in np.flatnonzero(~few):
+        for level in range(tree.n_levels):
+            levels[tree.members(level, queries[row])] = level + 1
+        if tree.own:
+            levels[queries[row]] = 0
+        in_order = levels.take(_descending(rows[row]))
+        place = np.flatnonzero(in_order != 0)
+        mine = slice(end[row] - size[0, row], end[row])
+        found.rank[mine] = place + 1
+        found.level[mine] = in_order[place]
+        levels[tree.members(0, queries[row])] = 0
+    return found
+
+
+def _count(rows: npt.NDArray[Any], tree: Tree, queries: Ints, few: Bools, found: Relevant) -> None:
+    """Write the ranks and levels of the queries with few relevant items."""
+    chosen = np.flatnonzero(few)
+    number, item = tree.members_of_many(queries[chosen])
+    row = chosen[number]
+    score = rows[row, item]
+    order = np.lexsort((-score, row))  # stable: tied items stay in the order of their positions
+    row, item, score = row[order], item[order], score[order]
+    rank = np.empty(len(row), np.int64)
+    for i, (r, j, s) in enumerate(zip(row.tolist(), item.tolist(), score, strict=True)):
+        scores = rows[r]
+        rank[i] = 1 + np.count_nonzero(scores[:j] >= s) + np.count_nonzero(scores[j + 1 :] > s)
+    mine = few[found.query]
+    found.rank[mine] = rank
+    found.level[mine] = tree.agree(queries[row], item)
+
+
+def _descending(scores: npt.NDArray[Any]) -> Ints:
+    """Where the items stand from the best to the worst, ties by position: a radix sort of the bits, 16 at a time."""
+    ints = np.dtype(f"i{scores.itemsize}")
+    bits = (scores + 0).view(ints)  # -0.0 becomes 0.0
+    bits ^= ~(bits >> (8 * scores.itemsize - 1)) & np.iinfo(ints).max  # as unsigned, they rise as the scores fall
+    order: Ints = bits.astype(np.uint16).argsort(kind="stable")
+    for shift in range(16, 8 * scores.itemsize, 16):
+        digit = (bits >> shift).astype(np.uint16)
+        order = order.take(digit.take(order).argsort(kind="stable"))
+    return order

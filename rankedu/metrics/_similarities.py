@@ -1,0 +1,119 @@
+"""Cosine similarities in tiles, the same to the last bit however the work is cut.
+
+A matrix product may add up in another order when its shape changes, and a last bit decides who stands first. So the
+tiles' shape depends on the whole task alone, the numbers of queries and of items, and never on how much of it is done
+here or at a time. On the CPU each tile is one thread's work, so the number of threads does not matter either.
+
+In a product of few rows or columns the order may even change from one column to the next, and two items with the same
+embedding get different similarities. So small ones are filled up with zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_floating, check_values
+
+__all__ = ["Similarities", "check_matrix", "full_precision", "tile_height"]
+
+TILE = 256  # queries; from here on the product is about as fast as it gets
+LOWEST = 8  # fewer rows would be a product of another kind, and slow
+NARROWEST = 16  # and so would fewer columns
+ENTRIES = 1 << 24  # of a tile: 64 MB of float32
+BLOCK = 1 << 12  # rows checked at a time
+
+
+def tile_height(queries: int, items: int) -> int:
+    """How many queries make a tile: a power of two that depends on the whole task alone."""
+    height = TILE
+    while height > LOWEST and (height // 2 >= queries or height * items > ENTRIES):
+        height //= 2
+    return height
+
+
+def check_matrix(embeddings: Tensor, *, name: str) -> None:
+    """A matrix of at least one row, each of finite length."""
+    check_values(embeddings, name=name)
+    check_floating(embeddings, name=name)
+    if embeddings.ndim != 2 or not len(embeddings):
+        raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
+    for start in range(0, len(embeddings), BLOCK):
+        length = _lengths(_wide(embeddings[start : start + BLOCK].detach()))
+        odd = ~length.isfinite().squeeze(1)
+        if odd.any():
+            first = int(odd.nonzero()[0])
+            raise ValueError(
+                f"{name} must have rows of finite length, got length {length[first].item()} at row {start + first} "
+                "(NaN, infinity, or an overflow: find what made it, or drop the row and its label)"
+            )
+
+
+def _wide(embeddings: Tensor) -> Tensor:
+    """At least float32: in 16 bits a test set has more items than there are similarities."""
+    return embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
+
+
+def _lengths(embeddings: Tensor) -> Tensor:
+    lengths: Tensor = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
+    return lengths
+
+
+def _unit(embeddings: Tensor) -> Tensor:
+    """Rows of length 1, in place; those of length 0 stay."""
+    return embeddings.div_(_lengths(embeddings).clamp_min(1e-12))
+
+
+@contextmanager
+def full_precision(device: torch.device) -> Iterator[None]:
+    """No product in fewer bits than its operands have."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        with torch.autocast(device.type, enabled=False):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+class Similarities:
+    """All queries against all items, a tile of queries at a time.
+
+    Parameters
+    ----------
+    embeddings : Tensor, shape (q, dim)
+    gallery : Tensor, shape (g, dim)
+        It is copied, once.
+    device : torch.device
+        Where to compute.
+    """
+
+    def __init__(self, embeddings: Tensor, gallery: Tensor, device: torch.device) -> None:
+        self.embeddings = embeddings.detach()
+        self.dtype = torch.promote_types(_promoted(embeddings), _promoted(gallery))
+        self.device = device
+        self.height = tile_height(len(embeddings), len(gallery))
+        self.items = len(gallery)
+        self.gallery = torch.empty(max(self.items, NARROWEST), gallery.shape[1], dtype=self.dtype, device=device)
+        self.gallery[self.items :] = 0
+        self.gallery[: self.items] = gallery.detach()
+        _unit(self.gallery)
+
+    def buffer(self) -> Tensor:
+        """Room for a tile."""
+        return torch.empty(self.height, len(self.gallery), dtype=self.dtype, device=self.device)
+
+    def tile(self, start: int, *, out: Tensor) -> Tensor:
+        """Similarities of the queries from ``start`` on, shape (at most height, g), in the first rows of ``out``."""
+        rows = self.embeddings[start : start + self.height]
+        queries = torch.zeros(self.height, rows.shape[1], dtype=self.dtype, device=self.device)
+        queries[: len(rows)] = rows
+        torch.mm(_unit(queries), self.gallery.T, out=out)
+        return out[: len(rows), : self.items]
+
+
+def _promoted(embeddings: Tensor) -> torch.dtype:
+    return torch.promote_types(embeddings.dtype, torch.float32)

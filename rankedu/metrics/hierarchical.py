@@ -1,0 +1,395 @@
+r"""Metrics of a ranking whose items are more or less relevant: H-AP, set intersections, and AP and recall by level.
+
+H-rank is a weighted sum of ordinary ranks within nested sets. Let :math:`0 = r_0 < r_1 < \dots < r_L` be the distinct
+relevances. The smaller of two of them is made of the steps that both reach,
+
+.. math:: \min(\mathrm{rel}_k, \mathrm{rel}_j)
+          = \sum_t (r_t - r_{t-1})\, [\mathrm{rel}_k \ge r_t]\, [\mathrm{rel}_j \ge r_t],
+
+and the sum over the items j ranked at or above k turns the last bracket into a rank:
+
+.. math:: \mathcal{H}\text{-}\mathrm{rank}(k)
+          = \sum_{t \,:\, r_t \le \mathrm{rel}_k} (r_t - r_{t-1}) \cdot
+            \mathrm{rank\_among}\{j : \mathrm{rel}_j \ge r_t\}(k).
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from rankedu._validation import check_k, check_like
+from rankedu.hierarchy import check_levels, check_n_levels
+from rankedu.metrics.binary import UndefinedMetricWarning, per_query
+from rankedu.ranks import Descending, descending
+
+__all__ = [
+    "average_precision_per_level",
+    "average_set_intersection",
+    "hierarchical_average_precision",
+    "hierarchical_rank",
+    "recall_at_k_per_level",
+]
+
+_FEW = 24  # distinct relevances that are taken one by one; beyond, bisecting is faster
+
+
+def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""Count the items ranked at or above each item, each by the relevance that the two have in common.
+
+    .. math:: \mathcal{H}\text{-}\mathrm{rank}(k) = \mathrm{rel}(k)
+              + \sum_{j : s_j > s_k} \min(\mathrm{rel}(k), \mathrm{rel}(j))
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    relevance : Tensor, shape (..., n)
+        Finite and ≥ 0, any dtype, e.g. of :func:`rankedu.hierarchy.relevance`.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor of float64, shape (..., n)
+        At most rank(k) · rel(k), which it is if no item above k is less relevant; 0 outside ``where``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`; also for a relevance of another shape, negative or not finite.
+
+    Source
+    ------
+    HAPPIER Eq. 2; HAPPIER Fig. 3.
+
+    Notes
+    -----
+    O(n log n + L n) for L distinct relevances in a row while they are few, O(n log² n) at most, exact but for rounding.
+    With binary relevance it is the rank among the relevant items. Ties go by position. Explained in chapter 13.
+
+    Examples
+    --------
+    Fig. 3, with relevance l/L: before the item itself stands one that shares two of three levels, or one that shares
+    one.
+
+    >>> scores = torch.tensor([0.9, 0.8])
+    >>> hierarchical_rank(scores, torch.tensor([2 / 3, 1]))  # the second: 5/3
+    tensor([0.6667, 1.6667], dtype=torch.float64)
+    >>> hierarchical_rank(scores, torch.tensor([1 / 3, 1]))  # the second: 4/3
+    tensor([0.3333, 1.3333], dtype=torch.float64)
+    """
+    order, _, sorted_relevance, scale = _arrange(scores, relevance, where)
+    return order.restore(_common_sums(sorted_relevance)) * scale
+
+
+def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""Average precision for graded relevance (H-AP).
+
+    .. math:: \mathcal{H}\text{-}\mathrm{AP} = \frac{1}{\sum_k \mathrm{rel}(k)}
+              \sum_{k : \mathrm{rel}(k) > 0} \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathbf{rk}(\mathbf{y})_k}
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    relevance : Tensor, shape (..., n)
+        Finite and ≥ 0, any dtype, e.g. of :func:`rankedu.hierarchy.relevance`; its scale does not matter.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64 scores and else float32;
+        nan, and one warning, for queries without a relevance above 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`; also for a relevance of another shape, negative or not finite.
+
+    Source
+    ------
+    HAPPIER Eq. 1; HAPPIER Eq. 3.
+
+    Notes
+    -----
+    O(n log n + L n) for L distinct relevances in a row while they are few, O(n log² n) at most (the definition, and the
+    published code, take O(n²)). Levels of equal relevance are one. With binary relevance it is
+    :func:`~rankedu.metrics.average_precision`. Ties go by position.
+
+    What it misses to 1 is a sum over inversions, each by how far it is wrong and where it stands:
+
+    .. math:: 1 - \mathcal{H}\text{-}\mathrm{AP} = \frac{1}{\sum_k \mathrm{rel}(k)} \sum_k
+              \frac{1}{\mathbf{rk}(\mathbf{y})_k} \sum_{j : s_j > s_k} \max(\mathrm{rel}(k) - \mathrm{rel}(j), 0).
+
+    Explained in chapter 13.
+
+    Examples
+    --------
+    >>> relevance = torch.tensor([1.0, 2 / 3, 0.0, 1 / 3])
+    >>> hierarchical_average_precision(torch.tensor([0.9, 0.8, 0.1, 0.7]), relevance)
+    tensor(1.)
+    >>> hierarchical_average_precision(torch.tensor([0.8, 0.9, 0.7, 0.1]), relevance)
+    tensor(0.8750)
+    """
+    _, here, sorted_relevance, _ = _arrange(scores, relevance, where)
+    ranks = here.cumsum(-1).clamp(min=1)
+    total = sorted_relevance.sum(-1)
+    value = (_common_sums(sorted_relevance) / ranks).sum(-1) / total
+    return per_query(value.clamp(max=1.0), total > 0, scores, why="have no relevance above 0")  # 1 but for rounding
+
+
+def _arrange(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Descending, Tensor, Tensor, Tensor]:
+    """Check; sort by score: who takes part, and the relevance as a share of the row's largest; and that largest."""
+    order = descending(scores, where)
+    check_like(relevance, scores, name="relevance")
+    graded = relevance.detach().double()
+    if where is not None:
+        graded = graded.masked_fill(~where, 0.0)
+    if not (graded.isfinite() & (graded >= 0)).all():
+        odd = graded[~(graded.isfinite() & (graded >= 0))].flatten()[0].item()
+        raise ValueError(
+            f"relevance must be finite and >= 0, got {odd} (0 is irrelevant; levels become relevance by "
+            "rankedu.hierarchy.relevance)"
+        )
+    largest = graded.amax(-1, keepdim=True)
+    graded = graded / torch.where(largest > 0, largest, 1.0)
+    here = torch.ones_like(order.first) if where is None else order.arrange(where)
+    return order, here, order.arrange(graded), largest
+
+
+def _common_sums(relevance: Tensor) -> Tensor:
+    r"""For every place k of each row: :math:`\sum_{j \le k} \min(\mathrm{rel}_k, \mathrm{rel}_j)`.
+
+    The sets {rel ≥ r_1} ⊃ {rel ≥ r_2} ⊃ … one by one; in a set, places are ranked by a cumulative sum.
+    """
+    sums, below = torch.zeros_like(relevance), torch.zeros_like(relevance[..., :1])
+    for _ in range(_FEW):
+        members = relevance > below
+        if not members.any():
+            return sums
+        step = relevance.masked_fill(~members, torch.inf).amin(-1, keepdim=True)
+        step = torch.where(step.isinf(), below, step)
+        sums += (step - below) * members * members.cumsum(-1)
+        below = step
+    return sums + _common_sums_of_many((relevance - below).clamp(min=0.0))
+
+
+def _common_sums_of_many(relevance: Tensor) -> Tensor:
+    """The same for any number of distinct relevances, by bisecting them.
+
+    Number the places by relevance. At each step a block holds a range of numbers, in order of place; split it in the
+    middle. Of two places that part here, the lower number has the smaller relevance, and that is their minimum: so an
+    upper one adds up the lower ones before it, a lower one counts the upper ones before it.
+    """
+    n = relevance.shape[-1]
+    size = 1 << (n - 1).bit_length()
+    value = pad(relevance, (0, size - n))  # what is added stands last, so nobody comes after it
+    number = pad(relevance, (0, size - n), value=torch.inf).argsort(dim=-1, stable=True).argsort(dim=-1)
+    code, sums, half = number, value.clone(), size // 2
+    while half:
+        code, value, sums = (x.unflatten(-1, (-1, 2 * half)) for x in (code, value, sums))
+        upper = (code & half) > 0
+        lower_before = value.masked_fill(upper, 0.0).cumsum(-1)
+        upper_before = upper.cumsum(-1)
+        sums = sums + torch.where(upper, lower_before, value * upper_before)
+        lower_place = (~upper).cumsum(-1) - 1
+        place = torch.where(upper, half + upper_before - 1, lower_place)
+        code, value, sums = (torch.empty_like(x).scatter_(-1, place, x).flatten(-2) for x in (code, value, sums))
+        half //= 2
+    return sums.gather(-1, number)[..., :n]
+
+
+def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""Compare the levels found in the top k with those of the ideal top k, averaged over k (ASI@R).
+
+    .. math:: \mathrm{ASI} = \frac{1}{R} \sum_{k=1}^{R} \frac{1}{k} \sum_{v \ge 1}
+              \min(|\mathrm{top}_k \cap \Omega^{(v)}|, |\mathrm{ideal}_k \cap \Omega^{(v)}|),
+              \qquad R = |\Omega^{(\ge 1)}|
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    levels : Tensor of int, shape (..., n)
+        0 is nothing in common with the query.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], 1 if and only if the ranking is sorted by level; float64 for float64 scores and else float32; nan,
+        and one warning, for queries without an item of level 1 or more.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
+
+    Source
+    ------
+    HAPPIER Sec. 4.1.
+
+    Notes
+    -----
+    O(n log n + L n). Only the order of levels matters, no relevance. With one level it is the mean of the precisions at
+    1, …, R. Ties go by position. Explained in chapter 13.
+
+    Examples
+    --------
+    >>> levels = torch.tensor([2, 1, 0])
+    >>> average_set_intersection(torch.tensor([0.9, 0.8, 0.7]), levels)
+    tensor(1.)
+    >>> average_set_intersection(torch.tensor([0.8, 0.9, 0.7]), levels)  # (0/1 + 2/2) / 2
+    tensor(0.5000)
+    """
+    here, sorted_levels = _arrange_levels(scores, levels, where)
+    depth = here.cumsum(-1)
+    common = torch.zeros_like(depth)
+    above = torch.zeros_like(depth[..., :1])  # items of a finer level
+    for level in sorted_levels.unique().flip(0).tolist():
+        if level == 0:
+            continue
+        found = (sorted_levels == level).cumsum(-1)
+        count = found[..., -1:]
+        ideal = torch.minimum((depth - above).clamp(min=0), count)
+        common += torch.minimum(found, ideal)
+        above = above + count
+    counts = here & (depth <= above)
+    total = (counts * common / depth.clamp(min=1).double()).sum(-1)
+    reach = above.squeeze(-1)
+    return per_query(total / reach, reach > 0, scores, why="have no item of level 1 or more")
+
+
+def average_precision_per_level(
+    scores: Tensor, levels: Tensor, *, where: Tensor | None = None, n_levels: int | None = None
+) -> Tensor:
+    r"""Average precision at each level of a hierarchy: items of level l or finer are relevant.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    levels : Tensor of int, shape (..., n)
+        0 is nothing in common with the query, L the same leaf.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+    n_levels : int, optional
+        L. Default: the largest level in ``levels``.
+
+    Returns
+    -------
+    Tensor, shape (..., L)
+        From level 1, the coarsest, to L, the leaves; float64 for float64 scores and else float32; nan, and one warning,
+        where no item reaches the level.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_set_intersection`; also for n_levels below the largest level.
+
+    Source
+    ------
+    HAPPIER Eq. 1; HAPPIER Sec. 4.1.
+
+    Notes
+    -----
+    O(n log n + L n). Ties go by position. Explained in chapter 13.
+
+    Examples
+    --------
+    >>> average_precision_per_level(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 2]))
+    tensor([0.8333, 0.3333])
+    """
+    here, sorted_levels = _arrange_levels(scores, levels, where)
+    ranks = here.cumsum(-1).clamp(min=1)
+    values, defined = [], []
+    for level in range(1, check_n_levels(levels, n_levels) + 1):
+        positive = sorted_levels >= level
+        within = positive.cumsum(-1)
+        values.append((positive * within / ranks.double()).sum(-1) / within[..., -1])
+        defined.append(within[..., -1] > 0)
+    return _per_level(torch.stack(values, -1), torch.stack(defined, -1), scores)
+
+
+def recall_at_k_per_level(
+    scores: Tensor, levels: Tensor, k: int = 1, *, where: Tensor | None = None, n_levels: int | None = None
+) -> Tensor:
+    r"""Is an item of level l or finer among the k best? 1 or 0, for each level (R@1 by default).
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype; larger is better.
+    levels : Tensor of int, shape (..., n)
+        0 is nothing in common with the query, L the same leaf.
+    k : int
+        At least 1; may exceed n.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+    n_levels : int, optional
+        L. Default: the largest level in ``levels``.
+
+    Returns
+    -------
+    Tensor, shape (..., L)
+        From level 1, the coarsest, to L, the leaves; float64 for float64 scores and else float32; nan, and one warning,
+        where no item reaches the level.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_precision_per_level`; also for k < 1.
+
+    Source
+    ------
+    HAPPIER Sec. 4.1.
+
+    Notes
+    -----
+    O(n log n + L). Ties go by position. Explained in chapter 13.
+
+    Examples
+    --------
+    >>> recall_at_k_per_level(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 2]))
+    tensor([1., 0.])
+    """
+    k = check_k(k)
+    here, sorted_levels = _arrange_levels(scores, levels, where)
+    best = sorted_levels.masked_fill(here.cumsum(-1) > k, 0).amax(-1, keepdim=True)
+    level = torch.arange(1, check_n_levels(levels, n_levels) + 1, device=levels.device)
+    defined = sorted_levels.amax(-1, keepdim=True) >= level
+    return _per_level((best >= level).double(), defined, scores)
+
+
+def _arrange_levels(scores: Tensor, levels: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Check; sort by score: who takes part, and the levels, 0 for those who do not."""
+    order = descending(scores, where)
+    check_levels(levels)
+    check_like(levels, scores, name="levels")
+    sorted_levels = order.arrange(levels.long())
+    if where is None:
+        return torch.ones_like(order.first), sorted_levels
+    here = order.arrange(where)
+    return here, sorted_levels.masked_fill(~here, 0)
+
+
+def _per_level(values: Tensor, defined: Tensor, scores: Tensor) -> Tensor:
+    """Put nan where a query has no item of a level, and say how often, level by level."""
+    if not defined.all():
+        missing = (~defined).flatten(0, -2).sum(0) if defined.ndim > 1 else (~defined).long()
+        told = ", ".join(f"{int(count)} at level {i}" for i, count in enumerate(missing, start=1) if count)
+        warnings.warn(
+            f"{told} of {defined[..., 0].numel()} queries have no item of that level or finer: their value is nan "
+            "(leave them out of a mean with nanmean)",
+            UndefinedMetricWarning,
+            stacklevel=3,
+        )
+    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
+    return values.masked_fill(~defined, torch.nan).to(dtype)

@@ -1,0 +1,627 @@
+r"""When does a loss that counts with a step lie above 1 − AP, or 1 − H-AP? Decided exactly, for any setting.
+
+**Theorem.** Let no two scores of a query be equal. The loss in which items of lower level count with the step of a
+`SupremumRanker` is at least 1 − H-AP for every ranking and every relevance (so at least 1 − AP) if and only if
+step(x) ≥ 1 for all x > 0. *If:* the step is positive for x < 0, so that every count is at least the true one, and a
+ratio falls as its denominator grows (`ratio_lemma`; a step below the Heaviside function in the numerator only helps).
+*Only if:* where step(x) < 1, let one irrelevant item stand x above one relevant item: 1 − 1/(1 + step(x)) < 1/2.
+
+The step's parts rise, so that each has its infimum at its left end, and two conditions decide: start + 1/2 ≥ 1 where the
+sigmoid begins again, just above 0, and offset ≥ 1 at δ. That first condition makes the step jump at 0 from 1/2 to 1 or
+more: **no setting is both an upper bound and continuous**. As the sigmoid of a rational number other than 0 is
+transcendental (Lindemann), an offset that is a number never meets the sigmoid at δ > 0: only ``offset=None`` does.
+
+**Ties.** A tied item of lower level counts σ(0) = 1/2, whatever the setting. The loss of a setting that keeps the bound
+is then still at least that of the ranking in which the higher level stands first; for AP it is also at least the mean
+over all orders (1/x is convex), not for the order that puts the lower level first. And tied items of one level count
+each other, H(0) = 1, as no ranking does: then the bound fails in any order. `UpperBound.tied` has an example of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from rankedu.proofs._exact import exact_scores
+from rankedu.proofs._steps import HALF, Infimum, Interval, Step, exactly, hard_loss, surrogate_loss
+
+__all__ = [
+    "Comparison",
+    "Jump",
+    "LowerBound",
+    "Piece",
+    "RatioLemma",
+    "UpperBound",
+    "compare",
+    "lower_bound",
+    "ratio_lemma",
+    "upper_bound",
+]
+
+#: Digits of the bounds; more are taken where these do not decide, up to the second number.
+DIGITS, MOST_DIGITS = 30, 2000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A ranking's two losses, exactly. Made by `compare`.
+
+    Attributes
+    ----------
+    scores, relevance : tuple of Fraction, length n
+    step : Step
+        The setting of the ranker.
+    lower : Infimum or None
+        The setting of the step in the numerator.
+    ties : str
+        The order of tied items in ``hard``.
+    hard : Fraction
+        1 − H-AP; 1 − AP if all relevances are 0 or 1.
+    surrogate : Interval
+        Bounds of the loss that counts with the step, narrow enough to tell it from ``hard``.
+    """
+
+    scores: tuple[Fraction, ...]
+    relevance: tuple[Fraction, ...]
+    step: Step
+    lower: Infimum | None
+    ties: str
+    hard: Fraction
+    surrogate: Interval
+
+    @property
+    def holds(self) -> bool:
+        """Whether the surrogate is at least the true loss."""
+        return self.surrogate.low >= self.hard
+
+    def verify(self) -> bool:
+        """Compute both losses again, the surrogate to twice as many digits, and demand that they fit.
+
+        Returns
+        -------
+        bool
+            True if ``hard`` is right, ``surrogate`` holds the new bounds, and both give the same verdict.
+
+        Notes
+        -----
+        O(n²) exact operations. Explained in chapter 14.
+
+        Examples
+        --------
+        >>> compare([0.5, 0.25], [0, 1]).verify()
+        True
+        """
+        try:
+            return _verify(self)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
+            return False
+
+
+def _verify(found: Comparison) -> bool:
+    claimed, (below, above) = found.hard, found.surrogate
+    if not all(type(value) is Fraction for value in (*found.scores, *found.relevance, claimed, below, above)):
+        return False
+    if hard_loss(found.scores, found.relevance, found.ties) != claimed:
+        return False
+    for digits in (2 * DIGITS, 2 * MOST_DIGITS):
+        low, high = surrogate_loss(found.scores, found.relevance, found.step, found.lower, digits)
+        if below <= low <= high <= above:
+            return low >= claimed if found.holds else above < claimed
+        if high < below or above < low:
+            return False
+    return False
+
+
+def compare(
+    scores: Iterable[Any],
+    relevance: Iterable[Any],
+    *,
+    temperature: Any = 0.01,
+    slope: Any = 100,
+    delta: Any = 0.05,
+    offset: Any = None,
+    start: Any = 0.5,
+    below: Any = None,
+    above: Any = None,
+    ties: str = "optimistic",
+) -> Comparison:
+    r"""Compare a ranking's true loss with the loss that counts with a step, exactly.
+
+    Parameters
+    ----------
+    scores, relevance : iterable of int, float, Fraction or Decimal; array or tensor, shape (n,)
+        Finite; the relevance is ≥ 0, and not 0 for all. A float is taken as the exact binary fraction that it is.
+    temperature, slope, delta, offset, start : number
+        The setting of the `SupremumRanker`: ``**PRESETS["happier_inat"]`` is a published one.
+    below, above : number, optional
+        The setting of the `InfimumStep` in the numerator. Default: it is hard.
+    ties : {"optimistic", "pessimistic"}
+        In the true loss, tied items stand with the largest relevance first, or last.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError, TypeError
+        For numbers that are none or out of range, tuples of unequal length, or an unknown ``ties``.
+    ArithmeticError
+        If thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
+
+    Source
+    ------
+    HAPPIER Eq. 5.
+
+    Notes
+    -----
+    O(n²) exact operations. Ties in the surrogate: see the head of this module. Explained in chapter 14.
+
+    Examples
+    --------
+    >>> found = compare([1, 0.766, 0.767, -1], [1, 1, 0, 0], offset=1, start=0)  # the iNaturalist setting
+    >>> found.hard, round(float(found.surrogate.high), 4), found.holds
+    (Fraction(1, 6), 0.104, False)
+    """
+    y, rel = exact_scores(scores), exact_scores(relevance)
+    if len(y) != len(rel):
+        raise ValueError(f"relevance must have one entry a score, expected {len(y)}, got {len(rel)}")
+    if min(rel) < 0 or not any(rel):
+        raise ValueError(f"relevance must be >= 0 and not 0 for all items, got {[float(r) for r in rel]}")
+    if ties not in ("optimistic", "pessimistic"):
+        raise ValueError(f"ties must be one of 'optimistic', 'pessimistic', got {ties!r}")
+    if (below is None) != (above is None):
+        raise ValueError("below and above must be given together, got one of them (or leave out both)")
+    step = Step.exact(temperature, slope, delta, offset, start)
+    return _compare(y, rel, step, None if below is None else Infimum.exact(below, above), ties)
+
+
+def _compare(
+    scores: tuple[Fraction, ...],
+    relevance: tuple[Fraction, ...],
+    step: Step,
+    lower: Infimum | None = None,
+    ties: str = "optimistic",
+) -> Comparison:
+    hard = hard_loss(scores, relevance, ties)
+    digits = DIGITS
+    while digits <= MOST_DIGITS:
+        surrogate = surrogate_loss(scores, relevance, step, lower, digits)
+        if not surrogate.low < hard <= surrogate.high:
+            return Comparison(scores, relevance, step, lower, ties, hard, surrogate)
+        digits *= 2
+    raise ArithmeticError(f"scores must give losses that differ, got equal ones to {digits // 2} digits (move a score)")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One part of a step, held against the Heaviside function.
+
+    Attributes
+    ----------
+    where : str
+        The part of the line, such as "x > delta".
+    extreme : Interval
+        Infimum of an upper, supremum of a lower step there, a limit at one end.
+    heaviside : int
+        H(x) there.
+    holds : bool
+        Whether the step is on its side of H there.
+    witness : Fraction or None
+        An x where it is not.
+    """
+
+    where: str
+    extreme: Interval
+    heaviside: int
+    holds: bool
+    witness: Fraction | None
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Where a step is not continuous: the limit from the left, which is its value there, and that from the right."""
+
+    at: Fraction
+    left: Interval
+    right: Interval
+
+    @property
+    def up(self) -> bool:
+        return self.left.high < self.right.low
+
+
+@dataclass(frozen=True)
+class UpperBound:
+    """Whether a setting of the `SupremumRanker` keeps the bound. Made by `upper_bound`.
+
+    Attributes
+    ----------
+    step : Step
+    pieces : tuple of Piece
+        The parts of the step for x ≠ 0.
+    jumps : tuple of Jump
+        All places where it is not continuous.
+    counterexamples : tuple of Comparison
+        Rankings whose loss is below the true one, without ties: for AP, and for H-AP with two levels. Empty if the
+        bound holds.
+    tied : tuple of Comparison
+        What ties do, whatever the setting: an irrelevant item tied with a relevant one, which the true loss puts
+        first; and tied relevant items.
+    """
+
+    step: Step
+    pieces: tuple[Piece, ...]
+    jumps: tuple[Jump, ...]
+    counterexamples: tuple[Comparison, ...]
+    tied: tuple[Comparison, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether loss ≥ 1 − H-AP for all rankings without ties."""
+        return all(piece.holds for piece in self.pieces)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the step has no jump."""
+        return not self.jumps
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the step never falls."""
+        return all(jump.up for jump in self.jumps)
+
+    def verify(self) -> bool:
+        """Decide again, and compute every counter-example again.
+
+        Returns
+        -------
+        bool
+            True if all findings come out the same, and all rankings are what they are said to be: each a violation.
+
+        Source
+        ------
+        HAPPIER Sec. 3.2.
+
+        Notes
+        -----
+        Explained in chapter 14.
+
+        Examples
+        --------
+        >>> upper_bound().verify()
+        True
+        """
+        try:
+            examples = (*self.counterexamples, *self.tied)
+            return (
+                self == _upper_bound(self.step)
+                and self.holds == (not self.counterexamples)
+                and all(example.verify() and not example.holds for example in examples)
+            )
+        except (TypeError, ValueError, ArithmeticError, AttributeError):
+            return False
+
+    def explain(self) -> str:
+        """Write the proof, or the counter-example, line by line.
+
+        Returns
+        -------
+        str
+
+        Notes
+        -----
+        Explained in chapter 14.
+
+        Examples
+        --------
+        >>> print(upper_bound(offset=1.44).explain())
+        x < 0: step > 0, H = 0: holds
+        0 < x <= delta: step > 1, H = 1: holds
+        x > delta: step > 1.44, H = 1: holds
+        at 0 it jumps from 0.5 to 1
+        at 0.05 it falls from 1.4933 to 1.44
+        so the loss is at least 1 - AP and 1 - H-AP, without ties
+        """
+        lines = []
+        for piece in self.pieces:
+            verdict = "holds" if piece.holds else f"fails, as at x = {float(piece.witness or 0):.6g}"
+            lines.append(f"{piece.where}: step > {_short(piece.extreme)}, H = {piece.heaviside}: {verdict}")
+        for jump in self.jumps:
+            verb = "jumps" if jump.up else "falls"
+            lines.append(f"at {float(jump.at):.6g} it {verb} from {_short(jump.left)} to {_short(jump.right)}")
+        if self.holds:
+            return "\n".join([*lines, "so the loss is at least 1 - AP and 1 - H-AP, without ties"])
+        for example, metric in zip(self.counterexamples, ("AP", "H-AP"), strict=True):
+            scores, grades = ([f"{float(v):.6g}" for v in values] for values in (example.scores, example.relevance))
+            lines.append(
+                f"scores {', '.join(scores)} of relevance {', '.join(grades)}: "
+                f"loss {_short(example.surrogate)} < 1 - {metric} = {float(example.hard):.5g}"
+            )
+        return "\n".join(lines)
+
+
+def upper_bound(
+    temperature: Any = 0.01, slope: Any = 100, delta: Any = 0.05, offset: Any = None, start: Any = 0.5
+) -> UpperBound:
+    r"""Decide whether a setting of the `SupremumRanker` keeps the bound, and prove it, or give a counter-example.
+
+    Parameters
+    ----------
+    temperature, slope, delta, offset, start : int, float, Fraction or Decimal
+        As of :class:`~rankedu.rankers.SupremumRanker`: ``upper_bound(**PRESETS["happier"])``. A float is taken as the
+        exact binary fraction that it is.
+
+    Returns
+    -------
+    UpperBound
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a parameter that is not a finite number, or out of range.
+
+    Source
+    ------
+    HAPPIER Sec. 3.2.
+
+    Notes
+    -----
+    Sigmoids are known between bounds of 30 or more digits. Explained in chapter 14.
+
+    Examples
+    --------
+    >>> bound = upper_bound()
+    >>> bound.holds, bound.monotone, bound.continuous
+    (True, True, False)
+    >>> print(upper_bound(offset=1, start=0).explain().splitlines()[-1])
+    scores 0.0025, 0 of relevance 1, 2: loss 0.026534 < 1 - H-AP = 0.16667
+    """
+    return _upper_bound(Step.exact(temperature, slope, delta, offset, start))
+
+
+def _upper_bound(step: Step) -> UpperBound:
+    pieces = [Piece("x < 0", exactly(Fraction(0)), 0, True, None)]
+    if step.delta > 0:
+        witness = None if step.start >= HALF else _near_zero(step)
+        pieces.append(Piece("0 < x <= delta", exactly(step.start + HALF), 1, witness is None, witness))
+    begin = step.begin(_decisive(step))
+    witness = None if begin.low >= 1 else _beyond_delta(step)
+    pieces.append(Piece("x > delta", begin, 1, witness is None, witness))
+    witnesses = [piece.witness for piece in pieces if piece.witness is not None]
+    violations = [_compare((x, Fraction(0)), (r, r + 1), step) for x in witnesses[:1] for r in map(Fraction, (0, 1))]
+    return UpperBound(step, tuple(pieces), _jumps(step), tuple(violations), _tied(step))
+
+
+def _decisive(step: Step) -> int:
+    """Digits that tell whether start + σ(δ/τ) is at least 1; they end, for the two are equal only if δ = 0."""
+    digits = DIGITS
+    while step.end(digits).low < 1 <= step.end(digits).high and digits < MOST_DIGITS:
+        digits *= 2
+    return digits
+
+
+def _near_zero(step: Step) -> Fraction:
+    """An x in (0, δ] with start + σ(x/τ) < 1: there is one, for the limit at 0 is below 1."""
+    x = min(step.delta, step.temperature / 4)
+    while step.at(x, DIGITS).high >= 1:
+        x /= 2
+    return x
+
+
+def _beyond_delta(step: Step) -> Fraction:
+    """An x > δ where the affine part is below 1, as its limit at δ is."""
+    missing = 1 - step.begin(_decisive(step)).high
+    return step.delta + (min(Fraction(1), missing / (2 * step.slope)) if step.slope else Fraction(1))
+
+
+def _jumps(step: Step) -> tuple[Jump, ...]:
+    half, end, begin = exactly(HALF), step.end(DIGITS), step.begin(DIGITS)
+    if step.delta == 0:
+        return () if begin == half else (Jump(step.delta, half, begin),)
+    jumps = [] if step.start == 0 else [Jump(Fraction(0), half, exactly(step.start + HALF))]
+    if step.offset is not None:
+        digits = DIGITS
+        while end.low <= step.offset <= end.high and digits < MOST_DIGITS:
+            digits *= 2
+            end = step.end(digits)
+        jumps.append(Jump(step.delta, end, begin))
+    return tuple(jumps)
+
+
+def _tied(step: Step) -> tuple[Comparison, ...]:
+    """An irrelevant item tied with a relevant one; and p tied relevant items just below an irrelevant one."""
+    zero, one = Fraction(0), Fraction(1)
+    found = [_compare((zero, zero), (zero, one), step, ties="pessimistic")]
+    above = min(step.delta, step.temperature / 4) or step.temperature / 1000
+    for p in (2, 4, 8, 16, 32):
+        example = _compare((above, *[zero] * p), (zero, *[one] * p), step)
+        if not example.holds:
+            return (*found, example)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """That the step in the numerator of H-AP lies below the Heaviside function. Made by `lower_bound`.
+
+    Attributes
+    ----------
+    lower : Infimum
+    pieces : tuple of Piece
+        Its two parts; ``extreme`` is the supremum.
+    jumps : tuple of Jump
+        It jumps from 0 to 1/2 at 0.
+    above_one : Comparison or None
+        A ranking whose loss exceeds 1, as an H-rank is negative: then a larger rank makes the loss *smaller*, and the
+        gradient pulls items of lower level up. None if ``below`` is 0, when that cannot be.
+    """
+
+    lower: Infimum
+    pieces: tuple[Piece, ...]
+    jumps: tuple[Jump, ...]
+    above_one: Comparison | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the step is at most H everywhere, at 0 for H(0) = 0 too; so it is for all slopes ≥ 0."""
+        return all(piece.holds for piece in self.pieces)
+
+    def verify(self) -> bool:
+        """Decide again, and compute the example again.
+
+        Returns
+        -------
+        bool
+
+        Source
+        ------
+        HAPPIER Sec. 3.2.
+
+        Notes
+        -----
+        Explained in chapter 14.
+
+        Examples
+        --------
+        >>> lower_bound().verify()
+        True
+        """
+        example = self.above_one
+        try:
+            sound = example is None or (example.verify() and example.holds and example.surrogate.low > 1)
+            return sound and self.holds and self == lower_bound(self.lower.below, self.lower.above)
+        except (TypeError, ValueError, ArithmeticError, AttributeError):
+            return False
+
+
+def lower_bound(below: Any = 10, above: Any = 25) -> LowerBound:
+    r"""Prove that an `InfimumStep` lies below the Heaviside function.
+
+    Parameters
+    ----------
+    below, above : int, float, Fraction or Decimal
+        As of :class:`~rankedu.rankers.InfimumStep`.
+
+    Returns
+    -------
+    LowerBound
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a slope that is not a finite number ≥ 0.
+
+    Source
+    ------
+    HAPPIER Sec. 3.2.
+
+    Notes
+    -----
+    Explained in chapter 14.
+
+    Examples
+    --------
+    >>> proof = lower_bound()
+    >>> proof.holds, [str(piece.extreme) for piece in proof.pieces]
+    (True, ['0', '1'])
+    >>> float(proof.above_one.surrogate.low) > 1  # the price: H-rank can be negative
+    True
+    """
+    lower, zero, one = Infimum.exact(below, above), Fraction(0), Fraction(1)
+    largest = one if lower.above else HALF
+    pieces = (
+        Piece("x <= 0", exactly(zero), 0, True, None),
+        Piece("x > 0", exactly(largest), 1, True, None),
+    )
+    example = None
+    if lower.below:
+        far = 4 / lower.below  # the H-rank of the item of relevance 1 is then 1 − 4
+        step = Step.exact(0.01, 100, 0.05, None, 0.5)
+        example = _compare((far, zero), (one, Fraction(2)), step, lower)
+    return LowerBound(lower, pieces, (Jump(zero, exactly(zero), exactly(HALF)),), example)
+
+
+@dataclass(frozen=True)
+class RatioLemma:
+    """One term of the theorem, as SymPy expressions: a ≤ A and b ≥ B > 0, A ≥ 0 imply a/b ≤ A/B.
+
+    Attributes
+    ----------
+    hard, surrogate : sympy.Expr
+        A/B and a/b, written with a = A − d and b = B + e, where d, e ≥ 0.
+    gap : sympy.Expr
+        What their difference is claimed to be.
+    """
+
+    hard: Any
+    surrogate: Any
+    gap: Any
+
+    def verify(self) -> bool:
+        """Check the identity, and that every part of the gap is ≥ 0.
+
+        Returns
+        -------
+        bool
+
+        Source
+        ------
+        HAPPIER Sec. 3.2.
+
+        Notes
+        -----
+        The gap is (A e + B d) / (B (B + e)): the signs can be read off. Explained in chapter 14.
+
+        Examples
+        --------
+        >>> ratio_lemma().verify()
+        True
+        """
+        sympy = _sympy()
+        return bool(sympy.simplify(self.hard - self.surrogate - self.gap) == 0 and self.gap.is_nonnegative)
+
+
+def ratio_lemma() -> RatioLemma:
+    """State that a ratio falls as its numerator falls and its denominator grows, whatever the new numerator's sign.
+
+    Returns
+    -------
+    RatioLemma
+
+    Raises
+    ------
+    ImportError
+        Without SymPy.
+
+    Source
+    ------
+    HAPPIER Sec. 3.2.
+
+    Notes
+    -----
+    A is an H-rank, B a rank. Explained in chapter 14.
+
+    Examples
+    --------
+    >>> ratio_lemma().gap
+    (A*e + B*d)/(B*(B + e))
+    """
+    symbols = _sympy().symbols
+    a, d, e = symbols("A d e", nonnegative=True)
+    b = symbols("B", positive=True)
+    return RatioLemma(hard=a / b, surrogate=(a - d) / (b + e), gap=(a * e + b * d) / (b * (b + e)))
+
+
+def _sympy() -> Any:
+    try:
+        import sympy
+    except ImportError:
+        raise ImportError("ratio_lemma needs SymPy: pip install 'rankedu[lab]'") from None
+    return sympy
+
+
+def _short(interval: Interval) -> str:
+    return f"{float(interval.low):.5g}"

@@ -1,0 +1,135 @@
+"""Ranks by comparing every two scores: the staircase of the comparison may be replaced by any other step."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+
+__all__ = ["PairwiseRanker"]
+
+
+class PairwiseRanker(nn.Module):
+    r"""Count, for each item, by how much the others outrank it; a subclass says what the count of one pair is.
+
+    .. math:: \mathbf{rk}(\mathbf{y})_k = 1 + \sum_{j \ne k} \mathrm{step}(y_j - y_k)
+
+    With the Heaviside function this is the rank itself. A step that has a slope gives the scores a gradient.
+
+    A subclass defines :meth:`step` and its derivative :meth:`slope`, both elementwise, with ``step(-inf) = 0`` and
+    ``slope(-inf) = 0``: who is infinitely worse does not count. The losses need the ranks of the positives alone; they
+    take them from :mod:`rankedu.losses._tiles`, which calls :meth:`step_` and :meth:`slope_`.
+    """
+
+    def step(self, differences: Tensor) -> Tensor:
+        """Count pairs whose second score is larger by ``differences``; elementwise, with a gradient by autograd."""
+        raise NotImplementedError
+
+    def slope(self, differences: Tensor) -> Tensor:
+        """Differentiate :meth:`step`; elementwise, without a gradient of its own."""
+        raise NotImplementedError
+
+    def step_(self, differences: Tensor) -> Tensor:
+        """Do as :meth:`step`, without a graph; ``differences`` may be overwritten, to save time and memory."""
+        return self.step(differences)
+
+    def slope_(self, differences: Tensor) -> Tensor:
+        """Do as :meth:`slope`, without a graph; ``differences`` may be overwritten, to save time and memory."""
+        return self.slope(differences)
+
+    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Rank all items of each row; the largest score has the smallest rank.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks in the scores' dtype, in float32 for the 16-bit ones; 0, without a gradient, outside ``where``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
+
+        Notes
+        -----
+        O(n²) time and memory for each row: all pairs are laid out, which is for reading and for short lists.
+        """
+        check_values(scores)
+        if where is not None:
+            check_mask(where, scores, name="where")
+        return self._ranks(scores, where)
+
+    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Rank each member among the members only.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        members : Tensor of bool, shape (..., n)
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks, with a gradient for the members; 0 elsewhere.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`forward`; also for ``members`` of another shape or dtype.
+
+        Notes
+        -----
+        O(n²) time and memory for each row.
+        """
+        check_values(scores)
+        check_mask(members, scores, name="members")
+        if where is not None:
+            check_mask(where, scores, name="where")
+            members = members & where
+        return self._ranks(scores, members)
+
+    def _ranks(self, scores: Tensor, members: Tensor | None) -> Tensor:
+        """Rank the members; None for all."""
+        check_floating(scores)
+        check_not_nan(scores, members)
+        wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+        if members is None:
+            members = torch.ones_like(scores, dtype=torch.bool)
+        finite = bounded(wide.masked_fill(~members, 0.0))
+        counts = self.step(finite.unsqueeze(-2) - finite.unsqueeze(-1))  # (..., k, j)
+        itself = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
+        others = members.unsqueeze(-2) & ~itself
+        return (1 + counts.masked_fill(~others, 0.0).sum(-1)).masked_fill(~members, 0.0)
+
+
+def bounded(scores: Tensor) -> Tensor:
+    """Infinite scores as very large ones: equal ones then differ by 0, not by NaN. They have no gradient."""
+    largest = torch.finfo(scores.dtype).max / 4
+    return scores.clamp(-largest, largest)
+
+
+def check_temperature(temperature: float) -> float:
+    """The temperature τ: a finite number > 0."""
+    try:
+        temperature = float(temperature)
+    except (TypeError, ValueError):
+        raise TypeError(f"temperature must be a number > 0, got {temperature!r}") from None
+    if not 0 < temperature < math.inf:
+        raise ValueError(
+            f"temperature must be finite and > 0, got {temperature} "
+            "(in units of a score: try 0.01; the limit temperature -> 0 is the rank itself: use rank())"
+        )
+    return temperature

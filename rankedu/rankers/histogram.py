@@ -1,0 +1,228 @@
+"""The ranker behind FastAP: scores are counted in overlapping bins, and a rank is read off the counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+
+__all__ = ["HistogramRanker"]
+
+
+class _Place(NamedTuple):
+    """Between which two centres each score lies."""
+
+    upper: Tensor  # (..., n) int64: the centre above, counted from the highest score; the one below is the next
+    share: Tensor  # (..., n): what belongs to the centre below, in [0, 1]; the rest belongs to the centre above
+
+
+class HistogramRanker(nn.Module):
+    r"""Rank by a soft histogram: each score shares itself out between the two nearest of ``bins + 1`` centres.
+
+    .. math:: m_l(y) = \max\Bigl(0,\ 1 - \Bigl|\frac{y_{\max} - y}{\Delta} - l\Bigr|\Bigr), \qquad
+              h_l = \sum_j m_l(y_j), \qquad H_l = \sum_{l' \le l} h_{l'}
+
+    .. math:: \mathbf{rk}(\mathbf{y})_k = \frac12 + \sum_{l=0}^{L} m_l(y_k) \Bigl(H_{l-1} + \frac{h_l}{2}\Bigr)
+
+    with L bins of width :math:`\Delta = (y_{\max} - y_{\min})/L`; centre 0 is the highest score. This is the rank to
+    be expected if each item falls into one of its two bins by a coin with these odds, and those who share a bin share
+    the mean of their ranks.
+
+    Parameters
+    ----------
+    bins : int
+        L ≥ 1. With one bin ranks are linear in the scores; with many they are the ranks themselves.
+    score_range : (float, float)
+        Least and largest score. The default is that of a cosine similarity. Scores outside count as the end that is
+        nearer, and have no gradient.
+
+    Raises
+    ------
+    ValueError
+        For fewer bins than one, or a range that is not finite and increasing.
+    TypeError
+        For bins that are no int, or a range that is not two numbers.
+
+    Source
+    ------
+    RaMBO supp. Fig. 2d.
+
+    Notes
+    -----
+    O(n + L) time and memory for each row: a rank is the value at :math:`y_k` of a piecewise linear function of L
+    pieces. It never inverts an order. Each row of ranks has the sum n(n + 1)/2, and equal scores have equal ranks:
+    the mean of those that they occupy, if no other score is near. A rank is exact as soon as all other scores are two
+    bin widths away.
+
+    At a centre itself, where the rank has a kink, its slope is that towards lower scores (at the last centre, the
+    other one).
+
+    FastAP counts in the same bins, but reads them otherwise: each bin gives its last place :math:`H_l`, and not the
+    middle one, to all who share it; and a positive gets the mean of the *ratios* :math:`H^+_l / H_l` of its two bins,
+    while ``APLoss(HistogramRanker())`` takes the ratio of the mean ranks. The two agree where every item has a centre
+    of its own and sits on it; only the second becomes exact for all distinct scores as L → ∞: see
+    :class:`rankedu.losses.FastAPLoss`. Explained in chapter 10.
+
+    Examples
+    --------
+    >>> ranker = HistogramRanker(bins=4)  # the centres are 1, 0.5, 0, -0.5, -1
+    >>> scores = torch.tensor([0.75, 0.25, -0.25], requires_grad=True)
+    >>> ranker.histogram(scores).detach()
+    tensor([0.5000, 1.0000, 1.0000, 0.5000, 0.0000])
+    >>> ranks = ranker(scores)
+    >>> ranks.detach()
+    tensor([1.1250, 2.0000, 2.8750])
+    >>> ranks[1].backward()  # make the rank of the second item smaller
+    >>> scores.grad
+    tensor([ 0.5000, -1.0000,  0.5000])
+    """
+
+    def __init__(self, bins: int = 10, score_range: Sequence[float] = (-1.0, 1.0)) -> None:
+        super().__init__()
+        self.bins = check_bins(bins)
+        self.score_range = _check_range(score_range)
+
+    def extra_repr(self) -> str:
+        low, high = self.score_range
+        return f"bins={self.bins}, score_range=({low:g}, {high:g})"
+
+    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Rank all items of each row; the largest score has the smallest rank.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks in the scores' dtype, in float32 for the 16-bit ones; 0, without a gradient, outside ``where``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
+
+        Notes
+        -----
+        O(n + L) for each row.
+        """
+        place, members = self._place(scores, where)
+        histogram = _count(place, members, self.bins)
+        middle = 0.5 + histogram.cumsum(-1) - histogram / 2  # the mean rank of those in a bin, and half one more
+        above, below = middle.gather(-1, place.upper), middle.gather(-1, place.upper + 1)
+        ranks = torch.lerp(above, below, place.share)
+        return ranks if members is None else ranks.masked_fill(~members, 0.0)
+
+    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Rank each member among the members only.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        members : Tensor of bool, shape (..., n)
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks, with a gradient for the members; 0 elsewhere. None is larger than the rank among all.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`forward`; also for ``members`` of another shape or dtype.
+
+        Notes
+        -----
+        O(n + L) for each row.
+        """
+        check_values(scores)
+        check_mask(members, scores, name="members")
+        if where is not None:
+            check_mask(where, scores, name="where")
+            members = members & where
+        return self.forward(scores, where=members)
+
+    def histogram(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
+        r"""Count the items softly: :math:`h_l`, from the highest centre to the lowest.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        where : Tensor of bool, shape (..., n), optional
+            Items to be counted. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., bins + 1)
+            Counts ≥ 0, with a gradient, in the dtype of the ranks. Their sum is the number of items.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`forward`.
+
+        Notes
+        -----
+        O(n + L) for each row.
+        """
+        place, members = self._place(scores, where)
+        return _count(place, members, self.bins)
+
+    def _place(self, scores: Tensor, members: Tensor | None) -> tuple[_Place, Tensor | None]:
+        """Check the scores, and find each in the range."""
+        check_values(scores)
+        check_floating(scores)
+        if members is not None:
+            check_mask(members, scores, name="where")
+        check_not_nan(scores, members)
+        low, high = self.score_range
+        wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+        if members is not None:
+            wide = wide.masked_fill(~members, high)
+        position = (high - wide.clamp(low, high)) * (self.bins / (high - low))
+        upper = position.detach().floor().clamp_(0, self.bins - 1)
+        return _Place(upper.long(), (position - upper).clamp(max=1.0)), members
+
+
+def _count(place: _Place, members: Tensor | None, bins: int) -> Tensor:
+    """Share the members out between their two centres."""
+    below, above = place.share, 1 - place.share
+    if members is not None:
+        below, above = below.masked_fill(~members, 0.0), above.masked_fill(~members, 0.0)
+    empty = below.new_zeros((*below.shape[:-1], bins + 1))
+    return empty.scatter_add(-1, place.upper, above).scatter_add(-1, place.upper + 1, below)
+
+
+def check_bins(bins: int) -> int:
+    """The number of bins: an integer >= 1."""
+    if isinstance(bins, bool) or not isinstance(bins, int):
+        raise TypeError(f"bins must be an int, got {type(bins).__name__} (use int(bins))")
+    if bins < 1:
+        raise ValueError(f"bins must be >= 1, got {bins} (one bin makes ranks linear in the scores; try 10)")
+    return bins
+
+
+def _check_range(score_range: Sequence[float]) -> tuple[float, float]:
+    try:
+        low, high = map(float, score_range)
+    except (TypeError, ValueError):
+        raise TypeError(f"score_range must be two numbers (least, largest), got {score_range!r}") from None
+    if not (-math.inf < low < high < math.inf):
+        raise ValueError(
+            f"score_range must be finite and increasing, got ({low}, {high}) "
+            "(the least and the largest score that may come: (-1.0, 1.0) for cosine similarities)"
+        )
+    return low, high

@@ -1,0 +1,228 @@
+"""The opposite smoothing: not the ranks are moved, but the scores are projected onto the hull of all rankings."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+
+__all__ = ["ProjectionRanker"]
+
+Array = npt.NDArray[Any]
+
+
+class ProjectionRanker(nn.Module):
+    r"""Rank by projecting the scores onto the permutahedron (after Blondel et al., 2020).
+
+    .. math:: \mathbf{rk}_\varepsilon(\mathbf{y})
+              = \operatorname*{arg\,min}_{\mathbf{r} \in \mathcal{P}_n}
+                \mathbf{y} \cdot \mathbf{r} + \frac{\varepsilon}{2} \lVert \mathbf{r} \rVert^2
+              = \operatorname*{arg\,min}_{\mathbf{r} \in \mathcal{P}_n}
+                \Bigl\lVert \mathbf{r} + \frac{\mathbf{y}}{\varepsilon} \Bigr\rVert^2
+
+    where the permutahedron :math:`\mathcal{P}_n` is the convex hull of all rankings of n items. Ranks are the solution
+    without the square; the square makes it unique, and the map continuous.
+
+    Parameters
+    ----------
+    strength : float
+        ε > 0, in units of a score.
+
+    Raises
+    ------
+    ValueError
+        For a strength that is not a finite number > 0.
+
+    Notes
+    -----
+    The scores fall into blocks of neighbours; within a block ranks are linear in the scores, about the mean of the
+    ranks that the block occupies:
+
+    .. math:: \mathbf{rk}_\varepsilon(\mathbf{y})_k
+              = \overline{\mathbf{rk}}_B - \frac{y_k - \overline{y}_B}{\varepsilon}, \qquad
+              \frac{\partial\, \mathbf{rk}_\varepsilon(\mathbf{y})_k}{\partial y_j}
+              = -\frac{1}{\varepsilon} \Bigl([j = k] - \frac{1}{|B|}\Bigr) \quad (j, k \in B).
+
+    Sorted from best to worst, the blocks are those of the isotonic regression of :math:`-y_{(i)}/\varepsilon - i`.
+    Hence
+
+    * *ranks are exact if and only if neighbouring scores differ by ε or more*: then each item is a block of its own,
+      and the gradient is 0. That is the price: where :class:`BlackboxRanker` is exact *and* has a gradient, a
+      projection has one or the other;
+    * all items are one block, and ranks are linear in the scores, from
+      :math:`\varepsilon = \frac{2}{n} \max_k (\overline{y}_{(1 \dots k)} - \overline{y}_{(k+1 \dots n)})` on; as
+      ε → ∞ they all become (n + 1)/2;
+    * equal scores share the mean of their ranks, order is never inverted, each row has the sum n(n + 1)/2, and each
+      row of the gradient the sum 0.
+
+    Two blocks that just touch (two scores that differ by ε exactly) have the same ranks apart or joined; the gradient
+    is that of one of the two. O(n log n) for each row, on the CPU and row by row, by
+    :func:`scipy.optimize.isotonic_regression`. Explained in chapter 12.
+
+    Examples
+    --------
+    >>> ranker = ProjectionRanker(strength=0.5)
+    >>> scores = torch.tensor([1.0, 0.0, 0.75], requires_grad=True)
+    >>> ranks = ranker(scores)  # the first and the third are a block: 3/2 ± (1 - 0.75)/2 / 0.5
+    >>> ranks.detach()
+    tensor([1.2500, 3.0000, 1.7500])
+    >>> ranks[2].backward()  # make the rank of the third item smaller
+    >>> scores.grad
+    tensor([ 1.,  0., -1.])
+    """
+
+    def __init__(self, strength: float = 1.0) -> None:
+        super().__init__()
+        self.strength = _check_strength(strength)
+
+    def extra_repr(self) -> str:
+        return f"strength={self.strength:g}"
+
+    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Rank all items of each row; the largest score has the smallest rank.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point and finite; larger is better.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks in [1, n], in the scores' dtype, in float32 for the 16-bit ones; 0, without a gradient, outside
+            ``where``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For NaN, infinities, n = 0, integer scores, or a ``where`` of another shape or dtype.
+        ModuleNotFoundError
+            Without SciPy.
+
+        Notes
+        -----
+        O(n log n) for each row, computed in float64.
+        """
+        check_values(scores)
+        if where is not None:
+            check_mask(where, scores, name="where")
+        return self._ranks(scores, where)
+
+    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Rank each member among the members only.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point and finite; larger is better.
+        members : Tensor of bool, shape (..., n)
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks, with a gradient for the members; 0 elsewhere.
+
+        Raises
+        ------
+        ValueError, TypeError, ModuleNotFoundError
+            As :meth:`forward`; also for ``members`` of another shape or dtype.
+
+        Notes
+        -----
+        O(n log n) for each row. A member's soft rank may exceed the one that it has among all.
+        """
+        check_values(scores)
+        check_mask(members, scores, name="members")
+        if where is not None:
+            check_mask(where, scores, name="where")
+            members = members & where
+        return self._ranks(scores, members)
+
+    def _ranks(self, scores: Tensor, members: Tensor | None) -> Tensor:
+        """Rank the members; None for all."""
+        check_floating(scores)
+        check_not_nan(scores, members)
+        if members is None:
+            members = torch.ones_like(scores, dtype=torch.bool)
+        taken = scores[members].double()  # row after row
+        _check_finite(taken)
+        sizes = members.reshape(-1, members.shape[-1]).sum(-1).tolist()
+        found = _find_blocks(taken.detach().cpu().numpy(), sizes, self.strength)
+        block, first, size, middle = (torch.from_numpy(part).to(scores.device) for part in found)
+        above = taken - taken.detach()[first][block]  # the best of the block, so that equal scores differ by 0
+        mean = above.new_zeros(len(size)).index_add(0, block, above) / size
+        ranks = middle[block] - (above - mean[block]) / self.strength
+        dtype = torch.float32 if scores.dtype in (torch.float16, torch.bfloat16) else scores.dtype
+        return torch.zeros_like(scores, dtype=dtype).masked_scatter(members, ranks.to(dtype))
+
+
+class _Blocks(NamedTuple):
+    """The blocks of all rows, in one list."""
+
+    block: Array  # (items,): the block of each item
+    first: Array  # (blocks,): the best item of each block
+    size: Array  # (blocks,): how many items it has
+    middle: Array  # (blocks,): the mean of the ranks that it occupies
+
+
+def _find_blocks(values: Array, sizes: list[int], strength: float) -> _Blocks:
+    """Find the blocks of each row; the rows stand one after another in ``values``."""
+    isotonic_regression = _isotonic_regression()
+    block, first, size, middle = np.empty(len(values), dtype=np.int64), [], [], []
+    start = blocks = 0
+    for n in filter(None, sizes):
+        order = start + np.argsort(-values[start : start + n], kind="stable")
+        gaps = -np.diff(values[order], prepend=values[order[0]])
+        # A block never spans a gap of n ε, for ranks differ by less: cut down, large gaps do not swallow small ones.
+        pooled = isotonic_regression((np.minimum(gaps, n * strength) / strength).cumsum() - np.arange(n))
+        edges = np.asarray(pooled.blocks, dtype=np.int64)
+        block[order] = blocks + np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        first.append(order[edges[:-1]])
+        size.append(np.diff(edges))
+        middle.append((edges[:-1] + 1 + edges[1:]) / 2)
+        start, blocks = start + n, blocks + len(edges) - 1
+    if not first:
+        return _Blocks(block, block, block, block.astype(np.float64))
+    return _Blocks(block, np.concatenate(first), np.concatenate(size), np.concatenate(middle))
+
+
+def _isotonic_regression() -> Any:
+    try:
+        return importlib.import_module("scipy.optimize").isotonic_regression
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise ModuleNotFoundError(
+            "ProjectionRanker needs SciPy 1.12 or newer (run: pip install -U 'rankedu[lab]' 'scipy>=1.12')"
+        ) from error
+
+
+def _check_finite(values: Tensor) -> None:
+    if not values.isfinite().all():
+        odd = values[~values.isfinite()][0].item()
+        raise ValueError(
+            f"scores must be finite to be projected, got {odd} (leave such items out with where=scores.isfinite())"
+        )
+
+
+def _check_strength(strength: float) -> float:
+    """The strength of the smoothing: a finite number > 0."""
+    try:
+        strength = float(strength)
+    except (TypeError, ValueError):
+        raise TypeError(f"strength must be a number > 0, got {strength!r}") from None
+    if not 0 < strength < math.inf:
+        raise ValueError(
+            f"strength must be finite and > 0, got {strength} (in units of a score: ranks are exact, and have no "
+            "gradient, once it is below every difference of two scores)"
+        )
+    return strength

@@ -1,0 +1,167 @@
+"""The ranker of Smooth-AP: the staircase of each comparison is smoothed into a sigmoid."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_mask, check_not_nan, check_values
+from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
+
+__all__ = ["SigmoidRanker", "operating_region"]
+
+#: exp(-40) = 4e-18 is nothing beside a rank >= 1. Further down lie the denormal numbers, which are slow.
+NOTHING = -40.0
+
+
+class SigmoidRanker(PairwiseRanker):
+    r"""Rank by a sum of sigmoids of the differences of the scores.
+
+    .. math:: \mathbf{rk}_\tau(\mathbf{y})_k = 1 + \sum_{j \ne k} \sigma\!\Bigl(\frac{y_j - y_k}{\tau}\Bigr), \qquad
+              \sigma(x) = \frac{1}{1 + e^{-x}}
+
+    Parameters
+    ----------
+    temperature : float
+        τ > 0, in units of a score. The smaller, the nearer to the ranks, and the fewer pairs have a gradient: see
+        :func:`operating_region`.
+
+    Raises
+    ------
+    ValueError
+        For a temperature that is not a finite number > 0.
+
+    Source
+    ------
+    Smooth-AP supp. Tab. S1.
+
+    Notes
+    -----
+    O(n²) time and memory for each row; the losses take O(p n) time for p positives, and no more memory than the scores
+    do. Equal scores share the mean of their ranks: σ(0) = ½. Each row of ranks has the sum n(n + 1)/2, for σ(x) +
+    σ(−x) = 1. As τ → 0 the ranks of distinct scores become exact. Explained in chapter 9.
+
+    Examples
+    --------
+    >>> ranker = SigmoidRanker(temperature=0.1)
+    >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
+    >>> ranks = ranker(scores)
+    >>> ranks.detach()
+    tensor([1.0183, 2.9817, 2.0000])
+    >>> ranks[1].backward()  # make the rank of the second item smaller
+    >>> scores.grad
+    tensor([ 0.0034, -0.1800,  0.1766])
+    """
+
+    def __init__(self, temperature: float = 0.01) -> None:
+        super().__init__()
+        self.temperature = check_temperature(temperature)
+
+    def extra_repr(self) -> str:
+        return f"temperature={self.temperature:g}"
+
+    def step(self, differences: Tensor) -> Tensor:
+        return (differences / self.temperature).sigmoid()
+
+    def slope(self, differences: Tensor) -> Tensor:
+        value = self.step(differences.detach())
+        return value * (1 - value) / self.temperature
+
+    def step_(self, differences: Tensor) -> Tensor:
+        return differences.mul_(1 / self.temperature).clamp_(min=NOTHING).sigmoid_()
+
+    def slope_(self, differences: Tensor) -> Tensor:
+        value = self.step_(differences)
+        return value.addcmul_(value, value, value=-1).mul_(1 / self.temperature)
+
+
+def operating_region(
+    scores: Tensor, temperature: float, threshold: float = 0.005, *, where: Tensor | None = None
+) -> Tensor:
+    r"""Measure the share of pairs of scores that are near enough for the sigmoid to have a gradient.
+
+    .. math:: P = \frac{1}{n^2} \sum_{i, j}
+              \Bigl[\, \Bigl|\frac{d\mathcal{G}(D_{ij})}{d D_{ij}}\Bigr| > t \Bigr], \qquad
+              D_{ij} = y_j - y_i, \quad \mathcal{G}(x) = \sigma\!\Bigl(\frac{x}{\tau}\Bigr)
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Any float or integer dtype. Each row is a query.
+    temperature : float
+        τ > 0.
+    threshold : float
+        t > 0: what counts as a gradient. The largest there is, at a difference of 0, is 1/(4τ).
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        P of every row, float64 for float64 scores and else float32; nan where nobody takes part. Take the mean over
+        the rows of a batch.
+
+    Raises
+    ------
+    ValueError
+        For NaN, n = 0, another shape of ``where``, or a temperature or threshold that is not a finite number > 0.
+    TypeError
+        For a ``where`` that is not bool.
+
+    Source
+    ------
+    Smooth-AP supp. Eq. 1; Smooth-AP supp. Fig. S7.
+
+    Notes
+    -----
+    O(n log n): as :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is
+
+    .. math:: |x| < 2 \tau \operatorname{arcosh} \frac{1}{2 \sqrt{t \tau}},
+
+    and sorted scores are counted by binary search. The pairs i = j are in the sum, as printed: P ≥ 1/n while
+    t < 1/(4τ). Explained in chapter 9.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([0.5, 0.45, 0.1])  # at τ = 0.01, those nearer than 0.099: two, and each one to itself
+    >>> round(operating_region(scores, temperature=0.01).item(), 4)
+    0.5556
+    """
+    check_values(scores)
+    if where is None:
+        where = torch.ones_like(scores, dtype=torch.bool)
+    check_mask(where, scores, name="where")
+    check_not_nan(scores, where)
+    width = _half_width(check_temperature(temperature), _check_threshold(threshold))
+    largest = torch.finfo(torch.float64).max / 4  # two infinite scores are tied; who does not take part stands behind
+    values = scores.detach().double().clamp(-largest, largest).masked_fill(~where, math.inf).sort(-1).values
+    low, high = _bounds(values, values - width, values + width)
+    first, last = _bounds(values, values, values, closed=True)
+    inside = torch.maximum(high, last) - torch.minimum(low, first)
+    count = where.sum(-1, keepdim=True)
+    inside.masked_fill_(torch.arange(values.shape[-1], device=values.device) >= count, 0)
+    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
+    return (inside.sum(-1) * (width > 0) / count.squeeze(-1).double().square()).to(dtype)
+
+
+def _bounds(values: Tensor, low: Tensor, high: Tensor, closed: bool = False) -> tuple[Tensor, Tensor]:
+    """Between which places of the sorted values those between low and high stand."""
+    return torch.searchsorted(values, low, right=not closed), torch.searchsorted(values, high, right=closed)
+
+
+def _half_width(temperature: float, threshold: float) -> float:
+    """Up to which difference the slope exceeds the threshold; 0 if it never does."""
+    return 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))
+
+
+def _check_threshold(threshold: float) -> float:
+    """What counts as a gradient: a finite number > 0."""
+    try:
+        threshold = float(threshold)
+    except (TypeError, ValueError):
+        raise TypeError(f"threshold must be a number > 0, got {threshold!r}") from None
+    if not 0 < threshold < math.inf:
+        raise ValueError(f"threshold must be finite and > 0, got {threshold} (a sigmoid is flat nowhere: try 0.005)")
+    return threshold

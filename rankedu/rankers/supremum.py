@@ -1,0 +1,304 @@
+"""The steps of HAPPIER and ROADMAP: one meant to lie above the Heaviside function, one below it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+from rankedu.rankers._pairwise import PairwiseRanker, bounded, check_temperature
+from rankedu.ranks import rank
+
+__all__ = ["PRESETS", "InfimumStep", "SupremumRanker"]
+
+#: exp(-40) = 4e-18 is nothing beside a rank >= 1.
+NOTHING = -40.0
+
+#: The published settings, as keyword arguments. The affine part of the ROADMAP of 2021 was slope * x + offset, without
+#: -delta; that is the same function with an offset larger by slope * delta = 5.
+PRESETS: Mapping[str, Mapping[str, float | None]] = MappingProxyType(
+    {
+        "continuous": MappingProxyType({"offset": None, "start": 0.5}),
+        "happier": MappingProxyType({"offset": 1.44, "start": 0.5}),
+        "happier_inat": MappingProxyType({"offset": 1.0, "start": 0.0}),
+        "roadmap": MappingProxyType({"offset": 1.44, "start": 0.5}),
+        "roadmap_inat": MappingProxyType({"offset": 1.0, "start": 0.0}),
+        "roadmap_2021": MappingProxyType({"offset": 6.44, "start": 0.5}),
+        "roadmap_inat_2021": MappingProxyType({"offset": 6.0, "start": 0.0}),
+    }
+)
+
+
+class SupremumRanker(PairwiseRanker):
+    r"""Count who is outranked by a step above the Heaviside function: no less than a rank, if the setting keeps to it.
+
+    .. math:: \mathrm{step}(x) = \begin{cases}
+              \sigma(x/\tau) & x \le 0 \\
+              \mathrm{start} + \sigma(x/\tau) & 0 < x \le \delta \\
+              \rho\,(x - \delta) + \mathrm{offset} & x > \delta \end{cases}
+
+    The step is for items that should stand below, of strictly lower level: :meth:`against`. All others are counted as
+    they are, without a gradient: :meth:`among`.
+
+    Parameters
+    ----------
+    temperature : float
+        τ > 0 of the sigmoid.
+    slope : float
+        ρ ≥ 0 of the affine part, so that the gradient does not vanish where an item is outranked by far.
+    delta : float
+        δ ≥ 0, where the affine part begins.
+    offset : float, optional
+        Value ≥ 0 at which it begins. Default: where the sigmoid ends, start + σ(δ/τ), so that there is no jump at δ.
+    start : float
+        ≥ 0; added to the sigmoid between 0 and δ. The step lies above the Heaviside function if this is 1/2 or more
+        (and the offset 1 or more), and then it jumps at 0.
+
+    Raises
+    ------
+    ValueError
+        For a parameter that is not finite or out of range.
+
+    Source
+    ------
+    HAPPIER Sec. 3.2.
+
+    Notes
+    -----
+    `PRESETS` has the published settings, :meth:`preset` makes a ranker of one; only some of them keep the bound, and
+    :mod:`rankedu.proofs.bounds` proves which. O(n²) for each row. Tied members count each other, H(0) = 1; a tied
+    outsider counts σ(0) = 1/2. Explained in chapter 14.
+
+    Examples
+    --------
+    >>> ranker = SupremumRanker()
+    >>> scores, relevant = torch.tensor([0.75, 0.5, 0.25]), torch.tensor([False, True, False])
+    >>> ranker.among(scores, relevant) + ranker.against(scores, relevant, ~relevant)  # 1 + 100 (0.25 − 0.05) + 1.4933
+    tensor([ 0.0000, 22.4933,  0.0000])
+    """
+
+    def __init__(
+        self,
+        temperature: float = 0.01,
+        slope: float = 100.0,
+        delta: float = 0.05,
+        offset: float | None = None,
+        start: float = 0.5,
+    ) -> None:
+        super().__init__()
+        self.temperature = check_temperature(temperature)
+        self.rho = _check(slope, "slope", "100 is published")
+        self.delta = _check(delta, "delta", "0.05 is published")
+        self.start = _check(start, "start", "1/2 keeps the bound")
+        end = self.start + 1 / (1 + math.exp(-min(self.delta / self.temperature, 700.0)))
+        self.offset = end if offset is None else _check(offset, "offset", "None joins the parts at delta")
+        self.jump = self.offset - end
+
+    @classmethod
+    def preset(cls, name: str) -> SupremumRanker:
+        """Make the ranker of a published setting.
+
+        Parameters
+        ----------
+        name : str
+            A key of `PRESETS`: "continuous" (the default), "happier", "happier_inat", "roadmap", "roadmap_inat",
+            "roadmap_2021" or "roadmap_inat_2021".
+
+        Returns
+        -------
+        SupremumRanker
+
+        Raises
+        ------
+        ValueError
+            For an unknown name.
+
+        Notes
+        -----
+        Explained in chapter 14.
+
+        Examples
+        --------
+        >>> SupremumRanker.preset("happier_inat")
+        SupremumRanker(temperature=0.01, slope=100, delta=0.05, offset=1, start=0)
+        """
+        if name not in PRESETS:
+            raise ValueError(f"name must be one of {', '.join(map(repr, PRESETS))}, got {name!r}")
+        return cls(**PRESETS[name])  # type: ignore[arg-type]
+
+    def extra_repr(self) -> str:
+        values = {"temperature": self.temperature, "slope": self.rho, "delta": self.delta}
+        values |= {"offset": self.offset, "start": self.start}
+        return ", ".join(f"{name}={value:.6g}" for name, value in values.items())
+
+    def step(self, differences: Tensor) -> Tensor:
+        curve = (differences / self.temperature).sigmoid()
+        affine = self.rho * (differences - self.delta) + self.offset
+        near = torch.where(differences > 0, self.start + curve, curve)
+        return torch.where(differences > self.delta, affine, near)
+
+    def slope(self, differences: Tensor) -> Tensor:
+        differences = differences.detach()
+        curve = (differences / self.temperature).sigmoid()
+        return (curve * (1 - curve) / self.temperature).masked_fill(differences > self.delta, self.rho)
+
+    def step_(self, differences: Tensor) -> Tensor:
+        """Add up the parts: sums of indicators take a tenth of the time of a choice by a mask."""
+        value = torch.gt(differences, 0, out=torch.empty_like(differences)).mul_(self.start)
+        if self.jump != 0:
+            value.add_(torch.gt(differences, self.delta, out=torch.empty_like(differences)), alpha=self.jump)
+        value.add_((differences - self.delta).clamp_(min=0), alpha=self.rho)
+        return value.add_(self._sigmoid_(differences.clamp_(max=self.delta)))
+
+    def slope_(self, differences: Tensor) -> Tensor:
+        far = torch.gt(differences, self.delta, out=torch.empty_like(differences))
+        value = self._sigmoid_(differences.add_(far, alpha=1e30))  # so far that the sigmoid is flat
+        return value.addcmul_(value, value, value=-1).mul_(1 / self.temperature).add_(far, alpha=self.rho)
+
+    def _sigmoid_(self, differences: Tensor) -> Tensor:
+        """The sigmoid, 0 where it is nothing beside a rank: further down lie the denormal numbers, which are slow."""
+        return torch.threshold_(differences.mul_(1 / self.temperature), NOTHING, -torch.inf).sigmoid_()
+
+    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Count, for each member, the members whose score is at least its own; hard, without a gradient.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        members : Tensor of bool, shape (..., n)
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            In the scores' dtype, float32 for the 16-bit ones; 0 outside the members.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`forward`; also for ``members`` of another shape or dtype.
+
+        Source
+        ------
+        HAPPIER Sec. 3.2.
+
+        Notes
+        -----
+        O(n log n). Tied members share the worst of their ranks, as H(0) = 1. Explained in chapter 14.
+        """
+        check_values(scores)
+        check_floating(scores)
+        check_mask(members, scores, name="members")
+        if where is not None:
+            check_mask(where, scores, name="where")
+            members = members & where
+        return rank(scores, where=members, ties="max").to(torch.promote_types(scores.dtype, torch.float32))
+
+    def against(self, scores: Tensor, members: Tensor, others: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Count, for each member, by how much the others outrank it; with a gradient.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (..., n)
+            Floating point; larger is better.
+        members, others : Tensor of bool, shape (..., n)
+            Without a common item.
+        where : Tensor of bool, shape (..., n), optional
+            Items that take part. Default: all.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            The sum of :meth:`step` over the others; 0 outside the members.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`forward`; also for ``members`` or ``others`` of another shape or dtype, or with a common item.
+
+        Source
+        ------
+        HAPPIER Sec. 3.2.
+
+        Notes
+        -----
+        O(n²) time and memory for each row. Explained in chapter 14.
+        """
+        check_values(scores)
+        check_floating(scores)
+        check_mask(members, scores, name="members")
+        check_mask(others, scores, name="others")
+        if where is not None:
+            check_mask(where, scores, name="where")
+            members, others = members & where, others & where
+        if (members & others).any():
+            raise ValueError("others must have no item in common with members (nobody outranks itself: & ~members)")
+        check_not_nan(scores, members | others)
+        wide = scores.to(torch.promote_types(scores.dtype, torch.float32)).masked_fill(~(members | others), 0.0)
+        finite = bounded(wide)
+        counts = self.step(finite.unsqueeze(-2) - finite.unsqueeze(-1))  # (..., k, j)
+        return counts.masked_fill(~others.unsqueeze(-2), 0.0).sum(-1).masked_fill(~members, 0.0)
+
+
+class InfimumStep:
+    r"""A step below the Heaviside function, for the numerator of H-AP: H-rank over items of strictly higher level.
+
+    .. math:: \mathrm{step}(x) = \begin{cases} 10\,x & x \le 0 \\ \min(25\,x + \tfrac12,\ 1) & x > 0 \end{cases}
+
+    Parameters
+    ----------
+    below, above : float
+        Slopes ≥ 0 of the two parts.
+
+    Raises
+    ------
+    ValueError
+        For a slope that is negative or not finite.
+
+    Source
+    ------
+    HAPPIER Sec. 3.2.
+
+    Notes
+    -----
+    Called with differences of scores, elementwise, with a gradient by autograd. It jumps by 1/2 at 0, and is not
+    bounded below: what it counts may be negative, and then a loss exceeds 1. Explained in chapter 14.
+
+    Examples
+    --------
+    >>> InfimumStep()(torch.tensor([-0.125, 0.0, 0.0078125, 0.5]))
+    tensor([-1.2500,  0.0000,  0.6953,  1.0000])
+    """
+
+    def __init__(self, below: float = 10.0, above: float = 25.0) -> None:
+        self.below = _check(below, "below", "10 is published")
+        self.above = _check(above, "above", "25 is published")
+
+    def __repr__(self) -> str:
+        return f"InfimumStep(below={self.below:g}, above={self.above:g})"
+
+    def __call__(self, differences: Tensor) -> Tensor:
+        return torch.where(differences > 0, (self.above * differences + 0.5).clamp(max=1.0), self.below * differences)
+
+    def slope(self, differences: Tensor) -> Tensor:
+        """Differentiate, elementwise, without a gradient of its own."""
+        rising = (differences > 0) & (self.above * differences + 0.5 <= 1)
+        flat = torch.zeros_like(differences)
+        return flat.masked_fill(differences <= 0, self.below).masked_fill(rising, self.above)
+
+
+def _check(value: float, name: str, advice: str) -> float:
+    """A finite number >= 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number >= 0, got {value!r}") from None
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{name} must be finite and >= 0, got {number} ({advice})")
+    return number

@@ -1,0 +1,107 @@
+"""The lists that a sorter learns from: SoDeep's mixture of distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_choice
+
+__all__ = ["DISTRIBUTIONS", "draw_scores"]
+
+Draw = Callable[[int, int, torch.Generator], Tensor]
+
+
+def _uniform(n: int, lists: int, generator: torch.Generator) -> Tensor:
+    """Independent and uniform in [-1, 1]."""
+    return torch.rand(lists, n, generator=generator) * 2 - 1
+
+
+def _normal(n: int, lists: int, generator: torch.Generator) -> Tensor:
+    """Independent and standard normal."""
+    return torch.randn(lists, n, generator=generator)
+
+
+def _evenly_spaced(n: int, lists: int, generator: torch.Generator) -> Tensor:
+    """From one end of a random part of [-1, 1] to the other, upwards or downwards, in equal steps."""
+    start, end = (torch.rand(2, lists, 1, generator=generator) * 2 - 1).unbind(0)
+    return start + (end - start) * torch.arange(n) / n
+
+
+def _shuffled(n: int, lists: int, generator: torch.Generator) -> Tensor:
+    """Evenly spaced, in random order."""
+    order = torch.rand(lists, n, generator=generator).argsort(-1)
+    return _evenly_spaced(n, lists, generator).gather(-1, order)
+
+
+def _mixed(n: int, lists: int, generator: torch.Generator) -> Tensor:
+    """Up to a random place from one of the others, from there on from another."""
+    place = torch.randint(1, n, (lists, 1), generator=generator)
+    one, other = (_any_of(_PURE, n, lists, generator) for _ in range(2))
+    return torch.where(torch.arange(n) < place, one, other)
+
+
+def _any_of(kinds: dict[str, Draw], n: int, lists: int, generator: torch.Generator) -> Tensor:
+    """Each list from one of the distributions, all equally likely."""
+    drawn = torch.stack([draw(n, lists, generator) for draw in kinds.values()])
+    return drawn[torch.randint(len(kinds), (lists,), generator=generator), torch.arange(lists)]
+
+
+_PURE: dict[str, Draw] = {
+    "uniform": _uniform,
+    "normal": _normal,
+    "evenly spaced": _evenly_spaced,
+    "shuffled": _shuffled,
+}
+#: Name → what draws lists of it.
+DISTRIBUTIONS: dict[str, Draw] = {**_PURE, "mixed": _mixed}
+
+
+def draw_scores(
+    n: int, lists: int, distribution: str | None = None, *, generator: torch.Generator | None = None
+) -> Tensor:
+    """Draw lists of scores to sort.
+
+    Parameters
+    ----------
+    n : int
+        Length ≥ 2 of the lists.
+    lists : int
+        How many.
+    distribution : str, optional
+        ``"uniform"`` in [-1, 1]; standard ``"normal"``; ``"evenly spaced"`` over a random part of [-1, 1], in order;
+        the same ``"shuffled"``; ``"mixed"``: a list whose first items are of one of these and whose last items are of
+        another. Default: each list of one of the five, all equally likely.
+    generator : torch.Generator, optional
+        Default: torch's own.
+
+    Returns
+    -------
+    Tensor of float32, shape (lists, n)
+
+    Raises
+    ------
+    ValueError
+        For an unknown distribution, or n < 2.
+
+    Notes
+    -----
+    These are the kinds of lists of SoDeep's released code. There uniform lists come three times as often, under three
+    numbers; evenly spaced ones stay within [0, 1] or span all of [-1, 1]; and an eleventh kind, uniform in a random
+    range, is never drawn, for the number that chooses ends at the tenth. Explained in chapter 11.
+
+    Examples
+    --------
+    >>> draw_scores(4, 2, "evenly spaced", generator=torch.Generator().manual_seed(0)).diff().round(decimals=2)
+    tensor([[-0.2000, -0.2000, -0.2000],
+            [-0.3200, -0.3200, -0.3200]])
+    """
+    if n < 2:
+        raise ValueError(f"n must be >= 2, got {n} (a list of one item is sorted)")
+    chosen = torch.default_generator if generator is None else generator
+    if distribution is None:
+        return _any_of(DISTRIBUTIONS, n, lists, chosen)
+    check_choice(distribution, tuple(DISTRIBUTIONS), name="distribution")
+    return DISTRIBUTIONS[distribution](n, lists, chosen)

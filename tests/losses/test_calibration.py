@@ -1,0 +1,202 @@
+"""Calibration and ROADMAP: against the definition, and against the contrastive loss of pytorch-metric-learning."""
+
+import warnings
+
+import pytest
+import torch
+from pytorch_metric_learning.distances import DotProductSimilarity
+from pytorch_metric_learning.losses import ContrastiveLoss
+from torch.nn.functional import normalize
+
+from rankedu.losses import CalibrationLoss, NoPositivesWarning, OnEmbeddings, ROADMAPLoss, SupAPLoss
+from rankedu.rankers import PRESETS
+
+nan, inf = float("nan"), float("inf")
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+
+
+def random(*shape, seed=0, dtype=torch.float64):
+    drawn = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return (0.5 + 0.3 * drawn).to(dtype)
+
+
+def coin(*shape, p=0.4, seed=1):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
+
+
+def definition(scores, relevance, where, at_least, at_most):
+    """Item by item; the mean over what is not zero."""
+    terms = {True: [], False: []}
+    for s, r, w in zip(scores.flatten(), relevance.flatten(), where.flatten(), strict=True):
+        short = at_least - s if r else s - at_most
+        if w and short > 0:
+            terms[bool(r)].append(short)
+    means = [sum(t) / len(t) for t in terms.values() if t]
+    return sum(means) if means else 0 * scores.sum()
+
+
+def gradient(loss, scores, relevance, *, scale=1.0, **options):
+    leaf = scores.detach().clone().requires_grad_()
+    (scale * loss(leaf, relevance, **options)).backward()
+    return leaf.grad
+
+
+@pytest.mark.parametrize(("at_least", "at_most"), [(0.9, 0.6), (0.5, 0.5), (0.2, 0.8), (-1.0, 1.5), (3.0, -3.0)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_value_and_gradient_are_those_of_the_definition(at_least, at_most, dtype, ragged):
+    y, relevance = random(2, 3, 9, dtype=dtype), coin(2, 3, 9)
+    where = coin(2, 3, 9, p=0.7, seed=2) if ragged else torch.ones_like(relevance)
+    exact = y.double().requires_grad_()
+    expected = definition(exact, relevance, where, at_least, at_most)
+    expected.backward()
+    loss, options = CalibrationLoss(at_least, at_most), {"where": where} if ragged else {}
+    torch.testing.assert_close(loss(y, relevance, **options).double(), expected.detach(), rtol=1e-6, atol=1e-6)
+    found = gradient(loss, y, relevance, **options)
+    torch.testing.assert_close(found.double(), exact.grad, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scores", "relevance", "expected"),
+    [
+        ([0.95, 0.5, 0.75, 0.25], [1, 1, 0, 0], 0.4 + 0.15),
+        ([0.7, 0.8, 0.5, 0.4], [1, 1, 0, 0], (0.2 + 0.1) / 2),
+        ([0.9, 0.6], [1, 0], 0.0),
+        ([1.0, -1.0], [1, 0], 0.0),
+        ([-1.0, 1.0], [1, 0], 1.9 + 0.4),
+        ([0.7, 0.8], [0, 0], (0.1 + 0.2) / 2),
+        ([0.7, 0.8], [1, 1], (0.2 + 0.1) / 2),
+    ],
+)
+def test_by_hand(scores, relevance, expected):
+    y = torch.tensor(scores, dtype=torch.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert CalibrationLoss(0.9, 0.6)(y, torch.tensor(relevance)).item() == pytest.approx(expected, abs=1e-12)
+    assert repr(CalibrationLoss()) == "CalibrationLoss(at_least=0.9, at_most=0.6)"
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("at_least", "at_most"), [(0.9, 0.6), (0.3, 0.1)])
+def test_it_is_the_contrastive_loss_of_pytorch_metric_learning(seed, at_least, at_most):
+    """On dot products, as the released code has it: that one adds the means over the pairs that are not zero."""
+    drawn = random(12, 5, seed=seed).requires_grad_()
+    labels = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 4])
+    other = ContrastiveLoss(pos_margin=at_least, neg_margin=at_most, distance=DotProductSimilarity())
+    expected = other(normalize(drawn, dim=1), labels)
+    expected.backward()
+    leaf = drawn.detach().clone().requires_grad_()
+    found = OnEmbeddings(CalibrationLoss(at_least, at_most))(leaf, labels)
+    found.backward()
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(leaf.grad, drawn.grad)
+    assert leaf.grad.any()
+
+
+def test_gradcheck():
+    y, relevance = random(3, 6, seed=4).requires_grad_(), coin(3, 6)
+    for loss in (CalibrationLoss(), ROADMAPLoss(), ROADMAPLoss(0.2, **PRESETS["roadmap_inat"])):
+        assert torch.autograd.gradcheck(lambda s, loss=loss: 3 * loss(s, relevance), y, eps=1e-8, atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("name", ["continuous", "roadmap", "roadmap_inat", "roadmap_2021"])
+def test_roadmap_is_the_weighted_sum(weight, name):
+    y, relevance, where = random(4, 9), coin(4, 9), coin(4, 9, p=0.8, seed=2)
+    loss = ROADMAPLoss(weight, 0.8, 0.5, **PRESETS[name])
+    supremum, calibration = SupAPLoss(**PRESETS[name]), CalibrationLoss(0.8, 0.5)
+    parts = [x(y, relevance, where=where) for x in (supremum, calibration)]
+    torch.testing.assert_close(loss(y, relevance, where=where), (1 - weight) * parts[0] + weight * parts[1])
+    slopes = [gradient(x, y, relevance, where=where) for x in (supremum, calibration)]
+    torch.testing.assert_close(
+        gradient(loss, y, relevance, where=where, scale=-2.0), -2 * ((1 - weight) * slopes[0] + weight * slopes[1])
+    )
+
+
+def test_twice_the_default_is_the_released_sum():
+    y, relevance = random(4, 9), coin(4, 9)
+    released = SupAPLoss(**PRESETS["roadmap"])(y, relevance) + CalibrationLoss(0.9, 0.6)(y, relevance)
+    torch.testing.assert_close(2 * ROADMAPLoss(**PRESETS["roadmap"])(y, relevance), released)
+
+
+def test_the_calibration_alone_knows_the_scale():
+    """Scores that are all too high by the same amount are ranked as before."""
+    y, relevance = random(4, 9), coin(4, 9)
+    torch.testing.assert_close(SupAPLoss()(y + 0.3, relevance), SupAPLoss()(y, relevance))
+    assert CalibrationLoss()(y + 0.3, relevance) != CalibrationLoss()(y, relevance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("make", [CalibrationLoss, ROADMAPLoss])
+def test_16_bits_are_computed_in_32(dtype, make):
+    y, relevance = random(3, 9, dtype=dtype), coin(3, 9)
+    assert make()(y, relevance).dtype == torch.float32
+    assert torch.equal(make()(y, relevance), make()(y.float(), relevance))
+    assert torch.equal(gradient(make(), y, relevance), gradient(make(), y.float(), relevance).to(dtype))
+
+
+@pytest.mark.parametrize("make", [CalibrationLoss, ROADMAPLoss])
+def test_who_does_not_take_part(make):
+    y, relevance, where = random(12), coin(12, seed=6), coin(12, p=0.7, seed=3)
+    hidden = y.masked_fill(~where, nan)
+    torch.testing.assert_close(make()(hidden, relevance, where=where), make()(y[where], relevance[where]))
+    found = gradient(make(), hidden, relevance, where=where)
+    torch.testing.assert_close(found[where], gradient(make(), y[where], relevance[where]))
+    assert (found[~where] == 0).all() and found.any()
+
+
+@pytest.mark.parametrize("make", [CalibrationLoss, ROADMAPLoss])
+def test_order_and_layout_do_not_matter(make):
+    y, relevance = random(4, 9), coin(4, 9)
+    order = torch.randperm(9, generator=torch.Generator().manual_seed(3))
+    torch.testing.assert_close(make()(y[:, order], relevance[:, order]), make()(y, relevance))
+    strided = torch.stack([y, y], -1)[..., 0]
+    assert not strided.is_contiguous() and torch.equal(make()(strided, relevance), make()(y, relevance))
+
+
+def test_no_positives_leave_the_calibration_and_one_warning():
+    y = random(4, 3).requires_grad_()
+    with pytest.warns(NoPositivesWarning) as caught:
+        value = ROADMAPLoss()(y, torch.zeros(4, 3))
+    assert len(caught) == 1 and caught[0].filename == __file__
+    torch.testing.assert_close(value, 0.5 * CalibrationLoss()(y, torch.zeros(4, 3)))
+    value.backward()
+    assert y.grad.any()
+
+
+@pytest.mark.parametrize("make", [CalibrationLoss, ROADMAPLoss])
+def test_one_item(make):
+    value = make()(torch.tensor([0.4]), torch.tensor([True])).item()
+    assert value == pytest.approx(0.5 if make is CalibrationLoss else 0.25)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("make", [CalibrationLoss, ROADMAPLoss])
+def test_every_device_gives_the_same(device, make):
+    y, relevance, where = random(30, 20), coin(30, 20), coin(30, 20, p=0.8, seed=9)
+    found = gradient(make(), y.float().to(device), relevance.to(device), where=where.to(device))
+    assert found.device.type == device
+    expected = gradient(make(), y.float().double(), relevance, where=where)
+    torch.testing.assert_close(found.cpu().double(), expected, rtol=1e-3, atol=1e-4)
+
+
+y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
+BAD = {
+    "NaN": (lambda: CalibrationLoss()(y * nan, yes), ValueError, "scores .* NaN, got 2 of 2"),
+    "NaN ROADMAP": (lambda: ROADMAPLoss()(y * nan, yes), ValueError, "scores .* NaN, got 2 of 2"),
+    "integers": (lambda: CalibrationLoss()(y.long(), yes), TypeError, "scores must be floating point"),
+    "graded": (lambda: CalibrationLoss()(y, 2 * y), ValueError, "relevance must be bool, or 0 and 1"),
+    "where": (lambda: ROADMAPLoss()(y, yes, where=y), TypeError, "where must be bool"),
+    "at_least": (lambda: CalibrationLoss(nan), ValueError, "at_least must be finite, got nan .*cosine"),
+    "at_most": (lambda: CalibrationLoss(0.9, None), TypeError, "at_most must be a number, got None"),
+    "weight": (lambda: ROADMAPLoss(1.5), ValueError, r"weight must be in \[0, 1\], got 1.5"),
+    "weight text": (lambda: ROADMAPLoss("a"), TypeError, r"weight must be a number in \[0, 1\], got 'a'"),
+    "bound": (lambda: ROADMAPLoss(at_most=inf), ValueError, "at_most must be finite, got inf"),
+    "slope": (lambda: ROADMAPLoss(slope=-1), ValueError, "slope must be finite and >= 0"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

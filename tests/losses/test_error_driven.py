@@ -1,0 +1,241 @@
+"""The error-driven AP loss: against its definition pair by pair, and what its update is not."""
+
+from itertools import permutations, product
+
+import pytest
+import torch
+
+from rankedu.losses import ErrorDrivenAPLoss, NoPositivesWarning, error_driven
+from rankedu.metrics import average_precision
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+nan, inf = float("nan"), float("inf")
+
+
+def random(*shape, seed=0, dtype=torch.float64):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def coin(*shape, p=0.4, seed=1):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
+
+
+def gradient(loss, scores, relevance, *, scale=1.0, **options):
+    leaf = scores.detach().clone().requires_grad_()
+    (scale * loss(leaf, relevance, **options)).backward()
+    return leaf.grad
+
+
+def step(x, delta):
+    if delta == 0:
+        return 0.5 if x == 0 else float(x > 0)
+    return min(max(x / (2 * delta) + 0.5, 0.0), 1.0)
+
+
+def definition(y, positive, delta, interpolated=False):
+    """The value and the update of one list, by the sums over i, j and k."""
+    y, n = y.tolist(), len(y)
+    P, N = ([i for i in range(n) if bool(positive[i]) is kind] for kind in (True, False))
+    error = {}
+    for i in P:
+        denominator = 1 + sum(step(y[k] - y[i], delta) for k in range(n) if k != i)
+        error[i] = {j: step(y[j] - y[i], delta) / denominator for j in N}
+    total = {i: sum(error[i].values()) for i in P}
+    if interpolated:
+        for i in P:
+            best = min(total[k] for k in P if y[k] <= y[i])
+            error[i] = {j: e * best / total[i] if total[i] else 0.0 for j, e in error[i].items()}
+    update = torch.zeros(n, dtype=torch.float64)
+    for i, j in product(P, N):
+        update[j] += error[i][j] / len(P)
+        update[i] -= error[i][j] / len(P)
+    return sum(sum(row.values()) for row in error.values()) / len(P), update
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.5, 1.0, 10.0])
+@pytest.mark.parametrize("interpolated", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("tile", [1, 30, 1 << 20])
+def test_value_and_update_are_the_definition(monkeypatch, delta, interpolated, ties, tile):
+    monkeypatch.setattr(error_driven, "TILE", tile)
+    for seed, p in product(range(3), (0.1, 0.4, 0.9)):
+        y, relevance = random(17, seed=seed), coin(17, seed=seed + 5, p=p)
+        relevance[seed] = True
+        y = (2 * y).round() / 2 if ties else y
+        value, update = definition(y, relevance, delta, interpolated)
+        loss = ErrorDrivenAPLoss(delta, interpolated)
+        assert abs(loss(y, relevance).item() - value) < 1e-12
+        torch.testing.assert_close(gradient(loss, y, relevance), update, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+@pytest.mark.parametrize("n", [1, 2, 4, 6])
+def test_without_width_it_is_average_precision(delta, n):
+    loss = ErrorDrivenAPLoss(delta)
+    orders = torch.tensor(list(permutations(range(n))), dtype=torch.float64)
+    for p in range(1, n + 1):
+        relevance = (torch.arange(n) < p).expand_as(orders)
+        found = torch.stack([loss(y, r) for y, r in zip(orders, relevance, strict=True)])
+        torch.testing.assert_close(found, 1 - average_precision(orders, relevance), rtol=0, atol=1e-7)
+
+
+def test_interpolated_precision_never_rises_with_recall():
+    """Of the precisions 1, 2/4, 3/5 the second becomes 3/5."""
+    y, relevance = torch.arange(5.0).flip(0), torch.tensor([True, False, False, True, True])
+    plain, interpolated = (ErrorDrivenAPLoss(0.0, i)(y, relevance).item() for i in (False, True))
+    assert abs(plain - (1 - (1 + 2 / 4 + 3 / 5) / 3)) < 1e-6
+    assert abs(interpolated - (1 - (1 + 3 / 5 + 3 / 5) / 3)) < 1e-6
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("interpolated", [False, True])
+def test_update_sums_to_zero_and_is_bounded(delta, interpolated):
+    y, relevance = random(3, 40), coin(3, 40)
+    found = gradient(ErrorDrivenAPLoss(delta, interpolated), y, relevance)
+    assert found.any() and found.sum(-1).abs().max() < 1e-12
+    count = 3 * relevance.sum(-1, keepdim=True)
+    assert ((found <= 0) | ~relevance).all() and ((found >= 0) | relevance).all()
+    assert (found >= -1 / count).all()
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.1, 1.0])
+def test_separation_beyond_delta_is_the_fixed_point(delta):
+    relevance = torch.arange(6) < 3
+    apart = torch.where(relevance, delta + 1e-3, 0.0) + torch.tensor([2.0, 0.0, 1.0, 0.0, -1.0, -3.0])
+    loss = ErrorDrivenAPLoss(delta)
+    assert loss(apart, relevance).item() == 0 and not gradient(loss, apart, relevance).any()
+    if delta:
+        closer = apart - 0.01 * relevance
+        assert loss(closer, relevance).item() > 0 and gradient(loss, closer, relevance).any()
+
+
+def test_descent_ends_at_the_fixed_point():
+    loss, relevance = ErrorDrivenAPLoss(0.5), torch.arange(12) >= 8
+    y = torch.linspace(1, -1, 12, dtype=torch.float64)  # the relevant ones are last
+    assert loss(y, relevance).item() > 0.5
+    for _ in range(400):
+        y = y - 0.5 * gradient(loss, y, relevance)
+    assert loss(y, relevance).item() < 1e-12
+    assert y[relevance].min() - y[~relevance].max() > 0.5 - 1e-6
+
+
+def test_update_is_not_the_gradient_of_the_value():
+    y, relevance = torch.tensor([0.9, 0.5, 0.1], dtype=torch.float64), torch.tensor([False, True, False])
+    loss = ErrorDrivenAPLoss(0.01)
+    assert loss(y + 0.01 * random(3), relevance) == loss(y, relevance)  # the value is flat here
+    torch.testing.assert_close(gradient(loss, y, relevance), torch.tensor([0.5, -0.5, 0.0]).double())
+
+
+def test_update_is_the_gradient_of_no_function():
+    y, relevance = random(5), torch.tensor([False, True, False, True, False])
+    loss, move = ErrorDrivenAPLoss(2.0), 1e-6 * torch.eye(5, dtype=torch.float64)
+    up, down = (torch.stack([gradient(loss, y + s * e, relevance) for e in move]) for s in (1, -1))
+    jacobian = (up - down) / 2e-6
+    assert (jacobian - jacobian.T).abs().max() > 0.01
+
+
+def test_incoming_gradient_is_honoured():
+    y, relevance = random(2, 9), coin(2, 9)
+    loss = ErrorDrivenAPLoss(0.5)
+    torch.testing.assert_close(
+        gradient(loss, y, relevance, scale=-3.0), -3 * gradient(loss, y, relevance), rtol=1e-12, atol=0
+    )
+    leaf = y.clone().requires_grad_()
+    value = loss(leaf, relevance)
+    (first,) = torch.autograd.grad(value, leaf, retain_graph=True)
+    assert torch.equal(first, torch.autograd.grad(value, leaf)[0])
+
+
+@pytest.mark.parametrize("interpolated", [False, True])
+def test_joint_permutation_and_shift(interpolated):
+    y, relevance, order = random(15), coin(15), torch.randperm(15, generator=torch.Generator().manual_seed(2))
+    loss = ErrorDrivenAPLoss(0.5, interpolated)
+    found = gradient(loss, y, relevance)
+    torch.testing.assert_close(gradient(loss, y[order], relevance[order]), found[order])
+    torch.testing.assert_close(gradient(loss, y + 8.0, relevance), found)
+    torch.testing.assert_close(gradient(ErrorDrivenAPLoss(1.5, interpolated), 3 * y, relevance), found)
+
+
+@pytest.mark.parametrize("interpolated", [False, True])
+def test_batch_where_and_layout(interpolated):
+    y, relevance, where = random(2, 3, 8), coin(2, 3, 8), coin(2, 3, 8, p=0.8, seed=4)
+    relevance[0, 1] = False
+    y = y.masked_fill(~where, nan)
+    loss = ErrorDrivenAPLoss(0.5, interpolated)
+    rows = [(y[q][where[q]], relevance[q][where[q]]) for q in product(range(2), range(3))]
+    each = [loss(*row) for row in rows if row[1].any()]
+    assert len(each) < 6
+    torch.testing.assert_close(loss(y, relevance, where=where), torch.stack(each).mean())
+    found = gradient(loss, y, relevance, where=where)
+    expected = torch.cat([gradient(loss, *row) if row[1].any() else 0 * row[0] for row in rows])
+    torch.testing.assert_close(found[where], expected / len(each))
+    assert (found[~where] == 0).all()
+    turned = [x.transpose(0, 2).contiguous().transpose(0, 2) for x in (y, relevance, where)]
+    assert torch.equal(gradient(loss, *turned[:2], where=turned[2]), found)
+
+
+def test_infinite_scores():
+    y, relevance = torch.tensor([inf, inf, 0.0, -inf, -inf]), torch.tensor([True, False, False, True, False])
+    for delta in (0.0, 1.0):
+        tied = torch.tensor([9.0, 9.0, 0.0, -9.0, -9.0])
+        loss = ErrorDrivenAPLoss(delta)
+        assert torch.equal(loss(y, relevance), loss(tied, relevance))
+        assert torch.equal(gradient(loss, y, relevance), gradient(loss, tied, relevance))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_narrow_dtypes(dtype):
+    y, relevance = random(2, 30, dtype=dtype), coin(2, 30)
+    loss = ErrorDrivenAPLoss(0.5)
+    assert loss(y, relevance).dtype == torch.float32
+    found = gradient(loss, y, relevance)
+    assert found.dtype == dtype
+    torch.testing.assert_close(found, gradient(loss, y.double(), relevance).to(dtype), rtol=1e-2, atol=1e-6)
+
+
+def test_no_positives_at_all_is_zero_and_one_warning():
+    y = random(2, 4).requires_grad_()
+    with pytest.warns(NoPositivesWarning) as caught:
+        value = ErrorDrivenAPLoss()(y, torch.zeros(2, 4))
+    assert len(caught) == 1 and caught[0].filename == __file__
+    value.backward()
+    assert value.item() == 0 and not y.grad.any()
+
+
+def test_all_relevant_and_one_item():
+    assert ErrorDrivenAPLoss()(random(3, 7), torch.ones(3, 7)).item() == 0
+    assert not gradient(ErrorDrivenAPLoss(), random(3, 7), torch.ones(3, 7)).any()
+    assert ErrorDrivenAPLoss()(torch.tensor([0.3]), torch.tensor([True])).item() == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("interpolated", [False, True])
+def test_every_device_gives_the_same(device, interpolated):
+    y, relevance = random(3, 30), coin(3, 30)
+    loss = ErrorDrivenAPLoss(0.5, interpolated)
+    found = gradient(loss, y.float().to(device), relevance.to(device))
+    assert found.device.type == device
+    torch.testing.assert_close(found.cpu().double(), gradient(loss, y, relevance), rtol=1e-4, atol=1e-6)
+
+
+y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
+BAD = {
+    "NaN": (lambda: ErrorDrivenAPLoss()(y * nan, yes), ValueError, "scores must not contain NaN, got 2 of 2"),
+    "integers": (lambda: ErrorDrivenAPLoss()(y.long(), yes), TypeError, "scores must be floating point"),
+    "shapes": (lambda: ErrorDrivenAPLoss()(y, yes[:1]), ValueError, r"relevance .* \(2,\), got \(1,\)"),
+    "where": (lambda: ErrorDrivenAPLoss()(y, yes, where=y), TypeError, "where must be bool"),
+    "delta": (lambda: ErrorDrivenAPLoss(-1), ValueError, r"delta must be finite and >= 0, got -1.0"),
+    "infinite": (lambda: ErrorDrivenAPLoss(inf), ValueError, "delta must be finite and >= 0, got inf"),
+    "no delta": (lambda: ErrorDrivenAPLoss("a"), TypeError, "delta must be a number >= 0, got 'a'"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_it_is_a_module():
+    assert repr(ErrorDrivenAPLoss(0.5)) == "ErrorDrivenAPLoss(delta=0.5, interpolated=False)"
+    assert not ErrorDrivenAPLoss().state_dict()

@@ -1,0 +1,346 @@
+"""FastAPLoss against its formula in float64, pytorch-metric-learning, and the metric it stands for."""
+
+import warnings
+
+import pytest
+import torch
+from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
+from sklearn.metrics import average_precision_score
+from torch.nn.functional import normalize
+
+from rankedu.losses import FastAPLoss, NoPositivesWarning, OnEmbeddings, fast_ap
+from rankedu.metrics import average_precision
+from rankedu.rankers import HistogramRanker
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+BINS = [1, 5, 10, 20, 40]
+nan, inf = float("nan"), float("inf")
+
+
+def cosines(*shape, seed=0, dtype=torch.float64):
+    uniform = torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return (2 * uniform - 1).to(dtype)
+
+
+def coin(*shape, p=0.3, seed=1):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
+
+
+def random(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def histograms(scores, bins, *masks):
+    """h_l of those in each mask, by the triangle about each of bins + 1 squared distances from 0 to 4."""
+    centres = torch.linspace(0, 4, bins + 1, dtype=scores.dtype)
+    pulse = torch.relu(1 - ((2 - 2 * scores).unsqueeze(-1) - centres).abs() / (4 / bins))
+    return [(pulse * mask.unsqueeze(-1)).sum(-2) for mask in masks]
+
+
+def average_precisions(h_pos, h):
+    """(1/N⁺) Σ_l h⁺_l H⁺_l / H_l, one a query."""
+    above, all_above = h_pos.cumsum(-1), h.cumsum(-1)
+    precision = torch.where(all_above > 0, above / torch.where(all_above > 0, all_above, 1.0), 0.0)
+    return (h_pos * precision).sum(-1) / h_pos.sum(-1)
+
+
+def definition(scores, relevance, bins, where=None):
+    where = torch.ones_like(relevance) if where is None else where
+    positive = relevance & where
+    h_pos, h = histograms(scores, bins, positive, where)
+    some = positive.any(-1)
+    return 1 - average_precisions(h_pos[some], h[some]).mean()
+
+
+def value_and_gradient(loss, *leaves, scale=1.0):
+    leaves = [leaf.detach().clone().requires_grad_() for leaf in leaves]
+    value = loss(*leaves)
+    return value.detach(), *torch.autograd.grad(scale * value, leaves)
+
+
+@pytest.mark.parametrize("bins", BINS)
+@pytest.mark.parametrize("ragged", [False, True])
+@pytest.mark.parametrize("tile", [1, 20, 1 << 16])
+@pytest.mark.parametrize("seed", range(3))
+def test_value_and_gradient_are_the_formula(monkeypatch, bins, ragged, tile, seed):
+    monkeypatch.setitem(fast_ap.TILE, "cpu", tile)
+    scores, relevance = cosines(2, 6, 9, seed=seed), coin(2, 6, 9, seed=seed + 5)
+    where = coin(2, 6, 9, p=0.8, seed=seed + 9) if ragged else None
+    found = value_and_gradient(lambda s: FastAPLoss(bins)(s, relevance, where=where), scores)
+    expected = value_and_gradient(lambda s: definition(s, relevance, bins, where), scores)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
+    assert expected[1].any()
+
+
+@pytest.mark.parametrize("bins", BINS)
+@pytest.mark.parametrize("n", [300, 3000])
+def test_float32_is_float64_to_the_sixth_digit(bins, n):
+    """Of similarities as they come from a network in training: positives 0.5 ± 0.15, negatives 0.1 ± 0.1.
+
+    None is so near to a centre that float32 puts it on the other side."""
+    relevance = coin(20, n, p=0.02)
+    scores = torch.where(relevance, 0.5 + 0.15 * random(20, n), 0.1 + 0.1 * random(20, n))
+    scores = (((512 * scores).floor() + 0.5) / 512).clamp(-511.5 / 512, 511.5 / 512).float()
+    found = value_and_gradient(lambda s: FastAPLoss(bins)(s, relevance), scores)
+    expected = value_and_gradient(lambda s: definition(s, relevance, bins), scores.double())
+    assert found[0].dtype == torch.float32
+    torch.testing.assert_close(found[0].double(), expected[0], rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(found[1].double(), expected[1], rtol=1e-4, atol=1e-4 * expected[1].abs().max().item())
+
+
+@pytest.mark.parametrize("bins", BINS)
+def test_gradcheck(bins):
+    scores, relevance, where = cosines(3, 6).requires_grad_(), coin(3, 6, p=0.5), coin(3, 6, p=0.8, seed=2)
+    assert torch.autograd.gradcheck(lambda s: FastAPLoss(bins)(s, relevance, where=where), scores)
+
+
+@pytest.mark.parametrize("bins", BINS)
+@pytest.mark.parametrize("sizes", [(4, 4, 4, 4), (1, 2, 3, 5, 7)])
+def test_it_is_that_of_pytorch_metric_learning(bins, sizes):
+    """Rows in any order; classes of one item are no query there either."""
+    labels = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(3))
+    embeddings, labels = random(len(labels), 6)[order], labels[order]
+    found = value_and_gradient(lambda e: OnEmbeddings(FastAPLoss(bins))(e, labels), embeddings)
+    expected = value_and_gradient(lambda e: OfPytorchMetricLearning(bins)(e, labels), embeddings)
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
+    assert expected[1].any()
+
+
+@pytest.mark.parametrize("bins", BINS)
+def test_it_is_read_off_the_histograms_of_the_ranker(bins):
+    scores, relevance = cosines(5, 9), coin(5, 9, p=0.5)
+    ranker = HistogramRanker(bins)
+    h_pos, h = ranker.histogram(scores, where=relevance), ranker.histogram(scores)
+    torch.testing.assert_close(FastAPLoss(bins)(scores, relevance), 1 - average_precisions(h_pos, h).mean())
+
+
+@pytest.mark.parametrize("queries", [4, 12])
+def test_the_released_gradient_is_half_the_number_of_queries_too_large(queries):
+    """It is written by hand for Σ_q AP_q instead of the mean, with −x for the gradient of 2 − 2 x·x' instead of −2x.
+
+    And it never looks at the incoming gradient, so the same comes out for 3 L as for L."""
+    x, labels = normalize(random(queries, 5), dim=1), torch.arange(queries) // 2
+    relevance, where = labels[:, None] == labels, ~torch.eye(queries, dtype=torch.bool)
+    distance = (2 - 2 * x @ x.T).requires_grad_()
+    total = -average_precisions(*histograms(1 - distance / 2, 10, relevance & where, where)).sum()
+    (slope,) = torch.autograd.grad(total, distance)
+    released = -(slope + slope.T) @ x
+    _, gradient = value_and_gradient(lambda e: FastAPLoss(10)(e @ e.T, relevance, where=where), x)
+    torch.testing.assert_close(released, queries / 2 * gradient)
+    assert gradient.any()
+
+
+@pytest.mark.parametrize("scale", [3.0, -0.5, 0.0])
+def test_the_incoming_gradient_is_honoured(scale):
+    scores, relevance = cosines(4, 9), coin(4, 9)
+    _, gradient = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores)
+    _, scaled = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores, scale=scale)
+    torch.testing.assert_close(scaled, scale * gradient)
+    assert gradient.any()
+
+
+@pytest.mark.parametrize("bins", BINS)
+def test_shuffling_rows_changes_nothing(bins):
+    embeddings, labels = random(12, 4), torch.arange(12) % 4
+    order = torch.randperm(12, generator=torch.Generator().manual_seed(0))
+    loss = OnEmbeddings(FastAPLoss(bins))
+    value, gradient = value_and_gradient(lambda e: loss(e, labels), embeddings)
+    shuffled, of_shuffled = value_and_gradient(lambda e: loss(e, labels[order]), embeddings[order])
+    torch.testing.assert_close(shuffled, value)
+    torch.testing.assert_close(of_shuffled, gradient[order])
+
+
+@pytest.mark.parametrize(("bins", "expected"), [(5, 0.581), (10, 0.437), (20, 0.0003), (40, 0.0)])
+def test_a_perfect_ranking_has_a_loss_in_coarse_bins(bins, expected):
+    """Angles of 0°, 0.57°, 28.6° and 29.2°, the first two and the last two of one class."""
+    angles = torch.tensor([0, 0.01, 0.5, 0.51], dtype=torch.float64)
+    scores = torch.cos(angles[:, None] - angles)
+    labels = torch.tensor([0, 0, 1, 1])
+    relevance, where = labels[:, None] == labels, ~torch.eye(4, dtype=torch.bool)
+    assert (average_precision(scores, relevance, where=where) == 1).all()
+    assert FastAPLoss(bins)(scores, relevance, where=where).item() == pytest.approx(
+        expected, abs=5e-4 if expected > 0.1 else 5e-5
+    )
+
+
+@pytest.mark.parametrize("bins", [4, 16, 64])
+@pytest.mark.parametrize("seed", range(3))
+def test_with_all_scores_at_centres_ties_are_those_of_scikit_learn(bins, seed):
+    """Each group of ties has the precision at its end. With 64 bins few tie, with 4 nearly all."""
+    scores, relevance = (cosines(6, 20, seed=seed) * bins / 2).round() / (bins / 2), coin(6, 20, seed=seed + 3, p=0.5)
+    expected = [1 - average_precision_score(r, s) for r, s in zip(relevance, scores, strict=True)]
+    assert FastAPLoss(bins)(scores, relevance).item() == pytest.approx(sum(expected) / 6, abs=1e-12)
+
+
+@pytest.mark.parametrize("bins", [40, 97, 1000, 12345])
+def test_separate_scores_between_centres_lose_a_little_in_however_many_bins(bins):
+    """A positive between two centres looks first with a part of itself only: f (1 − f) r / (N (N − f)) is lost."""
+    scores = torch.linspace(-0.9713, 0.9487, 16, dtype=torch.float64).expand(5, 16).clone()  # 0.128 apart, 2/40 wide
+    scores, relevance = scores.gather(1, cosines(5, 16).argsort(-1)), coin(5, 16, p=0.4)
+    f = (1 - scores) * bins / 2 % 1
+    rank = (scores.unsqueeze(-2) >= scores.unsqueeze(-1)).sum(-1)
+    outranked = ((scores.unsqueeze(-2) > scores.unsqueeze(-1)) & ~relevance.unsqueeze(-2)).sum(-1)
+    lost = f * (1 - f) * outranked / (rank * (rank - f))
+    assert lost.max() <= (3 - 8**0.5) / 2 < 0.086
+    lost = ((lost * relevance).sum(-1) / relevance.sum(-1)).mean()
+    hard = average_precision(scores, relevance).mean()
+    torch.testing.assert_close(1 - FastAPLoss(bins)(scores, relevance), hard - lost, rtol=1e-9, atol=1e-9)
+    assert lost > 1e-4
+
+
+@pytest.mark.parametrize("k", [5, 10, 16])
+def test_with_separate_scores_at_centres_it_is_the_hard_metric(k):
+    scores = torch.stack([torch.randperm(32, generator=torch.Generator().manual_seed(s)) for s in range(5)]) / 16.0 - 1
+    relevance = coin(5, 32)
+    expected = average_precision(scores.double(), relevance).mean()
+    torch.testing.assert_close(1 - FastAPLoss(2**k)(scores.double(), relevance), expected)
+
+
+@pytest.mark.parametrize("at", [1.0, 0.5, -0.5, -1.0])
+def test_at_a_centre_the_slope_is_that_towards_lower_similarities(at):
+    """At the last centre, towards higher ones. Autograd of the formula has the slope 0 there: neither side's."""
+    others, relevance = (
+        torch.tensor([0.9, 0.6, 0.1, -0.3, -0.8]).double(),
+        torch.tensor([True, False, True, True, False, True]),
+    )
+
+    def loss(y):
+        return FastAPLoss(4)(torch.cat([y.view(1), others]), relevance)
+
+    y, step = torch.tensor(at, dtype=torch.float64), 1e-7 if at == -1 else -1e-7
+    _, slope = value_and_gradient(loss, y)
+    torch.testing.assert_close(slope, (loss(y + step) - loss(y)) / step, rtol=1e-5, atol=1e-6)
+    assert slope != 0
+    _, other = value_and_gradient(lambda y: definition(torch.cat([y.view(1), others]), relevance, 4), y)
+    assert other == 0
+
+
+def test_what_rounding_carries_beyond_one_counts_as_one():
+    relevance = torch.tensor([True, False, True, False])
+    inside = torch.tensor([1.0, -1.0, 0.3, 0.2])
+    outside = torch.tensor([1.0 + 2**-23, -1.004, 0.3, 0.2])
+    found, expected = (value_and_gradient(lambda s: FastAPLoss()(s, relevance), s) for s in (outside, inside))
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    hidden = torch.tensor([7.0, inf, nan, 0.2, 0.3])
+    where = torch.tensor([False, False, False, True, True])
+    assert FastAPLoss()(hidden, torch.tensor([1, 1, 1, 0, 1]), where=where).item() < 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_where_is_leaving_out(dtype):
+    scores, relevance, where = cosines(12, dtype=dtype), coin(12, p=0.5), coin(12, p=0.7, seed=3)
+    padded = scores.masked_fill(~where, nan)
+    value, gradient = value_and_gradient(lambda s: FastAPLoss()(s, relevance, where=where), padded)
+    expected, slope = value_and_gradient(lambda s: FastAPLoss()(s, relevance[where]), scores[where])
+    assert torch.equal(value, expected) and torch.equal(gradient[where], slope)
+    assert (gradient[~where] == 0).all() and slope.any()
+    _, overflow = value_and_gradient(lambda s: FastAPLoss()(s, relevance, where=where), padded, scale=nan)
+    assert overflow[where].isnan().all() and (overflow[~where] == 0).all()
+
+
+def test_queries_without_a_positive_do_not_count():
+    scores, relevance = cosines(4, 6), coin(4, 6, p=0.5)
+    relevance[1] = False
+    rest = [0, 2, 3]
+    value, gradient = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores)
+    expected, slope = value_and_gradient(lambda s: FastAPLoss()(s, relevance[rest]), scores[rest])
+    torch.testing.assert_close(value, expected)
+    torch.testing.assert_close(gradient[rest], slope)
+    assert (gradient[1] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_no_positives_at_all_is_zero_and_one_warning(dtype):
+    scores = cosines(4, 3, dtype=dtype).requires_grad_()
+    with pytest.warns(
+        NoPositivesWarning, match=r"relevance must have .* got none in scores of shape \(4, 3\)"
+    ) as caught:
+        value = FastAPLoss()(scores, torch.zeros(4, 3))
+    assert len(caught) == 1 and caught[0].filename == __file__
+    value.backward()
+    assert value.item() == 0 and not scores.grad.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_16_bits_are_counted_in_32(dtype):
+    scores, relevance = cosines(2, 200, dtype=dtype), coin(2, 200)
+    found = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores)
+    expected = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores.float())
+    assert found[0].dtype == torch.float32 and torch.equal(found[0], expected[0])
+    assert found[1].dtype == dtype and torch.equal(found[1], expected[1].to(dtype))
+
+
+def test_all_relevant_is_perfect_and_one_item_too():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores = cosines(3, 7)
+        value, gradient = value_and_gradient(lambda s: FastAPLoss()(s, torch.ones(3, 7)), scores)
+        torch.testing.assert_close(value, torch.zeros(()).double(), rtol=0, atol=1e-12)
+        torch.testing.assert_close(gradient, torch.zeros(3, 7).double(), rtol=0, atol=1e-12)
+        for at in (-1.0, 0.3, 1.0):
+            assert FastAPLoss()(torch.tensor([at]), torch.tensor([True])).item() == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("at", [-1.0, 0.0, 0.1, 1.0])
+def test_all_tied_has_the_share_of_positives_at_a_centre(at):
+    relevance = torch.tensor([True, False, False, False])
+    value, gradient = value_and_gradient(lambda s: FastAPLoss()(s, relevance), torch.full((4,), at))
+    assert value.item() == pytest.approx(0.75, abs=1e-6)
+    assert gradient.isfinite().all()
+
+
+def test_layout_and_a_second_backward():
+    scores, relevance = cosines(6, 4), coin(4, 6, p=0.5)
+    torch.testing.assert_close(FastAPLoss()(scores.T, relevance), FastAPLoss()(scores.T.contiguous(), relevance))
+    leaf = scores.T.clone().requires_grad_()
+    value = FastAPLoss()(leaf, relevance)
+    (first,) = torch.autograd.grad(value, leaf, retain_graph=True)
+    assert torch.equal(first, torch.autograd.grad(value, leaf)[0])
+    assert not FastAPLoss()(scores.T, relevance).requires_grad
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_device_gives_the_same(device):
+    scores, relevance, where = cosines(30, 40), coin(30, 40), coin(30, 40, p=0.8, seed=9)
+    on_device = relevance.to(device), where.to(device)
+    found = value_and_gradient(lambda s: FastAPLoss()(s, on_device[0], where=on_device[1]), scores.float().to(device))
+    expected = value_and_gradient(lambda s: FastAPLoss()(s, relevance, where=where), scores)
+    assert found[1].device.type == device
+    for x, y in zip(found, expected, strict=True):
+        torch.testing.assert_close(x.cpu().double(), y, rtol=1e-4, atol=1e-6)
+
+
+y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
+BAD = {
+    "no bin": (lambda: FastAPLoss(0), ValueError, "bins must be >= 1, got 0"),
+    "half a bin": (lambda: FastAPLoss(2.5), TypeError, "bins must be an int, got float"),
+    "no cosines": (
+        lambda: FastAPLoss()(torch.tensor([0.3, -7.5]), yes),
+        ValueError,
+        r"scores must be cosine similarities, in \[-1, 1\], got -7.5 \(bring the embeddings to length 1",
+    ),
+    "infinite": (lambda: FastAPLoss()(torch.tensor([inf, 0.1]), yes), ValueError, "cosine similarities, .* got inf"),
+    "where does not hide it": (
+        lambda: FastAPLoss()(torch.tensor([9.0, 2.0, 0.1]), torch.ones(3), where=torch.tensor([False, True, True])),
+        ValueError,
+        r"cosine similarities, .* got 2 \(",
+    ),
+    "NaN": (lambda: FastAPLoss()(torch.tensor([0.1, nan]), yes), ValueError, "scores .* NaN, got 1 of 2"),
+    "empty": (lambda: FastAPLoss()(y[:0], yes[:0]), ValueError, r"n >= 1, got \(0,\)"),
+    "integers": (lambda: FastAPLoss()(y.long(), yes), TypeError, "scores must be floating point"),
+    "graded": (lambda: FastAPLoss()(y, 2 * y), ValueError, "relevance must be bool, or 0 and 1"),
+    "shapes": (lambda: FastAPLoss()(y, yes[:1]), ValueError, r"relevance .* \(2,\), got \(1,\)"),
+    "where": (lambda: FastAPLoss()(y, yes, where=y), TypeError, "where must be bool"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_it_is_a_module():
+    assert repr(FastAPLoss(5)) == "FastAPLoss(bins=5)"
+    assert not FastAPLoss().state_dict()

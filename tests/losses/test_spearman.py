@@ -1,0 +1,228 @@
+"""SpearmanLoss is one minus the metric where ranks are exact, and a squared distance of ranks for any ranker."""
+
+import pytest
+import scipy.stats
+import torch
+
+from rankedu import rank
+from rankedu.blackbox import interpolate
+from rankedu.losses import SpearmanLoss
+from rankedu.metrics import UndefinedMetricWarning, spearman
+from rankedu.rankers import BlackboxRanker, HistogramRanker, ProjectionRanker, SigmoidRanker
+from rankedu.solvers import ranking
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+RANKERS = {
+    "blackbox": BlackboxRanker(2.0),
+    "normalized": BlackboxRanker(2.0, normalized=True),
+    "sigmoid": SigmoidRanker(0.1),
+    "histogram": HistogramRanker(10),
+    "projection": ProjectionRanker(0.5),
+}
+SHARP = {
+    **{name: RANKERS[name] for name in ("blackbox", "normalized")},
+    "sigmoid": SigmoidRanker(1e-6),
+    "histogram": HistogramRanker(10**4),
+    "projection": ProjectionRanker(1e-6),
+}
+each_ranker = pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS)
+nan = float("nan")
+
+
+def cosines(*shape, seed=0, dtype=torch.float64):
+    uniform = torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return (2 * uniform - 1).to(dtype)
+
+
+def coin(*shape, p=0.7, seed=1):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
+
+
+def gradient(loss, scores, target, *, scale=1.0, **options):
+    leaf = scores.detach().clone().requires_grad_()
+    (scale * loss(leaf, target, **options)).backward()
+    return leaf.grad
+
+
+@pytest.mark.parametrize("ranker", SHARP.values(), ids=SHARP)
+@pytest.mark.parametrize("ragged", [False, True])
+@pytest.mark.parametrize("shape", [(9,), (4, 9), (2, 3, 9)])
+def test_with_exact_ranks_it_is_one_minus_spearman(ranker, ragged, shape):
+    scores = cosines(*shape).argsort(-1).double() / 9 - 0.5  # distinct, and not too near
+    target, where = cosines(*shape, seed=1), coin(*shape) if ragged else None
+    expected = 1 - spearman(scores, target, where=where).mean()
+    torch.testing.assert_close(SpearmanLoss(ranker)(scores, target, where=where), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_it_is_one_minus_scipys():
+    scores, target = cosines(30), torch.arange(30)
+    expected = 1 - scipy.stats.spearmanr(scores, target).statistic
+    assert SpearmanLoss(BlackboxRanker(1.0))(scores, target).item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 1000])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_its_bounds_are_0_and_2(n, dtype):
+    scores = torch.linspace(-1, 1, n, dtype=dtype)
+    loss = SpearmanLoss(BlackboxRanker(1.0))
+    assert loss(scores, torch.arange(n)).item() == 0
+    assert loss(scores, -torch.arange(n)).item() == pytest.approx(2, abs=1e-6)
+    assert loss(scores, torch.arange(n)).dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+
+
+@each_ranker
+@pytest.mark.parametrize("ragged", [False, True])
+def test_it_is_the_scaled_squared_distance(ranker, ragged):
+    scores, target = cosines(5, 8), cosines(5, 8, seed=1)
+    where = coin(5, 8) if ragged else torch.ones(5, 8, dtype=torch.bool)
+    ranks = ranker(scores, where=where) * (where.sum(-1, keepdim=True) if getattr(ranker, "normalized", False) else 1)
+    each = []
+    for r, t, here in zip(ranks, target, where, strict=True):
+        n = int(here.sum())
+        each.append(6 / (n * (n * n - 1)) * sum((a - b) ** 2 for a, b in zip(r[here], rank(t[here]), strict=True)))
+    found = SpearmanLoss(ranker)(scores, target, where=where if ragged else None)
+    torch.testing.assert_close(found, torch.stack(each).mean())
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "histogram", "projection"])
+def test_gradcheck(name):
+    scores, target, where = cosines(3, 6).requires_grad_(), cosines(3, 6, seed=1), coin(3, 6)
+    assert torch.autograd.gradcheck(lambda s: SpearmanLoss(RANKERS[name])(s, target, where=where), scores)
+
+
+@pytest.mark.parametrize("lam", [2.0, 5.0, 50.0])
+def test_with_the_blackbox_ranker_the_gradient_is_that_of_the_interpolation(lam):
+    scores, target = cosines(9), cosines(9, seed=1)
+    ranks = rank(scores).double().requires_grad_()
+    (6 / (9 * 80) * (ranks - rank(target)).square().sum()).backward()
+    torch.testing.assert_close(ranks.grad, 12 * (ranks.detach() - rank(target)) / (9 * 80))
+    smooth, step = interpolate(ranking, ranks.grad, lam), 1e-6 * torch.eye(9, dtype=torch.float64)
+    expected = torch.stack([(smooth(scores + h) - smooth(scores - h)) / 2e-6 for h in step])
+    found = gradient(SpearmanLoss(BlackboxRanker(lam)), scores, target)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+    assert found.any()
+
+
+def test_lam_of_the_paper_is_n_times_lam_of_the_code():
+    scores, target = cosines(3, 8), cosines(3, 8, seed=1)
+    of_code = gradient(SpearmanLoss(BlackboxRanker(2.0, normalized=True)), scores, target)
+    torch.testing.assert_close(of_code, gradient(SpearmanLoss(BlackboxRanker(16.0)), scores, target))
+    assert of_code.any()
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "histogram", "projection"])
+def test_descent_finds_the_order(name):
+    ranker = {"sigmoid": SigmoidRanker(0.5), "histogram": HistogramRanker(3), "projection": ProjectionRanker(3.0)}[name]
+    scores, target = (cosines(6) / 2).requires_grad_(), cosines(6, seed=1)
+    loss, start = SpearmanLoss(ranker), spearman(scores, target)
+    for _ in range(200):
+        (slope,) = torch.autograd.grad(loss(scores, target), scores)
+        scores.data -= 0.1 * slope
+    assert start < 0.9 < spearman(scores, target)
+
+
+def test_collapsed_ranks_are_punished_though_they_correlate():
+    target = torch.arange(5.0)
+    ranks = ProjectionRanker(1e4)(target)
+    assert spearman(-ranks, target) == 1
+    assert SpearmanLoss(ProjectionRanker(1e4))(target, target).item() == pytest.approx(0.5, abs=1e-3)
+
+
+@each_ranker
+def test_the_incoming_gradient_is_honoured(ranker):
+    scores, target = cosines(2, 7), cosines(2, 7, seed=1)
+    once, thrice = (gradient(SpearmanLoss(ranker), scores, target, scale=scale) for scale in (1.0, 3.0))
+    if isinstance(ranker, BlackboxRanker):  # it multiplies λ
+        once = gradient(SpearmanLoss(BlackboxRanker(3 * ranker.lam, ranker.normalized)), scores, target)
+    torch.testing.assert_close(thrice, 3 * once)
+    assert thrice.any()
+
+
+@each_ranker
+def test_where_is_leaving_out(ranker):
+    scores, target, where = cosines(12), cosines(12, seed=1), coin(12)
+    loss = SpearmanLoss(ranker)
+    padded = scores.masked_fill(~where, nan), target.masked_fill(~where, nan)
+    torch.testing.assert_close(loss(*padded, where=where), loss(scores[where], target[where]))
+    found = gradient(loss, *padded, where=where)
+    torch.testing.assert_close(found[where], gradient(loss, scores[where], target[where]))
+    assert (found[~where] == 0).all() and found.any()
+
+
+@each_ranker
+def test_queries_with_nothing_to_order_do_not_count(ranker):
+    """All targets equal, one item, nobody."""
+    scores, target = cosines(5, 6), cosines(5, 6, seed=1)
+    where = torch.ones(5, 6, dtype=torch.bool)
+    target[1] = 0.5
+    where[2, 1:] = False
+    where[3] = False
+    loss, rest = SpearmanLoss(ranker), [0, 4]
+    torch.testing.assert_close(loss(scores, target, where=where), loss(scores[rest], target[rest]))
+    found = gradient(loss, scores, target, where=where, scale=1e3)
+    torch.testing.assert_close(found[rest], gradient(loss, scores[rest], target[rest], scale=1e3))
+    assert not found[[1, 2, 3]].any()
+
+
+def test_equal_targets_want_equal_ranks():
+    target = torch.tensor([0, 1, 1, 2])
+    tied = SpearmanLoss(ProjectionRanker(0.1))(target.double(), target)
+    assert tied.item() == 0
+    loss = SpearmanLoss(BlackboxRanker(1.0))
+    assert loss(target.double(), target).item() == pytest.approx(6 / 60 * 0.5)  # by position: ranks 2 and 3, not 2.5
+    assert spearman(target.double(), target) == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("n", [1, 3])
+def test_nothing_to_order_at_all_is_zero_and_one_warning(dtype, n):
+    scores = cosines(4, n, dtype=dtype).requires_grad_()
+    message = rf"target must have two distinct values in some query, got none in shape \(4, {n}\)"
+    with pytest.warns(UndefinedMetricWarning, match=message) as caught:
+        value = SpearmanLoss(BlackboxRanker(1.0))(scores, torch.zeros(4, n))
+    assert len(caught) == 1 and caught[0].filename == __file__
+    value.backward()
+    assert value.item() == 0 and not scores.grad.any()
+
+
+def test_the_target_may_be_of_any_type_and_gets_no_gradient():
+    scores, target = cosines(6).requires_grad_(), torch.tensor([3, 1, 2, 6, 5, 4])
+    loss = SpearmanLoss(RANKERS["sigmoid"])
+    as_float = target.float().requires_grad_()
+    loss(scores, as_float).backward()
+    assert as_float.grad is None
+    assert torch.equal(loss(scores, target), loss(scores, as_float))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ["blackbox", "sigmoid", "histogram"])
+def test_every_device_gives_the_same(device, name):
+    scores, target, where = cosines(5, 20), cosines(5, 20, seed=1), coin(5, 20)
+    loss = SpearmanLoss(RANKERS[name])
+    found = gradient(loss, scores.float().to(device), target.to(device), where=where.to(device))
+    assert found.device.type == device
+    torch.testing.assert_close(found.cpu().double(), gradient(loss, scores, target, where=where), rtol=1e-4, atol=1e-5)
+
+
+y, loss = torch.tensor([0.3, 0.1]), SpearmanLoss(BlackboxRanker(1.0))
+BAD = {
+    "ranker": (lambda: SpearmanLoss(4.0), TypeError, r"ranker must be callable .* got 4.0"),
+    "NaN": (lambda: loss(torch.tensor([0.1, nan]), y), ValueError, "scores must not contain NaN, got 1 of 2"),
+    "target NaN": (lambda: loss(y, y * nan), ValueError, "target must not contain NaN, got 2 of 2"),
+    "target shape": (lambda: loss(y, y[:1]), ValueError, r"target must have the shape of scores, \(2,\), got \(1,\)"),
+    "target type": (lambda: loss(y, [1, 2]), TypeError, "target must be a torch.Tensor, got list"),
+    "empty": (lambda: loss(y[:0], y[:0]), ValueError, r"n >= 1, got \(0,\)"),
+    "integers": (lambda: loss(y.long(), y), TypeError, "scores must be floating point"),
+    "where": (lambda: loss(y, y, where=y), TypeError, "where must be bool"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_it_is_a_module():
+    assert repr(loss).startswith("SpearmanLoss(\n  (ranker): BlackboxRanker(lam=1")
+    assert not loss.state_dict()

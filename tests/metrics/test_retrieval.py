@@ -1,0 +1,547 @@
+"""Retrieval over a whole test set: against the metrics of one query, other libraries, and itself cut to pieces."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import average_precision_score
+from torch.nn.functional import normalize
+
+from rankedu import hierarchy
+from rankedu.hierarchy import InvertedRelevanceWarning
+from rankedu.metrics import (
+    UndefinedMetricWarning,
+    _formulas,
+    _relevant,
+    _similarities,
+    _streaming,
+    _summary,
+    average_precision,
+    average_set_intersection,
+    evaluate_retrieval,
+    hierarchical_average_precision,
+    map_at_r,
+    merge,
+    ndcg,
+    precision_at_k,
+    recall_at_k,
+)
+from rankedu.metrics._similarities import Similarities, full_precision, tile_height
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+BINARY = ("recall_at_1", "recall_at_5", "precision_at_3", "average_precision", "map_at_r")
+ALL = (*BINARY, "h_ap", "asi", "ndcg")
+nan = float("nan")
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::rankedu.metrics.UndefinedMetricWarning", "ignore::rankedu.hierarchy.InvertedRelevanceWarning"
+)
+
+
+def seeded(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def points(kind, n, seed=0):
+    """Embeddings: all similarities differ; many are equal, and exact in float32; or all are equal."""
+    if kind == "distinct":
+        return torch.randn(n, 12, generator=seeded(seed))
+    if kind == "tied":
+        return torch.randint(0, 2, (n, 16), generator=seeded(seed)) * 2.0 - 1.0
+    return torch.ones(n, 16)
+
+
+def paths(kind, n, seed=0):
+    """Labels; the last item is alone in its class."""
+    top, mid, leaf = (torch.randint(0, high, (n,), generator=seeded(seed + i)) for i, high in enumerate((3, 3, 4)))
+    labels = torch.stack([top, mid, leaf], dim=1)
+    if kind == "flat":
+        return (labels * torch.tensor([12, 4, 1])).sum(1).index_fill(0, torch.tensor([n - 1]), 99)
+    if kind == "ragged":
+        labels[::5, 2] = -1
+        labels[::7, 1:] = -1
+        labels[3] = -1
+    labels[n - 1] = torch.tensor([99, 0, 0])
+    return labels
+
+
+def by_query(scores, labels, gallery_labels, metrics, alpha=1.0, monotone=False):
+    """One value a query, by the functions for one query."""
+    own = gallery_labels is None
+    levels = hierarchy.levels(labels, gallery_labels)
+    where = ~torch.eye(len(labels), dtype=torch.bool) if own else torch.ones_like(levels, dtype=torch.bool)
+    scores = scores.double()  # exact, and so are the values then
+    n_levels = 1 if labels.ndim == 1 else labels.shape[1]
+    relevance = hierarchy.relevance(levels, alpha, n_levels, where, monotone=monotone)
+    values = {}
+    for name in metrics:
+        kind, _, k = name.rpartition("_at_")
+        if name == "h_ap":
+            values[name] = hierarchical_average_precision(scores, relevance, where=where)
+        elif name == "asi":
+            values[name] = average_set_intersection(scores, levels, where=where)
+        elif name == "ndcg":
+            values[name] = ndcg(scores, 2.0**levels - 1, where=where)
+        else:
+            function = {"recall": recall_at_k, "precision": precision_at_k}.get(kind)
+            function = function or {"average_precision": average_precision, "map_at_r": map_at_r}[name]
+            options = {"k": int(k)} if k.isdigit() else {}
+            at = [function(scores, levels >= level, where=where, **options) for level in range(1, n_levels + 1)]
+            values[name] = torch.stack(at, dim=1)
+    return values
+
+
+def similarities(embeddings, gallery=None):
+    """As they are computed, all at once."""
+    tiles = Similarities(embeddings, embeddings if gallery is None else gallery, torch.device("cpu"))
+    starts = range(0, len(embeddings), tiles.height)
+    return torch.cat([tiles.tile(start, out=tiles.buffer()).clone() for start in starts])
+
+
+def same(result, other):
+    """Equal to the last bit, nan included."""
+    assert list(result) == list(other)
+    assert result["per_query"].keys() == other["per_query"].keys()
+    for name, values in result["per_query"].items():
+        assert torch.equal(values.view(torch.int64), other["per_query"][name].view(torch.int64)), name
+    for key in ("levels", "table"):
+        np.testing.assert_equal(result[key], other[key])
+
+
+@pytest.fixture(params=["as it comes", "count", "sort", "readable"])
+def way(request, monkeypatch):
+    """Each way to the ranks, and each of them cut into small pieces."""
+    if request.param != "as it comes":
+        monkeypatch.setattr(_relevant, "SORT", {"count": 10**9, "sort": -1}.get(request.param, 0))
+        monkeypatch.setattr(_streaming, "LIST", 64)
+        monkeypatch.setattr(_similarities, "TILE", 16)
+    if request.param == "readable":
+        monkeypatch.setattr(_streaming, "count_or_sort", _relevant.sort_all)
+
+
+# --- the numbers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["distinct", "tied", "collapsed"])
+@pytest.mark.parametrize("labelled", ["flat", "hierarchy", "ragged"])
+@pytest.mark.parametrize("separate", [False, True], ids=["own", "gallery"])
+def test_each_query_gets_the_value_of_the_metric_for_one_query(way, kind, labelled, separate):
+    embeddings, labels = points(kind, 61), paths(labelled, 61)
+    gallery, gallery_labels = (points(kind, 83, 5), paths(labelled, 83, 5)) if separate else (None, None)
+    expected = by_query(similarities(embeddings, gallery), labels, gallery_labels, ALL)
+    result = evaluate_retrieval(embeddings, labels, gallery=gallery, gallery_labels=gallery_labels, metrics=ALL)
+    assert list(result["per_query"]) == list(ALL)
+    for name, values in expected.items():
+        torch.testing.assert_close(result["per_query"][name], values, rtol=1e-12, atol=1e-12, equal_nan=True)
+        at_finest = values if values.ndim == 1 else values[:, -1]
+        assert result[name] == pytest.approx(at_finest.nanmean().item(), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_a_large_gallery_few_are_counted_and_many_are_sorted(seed, monkeypatch):
+    n = 1500
+    labels = torch.stack([torch.arange(n) % 3, torch.arange(n) % 500], dim=1)
+    labels[::10, 0] = 7 + torch.arange(150) // 4  # some queries have few relevant items in all
+    embeddings = points("tied", n, seed)
+    size = _relevant.Tree(labels).size[0]
+    few = size * (_relevant.CALL + n) <= _relevant.SORT * n
+    assert few.any() and not few.all()
+    result = evaluate_retrieval(embeddings, labels, metrics=ALL)
+    monkeypatch.setattr(_streaming, "count_or_sort", _relevant.sort_all)
+    same(result, evaluate_retrieval(embeddings, labels, metrics=ALL))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_every_dtype(way, dtype):
+    """float16 and bfloat16 are ranked in float32: the products of the same numbers, not rounded once more."""
+    embeddings, labels = points("distinct", 90).to(dtype), paths("hierarchy", 90)
+    exact = normalize(embeddings.double(), dim=1)
+    expected = by_query(exact @ exact.T, labels, None, ALL)
+    result = evaluate_retrieval(embeddings, labels, metrics=ALL)
+    for name, values in expected.items():
+        torch.testing.assert_close(result["per_query"][name], values, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
+def test_sixteen_bits_would_have_tied_many():
+    embeddings = points("distinct", 400).half()
+    scores = similarities(embeddings)
+    assert len(scores[0].unique()) == 400
+    assert len(scores[0].half().unique()) < 400
+
+
+def test_descending_is_a_stable_sort():
+    inf = float("inf")
+    special = torch.tensor([0.0, -0.0, 1.0, inf, -inf, -1.0, 1e-45, -1e-45, 0.0, 1.0, -inf, 3.4e38, -3.4e38])
+    for dtype in (torch.float32, torch.float64):
+        for scores in (special.to(dtype), torch.randint(-9, 9, (999,), generator=seeded(0)).to(dtype) / 7):
+            expected = (scores + 0.0).sort(descending=True, stable=True).indices
+            assert _relevant._descending(scores.numpy()).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_the_relevance_of_h_ap(alpha, monotone):
+    embeddings, labels = points("distinct", 80), paths("ragged", 80)
+    expected = by_query(similarities(embeddings), labels, None, ("h_ap",), alpha, monotone)["h_ap"]
+    result = evaluate_retrieval(embeddings, labels, metrics=["h_ap"], alpha=alpha, monotone=monotone)
+    torch.testing.assert_close(result["per_query"]["h_ap"], expected, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
+def test_mean_average_precision_is_scikit_learns():
+    embeddings, labels = points("distinct", 120).double(), paths("flat", 120)
+    unit = normalize(embeddings, dim=1)
+    expected = []
+    for query, scores in enumerate(unit @ unit.T):
+        others = torch.arange(len(labels)) != query
+        positive = labels[others] == labels[query]
+        if positive.any():
+            expected.append(average_precision_score(positive, scores[others]))
+    found = evaluate_retrieval(embeddings, labels, metrics=("average_precision",))
+    assert found["average_precision"] == pytest.approx(np.mean(expected), rel=1e-12)
+    assert found["queries"] == len(expected)
+
+
+@pytest.mark.parametrize("separate", [False, True], ids=["own", "gallery"])
+def test_precision_at_1_and_map_at_r_are_pytorch_metric_learnings(separate):
+    accuracy_calculator = pytest.importorskip("pytorch_metric_learning.utils.accuracy_calculator")
+    from pytorch_metric_learning.distances import CosineSimilarity
+    from pytorch_metric_learning.utils.inference import CustomKNN
+
+    chosen = ("precision_at_1", "mean_average_precision_at_r", "mean_average_precision")
+    calculator = accuracy_calculator.AccuracyCalculator(
+        include=chosen, k=150 if separate else 119, knn_func=CustomKNN(CosineSimilarity(), batch_size=64)
+    )
+    embeddings, labels = points("distinct", 120), paths("flat", 120)
+    gallery = {"gallery": points("distinct", 150, 4), "gallery_labels": paths("flat", 150, 4)} if separate else {}
+    theirs = calculator.get_accuracy(embeddings, labels, *gallery.values())
+    ours = evaluate_retrieval(
+        embeddings, labels, metrics=("precision_at_1", "map_at_r", "average_precision"), **gallery
+    )
+    for name, found in zip(chosen, (ours["precision_at_1"], ours["map_at_r"], ours["average_precision"]), strict=True):
+        assert theirs[name] == pytest.approx(found, rel=1e-6), name
+
+
+def test_similarities_are_cosines():
+    embeddings = 100 * points("distinct", 40)
+    embeddings[7] = 0  # has no direction: similar to none
+    expected = normalize(embeddings.double(), dim=1) @ normalize(points("distinct", 50, 1).double(), dim=1).T
+    torch.testing.assert_close(
+        similarities(embeddings, points("distinct", 50, 1)).double(), expected, rtol=0, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_device(device):
+    embeddings, labels = points("tied", 70), paths("ragged", 70)
+    expected = evaluate_retrieval(embeddings, labels, metrics=ALL)
+    same(evaluate_retrieval(embeddings, labels, metrics=ALL, device=device), expected)
+    same(evaluate_retrieval(embeddings.to(device), labels.to(device), metrics=ALL), expected)
+
+
+# --- the result ----------------------------------------------------------------------------------------------------
+
+
+def test_the_result_has_the_finest_level_on_top_and_a_row_for_each():
+    labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2], [1, 3], [-1, -1]])
+    result = evaluate_retrieval(points("distinct", 6), labels, metrics=("h_ap", "recall_at_1"))
+    assert list(result) == ["h_ap", "recall_at_1", "queries", "left_out", "levels", "table", "per_query", "shard"]
+    assert [row["level"] for row in result["table"]] == [1, 2, "all"]
+    assert [(row["queries"], row["left_out"]) for row in result["table"]] == [(5, 1), (2, 4), (5, 1)]
+    assert [set(row) for row in result["table"]] == [{"level", "queries", "left_out", m} for m in
+                                                     ("recall_at_1", "recall_at_1", "h_ap")]  # fmt: skip
+    assert list(result["levels"]) == [1, 2]
+    assert result["recall_at_1"] == result["levels"][2]["recall_at_1"]
+    assert (result["queries"], result["left_out"]) == (2, 4)
+    assert result["h_ap"] == result["table"][-1]["h_ap"]
+    assert {m: tuple(v.shape) for m, v in result["per_query"].items()} == {"h_ap": (6,), "recall_at_1": (6, 2)}
+    json.dumps({key: value for key, value in result.items() if key != "per_query"})
+
+
+@pytest.mark.parametrize("labels", [torch.tensor([0, 0, 1, 1, 2]), torch.tensor([0, 0, 1, 1, -1])])
+def test_queries_without_a_relevant_item_are_left_out_counted_and_warned_of_once(labels):
+    with pytest.warns(
+        UndefinedMetricWarning, match="^1 at level 1, 1 at level all of 5 queries have no relevant item"
+    ) as w:
+        result = evaluate_retrieval(points("distinct", 5), labels, metrics=ALL)
+    assert len(w) == 1
+    assert w[0].filename == __file__
+    assert result["left_out"] == 1
+    assert all(values[4].isnan().all() and not values[:4].isnan().any() for values in result["per_query"].values())
+
+
+def test_without_any_relevant_item_all_is_nan():
+    with pytest.warns(UndefinedMetricWarning, match="^5 at level 1"):
+        result = evaluate_retrieval(points("distinct", 5), torch.arange(5), metrics=ALL)
+    assert result["queries"] == 0
+    assert all(np.isnan(result[name]) for name in ALL)
+
+
+def test_one_item_has_nobody_to_rank():
+    result = evaluate_retrieval(torch.ones(1, 3), torch.tensor([0]), metrics=ALL)
+    assert (result["queries"], result["left_out"]) == (0, 1)
+
+
+def test_inverted_relevance_is_warned_of_once_and_monotone_cures_it():
+    labels = torch.tensor([[0, 0]] * 9 + [[0, 1]])  # the first nine have eight leaves and one cousin
+    embeddings = points("distinct", 10)
+    with pytest.warns(InvertedRelevanceWarning, match=r"in 9 of 10 queries: .*\(use monotone=True"):
+        evaluate_retrieval(embeddings, labels, metrics=("h_ap",))
+    for options in ({"metrics": ("h_ap",), "monotone": True}, {"metrics": ("asi", "ndcg")}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", InvertedRelevanceWarning)
+            evaluate_retrieval(embeddings, labels, **options)
+
+
+# --- the same to the last bit --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Twenty tiles, the last one not full; similarities that differ in their last bits only."""
+    monkeypatch.setattr(_similarities, "TILE", 16)
+    embeddings = points("distinct", 313, 2) + 3e4 * points("distinct", 1, 3)
+    return embeddings, paths("ragged", 313)
+
+
+def test_chunk_size_changes_nothing(large):
+    whole = evaluate_retrieval(*large, metrics=ALL)
+    for chunk_size in (1, 7, 16, 33, 10_000):
+        same(evaluate_retrieval(*large, metrics=ALL, chunk_size=chunk_size), whole)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 40])
+def test_shards_merged_are_the_whole(large, n):
+    whole = evaluate_retrieval(*large, metrics=ALL)
+    parts = [evaluate_retrieval(*large, metrics=ALL, shard=(i, n), chunk_size=1 + 30 * i) for i in range(n)]
+    assert sum(len(part["per_query"]["asi"]) for part in parts) == 313
+    same(merge(parts[::-1]), whole)
+
+
+def test_a_shard_is_quiet_and_the_whole_is_not():
+    embeddings, labels = points("distinct", 9), torch.arange(9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parts = [evaluate_retrieval(embeddings, labels, shard=(i, 2)) for i in range(2)]
+    with pytest.warns(UndefinedMetricWarning, match="^9 at level 1 of 9 queries"):
+        merge(parts)
+
+
+def test_threads_change_nothing_and_stay_as_they_were(large):
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = evaluate_retrieval(*large, metrics=ALL)
+        torch.set_num_threads(3)
+        same(evaluate_retrieval(*large, metrics=ALL, chunk_size=48), alone)
+        assert torch.get_num_threads() == 3
+        later = []
+        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+        thread.start()
+        thread.join()
+        assert later == [3]
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_tiles_depend_on_the_whole_task_alone():
+    assert tile_height(60_000, 60_000) == 256
+    assert tile_height(10**6, 10**6) * 10**6 <= 1 << 24
+    assert tile_height(10, 60_000) == 16
+    assert tile_height(1, 10**9) == 8
+
+
+@pytest.mark.parametrize("queries", [1, 3, 8, 257])
+@pytest.mark.parametrize("dim", [5, 64, 100])
+def test_equal_embeddings_tie_wherever_they_stand(queries, dim):
+    """A last bit that depends on the place would rank one of two equal items first, and not by position."""
+    embeddings = torch.randn(queries, dim, generator=seeded(0))
+    for items in [*range(1, 20), 33, 1003]:
+        scores = similarities(embeddings, torch.randn(1, dim, generator=seeded(1)).expand(items, -1))
+        assert torch.equal(scores, scores[:, :1].expand(-1, items)), items
+
+
+def test_the_mean_does_not_depend_on_the_order():
+    values = torch.rand(999, generator=seeded(0)).double() ** 9
+    assert len({_summary._mean(values[torch.randperm(999, generator=seeded(i))]) for i in range(20)}) == 1
+
+
+TWO_PROCESSES = """
+import sys, warnings, torch
+from rankedu.metrics import evaluate_retrieval
+rank, store, out = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+warnings.simplefilter("ignore")
+torch.set_num_threads(rank + 1)
+torch.distributed.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=2)
+data = torch.load(out + "/data.pt")
+mine = slice(0, 201) if rank == 0 else slice(201, None)
+for name, keys in {"own": ("x", "y"), "gallery": ("x", "y", "gallery", "gallery_labels")}.items():
+    x, y, *gallery = (data[key][mine] for key in keys)
+    options = dict(zip(("gallery", "gallery_labels"), gallery))
+    result = evaluate_retrieval(x, y, metrics=data["metrics"], distributed=True, **options)
+    torch.save(result, f"{out}/{name}-{rank}.pt")
+try:
+    evaluate_retrieval(data["x"][:, : 12 - rank], data["y"], distributed=True)
+except ValueError as error:
+    print(error)
+torch.distributed.destroy_process_group()
+"""
+
+
+def test_two_processes_are_one(tmp_path):
+    """Each has its own part, the parts are not of equal size, nor do the processes have as many threads."""
+    x = (points("distinct", 313, 2) + 3e4 * points("distinct", 1, 3)).to(torch.bfloat16)
+    data = {"x": x, "y": paths("ragged", 313), "metrics": ALL}
+    data |= {"gallery": points("distinct", 401, 4), "gallery_labels": paths("ragged", 401, 4)}
+    torch.save(data, tmp_path / "data.pt")
+    command = [sys.executable, "-W", "ignore", "-c", TWO_PROCESSES]
+    processes = [
+        subprocess.Popen(
+            [*command, str(rank), str(tmp_path / "store"), str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        for rank in range(2)
+    ]
+    said = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    message = (
+        "embeddings must differ between processes in the number of rows alone, got (313, 12) torch.bfloat16, (313,"
+    )
+    assert all(line.startswith(message) for line in said), said
+    gallery = {key: data[key] for key in ("gallery", "gallery_labels")}
+    whole = {"own": evaluate_retrieval(x, data["y"], metrics=ALL)}
+    whole["gallery"] = evaluate_retrieval(x, data["y"], metrics=ALL, **gallery)
+    for name, expected in whole.items():
+        for rank in range(2):
+            same(torch.load(tmp_path / f"{name}-{rank}.pt"), expected)
+
+
+# --- manners -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_given_is_changed_and_no_graph_is_made():
+    embeddings, labels = points("distinct", 30).requires_grad_(), paths("flat", 30)
+    before = embeddings.detach().clone()
+    result = evaluate_retrieval(embeddings, labels)
+    assert torch.equal(embeddings.detach(), before)
+    assert not result["per_query"]["map_at_r"].requires_grad
+    strided = torch.stack([before, before], dim=2)[..., 0]
+    same(evaluate_retrieval(strided, labels), result)
+
+
+def test_products_have_full_precision_whatever_is_set():
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("medium")
+        with full_precision(torch.device("cpu")):
+            assert torch.get_float32_matmul_precision() == "highest"
+        assert torch.get_float32_matmul_precision() == "medium"
+        embeddings, labels = points("distinct", 90), paths("flat", 90)
+        inside = evaluate_retrieval(embeddings, labels)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        same(evaluate_retrieval(embeddings, labels), inside)
+    same(evaluate_retrieval(embeddings, labels), inside)
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_the_progress_bar_waits_two_seconds_and_can_be_turned_off(progress, monkeypatch):
+    import tqdm
+
+    bars = []
+    monkeypatch.setattr(tqdm, "tqdm", lambda **options: bars.append(options) or _streaming._NoBar())
+    evaluate_retrieval(points("distinct", 30), paths("flat", 30), progress=progress)
+    assert [(bar["total"], bar["delay"], bar["disable"]) for bar in bars] == [(30, 2.0, None if progress else True)]
+
+
+def test_it_works_without_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    evaluate_retrieval(points("distinct", 30), paths("flat", 30))
+
+
+def bad(**changed):
+    given = {"embeddings": torch.ones(4, 3), "labels": torch.tensor([0, 0, 1, 1]), **changed}
+    return lambda: evaluate_retrieval(given.pop("embeddings"), given.pop("labels"), **given)
+
+
+rows = torch.ones(5000, 3)
+rows[4444, 1], rows[4700, 0] = nan, nan
+BAD = {
+    "nan": (bad(embeddings=rows), ValueError, "embeddings must have rows of finite length, got length nan at row 4444"),
+    "inf": (
+        bad(gallery=torch.tensor([[1.0, 0, 0], [float("inf"), 0, 0]]), gallery_labels=torch.arange(2)),
+        ValueError,
+        "gallery must have rows of finite length, got length inf at row 1",
+    ),
+    "list": (bad(embeddings=[[1.0]]), TypeError, "embeddings must be a torch.Tensor, got list"),
+    "integers": (bad(embeddings=torch.ones(4, 3).long()), TypeError, "embeddings must be floating point"),
+    "vector": (bad(embeddings=torch.ones(4)), ValueError, r"embeddings must have shape \(n, dim\) .* got \(4,\)"),
+    "empty": (bad(embeddings=torch.ones(0, 3)), ValueError, r"n, dim >= 1, got \(0, 3\)"),
+    "labels_list": (bad(labels=[0, 0, 1, 1]), TypeError, "^labels must be a torch.Tensor, got list"),
+    "labels_float": (bad(labels=torch.ones(4)), TypeError, "^labels must be integer, got torch.float32"),
+    "labels_count": (bad(labels=torch.arange(3)), ValueError, r"^labels must have shape \(4,\) or \(4, L\), .* \(3,\)"),
+    "labels_3d": (bad(labels=torch.zeros(4, 1, 1).long()), ValueError, r"^labels must have .* got \(4, 1, 1\)"),
+    "labels_below": (bad(labels=torch.tensor([0, -2, 0, 0])), ValueError, "^labels must be >= 0, or -1"),
+    "path": (
+        bad(labels=torch.tensor([[0, 0], [0, 0], [-1, 3], [0, 0]])),
+        ValueError,
+        r"^labels must run from root to leaf .* \[-1, 3\] at index 2",
+    ),
+    "gallery_alone": (bad(gallery=torch.ones(2, 3)), ValueError, "gallery_labels must be given with gallery"),
+    "gallery_labels_alone": (bad(gallery_labels=torch.arange(2)), ValueError, "gallery must be given with gallery_l"),
+    "gallery_dim": (
+        bad(gallery=torch.ones(2, 5), gallery_labels=torch.arange(2)),
+        ValueError,
+        "gallery must have the 3 dimensions of embeddings, got 5",
+    ),
+    "gallery_levels": (
+        bad(gallery=torch.ones(2, 3), gallery_labels=torch.zeros(2, 2).long()),
+        ValueError,
+        "gallery_labels must have as many levels as labels, 1, got 2",
+    ),
+    "gallery_path": (
+        bad(gallery=torch.ones(2, 3), gallery_labels=torch.tensor([0, -7])),
+        ValueError,
+        "^gallery_labels must be >= 0, or -1",
+    ),
+    "metric": (bad(metrics=("recall_at_0",)), ValueError, "metrics must be among recall_at_K, .* got 'recall_at_0'"),
+    "metric_name": (bad(metrics=("R@1",)), ValueError, "ndcg, got 'R@1'"),
+    "metric_string": (bad(metrics="recall_at_1"), TypeError, "metrics must be a tuple of names, got 'recall_at_1'"),
+    "metrics_none": (bad(metrics=()), TypeError, "metrics must be a tuple of names"),
+    "alpha": (bad(alpha=0), ValueError, "alpha must be finite and > 0, got 0"),
+    "chunk_size": (bad(chunk_size=0), ValueError, "chunk_size must be an int >= 1, got 0"),
+    "chunk_size_float": (bad(chunk_size=64.0), ValueError, "chunk_size must be an int >= 1, got 64.0"),
+    "shard": (bad(shard=(2, 2)), ValueError, r"shard must be a pair \(i, n\) of int with 0 <= i < n, got \(2, 2\)"),
+    "shard_int": (bad(shard=2), ValueError, "shard must be a pair .* got 2"),
+    "no_group": (bad(distributed=True), RuntimeError, "distributed must be False where there is no process group"),
+    "both": (bad(distributed=True, shard=(0, 2)), ValueError, "shard must be None with distributed=True"),
+    "merge_none": (lambda: merge([]), ValueError, r"results must be of all n shards, .* got \[\]"),
+    "merge_missing": (lambda: merge([bad(shard=(0, 2))()]), ValueError, r"got \[\(0, 2\)\]"),
+    "merge_twice": (lambda: merge([bad(shard=(0, 2))()] * 2), ValueError, r"got \[\(0, 2\), \(0, 2\)\]"),
+    "merge_metrics": (
+        lambda: merge([bad(shard=(0, 2))(), bad(shard=(1, 2), metrics=("asi",))()]),
+        ValueError,
+        "results must be of the same metrics",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_the_error_names_the_parameter(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_the_names_of_metrics():
+    assert _formulas.parse(["recall_at_10", "ndcg", "recall_at_10"]) == ("recall_at_10", "ndcg")

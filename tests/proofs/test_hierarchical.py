@@ -1,0 +1,179 @@
+"""H-rank as ranks within nested sets, exactly: small n in full, larger n by Hypothesis; and tampered certificates."""
+
+import dataclasses
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankedu.metrics import hierarchical_average_precision, hierarchical_rank
+from rankedu.proofs import hierarchical, relevance
+from rankedu.proofs.hierarchical import certificate, exhaustive
+
+F = Fraction
+PROOF = certificate([F(1, 3), 1, 0, F(1, 3), F(2, 3)], [1, 3, 2, 5, 4])
+
+
+def eq_2(rel, ranks):
+    """H-rank by its definition."""
+    return tuple(
+        a + sum(min(a, b) for b, s in zip(rel, ranks, strict=True) if s < r) for a, r in zip(rel, ranks, strict=True)
+    )
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_all_rankings(n):
+    found = exhaustive(n)
+    assert found.holds
+    assert found.certified == found.rankings == 4**n - 1
+    assert found.binary == found.binary_equal == 3 * (2**n - 1)
+    assert found.perfect == found.ordered == (n + 1) * (n + 2) * (n + 3) // 6 - 1  # sorted lists of four values
+    assert 0 < found.least <= 1
+
+
+@pytest.mark.parametrize("values", [[0, 1], [1], [0, 0.1, 0.3, 0.2], [1, 2, 4]])
+def test_all_rankings_of_other_values(values):
+    found = exhaustive(4, values)
+    assert found.holds and found.certified == len(set(values)) ** 4 - (0 in values)
+
+
+def test_the_least_h_ap_of_one_relevant_item_puts_it_last():
+    assert exhaustive(5, [0, 1]).least == F(1, 5)
+
+
+relevances = st.one_of(
+    st.integers(0, 3), st.fractions(min_value=0, max_value=3, max_denominator=9), st.floats(0, 1e6, allow_nan=False)
+)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(relevances, min_size=1, max_size=12).filter(any), st.randoms(use_true_random=False))
+def test_certificate_of_any_ranking(listed, random):
+    ranks = random.sample(range(1, len(listed) + 1), len(listed))
+    proof = certificate(listed, ranks)
+    exact = [Fraction(value) for value in listed]
+    assert proof.verify()
+    assert proof.h_ranks == eq_2(exact, ranks)
+    assert proof.h_ap == sum(h / r for h, r in zip(proof.h_ranks, ranks, strict=True)) / sum(exact)
+    assert sum(proof.steps) == max(exact)
+    scores, rel = -torch.tensor(ranks), torch.tensor([float(value) for value in exact], dtype=torch.float64)
+    assert hierarchical_average_precision(scores.double(), rel).item() == pytest.approx(float(proof.h_ap), rel=1e-12)
+    expected = [float(h) for h in proof.h_ranks]
+    assert hierarchical_rank(scores, rel).tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12 * max(expected))
+
+
+@pytest.mark.parametrize(("level", "h_rank"), [(2, F(5, 3)), (1, F(4, 3))])
+def test_fig_3(level, h_rank):
+    """Relevance l/L, that is Eq. 4 with one item a level."""
+    proof = certificate([F(level, 3), 1], [1, 2])
+    assert proof.h_ranks[1] == h_rank and proof.verify()
+
+
+def test_equal_relevance_makes_one_set():
+    """Levels [2, 2, 1, 0] with Eq. 4 and alpha = 1: levels 1 and 2 are worth 1/2 each."""
+    proof = certificate([F(1, 2), F(1, 2), F(1, 2), 0], [1, 2, 3, 4])
+    assert proof.thresholds == (F(1, 2),) and proof.h_ap == 1 and proof.verify()
+
+
+@pytest.mark.parametrize("wrap", [list, tuple, np.array, torch.tensor, lambda x: (v for v in x)])
+def test_input_of_any_kind_gives_the_same_certificate(wrap):
+    assert certificate(wrap([0.5, 0.0, 0.75]), wrap([1, 3, 2])) == certificate([F(1, 2), 0, F(3, 4)], [1, 3, 2])
+    assert certificate([np.float32(0.5), Decimal("0.25")], np.array([2.0, 1.0])).verify()
+
+
+def within(proof, k, t, value):
+    rows = [list(row) for row in proof.within]
+    rows[k][t] = value
+    return {"within": tuple(map(tuple, rows))}
+
+
+TAMPERED = {
+    "relevance": {"relevance": (F(1), *PROOF.relevance[1:])},
+    "relevance dropped": {"relevance": PROOF.relevance[:-1]},
+    "relevance negative": {"relevance": (F(-1), *PROOF.relevance[1:])},
+    "relevance zero": {"relevance": (F(0),) * 5},
+    "relevance nan": {"relevance": (float("nan"), *PROOF.relevance[1:])},
+    "relevance as list": {"relevance": list(PROOF.relevance)},
+    "permutation": {"permutation": (2, 1, 3, 4, 5)},
+    "permutation with a repeat": {"permutation": (1, 1, 3, 4, 5)},
+    "permutation dropped": {"permutation": (1, 2, 3, 4)},
+    "threshold": {"thresholds": (F(1, 4), *PROOF.thresholds[1:])},
+    "threshold dropped": {"thresholds": PROOF.thresholds[:-1]},
+    "threshold twice": {"thresholds": (PROOF.thresholds[0], *PROOF.thresholds)},
+    "zero as threshold": {"thresholds": (F(0), *PROOF.thresholds)},
+    "thresholds reversed": {"thresholds": PROOF.thresholds[::-1]},
+    "rank within": within(PROOF, 1, 0, 3),
+    "rank within of an outsider": within(PROOF, 2, 0, 1),
+    "ranks within, same sum": {**within(PROOF, 1, 0, 1), **within(PROOF, 1, 1, 2)},
+    "ranks within dropped": {"within": PROOF.within[:-1]},
+    "no ranks within": {"within": None},
+    "h-rank": {"h_ranks": (PROOF.h_ranks[0] + 1, *PROOF.h_ranks[1:])},
+    "h-rank dropped": {"h_ranks": PROOF.h_ranks[:-1]},
+    "h-ranks doubled": {"h_ranks": tuple(2 * h for h in PROOF.h_ranks), "h_ap": 2 * PROOF.h_ap},
+    "h-ap": {"h_ap": PROOF.h_ap + F(1, 10**9)},
+    "h-ap is 1": {"h_ap": F(1)},
+    "a string": {"relevance": "abcde"},
+}
+
+
+@pytest.mark.parametrize("kind", TAMPERED)
+def test_tampering_is_noticed(kind):
+    assert PROOF.verify()
+    assert not dataclasses.replace(PROOF, **TAMPERED[kind]).verify()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"certified": 25}, {"perfect": 10}, {"binary_equal": 0}, {"least": F(0)}, {"rankings": 0, "certified": 0}],
+)
+def test_a_count_that_is_off_does_not_hold(changes):
+    assert exhaustive(3, [0, 1, 2]).holds
+    assert not dataclasses.replace(exhaustive(3, [0, 1, 2]), **changes).holds
+
+
+def test_explain_shows_every_item():
+    text = PROOF.explain("abcde")
+    lines = text.splitlines()
+    assert [line.split("|")[0].strip() for line in lines[2:-1]] == list("acbed")
+    cells = [cell.strip() for cell in lines[4].split("|")]
+    assert cells == ["b", "3", "1", "1/3 x 2", "1/3 x 1", "1/3 x 1", "4/3", "4/9"]
+    assert lines[-1] == f"H-AP = {PROOF.h_ap * F(7, 3)} / 7/3 = {PROOF.h_ap}"
+    with pytest.raises(ValueError, match="expected 5, got 3"):
+        PROOF.explain("abc")
+
+
+BAD = {
+    "nan": (
+        lambda: certificate([1.0, float("nan")], [1, 2]),
+        ValueError,
+        "relevance must be finite, got nan at index 1",
+    ),
+    "negative": (lambda: certificate([1, -1], [1, 2]), ValueError, "relevance must be >= 0, got -1 at index 1"),
+    "zeros": (lambda: certificate([0, 0], [1, 2]), ValueError, "relevance must have an entry > 0, got 2 times 0"),
+    "empty": (lambda: certificate([], []), ValueError, "relevance must have at least one entry"),
+    "text": (lambda: certificate(["1"], [1]), TypeError, r"'1' \(str\) at index 0"),
+    "two dimensions": (lambda: certificate([[1, 2]], [1]), TypeError, "one-dimensional"),
+    "lengths": (lambda: certificate([1, 2], [1]), ValueError, "permutation must have one rank a score"),
+    "ranks from 0": (lambda: certificate([1, 2], [0, 1]), ValueError, "ranks start at 1"),
+    "n of 0": (lambda: exhaustive(0), ValueError, "n must be at least 1 .*, got n = 0 and 4 values"),
+    "n of 8": (lambda: exhaustive(8), ValueError, r"at most 20,000, got n = 8 .*certificate\(\)"),
+    "n as float": (lambda: exhaustive(2.0), TypeError, "n must be an int"),
+    "n as bool": (lambda: exhaustive(True), TypeError, "n must be an int"),
+    "values of 0": (lambda: exhaustive(2, [0]), ValueError, "values must have an entry > 0"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("module", [hierarchical, relevance], ids=["hierarchical", "relevance"])
+def test_no_torch_in_here(module):
+    assert "import torch" not in Path(module.__file__).read_text(encoding="utf-8")

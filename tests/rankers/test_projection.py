@@ -1,0 +1,264 @@
+"""ProjectionRanker against the quadratic program that defines it."""
+
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+
+from rankedu import rank
+from rankedu.losses import APLoss
+from rankedu.rankers import ProjectionRanker
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+HALF = [torch.float16, torch.bfloat16]
+STRENGTHS = [0.01, 0.3, 1.0, 3.0, 100.0]
+nan, inf = float("nan"), float("inf")
+
+
+def random(*shape, seed=0, dtype=torch.float64):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def coin(*shape, p=0.6, seed=1):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
+
+
+def quadratic_program(scores, strength):
+    """The nearest point to −y/ε of which any k coordinates have a sum of 1 + … + k at least, and all exactly."""
+    n, goal = len(scores), -scores.numpy() / strength
+    some = [list(subset) for k in range(1, n) for subset in combinations(range(n), k)]
+    constraints = [
+        {"type": "eq", "fun": lambda r: r.sum() - n * (n + 1) / 2},
+        {"type": "ineq", "fun": lambda r: np.array([r[s].sum() - len(s) * (len(s) + 1) / 2 for s in some])},
+    ]
+    start, scale = np.full(n, (n + 1) / 2), max(1.0, np.abs(goal).max())
+    found = minimize(
+        lambda r: ((r - goal) ** 2).sum() / scale,
+        start,
+        jac=lambda r: 2 * (r - goal) / scale,
+        constraints=constraints if some else constraints[:1],
+        options={"ftol": 1e-14, "maxiter": 300},
+    )
+    return torch.from_numpy(found.x)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("strength", [0.2, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_solves_the_quadratic_program(n, strength, seed):
+    scores = random(n, seed=seed)
+    torch.testing.assert_close(
+        ProjectionRanker(strength)(scores), quadratic_program(scores, strength), rtol=1e-5, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+@pytest.mark.parametrize("n", [2, 7, 60])
+@pytest.mark.parametrize("ties", [False, True])
+def test_no_ranking_lies_in_the_direction_of_descent(strength, n, ties):
+    """A certificate for any n: r is in the permutahedron, and (r + y/ε)·(p − r) >= 0 for all rankings p.
+
+    The p with the least product gives rank 1 to the largest factor: the rearrangement inequality."""
+    scores = random(10, n, seed=n)
+    scores = (2 * scores).round() / 2 if ties else scores
+    r = ProjectionRanker(strength)(scores)
+    least = torch.arange(1.0, n + 1, dtype=torch.float64)
+    assert (r.sort(-1).values.cumsum(-1) >= least.cumsum(-1) - 1e-9).all()  # majorised by (1, …, n)
+    torch.testing.assert_close(r.sum(-1), torch.full((10,), n * (n + 1) / 2, dtype=torch.float64))
+    factor = r + scores / strength
+    best = (factor.sort(-1, descending=True).values * least).sum(-1)
+    torch.testing.assert_close((factor * r).sum(-1), best, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ranks_are_exact_up_to_the_least_difference(seed):
+    scores = random(3, 8, seed=seed)
+    threshold = scores.sort(-1).values.diff().min().item()
+    below = scores.clone().requires_grad_()
+    ranks = ProjectionRanker(0.999 * threshold)(below)
+    assert torch.equal(ranks, rank(scores).double())
+    ranks.backward(random(3, 8))
+    assert not below.grad.any()
+    assert not torch.equal(ProjectionRanker(1.001 * threshold)(scores), rank(scores).double())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ranks_are_linear_from_the_other_threshold_on(seed):
+    scores, n = random(8, seed=seed), 8
+    ordered = scores.sort(descending=True).values
+    threshold = 2 / n * max((ordered[:k].mean() - ordered[k:].mean()).item() for k in range(1, n))
+
+    def linear(strength):
+        return (n + 1) / 2 - (scores - scores.mean()) / strength
+
+    torch.testing.assert_close(ProjectionRanker(1.001 * threshold)(scores), linear(1.001 * threshold))
+    before = ProjectionRanker(0.99 * threshold)(scores)
+    assert (before - linear(0.99 * threshold)).abs().max() > 1e-3
+    torch.testing.assert_close(ProjectionRanker(1e12)(scores), torch.full((n,), 4.5, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("strength", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_gradcheck(strength, seed):
+    scores = random(2, 5, seed=seed).requires_grad_()
+    assert torch.autograd.gradcheck(ProjectionRanker(strength), scores)
+
+
+@pytest.mark.parametrize("strength", [0.3, 1.0])
+def test_the_jacobian_is_that_of_the_blocks(strength):
+    scores = random(9, seed=4)
+    jacobian = torch.autograd.functional.jacobian(ProjectionRanker(strength), scores)
+    same = jacobian != 0
+    size = same.sum(-1, keepdim=True)
+    expected = -(torch.eye(9).double() - same / size.clamp(min=1)) / strength
+    expected = torch.where(size > 0, expected, 0.0)  # alone: no gradient
+    torch.testing.assert_close(jacobian, expected)
+    torch.testing.assert_close(jacobian, jacobian.T)
+    torch.testing.assert_close(jacobian.sum(-1), torch.zeros(9, dtype=torch.float64), rtol=0, atol=1e-12)
+    assert (size == 0).any() or strength == 1
+    assert 1 < size.max() < 9 or strength == 1
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_shuffling_items_shuffles_ranks_and_gradients(strength):
+    scores, weights = random(4, 9).requires_grad_(), random(4, 9, seed=1)
+    order = torch.randperm(9, generator=torch.Generator().manual_seed(0))
+    ranker = ProjectionRanker(strength)
+    ranks, shuffled = ranker(scores), ranker(scores[:, order])
+    torch.testing.assert_close(shuffled, ranks[:, order])
+    (gradient,) = torch.autograd.grad(ranks, scores, weights)
+    (of_shuffled,) = torch.autograd.grad(shuffled, scores, weights[:, order])
+    torch.testing.assert_close(gradient, of_shuffled)
+    torch.testing.assert_close(ranker(-scores), 10 - ranks)
+    torch.testing.assert_close(ranker(scores + 7), ranks)
+    torch.testing.assert_close(ProjectionRanker(3 * strength)(3 * scores), ranks)
+    assert (ranks.gather(1, scores.argsort(descending=True)).diff() >= -1e-12).all()
+
+
+@pytest.mark.parametrize("strength", [1e-300, 1e-20, 1.0, 1e300])
+@pytest.mark.parametrize("at", [0.1, 1e8, 1e-200])
+def test_equal_scores_share_the_mean_of_their_ranks(strength, at):
+    scores = torch.tensor([at, -at, at, at, -at], dtype=torch.float64)
+    ranks = ProjectionRanker(strength)(scores)
+    assert ranks[0] == ranks[2] == ranks[3] and ranks[1] == ranks[4]
+    if 2 * at >= 3 * strength:
+        assert ranks.tolist() == [2, 4.5, 2, 2, 4.5]
+    if strength == 1e300:
+        assert ranks.tolist() == [3] * 5
+
+
+def test_touching_blocks_have_the_same_ranks():
+    """A kink: apart or joined makes a difference to the gradient alone, which is one or the other."""
+    scores = torch.tensor([0.5, 0.0], requires_grad=True)
+    ranks = ProjectionRanker(0.5)(scores)
+    assert ranks.tolist() == [1, 2]
+    ranks[0].backward()
+    assert scores.grad.tolist() in ([0, 0], [-1, 1])
+
+
+def test_where_and_among_are_leaving_out():
+    scores, where, members = random(5, 12), coin(5, 12, p=0.8), coin(5, 12, p=0.5, seed=3)
+    where[2], members[3] = False, False
+    ranker, inside, weights = ProjectionRanker(0.7), members & where, random(5, 12, seed=9)
+    hidden = scores.masked_fill(~where, nan).requires_grad_()
+    ranks, among = ranker(hidden, where=where), ranker.among(hidden, members, where=where)
+    assert (ranks[~where] == 0).all() and (among[~inside] == 0).all()
+    among.backward(weights.masked_fill(~inside, nan))  # a formula divides by 0 outside
+    assert (hidden.grad[~inside] == 0).all()
+    for row in (0, 1, 4):
+        torch.testing.assert_close(ranks[row, where[row]], ranker(scores[row, where[row]]))
+        leaf = scores[row, inside[row]].clone().requires_grad_()
+        alone = ranker(leaf)
+        torch.testing.assert_close(among[row, inside[row]], alone)
+        alone.backward(weights[row, inside[row]])
+        torch.testing.assert_close(hidden.grad[row, inside[row]], leaf.grad)
+
+
+@pytest.mark.parametrize("dtype", HALF)
+def test_16_bits_are_projected_in_64_and_returned_in_32(dtype):
+    scores = random(2, 3000, dtype=dtype).requires_grad_()
+    ranks = ProjectionRanker(0.01)(scores)
+    assert ranks.dtype == torch.float32
+    torch.testing.assert_close(ranks, ProjectionRanker(0.01)(scores.detach().double()).float())
+    ranks[0, 0].backward()
+    assert scores.grad.dtype == dtype and scores.grad[0].any() and not scores.grad[1].any()
+
+
+def test_shapes_and_layout():
+    scores = random(6, 2, 4)
+    ranks = ProjectionRanker(0.7)(scores)
+    torch.testing.assert_close(ranks[3, 1], ProjectionRanker(0.7)(scores[3, 1]))
+    torch.testing.assert_close(ProjectionRanker(0.7)(scores.transpose(0, 1)), ranks.transpose(0, 1))
+    assert ProjectionRanker(1.0)(torch.tensor([0.3])).tolist() == [1.0]
+    nobody = ProjectionRanker(1.0)(torch.full((2, 3), nan), where=torch.zeros(2, 3, dtype=torch.bool))
+    assert not nobody.any()
+
+
+def test_it_is_a_ranker_of_the_losses():
+    scores, relevance = random(4, 10).requires_grad_(), coin(4, 10)
+    exact = APLoss(ProjectionRanker(1e-9))(scores, relevance)
+    soft = APLoss(ProjectionRanker(1.0), within_grad=True)(scores, relevance)
+    soft.backward()
+    assert abs(exact - soft) > 0.01 and scores.grad[relevance].sum() < 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_device_gives_the_same(device):
+    scores, weights, where = random(4, 30), random(4, 30, seed=4), coin(4, 30)
+    leaf = scores.float().to(device).requires_grad_()
+    ranks = ProjectionRanker(0.3)(leaf, where=where.to(device))
+    ranks.backward(weights.float().to(device))
+    reference = scores.clone().requires_grad_()
+    expected = ProjectionRanker(0.3)(reference, where=where)
+    expected.backward(weights)
+    torch.testing.assert_close(ranks.detach().cpu().double(), expected.detach(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(leaf.grad.cpu().double(), reference.grad, rtol=1e-5, atol=1e-5)
+
+
+def test_without_scipy_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ModuleNotFoundError, match=r"SciPy 1.12 or newer \(run: pip install .*rankedu\[lab\]"):
+        ProjectionRanker(1.0)(torch.tensor([0.3, 0.1]))
+
+
+y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
+BAD = {
+    "zero": (
+        lambda: ProjectionRanker(0),
+        ValueError,
+        r"strength must be finite and > 0, got 0.0 \(in units of a score",
+    ),
+    "negative": (lambda: ProjectionRanker(-1.0), ValueError, "strength must be finite and > 0, got -1.0"),
+    "infinite": (lambda: ProjectionRanker(inf), ValueError, "strength must be finite and > 0, got inf"),
+    "nan": (lambda: ProjectionRanker(nan), ValueError, "strength must be finite and > 0, got nan"),
+    "a word": (lambda: ProjectionRanker("strong"), TypeError, "strength must be a number > 0, got 'strong'"),
+    "NaN": (
+        lambda: ProjectionRanker()(torch.tensor([0.1, nan])),
+        ValueError,
+        "scores must not contain NaN, got 1 of 2",
+    ),
+    "inf": (lambda: ProjectionRanker()(torch.tensor([0.1, -inf])), ValueError, "scores must be finite .* got -inf"),
+    "integers": (lambda: ProjectionRanker()(torch.tensor([1, 0])), TypeError, "scores must be floating point"),
+    "empty": (lambda: ProjectionRanker()(torch.zeros(2, 0)), ValueError, r"n >= 1, got \(2, 0\)"),
+    "where": (lambda: ProjectionRanker()(y, where=y), TypeError, "where must be bool"),
+    "where of among": (
+        lambda: ProjectionRanker().among(y, yes, where=yes[:1]),
+        ValueError,
+        "where must have the shape",
+    ),
+    "members": (lambda: ProjectionRanker().among(y, yes[:1]), ValueError, r"members .* \(2,\), got \(1,\)"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_it_is_a_module():
+    assert repr(ProjectionRanker(0.5)) == "ProjectionRanker(strength=0.5)"
+    assert not list(ProjectionRanker().parameters())

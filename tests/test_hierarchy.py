@@ -1,0 +1,290 @@
+"""Levels and relevance against their definitions, one item at a time, and in exact arithmetic."""
+
+import math
+import warnings
+from fractions import Fraction
+from itertools import pairwise, product
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankedu.hierarchy import InvertedRelevanceWarning, levels, relevance, weighted_ap_relevance
+from rankedu.metrics import average_precision_per_level, hierarchical_average_precision
+from rankedu.proofs.relevance import level_relevance, weighted_ap
+
+settings.register_profile("no deadline", deadline=None)  # a shared machine may be slow
+settings.load_profile("no deadline")
+
+INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+nan, inf = float("nan"), float("inf")
+
+
+def common_prefix(a, b):
+    length = 0
+    for x, y in zip(a, b, strict=True):
+        if x != y or x == -1:
+            break
+        length += 1
+    return length
+
+
+@st.composite
+def paths(draw, depth, most=7):
+    """Label paths of one depth, some of which end early."""
+    rows = draw(st.lists(st.lists(st.integers(0, 2), min_size=depth, max_size=depth), min_size=1, max_size=most))
+    ends = draw(st.lists(st.integers(0, depth), min_size=len(rows), max_size=len(rows)))
+    return [row[:end] + [-1] * (depth - end) for row, end in zip(rows, ends, strict=True)]
+
+
+@given(st.integers(1, 5).flatmap(lambda depth: st.tuples(paths(depth), paths(depth))))
+def test_levels_are_the_lengths_of_common_prefixes(both):
+    queries, gallery = both
+    expected = [[common_prefix(a, b) for b in gallery] for a in queries]
+    assert levels(torch.tensor(queries), torch.tensor(gallery)).tolist() == expected
+    own = levels(torch.tensor(queries))
+    assert torch.equal(own, own.T)
+    assert own.diagonal().tolist() == [sum(x >= 0 for x in path) for path in queries]
+
+
+def test_a_leaf_id_under_two_parents_is_no_match():
+    assert levels(torch.tensor([[0, 7], [1, 7]])).tolist() == [[2, 0], [0, 2]]
+
+
+def test_a_path_that_ends_early_matches_to_its_end_only():
+    found = levels(torch.tensor([[3, 5, -1], [3, 5, 6], [3, -1, -1], [-1, -1, -1]]))
+    assert found.tolist() == [[2, 2, 1, 0], [2, 3, 1, 0], [1, 1, 1, 0], [0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_one_column_is_one_level(dtype):
+    labels = torch.tensor([4, 4, 2], dtype=dtype)
+    expected = [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert levels(labels).tolist() == levels(labels.unsqueeze(1)).tolist() == expected
+    assert levels(labels).dtype == torch.int64
+    assert levels(labels, torch.tensor([2, 9])).tolist() == [[0, 0], [0, 0], [1, 0]]
+
+
+def eq_4(row, here, alpha, size):
+    """Equation 4, item by item."""
+    count = [sum(h for v, h in zip(row, here, strict=True) if v == level) for level in range(size + 1)]
+    return [h * (v / size) ** alpha / max(count[v], 1) for v, h in zip(row, here, strict=True)]
+
+
+def sum_of_aps(row, here, weights):
+    """The relevance of the weighted sum of APs, item by item."""
+    near = [sum(h for v, h in zip(row, here, strict=True) if v >= p) for p in range(len(weights) + 1)]
+    return [h * sum(weights[p - 1] / near[p] for p in range(1, v + 1) if h) for v, h in zip(row, here, strict=True)]
+
+
+rows = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=12)
+
+
+@given(rows, st.sampled_from([0.5, 1.0, 3.0, 5.0]), st.sampled_from([4, 7]))
+@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
+def test_relevance_is_eq_4(items, alpha, size):
+    row, here = (list(column) for column in zip(*items, strict=True))
+    found = relevance(torch.tensor(row), alpha, n_levels=size, where=torch.tensor(here))
+    assert found.dtype == torch.float64
+    assert found.tolist() == pytest.approx(eq_4(row, here, alpha, size), rel=1e-12)
+
+
+@given(rows, st.lists(st.sampled_from([0.0, 0.25, 1.0, 2.0]), min_size=4, max_size=4).filter(any))
+def test_weighted_ap_relevance_item_by_item(items, weights):
+    row, here = (list(column) for column in zip(*items, strict=True))
+    found = weighted_ap_relevance(torch.tensor(row), weights, where=torch.tensor(here))
+    assert found.tolist() == pytest.approx(sum_of_aps(row, here, weights), rel=1e-12)
+
+
+def test_the_total_weight_of_each_level_is_eq_4s():
+    """For L = 3 and α = 1 the text gives 1, 2/3, 1/3 and 0."""
+    found = relevance(torch.tensor([3, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 0]))
+    level = torch.tensor([3, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0, 0])
+    totals = [found[level == v].sum().item() for v in range(4)]
+    assert totals == pytest.approx([0, 1 / 3, 2 / 3, 1])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda v, **k: relevance(v, 2.0, n_levels=3, **k), id="Eq. 4"),
+        pytest.param(lambda v, **k: relevance(v, 2.0, n_levels=3, monotone=True, **k), id="monotone"),
+        pytest.param(lambda v, **k: weighted_ap_relevance(v, [1, 2, 3], **k), id="weighted AP"),
+    ],
+)
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
+def test_leading_dimensions_dtypes_and_strides(make, dtype):
+    generator = torch.Generator().manual_seed(0)
+    level = torch.randint(0, 4, (2, 3, 9), generator=generator).to(dtype)
+    where = torch.rand(2, 3, 9, generator=generator) < 0.7
+    found = make(level, where=where)
+    for i, j in product(range(2), range(3)):
+        alone = make(level[i, j][where[i, j]])
+        torch.testing.assert_close(found[i, j][where[i, j]], alone)
+    assert not found[~where].any()
+    turned = level.transpose(0, 2).contiguous().transpose(0, 2)
+    assert not turned.is_contiguous()
+    torch.testing.assert_close(make(turned, where=where), found)
+    assert make(level[:0]).shape == (0, 3, 9)
+
+
+def test_n_levels_only_scales():
+    level = torch.tensor([[2, 2, 1, 0, 1, 1, 1, 1]])
+    torch.testing.assert_close(relevance(level, 3.0), relevance(level, 3.0, n_levels=7) * (7 / 2) ** 3)
+
+
+COARSE_FEW = torch.tensor([2] * 10 + [1] * 2 + [0] * 5)
+
+
+def test_eq_4_inverts_the_order_and_says_so():
+    with pytest.warns(InvertedRelevanceWarning, match="in 1 of 1 queries, e.g. 0.1 to each of 10 items of level 2 and"):
+        found = relevance(COARSE_FEW)
+    assert found[0].item() == pytest.approx(0.1) and found[10].item() == pytest.approx(0.25)
+    fine_first, coarse_first = COARSE_FEW.double(), COARSE_FEW.double() + 2 * (COARSE_FEW == 1)
+    assert hierarchical_average_precision(fine_first, found).item() == pytest.approx(0.826, abs=5e-4)
+    assert hierarchical_average_precision(coarse_first, found).item() == 1.0
+    cured = relevance(COARSE_FEW, monotone=True)
+    assert hierarchical_average_precision(fine_first, cured).item() == 1.0
+    assert hierarchical_average_precision(coarse_first, cured).item() < 0.95
+
+
+@pytest.mark.parametrize(
+    ("level", "alpha", "inverted"),
+    [
+        ([2, 2, 1, 0], 1.0, False),  # equal, 1/2 each
+        ([2, 2, 2, 1, 0], 1.0, True),
+        ([2, 2, 2, 1, 0], 2.0, False),
+        ([3] * 9 + [1] * 3, 1.0, False),  # equal but for rounding: (3/3)/9 and (1/3)/3
+        ([3] * 10 + [1] * 3, 1.0, True),  # the level between is empty
+        ([3, 3, 0, 0], 1.0, False),
+        ([0, 0], 1.0, False),
+    ],
+)
+def test_the_warning_comes_exactly_if_the_order_is_inverted(level, alpha, inverted):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        relevance(torch.tensor([level]), alpha)
+        relevance(torch.tensor([level]), alpha, monotone=True)
+    assert [w.category for w in caught] == [InvertedRelevanceWarning] * inverted
+    assert all(w.filename == __file__ for w in caught)
+
+
+def test_items_left_out_do_not_invert():
+    where = torch.tensor([True] * 3 + [False] * 7 + [True] * 7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = relevance(COARSE_FEW, where=where)
+    assert found[0].item() == pytest.approx(1 / 3) and found[10].item() == pytest.approx(1 / 4)
+    assert not found[~where].any()
+
+
+@pytest.mark.parametrize("alpha", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
+def test_both_variants_are_the_exact_ones(alpha):
+    for counts in product(range(4), repeat=3):
+        if not any(counts):
+            continue
+        level = torch.tensor([v for v, count in enumerate(counts, start=1) for _ in range(count)])
+        exact = level_relevance(counts, alpha)
+        for monotone, values in ((False, exact.eq_4), (True, exact.monotone)):
+            found = relevance(level, alpha, n_levels=3, monotone=monotone)
+            assert found.tolist() == pytest.approx([float(values[v - 1]) for v in level.tolist()], rel=1e-14)
+
+
+@given(rows, st.sampled_from([1e-3, 1.0, 20.0]))
+def test_the_monotone_variant_is_strictly_monotone_and_keeps_the_leaves(items, alpha):
+    level, where = (torch.tensor(column) for column in zip(*items, strict=True))
+    found = relevance(level, alpha, n_levels=4, where=where, monotone=True)
+    by_level = {v: found[where & (level == v)] for v in range(5)}
+    present = [values[0] for values in by_level.values() if len(values)]
+    assert all((values == values[0]).all() for values in by_level.values() if len(values))
+    assert all(a < b for a, b in pairwise(present))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InvertedRelevanceWarning)
+        plain = relevance(level, alpha, n_levels=4, where=where)
+    assert (found <= plain).all()
+    finest = (level == level[where].max()) & where if where.any() else where
+    assert torch.equal(found[finest], plain[finest])
+
+
+def test_monotone_changes_nothing_for_one_level():
+    level = torch.tensor([1, 0, 1, 1, 0])
+    assert torch.equal(relevance(level), relevance(level, monotone=True))
+
+
+@pytest.mark.parametrize("weights", [[1, 0, 0], [0, 0, 1], [0.2, 0.3, 0.5]])
+def test_h_ap_with_its_relevance_is_the_weighted_mean_of_aps(weights):
+    generator = torch.Generator().manual_seed(0)
+    level = torch.cat([torch.randint(0, 4, (300, 12), generator=generator), torch.full((300, 1), 3)], -1)
+    scores = torch.randn(300, 13, generator=generator, dtype=torch.float64)
+    where = torch.rand(300, 13, generator=generator) < 0.8
+    where[:, -1] = True
+    found = hierarchical_average_precision(scores, weighted_ap_relevance(level, weights, where), where=where)
+    averages = average_precision_per_level(scores, level, where=where)
+    expected = (averages * torch.tensor(weights, dtype=torch.float64)).sum(-1) / sum(weights)
+    torch.testing.assert_close(found, expected)
+
+
+def test_weighted_ap_relevance_is_the_exact_one():
+    level, weights = [2, 0, 1, 1, 2, 3, 0], [Fraction(1, 4), Fraction(1, 2), Fraction(2)]
+    exact = weighted_ap(level, weights, range(1, 8))
+    found = weighted_ap_relevance(torch.tensor(level), [float(w) for w in weights])
+    assert found.tolist() == pytest.approx([float(r) for r in exact.relevance], rel=1e-14)
+
+
+ok, all_of_it = torch.tensor([1, 0, 2]), torch.ones(3, dtype=torch.bool)
+BAD = {
+    "labels_list": (lambda: levels([1, 2]), TypeError, "labels must be a torch.Tensor, got list"),
+    "labels_float": (lambda: levels(torch.tensor([1.0])), TypeError, "labels must be integer, got torch.float32"),
+    "labels_bool": (lambda: levels(torch.tensor([True])), TypeError, "labels must be integer, got torch.bool"),
+    "labels_3d": (lambda: levels(torch.zeros(1, 1, 1).long()), ValueError, r"\(n,\) or \(n, L\) .* got \(1, 1, 1\)"),
+    "labels_empty": (lambda: levels(torch.zeros(2, 0).long()), ValueError, r"labels .* got \(2, 0\)"),
+    "labels_negative": (lambda: levels(torch.tensor([-2])), ValueError, "labels must be >= 0, or -1 .* got -2"),
+    "labels_gap": (lambda: levels(torch.tensor([[0, 1], [-1, 3]])), ValueError, r"got \[-1, 3\] at index 1"),
+    "gallery_depth": (
+        lambda: levels(torch.tensor([[0, 1]]), torch.tensor([0])),
+        ValueError,
+        "gallery_labels must have as many levels as labels, 2, got 1",
+    ),
+    "gallery_float": (lambda: levels(ok, torch.tensor([1.5])), TypeError, "gallery_labels must be integer"),
+    "levels_float": (lambda: relevance(ok.float()), TypeError, "levels must be integer, got torch.float32"),
+    "levels_negative": (lambda: relevance(ok - 1), ValueError, "levels must be >= 0, got -1"),
+    "levels_0d": (lambda: relevance(ok[0]), ValueError, r"levels must have shape \(..., n\) with n >= 1, got \(\)"),
+    "levels_list": (lambda: weighted_ap_relevance([1], [1]), TypeError, "levels must be a torch.Tensor, got list"),
+    "alpha_0": (lambda: relevance(ok, 0), ValueError, "alpha must be finite and > 0, got 0.0"),
+    "alpha_negative": (lambda: relevance(ok, -1.0), ValueError, "alpha must be finite and > 0, got -1.0"),
+    "alpha_nan": (lambda: relevance(ok, nan), ValueError, "alpha must be finite and > 0, got nan"),
+    "alpha_inf": (lambda: relevance(ok, inf), ValueError, "alpha must be finite and > 0, got inf"),
+    "alpha_none": (lambda: relevance(ok, None), TypeError, "alpha must be a number > 0, got None"),
+    "n_levels_small": (lambda: relevance(ok, n_levels=1), ValueError, "at least the largest level, 2, got 1"),
+    "n_levels_float": (lambda: relevance(ok, n_levels=2.0), TypeError, "n_levels must be an int, got float"),
+    "where_shape": (lambda: relevance(ok, where=all_of_it[:2]), ValueError, r"where .* levels, \(3,\), got \(2,\)"),
+    "where_dtype": (lambda: relevance(ok, where=ok), TypeError, "where must be bool, got torch.int64"),
+    "weights_few": (lambda: weighted_ap_relevance(ok, [1.0]), ValueError, "one entry a level, 2 or more, got 1"),
+    "weights_negative": (lambda: weighted_ap_relevance(ok, [1, -1]), ValueError, "weights must be finite and >= 0"),
+    "weights_zero": (lambda: weighted_ap_relevance(ok, [0, 0]), ValueError, r"not all 0, got \[0.0, 0.0\]"),
+    "weights_nan": (lambda: weighted_ap_relevance(ok, [1, nan]), ValueError, "weights must be finite"),
+    "weights_empty": (lambda: weighted_ap_relevance(ok, []), ValueError, r"shape \(L,\), got shape \(0,\)"),
+    "weights_scalar": (lambda: weighted_ap_relevance(ok, 0.5), ValueError, r"got shape \(\)"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_the_error_names_the_parameter(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_on_cuda():
+    labels = torch.randint(0, 3, (20, 3), generator=torch.Generator().manual_seed(0))
+    here = levels(labels)
+    there = levels(labels.cuda())
+    assert there.is_cuda and torch.equal(there.cpu(), here)
+    for make in (lambda v: relevance(v, monotone=True), lambda v: weighted_ap_relevance(v, [1, 2, 3])):
+        torch.testing.assert_close(make(there).cpu(), make(here))
+    assert math.isclose(
+        relevance(there[:1, 1:], monotone=True).sum().item(), relevance(here[:1, 1:], monotone=True).sum()
+    )

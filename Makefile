@@ -11,7 +11,7 @@ help:
 	@echo "make test       run every check"
 	@echo "make figures    write the papers' figures to figures/ as PNG and SVG"
 	@echo "make notebooks  execute the chapters whose notebook is stale"
-	@echo "make bench      measure speed as ratios"
+	@echo "make bench      measure speed as ratios, for the results page"
 
 # One stamp an extra: an extra is installed once, and again when what is declared changes.
 $(VENV)/.has-%: pyproject.toml constraints.txt
@@ -49,7 +49,9 @@ test: lint
 	$(PY) -m pytest -s tests/book/test_built_book.py tests/browser
 
 bench: $(VENV)/.has-test
-	$(PY) -m pytest benchmarks --benchmark-only
+	mkdir -p book/_build
+	$(PY) -m pytest benchmarks --benchmark-only --benchmark-json=book/_build/benchmarks.json
+	$(PY) benchmarks/record.py book/_build/benchmarks.json book/data/speed.json
 
 clean:
 	rm -rf book/_build figures .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,9 +5,6 @@ and at most a fifth of the time of pytorch-metric-learning. Batch 4096 and 40 bi
 pytorch-metric-learning is left out: it holds several tensors of 4096² times the bins.
 """
 
-import statistics
-import time
-
 import pytest
 import torch
 from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
@@ -15,24 +12,8 @@ from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 from rankedu.losses import FastAPLoss, OnEmbeddings
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def step(loss, leaf):
-    def forward_and_backward():
-        leaf.grad = None
-        loss(leaf).backward()
-
-    return forward_and_backward
-
-
 @pytest.mark.parametrize(("batch", "bins", "rounds"), [(1024, 10, 9), (1024, 40, 5), (4096, 10, 3)])
-def test_fast_ap_of_a_batch(benchmark, batch, bins, rounds):
+def test_fast_ap_of_a_batch(interleaved, step, batch, bins, rounds):
     generator = torch.Generator().manual_seed(0)
     embeddings, labels = torch.randn(batch, 512, generator=generator), torch.arange(batch) // 4
     gradient = torch.randn(batch, batch, generator=generator)
@@ -42,18 +23,4 @@ def test_fast_ap_of_a_batch(benchmark, batch, bins, rounds):
     if batch <= 1024:
         others["pytorch-metric-learning"] = step(lambda e: theirs(e, labels), other)
         assert abs(ours(leaf, labels).item() - theirs(other, labels).item()) < 1e-5
-    times = {name: [] for name in others}
-
-    def others_first():
-        for name, contender in others.items():
-            start = time.perf_counter()
-            contender()
-            times[name].append(time.perf_counter() - start)
-
-    others_first()
-    benchmark.pedantic(step(lambda e: ours(e, labels), leaf), setup=others_first, rounds=rounds, warmup_rounds=1)
-    mine = benchmark.stats.stats.median
-    medians = {name: statistics.median(values[1:]) for name, values in times.items()}  # less the one that warmed up
-    shown = "; ".join(f"{mine / value:.2f} x {name} ({1e3 * value:.1f} ms)" for name, value in medians.items())
-    print(f"\n{benchmark.name}: {1e3 * mine:.1f} ms = {shown}")
-    benchmark.extra_info.update({f"ratio to {name}": round(mine / value, 3) for name, value in medians.items()})
+    interleaved(step(lambda e: ours(e, labels), leaf), others, rounds)

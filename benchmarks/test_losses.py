@@ -4,9 +4,6 @@ The goals: AP of a million scores in the time of two np.argsort; recall at batch
 Beside them stand the published formulas, transcribed with argsort of argsort.
 """
 
-import statistics
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -51,44 +48,8 @@ def published_recall(embeddings, labels, lam, margin):
     return (per_item.sum(1) / relevance.sum(1)).mean()
 
 
-def interleaved(benchmark, ours, others, rounds):
-    """Time all in turn; print and return the ratios of ours to each."""
-    for contender in others.values():
-        contender()
-    times = {name: [] for name in others}
-
-    def others_first():
-        for name, contender in others.items():
-            start = time.perf_counter()
-            contender()
-            times[name].append(time.perf_counter() - start)
-
-    benchmark.pedantic(ours, setup=others_first, rounds=rounds, warmup_rounds=1)
-    mine = benchmark.stats.stats.median
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    shown = "; ".join(f"{mine / value:.2f} x {name} ({1e3 * value:.1f} ms)" for name, value in medians.items())
-    print(f"\n{benchmark.name}: {1e3 * mine:.1f} ms = {shown}")
-    benchmark.extra_info.update({f"ratio to {name}": round(mine / value, 3) for name, value in medians.items()})
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def step(loss, leaf):
-    def forward_and_backward():
-        leaf.grad = None
-        loss(leaf).backward()
-
-    return forward_and_backward
-
-
 @pytest.mark.parametrize(("n", "share", "rounds"), [(10**5, 0.01, 15), (10**6, 0.01, 9), (10**6, 0.5, 5)])
-def test_average_precision(benchmark, n, share, rounds):
+def test_average_precision(interleaved, step, n, share, rounds):
     generator = torch.Generator().manual_seed(0)
     scores, relevance = torch.randn(n, generator=generator), torch.rand(n, generator=generator) < share
     lam, margin = 0.4 * n, 0.02
@@ -101,11 +62,11 @@ def test_average_precision(benchmark, n, share, rounds):
         ),
     }
     assert abs(loss(leaf, relevance).item() - published_ap(scores, relevance, lam, margin).item()) < 1e-4
-    interleaved(benchmark, step(lambda s: loss(s, relevance), leaf), others, rounds)
+    interleaved(step(lambda s: loss(s, relevance), leaf), others, rounds)
 
 
 @pytest.mark.parametrize("a_class", [4, 32])
-def test_recall_of_a_batch(benchmark, a_class):
+def test_recall_of_a_batch(interleaved, step, a_class):
     batch, dim, generator = 1024, 512, torch.Generator().manual_seed(0)
     embeddings, labels = torch.randn(batch, dim, generator=generator), torch.arange(batch) // a_class
     gradient = torch.randn(batch, batch, generator=generator)
@@ -117,10 +78,10 @@ def test_recall_of_a_batch(benchmark, a_class):
         "the matrix product with its gradient": lambda: (other @ other.T).backward(gradient),
         "the published formula": step(lambda e: published_recall(e, labels, lam, margin), other),
     }
-    interleaved(benchmark, step(lambda e: loss(e, labels), leaf), others, 7)
+    interleaved(step(lambda e: loss(e, labels), leaf), others, 7)
 
 
-def test_mean_average_precision_with_memory(benchmark):
+def test_mean_average_precision_with_memory(interleaved, step):
     """As in detection, τ = 7; everything is ranked twice, within its class and in one list."""
     batch, classes, generator = 512, 20, torch.Generator().manual_seed(0)
     scores = torch.randn(batch, classes, generator=generator)
@@ -132,4 +93,4 @@ def test_mean_average_precision_with_memory(benchmark):
             np.argsort(everything, axis=axis) for axis in (-1, -1, None, None)
         ]
     }
-    interleaved(benchmark, step(lambda s: loss(s, relevance), scores.clone().requires_grad_()), others, 15)
+    interleaved(step(lambda s: loss(s, relevance), scores.clone().requires_grad_()), others, 15)

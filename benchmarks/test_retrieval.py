@@ -7,10 +7,8 @@ of memory beyond what was there before.
 The classes are those of a product catalogue: 2 to 8 items each, in 96 groups, in 12 super-classes of thousands.
 """
 
-import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +20,6 @@ from rankedu.metrics import evaluate_retrieval
 
 FINE = (*(f"recall_at_{k}" for k in (1, 10, 100, 1000)), "average_precision", "map_at_r")
 GRADED = ("h_ap", "asi", "ndcg")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def catalogue(n, dim=512, seed=0):
@@ -61,25 +51,13 @@ def product(embeddings, chunk=256):
 @pytest.mark.parametrize(
     ("metrics", "levels"), [(FINE, slice(2, 3)), ((*FINE, *GRADED), slice(0, 3))], ids=["fine", "with the graded ones"]
 )
-def test_retrieval(benchmark, metrics, levels):
+def test_retrieval(interleaved, metrics, levels):
     embeddings, labels = catalogue(20_000)
-    seconds = []
-
-    def product_first():
-        start = time.perf_counter()
-        product(embeddings)
-        seconds.append(time.perf_counter() - start)
-
-    product_first()
-    seconds.clear()
 
     def evaluate():
         return evaluate_retrieval(embeddings, labels[:, levels], metrics=metrics, progress=False)
 
-    benchmark.pedantic(evaluate, setup=product_first, rounds=3, warmup_rounds=1)
-    mine, other = benchmark.stats.stats.median, statistics.median(seconds)
-    benchmark.extra_info["ratio to the product"] = round(mine / other, 3)
-    print(f"\n{benchmark.name}: {mine:.2f} s = {mine / other:.2f} x the product ({other:.2f} s)")
+    interleaved(evaluate, {"the matrix product": lambda: product(embeddings)}, 3)
 
 
 PEAK = """

@@ -85,6 +85,7 @@ def write_tables(folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     tables = {"notation": notation(), "equations": equations(), "glyphs": card_markdown()}
+    tables["speed"] = speed()
     tables |= {name: effects(f"{name}.json", steps) for name, steps in (("effects", 1000), ("effects_trained", 400))}
     for name, text in tables.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
@@ -117,6 +118,25 @@ def equations() -> str:
         tests = ", ".join(dict.fromkeys(f"`{row.test}`" for row in rows)) or "—"
         lines.append(f"| {item} | `{function}` | {where} | {tests} |")
     return "\n".join(lines) + "\n"
+
+
+def speed(file: str = "speed.json") -> str:
+    """What `make bench` measured: a row each, with its ratios to the contenders that were timed in turn with it."""
+    path = ROOT / "book" / "data" / file
+    if not path.exists():
+        return "Nothing has been measured yet.\n"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    lines = ["| work | median | measured beside it |", "|---|---|---|"]
+    for row in record["rows"]:
+        beside = "; ".join(f"{name}: {value:g}" for name, value in row["found"].items())
+        lines.append(f"| {row['work']} | {_duration(row['seconds'])} | {beside} |")
+    lines.append(f"\nMeasured with one thread on: {record['machine']}. {record['versions']}.")
+    lines.append("" if record["gpu"] else "None of these rows has been measured on a GPU.")
+    return "\n".join(lines) + "\n"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
 def effects(file: str, steps: int) -> str:

@@ -65,6 +65,7 @@ def execute(text: Path, notebook: Path) -> float:
 
     book: NotebookNode = jupytext.read(text)
     os.environ["RANKEDU_EXPLORABLES"] = "static"
+    os.environ["RANKEDU_RESULT_FOLDER"] = str(ROOT / "book" / "_build" / "results" / text.stem)  # of a lab
     client = NotebookClient(
         book,
         timeout=CELL_TIMEOUT,

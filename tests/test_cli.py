@@ -75,3 +75,45 @@ def test_the_core_imports_with_torch_and_numpy_alone():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_run_says_what_was_wrong_and_what_exists(tmp_path):
+    for arguments, message in [
+        (["sodeap"], "did you mean 'sodeep'?"),
+        (["sodeep", "--preset", "sodeep_quik"], "did you mean 'sodeep_quick'"),
+        (["sodeep", "-p", "step=1"], "did you mean 'steps'?"),
+        (["sodeep", "-p", "steps=x"], "'steps' must be int, got 'x'"),
+        (["sodeep", "--labs", str(tmp_path)], "--labs DIR"),
+        (["sodeep", "--timeout", "0"], "timeout must be > 0"),
+    ]:
+        done = run(app, ["run", *arguments, "--runs", str(tmp_path / "runs")])
+        assert done.exit_code == 2 and message in done.output, arguments
+        assert "Traceback" not in done.output
+    assert not (tmp_path / "runs").exists()
+
+
+def test_run_lists_parameters_and_presets():
+    done = run(app, ["run", "sodeep", "--list"])
+    assert done.exit_code == 0
+    assert "  steps: int = " in done.stdout and "sodeep_quick" in done.stdout.splitlines()[-1]
+
+
+def test_run_passes_on_what_it_is_given_and_reports(tmp_path, monkeypatch):
+    from rankedu import labs
+
+    given = {}
+
+    def run_lab(lab, **options):
+        given.update(options, lab=lab)
+        if options["timeout"] == 5:
+            raise labs.LabError("lab 'x' failed: here it stands", tmp_path / "x.ipynb")
+        return labs.Run("x", tmp_path / "x.ipynb", {}, tmp_path, skipped=not options["force"])
+
+    monkeypatch.setattr(labs, "run_lab", run_lab)
+    done = run(app, ["run", "x", "--preset", "y", "-p", "a=1", "-p", "b=2", "--runs", "z", "--force"])
+    assert done.exit_code == 0 and done.stdout.splitlines() == ["Done.", str(tmp_path)]
+    assert given["lab"] == "x" and given["preset"] == "y" and list(given["assignments"]) == ["a=1", "b=2"]
+    assert str(given["runs"]) == "z" and given["force"] and given["timeout"] == 3600
+    assert "Nothing to do" in run(app, ["run", "x"]).stdout
+    done = run(app, ["run", "x", "--timeout", "5"])
+    assert done.exit_code == 1 and "here it stands" in done.output and "Traceback" not in done.output

@@ -82,12 +82,12 @@ def glyph_rankings() -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
 def equal_ap() -> Figure:
     """Two rankings of glyphs with the same AP: one errs among kin, the other among strangers."""
     query, images, listed = glyph_rankings()
-    figure, axes = style.figure(width=7.6, height=3.5)
-    _picture(axes, query, -1.35, 0.62, style.BLACK)
-    axes.text(-0.9, 1.72, "query", ha="center")
+    figure, axes = style.figure(width=7.6, height=2.7)
+    _picture(axes, query, -1.35, 0.36, style.BLACK)
+    axes.text(-0.9, 1.36, "query", ha="center")
     told = []
     for row, (name, pictures, levels) in enumerate(zip(("mild", "severe"), images, listed, strict=True)):
-        base = 1.25 - 1.75 * row
+        base = 1.45 - 2.45 * row
         for place, (picture, level) in enumerate(zip(pictures, levels.tolist(), strict=True)):
             _picture(axes, picture, place, base, COLOURS[level])
             axes.text(place + 0.44, base - 0.12, str(level), ha="center", va="top")
@@ -95,12 +95,12 @@ def equal_ap() -> Figure:
         text = "   ".join(f"{key} {value:.2f}" for key, value in values.items())
         axes.text(0, base + 1.02, f"{name} mistakes:   {text}", va="bottom")
         told.append(f"{name} mistakes: levels {levels.tolist()}, {text}")
-    axes.set(xlim=(-1.5, 15), ylim=(-0.95, 2.75), aspect="equal")
+    axes.set(xlim=(-1.5, 15), ylim=(-1.7, 3.1), aspect="equal")
     axes.axis("off")
     return style.describe(
         figure,
         f"A query, the letter {QUERY}, and two rankings of the same fifteen pictures, each framed in the colour of its "
-        f"level; the level stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, 3, 5 and 7 "
+        "level; the level stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, 3, 5 and 7 "
         f"in both. {'. '.join(told)}.",
     )
 
@@ -132,8 +132,8 @@ def concept_tree() -> Figure:
     right.axis("off")
     return style.describe(
         figure,
-        "Left: a tree. Vehicles are cars or lorries, cars are Ladas or Priuses, Ladas are Lada #2 or Lada #9. Seen from "
-        "Lada #2, itself has level 3, Lada #9 level 2, Prius #4 level 1, a lorry level 0. Right: three rankings. "
+        "Left: a tree. Vehicles are cars or lorries, cars are Ladas or Priuses, Ladas are Lada #2 or Lada #9. Seen "
+        "from Lada #2, itself has level 3, Lada #9 level 2, Prius #4 level 1, a lorry level 0. Right: three rankings. "
         + ". ".join(told)
         + ".",
     )
@@ -161,7 +161,7 @@ def _tree(axes: Axes) -> None:
             name.replace(" ", "\n") if y == 0 else name,
             ha="center",
             va="center",
-            bbox=dict(boxstyle="round", facecolor=_pale(colour), edgecolor=style.GREY if y else colour),
+            bbox={"boxstyle": "round", "facecolor": _pale(colour), "edgecolor": style.GREY if y else colour},
         )
         if name in CARS:
             axes.text(x, -0.55, f"level {CARS[name]}", ha="center", va="top", fontsize=11)
@@ -182,7 +182,7 @@ def _tile(axes: Axes, x: float, y: float, text: str, level: int, height: float =
     box = (x + 0.03, y), 0.94, height
     axes.add_patch(Rectangle(*box, facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level], linewidth=1.5))
     if level == 0:
-        axes.add_patch(Rectangle(*box, fill=False, hatch="//", edgecolor=_pale(COLOURS[0]), linewidth=0))
+        axes.add_patch(Rectangle(*box, fill=False, hatch="//", edgecolor="#E8A878", linewidth=0))
     axes.text(x + 0.5, y + height / 2, text, ha="center", va="center", fontsize=11)
 
 
@@ -190,9 +190,11 @@ def _tile(axes: Axes, x: float, y: float, text: str, level: int, height: float =
 @style.style()
 def two_inversions() -> Figure:
     """H-rank of the item that was overtaken, put together from what it shares with the items above it."""
-    figure, axes = style.figure(2, 1, width=6.8, height=3.9)
+    figure, axes = style.figure(2, 1, width=7.2, height=3.9)
     told = []
-    for axis, ranking in zip(axes, (("Lada #9", "Lada #2", "Prius #4"), ("Prius #4", "Lada #2", "Lada #9")), strict=True):
+    for axis, ranking in zip(
+        axes, (("Lada #9", "Lada #2", "Prius #4"), ("Prius #4", "Lada #2", "Lada #9")), strict=True
+    ):
         rel = [Fraction(CARS[name], 3) for name in ranking]
         proof = certificate(rel, [1, 2, 3])
         shared = min(rel[0], rel[1])
@@ -201,21 +203,22 @@ def two_inversions() -> Figure:
             axis.text(place + 0.5, 0.12, f"rank {place + 1}", ha="center", va="top", fontsize=11)
         axis.text(3.3, 1.28, "H-rank of Lada #2", va="bottom")
         for start, width, text, level in ((0, 1, "itself: 1", 3), (1, shared, f"shared: {shared}", CARS[ranking[0]])):
-            left = 3.3 + 1.5 * start
-            box = FancyBboxPatch((left + 0.02, 0.25), 1.5 * float(width) - 0.04, 0.9, boxstyle="square,pad=0")
+            left = 3.3 + 1.8 * start
+            box = FancyBboxPatch((left + 0.02, 0.25), 1.8 * float(width) - 0.04, 0.9, boxstyle="square,pad=0")
             box.set(facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level], linewidth=1.5)
             axis.add_patch(box)
-            axis.text(left + 0.75 * float(width), 0.7, text.replace(": ", "\n"), ha="center", va="center", fontsize=11)
-        axis.text(3.3 + 1.5 * float(1 + shared) + 0.1, 0.7, f"= {proof.h_ranks[1]}", va="center")
-        axis.text(4.75, -0.15, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}", ha="center", va="center", fontsize=11)
-        axis.set(xlim=(0, 6.3), ylim=(-0.35, 1.7))
+            axis.text(left + 0.9 * float(width), 0.7, text.replace(": ", "\n"), ha="center", va="center", fontsize=11)
+        axis.text(3.3 + 1.8 * float(1 + shared) + 0.1, 0.7, f"= {proof.h_ranks[1]}", va="center")
+        axis.text(4.2, -0.05, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}", ha="center", va="center", fontsize=11)
+        axis.set(xlim=(0, 6.9), ylim=(-0.3, 1.65))
         axis.axis("off")
         told.append(
             f"{', '.join(ranking)}: Lada #2 has H-rank 1 + {shared} = {proof.h_ranks[1]}, and H-AP is "
             f"{float(proof.h_ap):.2f}"
         )
     return style.describe(
-        figure, f"Two rankings for the query Lada #2, with relevance 1, 2/3 and 1/3 at levels 3, 2 and 1. {'. '.join(told)}."
+        figure,
+        f"Two rankings for the query Lada #2, with relevance 1, 2/3 and 1/3 at levels 3, 2 and 1. {'. '.join(told)}.",
     )
 
 
@@ -250,8 +253,8 @@ def nested_ranks() -> Figure:
     )
     return style.describe(
         figure,
-        f"Five items from rank 1 to 5 with the relevances {list(FIVE.values())}. Below them their ranks within the sets "
-        f"of relevance 1, 2 and 3 or more, which become smaller from row to row; each column adds up to the H-rank: "
+        f"Five items from rank 1 to 5 with the relevances {list(FIVE.values())}. Below them their ranks within the "
+        "sets of relevance 1, 2 and 3 or more, which become smaller from row to row; columns add up to the H-rank. "
         f"{rows_told}.",
     )
 
@@ -330,8 +333,9 @@ def cost(sizes: Sequence[int] = (250, 500, 1000, 2000, 4000)) -> Figure:
     axes.legend(loc="upper left")
     return style.describe(
         figure,
-        f"Time of H-AP against the number of items, both logarithmic. Pair by pair from {pairs[0]:.2g} to {pairs[-1]:.2g} "
-        f"milliseconds for {sizes[0]} to {sizes[-1]} items, by nested sets from {nested[0]:.2g} to {nested[-1]:.2g}.",
+        f"Time of H-AP against the number of items, both logarithmic. Pair by pair from {pairs[0]:.2g} to "
+        f"{pairs[-1]:.2g} milliseconds for {sizes[0]} to {sizes[-1]} items, by nested sets from {nested[0]:.2g} to "
+        f"{nested[-1]:.2g}.",
     )
 
 
@@ -358,7 +362,7 @@ def opposed(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[tu
 
 
 def swaps(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[str, tuple[float, int]]:
-    """Of swaps that put the nearer of two neighbours first: the share a metric does not see, and how many it punishes."""
+    """Of swaps that put the nearer of two neighbours first: the share that a metric misses, and how many it minds."""
     before = all_orders(counts)
     gained: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in METRICS}
     for place in range(before.shape[1] - 1):

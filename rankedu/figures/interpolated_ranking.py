@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib import colormaps
 from matplotlib.ticker import PercentFormatter
 
 from rankedu.figures import paper_figure, style
+from rankedu.figures.relief import EXTENT, SEED, draw_blocks, view
 from rankedu.landscapes import (
-    Section,
     interpolated_landscape,
     random_coefficients,
     random_section,
-    rank_landscape,
     section_gradient,
 )
 
@@ -23,13 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
-
-#: The random but fixed section of the book's landscapes.
-SEED, EXTENT = 3, 1.2
-#: From which corner the landscapes are seen: degrees around the vertical, and above the horizon.
-TURN, ELEVATION = 30.0, 38.0
-STEEL = (0.80, 0.81, 0.84)
-
 
 @paper_figure("RaMBO Fig. 1")
 @style.style()
@@ -171,89 +162,19 @@ def _ranks(scores: Array) -> npt.NDArray[np.int64]:
 
 def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict[str, float]]:
     """Draw the staircase (None) or an interpolation on each of the axes, all on one vertical scale."""
-    section, coefficients = random_section(seed=SEED, extent=EXTENT), random_coefficients(seed=SEED)
-    turned = _seen_from(section, TURN, size)
-    inside = _inside(turned, section.extent, TURN)
+    seen = view(size)
     heights = [
-        rank_landscape(turned, coefficients) if lam is None else interpolated_landscape(turned, coefficients, lam)
-        for lam in lams
+        seen.staircase if lam is None else interpolated_landscape(seen.section, seen.coefficients, lam) for lam in lams
     ]
-    span = np.ptp(rank_landscape(turned, coefficients)[inside])
+    draw_blocks(list(np.ravel(axes)), seen, heights, titles)
     coarse = random_section(seed=SEED, extent=EXTENT, resolution=60)
     facts = []
-    blocks = []
     for lam, height in zip(lams, heights, strict=True):
-        bottom = (height[inside].min() + height[inside].max() - span) / 2
-        blocks.append(_relief((height - bottom) / span, inside, turned.extent, stepped=lam is None))
-    painted = np.flatnonzero((np.stack(blocks) < 1).any(axis=(0, 2, 3)))
-    for axis, lam, title, height, block in zip(axes, lams, titles, heights, blocks, strict=True):
-        low, high = height[inside].min(), height[inside].max()
-        axis.imshow(block[painted[0] : painted[-1] + 1])
-        axis.set_axis_off()
-        axis.set_title(title)
-        flat = 1.0 if lam is None else (section_gradient(coarse, coefficients, lam) == 0).all(-1).mean()
-        values = np.unique(height[inside].round(6)).size
+        shown = height[seen.inside]
+        flat = 1.0 if lam is None else (section_gradient(coarse, seen.coefficients, lam) == 0).all(-1).mean()
+        low, high, values = shown.min(), shown.max(), np.unique(shown.round(6)).size
         facts.append({"low": low, "high": high, "range": high - low, "flat": float(flat), "values": values})
     return facts
-
-
-def _seen_from(section: Section, turn: float, size: int) -> Section:
-    """The plane of a section in the coordinates of a viewer: u runs to the right, v into the depth."""
-    cosine, sine = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
-    u, v = cosine * section.u - sine * section.v, sine * section.u + cosine * section.v
-    return Section(section.origin, u, v, section.extent * (abs(cosine) + abs(sine)), size)
-
-
-def _inside(turned: Section, extent: float, turn: float) -> npt.NDArray[np.bool_]:
-    """Which points of the turned section lie in the square that it was turned from."""
-    across, depth = np.meshgrid(*turned.axes())
-    cosine, sine = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
-    a, b = cosine * across + sine * depth, -sine * across + cosine * depth
-    square: npt.NDArray[np.bool_] = np.maximum(np.abs(a), np.abs(b)) <= extent
-    return square
-
-
-def _relief(levels: Array, inside: npt.NDArray[np.bool_], extent: float, *, stepped: bool) -> Array:
-    """Paint a height field as a solid block, seen along the columns from above: exact treads and risers, no mesh.
-
-    ``levels`` are heights in [0, 1], its rows run from the front to the back. A pixel shows the nearest row that rises
-    as high as its line of sight. Returns an RGB image.
-    """
-    n = len(levels)
-    columns, step = np.arange(n), 2 * extent / (n - 1)
-    sine, cosine = np.sin(np.deg2rad(ELEVATION)), np.cos(np.deg2rad(ELEVATION))
-    tall = 0.62 * extent
-    floor = -0.12 * tall
-    depth = np.linspace(-extent, extent, n)[:, None]
-    top = np.where(inside, depth * sine + levels * tall * cosine, -np.inf)
-    front = inside.argmax(axis=0)
-    foot = depth[front, 0] * sine + floor * cosine
-    lines = np.arange(floor * cosine - extent * sine, tall * cosine + extent * sine, step)
-    skyline = np.maximum.accumulate(top, axis=0)
-    row = np.stack([np.searchsorted(skyline[:, i], lines) for i in columns], axis=1)
-    seen = (row < n) & (lines[:, None] >= foot) & inside.any(0)
-    row = np.minimum(row, n - 1)
-    below = (top[row, columns] - lines[:, None]) / cosine  # how far under the edge of the tread the line of sight hits
-    riser = below > 1.01 * step * sine / cosine
-    colours = colormaps[style.LANDSCAPE]
-    if stepped:
-        image = colours(levels[row, columns] - np.where(riser, below, 0) / tall)[..., :3]
-        image *= np.where(riser, 0.62, 1.0)[..., None]
-    else:
-        image = np.clip(colours(levels)[..., :3] * _light(levels * tall, step)[..., None], 0, 1)[row, columns]
-    image = np.where((riser & (row == front))[..., None], STEEL, image)
-    picture: Array = np.where(seen[..., None], image, 1.0)[::-1]
-    return picture
-
-
-def _light(height: Array, step: float) -> Array:
-    """Brightness of a smooth surface under a lamp at the front left; 1 where it is level."""
-    along, across = np.gradient(height, step)
-    lamp = np.array([-0.55, -0.25, 0.8])
-    length = np.sqrt(along**2 + across**2 + 1)
-    facing = (-across * lamp[0] - along * lamp[1] + lamp[2]) / length / lamp[2]
-    brightness: Array = 0.4 + 0.6 * np.clip(facing, 0, 1.5)
-    return brightness
 
 
 @style.style()

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Columns", "Counts", "by_relevance", "count", "grade"]
+from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
+
+__all__ = ["Columns", "Counts", "by_relevance", "count", "grade", "shares"]
 
 
 class Columns(NamedTuple):
@@ -27,6 +29,26 @@ class Counts(NamedTuple):
     h_rank: Tensor  # these, and those of lower relevance whose score is larger, each by the smaller relevance
     higher: Tensor  # items of strictly higher relevance whose score is at least this one's
     lower: Tensor  # items of strictly lower relevance whose score is larger
+
+
+def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
+    """Check what the loss is given; return the relevance as float64 with a sum of 1 in each row that has any."""
+    check_values(scores)
+    check_floating(scores)
+    check_like(relevance, scores, name="relevance")
+    value = relevance.detach().double()
+    if where is not None:
+        check_mask(where, scores, name="where")
+        value = value.masked_fill(~where, 0.0)
+    check_not_nan(scores, where)
+    bad = ~(value.isfinite() & (value >= 0))
+    if bad.any():
+        raise ValueError(
+            f"relevance must be finite and >= 0, got {value[bad][0].item()} "
+            "(0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels)))"
+        )
+    value = value / value.amax(-1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+    return value / value.sum(-1, keepdim=True).clamp(min=1.0)
 
 
 def grade(share: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,9 +1,9 @@
-r"""HAPPIER's loss by pairs of scores, without laying out all pairs at once.
+r"""The loss of H-AP by pairs of scores, without laying out all pairs at once.
 
 The items of each query are sorted by relevance. Then for the items of one grade all items of lower relevance are the
-columns behind them, and all of higher relevance the columns before: rectangles, no masks, and never more than half of
-the n² pairs. What is counted without a gradient comes from one sort of the scores. How much a pair weighs in the
-gradient is known as soon as the rank is,
+columns behind them, and all of higher relevance the columns before: rectangles, no masks, and for HAPPIER never more
+than half of the n² pairs. What is counted without a gradient comes from one sort of the scores. How much a pair weighs
+in the gradient is known as soon as the rank is,
 
 .. math:: \frac{\partial L}{\partial\,\mathrm{rank}(k)}
           = \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathrm{rank}(k)^2}, \qquad
@@ -24,18 +24,24 @@ from torch.autograd.function import once_differentiable
 
 from rankedu.losses._by_relevance import Columns, by_relevance, count
 from rankedu.rankers import SupremumRanker
-from rankedu.rankers._pairwise import bounded
+from rankedu.rankers._pairwise import PairwiseRanker, bounded
 from rankedu.rankers.supremum import NOTHING
 
-__all__ = ["supremum_loss"]
+__all__ = ["pairwise_loss"]
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
-TILE = {"cpu": 1 << 16, "cuda": 1 << 24}
+TILE = {"cpu": 1 << 19, "cuda": 1 << 24}
 
 
-def supremum_loss(
-    scores: Tensor, group: Tensor, drop: Tensor, where: Tensor | None, ranker: SupremumRanker, lower: Any
-) -> Tensor:
+class Setting(NamedTuple):
+    """What the pairs are counted with."""
+
+    ranker: PairwiseRanker
+    within_grad: bool = False  # let the gradient flow through H-rank; not for a SupremumRanker
+    lower: Any = None  # the step for items of higher relevance in H-rank; None counts them; for a SupremumRanker
+
+
+def pairwise_loss(scores: Tensor, group: Tensor, drop: Tensor, where: Tensor | None, setting: Setting) -> Tensor:
     """Compute 1 − H-AP with the ranker's step: the mean over the queries that have a relevant item.
 
     Parameters
@@ -47,9 +53,7 @@ def supremum_loss(
     drop : Tensor of float64, shape (..., G)
         Relevance of each group less that of the next, in units of the row's total.
     where : Tensor of bool, shape (..., n), or None
-    ranker : SupremumRanker
-    lower : InfimumStep or None
-        For the items of higher relevance in H-rank; None counts them.
+    setting : Setting
 
     Returns
     -------
@@ -69,16 +73,17 @@ def supremum_loss(
     if where is not None:  # those who do not take part are a group of their own, behind all others
         hidden = ~where.reshape(-1, n)
         scores, group = scores.masked_fill(hidden, 0.0), group.masked_fill(hidden, groups + 1)
-    value: Tensor = _Loss.apply(bounded(scores), group, drop.to(scores), ranker, lower)
+    value: Tensor = _Loss.apply(bounded(scores), group, drop.to(scores), setting)
     return value
 
 
 class _Loss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, group: Tensor, drop: Tensor, ranker: SupremumRanker, lower: Any) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, group: Tensor, drop: Tensor, setting: Setting) -> Tensor:
         groups = drop.shape[-1]
         columns = by_relevance(scores, group, groups)
-        sums = _Sums(columns, drop, ranker, lower, with_gradient=ctx.needs_input_grad[0])
+        sums = (_HardSums if isinstance(setting.ranker, SupremumRanker) else _SoftSums)(columns, drop, setting)
+        sums.with_gradient = ctx.needs_input_grad[0]
         for tile in _tiles(columns, groups):
             sums.add(tile)
         answered = columns.first[:, groups] > 0
@@ -91,7 +96,7 @@ class _Loss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (slope,) = ctx.saved_tensors
-        return slope * gradient, None, None, None, None
+        return slope * gradient, None, None, None
 
 
 class _Tile(NamedTuple):
@@ -99,7 +104,7 @@ class _Tile(NamedTuple):
 
     rows: Tensor  # (t,)
     place: Tensor  # (t, k) int64: row · n + column
-    real: Tensor  # (t, k) bool: False for padding
+    real: Tensor  # (t, k): 0 for padding, else 1
     start: Tensor  # (t, 1): the column where the group begins
     end: Tensor  # (t, 1): the column where the next one does
 
@@ -121,7 +126,7 @@ def _tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
             here, size = rows[begin:stop, None], sizes[stop - 1]
             for offset in range(0, size, block := max(1, budget // n)):
                 column = start[here] + torch.arange(offset, min(offset + block, size), device=device)
-                real = column < end[here]
+                real = (column < end[here]).to(columns.scores)
                 yield _Tile(here[:, 0], here * n + column.clamp_(max=n - 1), real, start[here], end[here])
             begin = stop
 
@@ -129,9 +134,8 @@ def _tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
 class _Sums:
     """H-AP of each query and the gradient of the loss by column, tile after tile."""
 
-    def __init__(self, columns: Columns, drop: Tensor, ranker: SupremumRanker, lower: Any, with_gradient: bool) -> None:
-        self.scores, self.ranker, self.lower, self.with_gradient = columns.scores, ranker, lower, with_gradient
-        self.counts = count(columns, drop)
+    def __init__(self, columns: Columns, drop: Tensor, setting: Setting) -> None:
+        self.scores, self.setting, self.with_gradient = columns.scores, setting, True
         relevance = torch.nn.functional.pad(drop.flip(-1).cumsum(-1).flip(-1), (0, 2))
         self.relevance = relevance.gather(-1, columns.group)
         self.column = torch.arange(self.scores.shape[1], device=self.scores.device)
@@ -140,27 +144,7 @@ class _Sums:
         self.gradient = torch.zeros_like(self.scores)
 
     def add(self, tile: _Tile) -> None:
-        rank, h_rank, higher, lower, relevance, own = (
-            x.take(tile.place) for x in (*self.counts, self.relevance, self.scores)
-        )
-        rank, h_rank, relevance = rank.clamp_(min=1), h_rank * tile.real, relevance * tile.real
-        own = own.unsqueeze(-1)
-        below, here = self._slice(tile.rows, tile.end, self.length[tile.rows], -math.inf)
-        counted, slope = _count_below(self.ranker, below - own, lower, self.with_gradient)
-        rank += counted
-        if self.lower is not None and int(tile.start.max()):
-            before, there = self._slice(tile.rows, torch.zeros_like(tile.start), tile.start, math.nan)
-            differences = before - own
-            padding = differences.isnan()
-            seen = self.lower(differences).masked_fill_(padding, 0.0).sum(-1)
-            h_rank += relevance * (seen - higher)
-            if self.with_gradient:
-                rising = self.lower.slope(differences).masked_fill_(padding, 0.0)
-                self._spread(tile, there, -relevance / rank, rising)
-        share = h_rank / rank
-        self.value.index_add_(0, tile.rows, share.sum(-1))
-        if self.with_gradient:
-            self._spread(tile, here, share / rank, slope)
+        raise NotImplementedError
 
     def _slice(self, rows: Tensor, start: Tensor, end: Tensor, fill: float) -> tuple[Tensor, slice]:
         """The scores from one column to another, which may be elsewhere in each row; shape (t, 1, m)."""
@@ -177,8 +161,61 @@ class _Sums:
         self.gradient.view(-1).index_add_(0, tile.place.flatten(), -(weight * slope.sum(-1)).flatten())
 
 
+class _HardSums(_Sums):
+    """A `SupremumRanker` counts items of lower relevance by its step, and all others by the Heaviside function."""
+
+    def __init__(self, columns: Columns, drop: Tensor, setting: Setting) -> None:
+        super().__init__(columns, drop, setting)
+        self.counts = count(columns, drop)
+
+    def add(self, tile: _Tile) -> None:
+        rank, h_rank, higher, lower, relevance, own = (
+            x.take(tile.place) for x in (*self.counts, self.relevance, self.scores)
+        )
+        rank, h_rank, relevance, own = rank.clamp_(min=1), h_rank * tile.real, relevance * tile.real, own.unsqueeze(-1)
+        below, here = self._slice(tile.rows, tile.end, self.length[tile.rows], -math.inf)
+        counted, slope = _count_below(self.setting.ranker, below - own, lower, self.with_gradient)
+        rank += counted
+        if self.setting.lower is not None and int(tile.start.max()):
+            before, there = self._slice(tile.rows, torch.zeros_like(tile.start), tile.start, math.nan)
+            differences = before - own
+            padding = differences.isnan()
+            h_rank += relevance * (self.setting.lower(differences).masked_fill(padding, 0.0).sum(-1) - higher)
+            if self.with_gradient:
+                rising = self.setting.lower.slope(differences).masked_fill(padding, 0.0)
+                self._spread(tile, there, -relevance / rank, rising)
+        share = h_rank / rank
+        self.value.index_add_(0, tile.rows, share.sum(-1))
+        if self.with_gradient:
+            self._spread(tile, here, share / rank, slope)
+
+
+class _SoftSums(_Sums):
+    """Any other ranker counts all pairs by its step, in H-rank each by the smaller relevance.
+
+    For the items of one grade that is the same row of numbers, so that H-rank is a matrix product.
+    """
+
+    def add(self, tile: _Tile) -> None:
+        everyone, here = self._slice(tile.rows, torch.zeros_like(tile.end), self.length[tile.rows], -math.inf)
+        itself = (tile.place % len(self.column)).clamp_(max=everyone.shape[-1] - 1).unsqueeze(-1)
+        differences = everyone - self.scores.take(tile.place).unsqueeze(-1)
+        differences.scatter_(-1, itself, -math.inf)
+        grade = self.relevance[tile.rows].gather(-1, tile.start)
+        smaller = torch.minimum(self.relevance[tile.rows, here], grade).unsqueeze(1)
+        step = self.setting.ranker.step_(differences.clone() if self.with_gradient else differences)
+        rank = 1 + step.sum(-1)
+        share = tile.real * (grade + (step @ smaller.transpose(1, 2)).squeeze(-1)) / rank
+        self.value.index_add_(0, tile.rows, share.sum(-1))
+        if self.with_gradient:
+            slope = self.setting.ranker.slope_(differences)
+            self._spread(tile, here, share / rank, slope)
+            if self.setting.within_grad:
+                self._spread(tile, here, -tile.real / rank, slope.mul_(smaller))
+
+
 def _count_below(
-    ranker: SupremumRanker, differences: Tensor, positive: Tensor, with_gradient: bool
+    ranker: PairwiseRanker, differences: Tensor, positive: Tensor, with_gradient: bool
 ) -> tuple[Tensor, Tensor]:
     """Sum the step over the last dimension, and find its slope.
 
@@ -189,12 +226,12 @@ def _count_below(
         slope = ranker.slope(differences) if with_gradient else differences
         return ranker.step_(differences).sum(-1), slope
     far = torch.gt(differences, ranker.delta, out=torch.empty_like(differences))
-    beyond = (differences - ranker.delta).clamp_(min=0)
+    beyond = (differences - ranker.delta).clamp_(min=0).sum(-1) if ranker.rho else 0.0
     at_delta = 1 / (1 + math.exp(-min(ranker.delta / ranker.temperature, 700.0)))
     jump = ranker.offset - ranker.start - at_delta
     curve = differences.clamp_(max=ranker.delta).mul_(1 / ranker.temperature)
     curve = torch.threshold_(curve, NOTHING, -math.inf).sigmoid_()
-    total = curve.sum(-1) + ranker.start * positive + ranker.rho * beyond.sum(-1) + jump * far.sum(-1)
+    total = curve.sum(-1) + ranker.start * positive + ranker.rho * beyond + jump * far.sum(-1)
     if with_gradient:
         level = at_delta * (1 - at_delta)
         curve.addcmul_(curve, curve, value=-1).add_(far, alpha=ranker.rho * ranker.temperature - level)

@@ -9,8 +9,7 @@ pairs are one flat list. With weights :math:`a_k = \partial L / \partial \mathbf
           \mathrm{slope}(y_i - y_k)
           - [i \in \mathrm{rel}] \sum_j (a_i + b_i [j \in \mathrm{rel}])\, \mathrm{slope}(y_j - y_i)
 
-Besides the scores (a copy of them if some items do not take part) and their gradient, one tile is held, and 16 bytes for
-each positive.
+Besides the scores and their gradient one tile is held, and 16 bytes for each positive.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -29,7 +29,7 @@ from rankedu.rankers._pairwise import PairwiseRanker, bounded
 __all__ = ["ranks_of_positives", "tileable"]
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
-TILE = {"cpu": 1 << 17, "cuda": 1 << 24}
+TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
 
 
 class _Positives(NamedTuple):
@@ -104,15 +104,19 @@ def ranks_of_positives(
         scores = bounded(scores if where is None else scores.masked_fill(~where, 0.0))
     n = scores.shape[-1]
     found = _find(positive.reshape(-1, n))
-    hidden = None if where is None else ~where.reshape(-1, n)
-    ranks, among = _Ranks.apply(scores.reshape(-1, n), hidden, found, ranker, within)
+    rows_where = None if where is None else where.reshape(-1, n)
+    ranks, among = _Ranks.apply(scores.reshape(-1, n), rows_where, found, ranker, within)
     return ranks, among, found.size[found.query]
 
 
 def _find(positive: Tensor) -> _Positives:
-    query, item = positive.nonzero(as_tuple=True)
-    size = positive.sum(-1)
-    return _Positives(query, item, size.cumsum(0) - size, size)
+    """List the positives; on a CPU by NumPy, which finds few among many 20 times faster."""
+    queries, n = positive.shape
+    flat = positive.contiguous().view(-1)
+    place = torch.from_numpy(np.flatnonzero(flat.numpy())) if flat.device.type == "cpu" else flat.nonzero().view(-1)
+    query = place // n
+    size = query.bincount(minlength=queries)
+    return _Positives(query, place - n * query, size.cumsum(0) - size, size)
 
 
 def _tiles(found: _Positives, n: int) -> Iterator[_Tile]:
@@ -128,9 +132,14 @@ def _tiles(found: _Positives, n: int) -> Iterator[_Tile]:
         yield _Tile(here, query, item, fellows)
 
 
-def _differences(scores: Tensor, tile: _Tile) -> Tensor:
+def _differences(scores: Tensor, where: Tensor | None, tile: _Tile) -> Tensor:
     """How much better each candidate is than each positive of the tile; -inf for the positive itself; (t, n)."""
-    rows = scores.index_select(0, tile.query)
+    if where is None:
+        rows = scores.index_select(0, tile.query)
+    else:
+        queries, place = tile.query.unique_consecutive(return_inverse=True)
+        seen = torch.where(where.index_select(0, queries), scores.index_select(0, queries), -math.inf)
+        rows = seen.index_select(0, place)
     rows -= rows.gather(1, tile.item)
     return rows.scatter_(1, tile.item, -math.inf)
 
@@ -138,13 +147,11 @@ def _differences(scores: Tensor, tile: _Tile) -> Tensor:
 class _Ranks(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, hidden: Tensor | None, found: _Positives, ranker: PairwiseRanker, within: str
+        ctx: Any, scores: Tensor, where: Tensor | None, found: _Positives, ranker: PairwiseRanker, within: str
     ) -> tuple[Tensor, Tensor]:
-        if hidden is not None:
-            scores = scores.masked_fill(hidden, -math.inf)
-        ranks, among = scores.new_empty(2, len(found.query))
+        ranks, among = (scores.new_empty(len(found.query)) for _ in range(2))
         for tile in _tiles(found, scores.shape[1]):
-            differences = _differences(scores, tile)
+            differences = _differences(scores, where, tile)
             if within == "hard":
                 counted = (differences.gather(1, tile.fellows) >= 0).sum(1)
                 total = counted + ranker.step_(differences.scatter_(1, tile.fellows, -math.inf)).sum(1)
@@ -152,7 +159,7 @@ class _Ranks(torch.autograd.Function):
                 values = ranker.step_(differences)
                 counted, total = values.gather(1, tile.fellows).sum(1), values.sum(1)
             ranks[tile.here], among[tile.here] = 1 + total, 1 + counted
-        ctx.save_for_backward(scores, hidden)
+        ctx.save_for_backward(scores, where)
         ctx.found, ctx.ranker, ctx.within = found, ranker, within
         if within != "soft":
             ctx.mark_non_differentiable(among)
@@ -161,10 +168,10 @@ class _Ranks(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, to_ranks: Tensor, to_among: Tensor) -> tuple[Tensor | None, ...]:
-        scores, hidden = ctx.saved_tensors
+        scores, where = ctx.saved_tensors
         gradient = torch.zeros_like(scores)
         for tile in _tiles(ctx.found, scores.shape[1]):
-            differences = _differences(scores, tile)
+            differences = _differences(scores, where, tile)
             if ctx.within == "hard":
                 differences.scatter_(1, tile.fellows, -math.inf)
             slopes = ctx.ranker.slope_(differences)
@@ -174,6 +181,6 @@ class _Ranks(torch.autograd.Function):
                 slopes.scatter_add_(1, tile.fellows, of_fellows * to_among[tile.here, None])
             slopes.scatter_add_(1, tile.item, -slopes.sum(1, keepdim=True))
             gradient.index_add_(0, tile.query, slopes)
-        if hidden is not None:
-            gradient.masked_fill_(hidden, 0.0)
+        if where is not None and not (to_ranks + to_among).isfinite().all():
+            gradient.masked_fill_(~where, 0.0)  # an overflow does not reach those who do not take part
         return gradient, None, None, None, None

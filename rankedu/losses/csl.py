@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from rankedu.hierarchy import _paths as check_paths
 from rankedu.hierarchy import levels as common_levels
 from rankedu.losses.clustering import check_dim, new_proxies
 from rankedu.losses.on_embeddings import check_embeddings, cosine
@@ -62,7 +63,7 @@ class CSLLoss(nn.Module):
     >>> _ = loss.proxies.data.copy_(torch.eye(3))
     >>> value = loss(torch.tensor([[2.0, 0.0, 0.0]]), torch.tensor([[0, 0]]))
     >>> round(value.item(), 4)  # log(1 + 2 exp(0 − 1 + 0.25)) + log(1 + exp(0 − 1 + 0.45))
-    1.1202
+    1.1206
     """
 
     class_labels: Tensor
@@ -131,10 +132,9 @@ class CSLLoss(nn.Module):
 
 
 def _check_classes(class_labels: Tensor) -> Tensor:
-    own = common_levels(class_labels).diagonal()  # refuses what is no path
-    paths = class_labels.unsqueeze(1) if class_labels.ndim == 1 else class_labels
-    if (own < paths.shape[1]).any():
-        short = int((own < paths.shape[1]).nonzero()[0])
+    paths = check_paths(class_labels, "class_labels")
+    if (paths < 0).any():
+        short = int((paths < 0).any(1).nonzero()[0])
         raise ValueError(f"class_labels must have a leaf in every row, got {paths[short].tolist()} at index {short}")
     if len(paths.unique(dim=0)) < len(paths):
         raise ValueError(

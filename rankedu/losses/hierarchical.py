@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
-from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
-from rankedu.losses._by_relevance import grade
-from rankedu.losses._hierarchical_tiles import supremum_loss
+from rankedu.losses._by_relevance import grade, shares
+from rankedu.losses._hierarchical_tiles import Setting, pairwise_loss
 from rankedu.losses._loss import check_ranker, no_positives
+from rankedu.losses._tiles import tileable
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin, wide
 from rankedu.losses.on_embeddings import OnEmbeddings
@@ -68,19 +68,20 @@ class HAPLoss(nn.Module):
 
     Notes
     -----
-    Only the order of the relevances and their ratios within a query matter, not their scale. With a `SupremumRanker`
-    O(positives · n) time for each query, in tiles, and O(queries · n) memory; else T + 1 calls of the ranker, that is
-    O(T n log n) for the blackbox one. Ties: as the ranker has them. For a `SupremumRanker` tied items of equal
-    relevance count each other, as H(0) = 1, and of two different ones the more relevant stands above; so the loss is at
-    least 1 − H-AP *of that reading* wherever the step lies above the Heaviside function, and if no scores tie, then it
-    is so of the metric. The released code counts a tied item of lower relevance as 1 in the numerator but as 1/2 in
-    the denominator, so that its H-AP can exceed 1. Infinite scores have no gradient. The incoming gradient is honoured.
-    Explained in chapter 14.
+    Only the ratios of the relevances within a query matter, not their scale. With a `SupremumRanker` or a
+    `SigmoidRanker` O(positives · n) time for each query, in tiles, and O(queries · n) memory; else T + 1 calls of the
+    ranker, that is O(T n log n) for the blackbox one, which wants a margin as it does elsewhere.
+
+    Ties are as the ranker has them. With a `SupremumRanker` tied items of equal relevance count each other, H(0) = 1,
+    and of two different ones the more relevant stands above. So the loss is at least 1 − H-AP *of that reading*
+    wherever the step lies above the Heaviside function; if no scores tie, that is the metric. The released code counts
+    a tied item of lower relevance as 1 in the numerator but as 1/2 in the denominator, so that its H-AP can exceed 1.
+    Infinite scores have no gradient. The incoming gradient is honoured. Explained in chapter 14.
 
     Examples
     --------
     >>> from rankedu.rankers import BlackboxRanker
-    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6], requires_grad=True)
+    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([0.5, 0.0, 1.0, 0.0])
     >>> hard = HAPLoss(BlackboxRanker(lam=2.0))(scores, relevance)  # 1 − (0.5/1 + 1.5/3) / 1.5
     >>> round(hard.item(), 4)
@@ -149,8 +150,8 @@ class HAPLoss(nn.Module):
             return no_positives(scores)
         group, drop = grade(share)
         shifted = _shift(wide(scores), group, drop, self.margin)
-        if isinstance(self.ranker, SupremumRanker):
-            return supremum_loss(shifted, group, drop, where, self.ranker, self.lower)
+        if isinstance(self.ranker, SupremumRanker) or tileable(self.ranker):
+            return pairwise_loss(shifted, group, drop, where, Setting(self.ranker, self.within_grad, self.lower))
         return self._nested(shifted, share, group, drop, where)
 
     def _nested(self, scores: Tensor, share: Tensor, group: Tensor, drop: Tensor, where: Tensor | None) -> Tensor:
@@ -163,26 +164,6 @@ class HAPLoss(nn.Module):
         ranks = self.ranker(scores, where=where)
         lost: Tensor = share.to(scores)[positive] - h_rank[positive] / ranks[positive]
         return lost.sum() / positive.any(-1).sum()
-
-
-def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
-    """Check what the loss is given; return the relevance as float64 with a sum of 1 in each row that has any."""
-    check_values(scores)
-    check_floating(scores)
-    check_like(relevance, scores, name="relevance")
-    value = relevance.detach().double()
-    if where is not None:
-        check_mask(where, scores, name="where")
-        value = value.masked_fill(~where, 0.0)
-    check_not_nan(scores, where)
-    bad = ~(value.isfinite() & (value >= 0))
-    if bad.any():
-        raise ValueError(
-            f"relevance must be finite and >= 0, got {value[bad][0].item()} "
-            "(0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels)))"
-        )
-    value = value / value.amax(-1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
-    return value / value.sum(-1, keepdim=True).clamp(min=1.0)
 
 
 def _shift(scores: Tensor, group: Tensor, drop: Tensor, margin: float) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -48,7 +49,8 @@ class OnEmbeddings(nn.Module):
     -----
     The embeddings are brought to length 1 here, so a linear last layer will do; scores are in [−1, 1], which gives
     margins their scale. They are computed in float32 at least, also under autocast, as 16 bits would tie many of them.
-    O(queries · candidates · (dim + log candidates)). Explained in chapter 7.
+    That Eq. 4 inverts the order of two levels is said once, not at every batch. O(queries · candidates · (dim + log
+    candidates)). Explained in chapter 7.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class OnEmbeddings(nn.Module):
             )
         self.loss = loss
         self.relevance = relevance
+        self._told = False
         self.exclude_self = bool(exclude_self)
         self.memory: Any = memory
 
@@ -141,13 +144,18 @@ class OnEmbeddings(nn.Module):
     def _relevance(self, labels: Tensor, ref_labels: Tensor, where: Tensor | None) -> Tensor:
         if labels.ndim == 1 and self.relevance is None:
             return labels.unsqueeze(1) == ref_labels
-        levels = hierarchy.levels(labels, ref_labels)
-        if self.relevance is not None:
-            return self.relevance(levels, where=where)
-        n_levels = labels.shape[1]
-        if getattr(self.loss, "graded", False):
-            return hierarchy.relevance(levels, n_levels=n_levels, where=where)
-        return levels == n_levels
+        levels = hierarchy.levels(labels, hierarchy._paths(ref_labels, "ref_labels"))
+        if self.relevance is None and not getattr(self.loss, "graded", False):
+            return levels == labels.shape[1]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = (self.relevance or hierarchy.relevance)(levels, where=where)
+        for warning in caught:  # an inverted order would else be told at every batch
+            inverted = issubclass(warning.category, hierarchy.InvertedRelevanceWarning)
+            if not (inverted and self._told):
+                warnings.warn(warning.message, warning.category, stacklevel=5)
+            self._told |= inverted
+        return found
 
     def _check_references(
         self, embeddings: Tensor, labels: Tensor, ref_embeddings: Tensor | None, ref_labels: Tensor | None

@@ -42,13 +42,13 @@ class SmoothAPLoss(APLoss):
     Examples
     --------
     >>> import torch
-    >>> scores = torch.tensor([0.5, 0.49, 0.1], requires_grad=True)
+    >>> scores = torch.tensor([0.5, 0.49, 0.0], requires_grad=True)
     >>> loss = SmoothAPLoss(temperature=0.01)(scores, torch.tensor([False, True, False]))
     >>> round(loss.item(), 4)  # its rank is 1 + σ(1)
     0.4223
     >>> loss.backward()
     >>> scores.grad
-    tensor([ 6.5604, -6.5604,  0.0000])
+    tensor([ 6.5613, -6.5613,  0.0000])
     """
 
     def __init__(self, temperature: float = 0.01) -> None:

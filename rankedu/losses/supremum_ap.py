@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from rankedu.losses import _tiles
 from rankedu.losses.average_precision import APLoss
 from rankedu.rankers.supremum import SupremumRanker
 
@@ -19,6 +16,7 @@ class SupAPLoss(APLoss):
 
     The ranks among the relevant items are exact and have no gradient: an item only rises or falls against those that
     should stand below it. With a setting that keeps the bound, L is at least the true 1 − AP.
+    It is ``APLoss(SupremumRanker())`` under the name by which it is known.
 
     Parameters
     ----------
@@ -60,12 +58,3 @@ class SupAPLoss(APLoss):
         start: float = 0.5,
     ) -> None:
         super().__init__(SupremumRanker(temperature, slope, delta, offset, start))
-
-    def _ranks(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        return _tiles.ranks_of_positives(scores, positive, where, ranker=self.ranker, within="hard")
-
-    def _readable(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        within = self.ranker.among(scores, positive, where=where)
-        ranks = within + self.ranker.against(scores, positive, ~positive, where=where)
-        count = positive.sum(-1, keepdim=True).expand_as(positive)
-        return ranks[positive], within[positive], count[positive]

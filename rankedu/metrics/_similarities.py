@@ -54,7 +54,11 @@ def check_matrix(embeddings: Tensor, *, name: str) -> None:
 
 def _wide(embeddings: Tensor) -> Tensor:
     """At least float32: in 16 bits a test set has more items than there are similarities."""
-    return embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
+    return embeddings.to(_at_least_float32(embeddings.dtype))
+
+
+def _at_least_float32(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32)
 
 
 def _lengths(embeddings: Tensor) -> Tensor:
@@ -93,7 +97,7 @@ class Similarities:
 
     def __init__(self, embeddings: Tensor, gallery: Tensor, device: torch.device) -> None:
         self.embeddings = embeddings.detach()
-        self.dtype = torch.promote_types(_promoted(embeddings), _promoted(gallery))
+        self.dtype = _at_least_float32(torch.promote_types(embeddings.dtype, gallery.dtype))
         self.device = device
         self.height = tile_height(len(embeddings), len(gallery))
         self.items = len(gallery)
@@ -113,7 +117,3 @@ class Similarities:
         queries[: len(rows)] = rows
         torch.mm(_unit(queries), self.gallery.T, out=out)
         return out[: len(rows), : self.items]
-
-
-def _promoted(embeddings: Tensor) -> torch.dtype:
-    return torch.promote_types(embeddings.dtype, torch.float32)

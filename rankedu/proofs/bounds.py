@@ -6,7 +6,7 @@ step(x) ≥ 1 for all x > 0. *If:* the step is positive for x < 0, so that every
 ratio falls as its denominator grows (`ratio_lemma`; a step below the Heaviside function in the numerator only helps).
 *Only if:* where step(x) < 1, let one irrelevant item stand x above one relevant item: 1 − 1/(1 + step(x)) < 1/2.
 
-The step's parts rise, so that each has its infimum at its left end, and two conditions decide: start + 1/2 ≥ 1 where the
+The step's parts rise, so each has its infimum at its left end, and two conditions decide: start + 1/2 ≥ 1 where the
 sigmoid begins again, just above 0, and offset ≥ 1 at δ. That first condition makes the step jump at 0 from 1/2 to 1 or
 more: **no setting is both an upper bound and continuous**. As the sigmoid of a rational number other than 0 is
 transcendental (Lindemann), an offset that is a number never meets the sigmoid at δ > 0: only ``offset=None`` does.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+from rankedu.rankers._ranker import Ranker
 
 __all__ = ["PairwiseRanker"]
 
 
-class PairwiseRanker(nn.Module):
+class PairwiseRanker(Ranker):
     r"""Count, for each item, by how much the others outrank it; a subclass says what the count of one pair is.
 
     .. math:: \mathbf{rk}(\mathbf{y})_k = 1 + \sum_{j \ne k} \mathrm{step}(y_j - y_k)
@@ -40,71 +40,7 @@ class PairwiseRanker(nn.Module):
         """Do as :meth:`slope`, without a graph; ``differences`` may be overwritten, to save time and memory."""
         return self.slope(differences)
 
-    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank all items of each row; the largest score has the smallest rank.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks in the scores' dtype, in float32 for the 16-bit ones; 0, without a gradient, outside ``where``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
-
-        Notes
-        -----
-        O(n²) time and memory for each row: all pairs are laid out, which is for reading and for short lists.
-        """
-        check_values(scores)
-        if where is not None:
-            check_mask(where, scores, name="where")
-        return self._ranks(scores, where)
-
-    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank each member among the members only.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        members : Tensor of bool, shape (..., n)
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks, with a gradient for the members; 0 elsewhere.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for ``members`` of another shape or dtype.
-
-        Notes
-        -----
-        O(n²) time and memory for each row.
-        """
-        check_values(scores)
-        check_mask(members, scores, name="members")
-        if where is not None:
-            check_mask(where, scores, name="where")
-            members = members & where
-        return self._ranks(scores, members)
-
-    def _ranks(self, scores: Tensor, members: Tensor | None) -> Tensor:
-        """Rank the members; None for all."""
-        check_floating(scores)
-        check_not_nan(scores, members)
+    def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
         if members is None:
             members = torch.ones_like(scores, dtype=torch.bool)

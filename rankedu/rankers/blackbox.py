@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from rankedu._validation import check_floating, check_lam, check_mask, check_values
+from rankedu._validation import check_lam
 from rankedu.blackbox import differentiate
+from rankedu.rankers._ranker import Ranker
 from rankedu.ranks import rank
 
 __all__ = ["BlackboxRanker"]
 
 
-class BlackboxRanker(nn.Module):
+class BlackboxRanker(Ranker):
     r"""Rank exactly, differentiate by interpolation.
 
     Ranks minimise a linear cost over the permutations (Proposition 1), so that ranking can be differentiated as any
@@ -23,8 +24,9 @@ class BlackboxRanker(nn.Module):
     lam : float
         Strength λ > 0 of the interpolation: the further apart the scores, the larger it must be.
     normalized : bool
-        Divide the ranks by the number n of items that take part in the row. This is the scale of the released code,
-        whose λ is n times smaller for the same gradient: λ_paper = n · λ_code.
+        Divide the ranks by the number n of items that take part in the row; those among members too, so that the ratio
+        of the two is a precision (Eq. 21). This is the scale of the released code, whose λ is n times smaller for the
+        same gradient: λ_paper = n · λ_code.
 
     Raises
     ------
@@ -60,81 +62,7 @@ class BlackboxRanker(nn.Module):
     def extra_repr(self) -> str:
         return f"lam={self.lam:g}, normalized={self.normalized}"
 
-    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank all items of each row; the largest score has rank 1.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks in the scores' dtype, in float32 for the 16-bit ones (float16 cannot count beyond 2048); 0, without
-            a gradient, outside ``where``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
-
-        Source
-        ------
-        RaMBO Alg. 1.
-
-        Notes
-        -----
-        O(n log n). Explained in chapter 4.
-        """
-        check_values(scores)
-        if where is not None:
-            check_mask(where, scores, name="where")
-        return self._ranks(scores, where, where)
-
-    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank each member among the members only.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        members : Tensor of bool, shape (..., n)
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks, 1 for the best member, with a gradient for the members; 0 elsewhere. With ``normalized=True`` they
-            are divided by the number of items that take part, as :meth:`forward` does, so that the ratio of the two
-            is a precision (Eq. 21).
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for ``members`` of another shape or dtype.
-
-        Source
-        ------
-        RaMBO Eq. 17; RaMBO Eq. 21.
-
-        Notes
-        -----
-        O(n log n). Explained in chapter 8.
-        """
-        check_values(scores)
-        check_mask(members, scores, name="members")
-        if where is not None:
-            check_mask(where, scores, name="where")
-            members = members & where
-        return self._ranks(scores, members, where)
-
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
-        """Rank the members on the scale of the row, that is of ``where``."""
-        check_floating(scores)
         wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
 
         def solver(values: Tensor) -> Tensor:

@@ -36,8 +36,8 @@ def exact_sorter(scores: Tensor) -> Tensor:
     Notes
     -----
     O(n²). The ranks of :class:`~rankedu.rankers.SigmoidRanker` at the temperature of :func:`exact_sorter_temperature`,
-    which has no gradient. The released code gives nan where all scores are equal, this one (n + 1)/2. Explained in
-    chapter 11.
+    which has no gradient. The released code gives nan where all scores are equal, this one (n + 1)/2.
+    Explained in chapter 11.
 
     Examples
     --------

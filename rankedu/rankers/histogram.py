@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+from rankedu._validation import check_not_nan
+from rankedu.rankers._ranker import Ranker
 
 __all__ = ["HistogramRanker"]
 
@@ -21,7 +22,7 @@ class _Place(NamedTuple):
     share: Tensor  # (..., n): what belongs to the centre below, in [0, 1]; the rest belongs to the centre above
 
 
-class HistogramRanker(nn.Module):
+class HistogramRanker(Ranker):
     r"""Rank by a soft histogram: each score shares itself out between the two nearest of ``bins + 1`` centres.
 
     .. math:: m_l(y) = \max\Bigl(0,\ 1 - \Bigl|\frac{y_{\max} - y}{\Delta} - l\Bigr|\Bigr), \qquad
@@ -91,68 +92,13 @@ class HistogramRanker(nn.Module):
         low, high = self.score_range
         return f"bins={self.bins}, score_range=({low:g}, {high:g})"
 
-    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank all items of each row; the largest score has the smallest rank.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks in the scores' dtype, in float32 for the 16-bit ones; 0, without a gradient, outside ``where``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
-
-        Notes
-        -----
-        O(n + L) for each row.
-        """
-        place, members = self._place(scores, where)
+    def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
+        place = self._place(scores, members)
         histogram = _count(place, members, self.bins)
         middle = 0.5 + histogram.cumsum(-1) - histogram / 2  # the mean rank of those in a bin, and half one more
         above, below = middle.gather(-1, place.upper), middle.gather(-1, place.upper + 1)
         ranks = torch.lerp(above, below, place.share)
         return ranks if members is None else ranks.masked_fill(~members, 0.0)
-
-    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank each member among the members only.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        members : Tensor of bool, shape (..., n)
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks, with a gradient for the members; 0 elsewhere. None is larger than the rank among all.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for ``members`` of another shape or dtype.
-
-        Notes
-        -----
-        O(n + L) for each row.
-        """
-        check_values(scores)
-        check_mask(members, scores, name="members")
-        if where is not None:
-            check_mask(where, scores, name="where")
-            members = members & where
-        return self.forward(scores, where=members)
 
     def histogram(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
         r"""Count the items softly: :math:`h_l`, from the highest centre to the lowest.
@@ -178,23 +124,19 @@ class HistogramRanker(nn.Module):
         -----
         O(n + L) for each row.
         """
-        place, members = self._place(scores, where)
-        return _count(place, members, self.bins)
+        self._check(scores, where)
+        check_not_nan(scores, where)
+        return _count(self._place(scores, where), where, self.bins)
 
-    def _place(self, scores: Tensor, members: Tensor | None) -> tuple[_Place, Tensor | None]:
-        """Check the scores, and find each in the range."""
-        check_values(scores)
-        check_floating(scores)
-        if members is not None:
-            check_mask(members, scores, name="where")
-        check_not_nan(scores, members)
+    def _place(self, scores: Tensor, members: Tensor | None) -> _Place:
+        """Find each score in the range."""
         low, high = self.score_range
         wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
         if members is not None:
             wide = wide.masked_fill(~members, high)
         position = (high - wide.clamp(low, high)) * (self.bins / (high - low))
         upper = position.detach().floor().clamp_(0, self.bins - 1)
-        return _Place(upper.long(), (position - upper).clamp(max=1.0)), members
+        return _Place(upper.long(), (position - upper).clamp(max=1.0))
 
 
 def _count(place: _Place, members: Tensor | None, bins: int) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from rankedu._validation import check_choice, check_floating, check_mask, check_not_nan, check_values
 
-__all__ = ["ARCHITECTURES", "LSTMRanker", "check_size"]
+__all__ = ["ARCHITECTURES", "LSTMRanker"]
 
 #: Architecture → hidden size and layers that sort lists of 20 well after a minute of training on one core.
 ARCHITECTURES: dict[str, tuple[int, int]] = {"lstm": (32, 2), "gru": (32, 2), "conv": (64, 4), "mlp": (256, 2)}

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+from rankedu.rankers._ranker import Ranker
 
 __all__ = ["ProjectionRanker"]
 
 Array = npt.NDArray[Any]
 
 
-class ProjectionRanker(nn.Module):
+class ProjectionRanker(Ranker):
     r"""Rank by projecting the scores onto the permutahedron (after Blondel et al., 2020).
 
     .. math:: \mathbf{rk}_\varepsilon(\mathbf{y})
@@ -85,74 +85,7 @@ class ProjectionRanker(nn.Module):
     def extra_repr(self) -> str:
         return f"strength={self.strength:g}"
 
-    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank all items of each row; the largest score has the smallest rank.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point and finite; larger is better.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks in [1, n], in the scores' dtype, in float32 for the 16-bit ones; 0, without a gradient, outside
-            ``where``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For NaN, infinities, n = 0, integer scores, or a ``where`` of another shape or dtype.
-        ModuleNotFoundError
-            Without SciPy.
-
-        Notes
-        -----
-        O(n log n) for each row, computed in float64.
-        """
-        check_values(scores)
-        if where is not None:
-            check_mask(where, scores, name="where")
-        return self._ranks(scores, where)
-
-    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank each member among the members only.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point and finite; larger is better.
-        members : Tensor of bool, shape (..., n)
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks, with a gradient for the members; 0 elsewhere.
-
-        Raises
-        ------
-        ValueError, TypeError, ModuleNotFoundError
-            As :meth:`forward`; also for ``members`` of another shape or dtype.
-
-        Notes
-        -----
-        O(n log n) for each row. A member's soft rank may exceed the one that it has among all.
-        """
-        check_values(scores)
-        check_mask(members, scores, name="members")
-        if where is not None:
-            check_mask(where, scores, name="where")
-            members = members & where
-        return self._ranks(scores, members)
-
-    def _ranks(self, scores: Tensor, members: Tensor | None) -> Tensor:
-        """Rank the members; None for all."""
-        check_floating(scores)
-        check_not_nan(scores, members)
+    def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         if members is None:
             members = torch.ones_like(scores, dtype=torch.bool)
         taken = scores[members].double()  # row after row

@@ -12,7 +12,7 @@ from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
 
 __all__ = ["SigmoidRanker", "operating_region"]
 
-#: exp(-40) = 4e-18 is nothing beside a rank >= 1. Further down lie the denormal numbers, which are slow.
+#: exp(-40) = 4e-18 is nothing beside a rank >= 1, and counts 0. Further down lie denormal numbers, which are slow.
 NOTHING = -40.0
 
 
@@ -70,7 +70,7 @@ class SigmoidRanker(PairwiseRanker):
         return value * (1 - value) / self.temperature
 
     def step_(self, differences: Tensor) -> Tensor:
-        return differences.mul_(1 / self.temperature).clamp_(min=NOTHING).sigmoid_()
+        return torch.threshold_(differences.mul_(1 / self.temperature), NOTHING, -math.inf).sigmoid_()
 
     def slope_(self, differences: Tensor) -> Tensor:
         value = self.step_(differences)

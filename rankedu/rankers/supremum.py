@@ -9,7 +9,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+from rankedu._validation import check_mask, check_not_nan
 from rankedu.rankers._pairwise import PairwiseRanker, bounded, check_temperature
 from rankedu.ranks import rank
 
@@ -71,7 +71,8 @@ class SupremumRanker(PairwiseRanker):
     -----
     `PRESETS` has the published settings, :meth:`preset` makes a ranker of one; only some of them keep the bound, and
     :mod:`rankedu.proofs.bounds` proves which. O(n²) for each row. Tied members count each other, H(0) = 1; a tied
-    outsider counts σ(0) = 1/2. Explained in chapter 14.
+    outsider counts σ(0) = 1/2. The attribute ``rho`` holds the parameter ``slope``: :meth:`slope` is the derivative of
+    the step. Explained in chapter 14.
 
     Examples
     --------
@@ -166,37 +167,11 @@ class SupremumRanker(PairwiseRanker):
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Count, for each member, the members whose score is at least its own; hard, without a gradient.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        members : Tensor of bool, shape (..., n)
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            In the scores' dtype, float32 for the 16-bit ones; 0 outside the members.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for ``members`` of another shape or dtype.
-
-        Source
-        ------
-        HAPPIER Sec. 3.2.
-
-        Notes
-        -----
-        O(n log n). Tied members share the worst of their ranks, as H(0) = 1. Explained in chapter 14.
+        As :meth:`Ranker.among` otherwise. O(n log n). Tied members share the worst of their ranks, as H(0) = 1.
         """
-        check_values(scores)
-        check_floating(scores)
+        self._check(scores, where)
         check_mask(members, scores, name="members")
         if where is not None:
-            check_mask(where, scores, name="where")
             members = members & where
         return rank(scores, where=members, ties="max").to(torch.promote_types(scores.dtype, torch.float32))
 
@@ -230,12 +205,10 @@ class SupremumRanker(PairwiseRanker):
         -----
         O(n²) time and memory for each row. Explained in chapter 14.
         """
-        check_values(scores)
-        check_floating(scores)
+        self._check(scores, where)
         check_mask(members, scores, name="members")
         check_mask(others, scores, name="others")
         if where is not None:
-            check_mask(where, scores, name="where")
             members, others = members & where, others & where
         if (members & others).any():
             raise ValueError("others must have no item in common with members (nobody outranks itself: & ~members)")

@@ -39,18 +39,6 @@ def test_every_bar_chart_adds_up_to_zero():
     assert set(re.findall(r"[A-E] ([+-]\d)", charts[0])) == {"+0"}
 
 
-@pytest.mark.parametrize("stepped", [True, False])
-def test_a_relief_is_seen_from_the_front_and_above(stepped):
-    levels = np.zeros((80, 80))
-    levels[:20] = 1.0  # a wall in front hides what lies behind it
-    inside = np.ones_like(levels, dtype=bool)
-    image = figures._relief(levels, inside, 1.0, stepped=stepped)
-    column = image[:, 40][(image[:, 40] < 1).any(-1)]
-    floor = figures._relief(0 * levels, inside, 1.0, stepped=stepped)[:, 40]
-    assert len(column) > (floor < 1).any(-1).sum() - 20
-    np.testing.assert_allclose(column[-1], figures.STEEL)
-
-
 def test_the_share_of_items_that_move_reaches_half_at_three_gaps():
     for n in (20, 200, 2000):
         moved, _ = figures._regime(n, 3 / n, trials=40)

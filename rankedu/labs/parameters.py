@@ -1,0 +1,200 @@
+"""The parameters of a lab: read from its `parameters` cell, and every value that is given checked against them.
+
+papermill itself only warns of a parameter that a notebook does not have, and runs it with the defaults.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Parameter", "check_parameters", "describe", "did_you_mean", "parse_assignments", "read_parameters"]
+
+_SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line ``name: type = default  # help`` of the cell.
+
+    Attributes
+    ----------
+    name, type, help : str
+        The type is int, float, str, bool, or list[…] of one of these.
+    default : object
+    """
+
+    name: str
+    type: str
+    default: Any
+    help: str
+
+
+def read_parameters(notebook: Path) -> dict[str, Parameter]:
+    """Read the cell tagged `parameters` of a lab.
+
+    Parameters
+    ----------
+    notebook : Path
+
+    Returns
+    -------
+    dict of str to Parameter
+        In the order of the cell.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or a parameter has no type, no help, or a default that is not a literal of the type.
+    ModuleNotFoundError
+        Without papermill.
+    """
+    declared = {}
+    for name, found in _papermill().inspect_notebook(str(notebook)).items():
+        parameter = Parameter(name, found["inferred_type_name"].replace(" ", ""), None, found["help"])
+        where = f"{notebook.name}: parameter {name!r}"
+        if _kind(parameter.type) is None or not parameter.help:
+            raise ValueError(f"{where} must be declared as `name: type = value  # help`, got type {parameter.type!r}")
+        try:
+            default = ast.literal_eval(found["default"])
+        except (ValueError, SyntaxError):
+            raise ValueError(f"{where} must have a literal as its default, got {found['default']}") from None
+        declared[name] = Parameter(name, parameter.type, checked(default, parameter, where), parameter.help)
+    if not declared:
+        raise ValueError(f"{notebook} must have a cell tagged 'parameters' that declares some, got none")
+    return declared
+
+
+def _papermill() -> Any:
+    try:
+        import papermill
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "labs are run by papermill, which is not installed: pip install 'rankedu[lab]'", name=error.name
+        ) from error
+    return papermill
+
+
+def _kind(name: str) -> tuple[type, bool] | None:
+    """The type of a value, or of a list's items, and whether it is a list; None for any other type."""
+    inner = re.fullmatch(r"[Ll]ist\[(\w+)\]", name)
+    scalar = _SCALARS.get(inner[1] if inner else name)
+    return None if scalar is None else (scalar, inner is not None)
+
+
+def checked(value: Any, parameter: Parameter, where: str) -> Any:
+    """The value if it has the parameter's type, an int for a float as a float; else TypeError."""
+    kind = _kind(parameter.type)
+    assert kind is not None
+    scalar, is_list = kind
+    if is_list and isinstance(value, list | tuple) and all(_is(entry, scalar) for entry in value):
+        return [scalar(entry) for entry in value]
+    if not is_list and _is(value, scalar):
+        return scalar(value)
+    hint = "; in YAML 1.0e-3 is a number, 1e-3 is a string" if scalar is float and isinstance(value, str) else ""
+    raise TypeError(f"{where} must be {parameter.type}, got {value!r}, {type(value).__name__} ({parameter.help}{hint})")
+
+
+def _is(value: Any, scalar: type) -> bool:
+    if scalar is not bool and isinstance(value, bool):
+        return False
+    return isinstance(value, (int, float) if scalar is float else scalar)
+
+
+def check_parameters(given: Mapping[str, Any], declared: Mapping[str, Parameter], *, lab: str) -> dict[str, Any]:
+    """Check the names and types of the values given; fill in the defaults.
+
+    Parameters
+    ----------
+    given : mapping
+        Name → value.
+    declared : mapping
+        From :func:`read_parameters`.
+    lab : str
+        For the message.
+
+    Returns
+    -------
+    dict
+        A value for every parameter of the lab.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name; lists what exists, the nearest first.
+    TypeError
+        For a value of another type.
+    """
+    for name in given:
+        if name not in declared:
+            raise ValueError(
+                f"parameter {name!r} is unknown to lab {lab!r}{did_you_mean(name, declared)}; "
+                f"it has:\n{describe(declared.values())}"
+            )
+    values = {name: checked(value, declared[name], f"lab {lab!r}: parameter {name!r}") for name, value in given.items()}
+    return {name: values.get(name, parameter.default) for name, parameter in declared.items()}
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """` (did you mean 'x'?)`, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+
+
+def describe(parameters: Iterable[Parameter]) -> str:
+    """One line a parameter."""
+    return "\n".join(f"  {p.name}: {p.type} = {p.default!r}  # {p.help}" for p in parameters)
+
+
+def parse_assignments(assignments: Iterable[str], declared: Mapping[str, Parameter], *, lab: str) -> dict[str, Any]:
+    """Read ``key=value`` as the parameter's type; items of a list are separated by commas.
+
+    Parameters
+    ----------
+    assignments : iterable of str
+        From the command line.
+    declared, lab
+        As for :func:`check_parameters`.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        Without an equals sign, for an unknown name, or a text that is not a value of the type.
+    """
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise ValueError(f"-p must be followed by key=value, got {assignment!r} (for instance -p seed=1)")
+        if name not in declared:
+            check_parameters({name: text}, declared, lab=lab)  # raises
+        try:
+            values[name] = _parse(text, declared[name].type)
+        except ValueError:
+            raise ValueError(
+                f"lab {lab!r}: parameter {name!r} must be {declared[name].type}, got {text!r} ({declared[name].help})"
+            ) from None
+    return values
+
+
+def _parse(text: str, type_name: str) -> Any:
+    kind = _kind(type_name)
+    assert kind is not None
+    scalar, is_list = kind
+    if is_list:
+        entries = [entry.strip() for entry in text.strip("[] ").split(",")]
+        return [_parse(entry, scalar.__name__) for entry in entries if entry]
+    if scalar is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError
+        return text.lower() == "true"
+    return scalar(text)

@@ -1,0 +1,187 @@
+"""What a lab leaves behind: one `result.json`, checked and written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["RESULT_FOLDER", "check_result", "load_result", "save_result", "write_json"]
+
+#: Environment variable with the folder that results go to; the runner sets it.
+RESULT_FOLDER = "RANKEDU_RESULT_FOLDER"
+#: Key → what stands there, and whether it must.
+_SCHEMA = {
+    "lab": ("a string: the name of the lab", True),
+    "parameters": ("an object: every parameter of the lab with its value", True),
+    "metrics": ("an object of numbers or null, or of such objects", True),
+    "rows": ("a list of flat objects, the rows of a table", False),
+    "notes": ("a string", False),
+    "machine": ("an object: where it was measured; save_result() adds it", False),
+}
+
+
+def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | None = None) -> Path:
+    """Check the result of a lab and write it to `result.json`, with the machine that it was measured on.
+
+    Parameters
+    ----------
+    result : mapping
+        ``lab`` (its name), ``parameters`` (name → value) and ``metrics`` (name → number, or mappings of such);
+        optionally ``rows``, a list of flat mappings, and ``notes``. Numbers may be NumPy's or torch's. What is not
+        finite is written as null: not measured.
+    folder : path, optional
+        Where to. Default: ``$RANKEDU_RESULT_FOLDER``, which the runner sets, else the current folder.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If the result is not as described; says where.
+    TypeError
+        For a value that is neither number, string, list nor mapping.
+    OSError
+        If it cannot be written; nothing half-written is left.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_result({"lab": "demo", "parameters": {"n": 20}, "metrics": {"error": 0.5}}, folder=folder)
+    ...     load_result(path)["metrics"]
+    {'error': 0.5}
+    """
+    plain = {"machine": machine(), **_plain(result, "result")}
+    check_result(plain)
+    path = Path(folder or os.environ.get(RESULT_FOLDER) or ".") / "result.json"
+    write_json(path, plain)
+    return path
+
+
+def load_result(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a `result.json` and check it.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is not there.
+    ValueError
+        If it is not JSON, or not a result.
+    """
+    try:
+        result = json.loads(Path(path).read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} must be JSON, got line {error.lineno}: {error.msg} (run the lab again)") from None
+    check_result(result)
+    return dict(result)
+
+
+def check_result(result: Any) -> None:
+    """Raise ValueError where a result, made of plain values, is not as `save_result` describes it."""
+    if not isinstance(result, dict):
+        raise ValueError(f"result must be an object, got {type(result).__name__}")
+    for key, (expected, needed) in _SCHEMA.items():
+        if needed and key not in result:
+            raise ValueError(f"result must have the key {key!r} ({expected}), got {', '.join(map(repr, result))}")
+    for key, value in result.items():
+        if key not in _SCHEMA:
+            raise ValueError(f"result must have the keys {', '.join(map(repr, _SCHEMA))} alone, got {key!r}")
+        if not _FITS[key](value):
+            raise ValueError(f"result[{key!r}] must be {_SCHEMA[key][0]}, got {value!r:.200}")
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
+
+
+def _is_scalar(value: Any) -> bool:
+    return _is_number(value) or isinstance(value, str | bool)
+
+
+def _are_metrics(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_number(entry) or _are_metrics(entry) for entry in value.values())
+
+
+def _are_rows(value: Any) -> bool:
+    flat = (isinstance(row, dict) and all(map(_is_scalar, row.values())) for row in value)
+    return isinstance(value, list) and all(flat)
+
+
+_FITS = {
+    "lab": lambda value: isinstance(value, str) and bool(value),
+    "parameters": lambda value: isinstance(value, dict),
+    "metrics": _are_metrics,
+    "rows": _are_rows,
+    "notes": lambda value: isinstance(value, str),
+    "machine": lambda value: isinstance(value, dict),
+}
+
+
+def _plain(value: Any, name: str) -> Any:
+    """Mappings, lists and numbers of any library as those of JSON."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry, f"{name}[{key!r}]") for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry, f"{name}[{number}]") for number, entry in enumerate(value)]
+    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+        value = value.item()  # a number of NumPy's or torch's
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(
+        f"{name} must be a number, a string, a list or a mapping, got {type(value).__name__} (use .item() or .tolist())"
+    )
+
+
+def machine() -> dict[str, Any]:
+    """The device, torch's threads, and the most memory that this process, and its GPU, have used so far (MiB)."""
+    found: dict[str, Any] = {"device": "CPU", "peak_memory_mib": _peak_memory()}
+    torch = sys.modules.get("torch")  # a lab that never imported it needs none
+    if torch is not None:
+        found["threads"] = torch.get_num_threads()
+        if torch.cuda.is_available():
+            found["device"] = torch.cuda.get_device_name()
+            found["peak_gpu_memory_mib"] = round(torch.cuda.max_memory_allocated() / 2**20, 1)
+    return found
+
+
+def _peak_memory() -> float | None:
+    """The largest resident size of this process in MiB; None where the system does not say."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # on Windows
+        return None
+    kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    return round(kib / 1024, 1)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file beside its final name, then move it there in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(value, file, indent=1, ensure_ascii=False, allow_nan=False)
+            file.write("\n")
+        os.replace(part, path)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,41 @@
+"""The sliders of chapter 15: every frame renders, stays small, and tells what it shows."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from rankedu.explorables import baselines as chapter
+from rankedu.explorables.book import MAX_BYTES, write_frames
+from rankedu.figures import baselines as figures
+from rankedu.figures import style
+
+
+def test_all_frames_render_and_are_small(tmp_path):
+    frames = write_frames(chapter.one_item_moves, tmp_path)
+    assert sum(path.stat().st_size for path in tmp_path.glob("*.webp")) < MAX_BYTES
+    assert all(re.search(r"loss \d+\.\d{3}, mean AP \d\.\d\d", frame["alt"]) for frame in frames)
+
+
+@pytest.mark.parametrize("name", chapter.OPTIONS)
+def test_the_step_follows_the_curve(name):
+    """The slope of the loss along the arc, by differences, is minus the step of the item that moves."""
+    angle, h = 113.3, 1e-4
+    low, high = (chapter.step(name, angle + sign * h)[0] for sign in (-1, 1))
+    assert chapter.turn(name, angle) == pytest.approx(-(high - low) / (2 * np.deg2rad(h)), rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", chapter.OPTIONS)
+def test_every_place_has_a_finite_step(name):
+    for angle in chapter.one_item_moves.controls["angle"].values:
+        value, steps = chapter.step(name, angle)
+        assert np.isfinite(value) and np.isfinite(steps).all()
+
+
+def test_at_home_it_is_the_batch_of_the_chapter():
+    assert chapter.angles_with(72.0) == list(figures.ANGLES)
+    ap, hap = figures.measures(figures.embed(figures.ANGLES))
+    told = style.description(chapter.one_item_moves())
+    assert f"mean AP {ap:.2f}, mean H-AP {hap:.2f}" in told

@@ -213,7 +213,7 @@ def cache_folder(root: str | os.PathLike[str] | None = None) -> Path:
         import platformdirs
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "UnicodeGlyphs finds your cache folder with platformdirs, which is not installed: "
+            "rankedu finds your cache folder with platformdirs, which is not installed: "
             "pip install 'rankedu[lab]', or name a folder with root= or $RANKEDU_DATA",
             name=error.name,
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -192,7 +193,7 @@ def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
     """
     figure, axes = style.figure(width=6.4, height=3.6)
     told = []
-    for (method, times), marker in zip(seconds.items(), "os^D", strict=False):
+    for (method, times), marker in zip(seconds.items(), itertools.cycle("os^DvPX"), strict=False):
         exponent, margin = fitted_exponent(times)
         axes.loglog(list(times), list(times.values()), marker + "-", label=f"{method}: $n^{{{exponent:.2f}}}$")
         told.append(f"{method}: exponent {exponent:.2f} ± {margin:.2f} over n = {min(times)} to {max(times)}")

@@ -7,7 +7,7 @@ import torch
 
 from rankedu.figures import happier as figures
 from rankedu.figures import style
-from rankedu.losses import ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings
+from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
@@ -23,25 +23,6 @@ def test_the_readable_definition_is_the_loss(name, spread):
     torch.testing.assert_close(soft.mean(), HAPLoss(ranker)(scores, relevance))
     torch.testing.assert_close(soft[7], HAPLoss(ranker)(scores[7], relevance[7]))
     torch.testing.assert_close(hard, 1 - hierarchical_average_precision(scores, relevance))
-
-
-def test_clustering_is_cross_entropy_of_cosines():
-    """HAPPIER Eq. 6, term by term."""
-    torch.manual_seed(0)
-    loss, v, classes = ClusterLoss(5, 3), torch.randn(7, 3), torch.randint(0, 5, (7,))
-    unit = torch.nn.functional.normalize
-    weights = (unit(v) @ unit(loss.proxies).T / 0.05).exp()
-    torch.testing.assert_close(loss(v, classes), -(weights[range(7), classes] / weights.sum(1)).log().mean())
-
-
-@pytest.mark.parametrize("weight", [0.0, 0.1, 1.0])
-def test_the_weight_is_that_of_the_clustering(weight):
-    """HAPPIER Eq. 7."""
-    torch.manual_seed(0)
-    v, paths = torch.randn(6, 4), torch.tensor([[0, 0], [0, 0], [0, 1], [0, 1], [1, 2], [1, 2]])
-    loss = HAPPIERLoss(3, 4, weight)
-    expected = (1 - weight) * OnEmbeddings(HAPLoss())(v, paths) + weight * loss.cluster(v, paths)
-    torch.testing.assert_close(loss(v, paths), expected)
 
 
 @pytest.mark.parametrize("spread", figures.SPREADS)
@@ -121,3 +102,8 @@ def test_figures_tell_what_they_show(draw):
 def test_the_cost_is_told_as_a_ratio():
     told = style.description(figures.cost_by_length(lengths=(64, 256)))
     assert "at 64 items and" in told and "as long at 256" in told
+
+
+def test_in_training_the_released_default_is_never_below():
+    found = figures.below_while_training("happier", looks=(0, 3))
+    assert [(below, queries) for below, queries, _ in found.values()] == [(0, 384)] * 2

@@ -13,7 +13,6 @@ from rankedu.figures import paper_figure, style
 from rankedu.figures.relief import EXTENT, SEED, draw_blocks, view
 from rankedu.landscapes import (
     interpolated_landscape,
-    random_coefficients,
     random_section,
     section_gradient,
 )
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
+
 
 @paper_figure("RaMBO Fig. 1")
 @style.style()

@@ -64,8 +64,8 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     >>> levels(labels[:1], labels)
     tensor([[2, 2, 1, 0, 1]])
     """
-    mine = _paths(labels, "labels")
-    others = mine if gallery_labels is None else _paths(gallery_labels, "gallery_labels")
+    mine = check_paths(labels, "labels")
+    others = mine if gallery_labels is None else check_paths(gallery_labels, "gallery_labels")
     if mine.shape[1] != others.shape[1]:
         raise ValueError(
             f"gallery_labels must have as many levels as labels, {mine.shape[1]}, got {others.shape[1]} "
@@ -85,7 +85,7 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     return common
 
 
-def _paths(labels: Tensor, name: str) -> Tensor:
+def check_paths(labels: Tensor, name: str) -> Tensor:
     """Checked label paths, shape (n, L)."""
     if not isinstance(labels, Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(labels).__name__} (use torch.as_tensor({name}))")

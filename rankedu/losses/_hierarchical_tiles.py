@@ -73,7 +73,8 @@ def pairwise_loss(scores: Tensor, group: Tensor, drop: Tensor, where: Tensor | N
     if where is not None:  # those who do not take part are a group of their own, behind all others
         hidden = ~where.reshape(-1, n)
         scores, group = scores.masked_fill(hidden, 0.0), group.masked_fill(hidden, groups + 1)
-    value: Tensor = _Loss.apply(bounded(scores), group, drop.to(scores), setting)
+    with torch.autocast(scores.device.type, enabled=False):  # its matrix products would come in 16 bits
+        value: Tensor = _Loss.apply(bounded(scores), group, drop.to(scores), setting)
     return value
 
 

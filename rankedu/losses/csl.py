@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from rankedu.hierarchy import _paths as check_paths
+from rankedu.hierarchy import check_paths
 from rankedu.hierarchy import levels as common_levels
 from rankedu.losses.clustering import check_dim, new_proxies
 from rankedu.losses.on_embeddings import check_embeddings, cosine

@@ -194,7 +194,7 @@ def _average_precision(cumulated: Tensor) -> tuple[Tensor, Tensor]:
 def _check_cosine(scores: Tensor, where: Tensor | None) -> None:
     """What takes part is in [−1, 1]; NaN has been dealt with."""
     values = scores.detach()
-    if values.abs().max() <= 1 + ROUNDING:
+    if not values.numel() or values.abs().max() <= 1 + ROUNDING:
         return
     if where is not None:
         values = values.masked_fill(~where, 0.0)

@@ -144,7 +144,7 @@ class OnEmbeddings(nn.Module):
     def _relevance(self, labels: Tensor, ref_labels: Tensor, where: Tensor | None) -> Tensor:
         if labels.ndim == 1 and self.relevance is None:
             return labels.unsqueeze(1) == ref_labels
-        levels = hierarchy.levels(labels, hierarchy._paths(ref_labels, "ref_labels"))
+        levels = hierarchy.levels(labels, hierarchy.check_paths(ref_labels, "ref_labels"))
         if self.relevance is None and not getattr(self.loss, "graded", False):
             return levels == labels.shape[1]
         with warnings.catch_warnings(record=True) as caught:

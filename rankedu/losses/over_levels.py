@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from rankedu.hierarchy import check_paths
 from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["SumOverLevels"]
@@ -35,7 +36,7 @@ class SumOverLevels(nn.Module):
     Raises
     ------
     ValueError
-        For labels of another number of dimensions, or other than L finite weights ≥ 0.
+        For labels that are no paths (see :func:`rankedu.hierarchy.levels`), or other than L finite weights ≥ 0.
     TypeError
         For labels that are not integers, or a ``make_loss`` that is not callable.
 
@@ -70,7 +71,9 @@ class SumOverLevels(nn.Module):
             raise TypeError(
                 f"make_loss must make the loss of a level, got {make_loss!r} (e.g. lambda n: baseline('contrastive'))"
             )
-        paths = _paths(labels)
+        paths = check_paths(labels, "labels")
+        if not len(paths):
+            raise ValueError(f"labels must have shape (n, L) or (n,) with n, L >= 1, got {tuple(labels.shape)}")
         self.classes: list[dict[tuple[int, ...], int]] = []
         for level in range(1, paths.shape[1] + 1):
             known = sorted({tuple(path[:level]) for path in paths.tolist() if path[level - 1] >= 0})
@@ -106,7 +109,7 @@ class SumOverLevels(nn.Module):
         Raises
         ------
         ValueError, TypeError
-            As the losses; also for labels without L levels.
+            As the losses; also for labels without L levels, or that are no paths.
         """
         if ref_embeddings is embeddings and ref_labels is labels:
             ref_embeddings = ref_labels = None
@@ -127,7 +130,7 @@ class SumOverLevels(nn.Module):
         return total
 
     def _batch_paths(self, embeddings: Tensor, labels: Tensor, prefix: str) -> list[list[int]]:
-        paths, levels = _paths(labels, f"{prefix}labels"), len(self.classes)
+        paths, levels = check_paths(labels, f"{prefix}labels"), len(self.classes)
         if paths.shape[1] != levels:
             raise ValueError(f"{prefix}labels must have shape (batch, {levels}), got {tuple(labels.shape)}")
         check_embeddings(embeddings, paths[:, 0], prefix=prefix)
@@ -145,17 +148,6 @@ class SumOverLevels(nn.Module):
                     fresh.setdefault(prefix, len(known) + len(fresh))
             numbers.append(torch.tensor([known.get(prefix, fresh.get(prefix, -1)) for prefix in prefixes]))
         return numbers
-
-
-def _paths(labels: Tensor, name: str = "labels") -> Tensor:
-    """Label paths, shape (n, L)."""
-    if not isinstance(labels, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(labels).__name__} (use torch.as_tensor({name}))")
-    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
-        raise TypeError(f"{name} must be integer, got {labels.dtype} (number the classes from 0)")
-    if labels.ndim not in (1, 2) or labels.numel() == 0:
-        raise ValueError(f"{name} must have shape (n, L) or (n,) with n, L >= 1, got {tuple(labels.shape)}")
-    return labels.unsqueeze(1) if labels.ndim == 1 else labels
 
 
 def _weights(weights: Sequence[float] | None, levels: int) -> tuple[float, ...]:

@@ -4,8 +4,9 @@ A matrix product may add up in another order when its shape changes, and a last 
 tiles' shape depends on the whole task alone, the numbers of queries and of items, and never on how much of it is done
 here or at a time. On the CPU each tile is one thread's work, so the number of threads does not matter either.
 
-In a product of few rows or columns the order may even change from one column to the next, and two items with the same
-embedding get different similarities. So small ones are filled up with zeros.
+In a product of few rows the order may even change from one column to the next, and so it may in the last columns, where
+their number is not a multiple of what a processor takes at a time: two items with the same embedding would get different
+similarities. So both are filled up with zeros.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["Similarities", "check_matrix", "full_precision", "tile_height"]
 
 TILE = 256  # queries; from here on the product is about as fast as it gets
 LOWEST = 8  # fewer rows would be a product of another kind, and slow
-NARROWEST = 16  # and so would fewer columns
+COLUMNS = 48  # are taken at a time: a multiple of 16, 24 and whatever else is usual for 32 and 64 bits
 ENTRIES = 1 << 24  # of a tile: 64 MB of float32
 BLOCK = 1 << 12  # rows checked at a time
 
@@ -101,7 +102,8 @@ class Similarities:
         self.device = device
         self.height = tile_height(len(embeddings), len(gallery))
         self.items = len(gallery)
-        self.gallery = torch.empty(max(self.items, NARROWEST), gallery.shape[1], dtype=self.dtype, device=device)
+        columns = -(-self.items // COLUMNS) * COLUMNS
+        self.gallery = torch.empty(columns, gallery.shape[1], dtype=self.dtype, device=device)
         self.gallery[self.items :] = 0
         self.gallery[: self.items] = gallery.detach()
         _unit(self.gallery)

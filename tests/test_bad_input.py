@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from rankedu import outranking_negatives, rank, rank_among
+from rankedu._validation import check_not_nan
 from rankedu.blackbox import differentiate, interpolate
 from rankedu.landscapes import (
     Section,
@@ -150,3 +151,15 @@ TAKE_LAM = {
 def test_lam(call, lam, message):
     with pytest.raises(ValueError, match=message):
         call(lam)
+
+
+@pytest.mark.parametrize("values", [[inf, -inf], [-inf, inf, 1.0], [6e4] * 9])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_only_nan_is_nan(values, dtype):
+    """NaN is looked for in the sum, which is NaN for two infinities too, and may overflow."""
+    scores = torch.tensor(values, dtype=dtype)
+    check_not_nan(scores, None)
+    check_not_nan(torch.cat([scores, scores * nan]), torch.arange(2 * len(values)) < len(values))
+    check_not_nan(scores[:0], None)
+    with pytest.raises(ValueError, match=rf"got 1 of {len(values) + 1}, the first at index \({len(values)},\)"):
+        check_not_nan(torch.cat([scores, scores[:1] * nan]), None)

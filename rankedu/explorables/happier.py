@@ -26,7 +26,7 @@ LOW, HIGH = -0.04, 0.07
 def decide(start: float, offset: float) -> tuple[UpperBound, str]:
     """The exact verdict on a setting with τ = 0.01, ρ = 100 and δ = 0.05, and how the figure words it."""
     found = upper_bound(start=start, offset=offset)
-    falls = "" if found.monotone else ", but it falls at δ"
+    falls = "" if found.monotone else f", {'but' if found.holds else 'and'} it falls at δ"
     return found, ("an upper bound" if found.holds else "no upper bound") + falls
 
 

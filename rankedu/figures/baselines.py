@@ -110,7 +110,7 @@ def embed(angles: Sequence[float] | Tensor) -> Tensor:
 
 def proxies(angles: Sequence[float] = ANGLES) -> Tensor:
     """One unit vector a class, in the direction of the mean of its items: where training takes learnt proxies."""
-    return normalize(embed(angles).unflatten(0, (3, 3)).mean(1), dim=1)
+    return normalize(embed(angles).reshape(3, 3, DIM).mean(1), dim=1)
 
 
 def make(name: str, at: Tensor | None = None) -> Loss:
@@ -510,12 +510,14 @@ def _batches_over_whole(name: str) -> float:
 
 def knowledge_table() -> str:
     """The same in words, one line a loss."""
-    head = f"{'':23}{'same ranks,':>11}{'rests if':>10}{'sees no':>11}{'batches':>9}{'sees':>9}\n"
+    head = f"{'':23}{'same ranks,':>11}{'rests if':>10}{'wants one':>11}{'batches':>9}{'sees':>9}\n"
     head += f"{'':23}{'same value':>11}{'sorted':>10}{'threshold':>11}{'/ whole':>9}{'parents':>9}\n"
     lines = []
     for name, row in knowledge().items():
         words = [row["folded"] < 1e-9, row["sorted"] < 1e-3, row["uncalibrated"] > 1e-2, row["parents"] > 1e-9]
         same, rests, threshold, parents = ("yes" if word else "no" for word in words)
+        if rests == "no":  # then a gradient on the uncalibrated batch proves nothing
+            threshold = "–"
         cells = f"{same:>11}{rests:>10}{threshold:>11}{row['batches']:>9.2f}{parents:>9}"
         lines.append(f"{title(name):23}{cells}")
     return head + "\n".join(lines)

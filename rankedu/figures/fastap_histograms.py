@@ -128,14 +128,14 @@ def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
     facts = _landscapes(list(axes.flat), bins, [f"{count} bins" for count in bins])
     told = "; ".join(
         f"{count} bins: heights from {fact['low']:.0f} to {fact['high']:.0f}, {fact['error']:.1f} away from the true "
-        f"landscape on average, {fact['shape']:.1f} apart from its "
-        "mean"
+        f"landscape on average, or {fact['shape']:.1f} (root mean square) once both are centred"
         for count, fact in zip(bins, facts, strict=True)
     )
     return style.describe(
         figure,
-        f"Four surfaces over the same square of score vectors, from gently rolling to nearly as stepped as the true "
-        f"one. {told}. The vertical scale is the same in all four, its zero is not.",
+        f"Four surfaces over the same square of score vectors, from one gently curved slope to a surface with the "
+        f"peaks and basins of the true one, but without its walls. {told}. "
+        "The vertical scale is the same in all four, its zero is not.",
     )
 
 
@@ -198,9 +198,10 @@ def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 
     axes.legend(loc="lower left")
     return style.describe(
         figure,
-        f"Two falling curves on logarithmic axes, distance from the true AP against the number of bins. FastAP: "
-        f"{fast[0]:.2f} with {bins[0]} bin, {fast[list(bins).index(10)]:.2f} with 10, and from about 1000 on it stays "
-        f"at the dashed line, {limit:.4f}. AP of soft ranks: {soft[0]:.2f}, {soft[list(bins).index(10)]:.2f}, and "
+        f"Two curves on logarithmic axes that fall, distance from the true AP against the number of bins. FastAP: "
+        f"{fast[0]:.2f} with {bins[0]} bin, {fast[list(bins).index(10)]:.2f} with 10, and {fast[-1]:.4f} with "
+        f"{bins[-1]}, where it has come down to the dashed line, {limit:.4f}. AP of soft ranks: {soft[0]:.2f}, "
+        f"{soft[list(bins).index(10)]:.2f}, and "
         f"{soft[-1]:.1e} with {bins[-1]} bins, still falling.",
     )
 

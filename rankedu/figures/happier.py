@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,15 +16,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+import rankedu
 from rankedu import hierarchy
-from rankedu.datasets import UnicodeGlyphs, augment
+from rankedu.datasets import augment
 from rankedu.figures import paper_figure, style
 from rankedu.losses import HAPLoss, HAPPIERLoss
-from rankedu.metrics import evaluate_retrieval, hierarchical_average_precision
+from rankedu.metrics import hierarchical_average_precision
 from rankedu.models import ConvNet
 from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
-from rankedu.training.retrieval import embed
+from rankedu.training.happier import HELD, MEASURES, batches, glyph_tree, one_run, results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -366,48 +368,10 @@ def cost_by_length(lengths: tuple[int, ...] = LENGTHS) -> Figure:
 
 # --- HAPPIER Fig. 4 on glyphs ---------------------------------------------------------------------------------------
 
-WEIGHTS, ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 1.0), (0.5, 1.0, 2.0, 3.0, 5.0)
-SCRIPTS, CHARACTERS = ("LATIN", "GREEK", "CYRILLIC"), 4
-#: What is reported: of all levels, the paper's H-AP (α = 1); of the characters, AP and R@1; of the scripts, AP.
-MEASURES = ("H-AP", "AP", "R@1", "AP of scripts")
-
-
-@functools.cache
-def glyph_tree(split: str) -> tuple[Tensor, Tensor]:
-    """Letters that carry marks: images and paths script → base letter → character, numbered through from 0.
-
-    Three scripts, the base letters with at least four characters, the first four of each.
-    """
-    data = UnicodeGlyphs(split)
-    paths = torch.unique(data.labels, dim=0)
-    chosen = []
-    for letter in torch.unique(paths[:, 1]).tolist():
-        mine = paths[paths[:, 1] == letter]
-        if data.names[0][int(mine[0, 0])] in SCRIPTS and len(mine) >= CHARACTERS:
-            chosen.append(mine[:CHARACTERS, 2])
-    keep = torch.isin(data.labels[:, 2], torch.cat(chosen))
-    numbered = [torch.unique(column, return_inverse=True)[1] for column in data.labels[keep].T]
-    return data.images[keep], torch.stack(numbered, 1)
-
-
-def batches(labels: Tensor, count: int, seed: int) -> Iterator[Tensor]:
-    """Batches of 64 indices: two scripts, two letters of each, four characters of each, four pictures of each."""
-    generator = torch.Generator().manual_seed(seed)
-    paths = torch.unique(labels, dim=0)
-    by_character = [(labels[:, 2] == c).nonzero()[:, 0] for c in range(len(paths))]
-
-    def some(items: Tensor, number: int) -> list[int]:
-        chosen: list[int] = items[torch.randperm(len(items), generator=generator)[:number]].tolist()
-        return chosen
-
-    for _ in range(count):
-        letters = [
-            letter
-            for script in some(torch.unique(paths[:, 0]), 2)
-            for letter in some(torch.unique(paths[paths[:, 0] == script, 1]), 2)
-        ]
-        characters = paths[torch.isin(paths[:, 1], torch.tensor(letters)), 2].tolist()
-        yield torch.tensor([item for c in characters for item in some(by_character[c], 4)])
+#: The runs of `STEPS` steps that are made while the page is made; longer ones of more values are in the file `STORED`.
+WEIGHTS, ALPHAS, STEPS = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 40
+#: In a checkout: the file that ``python -m rankedu.training.happier`` writes.
+STORED = Path(rankedu.__file__).resolve().parents[1] / "book" / "data" / "happier_weight.json"
 
 
 @functools.cache
@@ -450,101 +414,78 @@ def _graded(net: nn.Module, images: Tensor, labels: Tensor) -> tuple[Tensor, Ten
 
 
 @functools.cache
-def train_happier(weight: float, alpha: float, steps: int = 60, seed: int = 0) -> dict[str, float]:
-    """Train a small network with HAPPIER, and measure it on characters whose base letters it has never seen.
+def short_run(alpha: float, weight: float, steps: int = STEPS) -> dict[str, float]:
+    """Measures of one short run of :func:`rankedu.training.happier.one_run`."""
+    run = one_run(alpha, weight, 0, steps=steps)
+    return {name: run[name] for name in MEASURES}
 
-    Parameters
-    ----------
-    weight : float
-        λ, the share of the clustering.
-    alpha : float
-        Exponent of the relevance that is trained with. What is reported has α = 1.
-    steps, seed : int
 
-    Returns
-    -------
-    dict of str to float
-        See `MEASURES`.
+def first_losses() -> tuple[float, float, int]:
+    """Before the first step: the clustering loss and the ranking loss of a batch, and the number of classes."""
+    images, labels = glyph_tree("train")
+    classes = int(labels[:, 2].max()) + 1
+    torch.manual_seed(0)
+    net, loss = ConvNet(32, channels=(16, 32, 64)), HAPPIERLoss(classes, 32)
+    batch = next(batches(labels, 1, 0))
+    with torch.no_grad():
+        embeddings = net(augment(images[batch], generator=torch.Generator().manual_seed(0), strength=0.5))
+        clustering = loss.cluster(embeddings, labels[batch]).item()
+        mixed = loss(embeddings, labels[batch]).item()
+    return clustering, (mixed - HELD["weight"] * clustering) / (1 - HELD["weight"]), classes
+
+
+def sweep(steps: int = STEPS) -> dict[str, dict[float, dict[str, float]]]:
+    """Short runs, one seed each: along α at λ = 0.1, and along λ at α = 1."""
+    return {
+        "alpha": {alpha: short_run(alpha, HELD["weight"], steps) for alpha in ALPHAS},
+        "weight": {weight: short_run(HELD["alpha"], weight, steps) for weight in WEIGHTS},
+    }
+
+
+def stored(key: str, measure: str, path: Path = STORED) -> dict[float, Array]:
+    """One measure of the stored runs, an array over the seeds for each value of "alpha" or "weight".
+
+    Empty where there is no such file, as in an installed package.
     """
-    (images, labels), (test_images, test_labels) = glyph_tree("train"), glyph_tree("test")
-    torch.manual_seed(seed)
-    net = ConvNet(32, channels=(16, 32, 64))
-    loss: nn.Module = HAPPIERLoss(int(labels[:, 2].max()) + 1, 32, weight, alpha)
-    optimiser = torch.optim.Adam([*net.parameters(), *loss.parameters()], lr=2e-3)
-    generator = torch.Generator().manual_seed(seed)
-    for batch in batches(labels, steps, seed):
-        pictures = augment(images[batch], generator=generator, strength=0.5)
-        value = loss(net(pictures), labels[batch])
-        optimiser.zero_grad()
-        value.backward()
-        optimiser.step()
-    embeddings = embed(net, test_images, strength=0.5, generator=torch.Generator().manual_seed(1))
-    names = ("h_ap", "average_precision", "recall_at_1")
-    found = evaluate_retrieval(embeddings, test_labels, metrics=names, progress=False)
-    values = (*(found[name] for name in names), found["levels"][1]["average_precision"])
-    return dict(zip(MEASURES, values, strict=True))
+    return {value: np.array([run[measure] for run in runs]) for value, runs in results(path)[key].items()}
 
 
-def sweep(steps: int = 60, seeds: int = 1) -> dict[str, dict[float, dict[str, float]]]:
-    """Mean over seeds of :func:`train_happier`, along λ at α = 1 and along α at λ = 0.1."""
-
-    def mean(weight: float, alpha: float) -> dict[str, float]:
-        runs = [train_happier(weight, alpha, steps, seed) for seed in range(seeds)]
-        return {name: statistics.fmean(run[name] for run in runs) for name in MEASURES}
-
-    return {"alpha": {a: mean(0.1, a) for a in ALPHAS}, "weight": {w: mean(w, 1.0) for w in WEIGHTS}}
-
-
-#: What ``sweep(steps=300, seeds=3)`` gave once, on two CPU cores with torch 2.13: too long for a chapter.
-LONGER: dict[str, dict[float, tuple[float, ...]]] = {
-    "alpha": {
-        0.5: (0.4455, 0.5502, 0.7205, 0.4649),
-        1.0: (0.4527, 0.5623, 0.72, 0.4648),
-        2.0: (0.4582, 0.5726, 0.7289, 0.466),
-        3.0: (0.454, 0.5739, 0.7302, 0.4631),
-        5.0: (0.4422, 0.5716, 0.7266, 0.4581),
-    },
-    "weight": {
-        0.0: (0.4465, 0.566, 0.7312, 0.466),
-        0.1: (0.4527, 0.5623, 0.72, 0.4648),
-        0.3: (0.4371, 0.539, 0.7105, 0.4624),
-        0.5: (0.4124, 0.5171, 0.6998, 0.4556),
-        0.7: (0.3953, 0.5012, 0.6939, 0.4496),
-        1.0: (0.3802, 0.4832, 0.6878, 0.4452),
-    },
-}
+def told_of_stored(path: Path = STORED) -> str:
+    """One line on the stored runs: how many, how long, where; or how to make them."""
+    runs = [run for group in results(path)["alpha"].values() for run in group]
+    if not runs:
+        return f"No longer runs are stored here: python -m rankedu.training.happier --out {path.name} makes them."
+    steps, seeds = runs[0]["steps"], len({run["seed"] for run in runs})
+    made = sorted({f"torch {run['versions']['torch']}, {run['device']}" for run in runs})
+    return f"stored: {steps} steps, {seeds} seeds; {' / '.join(made)}"
 
 
 @paper_figure("HAPPIER Fig. 4")
 @style.style()
-def alpha_and_weight(steps: int = 60) -> Figure:
-    """What α and λ do to a short training on glyphs, beside one that was five times as long."""
+def alpha_and_weight(steps: int = STEPS, path: Path = STORED) -> Figure:
+    """What α and λ do to a short training on glyphs; beside it, if they are there, stored longer ones."""
     found = sweep(steps)
     figure, axes = style.figure(1, 2, width=7.4, height=4.0)
     told = []
     for axis, key in zip(axes, ("alpha", "weight"), strict=True):
-        for name, line, colour in (("AP", "o-", style.BLUE), ("H-AP", "s--", style.PURPLE)):
-            at = MEASURES.index(name)
-            axis.plot(
-                list(found[key]),
-                [v[name] for v in found[key].values()],
-                line,
-                color=colour,
-                label=f"{name}, {steps} steps",
-            )
-            stored = [values[at] for values in LONGER[key].values()]
-            axis.plot(list(LONGER[key]), stored, line, color=colour, alpha=0.45, label=f"{name}, 300 steps")
-            short = ", ".join(f"{v[name]:.2f} at {x:g}" for x, v in found[key].items())
-            long = ", ".join(f"{y:.2f} at {x:g}" for x, y in zip(LONGER[key], stored, strict=True))
-            told.append(f"{name} against {'α' if key == 'alpha' else 'λ'}: {short}; after 300 steps {long}")
-        axis.set_ylim(0.15, 0.62)
+        for name, line, colour in (("AP", "o", style.BLUE), ("H-AP", "s", style.PURPLE)):
+            long = {value: float(seeds.mean()) for value, seeds in stored(key, name, path).items()}
+            if long:
+                axis.plot(list(long), list(long.values()), f"{line}-", color=colour, label=f"{name}, long")
+            short = {value: run[name] for value, run in found[key].items()}
+            label = f"{name}, {steps} steps"
+            axis.plot(list(short), list(short.values()), f"{line}:", color=colour, label=label, markerfacecolor="white")
+            words = ", ".join(f"{y:.2f} at {x:g}" for x, y in short.items())
+            words += "; after long ones " + ", ".join(f"{y:.2f} at {x:g}" for x, y in long.items()) if long else ""
+            told.append(f"{name} against {'α' if key == 'alpha' else 'λ'}: {words}")
+        axis.set_ylim(0.1, 0.65)
     axes[0].set(xlabel="exponent α (λ = 0.1)", ylabel="on unseen letters")
     axes[1].set(xlabel="weight λ of the clustering (α = 1)")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return style.describe(
         figure,
-        f"AP of the characters, and H-AP, on letters that were not trained on, after {steps} steps and after 300. "
-        f"{'. '.join(told)}.",
+        f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps. "
+        f"{'. '.join(told)}. The long runs: {told_of_stored(path)}",
     )
 
 

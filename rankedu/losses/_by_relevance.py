@@ -47,7 +47,8 @@ def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
             f"relevance must be finite and >= 0, got {value[bad][0].item()} "
             "(0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels)))"
         )
-    value = value / value.amax(-1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+    largest = value.amax(-1, keepdim=True)
+    value = value / torch.where(largest > 0, largest, 1.0)
     return value / value.sum(-1, keepdim=True).clamp(min=1.0)
 
 

@@ -113,7 +113,11 @@ def angular(alpha: float = 40.0) -> tuple[Any, Any]:
 def multi_similarity(
     alpha: float = 2.0, beta: float = 50.0, base: float = 0.5, epsilon: float = 0.1
 ) -> tuple[Any, Any]:
-    """Pairs that are harder than the item's easiest rival, weighted by their own and by their relative similarity."""
+    """Pairs in the wrong order with one of the other kind, or nearly, weighted by own and by relative similarity.
+
+    Where the miner leaves at most one positive and one negative pair, the library takes the batch for empty: the loss
+    is 0, with a zero gradient. ``contrastive`` and ``lifted_structure`` do the same, without a miner.
+    """
     return _pml("losses").MultiSimilarityLoss(alpha, beta, base), _pml("miners").MultiSimilarityMiner(epsilon)
 
 

@@ -191,4 +191,4 @@ class ROADMAPLoss(nn.Module):
         positive = positives(scores, relevance, where)
         scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits
         supremum = self.supremum.mean(scores, positive, where) if positive.any() else no_positives(scores)
-        return torch.lerp(supremum, self.calibration.mean(scores, positive, where), self.weight)
+        return (1 - self.weight) * supremum, self.calibration.mean(scores, positive + self.weight * where)

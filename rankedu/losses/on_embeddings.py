@@ -100,9 +100,10 @@ class OnEmbeddings(nn.Module):
         Parameters
         ----------
         embeddings : Tensor, shape (batch, dim)
-            Floating point, of any length. These are the queries.
+            Floating point, of any length from 1e-12 to 1e18. These are the queries.
         labels : Tensor, shape (batch,) or (batch, L)
-            Classes, or integer paths from root to leaf, −1 below the end of a path.
+            Classes, of any dtype: equal ones match, even if both are −1. Or integer paths from root to leaf, −1 below
+            the end of a path, which matches nothing.
         ref_embeddings : Tensor, shape (refs, dim), optional
             The items to be ranked. Default: the batch, and what the memory holds. If this is the very tensor
             ``embeddings``, then that is as good as leaving it out; else no item is taken for the query itself.

@@ -73,7 +73,7 @@ class SumOverLevels(nn.Module):
             )
         paths = check_paths(labels, "labels")
         if not len(paths):
-            raise ValueError(f"labels must have shape (n, L) or (n,) with n, L >= 1, got {tuple(labels.shape)}")
+            raise ValueError(f"labels must have shape (n,) or (n, L) with n, L >= 1, got {tuple(labels.shape)}")
         self.classes: list[dict[tuple[int, ...], int]] = []
         for level in range(1, paths.shape[1] + 1):
             known = sorted({tuple(path[:level]) for path in paths.tolist() if path[level - 1] >= 0})

@@ -4,8 +4,8 @@ A matrix product may add up in another order when its shape changes, and a last 
 tiles' shape depends on the whole task alone, the numbers of queries and of items, and never on how much of it is done
 here or at a time. On the CPU each tile is one thread's work, so the number of threads does not matter either.
 
-In a product of few rows the order may even change from one column to the next, and so it may in the last columns, where
-their number is not a multiple of what a processor takes at a time: two items with the same embedding would get different
+In a product of few rows the order may even change from one column to the next, and so it may in the last columns, if
+their number is no multiple of what a processor takes at a time: two items with the same embedding would get different
 similarities. So both are filled up with zeros.
 """
 

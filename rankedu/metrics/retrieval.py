@@ -38,7 +38,8 @@ def evaluate_retrieval(
     Parameters
     ----------
     embeddings : Tensor, shape (n, dim)
-        The queries, of any length; float16 and bfloat16 are ranked in float32, which keeps their order without ties.
+        The queries, of any length from 1e-12 on; float16 and bfloat16 are ranked in float32, which keeps their order
+        without ties.
     labels : Tensor of int, shape (n,) or (n, L)
         Classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`); −1 below the end of a path.
     gallery : Tensor, shape (g, dim), optional

@@ -12,6 +12,8 @@ __all__ = ["Infimum", "Interval", "Step", "hard_loss", "sigmoid", "surrogate_los
 
 #: Beyond this argument, exp(-10000), the sigmoid is only known to lie between 0 and its value here.
 FAR = 10_000
+#: Digits of the bounds; more are taken where these do not decide, up to the second number.
+DIGITS, MOST_DIGITS = 30, 2000
 HALF = Fraction(1, 2)
 
 

@@ -19,13 +19,12 @@ each other, H(0) = 1, as no ranking does: then the bound fails in any order. `Up
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rankedu.proofs._exact import exact_scores
-from rankedu.proofs._steps import HALF, Infimum, Interval, Step, exactly, hard_loss, surrogate_loss
+from rankedu.proofs._comparison import Comparison, compare, compare_checked
+from rankedu.proofs._steps import DIGITS, HALF, MOST_DIGITS, Infimum, Interval, Step, exactly
 
 __all__ = [
     "Comparison",
@@ -39,160 +38,6 @@ __all__ = [
     "ratio_lemma",
     "upper_bound",
 ]
-
-#: Digits of the bounds; more are taken where these do not decide, up to the second number.
-DIGITS, MOST_DIGITS = 30, 2000
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A ranking's two losses, exactly. Made by `compare`.
-
-    Attributes
-    ----------
-    scores, relevance : tuple of Fraction, length n
-    step : Step
-        The setting of the ranker.
-    lower : Infimum or None
-        The setting of the step in the numerator.
-    ties : str
-        The order of tied items in ``hard``.
-    hard : Fraction
-        1 − H-AP; 1 − AP if all relevances are 0 or 1.
-    surrogate : Interval
-        Bounds of the loss that counts with the step, narrow enough to tell it from ``hard``.
-    """
-
-    scores: tuple[Fraction, ...]
-    relevance: tuple[Fraction, ...]
-    step: Step
-    lower: Infimum | None
-    ties: str
-    hard: Fraction
-    surrogate: Interval
-
-    @property
-    def holds(self) -> bool:
-        """Whether the surrogate is at least the true loss."""
-        return self.surrogate.low >= self.hard
-
-    def verify(self) -> bool:
-        """Compute both losses again, the surrogate to twice as many digits, and demand that they fit.
-
-        Returns
-        -------
-        bool
-            True if ``hard`` is right, ``surrogate`` holds the new bounds, and both give the same verdict.
-
-        Notes
-        -----
-        O(n²) exact operations. Explained in chapter 14.
-
-        Examples
-        --------
-        >>> compare([0.5, 0.25], [0, 1]).verify()
-        True
-        """
-        try:
-            return _verify(self)
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
-            return False
-
-
-def _verify(found: Comparison) -> bool:
-    claimed, (below, above) = found.hard, found.surrogate
-    if not all(type(value) is Fraction for value in (*found.scores, *found.relevance, claimed, below, above)):
-        return False
-    if hard_loss(found.scores, found.relevance, found.ties) != claimed:
-        return False
-    for digits in (2 * DIGITS, 2 * MOST_DIGITS):
-        low, high = surrogate_loss(found.scores, found.relevance, found.step, found.lower, digits)
-        if below <= low <= high <= above:
-            return low >= claimed if found.holds else above < claimed
-        if high < below or above < low:
-            return False
-    return False
-
-
-def compare(
-    scores: Iterable[Any],
-    relevance: Iterable[Any],
-    *,
-    temperature: Any = 0.01,
-    slope: Any = 100,
-    delta: Any = 0.05,
-    offset: Any = None,
-    start: Any = 0.5,
-    below: Any = None,
-    above: Any = None,
-    ties: str = "optimistic",
-) -> Comparison:
-    r"""Compare a ranking's true loss with the loss that counts with a step, exactly.
-
-    Parameters
-    ----------
-    scores, relevance : iterable of int, float, Fraction or Decimal; array or tensor, shape (n,)
-        Finite; the relevance is ≥ 0, and not 0 for all. A float is taken as the exact binary fraction that it is.
-    temperature, slope, delta, offset, start : number
-        The setting of the `SupremumRanker`: ``**PRESETS["happier_inat"]`` is a published one.
-    below, above : number, optional
-        The setting of the `InfimumStep` in the numerator. Default: it is hard.
-    ties : {"optimistic", "pessimistic"}
-        In the true loss, tied items stand with the largest relevance first, or last.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    ValueError, TypeError
-        For numbers that are none or out of range, tuples of unequal length, or an unknown ``ties``.
-    ArithmeticError
-        If thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
-
-    Source
-    ------
-    HAPPIER Eq. 5.
-
-    Notes
-    -----
-    O(n²) exact operations. Ties in the surrogate: see the head of this module. Explained in chapter 14.
-
-    Examples
-    --------
-    >>> found = compare([1, 0.766, 0.767, -1], [1, 1, 0, 0], offset=1, start=0)  # the iNaturalist setting
-    >>> found.hard, round(float(found.surrogate.high), 4), found.holds
-    (Fraction(1, 6), 0.104, False)
-    """
-    y, rel = exact_scores(scores), exact_scores(relevance)
-    if len(y) != len(rel):
-        raise ValueError(f"relevance must have one entry a score, expected {len(y)}, got {len(rel)}")
-    if min(rel) < 0 or not any(rel):
-        raise ValueError(f"relevance must be >= 0 and not 0 for all items, got {[float(r) for r in rel]}")
-    if ties not in ("optimistic", "pessimistic"):
-        raise ValueError(f"ties must be one of 'optimistic', 'pessimistic', got {ties!r}")
-    if (below is None) != (above is None):
-        raise ValueError("below and above must be given together, got one of them (or leave out both)")
-    step = Step.exact(temperature, slope, delta, offset, start)
-    return _compare(y, rel, step, None if below is None else Infimum.exact(below, above), ties)
-
-
-def _compare(
-    scores: tuple[Fraction, ...],
-    relevance: tuple[Fraction, ...],
-    step: Step,
-    lower: Infimum | None = None,
-    ties: str = "optimistic",
-) -> Comparison:
-    hard = hard_loss(scores, relevance, ties)
-    digits = DIGITS
-    while digits <= MOST_DIGITS:
-        surrogate = surrogate_loss(scores, relevance, step, lower, digits)
-        if not surrogate.low < hard <= surrogate.high:
-            return Comparison(scores, relevance, step, lower, ties, hard, surrogate)
-        digits *= 2
-    raise ArithmeticError(f"scores must give losses that differ, got equal ones to {digits // 2} digits (move a score)")
 
 
 @dataclass(frozen=True)
@@ -391,7 +236,8 @@ def _upper_bound(step: Step) -> UpperBound:
     witness = None if begin.low >= 1 else _beyond_delta(step)
     pieces.append(Piece("x > delta", begin, 1, witness is None, witness))
     witnesses = [piece.witness for piece in pieces if piece.witness is not None]
-    violations = [_compare((x, Fraction(0)), (r, r + 1), step) for x in witnesses[:1] for r in map(Fraction, (0, 1))]
+    grades = [(Fraction(0), Fraction(1)), (Fraction(1), Fraction(2))]
+    violations = [compare_checked((x, Fraction(0)), relevance, step) for x in witnesses[:1] for relevance in grades]
     return UpperBound(step, tuple(pieces), _jumps(step), tuple(violations), _tied(step))
 
 
@@ -434,10 +280,10 @@ def _jumps(step: Step) -> tuple[Jump, ...]:
 def _tied(step: Step) -> tuple[Comparison, ...]:
     """An irrelevant item tied with a relevant one; and p tied relevant items just below an irrelevant one."""
     zero, one = Fraction(0), Fraction(1)
-    found = [_compare((zero, zero), (zero, one), step, ties="pessimistic")]
+    found = [compare_checked((zero, zero), (zero, one), step, ties="pessimistic")]
     above = min(step.delta, step.temperature / 4) or step.temperature / 1000
     for p in (2, 4, 8, 16, 32):
-        example = _compare((above, *[zero] * p), (zero, *[one] * p), step)
+        example = compare_checked((above, *[zero] * p), (zero, *[one] * p), step)
         if not example.holds:
             return (*found, example)
     return tuple(found)
@@ -540,7 +386,7 @@ def lower_bound(below: Any = 10, above: Any = 25) -> LowerBound:
     if lower.below:
         far = 4 / lower.below  # the H-rank of the item of relevance 1 is then 1 − 4
         step = Step.exact(0.01, 100, 0.05, None, 0.5)
-        example = _compare((far, zero), (one, Fraction(2)), step, lower)
+        example = compare_checked((far, zero), (one, Fraction(2)), step, lower)
     return LowerBound(lower, pieces, (Jump(zero, exactly(zero), exactly(HALF)),), example)
 
 

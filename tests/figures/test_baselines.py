@@ -100,6 +100,8 @@ def test_pull_by_place():
 def test_the_table_in_words_fits_on_a_page():
     lines = figures.knowledge_table().splitlines()
     assert len(lines) == 18 and max(map(len, lines)) <= 76
+    restless = {line[:23].strip() for line in lines if "–" in line}
+    assert restless == {"contrastive", "margin", "lifted structure", "N-pair", "angular"}
 
 
 @pytest.mark.parametrize(

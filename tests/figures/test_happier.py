@@ -11,6 +11,7 @@ from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
+from rankedu.training.happier import CHARACTERS, GRID
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -80,18 +81,36 @@ def test_the_letters_of_the_test_are_new_and_each_has_four_characters():
         _, labels = figures.glyph_tree(split)
         paths = torch.unique(labels, dim=0)
         assert len(paths) == int(labels[:, 2].max()) + 1
-        assert (paths[:, 1].bincount() == figures.CHARACTERS).all() and len(paths[:, 0].unique()) == 3
+        assert (paths[:, 1].bincount() == CHARACTERS).all() and len(paths[:, 0].unique()) == 3
 
 
 def test_a_larger_alpha_favours_the_fine_level():
-    """In a run of a second; and in the stored one, whose λ is best where the paper has it."""
-    coarse, fine = (figures.train_happier(0.1, alpha, 40) for alpha in (0.5, 5.0))
-    assert fine["AP"] > coarse["AP"] + 0.01
-    stored = figures.LONGER
-    assert stored["alpha"][3.0][1] > stored["alpha"][1.0][1] > stored["alpha"][0.5][1]
-    assert max(stored["weight"], key=lambda w: stored["weight"][w][0]) == 0.1
-    assert stored["alpha"][1.0] == stored["weight"][0.1]
-    assert set(stored["alpha"]) == set(figures.ALPHAS) and set(stored["weight"]) == set(figures.WEIGHTS)
+    """In the short runs of the figure, in which λ = 0 is best; and in the longer ones that are stored."""
+    found = figures.sweep()
+    alpha, weight = ([row[name] for row in found[key].values()] for key, name in (("alpha", "AP"), ("weight", "H-AP")))
+    assert alpha == sorted(alpha) and alpha[-1] > alpha[0] + 0.02
+    assert weight == sorted(weight, reverse=True) and weight[0] > weight[1] + 0.02
+    fine = figures.stored("alpha", "AP")
+    assert fine[3.0].mean() > fine[1.0].mean() + 0.005 > fine[0.5].mean() + 0.01
+    assert fine[5.0].mean() < fine[3.0].mean()
+
+
+def test_the_stored_runs_are_what_the_chapter_says_of_them():
+    h_ap = figures.stored("weight", "H-AP")
+    assert (h_ap[1.0] < h_ap[0.0] - 0.03).all()
+    assert (h_ap[0.1] > h_ap[0.0]).all() and (h_ap[0.1] - h_ap[0.0]).mean() < 0.01
+    means = [seeds.mean() for value, seeds in h_ap.items() if value >= 0.1]
+    assert means == sorted(means, reverse=True)
+    assert {*h_ap} == {*GRID["weight"]} >= {*figures.WEIGHTS}
+    assert {*figures.stored("alpha", "AP")} == {*GRID["alpha"]} >= {*figures.ALPHAS}
+    assert all(len(seeds) == len(GRID["seed"]) for seeds in h_ap.values())
+    assert "300 steps, 3 seeds; torch" in figures.told_of_stored()
+
+
+def test_fig_4_without_stored_runs_says_so(tmp_path):
+    told = style.description(figures.alpha_and_weight(path=tmp_path / "none.json"))
+    assert "No longer runs are stored here: python -m rankedu.training.happier --out none.json" in told
+    assert "after long ones" not in told and "after long ones" in style.description(figures.alpha_and_weight())
 
 
 @pytest.mark.parametrize("draw", [figures.two_gradients, figures.broken_bounds])

@@ -252,6 +252,28 @@ def test_where_the_library_is_not_what_it_says():
     assert AngularLoss()(3 * random(12, 8), LABELS) > 1.5 * AngularLoss()(random(12, 8), LABELS)
 
 
+@pytest.mark.skipif(not pytorch_metric_learning.__version__.startswith("2.9."), reason="other versions may be right")
+@pytest.mark.parametrize("name", ["multi_similarity", "contrastive", "lifted_structure"])
+def test_one_pair_of_each_kind_is_nothing_to_the_library(name):
+    """One query, its positive just behind a negative; a second near negative brings the gradient back."""
+    query = torch.tensor([[1.0, 0.0]], dtype=torch.float64, requires_grad=True)
+    cosines = torch.tensor([0.5, 0.55, 0.52], dtype=torch.float64)
+    others, labels = torch.stack([cosines, (1 - cosines**2).sqrt()], 1), torch.tensor([0, 1, 2])
+    for count in (2, 3):
+        value = baseline(name)(query, labels[:1], others[:count], labels[:count])
+        (found,) = torch.autograd.grad(value, query)
+        assert bool(value == 0) == (not found.any()) == (count == 2)
+
+
+def test_multi_similarity_is_0_where_its_miner_leaves_one_pair_of_each_kind():
+    query = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
+    cosines = torch.tensor([0.5, 0.55, -0.3], dtype=torch.float64)
+    others, labels = torch.stack([cosines, (1 - cosines**2).sqrt()], 1), torch.tensor([0, 1, 2])
+    loss = baseline("multi_similarity")
+    assert [len(part) for part in loss.miner(query, labels[:1], others, labels)] == [1, 1, 1, 1]
+    assert loss(query, labels[:1], others, labels) == 0
+
+
 def test_proxy_nca_pp_is_a_normalized_softmax():
     x = random(12, 8)
     nca, softmax = make("proxy_nca_pp"), make("normalized_softmax", temperature=1 / 18)
@@ -386,7 +408,10 @@ BAD = {
     "labels": (lambda: make("contrastive")(x, LABELS[:3]), ValueError, r"labels must have the shape .* got \(3,\)"),
     "make": (lambda: SumOverLevels(baseline("contrastive"), LABELS), TypeError, "make_loss must make the loss"),
     "path type": (lambda: SumOverLevels(flat, LABELS / 2), TypeError, "labels must be integer, got torch.float32"),
-    "paths": (lambda: SumOverLevels(flat, LABELS[None, None]), ValueError, r"labels must have shape \(n, L\) or"),
+    "paths": (lambda: SumOverLevels(flat, LABELS[None, None]), ValueError, r"shape \(n,\) or \(n, L\) .* \(1, 1, 12\)"),
+    "resumed path": (lambda: SumOverLevels(flat, torch.tensor([[0, -1, 3]])), ValueError, r"got \[0, -1, 3\]"),
+    "no path": (lambda: SumOverLevels(flat, PATHS)(x[:8], PATHS - 2), ValueError, "must be >= 0, or -1 .* got -2"),
+    "no items": (lambda: SumOverLevels(flat, PATHS[:0]), ValueError, r"with n, L >= 1, got \(0, 3\)"),
     "weights": (lambda: SumOverLevels(flat, PATHS, (1, 1)), ValueError, r"must be 3 finite numbers .* got \(1, 1\)"),
     "levels": (lambda: SumOverLevels(flat, PATHS)(x[:8], PATHS[:, :2]), ValueError, r"\(batch, 3\), got \(8, 2\)"),
     "rows": (lambda: SumOverLevels(flat, PATHS)(x, PATHS), ValueError, r"labels must have the shape .* got \(8,\)"),

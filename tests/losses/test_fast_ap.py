@@ -250,6 +250,11 @@ def test_queries_without_a_positive_do_not_count():
     assert (gradient[1] == 0).all()
 
 
+@pytest.mark.filterwarnings("ignore::rankedu.losses.NoPositivesWarning")
+def test_a_batch_without_queries_is_zero():
+    assert FastAPLoss()(torch.empty(0, 4), torch.empty(0, 4, dtype=torch.bool)).item() == 0
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 def test_no_positives_at_all_is_zero_and_one_warning(dtype):
     scores = cosines(4, 3, dtype=dtype).requires_grad_()

@@ -350,7 +350,7 @@ LOSSES = {
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_the_scale_of_relevance_does_not_matter(loss):
     scores, relevance = random(3, 12), grades(3, 12)
-    for scale in (1e-300, 7.0, 1e300):
+    for scale in (1e-310, 1e-300, 7.0, 1e300):
         torch.testing.assert_close(loss(scores, scale * relevance), loss(scores, relevance))
         torch.testing.assert_close(gradient(loss, scores, scale * relevance), gradient(loss, scores, relevance))
     each_row = relevance * torch.tensor([[1.0], [5.0], [0.01]], dtype=torch.float64)
@@ -429,6 +429,17 @@ def test_float32_is_near_float64(loss):
     torch.testing.assert_close(loss(scores, relevance).double(), loss(scores.double(), relevance), rtol=1e-6, atol=1e-6)
     found, expected = gradient(loss, scores, relevance), gradient(loss, scores.double(), relevance)
     assert (found - expected).abs().max() < 1e-5 * expected.abs().max()
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+def test_autocast_changes_nothing(loss):
+    """Products of the tiles in bfloat16 could not be added to float32."""
+    scores, relevance = random(4, 9), grades(4, 9)
+    scores = scores.float()
+    expected = loss(scores, relevance), gradient(loss, scores, relevance)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = loss(scores, relevance), gradient(loss, scores, relevance)
+    assert all(map(torch.equal, found, expected))
 
 
 def test_infinite_scores_are_very_large_ones():

@@ -358,13 +358,14 @@ def test_the_tiles_depend_on_the_whole_task_alone():
     assert tile_height(1, 10**9) == 8
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("queries", [1, 3, 8, 257])
 @pytest.mark.parametrize("dim", [5, 64, 100])
-def test_equal_embeddings_tie_wherever_they_stand(queries, dim):
+def test_equal_embeddings_tie_wherever_they_stand(queries, dim, dtype):
     """A last bit that depends on the place would rank one of two equal items first, and not by position."""
-    embeddings = torch.randn(queries, dim, generator=seeded(0))
+    embeddings = torch.randn(queries, dim, generator=seeded(0), dtype=dtype)
     for items in [*range(1, 20), 33, 1003]:
-        scores = similarities(embeddings, torch.randn(1, dim, generator=seeded(1)).expand(items, -1))
+        scores = similarities(embeddings, torch.randn(1, dim, generator=seeded(1), dtype=dtype).expand(items, -1))
         assert torch.equal(scores, scores[:, :1].expand(-1, items)), items
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.proofs import _steps, bounds
+from rankedu.proofs import _comparison, _steps, bounds
 from rankedu.proofs._steps import Interval, Step, sigmoid
 from rankedu.proofs.bounds import compare, lower_bound, ratio_lemma, upper_bound
 from rankedu.rankers import PRESETS, SupremumRanker
@@ -246,7 +246,7 @@ def test_explain_says_what_fails():
 
 
 def test_no_torch_in_here():
-    for module in (bounds, _steps):
+    for module in (bounds, _comparison, _steps):
         assert "import torch" not in Path(module.__file__).read_text(encoding="utf-8")
 
 

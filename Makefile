@@ -41,6 +41,8 @@ lint: $(VENV)/.has-test
 	$(PY) -m mypy
 
 # The chapters are executed once, by nbval, which proves the committed notebooks current; the book is built from them.
+# Two processes with one thread each: more threads than cores would wait for each other.
+test: export OMP_NUM_THREADS ?= 1
 test: lint
 	$(PY) -m pytest -n 2 --dist loadscope --ignore=tests/browser --ignore=tests/book/test_built_book.py
 	$(PY) book/pairs.py check

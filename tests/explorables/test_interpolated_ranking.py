@@ -9,17 +9,8 @@ import torch
 
 from rankedu.blackbox import interpolate
 from rankedu.explorables import interpolated_ranking as chapter
-from rankedu.explorables.book import MAX_BYTES, write_frames
 from rankedu.figures import style
 from rankedu.solvers import ranking
-
-
-@pytest.mark.parametrize("explorable", [chapter.interpolation_landscape, chapter.secant], ids=lambda e: e.name)
-def test_all_frames_render_and_are_small(explorable, tmp_path):
-    frames = write_frames(explorable, tmp_path)
-    assert len({frame["alt"] for frame in frames}) == len(frames)
-    assert sum(path.stat().st_size for path in tmp_path.glob("*.webp")) < MAX_BYTES
-    assert all(re.search(r"\d", frame["alt"]) for frame in frames)
 
 
 def test_the_gradient_appears_as_lam_grows():

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from rankedu.explorables.book import MAX_BYTES, write_frames
 from rankedu.explorables.minibatch_bias import batch_size_and_bias
 from rankedu.figures import style
 
@@ -17,12 +16,6 @@ def numbers(**values):
         r"lists of (\d+): mean ([\d.]+), standard deviation ([\d.]+), where the data set has ([\d.]+)\. ", told
     )
     return [float(x) for x in found.groups()]
-
-
-def test_all_frames_render_and_are_small(tmp_path):
-    frames = write_frames(batch_size_and_bias, tmp_path)
-    assert len({frame["alt"] for frame in frames}) == len(frames) == 28
-    assert sum(path.stat().st_size for path in tmp_path.glob("*.webp")) < MAX_BYTES
 
 
 def test_the_mean_falls_to_the_truth():

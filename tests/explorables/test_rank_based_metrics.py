@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rankedu.explorables.book import write_frames
 from rankedu.explorables.rank_based_metrics import all_metrics, drag_a_score
 from rankedu.figures import style
 from rankedu.figures.rank_based_metrics import HOME, NAMES
@@ -31,10 +30,3 @@ def test_metrics_change_where_items_cross_and_nowhere_else():
 
 def test_no_value_of_the_sliders_is_a_tie():
     assert not set(drag_a_score.controls["score"].values) & set(HOME.tolist())
-
-
-def test_frames_fit_into_the_book(tmp_path):
-    frames = write_frames(drag_a_score, tmp_path)
-    assert len(frames) == 55
-    assert sum(path.stat().st_size for path in tmp_path.glob("*.webp")) < 600_000
-    assert len({frame["alt"] for frame in frames}) == 55

@@ -11,20 +11,11 @@ import torch
 import rankedu
 from rankedu.blackbox import differentiate
 from rankedu.explorables import ranking_is_a_solver as chapter
-from rankedu.explorables.book import MAX_BYTES, write_frames
 from rankedu.figures import style
 from rankedu.figures.ranking_is_a_solver import SOLID_RANKS, SOLID_SCORES, solid
 from rankedu.solvers import ranking
 
 BOTH = [chapter.permutahedron_hexagon, chapter.permutahedron_solid]
-
-
-@pytest.mark.parametrize("explorable", BOTH, ids=lambda explorable: explorable.name)
-def test_all_frames_render_and_are_small(explorable, tmp_path):
-    frames = write_frames(explorable, tmp_path)
-    assert len(frames) == len(list(explorable.grid())) <= 60
-    assert sum(path.stat().st_size for path in tmp_path.glob("*.webp")) <= MAX_BYTES
-    assert len({frame["alt"] for frame in frames}) == len(frames)
 
 
 def test_the_lit_corner_is_the_ranking():

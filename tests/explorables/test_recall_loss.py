@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from rankedu.explorables import recall_loss as chapter
-from rankedu.explorables.book import MAX_BYTES, write_frames
 from rankedu.figures import style
-
-
-def test_all_frames_render_and_are_small(tmp_path):
-    frames = write_frames(chapter.weights_to_loss, tmp_path)
-    assert sum(path.stat().st_size for path in tmp_path.glob("*.webp")) < MAX_BYTES
-    assert all(re.search(r"W\(20\) = \d", frame["alt"]) for frame in frames)
 
 
 @pytest.mark.parametrize("power", chapter.weights_to_loss.controls["power"].values[::6])

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import re
 
-from rankedu.explorables.book import MAX_BYTES, write_frames
 from rankedu.explorables.ties_and_margins import FRAMES, collapse
 from rankedu.figures import style
 from rankedu.figures.ties_and_margins import MARGINS, STEPS
-
-
-def test_all_frames_render_and_are_small(tmp_path):
-    frames = write_frames(collapse, tmp_path)
-    assert len(frames) == FRAMES * len(MARGINS) == len({frame["alt"] for frame in frames})
-    assert sum(path.stat().st_size for path in tmp_path.glob("*.webp")) < MAX_BYTES
 
 
 def test_the_last_frame_tells_how_each_margin_ended():

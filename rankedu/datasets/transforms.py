@@ -1,0 +1,153 @@
+"""Photographs made into tensors as the papers do, with Pillow and torch alone.
+
+A view is a box of the picture, brought to a square in one step of antialiased resampling. In training the box is
+drawn at random; in a test it is the middle.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_choice
+
+__all__ = ["CROPS", "IMAGENET_MEAN", "IMAGENET_SD", "draw", "view"]
+
+#: Colours of ImageNet, red, green, blue, from 0 to 1.
+IMAGENET_MEAN, IMAGENET_SD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+#: A test crop of 224 pixels from 256; the smallest share of the area that a random crop keeps; its flattest shape.
+KEPT, LEAST_AREA, FLATTEST = 224 / 256, 0.16, 4 / 3
+#: Boxes that are tried until one fits into the picture.
+TRIES = 10
+CROPS = ("area", "window")
+
+
+def draw(generator: torch.Generator) -> Tensor:
+    """Draw the random numbers of one training view: always as many, whatever the picture.
+
+    Parameters
+    ----------
+    generator : torch.Generator
+
+    Returns
+    -------
+    Tensor, shape (41,)
+        Uniform from 0 to 1: a coin for the flip; area, shape and place of the boxes that are tried.
+
+    Examples
+    --------
+    >>> draw(torch.Generator().manual_seed(0)).shape
+    torch.Size([41])
+    """
+    return torch.rand(1 + 4 * TRIES, generator=generator, device=generator.device).cpu()
+
+
+def view(image: Any, draws: Tensor | None = None, *, size: int = 224, crop: str = "area") -> Tensor:
+    """Cut a box out of a photograph and normalise its colours by those of ImageNet.
+
+    Parameters
+    ----------
+    image : PIL.Image.Image
+        In any mode. A JPEG that has not been decoded yet is decoded no larger than needed.
+    draws : Tensor, shape (41,), optional
+        From :func:`draw`: a random training view. Default: the view of the test, the middle 7/8.
+    size : int
+        Side of the result, in pixels.
+    crop : {"area", "window"}
+        How training views are cut. ``"area"``: 16 to 100 % of the picture's area, 3:4 to 4:3, anywhere, as
+        HAPPIER; in a test the middle of the shorter side. ``"window"``: the picture is made square, and a window of 7/8
+        of its sides is cut, 224 pixels from 256, as RaMBO. Both are flipped left to right in half of the draws.
+
+    Returns
+    -------
+    Tensor of float32, shape (3, size, size)
+
+    Raises
+    ------
+    ValueError
+        For a size < 1 or another crop.
+
+    Notes
+    -----
+    Smooth-AP's code cuts 8 to 100 % of the area; HAPPIER's, on Online Products, resizes to 256 × 256 before the
+    test crop, as "window" does. The papers resize and cut in two steps, rounded to whole pixels; the one step here
+    differs by a fraction of a pixel. An orientation in the picture's metadata is ignored, as it was by the
+    papers' code. Explained on the data sets page of the book.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> photograph = Image.new("RGB", (320, 240), "white")
+    >>> view(photograph, draw(torch.Generator().manual_seed(0)), size=32).shape
+    torch.Size([3, 32, 32])
+    """
+    check_choice(crop, CROPS, name="crop")
+    if size < 1:
+        raise ValueError(f"size must be >= 1, got {size} (the papers use 224)")
+    flip = draws is not None and bool(draws[0] < 0.5)
+    if draws is None:
+        box = _middle(image.size, crop)
+    elif crop == "window":
+        box = _window(image.size, draws[1:3])
+    else:
+        box = _area(image.size, draws[1:])
+    return _normalise(_cut(image, box, size), flip)
+
+
+Box = tuple[float, float, float, float]
+
+
+def _middle(sides: tuple[int, int], crop: str) -> Box:
+    """The middle 7/8 of the picture, or of its shorter side."""
+    shorter = min(sides)
+    width, height = sides if crop == "window" else (shorter, shorter)
+    return _place(sides, KEPT * width, KEPT * height, 0.5, 0.5)
+
+
+def _window(sides: tuple[int, int], draws: Tensor) -> Box:
+    """A window of 7/8 of both sides."""
+    left, top = draws.tolist()
+    return _place(sides, KEPT * sides[0], KEPT * sides[1], left, top)
+
+
+def _area(sides: tuple[int, int], draws: Tensor) -> Box:
+    """The first drawn box that fits; if none does, the largest in the middle that is not too flat."""
+    width, height = sides
+    for share, shape, left, top in draws.view(TRIES, 4).tolist():
+        area = (LEAST_AREA + (1 - LEAST_AREA) * share) * width * height
+        ratio = FLATTEST ** (2 * shape - 1)
+        w, h = math.sqrt(area * ratio), math.sqrt(area / ratio)
+        if w <= width and h <= height:
+            return _place(sides, w, h, left, top)
+    return _place(sides, min(width, height * FLATTEST), min(height, width * FLATTEST), 0.5, 0.5)
+
+
+def _place(sides: tuple[int, int], width: float, height: float, left: float, top: float) -> Box:
+    """Put a box at a fraction of the room that it leaves."""
+    x, y = left * (sides[0] - width), top * (sides[1] - height)
+    return x, y, min(x + width, sides[0]), min(y + height, sides[1])
+
+
+def _cut(image: Any, box: Box, size: int) -> Any:
+    """Resample a box of the picture to a square of red, green and blue."""
+    from PIL.Image import Resampling
+
+    width, height = image.size
+    scale = size / min(box[2] - box[0], box[3] - box[1])
+    image.draft("RGB", (math.ceil(scale * width), math.ceil(scale * height)))  # a JPEG can be decoded at 1/2, 1/4, 1/8
+    x, y = image.width / width, image.height / height
+    drafted = (x * box[0], y * box[1], min(x * box[2], image.width), min(y * box[3], image.height))
+    return image.convert("RGB").resize((size, size), Resampling.BILINEAR, box=drafted)
+
+
+def _normalise(image: Any, flip: bool) -> Tensor:
+    """Bring a picture to (3, height, width), less the mean colour and divided by the standard deviation."""
+    import numpy as np
+
+    pixels = torch.from_numpy(np.array(image, dtype=np.float32)).permute(2, 0, 1)
+    pixels = pixels.flip(2) if flip else pixels
+    mean, sd = torch.tensor(IMAGENET_MEAN), torch.tensor(IMAGENET_SD)
+    return ((pixels / 255 - mean[:, None, None]) / sd[:, None, None]).contiguous()

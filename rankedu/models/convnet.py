@@ -5,10 +5,12 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from rankedu.models.head import EmbeddingNet, embedding_head
+
 __all__ = ["ConvNet"]
 
 
-class ConvNet(nn.Module):
+class ConvNet(EmbeddingNet):
     """Embed 32 × 32 pictures on the unit sphere: three strided convolutions and a linear map.
 
     Parameters
@@ -17,6 +19,8 @@ class ConvNet(nn.Module):
         Dimension of the embedding.
     channels : tuple of int
         Of the three convolutions; each halves the picture's side.
+    layer_norm : bool
+        Standardise the features before the linear map, see :func:`rankedu.models.embedding_head`.
 
     Raises
     ------
@@ -37,15 +41,15 @@ class ConvNet(nn.Module):
     torch.Size([2, 64])
     """
 
-    def __init__(self, dim: int = 64, *, channels: tuple[int, int, int] = (32, 64, 128)) -> None:
+    def __init__(
+        self, dim: int = 64, *, channels: tuple[int, int, int] = (32, 64, 128), layer_norm: bool = False
+    ) -> None:
         super().__init__()
-        if dim < 1:
-            raise ValueError(f"dim must be >= 1, got {dim} (the book uses 64)")
         layers: list[nn.Module] = []
         for before, after in zip((1, *channels), channels, strict=False):
             layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.BatchNorm2d(after), nn.ReLU()]
         self.features = nn.Sequential(*layers, nn.Flatten())
-        self.embed = nn.Linear(16 * channels[-1], dim)
+        self.embed = embedding_head(16 * channels[-1], dim, layer_norm=layer_norm)
 
     def forward(self, images: Tensor) -> Tensor:
         """Embed a batch.

@@ -1,7 +1,9 @@
 """Training: batches with a few items of each class, one readable loop, learned sorters, and the book's experiments."""
 
+from rankedu.training.device import pick_device
+from rankedu.training.recipe import Recipe
 from rankedu.training.retrieval import History, evaluate, train
-from rankedu.training.samplers import ClassBalancedSampler
+from rankedu.training.samplers import ClassBalancedSampler, SuperClassSampler
 from rankedu.training.sorter_cache import trained_sorter
 from rankedu.training.sorter_data import draw_scores
 from rankedu.training.sorters import fit_sorter, rank_error, sorter_errors, train_sorter
@@ -9,9 +11,12 @@ from rankedu.training.sorters import fit_sorter, rank_error, sorter_errors, trai
 __all__ = [
     "ClassBalancedSampler",
     "History",
+    "Recipe",
+    "SuperClassSampler",
     "draw_scores",
     "evaluate",
     "fit_sorter",
+    "pick_device",
     "rank_error",
     "sorter_errors",
     "train",

@@ -10,9 +10,9 @@ import argparse
 import functools
 import json
 import platform
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -117,26 +117,18 @@ def one_run(alpha: float, weight: float, seed: int, *, steps: int = SETTINGS["st
     dict
         The settings, `MEASURES`, the seconds that the steps took, versions and device.
     """
-    from rankedu.datasets import augment
     from rankedu.losses import HAPPIERLoss
     from rankedu.metrics import evaluate_retrieval
     from rankedu.models import ConvNet
-    from rankedu.training.retrieval import embed
+    from rankedu.training.retrieval import embed, train
 
     (images, labels), (test_images, test_labels) = glyph_tree("train"), glyph_tree("test")
     torch.manual_seed(seed)
     net = ConvNet(32, channels=(16, 32, 64))
     loss: nn.Module = HAPPIERLoss(int(labels[:, 2].max()) + 1, 32, weight, alpha)
-    optimiser = torch.optim.Adam([*net.parameters(), *loss.parameters()], lr=SETTINGS["lr"])
-    generator = torch.Generator().manual_seed(seed)
-    begin = time.perf_counter()
-    for batch in batches(labels, steps, seed):
-        pictures = augment(images[batch], generator=generator, strength=0.5)
-        value = loss(net(pictures), labels[batch])
-        optimiser.zero_grad()
-        value.backward()
-        optimiser.step()
-    seconds = time.perf_counter() - begin
+    chosen = {"sampler": batches(labels, steps, seed), "paths": True, "strength": 0.5, "lr": SETTINGS["lr"]}
+    data = SimpleNamespace(images=images, labels=labels)
+    history = train(net, data, loss, steps=steps, seed=seed, progress=False, **chosen)
     embeddings = embed(net, test_images, strength=0.5, generator=torch.Generator().manual_seed(1))
     names = ("h_ap", "average_precision", "recall_at_1")
     found = evaluate_retrieval(embeddings, test_labels, metrics=names, progress=False)
@@ -148,7 +140,7 @@ def one_run(alpha: float, weight: float, seed: int, *, steps: int = SETTINGS["st
         **SETTINGS,
         "steps": steps,
         **{name: round(value, 5) for name, value in zip(MEASURES, values, strict=True)},
-        "seconds": round(seconds, 1),
+        "seconds": round(history.seconds, 1),
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "device": f"CPU, {torch.get_num_threads()} threads",
     }

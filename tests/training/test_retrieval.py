@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+import tqdm
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -192,6 +193,35 @@ def test_a_few_steps_reduce_the_loss_and_improve_retrieval(data):
     assert [row["step"] for row in history.evaluations] == [20, 40]
     assert history.evaluations[-1]["R@1"] == evaluate(net, data)["R@1"]
     assert history.seconds > 0
+
+
+def test_the_history_says_where_the_time_went(data):
+    _, history = trained(data, steps=4, test=data, evaluate_every=2)
+    shares = history.shares()
+    assert list(shares) == ["loss share", "waiting share", "evaluation share"]
+    assert all(0 < share < 1 for share in shares.values())
+    assert history.waiting + history.loss_seconds < history.seconds
+    assert all(share != share for share in trained(data, steps=0)[1].shares().values())
+
+
+def test_the_bar_shows_loss_and_retrieval(data, monkeypatch):
+    shown = []
+
+    class Bar(tqdm.tqdm):
+        def set_postfix(self, values, **_):
+            shown.append(values)
+
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    _, history = trained(data, steps=3, test=data, evaluate_every=2)
+    assert [list(values) for values in shown] == [["loss"], ["loss", "R@1", "mAP"], ["loss", "R@1", "mAP"]]
+    assert shown[-1]["loss"] == f"{history.losses[-1]:.3f}"
+    assert shown[-1]["R@1"] == f"{history.evaluations[0]['R@1']:.3f}"
+
+
+@pytest.mark.parametrize("name", ["evaluate_every", "checkpoint_every"])
+def test_intervals_are_checked(data, name):
+    with pytest.raises(ValueError, match=rf"{name} must be >= 1, or None, got 0 \(it counts steps\)"):
+        trained(data, steps=2, **{name: 0})
 
 
 def test_the_same_seed_the_same_numbers(data):

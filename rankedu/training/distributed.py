@@ -1,0 +1,230 @@
+"""Several processes, one batch: every process embeds its share, and the loss of each sees all embeddings.
+
+Start them with ``torchrun --nproc-per-node 2 ...``; all that is here does nothing in a process that is alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+__all__ = [
+    "anywhere",
+    "average",
+    "average_gradients",
+    "broadcast",
+    "collect",
+    "gather",
+    "is_main",
+    "joined",
+    "rank",
+    "share",
+    "world_size",
+]
+
+
+def world_size() -> int:
+    """How many processes train together; 1 if this one is alone."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def rank() -> int:
+    """The number of this process, from 0."""
+    return dist.get_rank() if world_size() > 1 else 0
+
+
+def is_main() -> bool:
+    """Whether this process is the one that writes files and shows progress."""
+    return rank() == 0
+
+
+@contextmanager
+def joined(device: torch.device | str = "cpu") -> Iterator[None]:
+    """Join the processes that ``torchrun`` has started, and leave them at the end.
+
+    Parameters
+    ----------
+    device : torch.device
+        Of this process: a GPU talks by nccl, a CPU by gloo.
+
+    Notes
+    -----
+    Without ``torchrun``, or where the processes have joined before, it does nothing.
+    """
+    device = torch.device(device)
+    if int(os.environ.get("WORLD_SIZE", 1)) == 1 or dist.is_initialized():
+        yield
+        return
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def share(batch: Tensor) -> Tensor:
+    """Take the part of a batch that this process embeds: the parts of all, in order, are the batch.
+
+    Parameters
+    ----------
+    batch : Tensor, shape (B, ...)
+
+    Returns
+    -------
+    Tensor, shape (B / processes, ...)
+
+    Raises
+    ------
+    ValueError
+        If the batch cannot be divided.
+    """
+    if len(batch) % world_size():
+        raise ValueError(f"batch_size must be a multiple of the {world_size()} processes, got {len(batch)}")
+    return batch.chunk(world_size())[rank()]
+
+
+class _Gather(torch.autograd.Function):
+    """All embeddings on every process. Backward, the gradients that all processes have for mine are added."""
+
+    @staticmethod
+    def forward(ctx: Any, embeddings: Tensor) -> Tensor:
+        return torch.cat(_all(embeddings))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        gradient = gradient.contiguous().clone()
+        dist.all_reduce(gradient)
+        return gradient.chunk(world_size())[rank()]
+
+
+def gather(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Collect the shares of all processes, with their gradient.
+
+    Parameters
+    ----------
+    embeddings : Tensor, shape (b, dim)
+        The share of this process.
+    labels : Tensor, shape (b,) or (b, L)
+
+    Returns
+    -------
+    tuple of Tensor, shapes (processes · b, dim) and (processes · b,) or (processes · b, L)
+        The same on every process, in the order of the processes.
+
+    Raises
+    ------
+    ValueError
+        If the shares are not of one size.
+
+    Notes
+    -----
+    Backward, a process gets the sum over processes of the gradients for its share. If each computes the loss of the
+    whole batch, that is ``processes`` times the gradient. The mean over processes of the parameters' gradients, which
+    :func:`average_gradients` and torch's DistributedDataParallel take, is then exactly the gradient of one process
+    with the whole batch; for the loss's own parameters it is, too. In a process that is alone nothing is done.
+
+    Examples
+    --------
+    >>> gather(torch.ones(2, 3), torch.tensor([5, 7]))[1]
+    tensor([5, 7])
+    """
+    if world_size() == 1:
+        return embeddings, labels
+    sizes = [int(size) for size in _all(torch.tensor([len(embeddings)], device=embeddings.device))]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"embeddings must be as many on every process, got {sizes} (share the batch out evenly)")
+    return _Gather.apply(embeddings), torch.cat(_all(labels))
+
+
+def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
+    """Replace each gradient by its mean over the processes.
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        The same on every process; those without a gradient are left out.
+    """
+    average(parameter.grad for parameter in parameters if parameter.grad is not None)
+
+
+@torch.no_grad()
+def average(tensors: Iterable[Tensor]) -> None:
+    """Replace floating-point tensors by their mean over the processes, in one message for each dtype.
+
+    Parameters
+    ----------
+    tensors : iterable of Tensor
+        For instance ``net.buffers()``: the running statistics of batch norm, which are each process's own.
+    """
+    if world_size() == 1:
+        return
+    by_dtype: dict[torch.dtype, list[Tensor]] = {}
+    for tensor in tensors:
+        if tensor.is_floating_point():
+            by_dtype.setdefault(tensor.dtype, []).append(tensor)
+    for group in by_dtype.values():
+        message = torch.cat([tensor.flatten() for tensor in group])
+        dist.all_reduce(message)
+        message /= world_size()
+        parts = message.split([tensor.numel() for tensor in group])
+        for tensor, part in zip(group, parts, strict=True):
+            tensor.copy_(part.view_as(tensor))
+
+
+@torch.no_grad()
+def broadcast(*modules: Any) -> None:
+    """Let every process begin with the parameters and buffers of the first one.
+
+    Parameters
+    ----------
+    *modules : Module
+        What is no module is passed over.
+    """
+    if world_size() == 1:
+        return
+    for module in modules:
+        for tensor in (*module.parameters(), *module.buffers()) if isinstance(module, nn.Module) else ():
+            dist.broadcast(tensor.data, src=0)
+
+
+def collect(value: Any) -> list[Any]:
+    """Small values of all processes, on every process.
+
+    Parameters
+    ----------
+    value : object
+        That pickle can pack.
+
+    Returns
+    -------
+    list
+    """
+    if world_size() == 1:
+        return [value]
+    values: list[Any] = [None] * world_size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def anywhere(flag: bool, device: torch.device) -> bool:
+    """Whether a flag is set in any process, so that all of them stop after the same step."""
+    if world_size() == 1:
+        return flag
+    flags = torch.tensor(float(flag), device=device)
+    dist.all_reduce(flags)
+    return bool(flags > 0)
+
+
+def _all(tensor: Tensor) -> list[Tensor]:
+    """A tensor of all processes."""
+    parts = [torch.empty_like(tensor) for _ in range(world_size())]
+    dist.all_gather(parts, tensor.detach().contiguous())
+    return parts

@@ -1,0 +1,142 @@
+"""The loop itself: embed a batch, let the loss say how its embeddings should move, move the weights."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+
+from rankedu.training import distributed
+from rankedu.training.batches import Batch
+from rankedu.training.checkpoints import Run
+from rankedu.training.interrupts import Interrupts
+from rankedu.training.large_batch import embed_for_gradient
+from rankedu.training.logs import Clock, CsvLog
+
+__all__ = ["one_step", "run_steps"]
+
+
+def one_step(run: Run, batch: Batch, clock: Clock) -> float:
+    """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
+
+    Parameters
+    ----------
+    run : Run
+        Its network, its loss and the state of its optimiser are changed.
+    batch : Batch
+        The share of this process.
+    clock : Clock
+        Gets the marks "embedded" and "judged", between which the loss is at work.
+
+    Returns
+    -------
+    float
+        The loss. If it is not finite, the weights are left as they were.
+
+    Notes
+    -----
+    The graph is cut at the embeddings, so that a batch may be embedded in chunks or by several processes while the loss
+    sees all of it. It also keeps the scale of a 16-bit gradient away from the loss, where a blackbox ranker would take
+    it for another λ.
+    """
+    recipe = run.updates.recipe
+    embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)
+    if embeddings.sum().isnan():
+        return math.nan
+    embeddings.requires_grad_()
+    clock.mark("embedded")
+    value = run.loss(*distributed.gather(embeddings, batch.labels))
+    torch.autograd.backward(value)
+    clock.mark("judged")
+    if embeddings.grad is not None:
+        backward(run.updates.scale(embeddings.grad))
+    distributed.average_gradients(run.updates.parameters())
+    number = float(value.item())
+    if math.isfinite(number):
+        run.updates.apply()
+    return number
+
+
+def run_steps(
+    run: Run,
+    batches: Iterator[Batch],
+    *,
+    steps: int,
+    evaluate: Callable[[], dict[str, float]] | None,
+    evaluate_every: int,
+    path: Path | None,
+    checkpoint_every: int,
+    progress: bool,
+) -> None:
+    """Do the steps that are left, with everything that comes between two of them.
+
+    Parameters
+    ----------
+    run : Run
+        Is brought from ``run.step`` to ``steps``.
+    batches : iterator of Batch
+        From the next step on.
+    steps : int
+        Where the run ends.
+    evaluate : callable, optional
+        Measures the network.
+    evaluate_every, checkpoint_every : int
+        In steps.
+    path : Path, optional
+        Of the checkpoint; the log stands beside it.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    FloatingPointError, KeyboardInterrupt, ValueError
+        As :func:`rankedu.training.train`.
+    """
+    from tqdm import tqdm
+
+    history, clock = run.history, Clock(run.device)
+    main, shown = distributed.is_main(), {}
+    with (
+        CsvLog(path.with_name("log.csv") if path and main else None, after=run.step) as log,
+        Interrupts() as interrupts,
+        tqdm(
+            desc="training", unit="step", initial=run.step, total=steps, disable=None if progress and main else True
+        ) as bar,
+    ):
+        for step in range(run.step + 1, steps + 1):
+            rate = run.updates.begin(step, steps)
+            started = time.perf_counter()
+            batch = next(batches, None)
+            if batch is None:
+                raise ValueError(f"sampler must yield {steps} batches, one for each step, got {step - 1}")
+            history.waiting += time.perf_counter() - started
+            value = one_step(run, batch, clock)
+            if not math.isfinite(value):
+                raise FloatingPointError(f"loss must stay finite, got {value} at step {step} (try a smaller lr)")
+            history.loss_seconds += clock.between("embedded", "judged")
+            history.seconds += time.perf_counter() - started
+            history.losses.append(value)
+            run.step, run.draws = step, batch.draws
+            row = {"step": step, "loss": value, "lr": rate}
+            if evaluate is not None and step % evaluate_every == 0:
+                started = time.perf_counter()
+                distributed.average(run.net.buffers())
+                history.evaluations.append({"step": step, **evaluate()})
+                history.evaluating += time.perf_counter() - started
+                row |= history.evaluations[-1]
+                shown = {name: f"{number:.3f}" for name, number in history.evaluations[-1].items() if name != "step"}
+            log.write(row)
+            bar.set_postfix({"loss": f"{value:.3f}", **shown}, refresh=False)
+            bar.update()
+            stop = distributed.anywhere(interrupts.asked, run.device)
+            if path is not None and (stop or step % checkpoint_every == 0 or step == steps):
+                log.flush()
+                run.save(path)
+            if stop:
+                then = (
+                    f"train() with the same folder goes on from {path}" if path else "without a folder nothing is kept"
+                )
+                raise KeyboardInterrupt(f"stopped after step {step} of {steps}: {then}")

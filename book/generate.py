@@ -80,13 +80,17 @@ def paper_maps(folder: Path = ROOT / "book" / "chapters") -> list[MapRow]:
 
 def write_tables(folder: Path) -> None:
     """Write what the pages of the book include: tables, the card of the glyphs and their contact sheet."""
+    import papers_page
+
     from rankedu.datasets.glyphs import card_markdown
+    from rankedu.datasets.registry import markdown
     from rankedu.figures import style
     from rankedu.figures.glyphs import contact_sheet
 
     folder.mkdir(parents=True, exist_ok=True)
     tables = {"notation": notation(), "equations": equations(), "glyphs": card_markdown()}
-    tables["speed"] = speed()
+    tables |= {"speed": speed(), "papers_data": markdown()}
+    tables |= papers_page.blocks()
     tables |= {name: effects(f"{name}.json", steps) for name, steps in (("effects", 1000), ("effects_trained", 400))}
     for name, text in tables.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: help book lab test figures notebooks bench lint venv browser clean
+.PHONY: help book lab test figures notebooks results bench lint venv browser clean
 
 help:
 	@echo "make book       build the book; prints the page to open"
@@ -11,6 +11,7 @@ help:
 	@echo "make test       run every check"
 	@echo "make figures    write the papers' figures to figures/ as PNG and SVG"
 	@echo "make notebooks  execute the chapters whose notebook is stale"
+	@echo "make results    run the sweeps of the results page, about an hour; what is done is not repeated"
 	@echo "make bench      measure speed as ratios, for the results page"
 
 # One stamp an extra: an extra is installed once, and again when what is declared changes.
@@ -34,6 +35,10 @@ figures: $(VENV)/.has-lab
 
 notebooks: $(VENV)/.has-lab
 	$(PY) book/pairs.py execute
+
+results: $(VENV)/.has-lab
+	$(PY) book/papers.py | PATH="$(abspath $(VENV))/bin:$$PATH" sh -e
+	$(PY) -m rankedu results --keep book/data/runs > /dev/null
 
 lint: $(VENV)/.has-test
 	$(PY) -m ruff check .

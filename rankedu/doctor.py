@@ -23,6 +23,7 @@ _NEEDS = {
     "jupyterlab-myst": "lab",
     "jupytext": "lab",
     "papermill": "lab",
+    "distributed": "lab",
     "myst-nb": "lab",
     "sphinx": "book",
     "sphinx-book-theme": "book",

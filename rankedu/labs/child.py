@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 from rankedu.labs import LabError, plan, run_lab
-from rankedu.labs.claims import claim
 from rankedu.labs.worker import FAILED, GRACE
 
 
@@ -29,8 +28,7 @@ def main() -> int:
     try:
         if plan(**job).folder != expected:
             raise ValueError(f"lab {job['lab']!r} has changed since the sweep began (start the sweep again)")
-        with claim(expected):
-            run_lab(**job, timeout=timeout, progress=False)
+        run_lab(**job, timeout=timeout, progress=False)
     except LabError:
         return FAILED
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:

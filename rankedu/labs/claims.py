@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,18 +29,31 @@ def claim(folder: Path) -> Iterator[None]:
     ModuleNotFoundError
         Without filelock.
 
+    Warns
+    -----
+    UserWarning
+        If another process has it.
+
     Notes
     -----
     The system gives the lock back when its process ends, even if that is killed, so that no lock is left behind. On a
     network's file system this needs file locks that work between machines, as NFS 4 has.
     """
     try:
-        from filelock import FileLock
+        from filelock import FileLock, Timeout
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "sweeps need filelock, which is not installed: pip install 'rankedu[lab]'", name=error.name
+            "labs need filelock, which is not installed: pip install 'rankedu[lab]'", name=error.name
         ) from error
     place = claims_folder(folder.parent.parent)
     place.mkdir(parents=True, exist_ok=True)
-    with FileLock(place / f"{folder.parent.name}-{folder.name}.lock", poll_interval=0.5):
+    lock = FileLock(place / f"{folder.parent.name}-{folder.name}.lock", poll_interval=0.5)
+    try:
+        try:
+            lock.acquire(timeout=1)
+        except Timeout:
+            warnings.warn(f"{folder} is being run by another process: waiting for it", stacklevel=4)
+            lock.acquire()
         yield
+    finally:
+        lock.release()

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rankedu.labs.claims import claim
 from rankedu.labs.manifest import git_revision, versions
 from rankedu.labs.planning import Run, plan
 from rankedu.labs.results import RESULT_FOLDER, load_result, write_json
@@ -99,13 +100,19 @@ def run_lab(
     if not timeout > 0:
         raise ValueError(f"timeout must be > 0 seconds, got {timeout}")
     run = plan(lab, preset=preset, parameters=parameters, assignments=assignments, labs=labs, runs=runs)
+    with claim(run.folder):  # another process may be at it: then its result is ours
+        return _run(run, preset, timeout, force, progress)
+
+
+def _run(run: Run, preset: str | None, timeout: float, force: bool, progress: bool) -> Run:
+    """Run it, unless that has been done."""
     found = None if force else run.finished()
     if found is not None:
         return replace(run, skipped=True, result=found)
     run.folder.mkdir(parents=True, exist_ok=True)
     (run.folder / "result.json").unlink(missing_ok=True)
     manifest = {
-        "lab": lab,
+        "lab": run.lab,
         "preset": preset,
         "parameters": run.parameters,
         "seed": run.parameters.get("seed"),

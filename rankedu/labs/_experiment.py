@@ -5,27 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from rankedu.hierarchy import InvertedRelevanceWarning
+from rankedu.labs._outcome import Outcome, noting
 from rankedu.labs._test_images import PROBE, Data, embed_all, open_data, small_classes
 from rankedu.labs.methods import Objective, find_method, make_loss, parse_settings
 from rankedu.labs.parameters import did_you_mean
 from rankedu.labs.results import RESULT_FOLDER
-from rankedu.metrics import UndefinedMetricWarning
 from rankedu.training.recipe import Recipe
 
-__all__ = ["DEFAULTS", "Outcome", "chosen_settings", "fit", "noting", "with_defaults"]
+__all__ = ["DEFAULTS", "chosen_settings", "fit", "with_defaults"]
 
 #: The parameters of the lab `retrieval`. Where a number is the method's own, -1 or 0 stands for it, see the lab.
 DEFAULTS: dict[str, Any] = {
@@ -75,58 +71,6 @@ DEFAULTS: dict[str, Any] = {
 }
 #: What changes no number of the training, so that it may go on with another value.
 _FREE = ("data_root", "pictures", "workers", "recall_at", "checkpoint_every")
-
-
-@dataclass
-class Outcome:
-    """What a run leaves behind.
-
-    Attributes
-    ----------
-    net, loss : Module
-        Trained.
-    history : History
-    data : Data
-    embeddings : Tensor, shape (N, dim)
-        Of the test images; where the gallery is apart, queries first. On the CPU.
-    state : Path
-        Folder of the checkpoint.
-    shown : Data or None
-        A part of the test images.
-    before, after : Tensor or None
-        Its embeddings, by the network as it began and as it ended.
-    metrics : dict of str to float
-    notes : list of str
-        What a reader of the numbers should know.
-    """
-
-    net: Any
-    loss: Objective
-    history: Any
-    data: Data
-    embeddings: Tensor
-    state: Path
-    shown: Data | None = None
-    before: Tensor | None = None
-    after: Tensor | None = None
-    metrics: dict[str, float] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The log: the loss of every step, and what was evaluated after it."""
-        rows: list[dict[str, Any]] = [{"step": s, "loss": v} for s, v in enumerate(self.history.losses, start=1)]
-        for found in self.history.evaluations:
-            rows[int(found["step"]) - 1] |= found
-        return rows
-
-    def close(self) -> None:
-        """Give up the checkpoint, and keep the weights; to be called when the result is saved."""
-        if self.state.is_dir():
-            part = self.state.parent / "net.pt.part"
-            torch.save(self.net.state_dict(), part)
-            os.replace(part, self.state.parent / "net.pt")
-            shutil.rmtree(self.state)
 
 
 def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,19 +159,6 @@ def fit(
         outcome.shown, outcome.before = shown, before
         outcome.after = embed_all(net, shown, parameters).cpu()
     return outcome
-
-
-@contextmanager
-def noting(notes: list[str]) -> Iterator[None]:
-    """What a data set is warned about becomes a note, once; other warnings are given as ever."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        if not issubclass(warning.category, UndefinedMetricWarning | InvertedRelevanceWarning):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        elif str(warning.message) not in notes:
-            notes.append(str(warning.message))
 
 
 def _check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

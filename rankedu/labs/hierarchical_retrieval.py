@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from rankedu.labs import _experiment
-from rankedu.labs._experiment import Outcome, fit, with_defaults
+from rankedu.labs._experiment import fit, with_defaults
+from rankedu.labs._outcome import Outcome
 from rankedu.labs._test_images import embed_all, open_data
 from rankedu.labs.retrieval import measure, times
 

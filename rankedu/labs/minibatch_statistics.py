@@ -14,8 +14,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from rankedu.labs import _experiment
-from rankedu.labs._experiment import Outcome, fit, with_defaults
+from rankedu.labs._experiment import fit, with_defaults
 from rankedu.labs._minibatches import TEMPERATURE, batch_metrics, share, staleness, table
+from rankedu.labs._outcome import Outcome
 from rankedu.labs._test_images import Data, embed_all
 from rankedu.labs.retrieval import measure, times
 from rankedu.training.samplers import ClassBalancedSampler

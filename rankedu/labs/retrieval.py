@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from rankedu.labs import _experiment
-from rankedu.labs._experiment import Outcome, fit, noting, with_defaults
+from rankedu.labs._experiment import fit, with_defaults
+from rankedu.labs._outcome import Outcome, noting
 from rankedu.labs._test_images import PROBE
 from rankedu.metrics import evaluate_retrieval
 

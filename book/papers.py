@@ -51,6 +51,10 @@ class Sweep:
         cells = itertools.product(*self.grid.values())
         return [{**self.parameters, **dict(zip(self.grid, cell, strict=True))} for cell in cells]
 
+    def shared(self) -> dict[str, Any]:
+        """What all its runs have in common, where they are told from others."""
+        return {**preset(self.preset), **self.parameters}
+
     def command(self) -> str:
         """What runs it."""
         parts = [f"rankedu sweep {self.lab} --preset {self.preset} --seeds {self.seeds}"]
@@ -67,6 +71,11 @@ def sweeps() -> list[Sweep]:
         for scale, about in lab_sweeps["scales"].items()
         for grid, values in lab_sweeps["grids"].items()
     ]
+
+
+def find_sweep(lab: str, name: str) -> Sweep:
+    """A grid of a lab at the first scale."""
+    return next(sweep for sweep in sweeps() if (sweep.lab, sweep.name) == (lab, name))
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def _draw_map(axes: Axes, places: Any, groups: Tensor, names: Sequence[str] | No
         axes.scatter(places[mine, 0], places[mine, 1], label=shown[-1], **look)
     others = ~torch.isin(groups, largest).numpy()
     if others.any():
-        axes.scatter(places[others, 0], places[others, 1], color="#B8B8B8", s=9, zorder=0, label="other")
+        axes.scatter(places[others, 0], places[others, 1], color="#B8B8B8", s=9, zorder=0, label="the rest")
         shown.append(f"{len(distinct) - len(largest)} others")
     axes.set_xticks([])
     axes.set_yticks([])

@@ -81,6 +81,7 @@ def paper_maps(folder: Path = ROOT / "book" / "chapters") -> list[MapRow]:
 def write_tables(folder: Path) -> None:
     """Write what the pages of the book include: tables, the card of the glyphs and their contact sheet."""
     import papers_page
+    import pictures
 
     from rankedu.datasets.glyphs import card_markdown
     from rankedu.datasets.registry import markdown
@@ -91,6 +92,7 @@ def write_tables(folder: Path) -> None:
     tables = {"notation": notation(), "equations": equations(), "glyphs": card_markdown()}
     tables |= {"speed": speed(), "papers_data": markdown()}
     tables |= papers_page.blocks()
+    tables |= pictures.blocks(folder)
     tables |= {name: effects(f"{name}.json", steps) for name, steps in (("effects", 1000), ("effects_trained", 400))}
     for name, text in tables.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")

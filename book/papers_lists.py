@@ -82,6 +82,33 @@ def _mini_batch_table(row: Row) -> str:
     return "\n".join(lines)
 
 
+def severity(records: Sequence[Record]) -> str:
+    """How bad a wrong first result is, by method: what the first result shares with the query, mean over the seeds."""
+    from rankedu.labs.methods import METHODS
+
+    lab, heads = "hierarchical_retrieval", ("right", "same base letter", "same script", "another script")
+    lines = [f"| trained by | runs | {' | '.join(heads)} |", f"|---|---:|{'---:|' * len(heads)}"]
+    mine = [sweep for sweep in sweeps() if sweep.lab == lab]
+    mine = [sweep for sweep in mine if sweep.scale == mine[0].scale]
+    used: list[Record] = []
+    for sweep in mine:
+        for point in sweep.points():
+            wanted = {**sweep.shared(), **point}
+            rows = summarise(chosen([record for record in records if record.lab == lab], wanted))
+            found = rows[0].records if rows else []
+            used += found
+            cells = [value.text(100, 1) for value in map(value_of, zip(*map(_shares, found), strict=True))]
+            title = METHODS[point["loss"]].title
+            lines.append(f"| {title} | {len(found)} | {' | '.join(cells or ['not run'] * len(heads))} |")
+    return "\n".join(lines) + f"\n\n{origin(used, mine[0].scale)} the commands of HAPPIER's Tables 1 and 5.\n"
+
+
+def _shares(record: Record) -> tuple[float, ...]:
+    """Of the queries, how many have a first result of their character, and how many share no more than each level."""
+    finest, letter, script = (record.metrics[f"R@1 of {level}"] for level in ("characters", "base letters", "scripts"))
+    return finest, letter - finest, script - letter, 1 - script
+
+
 def all_sweeps() -> str:
     """Every sweep, how many runs it is, and its command."""
     lines = []

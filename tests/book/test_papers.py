@@ -10,6 +10,7 @@ import sys
 import papers
 import papers_lists
 import papers_page
+import pictures
 import pytest
 from bs4 import BeautifulSoup
 from scipy.stats import spearmanr
@@ -260,7 +261,7 @@ def test_a_second_scale_shows_when_there_are_runs_of_it(monkeypatch):
 def test_the_page_includes_every_block_and_no_number_of_a_table_is_in_its_text():
     text = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8")
     made = papers_page.blocks()
-    for name in made:
+    for name in (*made, *pictures.BLOCKS):
         assert f"_generated/{name}.md" in text
     prose = text.split("## Margin and memory")[0]
     printed = {f"{v}" for t in TABLES.values() for row in t.printed["rows"] for v in row["values"] if v is not None}
@@ -280,3 +281,30 @@ def test_mini_batches_stand_with_the_whole():
         "| 64 | 6.4 | 6.4 | 6.4 | 6.4 |",
         "| all test pictures | 25.0 | 50.0 | | |",
     ]
+
+
+def test_mistakes_are_told_by_what_they_share_with_the_query():
+    sweep = papers.find_sweep("hierarchical_retrieval", "losses")
+    places, found = ("characters", "base letters", "scripts"), []
+    for seed, hits in enumerate([(0.3, 0.5, 0.8), (0.4, 0.6, 0.8)]):
+        parameters = {**sweep.shared(), **sweep.points()[0], "seed": seed}
+        metrics = {f"R@1 of {place}": hit for place, hit in zip(places, hits, strict=True)}
+        about = ({"device": "abacus", "threads": 1}, {"torch": "2.13.0"}, None, "2026")
+        found.append(Record(sweep.lab, str(seed), sweep.preset, parameters, metrics, 60.0, *about))
+    lines = papers_lists.severity(found).splitlines()
+    assert lines[2].endswith("| 2 | 35.0 ± 7.1 | 20.0 ± 0.0 | 25.0 ± 7.1 | 20.0 ± 0.0 |")
+    assert all("| 0 | not run |" in line for line in lines[3 : lines.index("")])
+
+
+def test_the_networks_of_the_pictures_stand_in_the_tables(tmp_path):
+    for lab, grid, own in pictures.RUNS.values():
+        shared, [seed] = papers.find_sweep(lab, grid).points(), [own["seed"]]
+        assert {**own} in [{**point, "seed": seed} for point in shared]
+    with pytest.raises(FileNotFoundError, match="must hold a finished run with"):
+        next(pictures.keep(tmp_path))
+
+
+def test_without_kept_vectors_the_page_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    assert set(pictures.blocks(tmp_path)) == set(pictures.BLOCKS)
+    assert all("No embeddings are kept" in text for text in pictures.blocks(tmp_path).values())

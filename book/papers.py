@@ -53,7 +53,7 @@ class Sweep:
 
     def shared(self) -> dict[str, Any]:
         """What all its runs have in common, where they are told from others."""
-        return {**preset(self.preset), **self.parameters}
+        return deciding({**preset(self.preset), **self.parameters})
 
     def command(self) -> str:
         """What runs it."""
@@ -108,8 +108,7 @@ class Table:
     def on_glyphs(self, row: Parameters, variant: Parameters, scale: str) -> dict[str, Any]:
         """The parameters of the runs of a row on glyphs."""
         sweep = self.sweeps(scale)[0]  # the grids of a scale share preset and parameters
-        wanted = {"dataset": "glyphs", **preset(sweep.preset), **sweep.parameters, **self._own(row), **variant}
-        return {name: value for name, value in wanted.items() if name not in UNTOLD}
+        return {"dataset": "glyphs", **sweep.shared(), **self._own(row), **variant}
 
     def elsewhere(self, row: Parameters, variant: Parameters, data: str) -> dict[str, Any]:
         """The parameters of the runs of a row on a data set of the papers, as far as they matter."""
@@ -133,6 +132,11 @@ def preset(name: str) -> dict[str, Any]:
     """The parameters of a preset."""
     path = PRESETS / f"{name}.yaml"
     return read(path) if path.exists() else {}
+
+
+def deciding(parameters: Parameters) -> dict[str, Any]:
+    """Those of some parameters that records hold."""
+    return {name: value for name, value in parameters.items() if name not in UNTOLD}
 
 
 def tables() -> list[Table]:

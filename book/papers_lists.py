@@ -6,12 +6,14 @@ import json
 import statistics
 from collections.abc import Iterable, Sequence
 
-from papers import DATA, preset, sweeps
+from papers import DATA, deciding, preset, sweeps
 
 from rankedu.labs.records import Record
 from rankedu.labs.selection import chosen
 from rankedu.labs.summaries import Row, summarise, value_of
 
+#: Presets of the lab `retrieval` that train longer than the runs of the tables.
+LONGER = ("glyphs_cpu",)
 SYMBOLS = {"alpha": "α", "weight": "λ"}
 
 
@@ -61,7 +63,7 @@ def figure_4() -> str:
 def mini_batches(records: Sequence[Record]) -> str:
     """What batches of each size say of the metrics, and P: the runs of the lab `minibatch_statistics`."""
     [sweep] = [sweep for sweep in sweeps() if sweep.lab == "minibatch_statistics"]
-    wanted = {**preset(sweep.preset), **sweep.points()[0]}
+    wanted = {**sweep.shared(), **sweep.points()[0]}
     rows = summarise(chosen([record for record in records if record.lab == sweep.lab], wanted))
     parts = [_mini_batch_table(rows[0]) if rows else ""]
     parts += [origin(rows[0].records if rows else [], sweep.scale), f"```sh\n{sweep.command()}\n```"]
@@ -80,6 +82,23 @@ def _mini_batch_table(row: Row) -> str:
     whole = [row.value(name).text(100, 1) for name in ("mAP", "R@1")]
     lines.append(f"| all test pictures | {' | '.join(whole)} | | |")
     return "\n".join(lines)
+
+
+def whole_presets(records: Sequence[Record]) -> str:
+    """What the presets that train longer reach: a row each, of the runs that changed nothing but the seed."""
+    metrics = ("R@1", "R@10", "mAP", "mAP@R", "seconds", "loss share", "evaluation share")
+    lines = [f"| preset | runs | {' | '.join(metrics)} |", f"|---|---:|{'---:|' * len(metrics)}"]
+    used: list[Record] = []
+    for name in LONGER:
+        rows = summarise(chosen([record for record in records if record.preset == name], deciding(preset(name))))
+        used += rows[0].records if rows else []
+        cells = [rows[0].value(m).text(*((1, 0) if m == "seconds" else (100, 1))) for m in metrics] if rows else []
+        lines.append(f"| `{name}` | {len(rows[0].records) if rows else 0} | {' | '.join(cells or ['not run'] * 7)} |")
+    return "\n".join(lines) + f"\n\n{origin(used, 'these presets')}\n\n```sh\n{_commands()}\n```\n"
+
+
+def _commands() -> str:
+    return "\n".join(f"rankedu sweep retrieval --preset {name} --seeds 3" for name in LONGER)
 
 
 def severity(records: Sequence[Record]) -> str:

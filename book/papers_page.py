@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 
 from papers import DATA, Parameters, Table, find, tables
-from papers_lists import all_sweeps, figure_4, mini_batches, origin, severity
+from papers_lists import all_sweeps, figure_4, mini_batches, origin, severity, whole_presets
 
 from rankedu.labs.records import Record, collect_runs
 from rankedu.labs.summaries import Row, Value, best
@@ -33,7 +33,7 @@ def blocks(records: Sequence[Record] | None = None) -> dict[str, str]:
     if records is None:
         records = collect_runs(DATA / "runs")[0] if (DATA / "runs").is_dir() else []
     found = {table.name: block(table, records) for table in tables()}
-    lists = {"mini_batches": mini_batches(records), "mistakes": severity(records)}
+    lists = {"mini_batches": mini_batches(records), "mistakes": severity(records), "longer": whole_presets(records)}
     return {**found, **lists, "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
 
 

@@ -146,7 +146,9 @@ def fit(
     net, loss = _network_and_loss(parameters, data.train, settings)
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
     notes += small_classes(data.train, parameters["per_class"])
-    notes += [f"the network begins {net.pretrained}"] if net.pretrained != "random" else []
+    if parameters["pretrained"] or net.pretrained != "random":
+        lost = ": no pretrained weights were found" if net.pretrained == "random" else ""
+        notes.append(f"the network begins {net.pretrained}{lost}")
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None
     state = Path(folder or os.environ.get(RESULT_FOLDER) or ".") / f"state-{_fingerprint(parameters)}"
     judged = loss if watch is None else watch(net, loss, data)

@@ -74,7 +74,7 @@ def _gpus(wanted: set[str]) -> list[str]:
     count = torch.cuda.device_count()
     if not count and "auto" not in wanted:
         raise ValueError(
-            f"device must be there, got {min(wanted - {'cpu'})!r} (torch finds no GPU here: use 'cpu' or 'auto')"
+            f"device must be available, got {min(wanted - {'cpu'})!r} (torch finds no GPU here: use 'cpu' or 'auto')"
         )
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     return named.split(",")[:count] if named else [str(number) for number in range(count)]

@@ -96,7 +96,9 @@ def read_preset(preset: str, lab: str, labs: Path, declared: dict[str, Parameter
     if not path.is_file():
         raise ValueError(f"preset {preset!r} of lab {lab!r} is unknown{did_you_mean(preset, fitting)}; {there}")
     odd = sorted(set(_read_yaml(path)) - set(declared))
-    raise ValueError(f"preset {preset!r} has parameters that lab {lab!r} has not: {', '.join(odd)}; {there}")
+    raise ValueError(
+        f"preset {preset!r} is another lab's: it has parameters that lab {lab!r} has not: {', '.join(odd)}; {there}"
+    )
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

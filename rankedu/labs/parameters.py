@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -65,9 +66,20 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
         except (ValueError, SyntaxError):
             raise ValueError(f"{where} must have a literal as its default, got {found['default']}") from None
         declared[name] = Parameter(name, parameter.type, checked(default, parameter, where), parameter.help)
+    lost = sorted(_annotated(notebook) - set(declared))
+    if lost:
+        raise ValueError(f"{notebook.name}: papermill cannot read {', '.join(lost)} (the help must hold no '=')")
     if not declared:
         raise ValueError(f"{notebook} must have a cell tagged 'parameters' that declares some, got none")
     return declared
+
+
+def _annotated(notebook: Path) -> set[str]:
+    """The names that the cell declares, read by Python itself."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    found = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    nodes = ast.parse(found[0]).body if found else []
+    return {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
 
 
 def _papermill() -> Any:

@@ -30,7 +30,7 @@ class Run:
     parameters : dict
         A value for every parameter of the lab.
     folder : Path
-        `runs/<lab>/<hash>/`; the hash is of the lab's cells and the parameters.
+        `runs/<lab>/<hash>/`; the hash is of the lab's code and the parameters.
     skipped : bool
         Whether a finished run was found.
     result : dict
@@ -92,8 +92,8 @@ def plan(
 
 
 def _fingerprint(source: Path, parameters: Mapping[str, Any]) -> str:
-    """A hash of the cells of a lab, outputs left out, and of its parameters."""
+    """A hash of the code of a lab and of its parameters; its text and its outputs change no result."""
     cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
-    content = [[cell["cell_type"], "".join(cell["source"])] for cell in cells]
-    text = json.dumps([content, dict(parameters)], sort_keys=True)
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    text = json.dumps([code, dict(parameters)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -22,7 +22,6 @@ from rankedu.labs import (
     plan,
     read_parameters,
     retrieval,
-    run_lab,
 )
 from rankedu.labs._experiment import chosen_settings
 from rankedu.labs._minibatches import batch_metrics
@@ -49,6 +48,8 @@ QUICK = {
         {"mAP", "mAP of batches of 32", "P of batches of 16", "P of a run with batches of 16"},
     ),
 }
+#: python -m papermill, kept from reading a grammar of web addresses, which takes a second.
+COMMAND = "import sys; sys.modules['rfc3987_syntax'] = None; from papermill.cli import papermill; papermill()"
 PATHS = torch.tensor([[i // 8, 10 + i // 4, 100 + 2 * (i // 2)] for i in range(16)])  # ids with gaps
 
 
@@ -90,23 +91,18 @@ def test_a_preset_is_planned_under_the_strict_check(preset, tmp_path):
 
 
 @pytest.mark.parametrize("lab", QUICK)
-def test_the_quick_lab_runs_and_is_done_once(lab, tmp_path, monkeypatch):
-    monkeypatch.delenv("RANKEDU_RESULT_FOLDER", raising=False)
+def test_the_quick_lab_runs(lab, execute, tmp_path):
     preset, smaller, measured = QUICK[lab]
-    run = run_lab(lab, preset=preset, parameters=smaller, runs=tmp_path, progress=False, timeout=120)
-    metrics, rows = run.result["metrics"], run.result["rows"]
-    assert measured <= set(metrics) and all(0 <= metrics[name] <= 1 for name in measured)
-    assert run.result["parameters"] == run.parameters
-    assert (rows[-1]["step"], metrics["seconds"] > 0) == (4, True)
-    left = {path.name for path in run.folder.iterdir()}
-    assert left == {f"{lab}.ipynb", "result.json", "manifest.json", "net.pt"}, "the checkpoint is given up at the end"
-    assert run_lab(lab, preset=preset, parameters=smaller, runs=tmp_path, progress=False).skipped
+    found = execute(lab, preset, smaller)
+    assert measured <= set(found["metrics"]) and all(0 <= found["metrics"][name] <= 1 for name in measured)
+    assert (found["rows"][-1]["step"], found["metrics"]["seconds"] > 0) == (4, True)
+    assert {path.name for path in tmp_path.iterdir()} == {"result.json", "net.pt"}, "the checkpoint is given up"
 
 
 def test_papermill_alone_runs_the_lab(tmp_path, monkeypatch):
     monkeypatch.delenv("RANKEDU_RESULT_FOLDER", raising=False)
     given = ["-f", str(LABS / "presets" / "glyphs_quick.yaml"), "-p", "margin", "0.05", "-p", "steps", "3"]
-    command = [sys.executable, "-m", "papermill", "--no-progress-bar", str(LABS / "retrieval.ipynb"), "out.ipynb"]
+    command = [sys.executable, "-c", COMMAND, "--no-progress-bar", str(LABS / "retrieval.ipynb"), "out.ipynb"]
     command += [*given, "-p", "test_images", "300"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -114,6 +110,7 @@ def test_papermill_alone_runs_the_lab(tmp_path, monkeypatch):
     assert found["parameters"]["margin"] == 0.05 and len(found["rows"]) == found["parameters"]["steps"] == 3
     measured = {"R@1", "R@10", "R@100", "mAP", "mAP@R", "loss share", "waiting share", "evaluation share"}
     assert measured < set(found["metrics"]) and all(0 <= found["metrics"][name] <= 1 for name in measured)
+    assert {"result.json", "net.pt", "out.ipynb"} == {path.name for path in tmp_path.iterdir()}
     assert sum(bool(cell.get("outputs")) for cell in nbformat.read(tmp_path / "out.ipynb", 4).cells) >= 5
 
 
@@ -207,7 +204,7 @@ BAD = {
         "step must be one of",
     ),
     "recipe": ({"optimizer": "adm"}, "optimizer must be one of .*, got 'adm'"),
-    "device": ({"device": "cuda:99"}, "device must be there, got 'cuda:99'"),
+    "device": ({"device": "cuda:99"}, "device must be available, got 'cuda:99'"),
     "batch": ({"batch_size": 20000}, "batch_size must be at most"),
     "super_class": ({"super_classes": 50, "batch_size": 200}, "super"),
     "data": (
@@ -218,7 +215,9 @@ BAD = {
 
 
 @pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
-def test_bad_input_is_named(change, message, tmp_path):
+def test_bad_input_is_named(change, message, few, tmp_path, monkeypatch):
+    if "dataset" not in change:
+        monkeypatch.setattr("rankedu.labs._experiment.open_data", lambda parameters: few)
     with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
         retrieval.run({"steps": 1, "pictures": False, **change}, tmp_path, progress=False)
     assert not list(tmp_path.rglob("*.pt"))
@@ -299,6 +298,30 @@ def test_metrics_of_a_batch_are_those_of_the_definition():
 def test_statistics_that_cannot_be_had_are_named(change, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         minibatch_statistics.run(change, tmp_path, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"batch_sizes": [16, 64]}, "batch_sizes must be at most 44, got 64: 11 classes of the test split have 4"),
+        ({"memories": [8], "ages": [1, 2, 3, 4, 5, 6, 7, 8], "steps": 8}, "at most the 132 test images, got 144"),
+    ],
+    ids=["batch", "memory"],
+)
+def test_batches_that_cannot_be_had_are_named_before_training(change, message, small, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankedu.training.loop.one_step", lambda *_: pytest.fail("it was trained"))
+    given = {name: value for name, value in small.items() if name != "pictures"}
+    given |= {"batch_sizes": [16], "images": 0, "memories": [], "ages": [1]}
+    with pytest.raises(ValueError, match=message):
+        minibatch_statistics.run(given | change, tmp_path, progress=False)
+
+
+def test_ages_that_a_finished_run_has_not_measured_are_named(small, tmp_path):
+    given = {name: value for name, value in small.items() if name != "pictures"}
+    given |= {"batch_sizes": [16], "images": 0, "memories": [], "batches": 2}
+    minibatch_statistics.run(given | {"ages": [1]}, tmp_path, progress=False)
+    with pytest.raises(ValueError, match=r"ages must be those with which .* nothing was measured after 2 steps"):
+        minibatch_statistics.run(given | {"ages": [1, 4]}, tmp_path, progress=False)
 
 
 def test_a_separate_gallery_is_retrieved_from():

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -149,8 +147,9 @@ def test_one_folder_for_each_content_and_parameters(labs, tmp_path):
     assert len({first, folder(parameters={"n": 4}), folder(preset="fast"), folder(parameters={"kinds": ["b"]})}) == 4
     book = nbformat.read(labs / "tiny.ipynb", 4)
     book.cells[1].outputs = [nbformat.v4.new_output("stream", text="hello")]
+    book.cells.append(nbformat.v4.new_markdown_cell("In other words"))
     nbformat.write(book, labs / "tiny.ipynb")
-    assert folder() == first, "an output is no content"
+    assert folder() == first, "neither an output nor a text is code"
     book.cells[1].source += "\npass"
     nbformat.write(book, labs / "tiny.ipynb")
     assert folder() != first
@@ -228,6 +227,7 @@ def test_texts_are_read_as_the_parameters_type(labs):
         ("n: int = 3", "'n' must be declared as"),
         ("n: complex = 3  # how many", "got type 'complex'"),
         ("n: int = 2 + 1  # how many", r"must have a literal as its default, got 2 \+ 1"),
+        ("n: int = 3  # how many\nm: int = 4  # so that m = n + 1", "papermill cannot read m .*must hold no '='"),
         ("pass", "must have a cell tagged 'parameters' that declares some"),
     ],
 )
@@ -271,6 +271,16 @@ def test_a_result_is_plain_and_says_where_it_was_measured(tmp_path, monkeypatch)
     monkeypatch.delenv("RANKEDU_RESULT_FOLDER")
     monkeypatch.chdir(tmp_path)
     assert save_result(GOOD).resolve() == tmp_path / "result.json"
+
+
+@pytest.mark.parametrize(("used", "device"), [([0, 0], "CPU"), ([0, 2**21], "GPU 1")])
+def test_a_result_names_a_gpu_only_if_it_was_used(tmp_path, monkeypatch, used, device):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda gpu=0: f"GPU {gpu}")
+    monkeypatch.setattr("torch.cuda.max_memory_allocated", lambda gpu=0: used[gpu])
+    machine = load_result(save_result(GOOD, folder=tmp_path))["machine"]
+    assert (machine["device"], machine.get("peak_gpu_memory_mib")) == (device, 2.0 if used[1] else None)
 
 
 @pytest.mark.parametrize(
@@ -326,14 +336,7 @@ def test_every_preset_fits_a_lab(preset):
         check_parameters(values, read_parameters(LABS / f"{lab}.ipynb"), lab=lab)
 
 
-def test_papermill_alone_runs_the_lab_sodeep(tmp_path, monkeypatch):
-    monkeypatch.delenv("RANKEDU_RESULT_FOLDER", raising=False)
-    preset = LABS / "presets" / "sodeep_quick.yaml"
-    given = ["-f", str(preset), "-p", "steps", "2", "-p", "lists", "20", "-p", "n", "5"]
-    command = [sys.executable, "-m", "papermill", "--no-progress-bar", str(LABS / "sodeep.ipynb"), "out.ipynb", *given]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = load_result(tmp_path / "result.json")
-    assert found["lab"] == "sodeep" and found["parameters"]["steps"] == 2
-    assert list(found["metrics"]) == ["lstm", "gru", "conv", "mlp"]
+def test_the_lab_sodeep_runs(execute):
+    found = execute("sodeep", "sodeep_quick", {"steps": 2, "lists": 20, "n": 5})
+    assert found["lab"] == "sodeep" and list(found["metrics"]) == ["lstm", "gru", "conv", "mlp"]
     assert all(row["steps"] == 2 and row["error, uniform"] > 0 and row["guessing"] == 1.2 for row in found["rows"])

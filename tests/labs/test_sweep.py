@@ -304,5 +304,5 @@ def test_without_a_gpu_the_cores_are_shared_out(where, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     assert local_environments(planned, 1) == [{"OMP_NUM_THREADS": "5"}]
     asking = plan_sweep("tiny", parameters={"device": "cuda"}, **where)
-    with pytest.raises(ValueError, match="device must be there, got 'cuda'"):
+    with pytest.raises(ValueError, match="device must be available, got 'cuda'"):
         local_environments(asking)

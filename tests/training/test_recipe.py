@@ -151,7 +151,11 @@ def test_a_device_is_picked_by_name(monkeypatch, name, gpus, expected):
 @pytest.mark.parametrize(
     ("name", "gpus", "message"),
     [
-        ("cuda", 0, r"device must be there, got 'cuda': no GPU number 0, torch finds none on this machine \(use 'cpu'"),
+        (
+            "cuda",
+            0,
+            r"device must be available, got 'cuda': no GPU number 0, torch finds none on this machine \(use 'cpu'",
+        ),
         ("cuda:2", 2, "no GPU number 2, those there are 0 to 1"),
         ("gpu", 2, "device must be 'auto', 'cpu', 'cuda' or 'cuda:0', 'cuda:1', ..., got 'gpu'"),
         ("cuda:x", 2, "got 'cuda:x'"),

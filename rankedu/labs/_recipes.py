@@ -175,7 +175,7 @@ def weighted_ap(train: TrainingSet, temperature: float = 0.01, step: str = "happ
     return HAPLoss(SupremumRanker(**_step(step, temperature))), relevance
 
 
-@_enter("HAPPIER", "HAPPIER Tab. 1–6", paths=True, proxies=True)
+@_enter("HAPPIER", "HAPPIER Tab. 1–5", paths=True, proxies=True)
 def happier(
     train: TrainingSet,
     weight: float = 0.1,

@@ -138,11 +138,17 @@ def run(
     seen: dict[str, Any] = {}
 
     def watch(net: Any, loss: Any, data: Data) -> nn.Module:
+        _check_sizes(chosen, data)
         watching = _Watch(net, loss, data, sorted(moments), chosen)
         seen["watch"] = watching
         return watching
 
     outcome = fit(full, folder, watch=watch, progress=progress)
+    if missing := sorted(moments - {steps} - set(seen["watch"].seen["embeddings"])):
+        raise ValueError(
+            f"ages must be those with which the run in {outcome.state} began, got {chosen['ages']}: nothing was "
+            f"measured after {missing[0]} steps (use another folder)"
+        )
     found = Statistics(outcome, {**seen["watch"].seen["embeddings"], steps: outcome.embeddings})
     found.rows = _rows(found, chosen)
     found.shares = _shares_of_runs(outcome, chosen, full, progress)
@@ -165,6 +171,26 @@ def _check(parameters: Mapping[str, Any]) -> None:
     for size in parameters["batch_sizes"]:
         if size < 2 or size % parameters["per_class"]:
             raise ValueError(f"batch_sizes must be multiples of per_class={parameters['per_class']}, got {size}")
+
+
+def _check_sizes(parameters: Mapping[str, Any], data: Data) -> None:
+    """Before anything is trained: whether all batches can be drawn."""
+    longest = parameters["batch_size"] * (1 + max(parameters["memories"], default=0))
+    if longest > len(data.labels):
+        raise ValueError(
+            f"batch_size must, with the longest of memories, be at most the {len(data.labels)} test images, "
+            f"got {longest}"
+        )
+    per_class, largest = parameters["per_class"], max(parameters["batch_sizes"], default=0)
+    splits = {"test": data.labels} | ({"training": data.train.labels} if parameters["images"] else {})
+    for name, labels in splits.items():
+        counts = labels.reshape(len(labels), -1)[:, -1].unique(return_counts=True)[1]
+        most = per_class * int((counts >= per_class).sum())
+        if largest > most:
+            raise ValueError(
+                f"batch_sizes must be at most {most}, got {largest}: {most // per_class} classes of the {name} "
+                f"split have {per_class} images"
+            )
 
 
 def _rows(found: Statistics, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -152,14 +152,16 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def machine() -> dict[str, Any]:
-    """The device, torch's threads, and the most memory that this process, and its GPU, have used so far (MiB)."""
+    """The device that was used, torch's threads, and the most memory of this process, and of its GPU, so far (MiB)."""
     found: dict[str, Any] = {"device": "CPU", "peak_memory_mib": _peak_memory()}
     torch = sys.modules.get("torch")  # a lab that never imported it needs none
     if torch is not None:
         found["threads"] = torch.get_num_threads()
-        if torch.cuda.is_available():
-            found["device"] = torch.cuda.get_device_name()
-            found["peak_gpu_memory_mib"] = round(torch.cuda.max_memory_allocated() / 2**20, 1)
+        used = {gpu: torch.cuda.max_memory_allocated(gpu) for gpu in range(torch.cuda.device_count())}
+        if any(used.values()):  # a GPU that is there but was not used has measured nothing
+            gpu = max(used, key=lambda number: used[number])
+            found["device"] = torch.cuda.get_device_name(gpu)
+            found["peak_gpu_memory_mib"] = round(used[gpu] / 2**20, 1)
     return found
 
 

@@ -119,6 +119,11 @@ class Run:
     step: int = 0
     draws: Tensor | None = None
 
+    def check(self) -> None:
+        """Raise FloatingPointError if a weight is NaN or infinite; names the step."""
+        if not all(bool(parameter.isfinite().all()) for parameter in self.updates.parameters()):
+            raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
+
     def save(self, path: Path) -> None:
         """Write a checkpoint; where several processes train, all call it, and the first one writes.
 
@@ -133,8 +138,7 @@ class Run:
         FloatingPointError
             If a weight is NaN or infinite: the checkpoint before is kept.
         """
-        if not all(bool(parameter.isfinite().all()) for parameter in self.updates.parameters()):
-            raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
+        self.check()
         distributed.average(self.net.buffers())
         random = distributed.collect(random_state(self.device))  # dropout differs from process to process
         failed: OSError | None = None

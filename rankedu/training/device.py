@@ -42,7 +42,9 @@ def pick_device(name: str = "auto") -> torch.device:
     index = int(number) if colon else int(os.environ.get("LOCAL_RANK", 0))
     if index >= count:
         there = f"those there are 0 to {count - 1}" if count else "torch finds none on this machine"
-        raise ValueError(f"device must be available, got {name!r}: no GPU number {index}, {there} (use 'cpu' or 'auto')")
+        raise ValueError(
+            f"device must be available, got {name!r}: no GPU number {index}, {there} (use 'cpu' or 'auto')"
+        )
     return torch.device("cuda", index)
 
 

@@ -57,6 +57,11 @@ def evaluate(
         ``"R@1"``: the share of queries whose best candidate has their class; ``"mAP"``: the mean average precision.
         nan if no query has a second item of its class; such queries do not count.
 
+    Raises
+    ------
+    ValueError
+        If an embedding is NaN or infinite: nothing would outrank it.
+
     Notes
     -----
     An item that ties with a positive is ranked before it, so that a collapsed network, for which everything ties,
@@ -74,6 +79,8 @@ def evaluate(
     queries = torch.randperm(len(labels), generator=generator)[:limit]
     strength = strength if augmented else 0.0
     embeddings = embed(net, data, strength=strength, generator=generator, chunk_size=chunk_size, workers=workers)
+    if not embeddings.isfinite().all():
+        raise ValueError("net must give finite embeddings, got NaN or infinite ones (its weights have exploded)")
     classes = _Classes(labels.to(embeddings.device))
     results = [
         _first_hits_and_ap(embeddings, classes, chunk)

@@ -44,11 +44,12 @@ def one_step(run: Run, batch: Batch, clock: Clock) -> float:
     """
     recipe = run.updates.recipe
     embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)
-    if embeddings.sum().isnan():
-        return math.nan
     embeddings.requires_grad_()
     clock.mark("embedded")
-    value = run.loss(*distributed.gather(embeddings, batch.labels))
+    gathered, labels = distributed.gather(embeddings, batch.labels)
+    if gathered.detach().sum().isnan():  # in all processes, so that none waits for another
+        return math.nan
+    value = run.loss(gathered, labels)
     torch.autograd.backward(value)
     clock.mark("judged")
     if embeddings.grad is not None:
@@ -123,6 +124,7 @@ def run_steps(
             row = {"step": step, "loss": value, "lr": rate}
             if evaluate is not None and step % evaluate_every == 0:
                 started = time.perf_counter()
+                run.check()
                 distributed.average(run.net.buffers())
                 history.evaluations.append({"step": step, **evaluate()})
                 history.evaluating += time.perf_counter() - started

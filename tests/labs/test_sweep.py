@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.labs import clusters, plan_sweep, read_parameters, run_lab, run_state, sweep, sweeps
+from rankedu.labs import clusters, plan_sweep, read_parameters, run_state, runner, sweep, sweeps
 from rankedu.labs.claims import claim
 from rankedu.labs.clusters import local_environments, parse_resources
 from rankedu.labs.grid import expand, parse_grid
@@ -184,7 +184,7 @@ def test_a_run_is_left_to_whoever_has_its_folder(where):
     thread = threading.Thread(target=lambda: found.extend(sweep("tiny", seeds=1, **where)))
     with claim(entry.folder):
         thread.start()
-        run_lab("tiny", **where, progress=False)
+        runner._run(entry, None, 60, force=False, progress=False)  # run_lab() would claim it a second time
     thread.join(timeout=60)
     assert starts(entry) == "|" and found[0].result["metrics"] == {"value": 0.5}
 

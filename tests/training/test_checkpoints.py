@@ -269,6 +269,27 @@ def test_what_explodes_leaves_the_last_good_checkpoint(tmp_path, glyphs, monkeyp
     assert len(found["history"]["losses"]) == 3
 
 
+def test_weights_that_explode_are_not_evaluated(glyphs, monkeypatch):
+    monkeypatch.setattr(Exploding, "gradient", True)
+    monkeypatch.setattr("rankedu.training.retrieval.evaluate", lambda *_, **__: {"R@1": 1.0, "mAP": 1.0})
+    with pytest.raises(FloatingPointError, match="weights must stay finite, got others after step 4"):
+        run(glyphs, lambda data: proxies(data, Exploding), None, evaluate_every=4)
+
+
+def test_embeddings_that_explode_in_one_process_stop_all(glyphs, monkeypatch):
+    """What was gathered is judged, so that no process waits for one that has stopped."""
+    gathered = []
+
+    def gather(embeddings, labels):
+        gathered.append(len(labels))
+        return embeddings * float("nan") if len(gathered) == 3 else embeddings, labels
+
+    monkeypatch.setattr("rankedu.training.distributed.gather", gather)
+    with pytest.raises(FloatingPointError, match="loss must stay finite, got nan at step 3"):
+        run(glyphs, memory, None)
+    assert gathered == [16] * 3
+
+
 def test_a_log_that_was_cut_off_in_a_line(tmp_path, glyphs):
     run(glyphs, proxies, tmp_path, steps=3)
     log = tmp_path / "log.csv"

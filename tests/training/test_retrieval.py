@@ -159,6 +159,15 @@ def test_a_collapsed_network_gets_no_credit(data):
     assert made["mAP"] < 0.05
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_an_exploded_network_is_refused(data, value):
+    """No comparison with NaN holds, so nothing would outrank its positives."""
+    net = ConvNet(8)
+    nn.init.constant_(net.embed.weight, value)
+    with pytest.raises(ValueError, match="net must give finite embeddings"):
+        evaluate(net, data, limit=10)
+
+
 def test_evaluate_restores_the_mode_and_repeats_itself(data):
     net = ConvNet(8).train()
     first, again = evaluate(net, data, limit=50), evaluate(net, data, limit=50)

@@ -28,6 +28,7 @@ DEFAULTS: dict[str, Any] = {
     "dataset": "glyphs",
     "data_root": "",
     "image_size": 224,
+    "crop": "area",
     "on_corrupt": "raise",
     "model": "convnet",
     "dim": 64,

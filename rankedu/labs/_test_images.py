@@ -112,7 +112,7 @@ def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:
     Parameters
     ----------
     parameters : mapping
-        ``dataset``, ``data_root``, ``image_size``, ``on_corrupt``.
+        ``dataset``, ``data_root``, ``image_size``, ``crop``, ``on_corrupt``.
     **settings
         More, of the test alone.
 
@@ -124,7 +124,7 @@ def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:
 
     name, root = parameters["dataset"], parameters["data_root"] or None
     facts = DATASETS[name]
-    common = {key: parameters[key] for key in ("image_size", "on_corrupt")} if facts.folders else {}
+    common = {key: parameters[key] for key in ("image_size", "crop", "on_corrupt")} if facts.folders else {}
     train = open_dataset(name, "train", root, **common)
     test, gallery = ("query", "gallery") if facts.separate_gallery else ("test", None)
     queries = open_dataset(name, test, root, **common, **settings)

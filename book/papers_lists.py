@@ -80,7 +80,9 @@ def _mini_batch_table(row: Row) -> str:
         cells = [row.value(column.format(size)).text(100, 1) for column in columns]
         lines.append(f"| {size} | {' | '.join(cells)} |")
     whole = [row.value(name).text(100, 1) for name in ("mAP", "R@1")]
-    lines.append(f"| all test pictures | {' | '.join(whole)} | | |")
+    size = row.records[0].parameters.get("test_images")
+    data = f"all of about {size} test pictures" if size else "all test pictures"
+    lines.append(f"| {data} | {' | '.join(whole)} | | |")
     return "\n".join(lines)
 
 

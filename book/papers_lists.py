@@ -10,7 +10,7 @@ from papers import DATA, deciding, preset, sweeps
 
 from rankedu.labs.records import Record
 from rankedu.labs.selection import chosen
-from rankedu.labs.summaries import Row, summarise, value_of
+from rankedu.labs.summaries import Row, Value, summarise, value_of
 
 #: Presets of the lab `retrieval` that train longer than the runs of the tables.
 LONGER = ("glyphs_cpu",)
@@ -88,14 +88,16 @@ def _mini_batch_table(row: Row) -> str:
 
 def whole_presets(records: Sequence[Record]) -> str:
     """What the presets that train longer reach: a row each, of the runs that changed nothing but the seed."""
-    metrics = ("R@1", "R@10", "mAP", "mAP@R", "seconds", "loss share", "evaluation share")
+    metrics = ("R@1", "mAP@R", "seconds", "loss share", "evaluation share")
     lines = [f"| preset | runs | {' | '.join(metrics)} |", f"|---|---:|{'---:|' * len(metrics)}"]
     used: list[Record] = []
     for name in LONGER:
         rows = summarise(chosen([record for record in records if record.preset == name], deciding(preset(name))))
-        used += rows[0].records if rows else []
-        cells = [rows[0].value(m).text(*((1, 0) if m == "seconds" else (100, 1))) for m in metrics] if rows else []
-        lines.append(f"| `{name}` | {len(rows[0].records) if rows else 0} | {' | '.join(cells or ['not run'] * 7)} |")
+        found = rows[0].records if rows else []
+        used += found
+        scales = [(1, 0) if metric == "seconds" else (100, 1) for metric in metrics]
+        told = [_unbroken(rows[0].value(metric), *scale) for metric, scale in zip(metrics, scales, strict=True) if rows]
+        lines.append(f"| `{name}` | {len(found)} | {' | '.join(told or ['not run'] * len(metrics))} |")
     return "\n".join(lines) + f"\n\n{origin(used, 'these presets')}\n\n```sh\n{_commands()}\n```\n"
 
 
@@ -118,10 +120,15 @@ def severity(records: Sequence[Record]) -> str:
             rows = summarise(chosen([record for record in records if record.lab == lab], wanted))
             found = rows[0].records if rows else []
             used += found
-            cells = [value.text(100, 1) for value in map(value_of, zip(*map(_shares, found), strict=True))]
+            cells = [_unbroken(value) for value in map(value_of, zip(*map(_shares, found), strict=True))]
             title = METHODS[point["loss"]].title
             lines.append(f"| {title} | {len(found)} | {' | '.join(cells or ['not run'] * len(heads))} |")
     return "\n".join(lines) + f"\n\n{origin(used, mine[0].scale)} the commands of HAPPIER's Tables 1 and 5.\n"
+
+
+def _unbroken(value: Value, factor: float = 100, digits: int = 1) -> str:
+    """A value that stays on one line."""
+    return value.text(factor, digits).replace(" ", "\u00a0")
 
 
 def _shares(record: Record) -> tuple[float, ...]:

@@ -291,7 +291,7 @@ def test_mistakes_are_told_by_what_they_share_with_the_query():
         metrics = {f"R@1 of {place}": hit for place, hit in zip(places, hits, strict=True)}
         about = ({"device": "abacus", "threads": 1}, {"torch": "2.13.0"}, None, "2026")
         found.append(Record(sweep.lab, str(seed), sweep.preset, parameters, metrics, 60.0, *about))
-    lines = papers_lists.severity(found).splitlines()
+    lines = papers_lists.severity(found).replace("\u00a0", " ").splitlines()
     assert lines[2].endswith("| 2 | 35.0 ± 7.1 | 20.0 ± 0.0 | 25.0 ± 7.1 | 20.0 ± 0.0 |")
     assert all("| 0 | not run |" in line for line in lines[3 : lines.index("")])
 

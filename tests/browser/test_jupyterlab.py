@@ -58,12 +58,22 @@ def wait_for(address: str, server: subprocess.Popen, log) -> None:
     raise AssertionError(log.read_text())
 
 
+def accept_dialogs(page):
+    """What JupyterLab asks on a machine that is slow, such as which kernel it shall be: the answer that it proposes."""
+    for _ in range(3):
+        if page.locator("dialog").count():
+            print(f"\nJupyterLab asks: {page.locator('dialog').first.inner_text()!r}")
+            page.locator("dialog .jp-mod-accept").first.click()
+            page.wait_for_timeout(1000)
+
+
 def run_all_cells(page, attempts=3):
     """Choose Run All Cells until the kernel is busy: JupyterLab drops what is asked while a kernel starts."""
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
     page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(state="attached", timeout=90_000)
     for attempt in range(1, attempts + 1):
+        accept_dialogs(page)
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         busy = page.locator(".jp-Notebook-ExecutionIndicator[data-status=busy]")

@@ -481,7 +481,11 @@ def _legend(figure: Figure, marks: Sequence[_pictures.Mark], kinds: Sequence[str
 
 @paper_figure("HAPPIER Fig. 5")
 def classes_on_a_map() -> Figure:
-    """Characters by script and by base letter, trained shortly for their leaves alone, and along the hierarchy."""
+    """Characters by script and by base letter, trained shortly for their leaves alone, and along the hierarchy.
+
+    One seed, on letters and with a λ that were chosen because the difference shows there: an illustration, no evidence.
+    The results page has networks that nobody chose, and a table over seeds.
+    """
     run = characters()
     pair = {"leaves alone": run.embeddings["Smooth-AP"], "HAPPIER, λ = 0": run.embeddings["HAPPIER, λ = 0"]}
     return class_map(pair, run.test.labels, run.test.names, levels=(0, 1))
@@ -489,7 +493,10 @@ def classes_on_a_map() -> Figure:
 
 @paper_figure("HAPPIER Fig. 6")
 def mistakes_on_glyphs() -> Figure:
-    """Retrievals by level, trained for the leaves alone and along the hierarchy, for some seconds."""
+    """Retrievals by level, trained for the leaves alone and along the hierarchy, for some seconds.
+
+    Of the networks of :func:`classes_on_a_map`: an illustration, no evidence.
+    """
     run = characters()
     pair = {"leaves alone": run.embeddings["Smooth-AP"], "HAPPIER, λ = 0": run.embeddings["HAPPIER, λ = 0"]}
     rows, paths = zip(*(check(each, run.test.labels) for each in pair.values()), strict=True)

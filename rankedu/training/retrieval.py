@@ -141,7 +141,7 @@ def train(
                 run,
                 made,
                 steps=steps,
-                evaluate=None if test is None else partial(evaluate, net, test, workers=workers),
+                evaluate=None if test is None else partial(evaluate, net, test, strength=strength, workers=workers),
                 evaluate_every=evaluate_every or steps,
                 path=path,
                 checkpoint_every=checkpoint_every or max(1, steps // 10),

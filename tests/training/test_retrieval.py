@@ -227,6 +227,12 @@ def test_the_bar_shows_loss_and_retrieval(data, monkeypatch):
     assert shown[-1]["R@1"] == f"{history.evaluations[0]['R@1']:.3f}"
 
 
+def test_intervals_are_evaluated_as_hard_as_the_training_is(data):
+    net, history = trained(data, steps=2, strength=0.0, test=data, evaluate_every=2)
+    assert history.evaluations == [{"step": 2, **evaluate(net, data, strength=0.0)}]
+    assert history.evaluations != [{"step": 2, **evaluate(net, data)}]
+
+
 @pytest.mark.parametrize("name", ["evaluate_every", "checkpoint_every"])
 def test_intervals_are_checked(data, name):
     with pytest.raises(ValueError, match=rf"{name} must be >= 1, or None, got 0 \(it counts steps\)"):

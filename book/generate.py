@@ -79,24 +79,27 @@ def paper_maps(folder: Path = ROOT / "book" / "chapters") -> list[MapRow]:
 
 
 def write_tables(folder: Path) -> None:
-    """Write what the pages of the book include: tables, the card of the glyphs and their contact sheet."""
+    """Write what the pages of the book include: tables, the cards of the glyphs and of the scenes, contact sheets."""
     import papers_page
     import pictures
 
-    from rankedu.datasets.glyphs import card_markdown
+    from rankedu.datasets import DETECTION, glyphs, scenes
     from rankedu.datasets.registry import markdown
     from rankedu.figures import style
     from rankedu.figures.glyphs import contact_sheet
+    from rankedu.figures.scenes import contact_sheet as sheet_of_scenes
 
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {"notation": notation(), "equations": equations(), "glyphs": card_markdown()}
+    tables = {"notation": notation(), "equations": equations(), "glyphs": glyphs.card_markdown()}
     tables |= {"speed": speed(), "papers_data": markdown()}
+    tables |= {"scenes": scenes.card_markdown(), "detection_data": markdown(DETECTION)}
     tables |= papers_page.blocks()
     tables |= pictures.blocks(folder)
     tables |= {name: effects(f"{name}.json", steps) for name, steps in (("effects", 1000), ("effects_trained", 400))}
     for name, text in tables.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / "glyphs.png").write_bytes(style.png(contact_sheet()))
+    (folder / "scenes.png").write_bytes(style.png(sheet_of_scenes()))
 
 
 def vocabulary() -> list[dict[str, str]]:

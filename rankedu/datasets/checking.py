@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from rankedu._validation import check_choice
 from rankedu.datasets import cub, dyml, files, inaturalist, inshop, sop
+from rankedu.datasets._report import Count, Report, told
+from rankedu.datasets._voc_check import check_voc
 from rankedu.datasets.lists import Row, data_folder
-from rankedu.datasets.published import PUBLISHED, Published
+from rankedu.datasets.published import DETECTION, PUBLISHED, Published
 
 __all__ = ["Count", "Report", "check"]
 
@@ -26,71 +27,6 @@ _READ: dict[str, Callable[[Path], list[Row]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Count:
-    """How many there are of something in one part of a data set, and how many there should be, if it is known.
-
-    Examples
-    --------
-    >>> Count("train", "images", found=5_864, published=5_864).ok
-    True
-    """
-
-    part: str
-    what: str
-    found: int
-    published: int | None = None
-
-    @property
-    def ok(self) -> bool:
-        return self.published in (None, self.found)
-
-
-@dataclass(frozen=True)
-class Report:
-    """What :func:`check` found.
-
-    Attributes
-    ----------
-    name, title : str
-    folder : Path or None
-    counts : tuple of Count
-    problems, notes : tuple of str
-        What is wrong besides counts; what is worth knowing.
-    counted_by : str
-        Who printed the published counts.
-    """
-
-    name: str
-    title: str
-    folder: Path | None
-    counts: tuple[Count, ...]
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    counted_by: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything is as published."""
-        return not self.problems and all(count.ok for count in self.counts)
-
-    def __str__(self) -> str:
-        lines = [f"{self.title}{f' in {self.folder}' if self.folder else ''}"]
-        for count in self.counts:
-            if count.published is None:
-                told = "no published count"
-            else:
-                told = "as published" if count.ok else f"published: {count.published:,}"
-            mark = "✗" if not count.ok else "✓" if count.published else " "
-            lines.append(f"{mark} {count.part:16}{count.what:16}{count.found:>9,}  {told}")
-        lines += [f"✗ {problem}" for problem in self.problems] + [f"  {note}" for note in self.notes]
-        if self.counted_by:
-            lines.append(f"  Published counts: {self.counted_by}.")
-        wrong = sum(not count.ok for count in self.counts) + len(self.problems)
-        differ = "1 thing differs." if wrong == 1 else f"{wrong} things differ."
-        return "\n".join([*lines, differ if wrong else "Nothing differs."])
-
-
 def check(
     name: str, root: str | os.PathLike[str] | None = None, *, decode: bool = False, progress: bool = False
 ) -> Report:
@@ -99,7 +35,7 @@ def check(
     Parameters
     ----------
     name : str
-        As for :func:`rankedu.datasets.open_dataset`.
+        As for :func:`rankedu.datasets.open_dataset`; or ``scenes``, or ``voc``.
     root : path, optional
         As for :func:`rankedu.datasets.open_dataset`.
     decode : bool
@@ -124,7 +60,11 @@ def check(
     Counts images and distinct names of each level in every part, looks for every listed file, and for leaf classes that
     are in the training and in the test. Explained on the data sets page of the book.
     """
-    check_choice(name, tuple(PUBLISHED), name="name")
+    check_choice(name, (*PUBLISHED, *DETECTION), name="name")
+    if name == "voc":
+        return check_voc(root, decode=decode, progress=progress)
+    if name == "scenes":
+        return _check_scenes(DETECTION[name])
     facts = PUBLISHED[name]
     if not facts.folders:
         return _check_glyphs(facts, root)
@@ -134,8 +74,8 @@ def check(
     missing = [path for path in paths if not path.is_file()]
     corrupt = _undecodable([path for path in paths if path.is_file()], facts, progress) if decode else []
     problems = [
-        *_told(missing, "listed image is missing", "listed images are missing", facts.where()),
-        *_told(corrupt, "image cannot be decoded", "images cannot be decoded", "on_corrupt='skip' passes over them"),
+        *told(missing, "listed image is missing", "listed images are missing", facts.where()),
+        *told(corrupt, "image cannot be decoded", "images cannot be decoded", "on_corrupt='skip' passes over them"),
         *_shared(rows, facts),
     ]
     undecoded = () if decode else ("Images were not decoded (--decode does it).",)
@@ -189,18 +129,10 @@ def _undecodable(paths: Sequence[Path], facts: Published, progress: bool) -> lis
     return found
 
 
-def _told(paths: Sequence[Path], one: str, many: str, remedy: str) -> list[str]:
-    """A complaint about files that names the first three."""
-    if not paths:
-        return []
-    names = ", ".join(map(str, paths[:3])) + (", …" if len(paths) > 3 else "")
-    return [f"{len(paths):,} {one if len(paths) == 1 else many}: {names} ({remedy})"]
-
-
 def _check_glyphs(facts: Published, root: str | os.PathLike[str] | None) -> Report:
     """The glyphs have no owner to compare with: their pixels are those of the pinned checksum, or others."""
     from rankedu.datasets.glyphs import UnicodeGlyphs
-    from rankedu.datasets.rendering import CHECKED_WITH, PINNED_SHA256, cached_rendering, drawn_with
+    from rankedu.datasets.rendering import PINNED_SHA256, cached_rendering
 
     same = cached_rendering(root).sha256() == PINNED_SHA256
     counts = []
@@ -208,6 +140,21 @@ def _check_glyphs(facts: Published, root: str | os.PathLike[str] | None) -> Repo
         data = UnicodeGlyphs(split, root=root)
         found = {level: len(column.unique()) for level, column in zip(facts.levels, data.labels.T, strict=True)}
         counts += [Count(split, "images", len(data)), *(Count(split, what, count) for what, count in found.items())]
+    return _report_pixels(facts, tuple(counts), same)
+
+
+def _check_scenes(facts: Published) -> Report:
+    """The scenes are made of glyphs, whose pixels are those of a pinned checksum of their own, or others."""
+    from rankedu.datasets.rendering import render
+    from rankedu.datasets.scenes import CLASSES, CLUTTER, PINNED_SHA256
+
+    same = render(CLASSES + CLUTTER).sha256() == PINNED_SHA256
+    return _report_pixels(facts, (Count("all", "classes", len(CLASSES)),), same)
+
+
+def _report_pixels(facts: Published, counts: tuple[Count, ...], same: bool) -> Report:
+    from rankedu.datasets.rendering import CHECKED_WITH, drawn_with
+
     other = f"{drawn_with()} draws other pixels than {CHECKED_WITH}, with which the set was checked"
     notes = (f"Pixels as with {CHECKED_WITH}.",) if same else ()
-    return Report(facts.name, facts.title, None, tuple(counts), () if same else (other,), notes)
+    return Report(facts.name, facts.title, None, counts, () if same else (other,), notes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from rankedu.datasets.lists import Row, missing, number_paths
 from rankedu.datasets.published import Published
 from rankedu.datasets.transforms import CROPS, draw, view
 
-__all__ = ["CorruptImage", "ImageFiles", "decode"]
+__all__ = ["CorruptImage", "ImageFiles", "decode", "read_image"]
 
 
 class ImageFiles:
@@ -155,6 +156,11 @@ class CorruptImage(ValueError):
 
 def decode(path: Path, facts: Published, draws: Tensor | None = None, *, size: int = 224, crop: str = "area") -> Tensor:
     """Open a file and cut a view; a CorruptImage if it is none, a FileNotFoundError if it is missing."""
+    return read_image(path, facts, lambda image: view(image, draws, size=size, crop=crop))
+
+
+def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Tensor:
+    """Open a file and make a tensor of the picture; errors as of :func:`decode`."""
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
@@ -163,7 +169,7 @@ def decode(path: Path, facts: Published, draws: Tensor | None = None, *, size: i
         ) from error
     try:
         with Image.open(path) as image:
-            return view(image, draws, size=size, crop=crop)
+            return use(image)
     except FileNotFoundError:
         raise missing(path, facts) from None
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error, zlib.error) as error:

@@ -1,6 +1,6 @@
 """What the owners and the papers say about the data sets: where each is published, its folder, its splits and counts.
 
-Nothing here reads a file; :mod:`rankedu.datasets.registry` compares these numbers with what lies on a disk.
+Nothing here reads a file; :mod:`rankedu.datasets.checking` compares these numbers with what lies on a disk.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["PUBLISHED", "Published"]
+__all__ = ["DETECTION", "PUBLISHED", "Published"]
 
 INAT_LISTS = "https://drive.google.com/file/d/1sXfkBTFDrRU3__-NUs1qBP3sf_0uMB98/view"
 RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
@@ -165,5 +165,27 @@ _ALL = (
     _dyml("product", (36, 171, 1_639)),
 )
 
-#: All data sets that have a name, the default first.
+#: All data sets for retrieval that have a name, the default first.
 PUBLISHED: dict[str, Published] = {entry.name: entry for entry in _ALL}
+
+_DETECTION = (
+    Published("scenes", "Scenes", "", (), ("character",), {"train": ("train",), "test": ("test",)}),
+    Published(
+        "voc",
+        "Pascal VOC",
+        "http://host.robots.ox.ac.uk/pascal/VOC/",
+        ("VOCdevkit",),
+        ("class",),
+        {"train": ("2007 trainval", "2012 trainval"), "test": ("2007 test",)},
+        {
+            "2007 trainval": {"images": 5_011, "objects": 12_608, "classes": 20},
+            "2007 test": {"images": 4_952, "objects": 12_032, "classes": 20},
+            "2012 trainval": {"images": 11_540, "objects": 27_450, "classes": 20},
+        },
+        "the owner's development kits of 2007 and 2012, Table 1; the test is what trainval leaves of 9,963 images and "
+        "24,640 objects; objects without difficult ones",
+    ),
+)
+
+#: All data sets for object detection, the default first.
+DETECTION: dict[str, Published] = {entry.name: entry for entry in _DETECTION}

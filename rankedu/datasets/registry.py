@@ -17,12 +17,12 @@ from rankedu.datasets.glyphs import UnicodeGlyphs
 from rankedu.datasets.inaturalist import INaturalist2018
 from rankedu.datasets.inshop import InShop
 from rankedu.datasets.lists import data_folder
-from rankedu.datasets.published import PUBLISHED, Published
+from rankedu.datasets.published import DETECTION, PUBLISHED, Published
 from rankedu.datasets.sop import OnlineProducts
 
 __all__ = ["DATASETS", "Data", "catalogue", "find", "markdown", "open_dataset"]
 
-#: What is published of each data set, by name.
+#: What is published of each data set for retrieval, by name.
 DATASETS: Mapping[str, Published] = PUBLISHED
 
 _OPEN: Mapping[str, Any] = {
@@ -99,9 +99,10 @@ def open_dataset(name: str, split: str = "train", root: str | os.PathLike[str] |
 
 def find(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
     """Find the folder of a data set; None if it is not there, or needs none."""
-    check_choice(name, tuple(DATASETS), name="name")
+    known = {**DATASETS, **DETECTION}
+    check_choice(name, tuple(known), name="name")
     try:
-        return data_folder(DATASETS[name], root) if DATASETS[name].folders else None
+        return data_folder(known[name], root) if known[name].folders else None
     except FileNotFoundError:
         return None
 
@@ -109,7 +110,7 @@ def find(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
 def catalogue(root: str | os.PathLike[str] | None = None) -> str:
     """Write a paragraph about each data set: its counts as published, whether it is there, where it comes from."""
     lines = []
-    for name, facts in DATASETS.items():
+    for name, facts in {**DATASETS, **DETECTION}.items():
         folder = find(name, root)
         found = f"found in {folder}" if folder else "not found" if facts.folders else "drawn on this machine"
         lines.append(f"{name:14}{facts.title} ({found})")
@@ -123,8 +124,13 @@ def catalogue(root: str | os.PathLike[str] | None = None) -> str:
     return "\n".join(lines)
 
 
-def markdown() -> str:
+def markdown(datasets: Mapping[str, Published] = DATASETS) -> str:
     """Write the table of the papers' data sets, which the book's data sets page includes.
+
+    Parameters
+    ----------
+    datasets : mapping of str to Published
+        Default: those for retrieval.
 
     Returns
     -------
@@ -132,7 +138,7 @@ def markdown() -> str:
         Markdown.
     """
     lines = ["| data set | levels | as published | folder |", "|---|---|---|---|"]
-    for name, facts in DATASETS.items():
+    for name, facts in datasets.items():
         if facts.url:
             counts = [f"{part}: {_told(counts)}" for part, counts in facts.counts.items()]
             title, levels = f"[{facts.title}]({facts.url})", " → ".join(facts.levels)

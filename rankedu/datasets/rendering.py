@@ -10,7 +10,6 @@ import hashlib
 import math
 import os
 import re
-import tempfile
 import unicodedata
 import warnings
 import zipfile
@@ -21,6 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from rankedu._files import written
 
 __all__ = ["CHECKED_WITH", "FACES", "MIN_FACES", "PINNED_SHA256", "SIZE", "Rendering", "cached_rendering", "render"]
 
@@ -231,18 +232,10 @@ def _read(path: Path) -> Rendering | None:
 
 
 def _write(path: Path, drawn: Rendering) -> None:
-    """Write a cache file beside its final name, then move it there in one step."""
+    """Write a cache file whole or not at all."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-            try:
-                np.savez_compressed(part, **drawn._asdict(), sha256=np.array(drawn.sha256()))
-                part.close()
-                os.replace(part.name, path)
-            except BaseException:
-                part.close()
-                os.unlink(part.name)
-                raise
+        with written(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, **drawn._asdict(), sha256=np.array(drawn.sha256()))
     except OSError as error:
         warnings.warn(
             f"UnicodeGlyphs could not be cached in {path.parent} ({error.strerror or error}), so it is drawn at every "

@@ -9,9 +9,19 @@ import torch
 from PIL import Image
 from typer.testing import CliRunner
 
-from rankedu import datasets
+from rankedu import datasets as room
 from rankedu.cli import app
-from rankedu.datasets import CUB200, DATASETS, DyML, INaturalist2018, InShop, OnlineProducts, check, open_dataset
+from rankedu.datasets import (
+    CUB200,
+    DATASETS,
+    DETECTION,
+    DyML,
+    INaturalist2018,
+    InShop,
+    OnlineProducts,
+    check,
+    open_dataset,
+)
 from rankedu.datasets.registry import catalogue, find, markdown
 
 run = CliRunner().invoke
@@ -229,6 +239,7 @@ def test_the_names_are_those_of_the_registry():
     ("arguments", "settings", "message"),
     [
         (("cup",), {}, "name must be one of 'glyphs', 'cub', .* got 'cup'"),
+        (("voc",), {}, "name must be one of 'glyphs', 'cub', .* got 'voc'"),
         (("cub", "query"), {}, "split must be one of 'train', 'test', got 'query'"),
         (("sop",), {"size": 8}, "settings of 'sop' must be its own, got 'size'"),
         (("glyphs",), {"image_size": 8}, "settings of 'glyphs' must be its own, got 'image_size'"),
@@ -377,10 +388,10 @@ def test_data_list_shows_all_of_them(tmp_path, monkeypatch):
     monkeypatch.delenv("RANKEDU_DATA", raising=False)
     done = run(app, ["data", "list", "--data-root", str(tmp_path)])
     assert done.exit_code == 0
-    for name, facts in DATASETS.items():
+    for name, facts in {**DATASETS, **DETECTION}.items():
         assert name in done.stdout and facts.title in done.stdout and facts.url in done.stdout
     assert "59,551" in done.stdout and "14,218" in done.stdout
-    assert f"found in {tmp_path}" in done.stdout and done.stdout.count("not found") == 7
+    assert f"found in {tmp_path}" in done.stdout and done.stdout.count("not found") == 8
     assert "$RANKEDU_DATA" not in done.stdout and "$RANKEDU_DATA" in catalogue()
 
 
@@ -396,15 +407,16 @@ def test_data_check_leaves_with_a_code(tmp_path):
         assert done.exit_code == 2 and message in done.output and "Traceback" not in done.output
 
 
-def test_the_table_of_the_book_has_every_count():
-    table = markdown()
-    assert table.count("\n") == 2 + len(MAKE)
-    for facts in DATASETS.values():
+@pytest.mark.parametrize(("datasets", "rows"), [(DATASETS, len(MAKE)), (DETECTION, 1)], ids=["retrieval", "detection"])
+def test_the_table_of_the_book_has_every_count(datasets, rows):
+    table = markdown(datasets)
+    assert table.count("\n") == 2 + rows
+    for facts in datasets.values():
         for counts in facts.counts.values():
             assert all(f"{count:,}" in table for count in counts.values())
 
 
 def test_the_room_shows_its_classes():
     assert {"CUB200", "OnlineProducts", "InShop", "INaturalist2018", "DyML", "open_dataset", "check"} <= set(
-        datasets.__all__
+        room.__all__
     )

@@ -7,6 +7,7 @@ from rankedu.metrics.binary import (
     precision_at_k,
     recall_at_k,
 )
+from rankedu.metrics.detection import evaluate_detections
 from rankedu.metrics.graded import ndcg, spearman
 from rankedu.metrics.hierarchical import (
     average_precision_per_level,
@@ -15,17 +16,23 @@ from rankedu.metrics.hierarchical import (
     hierarchical_rank,
     recall_at_k_per_level,
 )
+from rankedu.metrics.matches import DetectionMatches, match_detections
+from rankedu.metrics.overlaps import box_iou
 from rankedu.metrics.retrieval import evaluate_retrieval, merge
 
 __all__ = [
+    "DetectionMatches",
     "UndefinedMetricWarning",
     "average_precision",
     "average_precision_per_level",
     "average_set_intersection",
+    "box_iou",
+    "evaluate_detections",
     "evaluate_retrieval",
     "hierarchical_average_precision",
     "hierarchical_rank",
     "map_at_r",
+    "match_detections",
     "merge",
     "ndcg",
     "precision_at_k",

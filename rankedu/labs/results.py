@@ -6,10 +6,11 @@ import json
 import math
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from rankedu._files import written
 
 __all__ = ["RESULT_FOLDER", "check_result", "load_result", "save_result", "write_json"]
 
@@ -176,14 +177,7 @@ def _peak_memory() -> float | None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a file beside its final name, then move it there in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(value, file, indent=1, ensure_ascii=False, allow_nan=False)
-            file.write("\n")
-        os.replace(part, path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
+    """Write a file whole or not at all."""
+    with written(path) as part:
+        text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+        part.write_text(text + "\n", encoding="utf-8")

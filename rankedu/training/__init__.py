@@ -1,5 +1,6 @@
 """Training: batches with a few items of each class, one readable loop, learned sorters, and the book's experiments."""
 
+from rankedu.training.detection import detect, evaluate_detector, proposal_scores, train_detector
 from rankedu.training.device import pick_device
 from rankedu.training.recipe import Recipe
 from rankedu.training.retrieval import History, evaluate, train
@@ -13,13 +14,17 @@ __all__ = [
     "History",
     "Recipe",
     "SuperClassSampler",
+    "detect",
     "draw_scores",
     "evaluate",
+    "evaluate_detector",
     "fit_sorter",
     "pick_device",
+    "proposal_scores",
     "rank_error",
     "sorter_errors",
     "train",
+    "train_detector",
     "train_sorter",
     "trained_sorter",
 ]

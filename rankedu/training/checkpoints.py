@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rankedu._files import written
 from rankedu.training import distributed
 from rankedu.training.device import random_state, set_random_state
 from rankedu.training.logs import History
@@ -23,7 +22,7 @@ KIND = "rankedu training run, 1"
 
 
 def save(state: dict[str, Any], path: Path) -> None:
-    """Write a file beside its final name, then move it there in one step.
+    """Write a file whole or not at all.
 
     Parameters
     ----------
@@ -39,23 +38,13 @@ def save(state: dict[str, Any], path: Path) -> None:
     """
     packed = io.BytesIO()  # torch would not say why it could not write
     torch.save({"kind": KIND, **state}, packed)
-    part: str | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(packed.getbuffer())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException as error:
-        if part is not None:
-            Path(part).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            what = "the one before is kept" if path.exists() else "there is none"
-            message = f"checkpoint {path} could not be written: {error.strerror} ({what}; make room and go on)"
-            raise OSError(error.errno, message) from error
-        raise
+        with written(path) as part:
+            part.write_bytes(packed.getbuffer())
+    except OSError as error:
+        what = "the one before is kept" if path.exists() else "there is none"
+        message = f"checkpoint {path} could not be written: {error.strerror} ({what}; make room and go on)"
+        raise OSError(error.errno, message) from error
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
-__all__ = ["pick_device", "random_state", "set_random_state"]
+__all__ = ["pick_device", "random_state", "seeded", "set_random_state"]
 
 
 def pick_device(name: str = "auto") -> torch.device:
@@ -58,3 +60,31 @@ def set_random_state(state: list[Tensor], device: torch.device) -> None:
     torch.set_rng_state(state[0])
     if device.type == "cuda" and len(state) > 1:
         torch.cuda.set_rng_state(state[1], device)
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed the generators of :func:`random_state`, and put them back at the end.
+
+    Parameters
+    ----------
+    seed : int
+    device : torch.device
+
+    Examples
+    --------
+    >>> def drawn():
+    ...     with seeded(5, torch.device("cpu")):
+    ...         return torch.rand(())
+    >>> bool(drawn() == drawn())
+    True
+    """
+    before = random_state(device)
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            torch.cuda.manual_seed(seed)
+    try:
+        yield
+    finally:
+        set_random_state(before, device)

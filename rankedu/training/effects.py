@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import statistics
-import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import product
@@ -19,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+from rankedu._files import written
 
 __all__ = ["GRID", "SETTINGS", "main", "one_run", "results", "results_markdown", "run_grid"]
 
@@ -166,17 +166,9 @@ def _is_of(run: dict[str, Any], settings: dict[str, Any]) -> bool:
 
 
 def _write(out: Path, runs: list[dict[str, Any]]) -> None:
-    """Write the file beside its final name, then move it there in one step."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=out.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(runs, file, indent=1)
-            file.write("\n")
-        os.replace(part, out)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
+    """Write the file whole or not at all."""
+    with written(out) as part:
+        part.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
 
 
 def results(out: Path, *, steps: int = SETTINGS["steps"]) -> list[dict[str, Any]]:

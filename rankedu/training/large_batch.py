@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from rankedu.training.device import random_state, set_random_state
 
-__all__ = ["embed_for_gradient"]
+__all__ = ["autocast", "embed_for_gradient"]
 
 
 def embed_for_gradient(
@@ -58,14 +58,14 @@ def embed_for_gradient(
     tensor([4., 4.])
     """
     if chunk is None or chunk >= len(images):
-        with _autocast(images, amp):
+        with autocast(images.device, amp):
             embeddings = _wide(net(images))
         return embeddings.detach(), lambda gradient: _backward(embeddings, gradient)
     chunks, states, before = images.split(chunk), [], [buffer.clone() for buffer in net.buffers()]
     embedded = []
     for part in chunks:
         states.append(random_state(images.device))
-        with torch.no_grad(), _autocast(images, amp):
+        with torch.no_grad(), autocast(images.device, amp):
             embedded.append(_wide(net(part)))
     with torch.no_grad():
         for buffer, old in zip(net.buffers(), before, strict=True):
@@ -75,7 +75,7 @@ def embed_for_gradient(
         now = random_state(images.device)
         for part, state, own in zip(chunks, states, gradient.split(chunk), strict=True):
             set_random_state(state, images.device)
-            with _autocast(images, amp):
+            with autocast(images.device, amp):
                 again = _wide(net(part))
             _backward(again, own)
         set_random_state(now, images.device)
@@ -83,11 +83,11 @@ def embed_for_gradient(
     return torch.cat(embedded), backward
 
 
-def _autocast(images: Tensor, amp: bool) -> AbstractContextManager[Any]:
-    kind = images.device.type
+def autocast(device: torch.device, amp: bool) -> AbstractContextManager[Any]:
+    """Compute in 16 bits where that is safe, if ``amp``: bfloat16 on a CPU, float16 on CUDA."""
     if not amp:
         return nullcontext()
-    return torch.autocast(kind, dtype=torch.float16 if kind == "cuda" else torch.bfloat16)
+    return torch.autocast(device.type, dtype=torch.float16 if device.type == "cuda" else torch.bfloat16)
 
 
 def _backward(embeddings: Tensor, gradient: Tensor) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import signal
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-__all__ = ["FileData", "RetrievalData", "ahead", "in_memory", "leaves", "load_pictures"]
+__all__ = ["FileData", "RetrievalData", "ahead", "in_memory", "leaves", "load", "load_pictures"]
 
 
 class RetrievalData(Protocol):
@@ -66,12 +66,41 @@ def load_pictures(
     ------
     Tensor, shape (b, 3, S, S)
     """
+    yield from load(_Pictures(data, seed), keys, workers=workers, pin=pin)
+
+
+def load(
+    pictures: Dataset[Any],
+    keys: Iterable[Any],
+    *,
+    workers: int = 0,
+    pin: bool = False,
+    collate: Callable[[list[Any]], Any] | None = None,
+) -> Generator[Any, None, None]:
+    """Load anything in batches, several processes at work ahead of the reader.
+
+    Parameters
+    ----------
+    pictures : Dataset
+    keys : iterable of list
+        One list a batch.
+    workers, pin
+        As for :func:`load_pictures`.
+    collate : callable
+        Makes a batch of its items. Default: stack them.
+
+    Yields
+    ------
+    object
+        What ``collate`` has made.
+    """
     loader = DataLoader(
-        _Pictures(data, seed),
+        pictures,
         batch_sampler=keys,
         num_workers=workers,
         prefetch_factor=4 if workers else None,
         pin_memory=pin,
+        collate_fn=collate,
         worker_init_fn=_ignore_interrupts,
         generator=torch.Generator(),  # else the loader would draw from the global one
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -13,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from rankedu._files import written
+
 if TYPE_CHECKING:
     from _csv import Writer
 
 __all__ = ["COLUMNS", "Clock", "CsvLog", "History", "read_log"]
 
-#: Of log.csv. R@1 and mAP are empty but where it was evaluated.
+#: Of the log of a retrieval. R@1 and mAP are empty but where it was evaluated.
 COLUMNS = ("step", "loss", "lr", "R@1", "mAP")
 
 
@@ -98,23 +99,23 @@ class CsvLog:
         None: nothing is written.
     after : int
         The run goes on after this step: lines of later steps, which were lost and are computed again, are dropped.
+    columns : sequence of str
+        Its head; the first is "step".
 
     Notes
     -----
     A context manager. Lines are on disk after :meth:`flush` and at the end.
     """
 
-    def __init__(self, path: Path | None, *, after: int = 0) -> None:
-        self.path, self.after = path, after
+    def __init__(self, path: Path | None, *, after: int = 0, columns: Sequence[str] = COLUMNS) -> None:
+        self.path, self.after, self.columns = path, after, columns
 
     def __enter__(self) -> CsvLog:
         if self.path is not None:
             kept = [row for row in _rows(self.path) if int(row["step"]) <= self.after] if self.after else []
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            part = self.path.with_suffix(".part")
-            with part.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file, lineterminator="\n").writerows([COLUMNS, *([row[c] for c in COLUMNS] for row in kept)])
-            os.replace(part, self.path)
+            with written(self.path) as part, part.open("w", newline="", encoding="utf-8") as file:
+                lines = [self.columns, *([row.get(name, "") for name in self.columns] for row in kept)]
+                csv.writer(file, lineterminator="\n").writerows(lines)
             self._file = self.path.open("a", newline="", encoding="utf-8")
             self._writer: Writer = csv.writer(self._file, lineterminator="\n")
         return self
@@ -122,7 +123,7 @@ class CsvLog:
     def write(self, row: Mapping[str, float]) -> None:
         """Add a line; what is no column is left out, a column that is not there stays empty."""
         if self.path is not None:
-            self._writer.writerow([row.get(name, "") for name in COLUMNS])
+            self._writer.writerow([row.get(name, "") for name in self.columns])
 
     def flush(self) -> None:
         """Bring all lines to disk."""
@@ -161,4 +162,5 @@ def _rows(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # what has no end is not complete
-    return [row for row in csv.DictReader(lines) if (row.get("step") or "").isdigit() and row.get("mAP") is not None]
+    rows = csv.DictReader(lines)
+    return [row for row in rows if (row.get("step") or "").isdigit() and None not in row.values()]

@@ -1,11 +1,12 @@
-"""The loop itself: embed a batch, let the loss say how its embeddings should move, move the weights."""
+"""The loop itself, and its step for retrieval: embed a batch, let the loss say how it should move, move the weights."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,12 +15,16 @@ from rankedu.training.batches import Batch
 from rankedu.training.checkpoints import Run
 from rankedu.training.interrupts import Interrupts
 from rankedu.training.large_batch import embed_for_gradient
-from rankedu.training.logs import Clock, CsvLog
+from rankedu.training.logs import COLUMNS, Clock, CsvLog
 
-__all__ = ["one_step", "run_steps"]
+__all__ = ["Step", "one_step", "run_steps"]
+
+#: Takes a step with a batch, and returns at least its "loss"; if that is not finite, the weights are left as they were.
+#: The clock gets the marks "scored" and "judged", between which the loss is at work.
+Step = Callable[[Run, Any, Clock], dict[str, float]]
 
 
-def one_step(run: Run, batch: Batch, clock: Clock) -> float:
+def one_step(run: Run, batch: Batch, clock: Clock) -> dict[str, float]:
     """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
 
     Parameters
@@ -29,12 +34,12 @@ def one_step(run: Run, batch: Batch, clock: Clock) -> float:
     batch : Batch
         The share of this process.
     clock : Clock
-        Gets the marks "embedded" and "judged", between which the loss is at work.
+        Gets the marks "scored" and "judged", between which the loss is at work.
 
     Returns
     -------
-    float
-        The loss. If it is not finite, the weights are left as they were.
+    dict
+        The "loss". If it is not finite, the weights are left as they were.
 
     Notes
     -----
@@ -45,10 +50,10 @@ def one_step(run: Run, batch: Batch, clock: Clock) -> float:
     recipe = run.updates.recipe
     embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)
     embeddings.requires_grad_()
-    clock.mark("embedded")
+    clock.mark("scored")
     gathered, labels = distributed.gather(embeddings, batch.labels)
     if gathered.detach().sum().isnan():  # in all processes, so that none waits for another
-        return math.nan
+        return {"loss": math.nan}
     value = run.loss(gathered, labels)
     torch.autograd.backward(value)
     clock.mark("judged")
@@ -58,12 +63,12 @@ def one_step(run: Run, batch: Batch, clock: Clock) -> float:
     number = float(value.item())
     if math.isfinite(number):
         run.updates.apply()
-    return number
+    return {"loss": number}
 
 
 def run_steps(
     run: Run,
-    batches: Iterator[Batch],
+    batches: Iterator[Any],
     *,
     steps: int,
     evaluate: Callable[[], dict[str, float]] | None,
@@ -71,6 +76,8 @@ def run_steps(
     path: Path | None,
     checkpoint_every: int,
     progress: bool,
+    step_by: Step | None = None,
+    columns: Sequence[str] = COLUMNS,
 ) -> None:
     """Do the steps that are left, with everything that comes between two of them.
 
@@ -79,7 +86,7 @@ def run_steps(
     run : Run
         Is brought from ``run.step`` to ``steps``.
     batches : iterator of Batch
-        From the next step on.
+        From the next step on. Each has ``draws``, what the batches after it are drawn from.
     steps : int
         Where the run ends.
     evaluate : callable, optional
@@ -90,6 +97,10 @@ def run_steps(
         Of the checkpoint; the log stands beside it.
     progress : bool
         Show a progress bar.
+    step_by : callable
+        Takes one step. Default: :func:`one_step`.
+    columns : sequence of str
+        Of the log; what a step or an evaluation returns under other names is left out.
 
     Raises
     ------
@@ -98,10 +109,10 @@ def run_steps(
     """
     from tqdm import tqdm
 
-    history, clock = run.history, Clock(run.device)
+    history, clock, step_by = run.history, Clock(run.device), step_by or one_step
     main, shown = distributed.is_main(), {}
     with (
-        CsvLog(path.with_name("log.csv") if path and main else None, after=run.step) as log,
+        CsvLog(path.with_name("log.csv") if path and main else None, after=run.step, columns=columns) as log,
         Interrupts() as interrupts,
         tqdm(
             desc="training", unit="step", initial=run.step, total=steps, disable=None if progress and main else True
@@ -114,14 +125,15 @@ def run_steps(
             if batch is None:
                 raise ValueError(f"sampler must yield {steps} batches, one for each step, got {step - 1}")
             history.waiting += time.perf_counter() - started
-            value = one_step(run, batch, clock)
+            found = step_by(run, batch, clock)
+            value = found["loss"]
             if not math.isfinite(value):
                 raise FloatingPointError(f"loss must stay finite, got {value} at step {step} (try a smaller lr)")
-            history.loss_seconds += clock.between("embedded", "judged")
+            history.loss_seconds += clock.between("scored", "judged")
             history.seconds += time.perf_counter() - started
             history.losses.append(value)
             run.step, run.draws = step, batch.draws
-            row = {"step": step, "loss": value, "lr": rate}
+            row = {"step": step, **found, "lr": rate}
             if evaluate is not None and step % evaluate_every == 0:
                 started = time.perf_counter()
                 run.check()
@@ -138,7 +150,5 @@ def run_steps(
                 log.flush()
                 run.save(path)
             if stop:
-                then = (
-                    f"train() with the same folder goes on from {path}" if path else "without a folder nothing is kept"
-                )
+                then = f"the same call goes on from {path}" if path else "without a folder nothing is kept"
                 raise KeyboardInterrupt(f"stopped after step {step} of {steps}: {then}")

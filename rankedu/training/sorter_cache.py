@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 import zipfile
 import zlib
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from rankedu._files import written
 from rankedu.datasets.rendering import cache_folder
 from rankedu.rankers.lstm import ARCHITECTURES, LSTMRanker
 from rankedu.training.sorters import BATCH, CLIP, LEARNING_RATE, RISE, STEPS, train_sorter
@@ -114,18 +114,10 @@ def _read(path: Path) -> Weights | None:
 
 
 def _write(path: Path, weights: Weights) -> None:
-    """Write a cache file beside its final name, then move it there in one step."""
+    """Write a cache file whole or not at all."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-            try:
-                np.savez(part, sha256=np.array(_checksum(weights)), **weights)  # type: ignore[arg-type]
-                part.close()
-                os.replace(part.name, path)
-            except BaseException:
-                part.close()
-                os.unlink(part.name)
-                raise
+        with written(path) as part, part.open("wb") as file:
+            np.savez(file, sha256=np.array(_checksum(weights)), **weights)  # type: ignore[arg-type]
     except OSError as error:
         warnings.warn(
             f"the trained sorter could not be kept in {path.parent} ({error.strerror or error}), so it is trained at "

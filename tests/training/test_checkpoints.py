@@ -149,7 +149,7 @@ def impatient(data):
 def test_ctrl_c_finishes_the_step_and_keeps_a_checkpoint(tmp_path, glyphs):
     handler = signal.getsignal(signal.SIGINT)
     net, _, history = run(glyphs, proxies, tmp_path / "whole")
-    message = rf"stopped after step 4 of {STEPS}: train\(\) with the same folder goes on from .*checkpoint.pt"
+    message = rf"stopped after step 4 of {STEPS}: the same call goes on from .*checkpoint.pt"
     with pytest.raises(KeyboardInterrupt, match=message):
         run(glyphs, impatient, tmp_path / "stopped", checkpoint_every=100)
     assert signal.getsignal(signal.SIGINT) is handler

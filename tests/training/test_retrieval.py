@@ -315,7 +315,7 @@ def test_an_interrupted_write_keeps_the_file(tmp_path, quick, monkeypatch):
     out = tmp_path / "effects.json"
     effects.run_grid(out, limit=1, **quick)
     before = out.read_bytes()
-    monkeypatch.setattr(json, "dump", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("rankedu._files.os.fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         effects.run_grid(out, limit=1, **quick)
     assert out.read_bytes() == before

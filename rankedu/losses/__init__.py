@@ -12,6 +12,7 @@ from rankedu.losses.fast_ap import FastAPLoss
 from rankedu.losses.hierarchical import HAPLoss, HAPPIERLoss
 from rankedu.losses.margin import shift_by_margin
 from rankedu.losses.on_embeddings import OnEmbeddings
+from rankedu.losses.on_proposals import OnProposals
 from rankedu.losses.over_levels import SumOverLevels
 from rankedu.losses.recall import RecallLoss
 from rankedu.losses.smooth_ap import SmoothAPLoss
@@ -31,6 +32,7 @@ __all__ = [
     "MAPLoss",
     "NoPositivesWarning",
     "OnEmbeddings",
+    "OnProposals",
     "ROADMAPLoss",
     "RecallLoss",
     "SmoothAPLoss",

@@ -107,6 +107,19 @@ def _make(name: str, dim: int | None, pretrained: bool, layer_norm: bool, in_cha
 
 def _load(net: EmbeddingNet, file: Path) -> str:
     """Load a state dict of the whole network, or of a torchvision ResNet; say what the start is."""
+    state = read_state(file)
+    target: Any = net
+    if isinstance(net, ResNetEmbedding) and "fc.weight" in state:
+        target = net.backbone
+        new = ("fc.", "conv1.") if net.new_stem else ("fc.",)
+        state = {key: value for key, value in state.items() if not key.startswith(new)}
+        state |= {key: value for key, value in target.state_dict().items() if key.startswith(new)}
+    load_state(target, state, file, of=type(net).__name__)
+    return f"file {file.name}"
+
+
+def read_state(file: Path) -> dict[str, Any]:
+    """Read a state dict of tensors, and of nothing that could run code."""
     if not file.is_file():
         raise FileNotFoundError(
             f"weights must be a file, got {file} (save one with torch.save(net.state_dict(), path))"
@@ -117,15 +130,13 @@ def _load(net: EmbeddingNet, file: Path) -> str:
         raise ValueError(f"weights must be a state dict, got {file}, which can't be read ({error})") from error
     if not isinstance(state, dict):
         raise ValueError(f"weights must be a state dict, got {type(state).__name__} in {file}")
-    target: Any = net
-    if isinstance(net, ResNetEmbedding) and "fc.weight" in state:
-        target = net.backbone
-        new = ("fc.", "conv1.") if net.new_stem else ("fc.",)
-        state = {key: value for key, value in state.items() if not key.startswith(new)}
-        state |= {key: value for key, value in target.state_dict().items() if key.startswith(new)}
+    return state
+
+
+def load_state(target: Any, state: dict[str, Any], file: Path, *, of: str) -> None:
+    """Load what was read; a misfit is told in one line."""
     try:
         target.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
         first = " ".join(str(error).split("\n\t")[:2])[:300]
-        raise ValueError(f"weights must fit the {type(net).__name__}, got {file}, which does not: {first}") from error
-    return f"file {file.name}"
+        raise ValueError(f"weights must fit the {of}, got {file}, which does not: {first}") from error

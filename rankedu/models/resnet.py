@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rankedu.models.head import EmbeddingNet, embedding_head
+from rankedu.models.vision import load_torchvision
 
 __all__ = ["RESNETS", "ResNetEmbedding", "resnet"]
 
@@ -147,40 +147,28 @@ def resnet(
     21.5 and 24.6 million parameters with 512 dimensions. Set the seed before: ``torch.manual_seed(0)``. Used in
     the retrieval lab.
     """
-    torchvision = _torchvision()
+    torchvision: Any = load_torchvision("the ResNets", instead="take model='convnet_wide'")
     backbone = getattr(torchvision.models, name)(weights=None)
     start = "random"
     if pretrained:
-        weights = getattr(torchvision.models, RESNETS[name]).IMAGENET1K_V1
-        start = _load_cached(backbone, str(weights.url), torchvision.__version__)
+        file = cached_weights(str(getattr(torchvision.models, RESNETS[name]).IMAGENET1K_V1.url))
+        if file is not None:
+            backbone.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
+            start = f"ImageNet (torchvision {torchvision.__version__}, IMAGENET1K_V1)"
     stem = in_channels == 1 if small_stem is None else small_stem
     net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=stem)
     net.pretrained = f"{start}, but for a new first convolution" if start != "random" and net.new_stem else start
     return net
 
 
-def _torchvision() -> ModuleType:
-    """The library, or what to do about it."""
-    try:
-        import torchvision
-    except (ImportError, RuntimeError) as error:  # a build for another torch fails at run time
-        raise ImportError(
-            f"torchvision is needed for the ResNets and can't be imported ({error}): "
-            "pip install 'rankedu[vision]', a build that fits your torch; or take model='convnet_wide'"
-        ) from error
-    found: ModuleType = torchvision
-    return found
-
-
-def _load_cached(backbone: nn.Module, url: str, version: str) -> str:
-    """Load torchvision's weights from its folder, if they are there; say what the start is."""
+def cached_weights(url: str) -> Path | None:
+    """Find weights of torchvision's in its folder; warn if they are not there."""
     file = Path(torch.hub.get_dir()) / "checkpoints" / url.rsplit("/", 1)[-1]
-    if not file.is_file():
-        warnings.warn(
-            f"pretrained weights are not at {file}, so the net starts at random (get them from {url}, "
-            "or give weights=, the path of a file)",
-            stacklevel=5,  # where build() was called
-        )
-        return "random"
-    backbone.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
-    return f"ImageNet (torchvision {version}, IMAGENET1K_V1)"
+    if file.is_file():
+        return file
+    warnings.warn(
+        f"pretrained weights are not at {file}, so the net starts at random (get them from {url}, "
+        "or give weights=, the path of a file)",
+        stacklevel=5,  # where build() or build_detector() was called
+    )
+    return None

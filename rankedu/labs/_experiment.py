@@ -1,4 +1,4 @@
-"""What the retrieval labs share: from parameters to a network that is trained, and goes on training where it was."""
+"""What the training labs share: from parameters to a network that is trained, and goes on training where it was."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,16 @@ from rankedu.labs.parameters import did_you_mean
 from rankedu.labs.results import RESULT_FOLDER
 from rankedu.training.recipe import Recipe
 
-__all__ = ["DEFAULTS", "chosen_settings", "fit", "with_defaults"]
+__all__ = [
+    "DEFAULTS",
+    "check_known",
+    "chosen_settings",
+    "fit",
+    "make_recipe",
+    "start_note",
+    "state_folder",
+    "with_defaults",
+]
 
 #: The parameters of the lab `retrieval`. Where a number is the method's own, -1 or 0 stands for it, see the lab.
 DEFAULTS: dict[str, Any] = {
@@ -142,21 +151,20 @@ def fit(
     from rankedu.training.device import pick_device
 
     settings, notes = _check(parameters)
-    recipe, device = _recipe(parameters), pick_device(parameters["device"])
+    recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_data(parameters).part(parameters["test_images"]) if data is None else data
     net, loss = _network_and_loss(parameters, data.train, settings)
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
     notes += small_classes(data.train, parameters["per_class"])
-    if parameters["pretrained"] or net.pretrained != "random":
-        lost = ": no pretrained weights were found" if net.pretrained == "random" else ""
-        notes.append(f"the network begins {net.pretrained}{lost}")
+    notes += start_note(net, parameters)
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None
-    state = Path(folder or os.environ.get(RESULT_FOLDER) or ".") / f"state-{_fingerprint(parameters)}"
+    state = state_folder(parameters, folder)
     judged = loss if watch is None else watch(net, loss, data)
     with noting(notes):
         history = _train(parameters, net, judged, data, shown, recipe, state, progress)
     started = time.perf_counter()
-    outcome = Outcome(net, loss, history, data, embed_all(net, data, parameters).cpu(), state, notes=notes)
+    embeddings = embed_all(net, data, parameters).cpu()
+    outcome = Outcome(net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes)
     history.evaluating += time.perf_counter() - started
     if before is not None:
         outcome.shown, outcome.before = shown, before
@@ -171,12 +179,25 @@ def _check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
     settings, notes = chosen_settings(parameters)
     find_method(parameters["loss"]).check(settings)
-    for parameter, known in (("dataset", list(DATASETS)), ("model", list(NAMES))):
-        value = parameters[parameter]
-        if value not in known:
-            near = did_you_mean(value, known)
-            raise ValueError(f"{parameter} {value!r} is unknown{near}; there are: {', '.join(known)}")
+    check_known(parameters, dataset=DATASETS, model=NAMES)
     return settings, notes
+
+
+def check_known(parameters: Mapping[str, Any], **known: Iterable[str]) -> None:
+    """Raise ValueError where a parameter is none of the names that are known for it."""
+    for parameter, names in known.items():
+        value, there = parameters[parameter], list(names)
+        if value not in there:
+            near = did_you_mean(value, there)
+            raise ValueError(f"{parameter} {value!r} is unknown{near}; there are: {', '.join(there)}")
+
+
+def start_note(net: Any, parameters: Mapping[str, Any]) -> list[str]:
+    """A note on where the weights come from, unless they are random and were meant to be."""
+    if not parameters["pretrained"] and net.pretrained == "random":
+        return []
+    lost = ": no pretrained weights were found" if net.pretrained == "random" else ""
+    return [f"the network begins {net.pretrained}{lost}"]
 
 
 def _train(
@@ -222,9 +243,10 @@ def _network_and_loss(parameters: Mapping[str, Any], train: Any, settings: dict[
     return net, make_loss(parameters["loss"], dim=parameters["dim"], labels=train.labels, **settings)
 
 
-def _recipe(parameters: Mapping[str, Any]) -> Recipe:
-    settings = {field.name: parameters[field.name] for field in fields(Recipe)}  # in which 0 is none
-    settings |= {name: settings[name] or None for name in ("clip", "chunk")}
+def make_recipe(parameters: Mapping[str, Any]) -> Recipe:
+    """Make the recipe of a training from those of the parameters that it has."""
+    settings = {field.name: parameters[field.name] for field in fields(Recipe) if field.name in parameters}
+    settings |= {name: settings[name] or None for name in ("clip", "chunk") if name in settings}  # 0 is none
     return Recipe(**settings)
 
 
@@ -239,6 +261,8 @@ def _sampler(parameters: Mapping[str, Any], labels: Tensor) -> Any:
     return SuperClassSampler(labels, batches=parameters["steps"], small="drop", **settings)
 
 
-def _fingerprint(parameters: Mapping[str, Any]) -> str:
+def state_folder(parameters: Mapping[str, Any], folder: str | os.PathLike[str] | None = None) -> Path:
+    """Where the checkpoint of these parameters is kept: in a folder of their own, within the one that is given."""
     deciding = {name: value for name, value in parameters.items() if name not in _FREE}
-    return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
+    own = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
+    return Path(folder or os.environ.get(RESULT_FOLDER) or ".") / f"state-{own}"

@@ -1,8 +1,7 @@
-"""What a run of a retrieval lab leaves behind, beside its files."""
+"""What a run of a training lab leaves behind, beside its files."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import warnings
 from collections.abc import Iterator
@@ -14,46 +13,37 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rankedu._files import written
 from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.labs._test_images import Data
 from rankedu.labs.methods import Objective
 from rankedu.metrics import UndefinedMetricWarning
 
-__all__ = ["Outcome", "noting"]
+__all__ = ["Outcome", "Trained", "noting"]
 
 
-@dataclass
-class Outcome:
-    """What a run leaves behind.
+@dataclass(kw_only=True)
+class Trained:
+    """What every run leaves behind that trains a network.
 
     Attributes
     ----------
-    net, loss : Module
+    net : Module
         Trained.
     history : History
-    data : Data
-    embeddings : Tensor, shape (N, dim)
-        Of the test images; where the gallery is apart, queries first. On the CPU.
+    data : object
+        What it was trained and tested on.
     state : Path
         Folder of the checkpoint.
-    shown : Data or None
-        A part of the test images.
-    before, after : Tensor or None
-        Its embeddings, by the network as it began and as it ended.
     metrics : dict of str to float
     notes : list of str
         What a reader of the numbers should know.
     """
 
     net: Any
-    loss: Objective
     history: Any
-    data: Data
-    embeddings: Tensor
+    data: Any
     state: Path
-    shown: Data | None = None
-    before: Tensor | None = None
-    after: Tensor | None = None
     metrics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -69,10 +59,34 @@ class Outcome:
     def close(self) -> None:
         """Give up the checkpoint, and keep the weights; to be called when the result is saved."""
         if self.state.is_dir():
-            part = self.state.parent / "net.pt.part"
-            torch.save(self.net.state_dict(), part)
-            os.replace(part, self.state.parent / "net.pt")
+            with written(self.state.parent / "net.pt") as part:
+                torch.save(self.net.state_dict(), part)
             shutil.rmtree(self.state)
+
+
+@dataclass(kw_only=True)
+class Outcome(Trained):
+    """What a run of a retrieval lab leaves behind.
+
+    Attributes
+    ----------
+    loss : Module
+        Trained too, where it has weights.
+    data : Data
+    embeddings : Tensor, shape (N, dim)
+        Of the test images; where the gallery is apart, queries first. On the CPU.
+    shown : Data or None
+        A part of the test images.
+    before, after : Tensor or None
+        Its embeddings, by the network as it began and as it ended.
+    """
+
+    loss: Objective
+    data: Data
+    embeddings: Tensor
+    shown: Data | None = None
+    before: Tensor | None = None
+    after: Tensor | None = None
 
 
 @contextmanager

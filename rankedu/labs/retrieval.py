@@ -11,7 +11,7 @@ import torch
 
 from rankedu.labs import _experiment
 from rankedu.labs._experiment import fit, with_defaults
-from rankedu.labs._outcome import Outcome, noting
+from rankedu.labs._outcome import Outcome, Trained, noting
 from rankedu.labs._test_images import PROBE
 from rankedu.metrics import evaluate_retrieval
 
@@ -104,12 +104,12 @@ def measure(
         )
 
 
-def times(outcome: Outcome) -> dict[str, float]:
+def times(outcome: Trained) -> dict[str, float]:
     """Say where the time of a run went.
 
     Parameters
     ----------
-    outcome : Outcome
+    outcome : Trained
 
     Returns
     -------

@@ -54,7 +54,8 @@ PATHS = torch.tensor([[i // 8, 10 + i // 4, 100 + 2 * (i // 2)] for i in range(1
 
 
 def presets():
-    return sorted(path.stem for path in (LABS / "presets").glob("*.yaml") if "sodeep" not in path.stem)
+    others = ("sodeep", "scenes", "voc")
+    return sorted(path.stem for path in (LABS / "presets").glob("*.yaml") if not path.stem.startswith(others))
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -97,7 +98,7 @@ class Table:
         return [sweep for sweep in mine if scale in (None, sweep.scale)]
 
     def scales(self) -> list[str]:
-        """How large the runs on glyphs are: the titles of their columns."""
+        """How large the runs on the book's own data are: the titles of their columns."""
         return list(dict.fromkeys(sweep.scale for sweep in self.sweeps()))
 
     def variants(self) -> dict[str, Parameters]:
@@ -105,10 +106,10 @@ class Table:
         found: dict[str, Parameters] = self.beside.get("variants", {"": {}})
         return found
 
-    def on_glyphs(self, row: Parameters, variant: Parameters, scale: str) -> dict[str, Any]:
-        """The parameters of the runs of a row on glyphs."""
+    def on_ours(self, row: Parameters, variant: Parameters, scale: str) -> dict[str, Any]:
+        """The parameters of the runs of a row on the book's own data: glyphs, or scenes of them."""
         sweep = self.sweeps(scale)[0]  # the grids of a scale share preset and parameters
-        return {"dataset": "glyphs", **sweep.shared(), **self._own(row), **variant}
+        return {"dataset": self.beside.get("on", "glyphs"), **sweep.shared(), **self._own(row), **variant}
 
     def elsewhere(self, row: Parameters, variant: Parameters, data: str) -> dict[str, Any]:
         """The parameters of the runs of a row on a data set of the papers, as far as they matter."""
@@ -117,7 +118,7 @@ class Table:
         return {"dataset": published["dataset"], **own, **variant}
 
     def metrics(self, data: str | None = None) -> dict[str, str]:
-        """Heading → what our runs call it, on glyphs or on a data set of the papers."""
+        """Heading → what our runs call it, on our own data or on a data set of the papers."""
         if data is None:
             return dict(self.beside["here"])
         alike = {metric: metric for metric in self.printed["columns"][data]}
@@ -156,13 +157,23 @@ def find(table: Table, row: Parameters, wanted: Parameters, records: Sequence[Re
     return rows[0] if rows else None
 
 
+def find_run(folder: Path, wanted: Parameters) -> tuple[Path, dict[str, Any]]:
+    """The folder of the finished run with some parameters, and all of these."""
+    for path in sorted(folder.glob("*/result.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))["parameters"]
+        if all(found.get(name) == value for name, value in wanted.items()) and (path.parent / "net.pt").exists():
+            return path.parent, found
+    raise FileNotFoundError(f"{folder} must hold a finished run with {wanted}, found none (see `make results`)")
+
+
 def main() -> None:
     """Print the commands of a scale, so that `python book/papers.py | sh` runs them."""
     parser = argparse.ArgumentParser(description="Print the commands that make the runs of the results page.")
+    first = {sweep.lab: sweep.scale for sweep in reversed(sweeps())}
     titles = list(dict.fromkeys(sweep.scale for sweep in sweeps()))
-    parser.add_argument("--scale", choices=titles, default=titles[0], help="default: %(default)r")
+    parser.add_argument("--scale", choices=titles, help="default: the first of each lab, which two cores can do")
     scale = parser.parse_args().scale
-    print("\n".join(sweep.command() for sweep in sweeps() if sweep.scale == scale))
+    print("\n".join(sweep.command() for sweep in sweeps() if sweep.scale == (scale or first[sweep.lab])))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def blocks(records: Sequence[Record] | None = None) -> dict[str, str]:
 
 def block(table: Table, records: Sequence[Record]) -> str:
     """A table, its notes, how far the orders agree, where the runs come from, and what made them."""
-    scales = {scale: on_glyphs(table, records, scale) for scale in table.scales()}
+    scales = {scale: on_ours(table, records, scale) for scale in table.scales()}
     first = next(iter(scales))
     scales = {scale: here for scale, here in scales.items() if scale == first or _used(here)}
     columns = list(printed_columns(table))
@@ -58,10 +58,10 @@ def block(table: Table, records: Sequence[Record]) -> str:
 Rows = Mapping[str, Sequence[Row | None]]  # by the title of the variant
 
 
-def on_glyphs(table: Table, records: Sequence[Record], scale: str) -> Rows:
-    """The runs of every row on glyphs."""
+def on_ours(table: Table, records: Sequence[Record], scale: str) -> Rows:
+    """The runs of every row on the book's own data."""
     return {
-        title: [find(table, row, table.on_glyphs(row, variant, scale), records) for row in table.rows()]
+        title: [find(table, row, table.on_ours(row, variant, scale), records) for row in table.rows()]
         for title, variant in table.variants().items()
     }
 

@@ -7,14 +7,15 @@ vectors to `data/pictures`. The book's build draws from these, so that nothing i
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import detection_pictures
 import numpy as np
 import torch
-from papers import DATA, find_sweep
+from matplotlib.figure import Figure
+from papers import DATA, find_run, find_sweep
 from torch import Tensor
 
 from rankedu.figures import hierarchical_retrieval, retrieval, style
@@ -31,7 +32,7 @@ RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "happier": ("hierarchical_retrieval", "losses", {"loss": "happier", "seed": 0}),
 }
 START = "start"  # of all of them: one network that has learnt nothing
-BLOCKS = ("retrievals", "pages", "class_map", "severity")
+BLOCKS = ("retrievals", "pages", "class_map", "severity", *detection_pictures.BLOCKS)
 
 
 def glyphs() -> Data:
@@ -47,22 +48,13 @@ def keep(runs: Path) -> Iterator[Path]:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, (lab, grid, own) in RUNS.items():
         wanted = {**find_sweep(lab, grid).shared(), **own}
-        folder, parameters = _find(runs / lab, wanted)
+        folder, parameters = find_run(runs / lab, wanted)
         torch.manual_seed(parameters["seed"])
         net = build(parameters["model"], dim=parameters["dim"])
         if name == next(iter(RUNS)):
             yield _write(START, embed_all(net, data, parameters))
         net.load_state_dict(torch.load(folder / "net.pt", weights_only=True))
         yield _write(name, embed_all(net, data, parameters))
-
-
-def _find(folder: Path, wanted: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """The finished run with some parameters."""
-    for path in sorted(folder.glob("*/result.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))["parameters"]
-        if all(found.get(name) == value for name, value in wanted.items()) and (path.parent / "net.pt").exists():
-            return path.parent, found
-    raise FileNotFoundError(f"{folder} must hold a finished run with {wanted}, found none (see `make results`)")
 
 
 def _write(name: str, embeddings: Tensor) -> Path:
@@ -78,14 +70,25 @@ def read(name: str) -> Tensor:
 
 def blocks(folder: Path) -> dict[str, str]:
     """Draw the pictures into a folder; name → the Markdown that shows them."""
+    made = {**_retrievals(), **detection_pictures.blocks()}
+    return {
+        name: "\n".join(_show(folder, f"{name}_{number}", figure) for number, figure in enumerate(made[name]))
+        if name in made
+        else "Nothing is kept to draw this from.\n"
+        for name in BLOCKS
+    }
+
+
+def _retrievals() -> dict[str, list[Figure]]:
+    """Name → figures; nothing where nothing is kept."""
     if not all((FOLDER / f"{name}.npy").exists() for name in (START, *RUNS)):
-        return dict.fromkeys(BLOCKS, "No embeddings are kept to draw this from.\n")
+        return {}
     data = glyphs()
     images, labels, names = data.pictures, data.labels, data.names
     start, rambo, smooth, fine, happier = (read(name) for name in (START, "rambo_log", "smooth_ap", "fine", "happier"))
     chosen = retrieval.choose_queries(*(_ap(embeddings, labels) for embeddings in (start, smooth)))
     both = {"Smooth-AP": fine, "HAPPIER": happier}
-    made = {
+    return {
         "retrievals": [retrieval.before_and_after(images, start, rambo, labels, classes=names[-1])],
         "pages": [
             retrieval.retrieved_page(images, start, smooth, labels, query, classes=names[-1])
@@ -96,10 +99,6 @@ def blocks(folder: Path) -> dict[str, str]:
             hierarchical_retrieval.draw_severity({"start": start, **both}, labels, data.levels),
             hierarchical_retrieval.hierarchical_retrievals(images, both, labels, levels=data.levels, classes=names[-1]),
         ],
-    }
-    return {
-        name: "\n".join(_show(folder, f"{name}_{number}", figure) for number, figure in enumerate(made[name]))
-        for name in BLOCKS
     }
 
 
@@ -120,12 +119,16 @@ def _show(folder: Path, name: str, figure: Any) -> str:
 
 
 def main() -> None:
-    """Keep embeddings of finished runs."""
-    parser = argparse.ArgumentParser(description="Keep embeddings by trained networks for the results page.")
+    """Keep what finished runs leave behind."""
+    parser = argparse.ArgumentParser(description="Keep for the results page what trained networks have found.")
     parser.add_argument("command", choices=["keep"])
     parser.add_argument("runs", type=Path, help="folder of the runs, mostly `runs`")
-    for path in keep(parser.parse_args().runs):
-        print(path)
+    parser.add_argument("--only", choices=["retrieval", "detection"], help="default: both")
+    chosen = parser.parse_args()
+    for kept, keeper in (("retrieval", keep), ("detection", detection_pictures.keep)):
+        if chosen.only in (None, kept):
+            for path in keeper(chosen.runs):
+                print(path)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
-"""Exact ranks of the positives, and the blackbox gradient for a loss of these alone: NumPy instead of torch's sort.
+"""Exact ranks of the positives, and the blackbox gradient for a loss of these alone, on packed keys.
 
-On a CPU torch does not vectorise its sort, and NumPy only that of plain numbers. So a score (float32), its position and
-its label are packed into one int64 that sorts as they do: the better score first, ties by position. Sorting the keys
-carries the labels along. The gradient then needs no second sort: a loss that depends on the positives' ranks moves the
-positives alone, so they are merged back by binary search. Where a query has only a few of them, counting beats sorting.
+The gradient needs no second sort of everything: a loss that depends on the positives' ranks moves the positives alone,
+so they are put back by binary search. For that the rest need not even be one sorted list: of a long one only pieces
+are sorted, and a rank is the sum of what stands above in each of them. Where a query has only a few positives,
+counting beats sorting.
 
 The definition is `rankedu.rankers.BlackboxRanker`; this gives exactly its ranks, and its gradient.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,135 +19,104 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from rankedu import _sorting
+from rankedu._sorting import Bools, Floats, Ints, blocks, pack, packable
+
 __all__ = ["packable", "ranks_of_positives"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
-
-CHUNK = 1 << 16  # items worked on at once: their temporaries stay in the cache
 FEW = 9  # positives of one query that are counted, not sorted
 LONG = 4096  # items of a query for which a loop over queries costs nothing
 DENSE = 0.25  # share of positives from which sorting twice is faster than merging
+PIECE = 1 << 19  # items that are sorted together, at least: they stay in the cache
+PIECES = 8  # of a query, at most
+EXACT = 1 << 24  # float32 counts so far
 NOBODY = np.iinfo(np.int64).max
-_LOW = 0 if sys.byteorder == "little" else 1
-
-
-def packable(scores: Tensor) -> bool:
-    """Whether these scores fit: float32 on the CPU, and a position fits into 31 bits."""
-    return (
-        scores.dtype == torch.float32
-        and scores.device.type == "cpu"
-        and scores.layout == torch.strided
-        and scores.shape[-1] < 2**31
-        and not torch.compiler.is_compiling()
-    )
-
-
-def _descending(values: Floats) -> npt.NDArray[np.int32]:
-    """Integers in the opposite order of the floats; -0.0 must have been made 0.0."""
-    bits = values.view(np.int32)
-    return ~(bits ^ ((bits >> 31) & 0x7FFFFFFF))
-
-
-def _score(keys: Ints) -> Floats:
-    """The scores that the keys were made of."""
-    bits = ~(keys >> 32).astype(np.int32)
-    return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).view(np.float32)
-
-
-def _low(keys: Ints) -> npt.NDArray[np.uint32]:
-    """Position and label, position first."""
-    return keys.view(np.uint32)[..., _LOW::2]
-
-
-def _with_score(keys: Ints, scores: Floats) -> Ints:
-    """The same items with other scores."""
-    return (_descending(scores + np.float32(0)).astype(np.int64) << 32) | _low(keys)
-
-
-def _blocks(rows: int, n: int) -> Iterator[tuple[slice, slice]]:
-    """Cut a matrix into pieces of about CHUNK entries, whole rows where they fit."""
-    height = max(1, CHUNK // n)
-    for row in range(0, rows, height):
-        for column in range(0, n, CHUNK):
-            yield slice(row, min(rows, row + height)), slice(column, min(n, column + CHUNK))
-
-
-def pack(scores: Floats, positive: Bools, where: Bools | None, margin: float) -> Ints:
-    """Make one key an item; they sort from the best item to the worst, those outside ``where`` last."""
-    keys = np.empty(scores.shape, np.int64)
-    low = np.arange(0, 2 * scores.shape[-1], 2, dtype=np.int64)
-    half = np.float32(margin / 2)
-    for block in _blocks(*scores.shape):
-        values, label = scores[block], positive[block]
-        if half:
-            values = np.where(label, values - half, values + half)
-        high = _descending(values + np.float32(0))
-        if where is not None:
-            high[~where[block]] = np.iinfo(np.int32).max
-        part = high.astype(np.int64)
-        part <<= 32
-        part |= low[block[1]]
-        part |= label
-        keys[block] = part
-    return keys
 
 
 class _Sorted:
     """Queries with many positives. The positives are listed from the best to the worst, query by query."""
 
-    def __init__(self, keys: Ints) -> None:
-        keys.sort(axis=-1)
-        self.keys = keys
+    def __init__(self, keys: Ints, positive: Bools, *, merging: bool) -> None:
         rows, n = keys.shape
-        place = np.flatnonzero((_low(keys) & 1).astype(bool))
-        self.query, self.place = np.divmod(place, n)
+        self.keys, self.merging = keys, merging
+        self.size = max(PIECE, -(-n // PIECES)) if merging else n
+        if merging:
+            self.query, item = np.divmod(np.flatnonzero(positive), n)
+            self.key = keys[self.query, item]
+        for start in range(0, n, self.size):
+            _sorting.sort(keys[:, start : start + self.size])
+        if not merging:
+            self.query, place = np.divmod(np.flatnonzero((_sorting.low(keys) & 1).view(np.int32)), n)
+            self.key = keys[self.query, place]
         self.start = np.searchsorted(self.query, np.arange(rows + 1))
-        self.key = keys[self.query, self.place]
-        self.rank = self.place + 1
+        if merging:
+            for mine in self._queries():
+                self.key[mine].sort()
+            self.above = self._above()
+            place = self.above.sum(0, dtype=np.int64)
+        self.place = place  # among all of the query, from 0
+        self.rank = place + 1
         self.within = np.arange(1, len(place) + 1) - self.start[self.query]
+
+    def _queries(self) -> Iterator[slice]:
+        """Where the positives of each query stand in their list."""
+        return (slice(*edges) for edges in zip(self.start[:-1], self.start[1:], strict=True))
+
+    def _pieces(self, row: int) -> Iterator[Ints]:
+        return (self.keys[row, at : at + self.size] for at in range(0, self.keys.shape[1], self.size))
+
+    def _above(self) -> npt.NDArray[np.int32]:
+        """How many items of each piece stand above each positive; shape (pieces, p)."""
+        above = np.empty((-(-self.keys.shape[1] // self.size), len(self.key)), np.int32)
+        for row, mine in enumerate(self._queries()):
+            for found, piece in zip(above, self._pieces(row), strict=True):
+                found[mine] = np.searchsorted(piece, self.key[mine])
+        return above
 
     def displacement(self, moved: Ints) -> Floats:
         """By how much every item's rank grows when the positives move to these keys."""
-        rows, n = self.keys.shape
-        if n < LONG or len(moved) > DENSE * self.keys.size:
+        if not self.merging:
             return self._sort_again(moved)
-        change = np.zeros((rows, n), np.float32)
-        for row in range(rows):
-            mine = slice(self.start[row], self.start[row + 1])
-            _merge(self.keys[row], self.place[mine], self.key[mine], moved[mine], out=change[row])
+        change = np.zeros(self.keys.shape, np.float32)
+        for row, mine in enumerate(self._queries()):
+            order = np.argsort(moved[mine])
+            new, old = moved[mine][order], self.key[mine]
+            above = np.zeros(len(new), np.int64)
+            for piece, passed in zip(self._pieces(row), self.above[:, mine], strict=True):
+                above += _pass(piece, passed, new, out=change[row])
+            rank = above - np.searchsorted(old, new) + np.arange(len(new))
+            change[row, _sorting.low(old)[order] >> 1] = rank - self.place[mine][order]
         return change
 
     def _sort_again(self, moved: Ints) -> Floats:
-        keys = self.keys.copy()
-        keys[self.query, self.place] = moved
-        keys.sort(axis=-1)
+        keys, item = np.empty_like(self.keys), _sorting.low(self.keys) >> 1
+        np.put_along_axis(keys, item, self.keys, axis=-1)
+        keys[self.query, item[self.query, self.place]] = moved
+        _sorting.sort(keys)
         rows, n = keys.shape
         change, places = np.empty((rows, n), np.float32), np.arange(n, dtype=np.int32)
         after = np.empty((rows, n), np.int32)
-        np.put_along_axis(after, _low(keys) >> 1, places[None], axis=-1)
-        item = _low(self.keys) >> 1
+        np.put_along_axis(after, _sorting.low(keys) >> 1, places[None], axis=-1)
         np.put_along_axis(change, item, np.take_along_axis(after, item, axis=-1) - places, axis=-1)
         return change
 
 
-def _merge(keys: Ints, place: Ints, old: Ints, moved: Ints, *, out: Floats) -> None:
-    """Put the moved positives of one sorted query back by binary search; write the changes of rank in item order."""
-    n, order = len(keys), np.argsort(moved)
-    new = moved[order]
-    above = np.searchsorted(keys, new)  # how many of the old list stand above
-    change = np.zeros(n + 1, np.int32)  # an irrelevant item falls by one for each positive that passes it
-    np.add.at(change, above, 1)
-    np.subtract.at(change, place, 1)
+def _pass(piece: Ints, before: npt.NDArray[np.int32], moved: Ints, *, out: Floats) -> Ints:
+    """Count the items of a sorted piece above each moved positive; write, in item order, by how many ranks each falls.
+
+    An irrelevant item falls by one for each positive that passes it; ``before`` is the count before they moved. What is
+    written for the positives themselves does not matter.
+    """
+    n, above = len(piece), np.searchsorted(piece, moved)
+    change = np.bincount(above, minlength=n + 1)
+    change -= np.bincount(before, minlength=n + 1)
     np.cumsum(change, out=change)
-    rank = above - np.searchsorted(old, new) + np.arange(len(new))
-    change[place[order]] = rank - place[order]
-    low = _low(keys)
-    for begin in range(0, n, CHUNK):
-        part = change[begin : min(n, begin + CHUNK)]
+    low = _sorting.low(piece)
+    for begin in range(0, n, _sorting.CHUNK):
+        part = change[begin : min(n, begin + _sorting.CHUNK)]
         changed = np.flatnonzero(part)
-        out[low[begin : begin + CHUNK][changed] >> 1] = part[changed]
+        out[low[begin : begin + _sorting.CHUNK][changed] >> 1] = part[changed]
+    return above
 
 
 class _Counted:
@@ -178,7 +146,7 @@ class _Counted:
         return np.asarray(table.sum(-1)[self.query, self.slot], np.int64)
 
     def _row_blocks(self) -> Iterator[slice]:
-        return (rows for rows, columns in _blocks(*self.keys.shape) if columns.start == 0)
+        return (rows for rows, columns in blocks(*self.keys.shape) if columns.start == 0)
 
     def displacement(self, moved: Ints) -> Floats:
         """By how much every item's rank grows when the positives move to these keys."""
@@ -213,13 +181,18 @@ class _RanksOfPositives(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         label, mask = positive.numpy(), None if where is None else where.numpy()
         keys = pack(scores.detach().numpy(), label, mask, margin)
-        few = np.count_nonzero(label, axis=-1).max() <= FEW
-        found = _Counted(keys, label) if few else _Sorted(keys)
+        count = label.sum(-1, dtype=np.int64)
+        found: _Counted | _Sorted
+        if count.max() <= FEW:
+            found = _Counted(keys, label)
+        else:
+            found = _Sorted(keys, label, merging=keys.shape[1] >= LONG and count.sum() <= DENSE * keys.size)
         ctx.found, ctx.where, ctx.lam, ctx.scale = found, where, lam, scale
         query = torch.from_numpy(found.query)
-        within = torch.from_numpy(found.within.astype(np.float32))
+        dtype = np.float32 if keys.shape[1] <= EXACT else np.float64
+        ranks, within = (torch.from_numpy(x.astype(dtype)) for x in (found.rank, found.within))
         ctx.mark_non_differentiable(within, query)
-        return torch.from_numpy(found.rank.astype(np.float32)), within, query
+        return ranks, within, query
 
     @staticmethod
     @once_differentiable
@@ -227,11 +200,11 @@ class _RanksOfPositives(torch.autograd.Function):
         found, unit = ctx.found, 1.0
         if ctx.scale is not None:  # the ranker gives rk/n, so rk is n times that
             unit = ctx.scale[torch.from_numpy(found.query)]
-        moved = torch.from_numpy(_score(found.key)) + ctx.lam * (gradient * unit)
+        moved = torch.from_numpy(_sorting.score(found.key)) + ctx.lam * (gradient * unit)
         if moved.isnan().any():  # an overflow on its way to a gradient scaler, which will skip the step
             change = torch.full(found.keys.shape, torch.nan)
         else:
-            change = torch.from_numpy(found.displacement(_with_score(found.key, moved.numpy())))
+            change = torch.from_numpy(found.displacement(_sorting.with_score(found.key, moved.float().numpy())))
             change /= ctx.lam if ctx.scale is None else ctx.lam * ctx.scale[:, None]
         if ctx.where is not None:
             change.masked_fill_(~ctx.where, 0.0)

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankedu import outranking_negatives, rank, rank_among
+from rankedu import _sorting, outranking_negatives, rank, rank_among, ranks
 
 settings.register_profile("no deadline", deadline=None)  # a shared machine may be slow
 settings.load_profile("no deadline")
@@ -53,6 +53,30 @@ def test_rank_is_eq_2(ties, dtype, shape, ragged):
 @given(st.one_of(few_values, any_values))
 def test_rank_of_anything_is_eq_2(ties, values):
     assert rank(torch.tensor(values, dtype=torch.float32), ties=ties).tolist() == ranks_by_counting(values, ties=ties)
+
+
+@pytest.mark.parametrize("digits", [False, True])
+@pytest.mark.parametrize("shape", [(1,), (9,), (4, 9), (2, 3, 9), (0, 3)])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_packed_keys_are_the_stable_sort(monkeypatch, shape, ragged, digits):
+    generator = torch.Generator().manual_seed(0)
+    values = torch.tensor([0.0, -0.0, math.inf, -math.inf, 1e-45, -1e-45, 1.0, 1 + 2**-23])
+    scores = values[torch.randint(len(values), shape, generator=generator)]
+    where = torch.rand(shape, generator=generator) < 0.6 if ragged else None
+    expected = rank(scores, where=where)
+    monkeypatch.setattr(ranks, "MANY", 0)
+    monkeypatch.setattr(_sorting, "LONG", 1 if digits else 1 << 30)
+    monkeypatch.setattr(_sorting, "_digit_by_digit", lambda: True)
+    assert torch.equal(rank(scores, where=where), expected)
+    hidden = scores if where is None else scores.masked_fill(~where, math.nan)
+    assert torch.equal(rank(hidden.requires_grad_(), where=where), expected)
+
+
+def test_a_long_row_is_the_stable_sort():
+    scores = (100 * torch.randn(2, 70_000, generator=torch.Generator().manual_seed(0))).round()
+    expected = torch.empty(2, 70_000, dtype=torch.int64)
+    expected.scatter_(1, scores.sort(descending=True, stable=True).indices, torch.arange(1, 70_001).expand(2, -1))
+    assert torch.equal(rank(scores), expected)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from rankedu._packed import packable, ranks_of_positives
 from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
 from rankedu.losses import _tiles
+from rankedu.losses._closed_form import mean_over_positives
 from rankedu.losses.margin import check_margin, shift, wide
 from rankedu.rankers import BlackboxRanker, SupremumRanker
 
@@ -66,6 +67,8 @@ class RankLoss(nn.Module):
     \mathbf{y}^+)`, ``where``, and queries without a positive, is the same for all.
     """
 
+    fixed = False  # the formula is elementwise and has nothing in it to be learnt
+
     def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False) -> None:
         super().__init__()
         self.ranker = check_ranker(ranker)
@@ -111,9 +114,14 @@ class RankLoss(nn.Module):
 
     def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         """Compute the loss of checked input with at least one positive."""
-        ranks, within, count = self._ranks(wide(scores), positive, where)
+        values = wide(scores)
+        within_by = self._pairwise()
+        if within_by in ("soft", "stopped") and self.fixed:  # the hard ones share no work between step and slope
+            setting: dict[str, Any] = {"ranker": self.ranker, "within": within_by, "formula": self.formula}
+            return mean_over_positives(shift(values, positive, self.margin), positive, where, **setting)
+        ranks, within, count = self._ranks(values, positive, where)
         queries = answerable(positive).sum()
-        return (self.formula(ranks, within) / (count * queries)).sum()
+        return (self.formula(ranks, within) / (count * queries)).sum().to(values.dtype)  # of long lists counted wider
 
     def _ranks(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Take the fast path where it gives the same as the readable one."""
@@ -121,12 +129,19 @@ class RankLoss(nn.Module):
         if type(ranker) is BlackboxRanker and not self.within_grad and packable(scores):
             setting: dict[str, Any] = {"lam": ranker.lam, "normalized": ranker.normalized}
             return ranks_of_positives(scores, positive, where, margin=self.margin, **setting)
-        hard = isinstance(ranker, SupremumRanker)  # its step is for those of lower relevance only
-        if hard or _tiles.tileable(ranker):
+        within = self._pairwise()
+        if within is not None:
             shifted = shift(scores, positive, self.margin)
-            within = "hard" if hard else "soft" if self.within_grad else "stopped"
             return _tiles.ranks_of_positives(shifted, positive, where, ranker=ranker, within=within)
         return self._readable(scores, positive, where)
+
+    def _pairwise(self) -> str | None:
+        """How the positives count each other, if the ranker is the plain sum over pairs."""
+        if isinstance(self.ranker, SupremumRanker):  # its step is for those of lower relevance only
+            return "hard"
+        if _tiles.tileable(self.ranker):
+            return "soft" if self.within_grad else "stopped"
+        return None
 
     def _readable(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """For every positive: rk_α(y)_i, rk_α(y⁺)_i, and how many positives its query has; shape (p,) each."""

@@ -15,7 +15,7 @@ Besides the scores and their gradient one tile is held, and 16 bytes for each po
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,8 +31,11 @@ __all__ = ["ranks_of_positives", "tileable"]
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
 
+#: A tile takes no more than half of what the scores take, unless they are very few.
+SMALL = 3 << 16
 
-class _Positives(NamedTuple):
+
+class Positives(NamedTuple):
     """All positives, query by query, and where those of their own query stand in this list."""
 
     query: Tensor  # (p,) int64, never falls
@@ -41,7 +44,7 @@ class _Positives(NamedTuple):
     size: Tensor  # (q,) int64: how many positives each query has
 
 
-class _Tile(NamedTuple):
+class Tile(NamedTuple):
     """Some positives, each against all candidates."""
 
     here: slice  # of the list of positives
@@ -100,39 +103,45 @@ def ranks_of_positives(
     O(p · n) time, forward and again backward.
     """
     check_choice(within, ("soft", "stopped", "hard"), name="within")
-    if not all(map(math.isfinite, torch.aminmax(scores.detach()))):
-        scores = bounded(scores if where is None else scores.masked_fill(~where, 0.0))
-    n = scores.shape[-1]
-    found = _find(positive.reshape(-1, n))
-    rows_where = None if where is None else where.reshape(-1, n)
-    ranks, among = _Ranks.apply(scores.reshape(-1, n), rows_where, found, ranker, within)
+    scores, positive, where = rows_of(scores, positive, where)
+    found = find(positive)
+    ranks, among = _Ranks.apply(scores, where, found, ranker, within)
     return ranks, among, found.size[found.query]
 
 
-def _find(positive: Tensor) -> _Positives:
+def rows_of(scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    """One row a query, without infinities."""
+    if not all(map(math.isfinite, torch.aminmax(scores.detach()))):
+        scores = bounded(scores if where is None else scores.masked_fill(~where, 0.0))
+    n = scores.shape[-1]
+    return scores.reshape(-1, n), positive.reshape(-1, n), None if where is None else where.reshape(-1, n)
+
+
+def find(positive: Tensor) -> Positives:
     """List the positives; on a CPU by NumPy, which finds few among many 20 times faster."""
     queries, n = positive.shape
     flat = positive.contiguous().view(-1)
     place = torch.from_numpy(np.flatnonzero(flat.numpy())) if flat.device.type == "cpu" else flat.nonzero().view(-1)
     query = place // n
     size = query.bincount(minlength=queries)
-    return _Positives(query, place - n * query, size.cumsum(0) - size, size)
+    return Positives(query, place - n * query, size.cumsum(0) - size, size)
 
 
-def _tiles(found: _Positives, n: int) -> Iterator[_Tile]:
+def tiles(found: Positives, n: int) -> Iterator[Tile]:
     """Cut the list of positives into tiles of at most ``TILE`` pairs, or of one positive."""
     p, device = len(found.query), found.query.device
-    rows = max(1, TILE.get(device.type, TILE["cuda"]) // n)
+    most = min(TILE.get(device.type, TILE["cuda"]), max(SMALL, len(found.size) * n // 2))
+    rows = max(1, most // n)
     for start in range(0, p, rows):
         here = slice(start, min(start + rows, p))
         query, item = found.query[here], found.item[here, None]
         first, size = found.first[query, None], found.size[query, None]
         number = torch.arange(int(size.max()), device=device)
         fellows = torch.where(number < size, found.item[first + torch.minimum(number, size - 1)], item)
-        yield _Tile(here, query, item, fellows)
+        yield Tile(here, query, item, fellows)
 
 
-def _differences(scores: Tensor, where: Tensor | None, tile: _Tile) -> Tensor:
+def differences_of(scores: Tensor, where: Tensor | None, tile: Tile) -> Tensor:
     """How much better each candidate is than each positive of the tile; -inf for the positive itself; (t, n)."""
     if where is None:
         rows = scores.index_select(0, tile.query)
@@ -144,20 +153,34 @@ def _differences(scores: Tensor, where: Tensor | None, tile: _Tile) -> Tensor:
     return rows.scatter_(1, tile.item, -math.inf)
 
 
+def count(step: Callable[[Tensor], Tensor], differences: Tensor, tile: Tile, within: str) -> tuple[Tensor, Tensor]:
+    """Sum up the steps against all others, and against the other positives."""
+    if within == "hard":
+        counted = (differences.gather(1, tile.fellows) >= 0).sum(1)
+        return counted + step(differences.scatter_(1, tile.fellows, -math.inf)).sum(1), counted
+    values = step(differences)
+    return values.sum(1), values.gather(1, tile.fellows).sum(1)
+
+
+def pull(slopes: Tensor, tile: Tile, to_ranks: Tensor, to_among: Tensor, within: str, gradient: Tensor) -> None:
+    """Add to the gradient of the scores what this tile makes of that of the ranks; ``slopes`` are overwritten."""
+    of_fellows = slopes.gather(1, tile.fellows) if within == "soft" else None
+    slopes *= to_ranks.unsqueeze(1)
+    if of_fellows is not None:
+        slopes.scatter_add_(1, tile.fellows, of_fellows * to_among.unsqueeze(1))
+    slopes.scatter_add_(1, tile.item, -slopes.sum(1, keepdim=True))
+    gradient.index_add_(0, tile.query, slopes)
+
+
 class _Ranks(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, where: Tensor | None, found: _Positives, ranker: PairwiseRanker, within: str
+        ctx: Any, scores: Tensor, where: Tensor | None, found: Positives, ranker: PairwiseRanker, within: str
     ) -> tuple[Tensor, Tensor]:
         ranks, among = (scores.new_empty(len(found.query)) for _ in range(2))
-        for tile in _tiles(found, scores.shape[1]):
-            differences = _differences(scores, where, tile)
-            if within == "hard":
-                counted = (differences.gather(1, tile.fellows) >= 0).sum(1)
-                total = counted + ranker.step_(differences.scatter_(1, tile.fellows, -math.inf)).sum(1)
-            else:
-                values = ranker.step_(differences)
-                counted, total = values.gather(1, tile.fellows).sum(1), values.sum(1)
+        for tile in tiles(found, scores.shape[1]):
+            differences = differences_of(scores, where, tile)
+            total, counted = count(ranker.step_, differences, tile, within)
             ranks[tile.here], among[tile.here] = 1 + total, 1 + counted
         ctx.save_for_backward(scores, where)
         ctx.found, ctx.ranker, ctx.within = found, ranker, within
@@ -170,17 +193,11 @@ class _Ranks(torch.autograd.Function):
     def backward(ctx: Any, to_ranks: Tensor, to_among: Tensor) -> tuple[Tensor | None, ...]:
         scores, where = ctx.saved_tensors
         gradient = torch.zeros_like(scores)
-        for tile in _tiles(ctx.found, scores.shape[1]):
-            differences = _differences(scores, where, tile)
+        for tile in tiles(ctx.found, scores.shape[1]):
+            differences = differences_of(scores, where, tile)
             if ctx.within == "hard":
                 differences.scatter_(1, tile.fellows, -math.inf)
-            slopes = ctx.ranker.slope_(differences)
-            of_fellows = slopes.gather(1, tile.fellows) if ctx.within == "soft" else None
-            slopes *= to_ranks[tile.here, None]
-            if of_fellows is not None:
-                slopes.scatter_add_(1, tile.fellows, of_fellows * to_among[tile.here, None])
-            slopes.scatter_add_(1, tile.item, -slopes.sum(1, keepdim=True))
-            gradient.index_add_(0, tile.query, slopes)
+            pull(ctx.ranker.slope_(differences), tile, to_ranks[tile.here], to_among[tile.here], ctx.within, gradient)
         if where is not None and not (to_ranks + to_among).isfinite().all():
             gradient.masked_fill_(~where, 0.0)  # an overflow does not reach those who do not take part
         return gradient, None, None, None, None

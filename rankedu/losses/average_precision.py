@@ -44,7 +44,11 @@ class APLoss(RankLoss):
     -----
     O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The incoming gradient is honoured, so
     the loss can be scaled and added to others. With the blackbox ranker it enters as λ does: multiplying the loss by 3
-    gives the gradient of 3λ, times 3, and the mean over Q queries gives each query λ/Q. Explained in chapter 8.
+    gives the gradient of 3λ, times 3, and the mean over Q queries gives each query λ/Q.
+
+    Of float32 scores on a CPU one list may have 10⁸. Beyond the scores and labels it takes about 15 bytes a score and
+    180 for each relevant one, the gradient included. Longer lists than 2²⁴ have their ranks counted in float64.
+    Explained in chapter 8.
 
     Examples
     --------
@@ -58,6 +62,8 @@ class APLoss(RankLoss):
     >>> scores.grad
     tensor([ 1.0000, -0.5000, -0.5000,  0.0000])
     """
+
+    fixed = True
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
         return 1 - within / ranks

@@ -186,8 +186,9 @@ def cosine(embeddings: Tensor, ref_embeddings: Tensor) -> Tensor:
     """Similarities in float32, or float64 if the embeddings are."""
     with torch.autocast(embeddings.device.type, enabled=False):
         dtype = torch.promote_types(embeddings.dtype, torch.float32)
-        queries, candidates = (normalize(x.to(dtype), dim=1) for x in (embeddings, ref_embeddings))
-        return queries @ candidates.T
+        queries = normalize(embeddings.to(dtype), dim=1)
+        own = ref_embeddings is embeddings
+        return queries @ (queries if own else normalize(ref_embeddings.to(dtype), dim=1)).T
 
 
 def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "", paths: bool = False) -> None:

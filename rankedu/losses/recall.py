@@ -63,7 +63,8 @@ class RecallLoss(RankLoss):
     O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The incoming gradient is honoured, so
     the loss can be scaled and added to others. With the blackbox ranker it enters as λ does: multiplying the loss by 3
     gives the gradient of 3λ, times 3, and the mean over Q queries gives each query λ/Q. With normalised ranks
-    r is counted again as n · (rk − rk⁺)/n, n being the number of items that take part. Explained in chapter 7.
+    r is counted again as n · (rk − rk⁺)/n, n being the number of items that take part. One list of float32 scores on a
+    CPU may have 10⁸; it takes as much memory as that of :class:`APLoss`. Explained in chapter 7.
 
     Examples
     --------
@@ -92,6 +93,7 @@ class RecallLoss(RankLoss):
         if isinstance(weights, str):
             check_choice(weights, tuple(_CLOSED_FORMS), name="weights")
             self.closed_form = _CLOSED_FORMS[weights]
+            self.fixed = True
         else:
             self.closed_form = check_closed_form(weights)
 

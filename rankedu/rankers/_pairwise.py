@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -39,6 +40,11 @@ class PairwiseRanker(Ranker):
     def slope_(self, differences: Tensor) -> Tensor:
         """Do as :meth:`slope`, without a graph; ``differences`` may be overwritten, to save time and memory."""
         return self.slope(differences)
+
+    def step_then_slope_(self, differences: Tensor) -> tuple[Tensor, Callable[[], Tensor]]:
+        """Do as :meth:`step_`; the slope is made when it is called for, once, and may then overwrite the step."""
+        slope = self.slope_(differences.clone())
+        return self.step_(differences), lambda: slope
 
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores

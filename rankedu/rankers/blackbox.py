@@ -39,8 +39,9 @@ class BlackboxRanker(Ranker):
 
     Notes
     -----
-    O(n log n) in each direction. Ties go by position. In each row the gradient sums to 0, for the ranks always have
-    the same sum. float32 counts exactly up to 2²⁴: give longer rows as float64. Explained in chapter 4.
+    O(n log n) in each direction; of many float32 scores on a CPU packed keys are sorted. Ties go by position. In each
+    row the gradient sums to 0, for the ranks always have the same sum. float32 counts exactly up to 2²⁴: give longer
+    rows as float64. Explained in chapter 4.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -75,6 +76,10 @@ class SigmoidRanker(PairwiseRanker):
     def slope_(self, differences: Tensor) -> Tensor:
         value = self.step_(differences)
         return value.addcmul_(value, value, value=-1).mul_(1 / self.temperature)
+
+    def step_then_slope_(self, differences: Tensor) -> tuple[Tensor, Callable[[], Tensor]]:
+        value = self.step_(differences)
+        return value, lambda: value.addcmul_(value, value, value=-1).mul_(1 / self.temperature)
 
 
 def operating_region(

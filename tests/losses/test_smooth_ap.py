@@ -429,10 +429,21 @@ def test_a_gradient_of_the_gradient_is_refused():
         first.square().sum().backward()
 
 
-def test_scores_changed_before_the_backward_are_noticed():
+def test_scores_changed_before_the_backward_do_not_matter():
+    """The gradient has been found with the value."""
     y, relevance = 0.1 * random(2, 9).requires_grad_(), coin(2, 9)
+    (expected,) = torch.autograd.grad(SmoothAPLoss()(y, relevance), y)
     scores = y * 1
     value = SmoothAPLoss()(scores, relevance)
+    with torch.no_grad():
+        scores.mul_(2)
+    assert torch.equal(torch.autograd.grad(value, y)[0], expected) and expected.any()
+
+
+def test_scores_changed_before_the_backward_are_noticed_where_it_needs_them():
+    y, relevance = 0.1 * random(2, 9).requires_grad_(), coin(2, 9)
+    scores = y * 1
+    value = RecallLoss(SigmoidRanker(0.1), weights=torch.log1p)(scores, relevance)
     with torch.no_grad():
         scores.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):

@@ -1,7 +1,8 @@
-"""Keep what the results page shows of a benchmark run: `python benchmarks/record.py FROM.json TO.json`.
+"""Keep what a benchmark run found, print goals and what got slower: `python benchmarks/record.py FROM.json TO.json`.
 
-pytest-benchmark writes every round of every benchmark. The page needs the medians, the ratios, and on what they were
-measured; rows of an earlier record that were not run again are kept.
+pytest-benchmark writes every round of every benchmark. The results page needs the medians, the ratios, and on what they
+were measured. Rows that were not run again are kept, and so are those that got slower by more than a third, unless
+`--accept` says that they may be: else the next run would compare with a slow one.
 """
 
 import argparse
@@ -18,31 +19,49 @@ def rows_of(run):
         yield {"work": f"{file}; {work}", "seconds": found["stats"]["median"], "found": found["extra_info"]}
 
 
-def record(run, before):
+def named(rows):
+    return {row["work"]: row for row in rows}
+
+
+def record(run, before, accept):
     """What is kept."""
     import numpy
     import torch
+    from goals import slower
 
-    rows = {row["work"]: row for row in before.get("rows", [])} | {row["work"]: row for row in rows_of(run)}
+    kept, new = named(before.get("rows", [])), named(rows_of(run))
+    held = set() if accept else {name for name, *_ in slower(new, kept)}
+    rows = kept | {name: row for name, row in new.items() if name not in held}
     cpu = run["machine_info"]["cpu"]
     return {
         "rows": [rows[work] for work in sorted(rows)],
         "machine": f"{cpu.get('brand_raw', 'an unnamed processor')}, {os.cpu_count()} cores",
         "versions": f"torch {torch.__version__}, NumPy {numpy.__version__}",
-        "gpu": False,  # the benchmarks run on the CPU
+        "gpu": any(work.startswith("gpu;") for work in rows),
     }
 
 
 def main():
+    from goals import slower, table  # stands beside this script
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
+    parser.add_argument("--accept", action="store_true", help="keep also what got slower")
     arguments = parser.parse_args()
     before = json.loads(arguments.target.read_text(encoding="utf-8")) if arguments.target.exists() else {}
-    kept = record(json.loads(arguments.source.read_text(encoding="utf-8")), before)
+    run = json.loads(arguments.source.read_text(encoding="utf-8"))
+    kept = record(run, before, arguments.accept)
     temporary = arguments.target.with_suffix(".tmp")
     temporary.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     temporary.replace(arguments.target)
+    rows = named(rows_of(run))
+    print(table(rows))
+    lines = [
+        f"SLOWER {name}, {found}: {now:.3g}, was {was:.3g}"
+        for name, found, was, now in slower(rows, named(before.get("rows", [])))
+    ]
+    print("\n".join(lines) or "Nothing got slower than its kept ratio by more than a third.")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """FastAP, forward and backward, as ratios to what nobody can avoid, in one interleaved run on one thread.
 
-The goals at batch 1024 with 512 dimensions: at most 3 times the matrix product of the similarities with its gradient,
-and at most a fifth of the time of pytorch-metric-learning. Batch 4096 and 40 bins are recorded beside it. At 4096
-pytorch-metric-learning is left out: it holds several tensors of 4096² times the bins.
+The goal, at batch 1024 with 512 dimensions, stands in `goals.py`. Batch 4096 and 40 bins are recorded beside it. At
+4096 pytorch-metric-learning is left out: it holds several tensors of 4096² times the bins.
 """
 
 import pytest
@@ -11,9 +10,11 @@ from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 
 from rankedu.losses import FastAPLoss, OnEmbeddings
 
+ROUNDS = {1024: 7, 4096: 3}
 
-@pytest.mark.parametrize(("batch", "bins", "rounds"), [(1024, 10, 9), (1024, 40, 5), (4096, 10, 3)])
-def test_fast_ap_of_a_batch(interleaved, step, batch, bins, rounds):
+
+@pytest.mark.parametrize(("batch", "bins"), [(1024, 10), (1024, 40), (4096, 10)])
+def test_fast_ap_of_a_batch(interleaved, step, batch, bins):
     generator = torch.Generator().manual_seed(0)
     embeddings, labels = torch.randn(batch, 512, generator=generator), torch.arange(batch) // 4
     gradient = torch.randn(batch, batch, generator=generator)
@@ -23,4 +24,4 @@ def test_fast_ap_of_a_batch(interleaved, step, batch, bins, rounds):
     if batch <= 1024:
         others["pytorch-metric-learning"] = step(lambda e: theirs(e, labels), other)
         assert abs(ours(leaf, labels).item() - theirs(other, labels).item()) < 1e-5
-    interleaved(step(lambda e: ours(e, labels), leaf), others, rounds)
+    interleaved(step(lambda e: ours(e, labels), leaf), others, ROUNDS[batch])

@@ -1,9 +1,8 @@
 """Smooth-AP, forward and backward, against the definition that lays out batch³ comparisons, and the matrix product.
 
-The goals: at batch 512, 4 a class and every query its own positive as in the released code, 300 times faster than the
-definition; at batch 1024 and 4096 twice the time of the similarities with their gradient, and memory for at most three
-more matrices of similarities. The memory is the largest sum of what torch's allocator handed out and got back, by its
-own events (torch.profiler), less the same for the similarities with their gradient.
+The goals stand in `goals.py`; beside them, at batch 512, 4 a class and every query its own positive as in the released
+code, the loss shall be 300 times faster than the definition. The memory is the largest sum of what torch's allocator
+handed out and got back, by its own events (torch.profiler), less the same for the similarities with their gradient.
 """
 
 import time
@@ -15,7 +14,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from rankedu.losses import OnEmbeddings, SmoothAPLoss
 
-ROUNDS = {512: 15, 1024: 9, 4096: 3}
+ROUNDS = {512: 41, 1024: 15, 4096: 3}
 
 
 def batch_of(size, a_class, dim=512):
@@ -60,9 +59,7 @@ def peak(work):
     return most
 
 
-@pytest.mark.parametrize(
-    ("size", "a_class"), [(512, 4), (1024, 4), (1024, 32), (4096, 4)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("size", "a_class"), [(512, 4), (1024, 4), (1024, 32), (4096, 4)], ids=str)
 def test_smooth_ap(interleaved, step, benchmark, size, a_class):
     embeddings, labels = batch_of(size, a_class)
     gradient = torch.randn(size, size, generator=torch.Generator().manual_seed(1))
@@ -82,10 +79,10 @@ def test_against_the_definition(interleaved, step, benchmark):
     loss, leaf = OnEmbeddings(SmoothAPLoss(0.01), exclude_self=False), embeddings.clone().requires_grad_()
     product = product_with_gradient(embeddings.clone().requires_grad_(), torch.ones(size, size))
     other = embeddings.clone().requires_grad_()
-    start = time.perf_counter()
+    start = time.process_time()
     expected = of_all_pairs(other, a_class, 0.01)
     expected.backward()
-    taken = time.perf_counter() - start  # once, for its tensors of 0.5 GB leave nothing of the others in the cache
+    taken = time.process_time() - start  # once, for its tensors of 0.5 GB leave nothing of the others in the cache
     assert abs(loss(leaf, labels) - expected) < 1e-5
     ours = step(lambda e: loss(e, labels), leaf)
     mine = interleaved(ours, {"the matrix product with its gradient": product}, ROUNDS[size])

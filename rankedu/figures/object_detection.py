@@ -240,20 +240,20 @@ def _histogram(axes: Axes, scores: Tensor, relevant: Tensor, margin: float) -> f
 
 @style.style()
 def learning_curves(seed: int = 0) -> Figure:
-    """Cross entropy and the AP loss on three scores, with two margins and two scales of λ."""
-    runs: dict[str, tuple[Any, ...]] = {
-        "cross entropy": (None,),
-        "AP, probability, α = 0.01": ("probability", 0.01),
-        "AP, log-odds": ("log-odds",),
-        "AP, logit": ("logit",),
-        "AP, probability": ("probability",),
-        "AP, probability, λ of Alg. 1": ("probability", 0.15, False),
+    """Cross entropy and the AP loss on two kinds of scores, with two margins and λ of three lengths."""
+    runs: dict[str, dict[str, Any]] = {
+        "cross entropy": {},
+        "AP, log-odds, λ = 10": {"scores": "log-odds", "lam": 10.0},
+        "AP, log-odds": {"scores": "log-odds"},
+        "AP, probability, α = 0.01": {"scores": "probability", "margin": 0.01},
+        "AP, probability": {"scores": "probability"},
+        "AP, probability, λ of Alg. 1": {"scores": "probability", "normalized": False},
     }
     figure, axes = style.figure(width=7.2, height=4.0)
-    colours = (style.BLACK, style.PURPLE, style.GREEN, style.SKY, style.BLUE, style.RED)
+    colours = (style.BLACK, style.SKY, style.GREEN, style.PURPLE, style.BLUE, style.RED)
     told = []
     for (name, setting), colour, marker in zip(runs.items(), colours, "osD^vX", strict=True):
-        run = made.trained(*setting, seed=seed)
+        run = made.trained(seed=seed, **setting)
         axes.plot(run.steps, run.mean_ap, color=colour, marker=marker, markersize=5, label=name)
         told.append(f"{name} {run.mean_ap[-1]:.2f}")
     axes.set(xlabel="step", ylabel="mAP on held-out proposals", ylim=(0, 0.65))

@@ -146,9 +146,11 @@ def train(loss: nn.Module | None, *, steps: int = 120, seed: int = 0, every: int
     return Training(head, np.arange(0, steps + 1, every), np.stack(measured))
 
 
+def trained(scores: str | None = None, seed: int = 0, **settings: Any) -> Training:
+    """Cross entropy for None, else the paper's loss on these scores, with settings; trained once."""
+    return _trained(scores, seed, tuple(sorted(settings.items())))
+
+
 @functools.cache
-def trained(scores: str | None = None, margin: float = 0.15, normalized: bool = True, seed: int = 0) -> Training:
-    """Cross entropy for None, else the paper's loss on these scores; trained once."""
-    if scores is None:
-        return train(None, seed=seed)
-    return train(papers_loss(scores, margin=margin, normalized=normalized), seed=seed)
+def _trained(scores: str | None, seed: int, settings: tuple[tuple[str, Any], ...]) -> Training:
+    return train(None if scores is None else papers_loss(scores, **dict(settings)), seed=seed)

@@ -24,8 +24,8 @@ FOLDER = DATA / "pictures"
 LAB = "detection"
 #: Name → grid of `data/sweeps.yaml`, and what tells the runs from the others of the grid.
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
-    "cross_entropy": ("cross entropy", {"loss": "cross_entropy"}),
-    "rambo_map": ("λ and margin", {"loss": "rambo_map", "lam": 10.0, "margin": 0.15}),
+    "cross_entropy": ("cross entropy", {"loss": "cross_entropy", "weight": 4.0}),
+    "rambo_map": ("λ and margin", {"loss": "rambo_map", "lam": 12.5, "margin": 0.15}),
 }
 BLOCKS = ("detections", "proposals", "ap_by_class")
 
@@ -48,13 +48,16 @@ def blocks() -> dict[str, list[Figure]]:
     if not all(_path(name).exists() for name in (*RUNS, "ap")):
         return {}
     found = {name: Findings.load(_path(name)) for name in RUNS}
-    one, other = found.values()
+    (first, one), (second, other) = found.items()
     test = open_data({**one.parameters, "data_root": "", "train_images": 1}).test
     groups = halves(one.frequency)
     with np.load(_path("ap")) as file:
         by_class: dict[str, Tensor] = {LOSSES[name]: torch.from_numpy(file[name]) for name in RUNS}
     return {
-        "detections": [detections.scenes_before_and_after(test, run.before, run.after) for run in (one, other)],
+        "detections": [
+            detections.scenes_before_and_after(test, other.before, other.after),
+            detections.scenes_before_and_after(test, one.after, other.after, names=(LOSSES[first], LOSSES[second])),
+        ],
         "proposals": [
             detections.score_histograms({LOSSES[name]: run.proposals_after for name, run in found.items()}, groups)
         ],

@@ -20,6 +20,7 @@ LOCAL = {
     "APLoss": {"ranker", "within_grad"},
     "MAPLoss": {"ranker", "within_grad", "memory", "class_agnostic_weight"},
     "OnEmbeddings": {"loss", "exclude_self", "memory"},
+    "OnProposals": {"loss"},
     "HistogramRanker": {"bins", "score_range"},
     "ProjectionRanker": {"strength"},
     "FastAPLoss": {"bins"},
@@ -40,6 +41,10 @@ LOCAL = {
     "evaluate_retrieval": {"embeddings", "gallery", "gallery_labels", "metrics", "monotone", "chunk_size", "device"}
     | {"progress", "shard", "distributed"},
     "merge": {"results"},
+    "box_iou": {"boxes", "others"},
+    "DetectionMatches": {"hits", "ignored", "images", "places", "taken", "truths"},
+    "match_detections": {"detections", "truths", "n_classes", "iou", "matching"},
+    "evaluate_detections": {"detections", "truths", "n_classes", "iou", "interpolation", "matching"},
     "ErrorDrivenAPLoss": {"delta", "interpolated"},
     "APSVMLoss": {"inference"},
     "most_violated_ranking": {"inference"},
@@ -52,12 +57,13 @@ LOCAL = {
     "CSLLoss": {"class_labels", "dim", "margins", "scale"},
 }
 LOSSES = ["losses.average_precision", "losses.recall", "losses.on_embeddings", "losses.margin", "memory"]
-OTHERS = ["losses.error_driven", "losses.ap_svm", "losses.baselines", "losses.over_levels"]
+OTHERS = ["losses.error_driven", "losses.ap_svm", "losses.baselines", "losses.over_levels", "losses.on_proposals"]
 SOFT = ["rankers.histogram", "rankers.projection", "losses.fast_ap", "losses.spearman"]
 HIERARCHICAL = ["losses.hierarchical", "losses.clustering", "losses.csl"]
 SMOOTH = ["rankers.sigmoid", "losses.smooth_ap"]
 LEARNED = ["rankers.lstm", "rankers.equivariance", "rankers.exact_sorter"]
 SUPREMUM = ["rankers.supremum", "losses.supremum_ap", "losses.calibration"]
+DETECTION = ["metrics.overlaps", "metrics.matches", "metrics.detection"]
 MODULES = [
     "ranks",
     "blackbox",
@@ -73,6 +79,7 @@ MODULES = [
     *SUPREMUM,
     *LEARNED,
     *HIERARCHICAL,
+    *DETECTION,
 ]
 
 

@@ -125,11 +125,12 @@ def test_the_numbers_that_a_figure_holds_are_the_printed_ones():
 
 @pytest.mark.parametrize("sweep", SWEEPS, ids=lambda sweep: f"{sweep.lab}, {sweep.scale}, {sweep.name}")
 def test_a_lab_takes_every_point_of_a_sweep(sweep):
+    from rankedu.labs.detection import LOSSES
     from rankedu.labs.methods import METHODS
 
     point = sweep.points()[-1]
     assert plan(sweep.lab, preset=sweep.preset, parameters=point).parameters.items() >= point.items()
-    assert set(sweep.grid["loss"]) <= set(METHODS)
+    assert set(sweep.grid["loss"]) <= set(LOSSES if sweep.lab == "detection" else METHODS)
     assert sweep.seeds >= 3
 
 
@@ -311,6 +312,14 @@ def test_the_networks_of_the_pictures_stand_in_the_tables(tmp_path):
         assert {**own} in [{**point, "seed": seed} for point in shared]
     with pytest.raises(FileNotFoundError, match="must hold a finished run with"):
         next(pictures.keep(tmp_path))
+
+
+def test_the_detectors_of_the_pictures_stand_in_the_tables(tmp_path):
+    for grid, own in detection_pictures.RUNS.values():
+        points = papers.find_sweep("detection", grid).points()
+        assert sum(own.items() <= point.items() for point in points) == 1
+    with pytest.raises(FileNotFoundError, match="must hold a finished run with"):
+        next(detection_pictures.keep(tmp_path))
 
 
 def test_without_kept_vectors_the_page_says_so(tmp_path, monkeypatch):

@@ -97,6 +97,8 @@ def lab_requirements() -> list[str]:
 #: A room may import only from rooms that stand before it (CONTRIBUTING.md).
 ROOMS = [
     {"_validation"},
+    {"_files"},
+    {"_sorting"},
     {"_packed"},
     {"ranks"},
     {"blackbox"},

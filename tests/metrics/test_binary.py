@@ -3,6 +3,7 @@
 import itertools
 import math
 import warnings
+from contextlib import suppress
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from sklearn.metrics import average_precision_score
 
 from rankedu import rank
 from rankedu.metrics import UndefinedMetricWarning, average_precision, map_at_r, precision_at_k, recall_at_k
+from rankedu.models import load_torchvision
 
 settings.register_profile("no deadline", deadline=None)  # a shared machine may be slow
 settings.load_profile("no deadline")
@@ -74,8 +76,16 @@ def test_eq_4_and_5_read_literally_give_2_where_all_scores_tie():
         assert average_precision(torch.tensor(y), torch.tensor(y_star), ties=ties) == 1.0
 
 
+def retrieval_metrics():
+    """Those of torchmetrics, which imports torchvision if it is there: that needs help beside a torch for the CPU."""
+    with suppress(ImportError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        load_torchvision("torchmetrics")
+    return pytest.importorskip("torchmetrics.functional.retrieval")
+
+
 def test_torchmetrics_drops_positives_whose_score_is_not_positive():
-    torchmetrics = pytest.importorskip("torchmetrics.functional.retrieval")
+    torchmetrics = retrieval_metrics()
     scores, relevance = torch.tensor([0.9, -0.1, -0.5]), torch.tensor([False, True, False])
     assert average_precision(scores, relevance) == 0.5
     assert average_precision(scores + 1, relevance) == 0.5
@@ -85,7 +95,7 @@ def test_torchmetrics_drops_positives_whose_score_is_not_positive():
 
 @pytest.mark.parametrize("k", [1, 2, 5, 20, 50])
 def test_top_k_metrics_are_torchmetrics(k):
-    torchmetrics = pytest.importorskip("torchmetrics.functional.retrieval")
+    torchmetrics = retrieval_metrics()
     generator = torch.Generator().manual_seed(k)
     scores = torch.rand(30, 20, generator=generator) + 0.1
     relevance = torch.rand(30, 20, generator=generator) < 0.2

@@ -52,7 +52,8 @@ def test_a_row_of_a_table_has_the_published_settings_and_its_source(name, tmp_pa
         assert found["lr"] == 0.1 and found["memory"] == loss.loss.memory.length == 7
         assert found["margin"] == (0.0 if "no_margin" in name else 0.15)
         assert found["lam"] == {"lam01": 0.1, "lam25": 2.5}.get(name.split("_")[-1], 0.5)
-        assert loss.loss.class_agnostic_weight == pytest.approx(1 / 3) and not found["normalized"]
+        assert loss.loss.class_agnostic_weight == pytest.approx(1 / 3)
+        assert found["normalized"] and loss.scores == "log-odds" and found["weight"] == 1.0, "what is not printed"
 
 
 def test_parameters_reach_the_loss():
@@ -78,7 +79,8 @@ def test_an_untrained_classifier_gets_a_gradient_only_by_long_steps(change, move
     generator = torch.Generator().manual_seed(0)
     logits = (0.17 * torch.randn(512, 21, generator=generator)).requires_grad_()
     labels = torch.randint(1, 21, (512,), generator=generator) * (torch.rand(512, generator=generator) < 0.14)
-    detection.make_loss(detection.DEFAULTS | change)(logits, labels).backward()
+    published = {"lam": 0.5, "normalized": False, "scores": "probability", "memory": 7}
+    detection.make_loss(detection.DEFAULTS | published | change)(logits, labels).backward()
     assert bool(logits.grad.any()) == moves
 
 

@@ -10,6 +10,8 @@ import json
 import os
 from pathlib import Path
 
+from rankedu._files import written
+
 
 def rows_of(run):
     """A row for each benchmark: what was done, the median seconds, and what was found beside it."""
@@ -52,9 +54,8 @@ def main():
     before = json.loads(arguments.target.read_text(encoding="utf-8")) if arguments.target.exists() else {}
     run = json.loads(arguments.source.read_text(encoding="utf-8"))
     kept = record(run, before, arguments.accept)
-    temporary = arguments.target.with_suffix(".tmp")
-    temporary.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(arguments.target)
+    with written(arguments.target) as part:
+        part.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     rows = named(rows_of(run))
     print(table(rows))
     lines = [

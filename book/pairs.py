@@ -17,6 +17,8 @@ import nbformat
 from jupytext.compare import NotebookDifference, compare_notebooks
 from nbformat import NotebookNode
 
+from rankedu._files import written
+
 ROOT = Path(__file__).resolve().parent.parent
 #: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.
 CELL_TIMEOUT = 120
@@ -93,9 +95,8 @@ def _write(book: NotebookNode, path: Path) -> None:
     """Write atomically, with cell ids that depend on the position alone."""
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number:03d}"
-    temporary = path.with_suffix(".tmp")
-    nbformat.write(book, temporary)
-    temporary.replace(path)
+    with written(path) as part:
+        nbformat.write(book, part)
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from rankedu.losses import _tiles
+from rankedu.losses._once import once
 from rankedu.rankers._pairwise import PairwiseRanker
 
 __all__ = ["mean_over_positives"]
@@ -97,21 +98,7 @@ class _Mean(torch.autograd.Function):
             gradient = gradient * to_mean
             if where is not None and not to_mean.isfinite():
                 gradient.masked_fill_(~where, 0.0)  # an overflow does not reach those who do not take part
-        if torch.is_grad_enabled():  # someone wants a graph: let it end here, and not silently
-            gradient = _Once.apply(gradient, torch.zeros((), requires_grad=True))
-        return gradient, None, None, None, None, None
-
-
-class _Once(torch.autograd.Function):
-    """The end of what can be differentiated."""
-
-    @staticmethod
-    def forward(ctx: Any, gradient: Tensor, anchor: Tensor) -> Tensor:
-        return gradient.view_as(gradient)
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError("trying to differentiate twice a loss whose gradient has none (use the ranker's own ranks)")
+        return once(gradient), None, None, None, None, None
 
 
 def _weigh(formula: Formula, ranks: Tensor, among: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from rankedu.losses._by_relevance import Columns, by_relevance, count
+from rankedu.losses._once import once
 from rankedu.rankers import SupremumRanker
 from rankedu.rankers._pairwise import PairwiseRanker, bounded
 from rankedu.rankers.supremum import NOTHING
@@ -94,10 +94,9 @@ class _Loss(torch.autograd.Function):
         return (1 - sums.value[answered]).sum() / queries
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (slope,) = ctx.saved_tensors
-        return slope * gradient, None, None, None
+        return once((slope * gradient).detach()), None, None, None
 
 
 class _Tile(NamedTuple):

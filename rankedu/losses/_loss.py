@@ -69,6 +69,11 @@ class RankLoss(nn.Module):
 
     fixed = False  # the formula is elementwise and has nothing in it to be learnt
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "formula" in vars(cls) and "fixed" not in vars(cls):
+            cls.fixed = False  # what the parent says of its formula does not hold for another
+
     def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False) -> None:
         super().__init__()
         self.ranker = check_ranker(ranker)

@@ -429,6 +429,21 @@ def test_a_gradient_of_the_gradient_is_refused():
         first.square().sum().backward()
 
 
+def test_what_a_formula_of_ones_own_has_to_learn_gets_a_gradient():
+    class Weighed(APLoss):
+        def __init__(self):
+            super().__init__(SigmoidRanker(0.1), within_grad=True)
+            self.weight = torch.nn.Parameter(torch.tensor(2.0))
+
+        def formula(self, ranks, within):
+            return self.weight * super().formula(ranks, within)
+
+    loss, y, relevance = Weighed(), random(2, 9), coin(2, 9)
+    loss(y, relevance).backward()
+    plain = APLoss(SigmoidRanker(0.1), within_grad=True)(y, relevance)
+    torch.testing.assert_close(loss.weight.grad, plain.to(loss.weight))
+
+
 def test_scores_changed_before_the_backward_do_not_matter():
     """The gradient has been found with the value."""
     y, relevance = 0.1 * random(2, 9).requires_grad_(), coin(2, 9)

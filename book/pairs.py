@@ -1,7 +1,8 @@
 """The pairs of the book: `book/chapters/*.md`, which a person edits, and `notebooks/*.ipynb`, which is executed.
 
 `python book/pairs.py check` compares them by content; `python book/pairs.py execute [NN ...]` runs the chapters whose
-notebook is stale (or those named) and writes the notebooks; `execute --all` runs every one.
+notebook is stale (or those named) and writes the notebooks; `execute --all` runs every one. Where nothing but the text
+between the cells has changed, `execute` without a name takes it over and keeps the outputs.
 """
 
 from __future__ import annotations
@@ -55,6 +56,26 @@ def problem(text: Path, notebook: Path) -> str | None:
             if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
                 return f"cell {number} holds a live widget, which is dead without its kernel"
     return None
+
+
+def retold(text: Path, notebook: Path) -> bool:
+    """Take over what was written between the cells, if the cells themselves are those of the notebook; else False."""
+    if not notebook.exists():
+        return False
+    wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
+    code = [[cell for cell in book.cells if cell.cell_type == "code"] for book in (wanted, found)]
+    if [_as_run(cell) for cell in code[0]] != [_as_run(cell) for cell in code[1]]:
+        return False
+    for new, old in zip(*code, strict=True):
+        new.outputs, new.execution_count = old.outputs, old.execution_count
+    found.cells = wanted.cells
+    _write(found, notebook)
+    return problem(text, notebook) is None
+
+
+def _as_run(cell: NotebookNode) -> tuple[str, list[str]]:
+    """What decides on the outputs of a cell, and what is done with them."""
+    return cell.source, sorted(cell.metadata.get("tags", []))
 
 
 def execute(text: Path, notebook: Path) -> float:
@@ -114,7 +135,8 @@ def main() -> int:
     for text, notebook in pairs().items():
         named = any(text.stem.startswith(name) for name in arguments.chapters)
         if named or arguments.all or (not arguments.chapters and text in stale):
-            print(f"{text.stem}: {execute(text, notebook):.1f} s")
+            retaken = not named and not arguments.all and retold(text, notebook)
+            print(f"{text.stem}: " + ("text taken over" if retaken else f"{execute(text, notebook):.1f} s"))
     return 0
 
 

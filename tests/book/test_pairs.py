@@ -39,6 +39,22 @@ def test_an_edited_text_is_noticed(pair):
     assert "differs" in pairs.problem(text, notebook)
 
 
+def test_a_text_between_the_same_cells_is_taken_over_with_their_outputs(pair):
+    text, notebook = pair
+    before = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    text.write_text(text.read_text(encoding="utf-8") + "\nOne more sentence.\n", encoding="utf-8")
+    assert pairs.retold(text, notebook) and pairs.problem(text, notebook) is None
+    after = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    assert [cell.outputs for cell in after] == [cell.outputs for cell in before]
+
+
+def test_a_cell_that_changed_must_be_run(pair):
+    text, notebook = pair
+    text.write_text(text.read_text(encoding="utf-8").replace("import torch", "import torch  # !", 1), encoding="utf-8")
+    kept = notebook.read_bytes()
+    assert not pairs.retold(text, notebook) and notebook.read_bytes() == kept
+
+
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: The other four scores, and the scores that the fifth runs through: three times the range of most of the training.
-OTHERS, REACH, STAGES = (0.7, 0.3, -0.2, -0.6), 3.0, (0, 30, 100, 400)
+OTHERS, REACH, STAGES = (0.7, 0.3, -0.2, -0.6), 3.0, (0, 20, 80, 400)
 
 
 def answers(steps: int, moving: Tensor) -> tuple[Tensor, Tensor]:
@@ -27,7 +27,7 @@ def answers(steps: int, moving: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @explorable(
-    steps=choice(STAGES, default=400, label="training steps"),
+    steps=choice(STAGES, default=80, label="training steps"),
     score=slider(-REACH, REACH, default=0.5, steps=61, stops=13, label="score of E"),
 )
 @style.style()

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from rankedu.losses.on_embeddings import check_embeddings, cosine
+from rankedu.losses._cosine import cosine
+from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["ClusterLoss"]
 

@@ -11,8 +11,9 @@ from torch.nn.functional import softplus
 
 from rankedu.hierarchy import check_paths
 from rankedu.hierarchy import levels as common_levels
+from rankedu.losses._cosine import cosine
 from rankedu.losses.clustering import check_dim, new_proxies
-from rankedu.losses.on_embeddings import check_embeddings, cosine
+from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["CSLLoss"]
 

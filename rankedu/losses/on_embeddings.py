@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from rankedu import hierarchy
 from rankedu._validation import check_floating, check_like, check_not_nan, check_values
+from rankedu.losses._cosine import cosine
 
 __all__ = ["OnEmbeddings"]
 
@@ -180,15 +180,6 @@ class OnEmbeddings(nn.Module):
                 f"ref_embeddings must have the {embeddings.shape[1]} dimensions of embeddings, "
                 f"got {ref_embeddings.shape[1]} (both must come from the same network)"
             )
-
-
-def cosine(embeddings: Tensor, ref_embeddings: Tensor) -> Tensor:
-    """Similarities in float32, or float64 if the embeddings are."""
-    with torch.autocast(embeddings.device.type, enabled=False):
-        dtype = torch.promote_types(embeddings.dtype, torch.float32)
-        queries = normalize(embeddings.to(dtype), dim=1)
-        own = ref_embeddings is embeddings
-        return queries @ (queries if own else normalize(ref_embeddings.to(dtype), dim=1)).T
 
 
 def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "", paths: bool = False) -> None:

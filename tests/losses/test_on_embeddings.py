@@ -5,6 +5,7 @@ import torch
 from torch.nn.functional import normalize
 
 from rankedu.losses import APLoss, NoPositivesWarning, OnEmbeddings, RecallLoss
+from rankedu.losses._cosine import cosine
 from rankedu.memory import EmbeddingMemory
 from rankedu.rankers import BlackboxRanker
 
@@ -133,3 +134,36 @@ BAD = {
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def by_normalize(embeddings):
+    unit = normalize(embeddings, dim=1)
+    return unit @ unit.T
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_cosines_of_a_batch_have_the_gradient_of_normalised_products(dtype):
+    embeddings = random(7, 5, dtype=dtype)
+    embeddings[2], embeddings[3] = 0.0, 1e-14  # shorter than what normalize divides by
+    weights = random(7, 7, seed=1, dtype=dtype)
+    found, expected = (embeddings.clone().requires_grad_() for _ in range(2))
+    torch.testing.assert_close(cosine(found, found), by_normalize(expected))
+    cosine(found, found).backward(weights)
+    by_normalize(expected).backward(weights)
+    torch.testing.assert_close(found.grad, expected.grad)
+
+
+def test_cosines_of_a_batch_can_be_differentiated_twice():
+    leaf = random(4, 3).requires_grad_()
+    assert torch.autograd.gradcheck(lambda e: cosine(e, e), leaf)
+    assert torch.autograd.gradgradcheck(lambda e: cosine(e, e), leaf)
+    assert torch.autograd.gradgradcheck(lambda e: cosine(e * 1e-14, e * 1e-14), leaf.detach().clone().requires_grad_())
+
+
+def test_cosines_are_not_rounded_under_autocast_in_either_direction():
+    leaf, weights = random(6, 4, dtype=torch.float32).requires_grad_(), random(6, 6, seed=1, dtype=torch.float32)
+    (plain,) = torch.autograd.grad(cosine(leaf, leaf), leaf, weights)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        scores = cosine(leaf, leaf)
+        (found,) = torch.autograd.grad(scores, leaf, weights)
+    assert scores.dtype == torch.float32 and torch.equal(found, plain)

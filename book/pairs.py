@@ -1,5 +1,7 @@
 """The pairs of the book: `book/chapters/*.md`, which a person edits, and `notebooks/*.ipynb`, which is executed.
 
+Labs are pairs too, and so is a page beside the chapters that computes what it says (`PAGES`).
+
 `python book/pairs.py check` compares them by content; `python book/pairs.py execute [NN ...]` runs the chapters whose
 notebook is stale (or those named) and writes the notebooks; `execute --all` runs every one. Where nothing but the text
 between the cells has changed, `execute` without a name takes it over and keeps the outputs.
@@ -23,12 +25,20 @@ from rankedu._files import written
 ROOT = Path(__file__).resolve().parent.parent
 #: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.
 CELL_TIMEOUT = 120
+#: Pages beside the chapters that are notebooks as well: `book/<name>.md` and `notebooks/<name>.ipynb`.
+PAGES = ("errata",)
 
 
 def pairs() -> dict[Path, Path]:
-    """Text → notebook, for chapters and labs."""
+    """Text → notebook, for chapters, labs and pages."""
     texts = sorted((ROOT / "book" / "chapters").glob("*.md")) + sorted((ROOT / "book" / "labs").glob("*.md"))
+    texts += [ROOT / "book" / f"{name}.md" for name in PAGES]
     return {text: _notebook_of(text) for text in texts}
+
+
+def address(text: Path) -> str:
+    """Where the built page lies in the book, such as `chapters/01_rank_based_metrics.html` or `errata.html`."""
+    return text.relative_to(ROOT / "book").with_suffix(".html").as_posix()
 
 
 def _notebook_of(text: Path) -> Path:
@@ -45,6 +55,8 @@ def problem(text: Path, notebook: Path) -> str | None:
         compare_notebooks(found, wanted, fmt="md:myst", compare_outputs=False)
     except NotebookDifference as difference:
         return f"differs: {difference}"
+    if wanted.metadata.get("rankedu") != found.metadata.get("rankedu"):
+        return "has another `rankedu` in its front matter"
     for number, cell in enumerate(found.cells):
         if cell.cell_type != "code" or not cell.source.strip():
             continue
@@ -69,6 +81,8 @@ def retold(text: Path, notebook: Path) -> bool:
     for new, old in zip(*code, strict=True):
         new.outputs, new.execution_count = old.outputs, old.execution_count
     found.cells = wanted.cells
+    if "rankedu" in wanted.metadata:
+        found.metadata["rankedu"] = wanted.metadata["rankedu"]
     _write(found, notebook)
     return problem(text, notebook) is None
 

@@ -27,6 +27,13 @@ def test_no_notebook_without_a_text():
     assert notebooks == set(CHAPTERS.values())
 
 
+def test_a_page_stands_beside_the_chapters_and_keeps_its_address():
+    text = pairs.ROOT / "book" / "errata.md"
+    assert CHAPTERS[text] == pairs.ROOT / "notebooks" / "errata.ipynb"
+    assert pairs.address(text) == "errata.html"
+    assert pairs.address(next(iter(CHAPTERS))) == "chapters/01_rank_based_metrics.html"
+
+
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path]:
     text, notebook = next(iter(CHAPTERS.items()))

@@ -174,6 +174,11 @@ EXERCISES = (
             Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).all(), "asks for all relevant items instead of any"),
             Mistake(lambda y, rel, k: (rank_min(-y)[rel] <= k).any(), "sorts from the smallest score"),
             Mistake(
+                lambda y, rel, k: rel[np.argsort(y)[:k]].any(), "takes the k smallest scores: the largest are best"
+            ),
+            Mistake(lambda y, rel, k: rel[:k].any(), "looks at the first k positions, whatever their scores"),
+            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).sum(), "counts the relevant items found: one is enough"),
+            Mistake(
                 lambda y, rel, k: (_ordinal(y)[rel] <= k).any(), "breaks ties by position; by Eq. 2 they share a rank"
             ),
         ],

@@ -58,6 +58,8 @@ def _value(f, y, c, lam, of):
     return of(y, s, s_lam)
 
 
+_SIGN = "turns the sign around: a step against the gradient must lead towards the perturbed solution"
+
 EXERCISES = (
     Exercise(
         "blackbox_gradient",
@@ -66,7 +68,10 @@ EXERCISES = (
         blackbox_gradient,
         _cases,
         [
-            Mistake(lambda f, y, c, lam: -blackbox_gradient(f, y, c, lam), "turns the sign around: it is −(s − s_λ)/λ"),
+            Mistake(
+                lambda f, y, c, lam: -blackbox_gradient(f, y, c, lam),
+                _SIGN,
+            ),
             Mistake(lambda f, y, c, lam: f(y + lam * c) - f(y), "forgets to divide by λ"),
             Mistake(lambda f, y, c, lam: lam * (f(y + lam * c) - f(y)), "multiplies by λ instead of dividing by it"),
             Mistake(
@@ -95,7 +100,7 @@ EXERCISES = (
             Mistake(lambda f, y, c, lam: -interpolated_value(f, y, c, lam), "subtracts the wrong way round"),
             Mistake(
                 lambda f, y, c, lam: y @ (f(y + lam * c) - f(y)) / lam,
-                "weighs s_λ with y: the least value at z weighs with z = y + λc",
+                "weighs s_λ with y: the least value at a point weighs with that point",
             ),
             Mistake(
                 lambda f, y, c, lam: c @ (f(y) + f(y + lam * c)) / 2,

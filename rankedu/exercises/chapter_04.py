@@ -50,7 +50,7 @@ def _lam_cases() -> list[Case]:
     return [{"lam_paper": lam, "n": n} for lam, n in ((4.0, 20), (0.5, 1), (100.0, 128), (8.0, 4), (0.2, 1000))]
 
 
-_SIGN = "turns the sign around: it is −(rk(y) − rk(y_λ))/λ, where the largest score has rank 1"
+_SIGN = "turns the sign around: descent must raise those who rank better after the step"
 _MINUS = "moves the scores by −λ times the gradient instead of +λ"
 _STAIRS = "differentiates the ranks themselves, which are piecewise constant"
 _ORDER = "takes argsort, the order of the items, for the ranks: one more argsort inverts it"
@@ -85,9 +85,15 @@ EXERCISES = (
         lam_code,
         _lam_cases,
         [
-            Mistake(lambda lam, n: lam * n, "multiplies by n instead of dividing"),
+            Mistake(
+                lambda lam, n: lam * n,
+                "goes the wrong way: the code's incoming gradient is larger than the paper's",
+            ),
             Mistake(lambda lam, n: lam, "uses the same λ: the code's ranks lie in (0, 1], the paper's in 1, …, n"),
-            Mistake(lambda lam, n: lam / n**2, "divides by n twice: 1/λ in front already follows from one"),
+            Mistake(
+                lambda lam, n: lam / n**2,
+                "uses n twice: the step alone fixes λ, and the factor in front follows",
+            ),
             Mistake(lambda lam, n: n / lam, "divides the wrong way round"),
         ],
     ),

@@ -71,22 +71,22 @@ EXERCISES = (
             Mistake(lambda rank, n, batch: 1 / (1 + (rank - 1) * (batch - 1) / max(n - 1, 1)), _THINNED),
             Mistake(
                 lambda rank, n, batch: min(1.0, n / batch / rank),
-                "leaves out the factor 1 − C(n − r, m)/C(n, m): an item is not always preceded in the batch",
+                "leaves out the second factor: an item is not preceded in every batch",
             ),
             Mistake(
                 lambda rank, n, batch: 1 - comb(n - rank, batch) / comb(n, batch),
-                "is the probability that a batch of any items holds one of the first r; the factor n/(m r) is missing",
+                "takes the probability that a batch of any items holds one of the first r: that is one factor of two",
             ),
             Mistake(
                 lambda rank, n, batch: comb(n - rank, batch - 1) / comb(n - 1, batch - 1),
-                "is the probability that nobody ahead is in the batch: the other batches have a precision too",
+                "takes the probability that nobody ahead is in the batch: the other batches have a precision too",
             ),
             Mistake(
                 lambda rank, n, batch: (
                     sum(comb(rank - 1, x) * comb(n - rank, batch - 1 - x) * (1 + x) for x in range(min(rank, batch)))
                     / comb(n - 1, batch - 1)
                 ),
-                "is the expected rank in the batch; the precision is one over the rank",
+                "takes the expected rank in the batch: the precision is one over the rank",
             ),
             Mistake(
                 lambda rank, n, batch: sum(

@@ -81,7 +81,7 @@ def _listed(relevance):
 
 
 _EASIER = "turns the shift around, which makes the task easier instead of harder: relevant scores go down"
-_FULL = "shifts each side by the whole margin: it is α/2 down and α/2 up, so that the gap is α"
+_FULL = "shifts each side by the whole margin: together the two shifts make α"
 
 EXERCISES = (
     Exercise(

@@ -130,7 +130,7 @@ EXERCISES = (
         weights_from_W,
         _totals,
         [
-            Mistake(lambda W: np.diff(W, prepend=0.0), "has a weight too many: w_K = W(K) − W(K − 1) starts at K = 1"),
+            Mistake(lambda W: np.diff(W, prepend=0.0), "has a weight too many: the first weight is that of K = 1"),
             Mistake(lambda W: W[:-1] - W[1:], "subtracts the wrong way round, so that all weights are negative"),
             Mistake(lambda W: np.cumsum(W)[1:], "sums once more: W is the sum already, take its steps"),
             Mistake(lambda W: W[1:] / np.arange(1, len(W)), "divides W(K) by K, which gives the mean weight up to K"),

@@ -91,7 +91,12 @@ EXERCISES = (
             Mistake(lambda ranks: len(ranks) * ap_gradient_wrt_ranks(ranks), "forgets that the loss is a mean"),
             Mistake(lambda ranks: 1 / (len(ranks) * ranks**2), "leaves out the rank within the relevant items"),
             Mistake(
-                lambda ranks: _within(ranks) / (len(ranks) * ranks), "stops at the quotient: d(1/rk)/drk is −1/rk²"
+                lambda ranks: _within(ranks) / (len(ranks) * ranks),
+                "stops at the quotient: differentiate it",
+            ),
+            Mistake(
+                lambda ranks: ap_gradient_wrt_ranks(np.sort(ranks)),
+                "lists the relevant items from the best to the worst: keep the order given",
             ),
             Mistake(
                 lambda ranks: (_within(ranks) - ranks) / (len(ranks) * ranks**2),

@@ -119,6 +119,10 @@ EXERCISES = (
             Mistake(_bin_alone, "takes the precision within each bin: cumulate both counts first"),
             Mistake(lambda p, h: 1 - fast_ap_from_histograms(p, h), "returns the loss, which is one minus FastAP"),
             Mistake(lambda p, h: fast_ap_from_histograms(p, h) * p.sum(), "forgets the 1/N⁺"),
+            Mistake(
+                lambda p, h: fast_ap_from_histograms(p, h) * p.sum() / h.sum(),
+                "divides by the number of all items: the mean is over the positives",
+            ),
             Mistake(lambda p, h: fast_ap_from_histograms(p[::-1], h[::-1]), "starts from the bin of the lowest scores"),
             Mistake(_nan_in_empty_bins, "divides 0 by 0 where nobody has been met yet: such a bin adds nothing"),
         ],

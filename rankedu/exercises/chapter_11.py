@@ -68,6 +68,10 @@ EXERCISES = (
                 "counts ranks from 0",
             ),
             Mistake(
+                lambda answers, scores: (answers - 1 - (-scores).argsort(axis=-1).argsort(axis=-1)).mean(),
+                "lets errors of opposite signs cancel: a distance has none",
+            ),
+            Mistake(
                 lambda answers, scores: mean_rank_error(answers, scores) * scores.shape[-1],
                 "adds up over a list: the mean is over its items too",
             ),

@@ -173,7 +173,7 @@ EXERCISES = (
                 "multiplies by the temperature: δ is divided by it",
             ),
             Mistake(
-                lambda temperature, delta, start: 1.44, "is the published number, which falls short of the sigmoid"
+                lambda temperature, delta, start: 1.44, "takes the published number, which falls short of the sigmoid"
             ),
             Mistake(
                 lambda temperature, delta, start: start - _curve(delta, temperature),

@@ -124,6 +124,10 @@ EXERCISES = (
                 "counts a remembered batch as one picture",
             ),
             Mistake(
+                lambda share, pictures, length: 1 - share * pictures * (1 + length),
+                "adds the chances of the pictures up: two of them may show the class",
+            ),
+            Mistake(
                 lambda share, pictures, length: 1 - chance_of_absence(share, pictures, length),
                 "returns the chance that the class is there",
             ),
@@ -153,6 +157,10 @@ EXERCISES = (
                 "takes the best precision so far: the envelope looks at larger recalls, not at smaller ones",
             ),
             Mistake(_eleven, "samples the envelope at the recalls 0, 0.1, …, 1: that is VOC 2007's"),
+            Mistake(
+                lambda hits, objects: voc_ap(hits, objects) * objects,
+                "adds the precisions up, without dividing by the objects",
+            ),
             Mistake(lambda hits, objects: hits.mean(), "returns the precision of the whole list"),
         ],
     ),

@@ -1,18 +1,15 @@
-"""Compare what a reader's function returned with what was expected, and put both into words."""
+"""Compare what a reader's function returned with what was expected, and say in which way it is wrong."""
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-UNFINISHED = "nothing returned yet: put your own code in place of the three dots, then run the check again."
+Array = np.ndarray[Any, Any]
 
 
-def as_array(value: Any) -> np.ndarray[Any, Any]:
+def as_array(value: Any) -> Array:
     """Turn a number, list, array or tensor into a float64 array; anything else raises TypeError or ValueError."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
@@ -21,6 +18,11 @@ def as_array(value: Any) -> np.ndarray[Any, Any]:
     elif isinstance(value, (str, bytes, set, dict)) or callable(value):
         raise TypeError(f"a {type(value).__name__}")
     return np.asarray(value, dtype=np.float64)
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two arrays have one shape and agree to five digits (float32 is good enough); nan equals nan."""
+    return a.shape == b.shape and bool(np.isclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True).all())
 
 
 def difference(expected: Any, got: Any) -> str | None:
@@ -39,6 +41,10 @@ def difference(expected: Any, got: Any) -> str | None:
     --------
     >>> difference([1.0, 2.0], [1.0, 1.0])
     'whose entry 1 is too small'
+    >>> difference([0.5, 0.2, 0.1], [-0.5, -0.2, -0.1])
+    'which has the wrong sign'
+    >>> difference([3, 1, 2, 2], [2, 2, 1, 3])
+    'which holds the right numbers in reverse order'
     >>> difference(0.5, [0.5, 0.5])
     'where one number was expected, not shape (2,)'
     """
@@ -48,79 +54,66 @@ def difference(expected: Any, got: Any) -> str | None:
     try:
         given = as_array(got)
     except (TypeError, ValueError):
-        wanted = "one number" if right.ndim == 0 else f"{right.size} numbers"
-        return f"a {type(got).__name__} that can't be read as numbers, where {wanted} was expected"
+        wanted = "one number was" if right.ndim == 0 else f"{right.size} numbers were"
+        return f"a {type(got).__name__} that can't be read as numbers, where {wanted} expected{_advice(got)}"
     if right.ndim == 0 and given.size == 1:
         given = given.reshape(())
     if right.shape != given.shape:
-        wanted = "one number was" if right.ndim == 0 else f"shape {right.shape} was"
-        return f"where {wanted} expected, not shape {given.shape}"
-    off = ~np.isclose(given, right, rtol=1e-5, atol=1e-6, equal_nan=True)
-    if not off.any():
+        return _shapes(right, given)
+    if same(given, right):
         return None
-    if isinstance(expected, (bool, np.bool_)):
+    if right.ndim == 0 and (
+        isinstance(expected, (bool, np.bool_)) or str(getattr(got, "dtype", type(got).__name__)) == "bool"
+    ):
         return "which is not so"
-    index = int(np.flatnonzero(off)[0])
-    a, b = given.reshape(-1)[index], right.reshape(-1)[index]
-    how = "not a number" if np.isnan(a) else "too small" if a < b else "too large"
-    if right.ndim == 0:
-        return f"which is {how}"
-    return f"whose entry {index} is {how}" + (f" ({int(off.sum())} entries are off)" if off.sum() > 1 else "")
+    return _one(right, given) if right.ndim == 0 else _many(right, given)
 
 
-def show_value(value: Any) -> str:
-    """Write a value so that it can be read: plain numbers, rounded, the same text each time."""
-    if callable(value) and not hasattr(value, "shape"):
-        return str(getattr(value, "__name__", type(value).__name__))
-    if isinstance(value, (bool, int, np.bool_)):
-        return str(bool(value)) if isinstance(value, np.bool_) else str(value)
-    if isinstance(value, (list, tuple)) and not all(np.ndim(v) == 0 and not isinstance(v, str) for v in value):
-        return _short(value)
-    try:
-        array = as_array(value)
-    except (TypeError, ValueError):
-        return _short(value)
-    kind = str(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype)
-    listed = array.astype(bool if "bool" in kind else int if "int" in kind else float).tolist()
-    return _short(_rounded(listed))
+def _advice(got: Any) -> str:
+    if isinstance(got, tuple):
+        return " (return one thing alone)"
+    return " (make it a list first)" if hasattr(got, "__next__") or isinstance(got, (set, dict)) else ""
 
 
-def show_case(case: dict[str, Any]) -> str:
-    """Write the arguments of a case as ``name=value, …``."""
-    return ", ".join(f"{key}={show_value(value)}" for key, value in case.items())
+def _shapes(right: Array, given: Array) -> str:
+    if right.ndim and given.shape == right.shape[::-1] and same(given.T, right):
+        return f"which is transposed: shape {right.shape} was expected, not {given.shape}"
+    if right.ndim and given.size == right.size and same(given.reshape(right.shape), right):
+        return f"which holds the right numbers in the shape {given.shape}, where {right.shape} was expected"
+    wanted = "one number was" if right.ndim == 0 else f"shape {right.shape} was"
+    return f"where {wanted} expected, not shape {given.shape}"
 
 
-def failure(error: BaseException, case: dict[str, Any], answer: Callable[..., Any]) -> str:
-    """Put an exception of the reader's function into words."""
-    text = f"{type(error).__name__}: {_plain(str(error))}" if str(error) else type(error).__name__
-    if isinstance(error, TypeError) and not _accepts(answer, len(case)):
-        return f"your function can't be called with the arguments {', '.join(case)}: {_plain(str(error))}."
-    return f"for {show_case(case)} your function raised {text}."
+def _one(right: Array, given: Array) -> str:
+    """In which way a number is wrong."""
+    if same(given, -right):
+        return "which has the wrong sign"
+    if same(given, np.round(right, 3)) or same(given, np.round(right, 2)):
+        return "which is right to two digits only: don't round"
+    return f"which is {_size(given, right)}"
 
 
-def _accepts(answer: Callable[..., Any], count: int) -> bool:
-    try:
-        inspect.signature(answer).bind(*range(count))
-    except ValueError:  # a builtin without a signature
-        return True
-    except TypeError:
-        return False
-    return True
+def _many(right: Array, given: Array) -> str:
+    """In which way an array is wrong: first what is true of all its entries, then the first wrong one."""
+    if same(given, -right):
+        return "which has the wrong sign"
+    for step, size in ((1, "large"), (-1, "small")):
+        if same(given, right + step):
+            return f"where every entry is too {size} by exactly one"
+    if right.ndim == 1 and same(given, right[::-1]):
+        return "which holds the right numbers in reverse order"
+    if same(np.sort(given, axis=None), np.sort(right, axis=None)):
+        return "which holds the right numbers in another order"
+    off = np.flatnonzero(~np.isclose(given, right, rtol=1e-5, atol=1e-6, equal_nan=True))
+    index = int(off[0])
+    place = index if right.ndim == 1 else tuple(int(i) for i in np.unravel_index(index, right.shape))
+    how = _size(given.reshape(-1)[index], right.reshape(-1)[index])
+    return f"whose entry {place} is {how}" + (f" ({len(off)} entries are off)" if len(off) > 1 else "")
 
 
-def _rounded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_rounded(entry) for entry in value]
-    return float(f"{value:.6g}") + 0.0 if isinstance(value, float) else value
-
-
-def _short(value: Any, limit: int = 200) -> str:
-    try:
-        text = _plain(repr(value))
-    except Exception:
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", text)).strip()
+def _size(given: Any, right: Any) -> str:
+    if np.isnan(given):
+        return "not a number (is 0 divided by 0, or taken from infinity?)"
+    if np.isinf(given):
+        return "infinite (is something divided by 0?)"
+    return "too small" if given < right else "too large"

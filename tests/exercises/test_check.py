@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rankedu.exercises import Feedback, check, names, reference, solution, statement
-from rankedu.exercises.check import _find
+from rankedu.exercises.registry import find as _find
 
 MISTAKES = [(name, k) for name in names() for k in range(len(_find(name).mistakes))]
 

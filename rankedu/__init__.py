@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankedu import (
         blackbox,
         datasets,
+        dumps,
         exercises,
         explorables,
         figures,
@@ -38,6 +39,7 @@ __all__ = [
     "__version__",
     "blackbox",
     "datasets",
+    "dumps",
     "exercises",
     "explorables",
     "figures",

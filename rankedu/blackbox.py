@@ -18,6 +18,7 @@ from rankedu._validation import check_floating, check_lam
 
 __all__ = ["Solver", "differentiate", "interpolate"]
 
+#: Scores to the solution of a combinatorial problem, both of shape (..., n).
 Solver = Callable[[Tensor], Tensor]
 
 

@@ -242,6 +242,91 @@ def _draw(found: "Tables", path: Path) -> None:
     path.write_bytes(formats[path.suffix](compare_settings(rows, found.metrics[lab][0])))
 
 
+@app.command()
+def evaluate(
+    embeddings: Annotated[Path, typer.Argument(help="A row an item: .npy, .npz, .pt, or a FAISS index, .faiss.")],
+    labels: Annotated[Path, typer.Argument(help="The same items: .csv, .tsv or .npy; columns from root to leaf.")],
+    metrics: Annotated[
+        str, typer.Option(metavar="A,B", help="Among ap, map@r, recall@K, precision@K, h-ap, asi, ndcg.")
+    ] = "ap,recall@1,map@r",
+    gallery: Annotated[
+        Path | None, typer.Option(help="What is ranked; default: the same items, without the query itself.")
+    ] = None,
+    gallery_labels: Annotated[Path | None, typer.Option("--gallery-labels", help="Goes with --gallery.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Columns of the table of labels, by name or number.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Name of the embeddings in .npz or .pt.")] = None,
+    labels_key: Annotated[str | None, typer.Option("--labels-key", help="Name of the labels in .npz or .pt.")] = None,
+    alpha: Annotated[float, typer.Option(help="Exponent of the relevance, for h-ap.")] = 1.0,
+    monotone: Annotated[
+        bool, typer.Option("--monotone", help="Relevance that never inverts levels, for h-ap.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "cpu",
+    chunk_size: Annotated[
+        int, typer.Option("--chunk-size", help="Queries in work at a time; less takes less memory.")
+    ] = 1024,
+    form: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write JSON to this file too.")
+    ] = None,
+) -> None:
+    """Judge embeddings that you have saved: each item ranks all others by cosine similarity."""
+    from rankedu import dumps
+    from rankedu._files import written
+    from rankedu._validation import check_choice
+    from rankedu.training import pick_device
+
+    try:
+        check_choice(form, ("table", "json"), name="format")
+        report = dumps.evaluate(
+            embeddings,
+            labels,
+            gallery=gallery,
+            gallery_labels=gallery_labels,
+            metrics=metrics,
+            columns=columns,
+            key=key,
+            labels_key=labels_key,
+            alpha=alpha,
+            monotone=monotone,
+            device=pick_device(device),
+            chunk_size=chunk_size,
+            progress=sys.stderr.isatty(),
+        )
+        if json_file is not None:
+            with written(json_file) as part:
+                part.write_text(report.json(), encoding="utf-8")
+    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
+        print(f"rankedu evaluate: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
+    for note in report.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(report.table() if form == "table" else report.json().rstrip())
+
+
+@app.command("new-chapter")
+def new_chapter(
+    slug: Annotated[str, typer.Argument(help="Name of its files and modules, for instance soft_sorting.")],
+    title: Annotated[str, typer.Option(help="As it stands above the text.")],
+    checkout: Annotated[
+        Path | None, typer.Option(help="Folder of the repository; default: that of the package.")
+    ] = None,
+) -> None:
+    """Write the files of a new chapter: text, figures, slider, exercises and tests, with brackets where you write."""
+    from rankedu.new_chapter import new_chapter as write
+    from rankedu.new_chapter import next_steps
+
+    try:
+        written = write(slug, title, checkout)
+    except (ValueError, OSError) as error:
+        print(f"rankedu new-chapter: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
+    for path in written:
+        print(path)
+    print(next_steps(written))
+
+
 @data_app.command("list")
 def list_data(data_root: DataRoot = None) -> None:
     """List the data sets: counts as published, whether they are found, and where their owners publish them."""

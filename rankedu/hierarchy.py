@@ -250,8 +250,8 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
     -----
     O(n). With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`, where
     :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant: the increments of this relevance are
-    :math:`w_l` times the weight 1/|Ω| that AP gives to each positive. A level that no item reaches has no AP, and is
-    left out of both sums. Explained in chapter 13.
+    :math:`w_l` times the weight :math:`1/|\Omega|` that AP gives to each positive. A level that no item reaches has no
+    AP, and is left out of both sums. Explained in chapter 13.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """What the owners and the papers say about the data sets: where each is published, its folder, its splits and counts.
 
-Nothing here reads a file; :mod:`rankedu.datasets.checking` compares these numbers with what lies on a disk.
+Nothing here reads a file; :func:`rankedu.datasets.check` compares these numbers with what lies on a disk.
 """
 
 from __future__ import annotations

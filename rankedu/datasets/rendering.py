@@ -46,6 +46,7 @@ MIN_FACES = 8
 SIZE, POINTS, DPI, BASELINE = 32, 18.0, 96, 24
 #: What the pinned checksum was computed with.
 CHECKED_WITH = "matplotlib 3.11.2 (FreeType 2.14.3)"
+#: Of the drawings, see :meth:`Rendering.sha256`.
 PINNED_SHA256 = "bac4a01b8c615c7ae380a715e174f3ea72dacf1afb5af84eed9482c2a2e894e9"
 
 
@@ -112,15 +113,21 @@ def render(characters: Iterable[str] | None = None) -> Rendering:
 
 def _fonts() -> list[Any]:
     """Open the faces."""
+    matplotlib, ft2font = _matplotlib()
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    return [ft2font.FT2Font(str(folder / f"{face}.ttf")) for face in FACES]
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    """The library, and its door to FreeType."""
     try:
         import matplotlib
-        from matplotlib.ft2font import FT2Font
+        from matplotlib import ft2font
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "UnicodeGlyphs needs matplotlib, whose fonts it draws: pip install 'rankedu[lab]'", name=error.name
         ) from error
-    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
-    return [FT2Font(str(folder / f"{face}.ttf")) for face in FACES]
+    return matplotlib, ft2font
 
 
 def _draw(font: Any, code: int) -> npt.NDArray[np.uint8]:
@@ -160,9 +167,7 @@ def _paint(font: Any, glyph: Any, x: int, y: int) -> npt.NDArray[np.uint8]:
 
 def drawn_with() -> str:
     """Name the versions that decide about the pixels."""
-    import matplotlib
-    from matplotlib import ft2font
-
+    matplotlib, ft2font = _matplotlib()
     return f"matplotlib {matplotlib.__version__} (FreeType {ft2font.__freetype_version__})"
 
 

@@ -22,6 +22,7 @@ IMAGENET_MEAN, IMAGENET_SD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 KEPT, LEAST_AREA, FLATTEST = 224 / 256, 0.16, 4 / 3
 #: Boxes that are tried until one fits into the picture.
 TRIES = 10
+#: How a picture is cut, see :func:`view`.
 CROPS = ("area", "window")
 
 

@@ -52,8 +52,8 @@ class APSVMLoss(nn.Module):
     so in a long one cosines can never satisfy it.
 
     A maximum of affine functions is convex; the slope of the one that attains it is the gradient. An irrelevant item
-    that R puts above s relevant ones gets 2s/(|P||N|). At a kink several R are best, and the one with the fewest swaps
-    gives the (sub)gradient. It sums to 0 in every row.
+    that R puts above s relevant ones gets :math:`2s/(|P||N|)`. At a kink several R are best, and the one with the
+    fewest swaps gives the (sub)gradient. It sums to 0 in every row.
 
     O(n log p), or O(n log n + np) with "yue", by NumPy in float64 on the CPU, query by query. How ties are ordered does
     not matter for the value. The incoming gradient is honoured. Explained in chapter 12.
@@ -170,7 +170,8 @@ def most_violated_ranking(
     The bracket in :class:`APSVMLoss` is to be maximised. Among themselves, let the relevant and the irrelevant items go
     by their scores: AP does not see who is who, and the rest only gains. Then R is given by how many relevant items
     each irrelevant one passes. Let the j-th irrelevant item pass those from place k + 1 to the last: with
-    :math:`1 - i/(i + n_i) = \sum_{j=1}^{n_i} [i/(i + j - 1) - i/(i + j)]` the bracket, times |P||N|, is a sum over j of
+    :math:`1 - i/(i + n_i) = \sum_{j=1}^{n_i} [i/(i + j - 1) - i/(i + j)]` the bracket, times :math:`|P||N|`, is a sum
+    over j of
 
     .. math:: f_j(k) = \sum_{i=k+1}^{|P|} \Big[ \frac{|N|\, i}{(i + j - 1)(i + j)} + 2 (y_j - y_i) \Big].
 

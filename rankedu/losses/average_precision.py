@@ -38,7 +38,7 @@ class APLoss(RankLoss):
 
     Source
     ------
-    RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22.
+    RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
 
     Notes
     -----
@@ -164,7 +164,8 @@ class MAPLoss(nn.Module):
         Raises
         ------
         ValueError, TypeError
-            As :meth:`APLoss.forward`; also for scores of one dimension, and as :meth:`ScoreMemory.extend`.
+            As :meth:`APLoss.forward`; also for scores of one dimension, and as
+            :meth:`rankedu.memory.ScoreMemory.extend`.
         """
         check_values(scores)
         if scores.ndim < 2:

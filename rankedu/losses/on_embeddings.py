@@ -43,7 +43,7 @@ class OnEmbeddings(nn.Module):
 
     Source
     ------
-    RaMBO Sec. 5.1; HAPPIER Sec. 3.1.
+    RaMBO Sec. 5.1; HAPPIER Sec. 3.1; HAPPIER Fn. 1.
 
     Notes
     -----

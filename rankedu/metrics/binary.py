@@ -146,10 +146,6 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
     ValueError, TypeError
         As :func:`average_precision`.
 
-    Source
-    ------
-    RaMBO Eq. 4.
-
     Notes
     -----
     O(n log n). Ties go by position. Explained in chapter 1.
@@ -194,7 +190,7 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
 
     Source
     ------
-    RaMBO Eq. 7; RaMBO Eq. 8.
+    RaMBO Eq. 7.
 
     Notes
     -----

@@ -69,6 +69,8 @@ def evaluate_retrieval(
     Returns
     -------
     dict
+        What was asked for, and what it is over:
+
         ============================== ===================================================================
         a metric's name                float, the mean over the queries; a metric of one level is that of
                                        the finest, so "recall_at_1" asks for the query's own leaf

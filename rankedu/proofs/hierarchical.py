@@ -61,7 +61,7 @@ class Certificate:
 
     @property
     def steps(self) -> tuple[Fraction, ...]:
-        """How much each threshold exceeds the one before it: the weights of the ranks."""
+        """How much each threshold exceeds the one before it, which are the weights of the ranks."""
         return tuple(b - a for a, b in pairwise((Fraction(0), *self.thresholds)))
 
     def verify(self) -> bool:

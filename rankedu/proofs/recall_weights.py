@@ -127,7 +127,7 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
 
     Source
     ------
-    RaMBO supp. Lemma 1.
+    RaMBO supp. Lemma 1; RaMBO supp. Eq. 1; RaMBO supp. Eq. 2.
 
     Notes
     -----
@@ -164,7 +164,8 @@ def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
 
     Source
     ------
-    RaMBO supp. Prop. 2; RaMBO Eq. 16; RaMBO Eq. 18; RaMBO Eq. 19.
+    RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
+    RaMBO Eq. 19.
 
     Notes
     -----

@@ -71,8 +71,8 @@ class SupremumRanker(PairwiseRanker):
     -----
     `PRESETS` has the published settings, :meth:`preset` makes a ranker of one; only some of them keep the bound, and
     :mod:`rankedu.proofs.bounds` proves which. O(n²) for each row. Tied members count each other, H(0) = 1; a tied
-    outsider counts σ(0) = 1/2. The attribute ``rho`` holds the parameter ``slope``: :meth:`slope` is the derivative of
-    the step. Explained in chapter 14.
+    outsider counts σ(0) = 1/2. The attribute ``rho`` holds the parameter ``slope``: the method ``slope`` is the
+    derivative of the step. Explained in chapter 14.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class SupremumRanker(PairwiseRanker):
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Count, for each member, the members whose score is at least its own; hard, without a gradient.
 
-        As :meth:`Ranker.among` otherwise. O(n log n). Tied members share the worst of their ranks, as H(0) = 1.
+        As :meth:`SigmoidRanker.among` otherwise. O(n log n). Tied members share the worst of their ranks, as H(0) = 1.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")
@@ -190,7 +190,7 @@ class SupremumRanker(PairwiseRanker):
         Returns
         -------
         Tensor, shape (..., n)
-            The sum of :meth:`step` over the others; 0 outside the members.
+            The sum of the step over the others; 0 outside the members.
 
         Raises
         ------

@@ -101,7 +101,7 @@ def train(
 
     Notes
     -----
-    1,200 steps on :class:`UnicodeGlyphs` take about a minute on two cores. Under ``torchrun`` (see
+    1,200 steps on :class:`~rankedu.datasets.UnicodeGlyphs` take about a minute on two cores. Under ``torchrun`` (see
     :mod:`rankedu.training.distributed`) each process embeds its share of the batch, and the loss sees all of it: the
     gradient is that of one process, but for batch norm, whose statistics are then those of a share. Explained in
     chapter 5.

@@ -201,7 +201,7 @@ def sorter_errors(ranker: LSTMRanker, *, lists: int = 2000, seed: int = 1) -> di
     Returns
     -------
     dict of str to float
-        By the names of :data:`rankedu.training.sorter_data.DISTRIBUTIONS`.
+        By the names of ``rankedu.training.sorter_data.DISTRIBUTIONS``.
 
     Notes
     -----

@@ -1,0 +1,83 @@
+"""Arrays in files: one in .npy, several under names in .npz and .pt. Large ones are mapped, not read."""
+
+from __future__ import annotations
+
+import difflib
+import pickle
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+__all__ = ["ARRAYS", "read_array"]
+
+#: The endings of files that hold arrays.
+ARRAYS = (".npy", ".npz", ".pt", ".pth")
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    KeyError,
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+)
+
+
+def read_array(path: Path, key: str | None, *, role: str) -> np.ndarray[Any, Any]:
+    """The array of a file; of several the one that is named ``key``, or as its role is."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: {role} must be a file, there is none (is the path right?)")
+    try:
+        found = _load(path)
+        if not isinstance(found, Mapping):
+            return _native(found)
+        return _native(found[_choose(path, found, key, role)])
+    except _Choice as error:
+        raise ValueError(str(error)) from None
+    except _UNREADABLE as error:
+        said = str(error).split("\n")[0].split(". ")[0]
+        raise ValueError(
+            f"{path}: {role} must be numbers that NumPy or torch has saved, not objects, got a file that cannot be "
+            f"read ({said}; save it again with numpy.save or torch.save of a Tensor)"
+        ) from None
+
+
+class _Choice(Exception):
+    """It is not clear which array is meant."""
+
+
+def _load(path: Path) -> Any:
+    if path.suffix in (".npy", ".npz"):
+        return np.load(path, mmap_mode="r" if path.suffix == ".npy" else None)
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except RuntimeError:  # torch's old format cannot be mapped
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _choose(path: Path, found: Mapping[str, Any], key: str | None, role: str) -> str:
+    """A name in the file: what was asked for, the only one there is, or the role's."""
+    names, option = list(found), "--key" if role == "embeddings" else "--labels-key"
+    if key is not None and key in names:
+        return key
+    if key is None and (len(names) == 1 or role in names):
+        return role if role in names else names[0]
+    near = difflib.get_close_matches(key or "", names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose with {option} NAME"
+    asked = f"{key!r}" if key is not None else "no name"
+    raise _Choice(f"{path}: {role} must be one of {', '.join(map(repr, names))}, got {asked} ({hint})")
+
+
+def _native(found: Any) -> np.ndarray[Any, Any]:
+    """As NumPy, in the processor's order of bytes."""
+    if isinstance(found, torch.Tensor):
+        found = found.detach()
+        found = (found.float() if found.dtype == torch.bfloat16 else found).numpy()
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"a {type(found).__name__} and no array")
+    return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))

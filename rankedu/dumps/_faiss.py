@@ -1,0 +1,56 @@
+"""The vectors of a FAISS index, in the order in which they were added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["INDEXES", "read_index"]
+
+#: The endings of files that hold an index.
+INDEXES = (".faiss", ".index")
+
+
+def read_index(path: Path) -> np.ndarray[Any, Any]:
+    """All vectors of an index, shape (n, dim), float32: as they were added, or as its compression has left them."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: embeddings must be a file, there is none (is the path right?)")
+    try:
+        import faiss
+    except ImportError:
+        raise ModuleNotFoundError(
+            f"{path}: an index of FAISS needs faiss, which is not installed "
+            "(run: pip install faiss-cpu; or save the vectors with numpy.save)"
+        ) from None
+    try:
+        index = whole = faiss.read_index(str(path))  # the whole owns its parts, and must outlive them
+        while isinstance(index, (faiss.IndexIDMap, faiss.IndexIDMap2)):
+            index = faiss.downcast_index(index.index)  # the row counts here, not the id
+        inverted = faiss.try_extract_index_ivf(index)
+        if inverted is None:
+            index.reconstruct(
+                0
+            )  # this one raises where the index keeps no vectors; reconstruct_n would end the process
+        else:
+            _check_rows(faiss, path, inverted)
+        vectors: np.ndarray[Any, Any] = index.reconstruct_n(0, whole.ntotal)
+    except RuntimeError as error:
+        said = str(error).split(": ")[-1].split("\n")[0]
+        raise ValueError(
+            f"{path}: embeddings must be an index that faiss.write_index has written and that can give its vectors "
+            f"back, got another ({said}; save the vectors with numpy.save)"
+        ) from None
+    return vectors
+
+
+def _check_rows(faiss: Any, path: Path, index: Any) -> None:
+    """The lists of an inverted file keep ids alone: only 0 … n − 1 say which row a vector was."""
+    lists = range(index.nlist)
+    ids = [faiss.rev_swig_ptr(index.invlists.get_ids(i), index.invlists.list_size(i)) for i in lists]
+    if not np.array_equal(np.sort(np.concatenate(ids)), np.arange(index.ntotal)):
+        raise ValueError(
+            f"{path}: the ids of embeddings in an inverted file must be 0 to {index.ntotal - 1}, got others "
+            "(add() gives these; after add_with_ids() save the vectors with numpy.save)"
+        )

@@ -3,16 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: help book lab test figures notebooks results bench lint venv browser clean
+.PHONY: help book lab figures slides notebooks exercises timings screenshots links results bench test lint hooks venv dist package clean
 
-help:
-	@echo "make book       build the book; prints the page to open"
-	@echo "make lab        open the chapters in JupyterLab, with live sliders"
-	@echo "make test       run every check"
-	@echo "make figures    write the papers' figures to figures/ as PNG and SVG"
-	@echo "make notebooks  execute the chapters whose notebook is stale"
-	@echo "make results    run the sweeps of the results page, about an hour; what is done is not repeated"
-	@echo "make bench      measure speed as ratios, for the results page; tell which goals are met and what got slower"
+help:  ## say what there is to make
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+	/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One stamp an extra: an extra is installed once, and again when what is declared changes.
 $(VENV)/.has-%: pyproject.toml constraints.txt
@@ -21,26 +16,51 @@ $(VENV)/.has-%: pyproject.toml constraints.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
 	@touch $@
 
-venv: $(VENV)/.has-test
+##@ For readers
 
-book: $(VENV)/.has-book
+book: $(VENV)/.has-book  ## build the book; prints the page to open
 	$(PY) book/build.py --execute
 
-lab: $(VENV)/.has-lab
+lab: $(VENV)/.has-lab  ## open the chapters in JupyterLab, with live sliders
 	$(PY) -m jupyter lab notebooks/01_rank_based_metrics.ipynb
 
-figures: $(VENV)/.has-lab
+figures: $(VENV)/.has-lab  ## write the papers' figures to figures/ as PNG and SVG
 	$(PY) -m rankedu figures --out figures
 	cp figures/rambo_fig_1.png book/_static/rambo_fig_1.png
 
-notebooks: $(VENV)/.has-lab
+slides: $(VENV)/.has-book  ## write the slides of the four lectures to slides/
+	$(PY) book/slides.py --out slides
+
+##@ For authors
+
+notebooks: $(VENV)/.has-lab  ## execute the chapters whose notebook is stale
 	$(PY) book/pairs.py execute
 
-results: $(VENV)/.has-lab
+exercises: $(VENV)/.has-book  ## derive the starter and solution notebooks from the chapters' texts
+	$(PY) book/exercises.py write
+
+timings: $(VENV)/.has-test  ## measure how long each chapter and lab runs, for the page of timings
+	$(PY) book/timings.py
+
+screenshots: $(VENV)/.has-test  ## photograph every page of the built book, on phone and desk, light and dark
+	$(PY) book/screenshots.py
+
+# Not part of the tests: other people's sites are down for a day now and then.
+links: $(VENV)/.has-book  ## ask the web whether the book's external links still lead somewhere
+	$(PY) book/build.py --links
+
+results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour; what is done is not repeated
 	$(PY) book/papers.py | PATH="$(abspath $(VENV))/bin:$$PATH" sh -e
 	$(PY) -m rankedu results --keep book/data/runs > /dev/null
 
-lint: $(VENV)/.has-test
+##@ For contributors
+
+venv: $(VENV)/.has-test  ## make .venv with everything that the checks need
+
+hooks: $(VENV)/.has-test  ## let git check what you commit
+	$(PY) -m pre_commit install
+
+lint: $(VENV)/.has-test  ## check style and types
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
@@ -48,19 +68,35 @@ lint: $(VENV)/.has-test
 # The chapters are executed once, by nbval, which proves the committed notebooks current; the book is built from them.
 # Two processes with one thread each: more threads than cores would wait for each other.
 test: export OMP_NUM_THREADS ?= 1
-test: lint
+test: lint  ## run every check
 	$(PY) -m pytest -n 2 --dist loadscope --ignore=tests/browser --ignore=tests/book/test_built_book.py
 	$(PY) book/pairs.py check
-	$(PY) -m pytest -p no:cacheprovider -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 notebooks/[0-9]*.ipynb
+	$(PY) -m pytest -p no:cacheprovider -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout 120 notebooks/[0-9]*.ipynb notebooks/errata.ipynb
 	$(PY) book/build.py
-	$(PY) -m pytest -s tests/book/test_built_book.py tests/browser
+	$(PY) -m pytest -n 2 --dist worksteal tests/book/test_built_book.py tests/browser
 
 # What could be measured is recorded, and held against the goals, also if a benchmark fails.
 bench: export OMP_NUM_THREADS = 1
-bench: $(VENV)/.has-test
+bench: $(VENV)/.has-test  ## measure speed as ratios; tell which goals are met and what got slower
 	mkdir -p book/_build
 	$(PY) -m pytest benchmarks --benchmark-only --benchmark-json=book/_build/benchmarks.json; failed=$$?; \
 	$(PY) benchmarks/record.py book/_build/benchmarks.json book/data/speed.json && exit $$failed
 
-clean:
-	rm -rf book/_build figures .pytest_cache .mypy_cache .ruff_cache .hypothesis
+##@ For a release
+
+# From the environment as it is, in seconds: what is built, what it holds, and whether a package index can show it.
+dist: $(VENV)/.has-test  ## build wheel and sdist into dist/, and check them
+	rm -rf dist
+	$(PY) -m build --no-isolation > /dev/null
+	$(PY) -m twine check --strict dist/*
+	$(PY) release/contents.py dist
+
+# As a user would: built from a clean environment, installed into another, with torch and NumPy alone.
+package: $(VENV)/.has-test  ## the same from clean environments, and the library at work in one; a minute or two
+	rm -rf dist
+	$(PY) -m build > /dev/null
+	$(PY) -m twine check --strict dist/*
+	$(PY) release/install.py dist
+
+clean:  ## remove what was built; not the environment, and no run
+	rm -rf book/_build dist figures slides .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -211,7 +211,7 @@ def rank_landscape(section: Section, coefficients: Array) -> Array:
 
     Source
     ------
-    RaMBO supp. Fig. 2; RaMBO Fig. 1.
+    RaMBO supp. Fig. 2a; RaMBO Fig. 1.
 
     Notes
     -----
@@ -253,7 +253,7 @@ def interpolated_landscape(section: Section, coefficients: Array, lam: float) ->
 
     Source
     ------
-    RaMBO supp. Fig. 1; RaMBO supp. Fig. 2; RaMBO Fig. 1; RaMBO Eq. 11.
+    RaMBO supp. Fig. 1a; RaMBO supp. Fig. 2b; RaMBO Fig. 1.
 
     Notes
     -----

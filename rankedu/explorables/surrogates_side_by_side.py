@@ -1,4 +1,7 @@
-"""The explorable of chapter 12: every ranker that has a strength, on one section, at the same distortion."""
+"""The explorable of chapter 12: every ranker that has a strength, on one section, at the same distortion.
+
+The methods are the rows of :data:`rankedu.rankers.RANKERS`; where they become many, the static book shows fewer stops.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 
 from rankedu.explorables import choice, explorable
 from rankedu.explorables.controls import Control
+from rankedu.explorables.core import MAX_FRAMES
 from rankedu.figures import style
 from rankedu.figures.surrogates_side_by_side import (
     BANDS,
@@ -35,17 +39,26 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 #: By how much the loss is distorted: what makes four strengths with four units comparable.
-DISTORTIONS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
+DISTORTIONS, DEFAULT = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75), 0.1
 RESOLUTION, ARROWS = 60, 7
+
+
+def _stops(methods: int) -> tuple[float, ...]:
+    """As many distortions as the static book has frames for, 10 % among them."""
+    count = min(len(DISTORTIONS), MAX_FRAMES // methods)
+    chosen = {DISTORTIONS[round(at)] for at in np.linspace(0, len(DISTORTIONS) - 1, count)}
+    if DEFAULT not in chosen:
+        chosen ^= {DEFAULT, min(chosen, key=lambda share: abs(share - DEFAULT))}
+    return tuple(sorted(chosen))
 
 
 @explorable(
     method=choice(tuple(METHODS), label="method"),
-    distortion=Control(DISTORTIONS, DISTORTIONS, 0.1, "distortion", lambda share: f"{share:.0%}"),
+    distortion=Control(DISTORTIONS, _stops(len(METHODS)), DEFAULT, "distortion", lambda share: f"{share:.0%}"),
 )
 @style.style()
 def method_and_strength(method: str, distortion: float) -> Figure:
-    """One plane through the loss, four ways to smooth it, each at the strength that distorts it equally."""
+    """One plane through the loss, every way to smooth it, each at the strength that distorts it equally."""
     height, lift, down, a, b = _plane(method, distortion)
     found, told = _judged(method, distortion), METHODS[method].told(strength_at(method, distortion))
     edges = _edges()

@@ -7,6 +7,7 @@ with :func:`paper_figure` under the name of the figure that it regenerates. ``ma
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+if importlib.util.find_spec("matplotlib") is None:
+    raise ModuleNotFoundError(
+        "figures are drawn by matplotlib, which is not installed: pip install 'rankedu[lab]'", name="matplotlib"
+    )
 
 __all__ = ["all_figures", "paper_figure", "show", "write_all"]
 

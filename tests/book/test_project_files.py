@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import ast
+import doctest
+import importlib.util
 import re
+from xml.etree import ElementTree
 
+import architecture
+import architecture_page
 import pairs
 import pytest
 import yaml
@@ -12,6 +16,7 @@ import yaml
 import rankedu
 
 ROOT = pairs.ROOT
+SVG = "{http://www.w3.org/2000/svg}"
 tomllib = pytest.importorskip("tomllib", reason="Python 3.11 reads TOML")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -64,6 +69,60 @@ def test_the_readme_names_commands_that_exist(command):
     assert re.search(rf"^{command}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
+def test_the_readme_names_the_wheel_and_every_extra():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"rankedu-{rankedu.__version__}-py3-none-any.whl" in readme
+    table = readme[readme.index("| extra | brings |") :].split("\n\n")[0]
+    named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE))))
+    assert named == set(PROJECT["optional-dependencies"])
+
+
+def test_links_of_the_readme_are_whole_on_a_package_index_or_no_links():
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    assert doctest.testmod(hook) == (0, 2)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert hook.RELATIVE.search(readme), "else there is nothing to do"
+    assert not hook.RELATIVE.search(hook.resolved(readme, ""))
+
+
+def test_make_help_tells_of_every_target():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE))
+    told = set(re.findall(r"^([a-z-]+):.*  ## \S", text, re.MULTILINE))
+    phony = set(re.search(r"^\.PHONY: (.*)", text, re.MULTILINE).group(1).split())
+    assert targets == told == phony
+
+
+def test_hooks_need_no_network_and_run_what_is_there():
+    from pre_commit.clientlib import load_config
+
+    path = ROOT / ".pre-commit-config.yaml"
+    load_config(str(path))  # refuses what pre-commit would refuse
+    [repository] = yaml.safe_load(path.read_text(encoding="utf-8"))["repos"]
+    assert repository["repo"] == "local"
+    for hook in repository["hooks"]:
+        assert hook["language"] == "system" and hook["entry"].startswith(".venv/bin/python ")
+        assert all((ROOT / name).exists() for name in re.findall(r"[\w/]+\.py\b", hook["entry"])), hook["id"]
+
+
+def test_workflows_are_read_as_they_are_meant():
+    """Every step runs or uses something, every make target exists, and no expression is left open."""
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        text = path.read_text(encoding="utf-8")
+        workflow = yaml.safe_load(text)
+        assert workflow[True] and workflow["permissions"], path.name  # YAML reads the key `on` as a truth value
+        for job in workflow["jobs"].values():
+            assert job["runs-on"] and job["timeout-minutes"]
+            for step in job["steps"]:
+                assert ("run" in step) != ("uses" in step), step
+                assert re.fullmatch(r"[\w.-]+/[\w.-]+@v\d+", step.get("uses", "a/b@v1"))
+                assert set(re.findall(r"^make (\w+)", step.get("run", ""), re.MULTILINE)) <= set(targets)
+        assert text.count("${{") == text.count("}}")
+
+
 def test_the_readme_picture_is_the_figure_that_the_package_draws():
     import io
 
@@ -94,46 +153,46 @@ def lab_requirements() -> list[str]:
     return PROJECT["optional-dependencies"]["lab"]
 
 
-#: A room may import only from rooms that stand before it (CONTRIBUTING.md).
-ROOMS = [
-    {"_validation"},
-    {"_files"},
-    {"_sorting"},
-    {"_packed"},
-    {"ranks"},
-    {"blackbox"},
-    {"solvers"},
-    {"rankers"},
-    {"hierarchy"},
-    {"metrics"},
-    {"losses"},
-    {"memory"},
-    {"proofs"},
-    {"landscapes"},
-    {"datasets"},
-    {"models", "training"},
-    {"labs"},
-    {"explorables", "figures"},
-    {"exercises"},
-    {"doctor"},
-    {"cli"},
-]
-
-
 def test_rooms_import_only_from_rooms_above_them():
-    level = {room: number for number, rooms in enumerate(ROOMS) for room in rooms}
-    for path in sorted((ROOT / "rankedu").rglob("*.py")):
-        room = path.relative_to(ROOT / "rankedu").parts[0].removesuffix(".py")
-        if room not in level:
-            assert room in {"__init__", "__main__"}, f"{room} is not in the list of rooms"
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            for module in modules:
-                parts = module.split(".")
-                if parts[0] == "rankedu" and len(parts) > 1:
-                    assert level[parts[1]] <= level[room], f"{path.name} imports {module}"
+    """The rooms stand in `book/architecture.py`, of which the picture in the book is made too."""
+    assert architecture.wrong() == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "message"),
+    [
+        ("ranks.py", "from rankedu.losses import APLoss", "ranks.py imports losses, which does not stand above it"),
+        ("ranks.py", "import rankedu.cli", "imports cli"),
+        ("metrics/binary.py", "def f():\n    from rankedu import figures", "imports figures"),
+        ("attic.py", "", "attic is in no row of ROOMS"),
+    ],
+)
+def test_an_import_that_points_upwards_is_found(file, line, message, tmp_path):
+    path = tmp_path / "rankedu" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(line, encoding="utf-8")
+    [found] = architecture.wrong(tmp_path / "rankedu")
+    assert message in found
+
+
+def test_the_picture_has_every_room_and_arrows_that_point_down():
+    picture, order = ElementTree.fromstring(architecture_page.draw()), architecture.rooms()
+    boxes = {node.text: float(node.get("y")) for node in picture.iter(f"{SVG}text") if node.text in order}
+    assert sorted(boxes, key=boxes.get) == order
+    told = [node.text.split(" imports from ") for node in picture.iter(f"{SVG}title")]
+    assert len(told) > 20 and all(boxes[used] < boxes[user] for user, used in told)
+    reached = {room: {room} for room in order}
+    for user, used in sorted(told, key=lambda pair: order.index(pair[0])):
+        reached[user] |= reached[used]
+    assert all(one.imported in reached[one.room] for one in architecture.imports()), (
+        "an import that no arrow stands for"
+    )
+
+
+def test_the_architecture_page_tells_of_every_room_and_of_no_other():
+    page = (ROOT / "book" / "architecture.md").read_text(encoding="utf-8")
+    told = [name for line in re.findall(r"^(`.*`)\n: ", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)]
+    assert sorted(told, key=architecture.rooms().index) == architecture.rooms()
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "rankedu" / "proofs").glob("*.py")), ids=lambda path: path.stem)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.figures import style
+from rankedu.figures import _surrogate_landscapes, _surrogates, style
 from rankedu.figures import surrogates_side_by_side as figures
 from rankedu.landscapes import random_coefficients, random_section, rank_landscape
 from rankedu.losses import APLoss, APSVMLoss
@@ -24,7 +24,7 @@ def quick_sorter():
 
     with pytest.MonkeyPatch.context() as patch:
         ranker = train_sorter(20, steps=20, progress=False)
-        patch.setattr(figures, "sorter", lambda: ranker)
+        patch.setattr(_surrogates, "sorter", lambda: ranker)
         yield
 
 
@@ -43,7 +43,7 @@ def test_four_landscapes_are_one_loss_and_three_surrogates():
     points = section.points()
     np.testing.assert_allclose(figures.loss_of(points, c), rank_landscape(section, c))
     for ranker in RANKERS:
-        found, wanted = figures._heights(section, c, ranker), figures.surrogate(ranker, points, c)[0]
+        found, wanted = _surrogate_landscapes._heights(section, c, ranker), figures.surrogate(ranker, points, c)[0]
         np.testing.assert_allclose(found, wanted, atol=1e-9)
     assert figures.SCORE_RANGE[0] < points.min() and points.max() < figures.SCORE_RANGE[1]
     told = style.description(figures.four_landscapes(size=80))
@@ -106,6 +106,13 @@ def test_the_table_tells_every_exponent():
 def test_weak_blackbox_and_projection_come_to_rest_and_the_sigmoid_does_not():
     rest = {name: share for name, (_, share) in figures.descents(0.05).items()}
     assert rest["blackbox"] == rest["projection"] == 1 and rest["sigmoid"] == 0
+
+
+def test_every_landscape_has_a_block_for_each_ranker_with_a_strength():
+    made = figures.every_landscape(size=30)
+    titles = [axis.get_title() for axis in made.axes if axis.get_title()]
+    assert [title.partition(",")[0] for title in titles] == ["the loss itself", *figures.METHODS]
+    assert f"{_surrogates.in_words(len(titles)).capitalize()} solid blocks" in style.description(made)
 
 
 @pytest.mark.parametrize(

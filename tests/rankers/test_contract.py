@@ -1,0 +1,172 @@
+"""Every ranker of the table is held to its word: to what it promises, and to what it says that it does not keep."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from rankedu import rank, rankers
+from rankedu.blackbox import interpolate
+from rankedu.rankers.registry import PROMISES, RANKERS, Strength, register, turnable
+from rankedu.solvers import ranking
+
+N = 7
+DTYPES = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float32}
+DTYPES[torch.float64] = torch.float64
+KEPT = [(name, promise) for name, known in RANKERS.items() for promise in PROMISES if promise not in known.breaks]
+BROKEN = [(name, promise) for name, known in RANKERS.items() for promise in known.breaks]
+every_ranker = pytest.mark.parametrize("name", RANKERS)
+
+
+def example(name):
+    torch.manual_seed(1)  # of a network's weights
+    return RANKERS[name].example(N)
+
+
+def random(*shape, seed=0, spread=0.4):
+    """Scores near enough to each other that every ranker has something to smooth."""
+    return spread * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def coefficients(*shape):
+    return random(*shape, seed=1, spread=1.0)
+
+
+@every_ranker
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(N,), (3, N), (2, 3, N)])
+def test_shape_and_dtype_are_those_of_the_scores(name, dtype, shape):
+    scores = random(*shape).to(dtype).requires_grad_()
+    ranks = example(name)(scores)
+    assert ranks.shape == shape and ranks.dtype == DTYPES[dtype]
+    (ranks * coefficients(*shape)).sum().backward()
+    assert scores.grad.dtype == dtype and scores.grad.isfinite().all() and scores.grad.any()
+
+
+@every_ranker
+def test_rows_do_not_know_of_each_other(name):
+    scores, ranker = random(4, N), example(name)
+    torch.testing.assert_close(ranker(scores), torch.stack([ranker(row) for row in scores]))
+
+
+@every_ranker
+@pytest.mark.parametrize(
+    ("scores", "error", "message"),
+    [
+        (torch.full((N,), torch.nan), ValueError, "scores must not contain NaN"),
+        (torch.arange(N), TypeError, "scores must be floating point"),
+        (torch.zeros(2, 0), ValueError, "scores .* n >= 1"),
+    ],
+)
+def test_bad_scores_are_named(name, scores, error, message):
+    with pytest.raises(error, match=message):
+        example(name)(scores)
+
+
+@pytest.mark.parametrize(("name", "promise"), KEPT)
+def test_a_promise_is_kept(name, promise):
+    assert KEEPS[promise](example(name))
+
+
+@pytest.mark.parametrize(("name", "promise"), BROKEN)
+def test_who_is_excused_has_a_reason_and_needs_it(name, promise):
+    assert RANKERS[name].breaks[promise], "say why"
+    assert not KEEPS[promise](example(name)), "it keeps this promise: take the excuse away"
+
+
+@pytest.mark.parametrize("name", turnable())
+def test_the_weakest_is_exact_and_the_strongest_is_not(name):
+    """Ranks, or, of a ranker whose ranks are always exact, the function that its gradient belongs to."""
+    strength, scores, c = turnable()[name], random(20, N), coefficients(N)
+    values = []
+    for turned in (strength.weakest, strength.usual, strength.strongest):
+        ranker = strength.make(turned)
+        of_ranks = interpolate(ranking, c, turned) if name == "blackbox" else lambda y, ranker=ranker: ranker(y) @ c
+        values.append(of_ranks(scores))
+    off = [(value - rank(scores).double() @ c).abs().mean().item() for value in values]
+    assert off[0] < 0.02 < off[1] < off[2] and off[2] > 0.4
+
+
+def keeps_order(ranker):
+    scores = random(50, N)
+    return (ranker(scores).gather(-1, scores.argsort(-1, descending=True)).diff() >= -1e-9).all()
+
+
+def keeps_sum(ranker):
+    return torch.allclose(ranker(random(50, N)).sum(-1), torch.tensor(N * (N + 1) / 2, dtype=torch.float64))
+
+
+def keeps_reordering(ranker):
+    return rankers.equivariance_error(ranker, random(20, N)) < 1e-9
+
+
+def keeps_shift(ranker):
+    scores = random(20, N)
+    return torch.allclose(ranker(scores + 0.123), ranker(scores), atol=1e-9)
+
+
+def keeps_where(ranker):
+    """As if who is left out were not there, whatever his score; and the same among members."""
+    scores, inside = random(N), torch.arange(N) % 3 > 0
+    hidden = scores.masked_fill(~inside, torch.nan).requires_grad_()
+    try:
+        ranks, among = ranker(hidden, where=inside), ranker.among(scores, inside)
+        alone = ranker(scores[inside])
+        among_alone = ranker.among(scores[inside], inside[inside])
+    except ValueError:
+        return False
+    ranks.sum().backward()
+    still = hidden.grad.isfinite().all() and not hidden.grad[~inside].any()
+    right = torch.allclose(ranks[inside], alone) and torch.allclose(among[inside], among_alone)
+    return right and still and not ranks[~inside].any() and not among[~inside].any()
+
+
+def keeps_slope(ranker):
+    """Central differences of the ranks that are returned, for a random incoming gradient."""
+    scores, c, step = random(N), coefficients(N), 1e-6
+    leaf = scores.clone().requires_grad_()
+    (ranker(leaf) @ c).backward()
+    moves = step * torch.eye(N, dtype=torch.float64)
+    with torch.no_grad():
+        differences = (ranker(scores + moves) - ranker(scores - moves)) @ c / (2 * step)
+    return torch.allclose(leaf.grad, differences, rtol=1e-4, atol=1e-6)
+
+
+KEEPS = {
+    "order": keeps_order,
+    "sum": keeps_sum,
+    "reordering": keeps_reordering,
+    "shift": keeps_shift,
+    "where": keeps_where,
+    "slope": keeps_slope,
+}
+
+
+def test_every_ranker_of_the_room_is_in_the_table():
+    from torch import nn
+
+    room = [value for value in vars(rankers).values() if isinstance(value, type) and issubclass(value, nn.Module)]
+    assert set(room) == {known.ranker for known in RANKERS.values()}, "register it in rankedu/rankers/registry.py"
+    assert all(known.ranker.__name__ in rankers.__all__ for known in RANKERS.values())
+    assert set(KEEPS) == set(PROMISES)
+
+
+TURN = Strength("τ", 1e-4, 0.1, 30.0, rankers.SigmoidRanker)
+BAD = {
+    "name": (lambda: register("sigmoid", rankers.SigmoidRanker, TURN), "name must be new, got 'sigmoid', .*Sigmoid"),
+    "breaks": (
+        lambda: register("new", rankers.SigmoidRanker, TURN, breaks={"limit": "…"}),
+        "breaks must be of the promises order, .*slope, got limit",
+    ),
+    "strengths": (
+        lambda: Strength("τ", 1.0, 0.1, 30.0, rankers.SigmoidRanker),
+        "strengths must satisfy 0 < weakest < usual < strongest, got 1.0, 0.1, 30.0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), BAD.values(), ids=BAD)
+def test_a_row_that_cannot_be_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+    assert "new" not in RANKERS

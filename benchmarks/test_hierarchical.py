@@ -10,6 +10,7 @@ import torch
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy
+from rankedu.labs._published import published_h_ap
 from rankedu.losses import HAPLoss
 from rankedu.rankers import BlackboxRanker, SigmoidRanker, SupremumRanker
 
@@ -17,14 +18,8 @@ RANKER = SupremumRanker()
 
 
 def cubic(scores, relevance, where):
-    """Equations 2, 3 and 5 with all triples (query, k, j) laid out; the gradient by autograd."""
-    x = scores.unsqueeze(-2) - scores.unsqueeze(-1)
-    of_k, of_j, here = relevance.unsqueeze(-1), relevance.unsqueeze(-2), where.unsqueeze(-2)
-    hard = (x >= 0).to(x)
-    ranks = (torch.where(of_j < of_k, RANKER.step(x), hard) * here).sum(-1)
-    h_ranks = (torch.minimum(of_k, of_j) * hard * here).sum(-1)
-    ratio = torch.where(relevance > 0, h_ranks / ranks.clamp(min=0.5), 0.0)
-    return (1 - ratio.sum(-1) / relevance.sum(-1)).mean()
+    """All triples (query, k, j) laid out; the gradient by autograd."""
+    return published_h_ap(scores, relevance, where, step=RANKER.step)
 
 
 def query_by_query(scores, relevance, where):

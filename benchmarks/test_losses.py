@@ -1,6 +1,7 @@
 """Losses, forward and backward, as ratios to what nobody can avoid, in one interleaved run on one thread.
 
-The goals stand in `goals.py`. Beside the losses stand the published formulas, transcribed with argsort of argsort.
+The goals stand in `goals.py`. Beside the losses stand the published formulas, transcribed with argsort of
+argsort (`rankedu.labs._published`).
 """
 
 import numpy as np
@@ -8,49 +9,18 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
+from rankedu.labs._published import BlackboxRanks, published_ap, published_recall
 from rankedu.losses import APLoss, MAPLoss, OnEmbeddings, RecallLoss
 from rankedu.memory import ScoreMemory
 from rankedu.rankers import BlackboxRanker
 
 
-def by_argsort(scores):
-    """Ranks of every row: the places in the sorted list, sorted once more."""
-    return scores.argsort(-1, descending=True).argsort(-1).float() + 1
-
-
-class Published(torch.autograd.Function):
-    """Algorithm 1: rank by argsort of argsort, and once more with the scores moved by λ times the gradient."""
-
-    @staticmethod
-    def forward(ctx, scores, lam):
-        ranks = by_argsort(scores)
-        ctx.save_for_backward(scores, ranks)
-        ctx.lam = lam
-        return ranks
-
-    @staticmethod
-    def backward(ctx, gradient):
-        scores, ranks = ctx.saved_tensors
-        return (by_argsort(scores + ctx.lam * gradient) - ranks) / ctx.lam, None
-
-
-def published_ap(scores, relevance, lam, margin):
-    """For rows of classes, as released; the ranks among the relevant items are found with all others lowered a lot."""
-    label = relevance.float().unsqueeze(0)
-    shifted = scores.unsqueeze(0) + margin / 2 - margin * label
-    among = by_argsort(shifted.detach() - 1e3 * (1 - label))
-    return 1 - ((among / Published.apply(shifted, lam) * label).sum(1) / label.sum(1)).mean()
-
-
-def published_recall(embeddings, labels, lam, margin):
+def published_recall_of_a_batch(embeddings, labels, lam, margin):
     unit = normalize(embeddings, dim=1)
     others = ~torch.eye(len(labels), dtype=torch.bool)
     scores = (unit @ unit.T)[others].view(len(labels), -1)
     relevance = (labels[:, None] == labels)[others].view(len(labels), -1)
-    shifted = scores + margin / 2 - margin * relevance.float()
-    among = by_argsort(shifted.detach().masked_fill(~relevance, -torch.inf))
-    per_item = torch.log1p((Published.apply(shifted, lam) - among).clamp(min=0)) * relevance
-    return (per_item.sum(1) / relevance.sum(1)).mean()
+    return published_recall(scores, relevance, lam, margin)
 
 
 AP = {"1e5-1%": (10**5, 0.01, 15), "1e6-1%": (10**6, 0.01, 9), "1e6-50%": (10**6, 0.5, 5), "1e7-1%": (10**7, 0.01, 3)}
@@ -67,7 +37,7 @@ def test_average_precision(interleaved, step, work):
     others = {"two np.argsort": lambda: (np.argsort(array), np.argsort(array))}
     if n <= 10**6:
         others["the released formula"] = step(
-            lambda s: published_ap(s, relevance, lam, margin), scores.clone().requires_grad_()
+            lambda s: published_ap(s[None], relevance[None], lam, margin, below=-1e3), scores.clone().requires_grad_()
         )
         assert abs(loss(leaf, relevance).item() - published_ap(scores, relevance, lam, margin).item()) < 1e-4
     interleaved(step(lambda s: loss(s, relevance), leaf), others, rounds)
@@ -85,7 +55,7 @@ def test_rank_layer(interleaved):
 
     def published():
         leaf.grad = None
-        Published.apply(leaf.unsqueeze(0), 0.5).backward(weight.unsqueeze(0))
+        BlackboxRanks.apply(leaf.unsqueeze(0), 0.5).backward(weight.unsqueeze(0))
 
     others = {"two np.argsort": lambda: (np.argsort(array), np.argsort(array)), "the released formula": published}
     interleaved(ours, others, 7)
@@ -99,10 +69,10 @@ def test_recall_of_a_batch(interleaved, step, a_class):
     lam, margin = 0.2 * batch, 0.02
     loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam), margin))
     leaf, other = embeddings.clone().requires_grad_(), embeddings.clone().requires_grad_()
-    assert abs(loss(leaf, labels).item() - published_recall(leaf, labels, lam, margin).item()) < 1e-4
+    assert abs(loss(leaf, labels).item() - published_recall_of_a_batch(leaf, labels, lam, margin).item()) < 1e-4
     others = {
         "the matrix product with its gradient": lambda: (other @ other.T).backward(gradient),
-        "the published formula": step(lambda e: published_recall(e, labels, lam, margin), other),
+        "the published formula": step(lambda e: published_recall_of_a_batch(e, labels, lam, margin), other),
     }
     interleaved(step(lambda e: loss(e, labels), leaf), others, 7)
 

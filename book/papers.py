@@ -141,8 +141,8 @@ def deciding(parameters: Parameters) -> dict[str, Any]:
 
 
 def tables() -> list[Table]:
-    """Every printed table, RaMBO's first."""
-    names = sorted((path.stem for path in (DATA / "printed").glob("*.yaml")), key=lambda name: (name[0] != "r", name))
+    """Every printed table of trainings, RaMBO's first; those of speed are made by `papers_speed`."""
+    names = sorted((path.stem for path in (DATA / "tables").glob("*.yaml")), key=lambda name: (name[0] != "r", name))
     return [Table(name, *(read(DATA / part / f"{name}.yaml") for part in ("printed", "tables"))) for name in names]
 
 

@@ -24,15 +24,15 @@ def origin(records: Sequence[Record], scale: str) -> str:
     seconds = [record.seconds for record in records if record.seconds is not None]
     devices = _told(f"{r.machine.get('device')}, {r.machine.get('threads')} threads" for r in records)
     torch = _told(record.versions.get("torch", "unknown") for record in records)
-    revision = _told(_revision(record) for record in records)
+    revisions = _told(revision(record) for record in records)
     return (
         f"{scale[0].upper()}{scale[1:]}: {len(records)} runs, mean ± standard deviation over the seeds; a run took "
         f"{statistics.fmean(seconds):.0f} s (from {min(seconds):.0f} to {max(seconds):.0f}), all of them "
-        f"{sum(seconds) / 60:.0f} min. Device: {devices}; torch {torch}; revision {revision}. Made by"
+        f"{sum(seconds) / 60:.0f} min. Device: {devices}; torch {torch}; revision {revisions}. Made by"
     )
 
 
-def _revision(record: Record) -> str:
+def revision(record: Record) -> str:
     if not record.git:
         return "unknown"
     return record.git["revision"][:10] + (" with changes" if record.git["modified"] else "")

@@ -11,6 +11,7 @@ from html import escape
 
 from papers import DATA, Parameters, Table, find, tables
 from papers_lists import all_sweeps, figure_4, mini_batches, origin, severity, whole_presets
+from papers_speed import blocks as speed_blocks
 
 from rankedu.labs.records import Record, collect_runs
 from rankedu.labs.summaries import Row, Value, best
@@ -34,7 +35,7 @@ def blocks(records: Sequence[Record] | None = None) -> dict[str, str]:
         records = collect_runs(DATA / "runs")[0] if (DATA / "runs").is_dir() else []
     found = {table.name: block(table, records) for table in tables()}
     lists = {"mini_batches": mini_batches(records), "mistakes": severity(records), "longer": whole_presets(records)}
-    return {**found, **lists, "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
+    return {**found, **lists, **speed_blocks(records), "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
 
 
 def block(table: Table, records: Sequence[Record]) -> str:

@@ -97,7 +97,7 @@ class Outcome(Trained):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The log: the sum of all losses, the classifier's and its cross entropy, and AP50 of a part of the test."""
+        """The log, with the sum of all losses, the classifier's, its cross entropy, and AP50 of a part of the test."""
         names = {"loss": "loss", "loss_classifier": "classifier's loss", "cross_entropy": "cross entropy"}
         names |= {metric: f"{metric} of a part" for metric in ("AP50", "AP50 11-point")}
         return [
@@ -154,7 +154,7 @@ def run(
 
     Source
     ------
-    RaMBO Sec. 5.2.
+    RaMBO Sec. 5.2; RaMBO Tab. 5; RaMBO Tab. 8.
     """
     from rankedu.training import detect, pick_device, train_detector
     from rankedu.training.logs import read_log

@@ -64,6 +64,10 @@ def run(
     ValueError, TypeError, FileNotFoundError
         As :func:`rankedu.labs.retrieval.run`.
 
+    Source
+    ------
+    HAPPIER Sec. 4.1; HAPPIER Tab. 1; HAPPIER Tab. 2; HAPPIER Tab. 3; HAPPIER Tab. 4; HAPPIER Tab. 5; HAPPIER Tab. 6.
+
     Notes
     -----
     H-AP is measured with α = 1, whatever it was trained with. The mean of AP over the levels is HAPPIER's ΣwAP with

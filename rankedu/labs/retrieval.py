@@ -34,8 +34,8 @@ def run(
     parameters : mapping, optional
         Of `DEFAULTS`, which the lab's notebook explains; what is left out has its default.
     folder : path, optional
-        Where a checkpoint is kept until :meth:`Outcome.close`; a run that was interrupted goes on from there. Default:
-        ``$RANKEDU_RESULT_FOLDER``, else the current folder.
+        Where a checkpoint is kept until the outcome's ``close()``; a run that was interrupted goes on from there.
+        Default: ``$RANKEDU_RESULT_FOLDER``, else the current folder.
     progress : bool
         Show progress bars.
 
@@ -52,6 +52,10 @@ def run(
         a GPU that is not there.
     FileNotFoundError
         If the data are missing: names the file, and where its owner publishes it.
+
+    Source
+    ------
+    RaMBO Sec. 5.1; RaMBO Tab. 2; RaMBO Tab. 3; RaMBO Tab. 4; RaMBO Tab. 7; RaMBO supp. Tab. 1; Smooth-AP supp. Sec. 4.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
     outcome = fit(chosen, folder, progress=progress)
@@ -114,7 +118,7 @@ def times(outcome: Trained) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        ``"seconds"`` of training and evaluation; the shares of :meth:`History.shares`.
+        ``"seconds"`` of training and evaluation; the shares of :meth:`rankedu.training.History.shares`.
     """
     history = outcome.history
     return {"seconds": history.seconds + history.evaluating, **history.shares()}

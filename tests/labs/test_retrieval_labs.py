@@ -54,7 +54,7 @@ PATHS = torch.tensor([[i // 8, 10 + i // 4, 100 + 2 * (i // 2)] for i in range(1
 
 
 def presets():
-    others = ("sodeep", "scenes", "voc")
+    others = ("sodeep", "scenes", "voc", "speed")
     return sorted(path.stem for path in (LABS / "presets").glob("*.yaml") if not path.stem.startswith(others))
 
 

@@ -1,0 +1,276 @@
+"""The losses as the papers print them, symbol by symbol and with nothing made faster: what the fast ones are held to.
+
+Each is a transcription of formulas, for a batch of lists: sums over pairs lay out all pairs, Algorithm 1 sorts where it
+says Ranker. They share no code with `rankedu.losses`. The lab `speed` and the benchmarks time them, and tests compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+__all__ = [
+    "BlackboxRanks",
+    "published_ap",
+    "published_fast_ap",
+    "published_h_ap",
+    "published_map",
+    "published_recall",
+    "published_smooth_ap",
+    "published_sup_ap",
+]
+
+
+def by_argsort(scores: Tensor) -> Tensor:
+    """Ranks of every row: the places in the sorted list, sorted once more."""
+    return scores.argsort(-1, descending=True).argsort(-1).to(scores) + 1
+
+
+class BlackboxRanks(torch.autograd.Function):
+    r"""Rank forward; backward, rank once more where the scores are moved by λ times the gradient.
+
+    ``BlackboxRanks.apply(scores, lam)`` gives the ranks.
+
+    Source
+    ------
+    RaMBO Alg. 1.
+
+    Notes
+    -----
+    Explained in chapter 4.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
+    >>> ranks = BlackboxRanks.apply(scores, 4.0)
+    >>> ranks[1].backward()
+    >>> ranks.tolist(), scores.grad.tolist()
+    ([1.0, 3.0, 2.0], [0.25, -0.5, 0.25])
+    """
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, lam: float) -> Tensor:
+        """Save y and rk(y)."""
+        ranks = by_argsort(scores)
+        ctx.save_for_backward(scores, ranks)
+        ctx.lam = lam
+        return ranks
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        """Return −(rk(y) − rk(y + λ dL/drk)) / λ."""
+        scores, ranks = ctx.saved_tensors
+        return (by_argsort(scores + ctx.lam * gradient) - ranks) / ctx.lam, None
+
+
+def _ranks(
+    scores: Tensor, relevance: Tensor, lam: float, margin: float, below: float = -torch.inf
+) -> tuple[Tensor, Tensor]:
+    """rk_α(y), and rk_α(y⁺) without a gradient: all others are lowered, to below every member."""
+    shifted = scores + margin / 2 - margin * relevance.to(scores)
+    own = shifted.detach()
+    within = by_argsort(torch.where(relevance, own, own + below))
+    ranks: Tensor = BlackboxRanks.apply(shifted, lam)
+    return ranks, within
+
+
+def _mean(terms: Tensor, relevance: Tensor) -> Tensor:
+    """The mean over the relevant items of a list, then over the lists that have any."""
+    count = relevance.sum(-1)
+    return (terms.masked_fill(~relevance, 0.0).sum(-1) / count.clamp(min=1)).sum() / (count > 0).sum()
+
+
+def published_ap(
+    scores: Tensor, relevance: Tensor, lam: float, margin: float = 0.0, below: float = -torch.inf
+) -> Tensor:
+    r"""Return :math:`1 - \mathrm{mean}\; \mathbf{rk}(\mathbf{y}^+)_i / \mathbf{rk}(\mathbf{y})_i`, over relevant items.
+
+    Source
+    ------
+    RaMBO Eq. 15; RaMBO Eq. 21.
+
+    Notes
+    -----
+    For scores and relevance of shape (..., n). The ranks within the relevant items are those in a list in which all
+    others are lowered by ``below``; released code takes a number such as −1000, and sorts a little longer for it.
+    Explained in chapter 8.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
+    >>> round(published_ap(scores, relevance, lam=2.0).item(), 4)
+    0.4167
+    """
+    ranks, within = _ranks(scores, relevance, lam, margin, below)
+    return _mean(1 - within / ranks, relevance)
+
+
+def published_map(scores: Tensor, relevance: Tensor, lam: float, margin: float = 0.0) -> Tensor:
+    """Return AP over the classes, and across all classes in one list, in the ratio 2 : 1.
+
+    Source
+    ------
+    RaMBO Eq. 22; RaMBO Eq. 23.
+
+    Notes
+    -----
+    For scores and relevance of shape (batch, classes). Explained in chapter 8.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]])
+    >>> relevance = torch.tensor([[True, False], [True, True], [False, False]])
+    >>> round(published_map(scores, relevance, lam=2.0).item(), 4)
+    0.2315
+    """
+    by_class = published_ap(scores.T, relevance.T, lam, margin)
+    across = published_ap(scores.T.reshape(-1), relevance.T.reshape(-1), lam, margin)
+    return (2 * by_class + across) / 3
+
+
+def published_recall(scores: Tensor, relevance: Tensor, lam: float, margin: float = 0.0) -> Tensor:
+    r"""Return the mean of :math:`\log(1 + r_i)` over relevant items, r_i the irrelevant ones ahead.
+
+    Source
+    ------
+    RaMBO Eq. 17; RaMBO Eq. 20.
+
+    Notes
+    -----
+    For scores and relevance of shape (..., n). Explained in chapter 7.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
+    >>> round(published_recall(scores, relevance, lam=2.0).item(), 4)  # log 2, twice
+    0.6931
+    """
+    ranks, within = _ranks(scores, relevance, lam, margin)
+    return _mean(torch.log1p((ranks - within).clamp(min=0)), relevance)
+
+
+def _differences(scores: Tensor) -> Tensor:
+    """D[..., i, j] = s_j − s_i, all of them."""
+    return scores.unsqueeze(-2) - scores.unsqueeze(-1)
+
+
+def published_smooth_ap(
+    scores: Tensor, relevance: Tensor, where: Tensor | None = None, temperature: float = 0.01
+) -> Tensor:
+    r"""Return one minus AP with a sigmoid in place of every comparison; the pseudo-code, with its ranks put right.
+
+    Source
+    ------
+    Smooth-AP supp. Tab. S1.
+
+    Notes
+    -----
+    For scores, relevance and where of shape (..., n); lays out n² differences for each list. As printed, the rank
+    among the positives is the product ``gt.T * R``, and the loss has no gradient; here it is counted.
+    Explained in chapter 9.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
+    >>> round(published_smooth_ap(scores, relevance).item(), 4)
+    0.4167
+    """
+    others = 1 - torch.eye(scores.shape[-1]).to(scores)
+    if where is not None:
+        others = others * where.unsqueeze(-2)
+    steps = 1 / (1 + torch.exp(-_differences(scores) / temperature)) * others
+    positive = relevance & _here(scores, where)
+    ranks = 1 + steps.sum(-1)
+    within = 1 + (steps * positive.unsqueeze(-2)).sum(-1)
+    return _mean(1 - within / ranks, positive)
+
+
+def _here(scores: Tensor, where: Tensor | None) -> Tensor:
+    return torch.ones_like(scores, dtype=torch.bool) if where is None else where
+
+
+def published_fast_ap(scores: Tensor, relevance: Tensor, where: Tensor | None = None, bins: int = 10) -> Tensor:
+    r"""Return one minus AP of a histogram of distances, to which every item adds by linear pulses around the centres.
+
+    .. math:: \mathrm{FastAP} = \frac{1}{N^+} \sum_{l} \frac{H^+_l\, h^+_l}{H_l}, \qquad
+              h_l = \sum_j \max(0, 1 - |z_j - c_l| / \Delta)
+
+    Notes
+    -----
+    For cosines, relevance and where of shape (..., n); z = 2 − 2s, with L = ``bins`` steps Δ from 0 to 4. Lays out n
+    (L + 1) pulses for each list. The formula is that of Cakir et al. 2019. Explained in chapter 10.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
+    >>> round(published_fast_ap(scores, relevance, bins=20).item(), 4)
+    0.4167
+    """
+    here = _here(scores, where)
+    centres = torch.linspace(0, 4, bins + 1).to(scores)
+    pulses = (1 - (2 - 2 * scores.unsqueeze(-1) - centres).abs() * bins / 4).clamp(min=0)
+    histogram = (pulses * here.unsqueeze(-1)).sum(-2)
+    of_positives = (pulses * (relevance & here).unsqueeze(-1)).sum(-2)
+    cumulated, above = histogram.cumsum(-1), of_positives.cumsum(-1)
+    precision = torch.where(cumulated > 0, above / cumulated.clamp(min=1e-12), 0.0)
+    count = (relevance & here).sum(-1)
+    return 1 - ((of_positives * precision).sum(-1) / count.clamp(min=1)).sum() / (count > 0).sum()
+
+
+def published_h_ap(
+    scores: Tensor, relevance: Tensor, where: Tensor | None = None, *, step: Callable[[Tensor], Tensor]
+) -> Tensor:
+    r"""Return one minus H-AP; the items of lower relevance count with a step in the rank, all others with H.
+
+    Source
+    ------
+    HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
+
+    Notes
+    -----
+    For scores, relevance ≥ 0 and where of shape (..., n); lays out n² differences for each list.
+    Explained in chapter 14.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([0.5, 0.0, 1.0, 0.0])
+    >>> round(published_h_ap(scores, relevance, step=lambda x: (x >= 0).to(x)).item(), 4)
+    0.3333
+    """
+    x, here = _differences(scores), _here(scores, where)
+    of_k, of_j, counted = relevance.unsqueeze(-1), relevance.unsqueeze(-2), here.unsqueeze(-2)
+    hard = (x >= 0).to(x)
+    ranks = (torch.where(of_j < of_k, step(x), hard) * counted).sum(-1)
+    h_ranks = (torch.minimum(of_k, of_j) * hard * counted).sum(-1)
+    ratio = torch.where((relevance > 0) & here, h_ranks / ranks.clamp(min=0.5), 0.0)
+    total = (relevance * here).sum(-1)
+    return 1 - (ratio.sum(-1)[total > 0] / total[total > 0]).mean()
+
+
+def published_sup_ap(
+    scores: Tensor, relevance: Tensor, where: Tensor | None = None, *, step: Callable[[Tensor], Tensor]
+) -> Tensor:
+    r"""Return one minus an AP whose ranks count the irrelevant items by a step, and the relevant ones by H.
+
+    Source
+    ------
+    HAPPIER Sec. 3.2.
+
+    Notes
+    -----
+    For scores, relevance and where of shape (..., n); lays out n² differences for each list. Explained in chapter 14.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
+    >>> round(published_sup_ap(scores, relevance, step=lambda x: (x >= 0).to(x)).item(), 4)
+    0.4167
+    """
+    x, here = _differences(scores), _here(scores, where)
+    others, fellows = ~relevance & here, relevance & here
+    against = step(x).masked_fill(~others.unsqueeze(-2), 0.0).sum(-1)
+    within = ((x >= 0) & fellows.unsqueeze(-2)).sum(-1)
+    return _mean(1 - within / (within + against).clamp(min=0.5), fellows)

@@ -77,6 +77,7 @@ def old_pt(x):
 
 def with_ids(x):
     faiss = pytest.importorskip("faiss")
+    pytest.importorskip("faiss.contrib.torch_utils")  # as other libraries do: then an index answers in tensors
     index = faiss.IndexIDMap(faiss.IndexFlatIP(5))
     index.add_with_ids(x, np.arange(7)[::-1].copy() + 100)
     faiss.write_index(index, "x.index")

@@ -28,14 +28,17 @@ def read_index(path: Path) -> np.ndarray[Any, Any]:
         index = whole = faiss.read_index(str(path))  # the whole owns its parts, and must outlive them
         while isinstance(index, (faiss.IndexIDMap, faiss.IndexIDMap2)):
             index = faiss.downcast_index(index.index)  # the row counts here, not the id
+        if not whole.ntotal:
+            raise ValueError(f"{path}: embeddings must be an index with a vector at least, got an empty one")
         inverted = faiss.try_extract_index_ivf(index)
-        if inverted is None:
-            index.reconstruct(
-                0
-            )  # this one raises where the index keeps no vectors; reconstruct_n would end the process
+        vectors: np.ndarray[Any, Any] = np.empty(
+            (whole.ntotal, whole.d), np.float32
+        )  # else torch_utils would give tensors
+        if inverted is None:  # this raises where the index keeps no vectors; reconstruct_n would end the process
+            index.reconstruct(0, vectors[0])
         else:
             _check_rows(faiss, path, inverted)
-        vectors: np.ndarray[Any, Any] = index.reconstruct_n(0, whole.ntotal)
+        index.reconstruct_n(0, whole.ntotal, vectors)
     except RuntimeError as error:
         said = str(error).split(": ")[-1].split("\n")[0]
         raise ValueError(

@@ -169,8 +169,9 @@ def published_smooth_ap(
     Notes
     -----
     For scores, relevance and where of shape (..., n); lays out n² differences for each list. As printed, the rank
-    among the positives is the product ``gt.T * R``, and the loss has no gradient; here it is counted.
-    Explained in chapter 9.
+    among the positives is the product ``gt.T * R``, and the loss has no gradient; here it is counted. The sigmoid is as
+    printed: where two float32 scores are more than 88 temperatures apart its exponential overflows, which leaves the
+    value right and the gradient nan. Explained in chapter 9.
 
     Examples
     --------

@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
-	/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	/^[a-z-]+:.*## / {printf "  make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One stamp an extra: an extra is installed once, and again when what is declared changes.
 $(VENV)/.has-%: pyproject.toml constraints.txt

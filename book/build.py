@@ -2,25 +2,33 @@
 
 `python book/build.py` takes the notebooks as committed (the tests have just proved them current);
 `python book/build.py --execute` first runs every chapter afresh, unless the same text was run with the same package;
-`python book/build.py --preview 04` builds one chapter into `book/_build/preview-04`, with warnings only printed.
+`python book/build.py --preview 04` (or `errata`) builds one chapter (or page) into `book/_build/preview-04`, with
+warnings only printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib.metadata
 import json
+import multiprocessing
+import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
 CACHE = BUILD / "cache"
+#: The book's own scripts stay where they are; Sphinx finds its extensions there.
+SCRIPTS = [path.name for path in BOOK.glob("*.py") if path.name != "conf.py"]
 
 
 def fingerprint(*files: Path) -> str:
@@ -68,18 +76,20 @@ def files_of(name: str) -> list[Path]:
 def stage(source: Path, *, execute: bool, only: str = "") -> None:
     """Lay out the Sphinx source: the book's pages, the executed chapters, the generated tables."""
     sys.path.insert(0, str(BOOK))
+    import api_reference
     import generate
     import pairs
 
     shutil.rmtree(source, ignore_errors=True)
-    shutil.copytree(BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "build.py", "pairs.py"))
+    shutil.copytree(BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", *SCRIPTS))
     for text, notebook in pairs.pairs().items():
-        staged = source / text.parent.name / f"{text.stem}.ipynb"
-        (source / text.parent.name / text.name).unlink()
+        page = source / text.relative_to(BOOK)
+        page.unlink()
         if not text.stem.startswith(only):
             continue
         if execute:
-            kept = CACHE / "chapters" / fingerprint(text) / notebook.name
+            tables = sorted((BOOK / "data" / "printed").glob("*.yaml")) if text.parent == BOOK else []
+            kept = CACHE / "chapters" / fingerprint(text, *tables) / notebook.name
             if not kept.exists():
                 print(f"executing {text.stem} … ", end="", flush=True)
                 print(f"{pairs.execute(text, kept):.1f} s")
@@ -88,56 +98,95 @@ def stage(source: Path, *, execute: bool, only: str = "") -> None:
             why = pairs.problem(text, notebook)
             if why:
                 raise SystemExit(f"{text.relative_to(ROOT)}: {why}; run `make notebooks`")
-        shutil.copyfile(notebook, staged)
-    generate.write_tables(source / "_generated")
-    link_frames(source / "_static" / "explorables")
+        shutil.copyfile(notebook, page.with_suffix(".ipynb"))
+    api_reference.write_pages(source / "api")
+    frames = link_frames(source / "_static" / "explorables")
+    with drawing({} if only else frames):  # a preview draws what its chapter shows
+        generate.write_tables(source / "_generated")
+        link_slides(source / "_static" / "slides")
 
 
-def link_frames(folder: Path) -> None:
-    """Let the frames of every explorable be kept from one build to the next, until what draws them changes."""
+def link_frames(folder: Path) -> dict[str, Path]:
+    """Let the frames of every explorable be kept from one build to the next, until what draws them changes.
+
+    Returns the address of each explorable and the folder where its frames are kept.
+    """
     from rankedu.explorables import all_explorables
 
     folder.mkdir()
+    frames = {}
     for explorable in all_explorables().values():
         kept = CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module))}"
         kept.mkdir(parents=True, exist_ok=True)
         (folder / explorable.name).symlink_to(kept, target_is_directory=True)
+        frames[explorable.address] = kept
+    return frames
+
+
+def link_slides(folder: Path) -> None:
+    """Put the slides of the lectures into the book, those of the last build if nothing has changed that they show."""
+    import lectures
+    import slides
+
+    kept = CACHE / "slides" / fingerprint(*lectures.needs())
+    if not all((kept / lectures.file_name(lecture)).exists() for lecture in lectures.lectures()):
+        slides.write(kept)
+    folder.symlink_to(kept, target_is_directory=True)
+
+
+@contextlib.contextmanager
+def drawing(frames: dict[str, Path]) -> Iterator[None]:
+    """Draw the frames that are not kept yet, on all cores, while the block does something else; wait at its end."""
+    from rankedu.explorables.book import draw
+
+    waiting = {address: folder for address, folder in frames.items() if not (folder / "frames.json").exists()}
+    if not waiting:
+        yield
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads than cores would wait for each other
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=multiprocessing.get_context("spawn")) as pool:
+        done = [pool.submit(draw, address, folder) for address, folder in waiting.items()]
+        yield
+        for drawn in done:
+            drawn.result()
 
 
 def sphinx(source: Path, html: Path, *, strict: bool) -> None:
     """Run Sphinx on the staged source, quietly; strictly means that every warning is an error."""
+    import diet
+
     shutil.rmtree(html, ignore_errors=True)
-    strictly = ["-n", "-W", "--keep-going"] if strict else []
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-E", *strictly]
-    done = subprocess.run([*command, "-d", str(source.parent / "doctrees"), str(source), str(html)])
-    if done.returncode:
-        raise SystemExit(done.returncode)
-    prune(html / "_static" / "mathjax")
+    run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else []))
+    diet.slim(html)
     (html / "build.json").write_text(json.dumps({"fingerprint": fingerprint()}), encoding="utf-8")
 
 
-def prune(mathjax: Path) -> None:
-    """Keep of MathJax what the pages load: one bundle, its fonts and extensions, and speech rules in English."""
-    kept = {"tex-chtml.js", "output", "input", "a11y", "ui", "sre"}
-    for path in mathjax.iterdir():
-        if path.name not in kept:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in [mathjax / "output" / "svg", mathjax / "output" / "svg.js", mathjax / "input" / "mml"]:
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
-    for path in (mathjax / "sre" / "mathmaps").glob("*.json"):
-        if path.stem not in {"base", "en", "nemeth"}:
-            path.unlink()
+def run_sphinx(builder: str, source: Path, target: Path, *options: str) -> None:
+    """One run of Sphinx; what goes wrong ends this program with Sphinx's own status."""
+    command = [sys.executable, "-m", "sphinx", "-b", builder, "-q", "-E", *options]
+    found = os.pathsep.join(filter(None, [str(BOOK), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [*command, "-d", str(source.parent / "doctrees"), str(source), str(target)],
+        env={**os.environ, "PYTHONPATH": found},
+    )
+    if done.returncode:
+        raise SystemExit(done.returncode)
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--execute", action="store_true", help="run every chapter whose text or package changed")
-    parser.add_argument("--preview", metavar="NN", default="", help="build this chapter alone")
+    parser.add_argument("--links", action="store_true", help="build nothing; ask the web about the external links")
+    parser.add_argument("--preview", metavar="NN", default="", help="build this chapter, lab or page alone")
     arguments = parser.parse_args()
     folder = BUILD / f"preview-{arguments.preview}" if arguments.preview else BUILD
     source, html = folder / "source", folder / "html"
     stage(source, execute=arguments.execute, only=arguments.preview)
+    if arguments.links:
+        run_sphinx("linkcheck", source, folder / "links")
+        print("No link is broken. What was asked and answered:", folder / "links" / "output.txt", sep="\n")
+        return
     sphinx(source, html, strict=not arguments.preview)
     print("The book is built. Open the page below in a browser.")
     print(html / "index.html")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 
+from sphinx.ext import autosummary
+
 project = "Optimising rank-based metrics"
 author = "The rankedu authors"
 copyright = "The rankedu authors. Text: CC BY 4.0. Code: MIT"
@@ -20,6 +22,11 @@ extensions = [
     "sphinx_copybutton",
     "sphinx-mathjax-offline",
     "rankedu.explorables.book",
+    "page_links",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "api_reference",
 ]
 exclude_patterns = ["_generated/*", "_build"]
 nb_execution_mode = "off"
@@ -43,14 +50,30 @@ prf_realtyp_to_countertyp = {
 nitpicky = True
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
+# The API reference. Types are told with their shapes in the docstrings, so signatures go without.
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = False
+autodoc_preserve_defaults = True
+autodoc_member_order = "bysource"
+autosummary_generate = False
+autosummary.WELL_KNOWN_ABBREVIATIONS += ("Eq.", "Fig.", "Sec.")  # else a summary ends there
+napoleon_google_docstring = False
+napoleon_use_param = napoleon_use_rtype = False  # else every word of "Tensor, shape (n,)" would be a reference
+napoleon_custom_sections = ["Source", ("Attributes", "params_style")]
+nitpick_ignore_regex = [("py:.*", r"(torch|numpy|scipy|matplotlib)\..*")]
+toc_object_entries_show_parents = "hide"
+python_maximum_signature_line_length = 100
+
 html_theme = "sphinx_book_theme"
 html_title = "Optimising rank-based metrics"
 html_static_path = ["_static"]
-html_css_files = ["book.css"]
-html_js_files = ["explorable.js"]
+templates_path = ["_templates"]
+html_css_files = ["book.css", "api.css"]
+html_js_files = ["explorable.js", ("comforts.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_last_updated_fmt = None
+html_domain_indices = ["prf-prf"]  # theorems; the modules have their pages in the API reference
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "show_toc_level": 2,
@@ -59,10 +82,24 @@ html_theme_options = {
     "home_page_in_toc": True,
     "show_navbar_depth": 1,
     "navbar_persistent": [],
+    "article_footer_items": ["about-page.html"],
+    "search_bar_text": "Search the book",
     "logo": {"text": "Optimising rank-based metrics"},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+copybutton_selector = "div:not(.output) > div.highlight > pre"  # what a cell printed is not to be copied
 copybutton_exclude = ".linenos, .gp, .go"
 togglebutton_hint = "Show"
 togglebutton_hint_hide = "Hide"
+
+# `make links`: sites that answer slowly or refuse programs are asked again, and their anchors are not looked for.
+linkcheck_timeout, linkcheck_retries, linkcheck_anchors = 20, 2, False
+
+# MathJax in parts, without its menus. The MathML beside each formula is what a screen reader reads.
+mathjax3_config = {"loader": {"load": ["core", "input/tex", "output/chtml", "a11y/assistive-mml"]}}
+
+
+def setup(app):
+    """Say where MathJax is, after the extension that brings it has named the bundle with everything."""
+    app.config.mathjax_path = "mathjax/startup.js"

@@ -55,11 +55,11 @@ def vocabulary() -> list[dict[str, str]]:
 
 def notation() -> str:
     """The table of symbols and identifiers."""
-    lines = ["| symbol | identifier | shape | kind | meaning |", "|---|---|---|---|---|"]
+    lines = ["| symbol | meaning | identifier | shape | kind |", "|---|---|---|---|---|"]
     for row in vocabulary():
         symbol = f"${row['symbol']}$" if row["symbol"] else ""
         identifier = f"`{row['identifier']}`" if row["identifier"] else ""
-        lines.append(f"| {symbol} | {identifier} | {row['shape']} | {row['kind']} | {row['meaning']} |")
+        lines.append(f"| {symbol} | {row['meaning']} | {identifier} | {row['shape']} | {row['kind']} |")
     return "\n".join(lines) + "\n"
 
 

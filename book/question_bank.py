@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import random
@@ -20,6 +21,11 @@ ROOT = labels.ROOT
 BANK = ROOT / "book" / "data" / "questions.yaml"
 GRADES = ("recall", "apply", "reason")
 _ANSWER = re.compile(r"^:::\{admonition\} Answer\n:class: dropdown\n(?P<answer>.*?)^:::[ ]*$", re.DOTALL | re.MULTILINE)
+_MOODLE = {
+    r"\$([^$]+)\$": r"\\(\1\\)",
+    r"`([^`]+)`": r"<code>\1</code>",
+    r"(?<![\w^])\*([^*\s][^*]*)\*": r"<em>\1</em>",
+}
 _GLUE = re.compile(r"\{glue:text\}`([^`:]+):?([^`]*)`")
 
 
@@ -172,17 +178,21 @@ def as_gift() -> str:
     """All questions in GIFT, which Moodle and others import: choices with feedback, self-tests as essays."""
     parts = []
     for row in listed():
-        head = f"::{row['id']}:: {_escaped(row['question'])}"
+        head = f"::{row['id']}:: [html]{_for_moodle(row['question'])}"
         if "options" in row:
             signs = (("=" if o["right"] else "~", o) for o in row["options"])
-            body = "\n".join(f"\t{sign}{_escaped(o['text'])}#{_escaped(o['reason'])}" for sign, o in signs)
+            body = "\n".join(f"\t{sign}{_for_moodle(o['text'])}#{_for_moodle(o['reason'])}" for sign, o in signs)
             parts.append(f"{head} {{\n{body}\n}}")
         else:
-            parts.append(f"{head} {{\n\t####{_escaped(row['answer'])}\n}}")
+            parts.append(f"{head} {{\n\t####{_for_moodle(row['answer'])}\n}}")
     return "\n\n".join(parts) + "\n"
 
 
-def _escaped(text: str) -> str:
+def _for_moodle(text: str) -> str:
+    """In HTML, with formulas between the signs that Moodle knows, and the signs of GIFT escaped."""
+    text = html.escape(text, quote=False)
+    for mark, moodle in _MOODLE.items():
+        text = re.sub(mark, moodle, text)
     return re.sub(r"([\\~=#{}:])", r"\\\1", text)
 
 

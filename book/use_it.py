@@ -34,9 +34,10 @@ CHOICES = (
         "R@1",
     ),
     Choice(
-        "the exact metric in the training log, any formula, long lists",
+        "the exact value in the log, any formula, long lists",
         "RecallLoss",
-        'ranker = BlackboxRanker(4.0, normalized=True)\nloss = OnEmbeddings(RecallLoss(ranker, margin=0.02, weights="loglog"))',
+        "ranker = BlackboxRanker(4.0, normalized=True)\n"
+        'loss = OnEmbeddings(RecallLoss(ranker, margin=0.02, weights="loglog"))',
         "λ is 0.2 to 4 on this scale as printed; if in doubt, take the larger. The margin is 0.02 to 0.05, and never 0",
         (4, 7),
         "retrieval",
@@ -111,7 +112,7 @@ def reached(choice: Choice) -> str:
     mine = [r for r in runs(choice.lab) if choice.parameters.items() <= r.parameters.items()]
     [row] = summarise(mine, tuple(choice.parameters))
     name = choice.metric.removesuffix(" of characters")
-    return f"{name} {row.value(choice.metric).text(100, 1)} %"
+    return f"{name} {row.value(choice.metric).text(100, 1)}\u00a0%"
 
 
 @cache

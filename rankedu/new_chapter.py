@@ -75,6 +75,7 @@ def new_chapter(slug: str, title: str, checkout: str | os.PathLike[str] | None =
 def _filled(template: str, number: int, slug: str, title: str) -> str:
     values = {"NN": f"{number:02d}", "NUMBER": str(number), "SLUG": slug, "TITLE": title, "LOWER": title.lower()}
     values["NEEDS"] = str(number - 1) if number > 1 else ""
+    values["BEFORE"] = f"{{ref}}`Chapter {number - 1} <ch-{number - 1:02d}>` " if number > 1 else ""
     return re.sub(r"@([A-Z]+)@", lambda match: values[match[1]], template)
 
 
@@ -93,6 +94,7 @@ def next_steps(written: list[Path]) -> str:
 Next:
   1. write what stands in ⟨brackets⟩, {left} places; CONTRIBUTING.md has the contract of a chapter
   2. make notebooks                                                  runs the chapter, writes its notebook
+     make exercises                                                  writes its starter and its solutions
   3. .venv/bin/python -m pytest tests/book/test_contract.py -k {text.stem}
                                                                      names the places that are left
   4. .venv/bin/python book/build.py --preview {number}                     to look at it

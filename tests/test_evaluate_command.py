@@ -331,3 +331,10 @@ def test_help_answers_without_torch():
     code = "import sys; from rankedu.cli import app; app(['evaluate', '--help'], standalone_mode=False)"
     done = subprocess.run([sys.executable, "-c", f"{code}; sys.exit('torch' in sys.modules)"], capture_output=True)
     assert done.returncode == 0 and b"--gallery-labels" in done.stdout
+
+
+def test_labels_that_are_ids_are_told(folder, embeddings):
+    (folder / "ids.csv").write_text("\n".join(f"image_{row}" for row in range(len(embeddings))), encoding="utf-8")
+    done = run("x.npy", "ids.csv", "--metrics", "ap")
+    assert done.exit_code == 0
+    assert "ids.csv: no query has a relevant item" in done.stderr and "result[" not in done.stderr

@@ -26,7 +26,8 @@
       figure.dataset.frame = String(number);
     };
 
-    // Fetch all frames once the reader comes near, so that a moving slider never waits.
+    // Fetch the other frames once the reader is about to move a slider, so that it never waits; not before, for a page
+    // that is only read shall be light.
     const fetchAll = () => {
       if (fetched) return;
       fetched = true;
@@ -38,19 +39,9 @@
     };
 
     sliders.forEach((slider) => slider.addEventListener("input", show));
-    figure.addEventListener("pointerenter", fetchAll, { once: true });
-    figure.addEventListener("focusin", fetchAll, { once: true });
-    if ("IntersectionObserver" in window) {
-      const near = new IntersectionObserver(
-        (entries) => {
-          if (!entries.some((entry) => entry.isIntersecting)) return;
-          near.disconnect();
-          fetchAll();
-        },
-        { rootMargin: "300px" },
-      );
-      near.observe(figure);
-    }
+    ["pointerenter", "pointerdown", "focusin"].forEach((event) =>
+      figure.addEventListener(event, fetchAll, { once: true }),
+    );
     figure.querySelectorAll("button[data-plays]").forEach((button) => {
       const slider = sliders.find((one) => one.id === button.dataset.plays);
       let clock = null;

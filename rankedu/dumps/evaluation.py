@@ -100,8 +100,11 @@ def evaluate(
     }
     kept = {name: str(value) if name == "device" else value for name, value in settings.items() if name != "progress"}
     names = read[0].names or tuple(str(level) for level in range(1, data["labels"].shape[1] + 1))
-    notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    return Report(result, wanted, names, {**inputs, "similarity": "cosine", **kept}, notes)
+    notes = dict.fromkeys(str(warning.message).split(" (result[")[0] for warning in caught)  # no Python on a terminal
+    if not any(row["queries"] for row in result["levels"].values()):
+        told = "no query has a relevant item: if these are no labels, choose other columns (--columns)"
+        notes[f"{labels}: {told}"] = None
+    return Report(result, wanted, names, {**inputs, "similarity": "cosine", **kept}, tuple(notes))
 
 
 def _numbered(read: list[Labels], files: Mapping[str, Any]) -> tuple[Tensor, ...]:

@@ -58,6 +58,11 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
     return frames
 
 
+def draw(address: str, folder: Path) -> None:
+    """Render the frames of the explorable that ``module:function`` names: what one process of a build does."""
+    write_frames(load(address), folder)
+
+
 def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -> str:
     """The HTML of an explorable.
 

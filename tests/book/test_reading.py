@@ -88,6 +88,11 @@ def test_the_idea_takes_thirty_minutes_and_the_theory_misses_no_chapter_before_a
 LECTURES = lectures.lectures()
 
 
+def test_the_path_of_a_teacher_has_the_chapters_of_the_lectures():
+    teach = next(way for way in reading.ways() if way.name == "teach")
+    assert list(teach.steps) == ["teaching", *(f"ch-{n:02d}" for lecture in LECTURES for n in lecture.chapters)]
+
+
 def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters():
     assert len(LECTURES) == 4
     for lecture in LECTURES:

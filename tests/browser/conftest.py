@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # walk.py is read by the screenshots, too
 
 SWITCHES = [
     "--no-sandbox",

@@ -2,101 +2,158 @@
 
 from __future__ import annotations
 
-import pairs
 import pytest
+import walk
 
 pytestmark = pytest.mark.browser
-HTML = pairs.ROOT / "book" / "_build" / "html"
-PAGES = ["index.html", *(f"{text.parent.name}/{text.stem}.html" for text in pairs.pairs())]
-WITH_SLIDERS = [name for name in PAGES if not name.startswith("labs/")]
-SIZES = {"phone": {"width": 375, "height": 812}, "desk": {"width": 1280, "height": 900}}
+CHAPTER = next((name for name in walk.PAGES if name.startswith("chapters/02")), "index.html")
 
 
-@pytest.fixture(params=SIZES)
-def page(request, chromium):
-    """A page that is offline and that keeps everything it asked for and complained of."""
-    context = chromium.new_context(viewport=SIZES[request.param], offline=True)
-    made = context.new_page()
-    made.requests, made.errors = [], []
-    made.on("request", lambda asked: made.requests.append(asked.url))
-    made.on("requestfailed", lambda failed: made.errors.append(f"failed: {failed.url}"))
-    made.on("console", lambda said: said.type in ("error", "warning") and made.errors.append(said.text))
-    made.on("pageerror", lambda error: made.errors.append(str(error)))
-    yield made
-    context.close()
+#: Where the phone's layout differs from the desk's in more than the width: axe looks at these twice.
+ON_A_PHONE = {"index.html", CHAPTER, "results.html", "search.html", "api/metrics.html"}
 
 
-def visit(page, name: str) -> None:
-    """Open a page and wait until its formulas are set and its sliders live."""
-    page.goto((HTML / name).as_uri())
-    page.wait_for_function("!window.MathJax || MathJax.startup.promise.then(() => true)")
-    page.wait_for_function("[...document.querySelectorAll('figure.explorable')].every(figure => figure.dataset.frame)")
+@pytest.mark.parametrize("name", walk.PAGES)
+def test_page(chromium, name):
+    """One visit: everything loads, nothing from outside, every slider moves its picture, axe finds nothing serious."""
+    page = walk.opened(chromium, name, viewport=walk.SIZES["desk"])
+    found = walk.formulas(page) + walk.width(page) + walk.pictures(page) + walk.weight(page, name)
+    found += walk.sliders(page)
+    page.set_viewport_size(walk.SIZES["phone"])
+    found += walk.width(page)
+    found += walk.accessibility(page) if name in ON_A_PHONE else []
+    page.set_viewport_size(walk.SIZES["desk"])
+    found += walk.accessibility(page, themes=("light", "dark")) + walk.requests(page)
+    page.context.close()
+    assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_page_is_clean_and_asks_for_nothing_outside(page, name):
-    visit(page, name)
-    assert not page.errors
-    assert all(url.startswith(("file:", "data:", "blob:")) for url in page.requests)
-    assert page.locator("mjx-merror").count() == 0, "a formula that MathJax cannot read"
+@pytest.fixture
+def reader(chromium):
+    """Opens pages for a reader, and closes them after the test."""
+    pages = []
+
+    def visit(name, **options):
+        pages.append(walk.opened(chromium, name, **{"viewport": walk.SIZES["desk"], **options}))
+        return pages[-1]
+
+    yield visit
+    for page in pages:
+        assert not walk.requests(page)
+        page.context.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_page_does_not_scroll_sideways(page, name):
-    visit(page, name)
-    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 1
-
-
-@pytest.mark.parametrize("name", WITH_SLIDERS)
-def test_every_slider_moves_its_picture_by_keyboard(page, name):
-    visit(page, name)
-    figures = page.locator("figure.explorable")
-    assert figures.count() >= 1
-    for figure in figures.all():
-        picture, sliders = figure.locator("img"), figure.locator("input[type=range]")
-        for slider in sliders.all():
-            slider.focus()
-            page.keyboard.press("Home")
-            first = (picture.get_attribute("src"), picture.get_attribute("alt"), slider.get_attribute("aria-valuetext"))
-            page.keyboard.press("ArrowRight")
-            second = (
-                picture.get_attribute("src"),
-                picture.get_attribute("alt"),
-                slider.get_attribute("aria-valuetext"),
-            )
-            assert first[0] != second[0] and first[1] != second[1] and first[2] != second[2]
-            output = figure.locator(f"output[for='{slider.get_attribute('id')}']")
-            assert output.inner_text() == second[2]
-            page.keyboard.press("End")
-        page.wait_for_function("figure => figure.querySelector('img').complete", arg=figure.element_handle())
-        assert picture.evaluate("image => image.naturalWidth") > 300, "the last frame is there"
-    assert not page.errors
-
-
-def test_sliders_have_names_and_focus_is_visible(page):
-    visit(page, "index.html")
+@pytest.mark.parametrize("name", ["index.html", CHAPTER])
+def test_on_a_phone_a_finger_moves_the_slider(reader, name):
+    page = reader(name, viewport=walk.SIZES["phone"], has_touch=True, is_mobile=True, device_scale_factor=2)
+    assert not walk.width(page)
     slider = page.locator("figure.explorable input[type=range]").first
-    assert page.locator(f"label[for='{slider.get_attribute('id')}']").inner_text()
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    assert slider.evaluate("element => getComputedStyle(element).outlineStyle") != "none"
+    before = page.locator("figure.explorable img").first.get_attribute("src")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box["height"] >= 24, "a finger is wider than that"
+    page.touchscreen.tap(box["x"] + 0.95 * box["width"], box["y"] + box["height"] / 2)
+    assert page.locator("figure.explorable img").first.get_attribute("src") != before
 
 
-def test_the_front_page_shows_the_explorable_above_the_fold(chromium):
-    page = chromium.new_page(viewport=SIZES["desk"])
-    visit(page, "index.html")
+def test_the_front_page_shows_the_explorable_above_the_fold(reader):
+    page = reader("index.html")
     box = page.locator("figure.explorable").first.bounding_box()
-    assert box["y"] + 0.6 * box["height"] < SIZES["desk"]["height"]
-    page.close()
+    assert box["y"] + 0.6 * box["height"] < walk.SIZES["desk"]["height"]
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_without_scripts_every_explorable_is_a_picture(chromium, name):
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto((HTML / name).as_uri())
+def test_without_scripts_every_explorable_is_a_picture(chromium):
+    page = chromium.new_context(java_script_enabled=False).new_page()
+    page.goto((walk.HTML / CHAPTER).as_uri())
     for figure in page.locator("figure.explorable").all():
         assert figure.locator("img").is_visible()
         assert not figure.locator("input").first.is_visible()
-    context.close()
+    page.context.close()
+
+
+@pytest.mark.parametrize(("query", "chapter"), [("outranking", "07_recall_loss"), ("permutahedron", "03_ranking")])
+def test_search_finds_the_chapter_offline(reader, query, chapter):
+    page = reader("index.html")
+    page.keyboard.press("Control+k")
+    page.keyboard.type(query)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=*")
+    page.locator(".search-summary").filter(has_text="found").wait_for()
+    assert any(chapter in link.get_attribute("href") for link in page.locator("#search-results a").all())
+
+
+def test_the_choice_of_dark_is_kept(reader):
+    page = reader("index.html", color_scheme="light")
+    theme = "document.documentElement.dataset.theme"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(theme) == "light"
+    light = page.evaluate(ground)
+    switch = page.locator(
+        ".article-header-buttons .theme-switch-button, .article-header-buttons .theme-switch-container"
+    )
+    for _ in range(3):
+        if page.evaluate(theme) != "dark":
+            choose_dark(page, switch.first)
+    assert page.evaluate(theme) == "dark" and page.evaluate(ground) != light
+    page.goto((walk.HTML / CHAPTER).as_uri())
+    assert page.evaluate(theme) == "dark"
+
+
+def choose_dark(page, switch):
+    switch.click()
+    entry = page.locator("[data-mode=dark]:visible, [data-theme-mode=dark]:visible")
+    if entry.count():
+        entry.first.click()
+
+
+def test_a_page_can_be_read_with_the_keyboard_alone(reader):
+    """The first Tab offers to skip the navigation; every stop shows itself; a fold opens and closes."""
+    page = reader(CHAPTER)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#main-content"
+    page.keyboard.press("Enter")
+    reached, hidden = set(), []
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        kind, seen = page.evaluate(
+            """() => {
+              const here = document.activeElement, look = getComputedStyle(here);
+              const seen = look.outlineStyle !== "none" || look.boxShadow !== "none";
+              return [here.closest("main") ? here.tagName + "." + (here.type ?? "") : "", seen];
+            }"""
+        )
+        if not kind:
+            break
+        reached.add(kind)
+        hidden += [] if seen else [kind]
+    assert {"INPUT.range", "BUTTON.button", "SUMMARY.", "A."} <= reached
+    assert not hidden
+    fold = page.locator(".admonition.dropdown button.toggle-button").first
+    fold.focus()
+    for expanded in ("true", "false"):
+        page.keyboard.press("Enter")
+        assert fold.get_attribute("aria-expanded") == expanded
+
+
+def test_code_can_be_copied_and_output_not(reader):
+    page = reader(CHAPTER)
+    assert page.locator(".cell_input button.copybtn").count() == page.locator(".cell_input pre").count() > 5
+    assert page.locator(".cell_output button.copybtn").count() == 0
+    assert page.locator(".cell_output pre").count() > 1
+
+
+def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
+    """Folds are opened, sliders and navigation are gone, dark becomes light, and all of it comes back."""
+    page = reader(CHAPTER, color_scheme="dark")
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    for gone in (".explorable-controls", ".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-area", ".copybtn"):
+        assert not any(part.is_visible() for part in page.locator(gone).all()), gone
+    solution = page.locator(".solution.dropdown p, .admonition.dropdown p:not(.admonition-title)").first
+    assert solution.is_visible()
+    assert page.evaluate("Promise.all([...document.images].map((image) => image.decode())).then(() => true)")
+    assert page.locator("figure.explorable img").first.is_visible()
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert not solution.is_visible()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -1,0 +1,155 @@
+"""What a visit to a page of the built book finds wrong: each check returns its findings, and a clean page has none."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pairs
+
+HTML = pairs.ROOT / "book" / "_build" / "html"
+PAGES = sorted(str(path.relative_to(HTML)) for path in HTML.rglob("*.html") if "_static" not in path.parts)
+SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 812}}
+#: Bytes that a page may weigh, everything that it fetches counted as it lies on the disk, uncompressed.
+FRONT, OTHER = 1_500_000, 3_000_000
+
+
+def opened(chromium, name: str, **options):
+    """A page without a network that keeps everything it asked for and complained of, once its formulas are set."""
+    page = chromium.new_context(offline=True, **options).new_page()
+    page.requests, page.errors = [], []
+    page.on("request", lambda asked: page.requests.append(asked.url))
+    page.on("requestfailed", lambda failed: page.errors.append(f"failed: {failed.url}"))
+    page.on("console", lambda said: said.type in ("error", "warning") and page.errors.append(said.text))
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.goto((HTML / name).as_uri())
+    page.wait_for_function("!window.MathJax?.startup || MathJax.startup.promise.then(() => true)")
+    page.wait_for_function("[...document.querySelectorAll('figure.explorable')].every(figure => figure.dataset.frame)")
+    return page
+
+
+def requests(page) -> list[str]:
+    """Complaints of the browser, and whatever was asked for outside."""
+    outside = [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))]
+    return page.errors + [f"asks for {url}" for url in outside]
+
+
+def formulas(page) -> list[str]:
+    """Formulas that MathJax cannot read."""
+    return [f"formula: {text}" for text in page.locator("mjx-merror").all_inner_texts()]
+
+
+def pictures(page) -> list[str]:
+    """Pictures that do not show, or stretched, after the page was read from its top to its end."""
+    found = page.evaluate(
+        """async () => {
+          for (let top = 0; top < document.documentElement.scrollHeight; top += 600) {
+            window.scrollTo(0, top);
+            await new Promise((done) => setTimeout(done));
+          }
+          const broken = [];
+          for (const image of document.images) {
+            image.loading = "eager";
+            await image.decode().catch(() => broken.push(image.src));
+            const [wide, high] = [image.clientWidth / image.naturalWidth, image.clientHeight / image.naturalHeight];
+            const padding = parseFloat(getComputedStyle(image).padding) || 0;
+            if (!padding && image.offsetParent && Math.abs(wide / high - 1) > 0.03) broken.push(image.src);
+          }
+          window.scrollTo(0, 0);
+          return broken;
+        }"""
+    )
+    return [f"no picture: {source}" for source in found]
+
+
+def weight(page, name: str) -> list[str]:
+    """What a page fetched without a touch on its sliders, if that is too much. The other frames load on interaction."""
+    files = {unquote(urlsplit(url).path) for url in page.requests if url.startswith("file:")}
+    size, most = sum(Path(file).stat().st_size for file in files), FRONT if name == "index.html" else OTHER
+    return [f"weighs {size} bytes in {len(files)} files, at most {most} are allowed"] if size > most else []
+
+
+def width(page) -> list[str]:
+    """Whether the page scrolls sideways."""
+    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return [f"scrolls sideways by {wide} pixels"] if wide > 1 else []
+
+
+def sliders(page) -> list[str]:
+    """Sliders without a name, and those that by keyboard change neither picture, nor description, nor what they say."""
+    found = []
+    for figure in page.locator("figure.explorable").all():
+        picture = figure.locator("img")
+        for slider in figure.locator("input[type=range]").all():
+            name = slider.get_attribute("id")
+            output = figure.locator(f"output[for='{name}']")
+            slider.focus()
+            states = []
+            for key in ("Home", "ArrowRight", "End"):
+                page.keyboard.press(key)
+                states.append(
+                    (picture.get_attribute("src"), picture.get_attribute("alt"), slider.get_attribute("aria-valuetext"))
+                )
+                found += [] if output.inner_text() == states[-1][-1] else [f"{name} says one thing and shows another"]
+            changed = [len(set(values)) > 1 for values in zip(*states[:2], strict=True)]
+            found += [] if all(changed) else [f"{name} changes nothing"]
+            found += [] if figure.locator(f"label[for='{name}']").inner_text() else [f"{name} has no label"]
+            if slider.evaluate("element => getComputedStyle(element).outlineStyle") == "none":
+                found.append(f"{name} does not show that it has the focus")
+        if picture.evaluate("image => image.decode().then(() => image.naturalWidth)") <= 300:
+            found.append(f"{figure.get_attribute('id')} has no last frame")
+    return found
+
+
+#: A formula is read from its MathML: the thousand boxes that show it are left out.
+WITHOUT_FORMULAS = (
+    """document.querySelectorAll("mjx-container > mjx-math").forEach((one) => one.replaceChildren("x"))"""
+)
+#: Contrast depends on what an element is and where: of text with the same kinds of elements around it two are enough.
+THIN = """() => {
+  const seen = new Map();
+  document.querySelectorAll("body *").forEach((element) => {
+    if (element.childElementCount) return;
+    let kind = "";
+    for (let at = element, up = 0; at && up < 6; at = at.parentElement, up += 1)
+      kind += `${at.tagName} ${at.className}/`;
+    seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    if (seen.get(kind) > 2) element.remove();
+  });
+}"""
+RUN = """async ([theme, options]) => {
+  const root = document.documentElement;
+  root.dataset.theme = root.dataset.mode = theme;
+  document.getAnimations().forEach((animation) => animation.finish());
+  const found = await axe.run(document, { resultTypes: ["violations"], preload: false, ...options });
+  return found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) =>
+    `${one.id} (${theme}): ` + one.nodes.map((node) =>
+      `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; "));
+}"""
+CONTRAST = {"runOnly": ["color-contrast"]}
+ALL_BUT_CONTRAST = {"rules": {"color-contrast": {"enabled": False}}}
+
+
+@cache
+def axe() -> str:
+    """The source of axe-core, as the package for playwright brings it."""
+    package = importlib.util.find_spec("axe_playwright_python").submodule_search_locations[0]
+    return (Path(package) / "axe.min.js").read_text(encoding="utf-8")
+
+
+def accessibility(page, themes: tuple[str, ...] = ()) -> list[str]:
+    """Serious and critical findings of axe-core, contrast only in the themes that are named.
+
+    To look at contrast empties the page of what repeats itself, so that has to be the last look.
+    """
+    if not page.evaluate("Boolean(window.axe)"):
+        page.evaluate(axe())
+        page.evaluate(WITHOUT_FORMULAS)
+    found = page.evaluate(RUN, ["light", ALL_BUT_CONTRAST])
+    if themes:
+        page.evaluate(THIN)
+    for theme in themes:
+        found += page.evaluate(RUN, [theme, CONTRAST])
+    return found

@@ -69,10 +69,12 @@ def check_like(values: Tensor, scores: Tensor, *, name: str, other: str = "score
         raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
     if values.shape != scores.shape:
         shape = tuple(scores.shape)
-        raise ValueError(
-            f"{name} must have the shape of {other}, {shape}, got {tuple(values.shape)} "
-            f"(where all rows share it, use {name}.expand{shape})"
-        )
+        hint = "(one for each)"
+        if 0 < values.ndim < scores.ndim and values.shape == scores.shape[-values.ndim :]:
+            hint = f"(where all rows share it, use {name}.expand{shape})"
+        elif name == "relevance" and values.shape == scores.shape[:-1]:
+            hint = "(one a row? If these are embeddings and labels: rankedu.losses.OnEmbeddings(loss))"
+        raise ValueError(f"{name} must have the shape of {other}, {shape}, got {tuple(values.shape)} {hint}")
     if values.device != scores.device:
         raise ValueError(
             f"{name} must be on the device of {other}, {scores.device}, got {values.device} "

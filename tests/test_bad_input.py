@@ -15,6 +15,7 @@ from rankedu.landscapes import (
     rank_landscape,
     section_gradient,
 )
+from rankedu.losses import SmoothAPLoss
 from rankedu.metrics import average_precision, map_at_r, ndcg, precision_at_k, recall_at_k, spearman
 from rankedu.rankers import BlackboxRanker
 from rankedu.solvers import assignment, ranking, shortest_path
@@ -73,6 +74,16 @@ BAD = {
     "members_dtype": (lambda: ranker.among(y, yes.long()), TypeError, r"members must be bool, got torch.int64"),
     "ranker_integers": (lambda: ranker(torch.tensor([1, 2])), TypeError, r"scores must be floating point"),
     "relevance_shape": (lambda: average_precision(y, yes[:2]), ValueError, r"relevance .* \(3,\), got \(2,\)"),
+    "relevance_shared": (
+        lambda: average_precision(torch.rand(2, 3), yes),
+        ValueError,
+        r"relevance .* \(2, 3\), got \(3,\) \(where all rows share it, use relevance.expand\(2, 3\)\)",
+    ),
+    "relevance_labels": (
+        lambda: SmoothAPLoss()(torch.rand(2, 3), torch.tensor([0, 1])),
+        ValueError,
+        r"relevance .* \(2, 3\), got \(2,\) \(one a row\? .*OnEmbeddings\(loss\)\)",
+    ),
     "relevance_graded": (
         lambda: average_precision(y, torch.tensor([0.0, 2.0, 1.0])),
         ValueError,

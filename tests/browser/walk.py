@@ -107,16 +107,16 @@ def sliders(page) -> list[str]:
 WITHOUT_FORMULAS = (
     """document.querySelectorAll("mjx-container > mjx-math").forEach((one) => one.replaceChildren("x"))"""
 )
-#: Contrast depends on what an element is and where: of text with the same kinds of elements around it two are enough.
+#: Contrast depends on what an element is, where, and on what is in it: of elements alike in that, two are enough.
 THIN = """() => {
+  const kind = (element) => `${element.tagName} ${element.getAttribute("class") ?? ""}`;
   const seen = new Map();
   document.querySelectorAll("body *").forEach((element) => {
-    if (element.childElementCount) return;
-    let kind = "";
-    for (let at = element, up = 0; at && up < 6; at = at.parentElement, up += 1)
-      kind += `${at.tagName} ${at.className}/`;
-    seen.set(kind, (seen.get(kind) ?? 0) + 1);
-    if (seen.get(kind) > 2) element.remove();
+    if (!element.isConnected) return;
+    let told = [...new Set([...element.querySelectorAll("*")].map(kind))].sort().join("+");
+    for (let at = element, up = 0; at && up < 6; at = at.parentElement, up += 1) told += `/${kind(at)}`;
+    seen.set(told, (seen.get(told) ?? 0) + 1);
+    if (seen.get(told) > 2) element.remove();
   });
 }"""
 RUN = """async ([theme, options]) => {

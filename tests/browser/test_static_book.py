@@ -63,11 +63,15 @@ def test_the_front_page_shows_the_explorable_above_the_fold(reader):
 
 
 def test_without_scripts_every_explorable_is_a_picture(chromium):
+    """On every page; and the front page and every chapter have one."""
     page = chromium.new_context(java_script_enabled=False).new_page()
-    page.goto((walk.HTML / CHAPTER).as_uri())
-    for figure in page.locator("figure.explorable").all():
-        assert figure.locator("img").is_visible()
-        assert not figure.locator("input").first.is_visible()
+    for name in walk.PAGES:
+        page.goto((walk.HTML / name).as_uri())
+        figures = page.locator("figure.explorable").all()
+        assert figures or not name.startswith(("index", "chapters/")), f"{name} has no explorable"
+        for figure in figures:
+            assert figure.locator("img").is_visible(), name
+            assert not figure.locator("input").first.is_visible(), name
     page.context.close()
 
 

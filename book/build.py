@@ -1,7 +1,8 @@
-"""Build the book: stage the text and the executed notebooks, then run Sphinx with every warning an error.
+"""Build the book: bring the notebooks up to date, lay out the source, run Sphinx with every warning an error.
 
-`python book/build.py` takes the notebooks as committed (the tests have just proved them current);
-`python book/build.py --execute` first runs every chapter afresh, unless the same text was run with the same package;
+`python book/build.py` executes only the notebooks that are not current (see `pairs.py`), draws what has not been drawn
+from the same code before, and does nothing at all if nothing has changed. What was done when it is interrupted need not
+be done again.
 `python book/build.py --preview 04` (or `errata`) builds one chapter (or page) into `book/_build/preview-04`, with
 warnings only printed.
 """
@@ -9,21 +10,23 @@ warnings only printed.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import hashlib
 import importlib.metadata
 import json
-import multiprocessing
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-ROOT = Path(__file__).resolve().parent.parent
+import page_links
+from closure import ROOT, files_of, fingerprint, hashed
+
+if TYPE_CHECKING:
+    from rankedu.explorables import Explorable
+
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
 CACHE = BUILD / "cache"
@@ -31,134 +34,100 @@ CACHE = BUILD / "cache"
 SCRIPTS = [path.name for path in BOOK.glob("*.py") if path.name != "conf.py"]
 
 
-def fingerprint(*files: Path) -> str:
-    """A hash of files, of everything in the package that they import, and of the libraries that shape an output.
-
-    Without arguments, of the whole package.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(imported(*files) if files else (ROOT / "rankedu").rglob("*.py")):
-        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
-    for library in ("torch", "numpy", "scipy", "matplotlib", "sympy"):
-        digest.update(importlib.metadata.version(library).encode())
-    return digest.hexdigest()[:20]
+def inputs() -> str:
+    """A hash of all that the built book depends on."""
+    found = [path for name in ("book", "notebooks", "rankedu") for path in (ROOT / name).rglob("*") if path.is_file()]
+    hidden = re.compile(r"/(_build|__pycache__|\.[^/]*)/")
+    read = [path for path in found if not hidden.search(path.as_posix().removeprefix(ROOT.as_posix()))]
+    read += [ROOT / "constraints.txt", ROOT / "pyproject.toml"]
+    told = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH", "LAUNCH")]
+    return hashed(sorted(read), repr(page_links.history()), importlib.metadata.version("sphinx"), *told)
 
 
-def imported(*files: Path) -> set[Path]:
-    """The files themselves and every module of the package that they import, however indirectly."""
-    found: set[Path] = set()
-    waiting = list(files)
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += [module for name in named_in(path) for module in files_of(name)]
-    return found
+def is_built(html: Path) -> bool:
+    """Whether the book is there, complete, and made of what lies in the repository now."""
+    record = html / "build.json"
+    return record.exists() and json.loads(record.read_text(encoding="utf-8"))["inputs"] == inputs()
 
 
-def named_in(path: Path) -> set[str]:
-    """The dotted names of the package that a module or a chapter imports."""
-    text = path.read_text(encoding="utf-8")
-    names = set(re.findall(r"^\s*import (rankedu[\w.]*)", text, re.MULTILINE))
-    for module, members in re.findall(r"^\s*from (rankedu[\w.]*) import (\([^)]*\)|.*)", text, re.MULTILINE):
-        names |= {module, *(f"{module}.{member}" for member in re.findall(r"\w+", members))}
-    return names
-
-
-def files_of(name: str) -> list[Path]:
-    """The files behind a dotted name; bare `rankedu` reaches every room."""
-    if name == "rankedu":
-        return sorted((ROOT / "rankedu").rglob("*.py"))
-    path = ROOT.joinpath(*name.split("."))
-    return [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()]
-
-
-def stage(source: Path, *, execute: bool, only: str = "") -> None:
-    """Lay out the Sphinx source: the book's pages, the executed chapters, the generated tables."""
-    sys.path.insert(0, str(BOOK))
+def stage(source: Path, *, only: str = "") -> None:
+    """Lay out the Sphinx source: the book's pages and the executed chapters."""
     import api_reference
-    import generate
     import pairs
 
+    pairs.renew(text for text in pairs.stale() if text.stem.startswith(only))
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", *SCRIPTS))
     for text, notebook in pairs.pairs().items():
         page = source / text.relative_to(BOOK)
         page.unlink()
-        if not text.stem.startswith(only):
-            continue
-        if execute:
-            tables = sorted((BOOK / "data" / "printed").glob("*.yaml")) if text.parent == BOOK else []
-            kept = CACHE / "chapters" / fingerprint(text, *tables) / notebook.name
-            if not kept.exists():
-                print(f"executing {text.stem} … ", end="", flush=True)
-                print(f"{pairs.execute(text, kept):.1f} s")
-            notebook = kept
-        else:
-            why = pairs.problem(text, notebook)
-            if why:
-                raise SystemExit(f"{text.relative_to(ROOT)}: {why}; run `make notebooks`")
-        shutil.copyfile(notebook, page.with_suffix(".ipynb"))
+        if text.stem.startswith(only):
+            shutil.copyfile(notebook, page.with_suffix(".ipynb"))
     api_reference.write_pages(source / "api")
-    frames = link_frames(source / "_static" / "explorables")
-    with drawing({} if only else frames):  # a preview draws what its chapter shows
-        generate.write_tables(source / "_generated")
-        link_slides(source / "_static" / "slides")
 
 
-def link_frames(folder: Path) -> dict[str, Path]:
-    """Let the frames of every explorable be kept from one build to the next, until what draws them changes.
-
-    Returns the address of each explorable and the folder where its frames are kept.
-    """
-    from rankedu.explorables import all_explorables
-
-    folder.mkdir()
-    frames = {}
-    for explorable in all_explorables().values():
-        kept = CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module))}"
-        kept.mkdir(parents=True, exist_ok=True)
-        (folder / explorable.name).symlink_to(kept, target_is_directory=True)
-        frames[explorable.address] = kept
-    return frames
+def frames_of(explorable: Explorable) -> Path:
+    """Where the frames of an explorable are kept from one build to the next, until what draws them changes."""
+    return CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module))}"
 
 
-def link_slides(folder: Path) -> None:
-    """Put the slides of the lectures into the book, those of the last build if nothing has changed that they show."""
+def slides_of() -> Path:
+    """Where the slides of the lectures are kept until something changes that they show."""
+    import lectures
+
+    return CACHE / "slides" / fingerprint(*lectures.needs())
+
+
+def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
+    """Have all frames drawn and all slides written that are not kept from an earlier build."""
     import lectures
     import slides
 
-    kept = CACHE / "slides" / fingerprint(*lectures.needs())
-    if not all((kept / lectures.file_name(lecture)).exists() for lecture in lectures.lectures()):
-        slides.write(kept)
-    folder.symlink_to(kept, target_is_directory=True)
+    from rankedu.explorables import all_explorables
+    from rankedu.explorables.book import draw as draw_frames
+
+    drawn = [
+        pool.submit(draw_frames, one.address, frames_of(one))
+        for one in all_explorables().values()
+        if not (frames_of(one) / "frames.json").exists()
+    ]
+    missing = [one.number for one in lectures.lectures() if not (slides_of() / lectures.file_name(one)).exists()]
+    return drawn + [pool.submit(slides.write_one, slides_of(), number) for number in missing]
 
 
-@contextlib.contextmanager
-def drawing(frames: dict[str, Path]) -> Iterator[None]:
-    """Draw the frames that are not kept yet, on all cores, while the block does something else; wait at its end."""
-    from rankedu.explorables.book import draw
+def put_frames(html: Path) -> None:
+    """Put the explorables into the pages that have made room for them, and their frames beside the pages."""
+    from rankedu.explorables.book import fill, placed, write_frames
 
-    waiting = {address: folder for address, folder in frames.items() if not (folder / "frames.json").exists()}
-    if not waiting:
-        yield
-        return
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads than cores would wait for each other
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=multiprocessing.get_context("spawn")) as pool:
-        done = [pool.submit(draw, address, folder) for address, folder in waiting.items()]
-        yield
-        for drawn in done:
-            drawn.result()
+    for page in html.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        frames = {}
+        for explorable in placed(text):
+            frames[explorable.address] = write_frames(explorable, frames_of(explorable))
+            beside = html / "_static" / "explorables" / explorable.name
+            shutil.copytree(frames_of(explorable), beside, dirs_exist_ok=True)
+        if frames:
+            page.write_text(fill(text, frames), encoding="utf-8")
 
 
-def sphinx(source: Path, html: Path, *, strict: bool) -> None:
-    """Run Sphinx on the staged source, quietly; strictly means that every warning is an error."""
+def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
+    """Draw on all cores while Sphinx runs on one, then put both together; strictly, every warning is an error."""
+    import cores
     import diet
+    import generate
 
+    stage(source, only=only)
     shutil.rmtree(html, ignore_errors=True)
-    run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else []))
-    diet.slim(html)
-    (html / "build.json").write_text(json.dumps({"fingerprint": fingerprint()}), encoding="utf-8")
+    with cores.pool() as pool:
+        waiting = [] if only else draw(pool)
+        generate.write_tables(source / "_generated")
+        run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else []))
+        for done in waiting:
+            done.result()
+        put_frames(html)
+        if not only:
+            shutil.copytree(slides_of(), html / "_static" / "slides")
+        diet.slim(html, pool)
 
 
 def run_sphinx(builder: str, source: Path, target: Path, *options: str) -> None:
@@ -176,18 +145,19 @@ def run_sphinx(builder: str, source: Path, target: Path, *options: str) -> None:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--execute", action="store_true", help="run every chapter whose text or package changed")
-    parser.add_argument("--links", action="store_true", help="build nothing; ask the web about the external links")
+    parser.add_argument("--links", action="store_true", help="ask the web about the external links")
     parser.add_argument("--preview", metavar="NN", default="", help="build this chapter, lab or page alone")
     arguments = parser.parse_args()
     folder = BUILD / f"preview-{arguments.preview}" if arguments.preview else BUILD
     source, html = folder / "source", folder / "html"
-    stage(source, execute=arguments.execute, only=arguments.preview)
+    if arguments.preview or not is_built(html):
+        print("building the book; an interrupted build goes on where it was", flush=True)
+        build(source, html, strict=not arguments.preview, only=arguments.preview)
+        (html / "build.json").write_text(json.dumps({"inputs": inputs()}), encoding="utf-8")
     if arguments.links:
         run_sphinx("linkcheck", source, folder / "links")
         print("No link is broken. What was asked and answered:", folder / "links" / "output.txt", sep="\n")
         return
-    sphinx(source, html, strict=not arguments.preview)
     print("The book is built. Open the page below in a browser.")
     print(html / "index.html")
 

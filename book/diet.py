@@ -9,7 +9,8 @@ break, and slips of Sphinx's markup are put right.
 from __future__ import annotations
 
 import re
-from functools import cache
+from concurrent.futures import Executor
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -37,25 +38,28 @@ MATHJAX = {
 _LOOKS = {"fa-solid", "fa-regular", "fa-brands", "fa-lg", "fa-fw"}
 
 
-def slim(html: Path) -> None:
-    """Take out of the built book what no reader needs."""
+def slim(html: Path, pool: Executor) -> None:
+    """Take out of the built book what no reader needs; pages and pictures are worked on by the processes of a pool."""
+    lighter = frozenset(pool.map(as_webp, sorted((html / "_images").glob("*.png"))))
+    pages = [page for page in html.rglob("*.html") if "_static" not in page.relative_to(html).parts]
     scripts = html / "_static" / "scripts"
-    lighter = as_webp(html / "_images")
-    icons = (scripts / "fontawesome.js").read_text(encoding="utf-8")
-    for page in html.rglob("*.html"):
-        if "_static" in page.relative_to(html).parts:
-            continue
-        text = page.read_text(encoding="utf-8")
-        text = _ICON.sub(lambda found: inline_icon(icons, found[1], found[2]), _ICON_SCRIPT.sub("", text))
-        text = _STORED.sub(lambda found: f"_images/{found[1]}.webp" if found[1] in lighter else found[0], text)
-        text = _LONG.sub(lambda found: found[1] + _JOINT.sub(r"\g<0><wbr>", found[2]), valid(text))
-        text = _PICTURE.sub(lambda found, page=page: measured_picture(found[0], page.parent), text)
-        page.write_text(text, encoding="utf-8")
+    for _ in pool.map(partial(slim_page, icons=scripts / "fontawesome.js", lighter=lighter), pages):
+        pass
     (scripts / "fontawesome.js").unlink()  # its licence stays beside it
     for leftover in (html / "_static").rglob("*.map"):
         leftover.unlink()
     if (html / "_static" / "mathjax").exists():
         keep_of(html / "_static" / "mathjax", MATHJAX)
+
+
+def slim_page(page: Path, *, icons: Path, lighter: frozenset[str]) -> None:
+    """Take out of one page what no reader needs; ``lighter`` names the pictures that are WebP now."""
+    text = page.read_text(encoding="utf-8")
+    script = icons.read_text(encoding="utf-8") if _ICON.search(text) else ""
+    text = _ICON.sub(lambda found: inline_icon(script, found[1], found[2]), _ICON_SCRIPT.sub("", text))
+    text = _STORED.sub(lambda found: f"_images/{found[1]}.webp" if found[1] in lighter else found[0], text)
+    text = _LONG.sub(lambda found: found[1] + _JOINT.sub(r"\g<0><wbr>", found[2]), valid(text))
+    page.write_text(_PICTURE.sub(lambda found: measured_picture(found[0], page.parent), text), encoding="utf-8")
 
 
 def valid(text: str) -> str:
@@ -96,19 +100,16 @@ def shape(script: str, name: str) -> tuple[str, str, str]:
     return width, height, path
 
 
-def as_webp(folder: Path) -> set[str]:
-    """Store the pictures of the cells without loss as WebP, a third of the size; returns the names that changed."""
+def as_webp(path: Path) -> str:
+    """Store the picture of a cell without loss as WebP, a third of the size; returns its name without the ending."""
     from PIL import Image
 
-    changed = set()
-    for path in sorted(folder.glob("*.png")) if folder.exists() else []:
-        with Image.open(path) as picture:
-            opaque = picture.convert("RGBA").getextrema()[3][0] == 255
-            kept = picture.convert("RGB" if opaque else "RGBA")
-        kept.save(path.with_suffix(".webp"), lossless=True, quality=40, method=2)
-        path.unlink()
-        changed.add(path.stem)
-    return changed
+    with Image.open(path) as picture:
+        opaque = picture.convert("RGBA").getextrema()[3][0] == 255
+        kept = picture.convert("RGB" if opaque else "RGBA")
+    kept.save(path.with_suffix(".webp"), lossless=True, quality=40, method=2)
+    path.unlink()
+    return path.stem
 
 
 def measured_picture(tag: str, folder: Path) -> str:

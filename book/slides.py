@@ -26,16 +26,18 @@ HERE = Path("slides")
 
 def write(folder: Path) -> list[Path]:
     """Write the slides of every lecture; returns the paths written."""
+    return [write_one(folder, lecture.number) for lecture in lectures.lectures()]
+
+
+def write_one(folder: Path, number: int) -> Path:
+    """Write the slides of one lecture."""
     from rankedu._files import written
 
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for lecture in lectures.lectures():
-        path = folder / lectures.file_name(lecture)
-        with written(path) as part:
-            Path(part).write_text(page(lecture), encoding="utf-8")
-        paths.append(path)
-    return paths
+    lecture = lectures.lectures()[number - 1]
+    path = folder / lectures.file_name(lecture)
+    with written(path) as part:
+        Path(part).write_text(page(lecture), encoding="utf-8")
+    return path
 
 
 def page(lecture: Lecture) -> str:

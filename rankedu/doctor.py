@@ -8,7 +8,9 @@ import os
 import platform
 import shutil
 import sys
+import time
 from dataclasses import dataclass
+from pathlib import Path
 
 #: Distribution → the extra that brings it. The core comes first.
 _NEEDS = {
@@ -22,6 +24,7 @@ _NEEDS = {
     "jupyterlab": "lab",
     "jupyterlab-myst": "lab",
     "jupytext": "lab",
+    "torchvision": "lab",
     "papermill": "lab",
     "distributed": "lab",
     "myst-nb": "lab",
@@ -33,6 +36,12 @@ _NEEDS = {
     "playwright": "test",
 }
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+#: Seconds that `_loop` took on the machine on which the commands below were measured.
+_LOOP_SECONDS = 0.10
+#: Command → processor seconds from a clone on that machine, installation apart, and the cores that it uses at most.
+_COMMANDS = {"make book": (190, None), "make test": (900, 2)}
+#: Bytes that the environment with every extra takes.
+_ENVIRONMENT = 2_500_000_000
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,8 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Look at everything; imports torch and matplotlib only if they are there."""
-    return [_python(), *_distributions(), _processor(), _gpu(), _fonts(), _kernel(), _browser()]
+    machine = [_processor(), _gpu(), _disk(), _fonts(), _kernel(), _browser()]
+    return [_python(), _pip(), *_distributions(), *machine, *_times()]
 
 
 def _python() -> Finding:
@@ -81,6 +91,37 @@ def _distributions() -> list[Finding]:
 
 def _processor() -> Finding:
     return Finding("processor", f"{platform.machine()}, {os.cpu_count()} cores")
+
+
+def _pip() -> Finding:
+    fix = "python -m pip install --upgrade pip: an older one cannot install a checkout in place"
+    try:
+        found = importlib.metadata.version("pip")
+    except importlib.metadata.PackageNotFoundError:
+        return Finding("pip", "missing", False, "python -m ensurepip")
+    return Finding("pip", found, int(found.split(".")[0]) >= 22, fix)
+
+
+def _disk() -> Finding:
+    free = shutil.disk_usage(Path.cwd()).free
+    told = f"{free / 1e9:.1f} GB free here; all extras take {_ENVIRONMENT / 1e9:.1f} GB"
+    return Finding("disk", told, free > _ENVIRONMENT, "make room, or clone to another disk")
+
+
+def _times() -> list[Finding]:
+    """How long the commands take here, by how fast a loop runs here."""
+    pace, cores = min(_loop() for _ in range(3)) / _LOOP_SECONDS, os.cpu_count() or 1
+    return [
+        Finding(command, f"about {max(1, round(seconds * pace / min(cores, most or cores) / 60))} min once installed")
+        for command, (seconds, most) in _COMMANDS.items()
+    ]
+
+
+def _loop() -> float:
+    """Seconds of the processor for some work in plain Python."""
+    start = time.process_time()
+    sum(number * number % 7 for number in range(2_000_000))
+    return time.process_time() - start
 
 
 def _gpu() -> Finding:

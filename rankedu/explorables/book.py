@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +104,23 @@ def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -
     )
 
 
-def render(explorable: Explorable, environment: Any) -> nodes.raw:
-    """The explorable as a node of the page that Sphinx is reading."""
-    folder = Path(environment.srcdir) / "_static" / "explorables" / explorable.name
-    frames = write_frames(explorable, folder)
-    up = "../" * environment.docname.count("/")
-    return nodes.raw("", markup(explorable, frames, f"{up}_static/explorables/{explorable.name}"), format="html")
+_PLACE = re.compile(r"<!-- explorable ([\w.:]+) at ([\w./]+) -->")
+
+
+def place(explorable: Explorable, environment: Any) -> nodes.raw:
+    """Where the explorable goes on the page that Sphinx is reading; its frames may still be being drawn."""
+    at = "../" * environment.docname.count("/") + f"_static/explorables/{explorable.name}"
+    return nodes.raw("", f"<!-- explorable {explorable.address} at {at} -->", format="html")
+
+
+def placed(page: str) -> list[Explorable]:
+    """The explorables for which a page of the built book has made room."""
+    return [load(match[1]) for match in _PLACE.finditer(page)]
+
+
+def fill(page: str, frames: Mapping[str, list[dict[str, Any]]]) -> str:
+    """Put the explorables into a page of the built book, by the frames of each address."""
+    return _PLACE.sub(lambda match: markup(load(match[1]), frames[match[1]], match[2]), page)
 
 
 class ExplorableRenderer:
@@ -129,7 +142,7 @@ class ExplorableRenderer:
         if data.mime_type != MIME:
             return None
         content = data.content if isinstance(data.content, dict) else json.loads(data.content)
-        return [render(load(content["explorable"]), renderer.renderer.sphinx_env)]
+        return [place(load(content["explorable"]), renderer.renderer.sphinx_env)]
 
 
 class ExplorableDirective(SphinxDirective):
@@ -138,8 +151,8 @@ class ExplorableDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Render the explorable that the argument names."""
-        return [render(load(self.arguments[0]), self.env)]
+        """Make room for the explorable that the argument names."""
+        return [place(load(self.arguments[0]), self.env)]
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.datasets import UnicodeGlyphs, augment
+from rankedu.figures._cached import cached
 from rankedu.losses import (
     ClusterLoss,
     HAPPIERLoss,
@@ -89,7 +89,7 @@ def fresh() -> ConvNet:
     return ConvNet(DIM, channels=CHANNELS)
 
 
-@functools.cache
+@cached
 def characters(steps: int = STEPS) -> ShortRuns:
     """Trained to tell characters apart: from a random start, by RaMBO, by Smooth-AP and by HAPPIER without proxies."""
     data, test = marked_letters("train"), soiled(marked_letters("test"))
@@ -106,7 +106,7 @@ def characters(steps: int = STEPS) -> ShortRuns:
     return ShortRuns(test, found)
 
 
-@functools.cache
+@cached
 def letters(steps: int = STEPS // 2) -> ShortRuns:
     """Trained to tell letters apart: two baselines, and Smooth-AP appended to each of them."""
     data, test = some_letters("train"), soiled(some_letters("test"))

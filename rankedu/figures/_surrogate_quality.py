@@ -9,6 +9,7 @@ import numpy as np
 from torch import nn
 
 from rankedu.figures import _surrogates as known
+from rankedu.figures._cached import cached
 from rankedu.figures._surrogates import METHODS, NOISE, NOTHING, SEED, STEP, Array, loss_of, surrogate
 from rankedu.landscapes import random_coefficients
 from rankedu.rankers.registry import SCORE_RANGE
@@ -48,7 +49,7 @@ class Quality:
     spread: float
 
 
-@functools.cache
+@cached
 def cloud(size: int = 128) -> tuple[Array, Array, Array]:
     """Draw standard normal score vectors; they, the book's coefficients c, and the loss c·rk(y) of each."""
     points = np.random.default_rng(SEED).standard_normal((size, 20))
@@ -56,7 +57,7 @@ def cloud(size: int = 128) -> tuple[Array, Array, Array]:
     return points, c, loss_of(points, c)
 
 
-@functools.cache
+@cached
 def best_steps(tries: int = 400) -> tuple[Array, Array]:
     """Search for the step of length 0.3 that lowers the loss most, at every vector of the cloud.
 
@@ -163,7 +164,7 @@ def sweep() -> dict[str, tuple[Array, list[Quality]]]:
     return found
 
 
-@functools.cache
+@cached
 def descents(
     distortion: float, starts: int = 64, steps: int = 60, length: float = 0.1
 ) -> dict[str, tuple[Array, float]]:

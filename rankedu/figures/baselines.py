@@ -20,6 +20,7 @@ from torch.nn.functional import normalize
 
 from rankedu import hierarchy
 from rankedu.figures import style
+from rankedu.figures._cached import cached
 from rankedu.losses import (
     APLoss,
     CalibrationLoss,
@@ -394,7 +395,7 @@ def folding_the_fan() -> Figure:
     )
 
 
-@functools.cache
+@cached
 def pull_at_place(name: str, most: int = 9) -> Array:
     """Pull on the only positive of one query, with r = 1 … most of its negatives above it, the rest far below.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rankedu.figures import paper_figure, style
+from rankedu.figures._cached import cached
 from rankedu.figures.relief import draw_blocks, view
 from rankedu.landscapes import Section
 from rankedu.losses import FastAPLoss, OnEmbeddings
@@ -175,7 +175,7 @@ def _landscapes(
     return facts
 
 
-@functools.cache
+@cached
 def measure_bias(bins: int, seed: int = 0) -> tuple[float, float]:
     """How far FastAP, and AP of soft ranks, lie from AP on random similarities."""
     scores, relevance = similarities(seed=seed)
@@ -219,7 +219,7 @@ def alone(scores: Tensor, bins: int) -> Tensor:
 @style.style()
 def scallops(bins: Sequence[int] = (10, 40)) -> Figure:
     """AP of one lonely positive on its way down: it ought to be constant."""
-    line = torch.linspace(0.45, -0.45, 1801, dtype=torch.float64)
+    line = torch.linspace(0.4499, -0.4499, 1802, dtype=torch.float64)  # no centre among them: the slope jumps there
     figure, (above, below) = style.figure(2, 1, width=6.4, height=5.0, sharex=True)
     told = []
     for count, line_style, colour in zip(bins, ("-", "--"), (style.ORANGE, style.PURPLE), strict=False):
@@ -283,7 +283,7 @@ def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
     )
 
 
-@functools.cache
+@cached
 def trained(bins: int, dim: int, seeds: int = 3, steps: int = 60) -> tuple[float, float]:
     """AP of a linear embedding trained with FastAP, on its training items; and the spread of its first negatives."""
     runs = [_train(bins, dim, seed, steps) for seed in range(seeds)]

@@ -20,6 +20,7 @@ import rankedu
 from rankedu import hierarchy
 from rankedu.datasets import augment
 from rankedu.figures import paper_figure, style
+from rankedu.figures._cached import cached
 from rankedu.losses import HAPLoss, HAPPIERLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.models import ConvNet
@@ -258,7 +259,7 @@ class Descent:
         return float(np.median(self.h_ap[:, -20:].mean(1)))
 
 
-@functools.cache
+@cached
 def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
     """Train linear scorers of 20 features on lists of 40 items, 4 of relevance 2, 8 of relevance 1.
 
@@ -324,7 +325,7 @@ def toy_training(names: Sequence[str] = RUNS) -> Figure:
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192)
 
 
-@functools.cache
+@cached
 def seconds(lengths: tuple[int, ...] = LENGTHS, repeats: int = 5) -> dict[str, list[float]]:
     """Median time of a forward and a backward pass for one query, by the length of its list, on one thread.
 
@@ -379,7 +380,7 @@ WEIGHTS, ALPHAS, STEPS = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 40
 STORED = Path(rankedu.__file__).resolve().parents[1] / "book" / "data" / "happier_weight.json"
 
 
-@functools.cache
+@cached
 def below_while_training(preset: str, looks: tuple[int, ...] = (0, 60, 120)) -> dict[int, tuple[int, int, float]]:
     """How often a setting is below the true loss in batches of glyphs, while HAPPIER is trained.
 
@@ -418,7 +419,7 @@ def _graded(net: nn.Module, images: Tensor, labels: Tensor) -> tuple[Tensor, Ten
     return (embeddings @ embeddings.T)[others].view(shape), relevance[others].view(shape)
 
 
-@functools.cache
+@cached
 def short_run(alpha: float, weight: float, steps: int = STEPS) -> dict[str, float]:
     """Measures of one short run of :func:`rankedu.training.happier.one_run`."""
     run = one_run(alpha, weight, 0, steps=steps)

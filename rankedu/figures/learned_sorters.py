@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rankedu.figures import paper_figure, style
+from rankedu.figures._cached import cached
 from rankedu.figures.relief import View, draw_blocks, view
 from rankedu.rankers import LSTMRanker
 from rankedu.ranks import rank
@@ -28,7 +29,7 @@ STEPS = 700
 SIZE = 160
 
 
-@functools.cache
+@cached
 def trained(n: int = N, steps: int = STEPS, architecture: str = "lstm", seed: int = 0) -> tuple[LSTMRanker, Array]:
     """A sorter, frozen, and the error of each of its training steps, in ranks."""
     with torch.random.fork_rng(devices=[]):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from rankedu.figures import paper_figure, style
+from rankedu.figures._cached import cached
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -416,7 +417,7 @@ def memory_and_bias(
     )
 
 
-@functools.cache
+@cached
 def gradients(lam: float = 50.0) -> tuple[Floats, dict[tuple[int, int], Floats]]:
     """AP-loss gradients with respect to a linear map of the synthetic embeddings: of the set, and of many batches.
 

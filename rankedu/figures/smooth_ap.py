@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import math
 import statistics
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.figures import paper_figure, style
+from rankedu.figures._cached import cached
 from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, SigmoidRanker, operating_region
@@ -126,7 +126,7 @@ def share(embeddings: Tensor, temperature: float) -> float:
     return operating_region(unit @ unit.T, temperature, THRESHOLD).mean().item()
 
 
-@functools.cache
+@cached
 def shares_while_training(
     batch_sizes: tuple[int, ...] = BATCH_SIZES, images: int = IMAGES, temperature: float = 0.01
 ) -> dict[str, dict[int, float]]:

@@ -62,6 +62,31 @@ def test_a_cell_that_changed_must_be_run(pair):
     assert not pairs.retold(text, notebook) and notebook.read_bytes() == kept
 
 
+def test_a_record_tells_cells_that_were_copied_and_not_run(pair):
+    text, notebook = pair
+    text.write_text(text.read_text(encoding="utf-8").replace("import torch", "import torch  # !", 1), encoding="utf-8")
+    book, wanted = nbformat.read(notebook, as_version=4), jupytext.read(text)
+    for old, new in zip(book.cells, wanted.cells, strict=True):
+        old.source = new.source
+    nbformat.write(book, notebook)
+    assert "not executed as they stand" in pairs.problem(text, notebook)
+
+
+def test_a_record_tells_that_the_package_has_changed(pair, monkeypatch):
+    text, notebook = pair
+    assert pairs.problem(text, notebook) is None
+    monkeypatch.setattr(pairs, "pins", lambda: "torch==0")
+    assert "other code of the package" in pairs.problem(text, notebook)
+
+
+def test_a_run_that_reads_what_no_import_names_is_refused():
+    text = next(iter(CHAPTERS))
+    known = [str(pairs.ROOT / "rankedu" / "ranks.py"), str(pairs.ROOT / "README.md")]
+    pairs._demand_known(text, known)
+    with pytest.raises(RuntimeError, match=r"has read rankedu/cli\.py, which book/closure\.py does not find"):
+        pairs._demand_known(text, [*known, str(pairs.ROOT / "rankedu" / "__pycache__" / "cli.cpython-311.pyc")])
+
+
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [

@@ -77,6 +77,13 @@ def test_the_readme_names_the_wheel_and_every_extra():
     assert named == set(PROJECT["optional-dependencies"])
 
 
+def test_what_executes_the_notebooks_needs_nothing_but_the_lab():
+    """So that `make test` on a bare machine proves that the lab suffices: nbval comes with pytest, and no more."""
+    brings = {re.match(r"[\w.-]+(\[\w+\])?", r).group(0) for r in PROJECT["optional-dependencies"]["validate"]}
+    assert brings == {"rankedu[lab]", "nbval", "pytest", "pytest-xdist"}
+    assert "rankedu[vision]" in lab_requirements() and "rankedu[lab]" in PROJECT["optional-dependencies"]["book"]
+
+
 def test_links_of_the_readme_are_whole_on_a_package_index_or_no_links():
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     hook = importlib.util.module_from_spec(spec)
@@ -107,6 +114,14 @@ def test_hooks_need_no_network_and_run_what_is_there():
         assert all((ROOT / name).exists() for name in re.findall(r"[\w/]+\.py\b", hook["entry"])), hook["id"]
 
 
+def test_every_python_that_is_named_has_a_job():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    jobs = workflow["jobs"]["library"]["strategy"]["matrix"]["python"]
+    named = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", c)]
+    assert jobs == named
+    assert f"Python {named[0]} to {named[-1]}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_workflows_are_read_as_they_are_meant():
     """Every step runs or uses something, every make target exists, and no expression is left open."""
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -134,7 +149,7 @@ def test_the_readme_picture_is_the_figure_that_the_package_draws():
     committed = np.asarray(Image.open(ROOT / "book" / "_static" / "rambo_fig_1.png").convert("RGB"), dtype=int)
     drawn = np.asarray(Image.open(io.BytesIO(style.png(all_figures()["RaMBO Fig. 1"]()))).convert("RGB"), dtype=int)
     assert committed.shape == drawn.shape
-    assert (abs(committed - drawn) > 40).mean() < 0.01, "run `make figures`"
+    assert (abs(committed - drawn) > 40).mean() < 0.01, "`make figures`; cp figures/rambo_fig_1.png book/_static"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "book" / "chapters").glob("*.md")), ids=lambda path: path.stem)

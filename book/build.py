@@ -39,7 +39,7 @@ def inputs() -> str:
     found = [path for name in ("book", "notebooks", "rankedu") for path in (ROOT / name).rglob("*") if path.is_file()]
     hidden = re.compile(r"/(_build|__pycache__|\.[^/]*)/")
     read = [path for path in found if not hidden.search(path.as_posix().removeprefix(ROOT.as_posix()))]
-    read += [ROOT / "constraints.txt", ROOT / "pyproject.toml"]
+    read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / ".github" / "workflows" / "ci.yml"]
     told = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH", "LAUNCH")]
     return hashed(sorted(read), repr(page_links.history()), importlib.metadata.version("sphinx"), *told)
 

@@ -35,7 +35,7 @@ def write_tables(folder: Path) -> None:
     tables |= {"speed": speed(), "papers_data": markdown(), "use_it": use_it.markdown()}
     tables |= {"scenes": scenes.card_markdown(), "detection_data": markdown(DETECTION)}
     tables |= {"book_map": book_map.map_markdown(), "ways": book_map.ways_markdown(), "lectures": lectures.markdown()}
-    tables |= papers_page.blocks() | {"timings": timings.table()}
+    tables |= papers_page.blocks() | {"timings": timings.table(), "machines": timings.machines()}
     tables |= pictures.blocks(folder)
     tables |= {name: effects(f"{name}.json", steps) for name, steps in (("effects", 1000), ("effects_trained", 400))}
     for name, text in tables.items():

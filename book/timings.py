@@ -17,6 +17,7 @@ from typing import Any
 
 import jupytext
 import pairs
+import yaml
 
 from rankedu._files import written
 
@@ -61,6 +62,19 @@ def table() -> str:
     if kept["rows"]:
         lines.append(f"\nMeasured on: {kept['machine']}. {kept['versions']}.")
     return "\n".join(lines) + "\n"
+
+
+def machines() -> str:
+    """The table of machines on which the commands were seen to pass, and the jobs of the workflow that nobody saw."""
+    rows = yaml.safe_load((pairs.ROOT / "book" / "data" / "machines.yaml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load((pairs.ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    matrix = workflow["jobs"]["library"]["strategy"]["matrix"]
+    lines = ["| Python | system | processor | torch | passed | seen on |", "|---|---|---|---|---|---|"]
+    keys = ("python", "system", "processor", "torch", "passed", "date")
+    lines += [f"| {' | '.join(str(row[key]) for key in keys)} |" for row in rows]
+    asked = f"Python {', '.join(matrix['python'])} on {', '.join(name.partition('-')[0] for name in matrix['system'])}"
+    note = f"The workflow of the repository has a job for each of {asked}. The rows are what somebody has seen."
+    return "\n".join([*lines, "", note, ""])
 
 
 def reading_minutes(text: Path) -> int:

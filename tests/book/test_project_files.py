@@ -122,6 +122,16 @@ def test_every_python_that_is_named_has_a_job():
     assert f"Python {named[0]} to {named[-1]}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_page_tells_of_every_machine_that_was_seen_and_of_jobs_as_jobs():
+    import timings
+
+    rows = yaml.safe_load((ROOT / "book" / "data" / "machines.yaml").read_text(encoding="utf-8"))
+    table, _, rest = timings.machines().partition("\n\n")
+    assert len(table.splitlines()) == 2 + len(rows)
+    assert all(row["passed"] in ("all", "library") and str(row["date"]) in table for row in rows)
+    assert "windows" in rest and "windows" not in table.lower()
+
+
 def test_workflows_are_read_as_they_are_meant():
     """Every step runs or uses something, every make target exists, and no expression is left open."""
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

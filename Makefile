@@ -11,13 +11,13 @@ help:  ## say what there is to make
 
 # One stamp an extra: an extra is installed once, and again when what is declared changes.
 $(VENV)/.has-%: pyproject.toml constraints.txt
-	@$(PYTHON) book/install.py $(VENV) $*
+	@$(PYTHON) book/tools/install.py $(VENV) $*
 	@touch $@
 
 ##@ For readers
 
 book: $(VENV)/.has-book  ## build the book; prints the page to open
-	$(PY) book/build.py
+	$(PY) book/tools build
 
 lab: $(VENV)/.has-lab  ## open the chapters in JupyterLab, with live sliders
 	$(PY) -m jupyter lab notebooks/01_rank_based_metrics.ipynb
@@ -26,28 +26,28 @@ figures: $(VENV)/.has-lab  ## write the papers' figures to figures/ as PNG and S
 	$(PY) -m rankedu figures --out figures
 
 slides: $(VENV)/.has-book  ## write the slides of the four lectures to slides/
-	$(PY) book/slides.py --out slides
+	$(PY) book/tools slides --out slides
 
 ##@ For authors
 
 notebooks: $(VENV)/.has-lab  ## execute the chapters whose notebook is stale
-	$(PY) book/pairs.py execute
+	$(PY) book/tools notebooks execute
 
 exercises: $(VENV)/.has-book  ## derive the starter and solution notebooks from the chapters' texts
-	$(PY) book/exercises.py write
+	$(PY) book/tools exercises write
 
 timings: $(VENV)/.has-test  ## measure how long each chapter and lab runs, for the page of timings
-	$(PY) book/timings.py
+	$(PY) book/tools timings
 
 screenshots: $(VENV)/.has-test  ## photograph every page of the built book, on phone and desk, light and dark
-	$(PY) book/screenshots.py
+	$(PY) book/tools screenshots
 
 # Not part of the tests: other people's sites are down for a day now and then.
 links: $(VENV)/.has-book  ## ask the web whether the book's external links still lead somewhere
-	$(PY) book/build.py --links
+	$(PY) book/tools build --links
 
 results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour; what is done is not repeated
-	$(PY) book/papers.py | PATH="$(abspath $(VENV))/bin:$$PATH" sh -e
+	$(PY) book/tools papers | PATH="$(abspath $(VENV))/bin:$$PATH" sh -e
 	$(PY) -m rankedu results --keep book/data/runs > /dev/null
 
 ##@ For contributors
@@ -75,9 +75,9 @@ validate: $(VENV)/.has-validate  ## execute the chapters and compare what they p
 # Two processes with one thread each: more threads than cores would wait for each other.
 test: export OMP_NUM_THREADS = 1
 test: validate lint  ## run every check
-	$(PY) -m pytest -n 2 --dist loadscope --ignore=tests/browser --ignore=tests/book/test_built_book.py
-	$(PY) book/build.py
-	$(PY) -m pytest -n 2 --dist worksteal tests/book/test_built_book.py tests/browser
+	$(PY) -m pytest -n 2 --dist loadscope --ignore=tests/browser --ignore=tests/site/test_built_book.py
+	$(PY) book/tools build
+	$(PY) -m pytest -n 2 --dist worksteal tests/site/test_built_book.py tests/browser
 
 # What could be measured is recorded, and held against the goals, also if a benchmark fails.
 bench: export OMP_NUM_THREADS = 1

@@ -9,8 +9,8 @@ from importlib import import_module
 
 import torch
 
-from rankedu.explorables import all_explorables
-from rankedu.figures import style
+from rankedu.book.explorables import all_explorables
+from rankedu.book.figures import style
 
 
 def warm_up():

@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy
-from rankedu.labs._published import published_h_ap
+from rankedu.lab.experiments._published import published_h_ap
 from rankedu.losses import HAPLoss
 from rankedu.rankers import BlackboxRanker, SigmoidRanker, SupremumRanker
 

@@ -1,7 +1,7 @@
 """Losses, forward and backward, as ratios to what nobody can avoid, in one interleaved run on one thread.
 
 The goals stand in `goals.py`. Beside the losses stand the published formulas, transcribed with argsort of
-argsort (`rankedu.labs._published`).
+argsort (`rankedu.lab.experiments._published`).
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from rankedu.labs._published import BlackboxRanks, published_ap, published_recall
+from rankedu.lab.experiments._published import BlackboxRanks, published_ap, published_recall
 from rankedu.losses import APLoss, MAPLoss, OnEmbeddings, RecallLoss
 from rankedu.memory import ScoreMemory
 from rankedu.rankers import BlackboxRanker

@@ -12,7 +12,7 @@ import torch
 from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
-from rankedu.labs._published import published_smooth_ap
+from rankedu.lab.experiments._published import published_smooth_ap
 from rankedu.losses import OnEmbeddings, SmoothAPLoss
 
 ROUNDS = {512: 41, 1024: 15, 4096: 3}

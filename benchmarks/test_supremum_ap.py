@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from rankedu.labs._published import published_sup_ap
+from rankedu.lab.experiments._published import published_sup_ap
 from rankedu.losses import SupAPLoss
 from rankedu.rankers import PRESETS, SupremumRanker
 

@@ -7,12 +7,12 @@ data; an evaluation, which may take 10 % of a run, in little more than its image
 import pytest
 import torch
 
-from rankedu.datasets import UnicodeGlyphs, augment
+from rankedu.lab.datasets import UnicodeGlyphs, augment
+from rankedu.lab.models import ConvNet
+from rankedu.lab.training import ClassBalancedSampler, Recipe, evaluate, train
+from rankedu.lab.training.retrieval import embed
 from rankedu.losses import OnEmbeddings, RecallLoss, SmoothAPLoss
-from rankedu.models import ConvNet
 from rankedu.rankers import BlackboxRanker
-from rankedu.training import ClassBalancedSampler, Recipe, evaluate, train
-from rankedu.training.retrieval import embed
 
 STEPS = 15
 LOSSES = {

@@ -1,4 +1,4 @@
-"""Sphinx configuration of the book. Run through `book/build.py`, which stages the source."""
+"""Sphinx configuration of the book. Run through `book/tools/site/build.py`, which stages the source."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ extensions = [
     "sphinx_togglebutton",
     "sphinx_copybutton",
     "sphinx-mathjax-offline",
-    "rankedu.explorables.book",
-    "page_links",
+    "rankedu.book.explorables.book",
+    "tools.site.page_links",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "api_reference",
+    "tools.site.api_reference",
 ]
 exclude_patterns = ["_generated/*", "_build"]
 nb_execution_mode = "off"

@@ -3,7 +3,8 @@
 A loss is a metric's formula applied to a ranker: a *ranker* maps scores to (soft) ranks, a *formula* maps ranks to a
 number. The book that goes with the package explains every function; each docstring says where.
 
-Importing the package is free: a room is imported, and torch with it, when it is first named.
+Importing the package is free: a room is imported, and torch with it, when it is first named. The wings are named in
+full: `rankedu.lab` holds the experiments, `rankedu.book` what stands behind the pages.
 """
 
 from __future__ import annotations
@@ -12,25 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankedu import (
-        blackbox,
-        datasets,
-        dumps,
-        exercises,
-        explorables,
-        figures,
-        hierarchy,
-        labs,
-        landscapes,
-        losses,
-        memory,
-        metrics,
-        models,
-        proofs,
-        rankers,
-        solvers,
-        training,
-    )
+    from rankedu import blackbox, hierarchy, landscapes, losses, memory, metrics, proofs, rankers, reference, solvers
     from rankedu.ranks import outranking_negatives, rank, rank_among
 
 __version__ = "0.1.0"
@@ -38,25 +21,18 @@ __version__ = "0.1.0"
 __all__ = [
     "__version__",
     "blackbox",
-    "datasets",
-    "dumps",
-    "exercises",
-    "explorables",
-    "figures",
     "hierarchy",
-    "labs",
     "landscapes",
     "losses",
     "memory",
     "metrics",
-    "models",
     "outranking_negatives",
     "proofs",
     "rank",
     "rank_among",
     "rankers",
+    "reference",
     "solvers",
-    "training",
 ]
 
 _FROM_RANKS = {"outranking_negatives", "rank", "rank_among"}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rankedu import _sorting
+from rankedu._fast import sorting
 from rankedu._validation import as_relevance, check_choice, check_mask, check_not_nan, check_values
 
 __all__ = ["outranking_negatives", "rank", "rank_among"]
@@ -111,11 +111,11 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     tensor([1, 0, 2, 3])
     """
     check_choice(ties, ("ordinal", "min", "max"), name="ties")
-    if ties == "ordinal" and isinstance(scores, Tensor) and scores.numel() >= MANY and _sorting.packable(scores):
+    if ties == "ordinal" and isinstance(scores, Tensor) and scores.numel() >= MANY and sorting.packable(scores):
         _check(scores, where, "scores")
         n = scores.shape[-1]
         mask = None if where is None else where.reshape(-1, n).numpy()
-        return torch.from_numpy(_sorting.ranks(scores.detach().reshape(-1, n).numpy(), mask)).view(scores.shape)
+        return torch.from_numpy(sorting.ranks(scores.detach().reshape(-1, n).numpy(), mask)).view(scores.shape)
     order = descending(scores, where)
     takes_part = torch.ones_like(order.first) if where is None else order.arrange(where)
     counts = takes_part.cumsum(-1)  # how many stand here or above

@@ -114,10 +114,10 @@ def extras() -> int:
         "ProjectionRanker": lambda: rankedu.rankers.ProjectionRanker()(torch.rand(3)),
         "assignment": lambda: rankedu.solvers.assignment(torch.rand(2, 2)),
         "baseline": lambda: rankedu.losses.baseline("triplet_semihard"),
-        "figures": lambda: importlib.import_module("rankedu.figures"),
-        "a chapter's slider": lambda: importlib.import_module("rankedu.explorables.smooth_ap"),
-        "UnicodeGlyphs": lambda: rankedu.datasets.UnicodeGlyphs(),
-        "run_lab": lambda: rankedu.labs.run_lab("mine", labs=labs),
+        "figures": lambda: importlib.import_module("rankedu.book.figures"),
+        "a chapter's slider": lambda: importlib.import_module("rankedu.book.explorables.smooth_ap"),
+        "UnicodeGlyphs": lambda: rankedu.lab.datasets.UnicodeGlyphs(),
+        "run_lab": lambda: rankedu.lab.runs.run_lab("mine", labs=labs),
         "the command line": command,
     }
     for name, ask in asks.items():

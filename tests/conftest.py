@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "book"))  # pairs.py and generate.py are scripts of the book, not part of the package
+sys.path.insert(0, str(ROOT / "book"))  # the package `tools` that makes the book lies there
 
 # A first call imports, and a busy machine waits: how long an example took says nothing about it.
 settings.register_profile("rankedu", deadline=None)

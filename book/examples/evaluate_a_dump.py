@@ -9,8 +9,8 @@ from importlib.util import find_spec
 import numpy as np
 import torch
 
-from rankedu import dumps
-from rankedu.datasets import UnicodeGlyphs, augment
+from rankedu.lab import dumps
+from rankedu.lab.datasets import UnicodeGlyphs, augment
 from rankedu.metrics import evaluate_retrieval
 
 # A dump: one row a picture, and beside it the labels from root to leaf.

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._packed import packable, ranks_of_positives
+from rankedu._fast import tiles
+from rankedu._fast.closed_form import mean_over_positives
+from rankedu._fast.radix import packable, ranks_of_positives
 from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
-from rankedu.losses import _tiles
-from rankedu.losses._closed_form import mean_over_positives
 from rankedu.losses.margin import check_margin, shift, wide
 from rankedu.rankers import BlackboxRanker, SupremumRanker
 
@@ -137,14 +137,14 @@ class RankLoss(nn.Module):
         within = self._pairwise()
         if within is not None:
             shifted = shift(scores, positive, self.margin)
-            return _tiles.ranks_of_positives(shifted, positive, where, ranker=ranker, within=within)
+            return tiles.ranks_of_positives(shifted, positive, where, ranker=ranker, within=within)
         return self._readable(scores, positive, where)
 
     def _pairwise(self) -> str | None:
         """How the positives count each other, if the ranker is the plain sum over pairs."""
         if isinstance(self.ranker, SupremumRanker):  # its step is for those of lower relevance only
             return "hard"
-        if _tiles.tileable(self.ranker):
+        if tiles.tileable(self.ranker):
             return "soft" if self.within_grad else "stopped"
         return None
 

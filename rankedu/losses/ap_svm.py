@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from rankedu._fast.interleaving import INFERENCE, Floats, Ints
 from rankedu._validation import check_choice
-from rankedu.losses._interleaving import INFERENCE, Floats, Ints
 from rankedu.losses._loss import no_positives, positives
 from rankedu.losses.margin import wide
 

@@ -122,7 +122,7 @@ class _ErrorDriven(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, positive: Tensor, here: Tensor, delta: float, interpolated: bool) -> Tensor:
         query, item = positive.nonzero(as_tuple=True)
         above, negatives = scores.new_empty(2, len(query))
-        for tile, steps in _tiles(scores, here, query, item, delta):
+        for tile, steps in tiles(scores, here, query, item, delta):
             above[tile] = steps.sum(-1) - 0.5  # less its own H(0)
             negatives[tile] = steps.masked_fill_(positive[query[tile]], 0.0).sum(-1)
         error = negatives / (1 + above)
@@ -141,14 +141,14 @@ class _ErrorDriven(torch.autograd.Function):
     def backward(ctx: Any, incoming: Tensor) -> tuple[Tensor, None, None, None, None]:
         scores, positive, here, query, item = ctx.saved_tensors
         update = torch.zeros_like(scores)
-        for tile, steps in _tiles(scores, here, query, item, ctx.delta):
+        for tile, steps in tiles(scores, here, query, item, ctx.delta):
             update.index_add_(0, query[tile], steps.mul_(ctx.factor[tile, None]))
         update.masked_fill_(positive, 0.0)
         update[query, item] = -ctx.pushed
         return incoming * update, None, None, None, None
 
 
-def _tiles(scores: Tensor, here: Tensor, query: Tensor, item: Tensor, delta: float) -> Any:
+def tiles(scores: Tensor, here: Tensor, query: Tensor, item: Tensor, delta: float) -> Any:
     """Yield H(y_k − y_i) for some positives i at a time and all items k of their queries; 0 outside ``here``."""
     size = max(1, TILE // scores.shape[1])
     for start in range(0, len(query), size):

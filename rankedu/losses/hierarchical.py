@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
-from rankedu.losses._by_relevance import grade, shares
-from rankedu.losses._hierarchical_tiles import Setting, pairwise_loss
+from rankedu._fast.by_relevance import grade, shares
+from rankedu._fast.hierarchical_tiles import Setting, pairwise_loss
+from rankedu._fast.tiles import tileable
 from rankedu.losses._loss import check_ranker, no_positives
-from rankedu.losses._tiles import tileable
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin, wide
 from rankedu.losses.on_embeddings import OnEmbeddings

@@ -22,7 +22,7 @@ class PairwiseRanker(Ranker):
 
     A subclass defines :meth:`step` and its derivative :meth:`slope`, both elementwise, with ``step(-inf) = 0`` and
     ``slope(-inf) = 0``: who is infinitely worse does not count. The losses need the ranks of the positives alone; they
-    take them from :mod:`rankedu.losses._tiles`, which calls :meth:`step_` and :meth:`slope_`.
+    take them from :mod:`rankedu._fast.tiles`, which calls :meth:`step_` and :meth:`slope_`.
     """
 
     def step(self, differences: Tensor) -> Tensor:

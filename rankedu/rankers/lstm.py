@@ -21,8 +21,8 @@ class LSTMRanker(nn.Module):
 
     .. math:: \mathbf{rk}_\theta(\mathbf{y}) = n \, g_\theta(\mathbf{y})
 
-    A new one is untrained and its ranks mean nothing: :func:`rankedu.training.train_sorter` makes one that sorts,
-    :func:`rankedu.training.trained_sorter` keeps it.
+    A new one is untrained and its ranks mean nothing: :func:`rankedu.lab.training.train_sorter` makes one that sorts,
+    :func:`rankedu.lab.training.trained_sorter` keeps it.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class LSTMRanker(nn.Module):
         if length != self.n:
             raise ValueError(
                 f"scores must have {self.n} items in a row, the length that this sorter is made for, got "
-                f"{tuple(scores.shape)} (train one for that length: rankedu.training.train_sorter({length}))"
+                f"{tuple(scores.shape)} (train one for that length: rankedu.lab.training.train_sorter({length}))"
             )
         if scores.device != device:
             raise ValueError(

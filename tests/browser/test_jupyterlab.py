@@ -12,8 +12,8 @@ import time
 import urllib.error
 import urllib.request
 
-import pairs
 import pytest
+from tools.notebooks import pairs
 
 pytestmark = pytest.mark.browser
 CHAPTER = "02_blackbox_differentiation.ipynb"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pairs
 import pytest
+from tools.notebooks import pairs
 
 pytestmark = pytest.mark.browser
 SLIDES = pairs.ROOT / "book" / "_build" / "html" / "_static" / "slides"

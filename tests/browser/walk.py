@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pairs
+from tools.notebooks import pairs
 
 HTML = pairs.ROOT / "book" / "_build" / "html"
 PAGES = sorted(str(path.relative_to(HTML)) for path in HTML.rglob("*.html") if "_static" not in path.parts)

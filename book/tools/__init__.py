@@ -1,0 +1,1 @@
+"""Everything that makes the book: `python book/tools` lists the commands."""

@@ -1,0 +1,44 @@
+"""Everything that makes the book: `python book/tools COMMAND …`, and `--help` after a command for what it takes.
+
+build        bring the notebooks up to date and build the book
+notebooks    check which notebooks are current, execute those that are not
+exercises    derive the starters and solutions from the chapters
+examples     run the scripts of the page "Use it in your project" and keep what they print
+timings      measure how long chapters and labs run
+slides       write the slides of the lectures
+papers       print the commands that make the runs of the results page
+pictures     keep what trained networks retrieve, for the results page
+screenshots  photograph every page
+"""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+BOOK = Path(__file__).resolve().parents[1]
+COMMANDS = {
+    "build": "site.build",
+    "notebooks": "notebooks.pairs",
+    "exercises": "notebooks.exercises",
+    "examples": "notebooks.record_examples",
+    "timings": "notebooks.timings",
+    "slides": "teaching.slides",
+    "papers": "results.papers",
+    "pictures": "results.pictures",
+    "screenshots": "site.screenshots",
+}
+
+
+def main() -> int:
+    """Hand over to the module of the command."""
+    command = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if command not in COMMANDS:
+        print(__doc__)
+        return int(command not in ("", "-h", "--help"))
+    sys.path[0] = str(BOOK)  # so that `tools` is a package
+    sys.argv[0] = f"{Path(sys.argv[0]).name} {command}"
+    return import_module(f"tools.{COMMANDS[command]}").main() or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

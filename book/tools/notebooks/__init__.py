@@ -1,0 +1,1 @@
+"""What makes the notebooks: chapters executed, exercises and solutions, examples."""

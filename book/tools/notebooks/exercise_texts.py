@@ -1,0 +1,161 @@
+"""Read the exercises out of a chapter's text: what is asked, the reader's stub, the solution, what it needs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import jupytext
+from tools.site import labels
+from nbformat import NotebookNode
+from tools.notebooks.slices import Slice, Statement, needed, statements
+
+GRADES = {"hand": "by hand", "code": "with code", "research": "research"}
+_DIRECTIVE = re.compile(
+    r"^:::\{(?P<kind>exercise|solution|solution-start|solution-end)\} ?(?P<argument>[^\n]*)\n(?P<body>.*?)^:::[ ]*$",
+    re.DOTALL | re.MULTILINE,
+)
+_OPTIONS = re.compile(r"\A(?::[\w-]+:[^\n]*\n)+")
+
+
+@dataclass
+class Exercise:
+    """One exercise of a chapter; parts of a solution are ("markdown" or "code", source)."""
+
+    label: str
+    number: str
+    title: str
+    text: str
+    stub: str = ""
+    solution: list[tuple[str, str]] = field(default_factory=list)
+    setup: Slice = field(default_factory=Slice)
+
+    @property
+    def grade(self) -> str:
+        """hand, code or research."""
+        return self.label.split("-")[2]
+
+    @property
+    def code(self) -> list[str]:
+        """The cells of the solution."""
+        return [source for kind, source in self.solution if kind == "code"]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What the exercises of a chapter are made from."""
+
+    stem: str
+    title: str
+    objectives: str
+    exercises: tuple[Exercise, ...]
+
+    @property
+    def number(self) -> int:
+        """Its number in the book."""
+        return int(self.stem[:2])
+
+
+@cache
+def chapters() -> tuple[Chapter, ...]:
+    """All chapters, in the order of the book."""
+    return tuple(read(path) for path in sorted((labels.ROOT / "book" / "chapters").glob("*.md")))
+
+
+def read(path: Path) -> Chapter:
+    """One chapter."""
+    cells = jupytext.read(path).cells
+    target = labels.labels()[f"ch-{path.stem[:2]}"]
+    objectives = next(
+        match
+        for cell in cells
+        if (match := re.search(r"^## Objectives\n+(.*?)(?=^## |^\(|\Z)", cell.source, re.DOTALL | re.MULTILINE))
+    )
+    exercises = _exercises(_section(cells, "Exercises", "Self-test"))
+    _add_setups(exercises, cells)
+    return Chapter(path.stem, target.title, objectives[1].strip(), tuple(exercises))
+
+
+def _section(cells: list[NotebookNode], title: str, following: str) -> list[NotebookNode]:
+    """The cells of one section; the ones at its ends are cut."""
+    inside, found = False, []
+    for cell in cells:
+        source = cell.source
+        if cell.cell_type == "markdown":
+            if f"## {title}\n" in source:
+                inside, source = True, source.split(f"## {title}\n", 1)[1]
+            if inside and f"## {following}" in source:
+                return [*found, NotebookNode(cell, source=source.split(f"## {following}", 1)[0])]
+        if inside:
+            found.append(NotebookNode(cell, source=source))
+    raise ValueError(f"a chapter must have the sections {title} and {following}, one after the other")
+
+
+def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
+    found: dict[str, Exercise] = {}
+    current, solving = "", ""
+    for cell in cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "code" and "exercise" in tags:
+            found[current].stub = cell.source
+            continue
+        if cell.cell_type == "code":
+            found[solving].solution.append(("code", cell.source))
+            continue
+        for kind, argument, text in _directives(cell.source):
+            if kind == "exercise":
+                current = re.search(r"ch\d\d-ex-\w+-\d+", text)[0]
+                number = labels.labels()[current].number
+                found[current] = Exercise(current, number, argument, _OPTIONS.sub("", text).strip())
+            elif kind == "solution":
+                found[argument].solution.append(("markdown", _OPTIONS.sub("", text).strip()))
+            elif kind == "solution-start":
+                solving = argument
+            elif kind == "solution-end":
+                solving = ""
+            elif solving:
+                found[solving].solution.append(("markdown", text))
+    return list(found.values())
+
+
+def _directives(source: str) -> list[tuple[str, str, str]]:
+    """Directives and the text between them, as (kind, argument, body)."""
+    parts, at = [], 0
+    for match in _DIRECTIVE.finditer(source):
+        parts.append(("text", "", source[at : match.start()].strip()))
+        parts.append((match["kind"], match["argument"].strip(), match["body"]))
+        at = match.end()
+    parts.append(("text", "", source[at:].strip()))
+    return [part for part in parts if part[0] != "text" or part[2]]
+
+
+def _add_setups(exercises: list[Exercise], cells: list[NotebookNode]) -> None:
+    """Find out, for each exercise, which statements of the chapter it needs that no earlier one has brought."""
+    told = [
+        c.source
+        for c in cells
+        if c.cell_type == "code" and not {"exercise", "solution"} & set(c.metadata.get("tags", []))
+    ]
+    chapter = statements(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE) for source in told)
+    for exercise in exercises:
+        if exercise.grade == "code":
+            chapter += [s for s in statements([exercise.stub, *exercise.code]) if _imports(s)]
+    known: set[str] = set()
+    for exercise in exercises:
+        code = [exercise.stub, *exercise.code]
+        if exercise.grade == "code":
+            code = ["\n".join(s.source for s in statements(code) if not _imports(s))]
+        exercise.setup = needed(code, chapter, known)
+        if exercise.setup.missing:
+            raise ValueError(
+                f"{exercise.label} needs {sorted(exercise.setup.missing)}, which the chapter never defines"
+            )
+        known |= {alias or name or module.split(".")[0] for module, name, alias in exercise.setup.imports}
+        known |= {n for s in (*exercise.setup.chosen, *statements(exercise.code)) for n in s.binds}
+
+
+def _imports(statement: Statement) -> bool:
+    return isinstance(statement.node, (ast.Import, ast.ImportFrom))

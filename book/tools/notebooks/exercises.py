@@ -1,0 +1,205 @@
+"""Starter and solution notebooks, derived from the exercises in the chapters' texts.
+
+`python book/tools exercises write` makes `notebooks/exercises/NN_slug.ipynb` and `notebooks/solutions/NN_slug.ipynb`;
+`python book/tools exercises check` says which of them are not what would be made; `python book/tools exercises run [NN ...]`
+runs whole solution notebooks, research exercises and all, and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from tools.notebooks.exercise_texts import GRADES, Chapter, Exercise, chapters
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from tools.site.plain import plain, quoted
+from tools.notebooks.slices import import_lines, joined
+
+from rankedu.book.exercises import check, statement
+
+ROOT = Path(__file__).resolve().parents[3]
+STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")
+_HOW = {
+    STARTERS: "Run all cells once: every `check` then says that nothing is returned yet. Put your code in place of the "
+    "three dots and run the cell again; a wrong answer is told on which input it went wrong, and in which way.",
+    SOLUTIONS: "Each is one way of many. Where `check` is satisfied with yours, yours is right.",
+}
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def notebook(chapter: Chapter, folder: Path) -> NotebookNode:
+    """The starter or the solution notebook of a chapter, depending on the folder."""
+    cells = [new_markdown_cell(_opening(chapter, folder))]
+    lines = import_lines({one for exercise in chapter.exercises for one in exercise.setup.imports})
+    if lines:
+        cells.append(new_code_cell("\n".join(lines), metadata={"tags": ["setup"]}))
+    for exercise in chapter.exercises:
+        cells += _cells(exercise, chapter, folder)
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number:03d}"
+    return new_notebook(cells=cells, metadata={"kernelspec": _KERNEL})
+
+
+def _opening(chapter: Chapter, folder: Path) -> str:
+    starter = folder == STARTERS
+    other = SOLUTIONS if starter else STARTERS
+    text = [
+        f"# {'Exercises' if starter else 'Solutions'} to chapter {chapter.number}: {chapter.title}",
+        f"[Read the chapter](../{chapter.stem}.ipynb) · "
+        f"[{'Solutions' if starter else 'Exercises alone'}](../{other.name}/{chapter.stem}.ipynb)",
+        _HOW[folder],
+    ]
+    if starter:
+        text += ["## Objectives", plain(chapter.objectives, chapter.stem, folder)]
+    return "\n\n".join(text)
+
+
+def _cells(exercise: Exercise, chapter: Chapter, folder: Path) -> list[NotebookNode]:
+    heading = f"## Exercise {exercise.number} ({GRADES[exercise.grade]}): {exercise.title}"
+    text = plain(exercise.text, chapter.stem, folder)
+    told = [heading, text, quoted(exercise.text, folder), _asked(exercise)]
+    cells = [new_markdown_cell("\n\n".join(filter(None, told)))]
+    if exercise.setup.chosen:
+        source = "# From the chapter, for this exercise:\n" + joined(exercise.setup.chosen)
+        cells.append(new_code_cell(source, metadata={"tags": ["setup", exercise.grade]}))
+    return cells + (_room(exercise) if folder == STARTERS else _solution(exercise, chapter, folder))
+
+
+def _asked(exercise: Exercise) -> str:
+    """What `check` asks for, in its own words."""
+    if exercise.grade != "code":
+        return ""
+    name = re.search(r'check\("(\w+)"', exercise.stub)[1]
+    call, _, what = statement(name).partition(": ")
+    return f"*What is checked:* `{call}`: {what}"
+
+
+def _room(exercise: Exercise) -> list[NotebookNode]:
+    """Where the reader works."""
+    if exercise.grade == "code":
+        return [new_code_cell(exercise.stub, metadata={"tags": ["exercise"]})]
+    cells = [new_markdown_cell("*Your answer:*")]
+    return cells + ([new_code_cell("# Your experiment.")] if exercise.grade == "research" else [])
+
+
+def _solution(exercise: Exercise, chapter: Chapter, folder: Path) -> list[NotebookNode]:
+    cells = []
+    for number, (kind, source) in enumerate(exercise.solution):
+        if kind == "code":
+            cells.append(new_code_cell(source, metadata={"tags": ["solution", exercise.grade]}))
+        else:
+            title = "**Solution.** " if number == 0 else ""
+            cells.append(new_markdown_cell(title + plain(source, chapter.stem, folder)))
+    return cells
+
+
+def derived() -> dict[Path, str]:
+    """Every notebook as it should be: path from the root of the repository → content."""
+    return {
+        folder / f"{chapter.stem}.ipynb": nbformat.writes(notebook(chapter, folder)) + "\n"
+        for chapter in chapters()
+        for folder in (STARTERS, SOLUTIONS)
+    }
+
+
+def problems(root: Path = ROOT) -> list[str]:
+    """What is not as it would be derived: missing or stale notebooks, and those that belong to no chapter."""
+    wanted = derived()
+    found = {path.relative_to(root) for folder in (STARTERS, SOLUTIONS) for path in (root / folder).glob("*.ipynb")}
+    told = [f"{path} belongs to no chapter" for path in sorted(found - set(wanted))]
+    for path, content in wanted.items():
+        if path not in found:
+            told.append(f"{path} is missing")
+        elif (root / path).read_text(encoding="utf-8") != content:
+            told.append(f"{path} is not what its chapter says")
+    return told
+
+
+def write(root: Path = ROOT) -> list[Path]:
+    """Write what is not as it should be, and remove what belongs to no chapter; returns the paths written."""
+    from rankedu._files import written
+
+    wanted, changed = derived(), []
+    for folder in (STARTERS, SOLUTIONS):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+        for path in (root / folder).glob("*.ipynb"):
+            if path.relative_to(root) not in wanted:
+                path.unlink()
+    for path, content in wanted.items():
+        if not (root / path).exists() or (root / path).read_text(encoding="utf-8") != content:
+            with written(root / path) as part:
+                part.write_text(content, encoding="utf-8")
+            changed.append(path)
+    return changed
+
+
+def run(chapter: Chapter) -> float:
+    """Run a solution notebook from top to bottom in a kernel; returns the seconds that it took."""
+    from nbclient import NotebookClient
+    from tools.notebooks.pairs import CELL_TIMEOUT
+
+    started = time.perf_counter()
+    resources = {"metadata": {"path": str(ROOT / SOLUTIONS)}}
+    quiet = {"extra_arguments": ["--IPKernelApp.log_level=ERROR"], "resources": resources}
+    NotebookClient(notebook(chapter, SOLUTIONS), timeout=CELL_TIMEOUT, kernel_name="python3", **quiet).execute()
+    return time.perf_counter() - started
+
+
+def block() -> str:
+    """The list of all exercises, for the page of the book."""
+    lines = []
+    for chapter in chapters():
+        place = f"_generated/{{}}_{chapter.stem}.ipynb"
+        starter, solved = place.format("exercises"), place.format("solutions")
+        lines += [f"### {chapter.number}. {chapter.title}", ""]
+        lines += [f"{{download}}`starter notebook <{starter}>` · {{download}}`solutions <{solved}>`", ""]
+        for grade, told in GRADES.items():
+            listed = " · ".join(_listed(exercise) for exercise in chapter.exercises if exercise.grade == grade)
+            lines += [f"{told.capitalize()}", f": {listed}", ""]
+    return "\n".join(lines)
+
+
+def _listed(exercise: Exercise) -> str:
+    return f"{{ref}}`{exercise.number} {exercise.title} <{exercise.label}>`"
+
+
+def feedback() -> str:
+    """What `check` says to the example on the page."""
+    told = check("rank_min", lambda scores: (scores[None, :] >= scores[:, None]).sum(axis=1))
+    return "".join(f"> {line}".rstrip() + "\n" for line in told._repr_markdown_().splitlines())
+
+
+def write_blocks(folder: Path) -> None:
+    """Write what the page includes, and the notebooks that it hands out."""
+    (folder / "exercises.md").write_text(block(), encoding="utf-8")
+    (folder / "exercises_feedback.md").write_text(feedback(), encoding="utf-8")
+    for path, content in derived().items():
+        (folder / f"{path.parent.name}_{path.name}").write_text(content, encoding="utf-8")
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["write", "check", "run"])
+    parser.add_argument("chapters", nargs="*", help="for run: numbers; default: all")
+    arguments = parser.parse_args()
+    if arguments.action == "write":
+        print("\n".join(f"wrote {path}" for path in write()) or "all as derived")
+        return 0
+    if arguments.action == "run":
+        for chapter in chapters():
+            if not arguments.chapters or chapter.stem[:2] in arguments.chapters:
+                print(f"{chapter.stem}: {run(chapter):.1f} s", flush=True)
+        return 0
+    told = problems()
+    print("\n".join(f"{one}; run `make exercises`" for one in told), end="\n" if told else "", file=sys.stderr)
+    return 1 if told else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

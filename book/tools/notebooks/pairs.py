@@ -1,0 +1,264 @@
+"""The pairs of the book: `book/chapters/*.md`, which a person edits, and `notebooks/*.ipynb`, which is executed.
+
+Labs are pairs too, and so is a page beside the chapters that computes what it says (`PAGES`).
+
+A notebook is current if it holds the cells of its text, executed, and if what its outputs were made from is still the
+same: the cells, the modules that they import however indirectly, the data that these read and the pinned versions of
+the libraries. It says so itself, in its metadata (`MADE_FROM`): whoever has a clone can tell without running it.
+
+`python book/tools notebooks check` tells which are not; `python book/tools notebooks execute [NN ...]` runs these (or those named) on
+all cores and writes the notebooks; `execute --all` runs every one. Where nothing but the text between the cells has
+changed, `execute` without a name takes it over and keeps the outputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.site import cores
+import jupytext
+import nbformat
+from tools.notebooks.closure import closure, hashed, pins
+from jupytext.compare import NotebookDifference, compare_notebooks
+from nbformat import NotebookNode
+
+from rankedu._files import written
+
+ROOT = Path(__file__).resolve().parents[3]
+#: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.
+CELL_TIMEOUT = 120
+#: Threads of a kernel that makes a notebook. Those that check it have two, so that a sum that hangs on it is found.
+THREADS = 1
+#: Where a notebook's metadata say what its outputs were made from.
+MADE_FROM = "made_from"
+#: Pages beside the chapters that are notebooks as well: `book/<name>.md` and `notebooks/<name>.ipynb`.
+PAGES = ("errata",)
+
+
+def pairs() -> dict[Path, Path]:
+    """Text → notebook, for chapters, labs and pages."""
+    texts = sorted((ROOT / "book" / "chapters").glob("*.md")) + sorted((ROOT / "book" / "labs").glob("*.md"))
+    texts += [ROOT / "book" / f"{name}.md" for name in PAGES]
+    return {text: _notebook_of(text) for text in texts}
+
+
+def address(text: Path) -> str:
+    """Where the built page lies in the book, such as `chapters/01_rank_based_metrics.html` or `errata.html`."""
+    return text.relative_to(ROOT / "book").with_suffix(".html").as_posix()
+
+
+def _notebook_of(text: Path) -> Path:
+    folder = ROOT / "notebooks" / ("labs" if text.parent.name == "labs" else "")
+    return folder / f"{text.stem}.ipynb"
+
+
+def made_from(text: Path, book: NotebookNode) -> dict[str, str]:
+    """What the outputs of a chapter hang on: its cells, and all else that is imported and read."""
+    cells = [_as_run(cell) for cell in book.cells if cell.cell_type == "code"]
+    return {"cells": hashed([], json.dumps(cells)), "package": hashed(sorted(closure(text) - {text}), pins())}
+
+
+def problem(text: Path, notebook: Path) -> str | None:
+    """Why the notebook is not the executed form of the text; None where it is."""
+    if not notebook.exists():
+        return "has never been executed"
+    wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
+    try:
+        compare_notebooks(found, wanted, fmt="md:myst", compare_outputs=False)
+    except NotebookDifference as difference:
+        return f"differs: {difference}"
+    if wanted.metadata.get("rankedu") != found.metadata.get("rankedu"):
+        return "has another `rankedu` in its front matter"
+    for number, cell in enumerate(found.cells):
+        if cell.cell_type != "code" or not cell.source.strip():
+            continue
+        if cell.execution_count is None:
+            return f"cell {number} was never executed"
+        for output in cell.outputs:
+            if output.output_type == "error":
+                return f"cell {number} ended in {output.ename}"
+            if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
+                return f"cell {number} holds a live widget, which is dead without its kernel"
+    return _older(found.metadata.get(MADE_FROM, {}), made_from(text, wanted))
+
+
+def _older(then: dict[str, str], now: dict[str, str]) -> str | None:
+    """What has changed since the outputs were made; None if nothing."""
+    if then.get("cells") != now["cells"]:
+        return "has cells that were not executed as they stand"
+    if then.get("package") != now["package"]:
+        return "was made with other code of the package, other data or other libraries"
+    return None
+
+
+def stale() -> dict[Path, str]:
+    """Text → why its notebook has to be executed."""
+    return {text: why for text, notebook in pairs().items() if (why := problem(text, notebook))}
+
+
+def retold(text: Path, notebook: Path) -> bool:
+    """Take over what was written between the cells, if the cells themselves are those of the notebook; else False."""
+    if not notebook.exists():
+        return False
+    wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
+    code = [[cell for cell in book.cells if cell.cell_type == "code"] for book in (wanted, found)]
+    if [_as_run(cell) for cell in code[0]] != [_as_run(cell) for cell in code[1]]:
+        return False
+    for new, old in zip(*code, strict=True):
+        new.outputs, new.execution_count = old.outputs, old.execution_count
+    found.cells = wanted.cells
+    if "rankedu" in wanted.metadata:
+        found.metadata["rankedu"] = wanted.metadata["rankedu"]
+    _write(found, notebook)
+    return problem(text, notebook) is None
+
+
+def _as_run(cell: NotebookNode) -> tuple[str, list[str]]:
+    """What decides on the outputs of a cell, and what is done with them."""
+    return cell.source, sorted(cell.metadata.get("tags", []))
+
+
+def execute(text: Path, notebook: Path) -> float:
+    """Run a chapter and write its notebook in one step; returns the seconds that it took.
+
+    It runs with empty caches, so that nothing is shown that older code has made. A chapter that fails leaves the
+    notebook as it was; what had run of it is kept in `book/_build/partial/`.
+    """
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    book: NotebookNode = jupytext.read(text)
+    client = NotebookClient(
+        book,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--IPKernelApp.log_level=ERROR", f"--IPKernelApp.exec_lines={WATCH}"],
+        resources={"metadata": {"path": str(notebook.parent)}},
+    )
+    notebook.parent.mkdir(parents=True, exist_ok=True)
+    record, started = made_from(text, book), time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            client.execute(env={**os.environ, **surroundings(Path(folder))})
+        except CellExecutionError:
+            partial = ROOT / "book" / "_build" / "partial" / notebook.name
+            partial.parent.mkdir(parents=True, exist_ok=True)
+            _write(book, partial)
+            print(f"{text.name} failed; what had run stands in {partial.relative_to(ROOT)}", file=sys.stderr)
+            raise
+        _demand_known(text, (Path(folder) / "opened").read_text(encoding="utf-8").splitlines())
+    book.metadata.pop("language_info", None)
+    book.metadata[MADE_FROM] = record
+    _write(book, notebook)
+    return time.perf_counter() - started
+
+
+#: Run in a new kernel before its first cell; it binds no name there.
+WATCH = f"__import__('runpy').run_path({str(Path(__file__).with_name('opened.py'))!r})"
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of a kernel that makes a notebook; what it keeps and notes goes into a folder that is empty."""
+    return {
+        "RANKEDU_EXPLORABLES": "static",
+        "RANKEDU_RESULT_FOLDER": str(folder / "results"),
+        "RANKEDU_DATA": str(folder / "data"),
+        "RANKEDU_OPENED": str(folder / "opened"),
+        "RANKEDU_REPOSITORY_FOLDER": str(ROOT),
+        "OMP_NUM_THREADS": str(THREADS),
+    }
+
+
+def _demand_known(text: Path, opened: Iterable[str]) -> None:
+    """Raise if a run has read a file of ours that its record does not cover: a change there would go unnoticed."""
+    read = {Path(importlib.util.source_from_cache(name) if name.endswith(".pyc") else name) for name in opened}
+    ours = {path for path in read for part in ("rankedu", "book/data") if path.is_relative_to(ROOT / part)}
+    if unknown := sorted(str(path.relative_to(ROOT)) for path in ours - closure(text)):
+        raise RuntimeError(
+            f"{text.name} has read {', '.join(unknown)}, which book/tools/notebooks/closure.py does not find from its cells: "
+            "import a module by its name, name a data file as … / 'book' / 'data' / …"
+        )
+
+
+def execute_all(texts: Iterable[Path]) -> None:
+    """Execute chapters on all cores, the longest first, and tell what is left; those that fail are told at the end.
+
+    Those that measure how long something takes, `timed` in their front matter, come afterwards and alone.
+    """
+    waiting = sorted(texts, key=_seconds, reverse=True)
+    if waiting:
+        print(f"executing {len(waiting)} of {len(pairs())} notebooks on {cores.CORES} cores", flush=True)
+    failed = []
+    left = len(waiting)
+    for timed, workers in ((False, cores.CORES), (True, 1)):
+        jobs = {text.stem: (text, pairs()[text]) for text in waiting if _is_timed(text) == timed}
+        for name, done in cores.each(execute, jobs, workers):
+            left -= 1
+            error = done.exception()
+            print(f"{name}: {'FAILED' if error else f'{done.result():.1f} s'}; {left or 'none'} left", flush=True)
+            failed += [f"{name}: {type(error).__name__}: {error}"] if error else []
+    if failed:
+        raise SystemExit("\n".join(failed))
+
+
+def _is_timed(text: Path) -> bool:
+    return bool(jupytext.read(text).metadata.get("rankedu", {}).get("timed"))
+
+
+def _seconds(text: Path) -> float:
+    """How long a chapter took when it was last measured, to begin with the longest."""
+    kept = ROOT / "book" / "data" / "timings.json"
+    rows = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else {}
+    return float(rows.get(address(text), {}).get("processor", 0.0))
+
+
+def renew(texts: Iterable[Path]) -> None:
+    """Bring notebooks up to date: take over what is only written between the cells, execute the rest."""
+    run = []
+    for text in texts:
+        if retold(text, pairs()[text]):
+            print(f"{text.stem}: text taken over")
+        else:
+            run.append(text)
+    execute_all(run)
+
+
+def _write(book: NotebookNode, path: Path) -> None:
+    """Write atomically, with cell ids that depend on the position alone."""
+    for number, cell in enumerate(book.cells):
+        cell["id"] = f"cell-{number:03d}"
+    with written(path) as part:
+        nbformat.write(book, part)
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=["check", "execute"])
+    parser.add_argument("chapters", nargs="*", help="numbers or names; default: those that are stale")
+    parser.add_argument("--all", action="store_true", help="every chapter, stale or not")
+    arguments = parser.parse_args()
+    if arguments.action == "check":
+        found = stale()
+        for text, why in found.items():
+            print(f"{text.relative_to(ROOT)}: {why}; run `make notebooks`", file=sys.stderr)
+        return 1 if found else 0
+    if arguments.all or arguments.chapters:
+        execute_all(text for text in pairs() if arguments.all or text.stem.startswith(tuple(arguments.chapters)))
+    else:
+        renew(stale())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

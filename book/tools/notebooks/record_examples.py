@@ -1,0 +1,71 @@
+"""Run the example scripts as a reader would, and keep what they print for the page "Use it in your project".
+
+`python book/tools examples` runs those that have changed since; `--all` runs all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+RECORD = EXAMPLES / "recorded.json"
+#: What is typed for each script, in one folder, in this order.
+COMMANDS = {
+    "with_pytorch_metric_learning": ["python with_pytorch_metric_learning.py"],
+    "with_a_memory": ["python with_a_memory.py", "rankedu evaluate embeddings.npy classes.csv"],
+    "evaluate_a_dump": [
+        "python evaluate_a_dump.py",
+        "rankedu evaluate pixels.npy labels.csv --metrics ap,recall@1,h-ap --json result.json",
+        "rankedu evaluate pixels.faiss labels.csv --columns character --metrics map@r,r@1,r@10 --format json",
+    ],
+}
+
+
+def fingerprint(name: str) -> str:
+    """Of a script and of what is typed to run it."""
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8") + "\n".join(COMMANDS[name])
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def recorded() -> dict[str, str]:
+    """The fingerprints of the scripts when they were last run."""
+    return json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+
+
+def run(name: str) -> str:
+    """What stands on the terminal after the commands of a script: each, and what it prints."""
+    bin = str(Path(sys.executable).parent)
+    surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": os.pathsep.join([bin, os.environ["PATH"]])}
+    told = []
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / f"{name}.py").write_bytes((EXAMPLES / f"{name}.py").read_bytes())
+        for command in COMMANDS[name]:
+            done = subprocess.run(command.split(), cwd=folder, env=surroundings, capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(f"{command}\n{done.stderr}")
+            told.append(f"$ {command}\n{done.stdout}")
+    return "\n".join(told)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="also those that have not changed")
+    everything, known = parser.parse_args().all, recorded()
+    for name in COMMANDS:
+        if everything or known.get(name) != fingerprint(name):
+            print(f"running {name} …", flush=True)
+            (EXAMPLES / f"{name}.txt").write_text(run(name), encoding="utf-8")
+            known[name] = fingerprint(name)
+            RECORD.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

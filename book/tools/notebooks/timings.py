@@ -1,0 +1,107 @@
+"""How long the chapters and labs take to run: `make timings` measures them, `table` is the book's page of timings.
+
+`python book/tools timings [NN ...]` runs every notebook (or those named) aside, without touching the committed ones, and
+keeps what it took in `book/data/timings.json`. One thread, and the processor's own seconds beside those on the clock:
+the first do not count what else the machine was doing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import jupytext
+from tools.notebooks import pairs
+import yaml
+
+from rankedu._files import written
+
+KEPT = pairs.ROOT / "book" / "data" / "timings.json"
+
+
+def measured(text: Path) -> dict[str, Any]:
+    """Run one notebook afresh; returns the seconds on the clock and the seconds of the processor."""
+    import resource  # Windows has none
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        clock = pairs.execute(text, Path(folder) / f"{text.stem}.ipynb")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"page": pairs.address(text), "clock": round(clock, 1), "processor": round(processor, 1)}
+
+
+def machine() -> str:
+    """The processor and the number of cores, as the page names them."""
+    try:
+        import cpuinfo
+
+        brand = cpuinfo.get_cpu_info().get("brand_raw", "")
+    except ImportError:  # it comes with the extra `test`
+        brand = platform.processor()
+    return f"{brand or 'an unnamed processor'}, {os.cpu_count()} cores, one thread used"
+
+
+def table() -> str:
+    """The page's table: minutes to read, as each chapter says, and seconds to run, as last measured."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"rows": {}}
+    lines = ["| page | to read | to run |", "|---|--:|--:|"]
+    minutes, seconds = 0, 0.0
+    for text in pairs.pairs():
+        row, read = kept["rows"].get(pairs.address(text)), reading_minutes(text)
+        run = f"{row['processor']:.0f} s" if row else "not measured"
+        page = pairs.address(text).removesuffix(".html")
+        lines.append(f"| {{doc}}`{page}` | {f'{read} min' if read else ''} | {run} |")
+        minutes, seconds = minutes + read, seconds + (row["processor"] if row else 0)
+    lines.append(f"| all | {minutes / 60:.1f} h | {f'{seconds / 60:.1f} min' if seconds else ''} |")
+    if kept["rows"]:
+        lines.append(f"\nMeasured on: {kept['machine']}. {kept['versions']}.")
+    return "\n".join(lines) + "\n"
+
+
+def machines() -> str:
+    """The table of machines on which the commands were seen to pass, and the jobs of the workflow that nobody saw."""
+    rows = yaml.safe_load((pairs.ROOT / "book" / "data" / "machines.yaml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load((pairs.ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    matrix = workflow["jobs"]["library"]["strategy"]["matrix"]
+    lines = ["| Python | system | processor | torch | passed | seen on |", "|---|---|---|---|---|---|"]
+    keys = ("python", "system", "processor", "torch", "passed", "date")
+    lines += [f"| {' | '.join(str(row[key]) for key in keys)} |" for row in rows]
+    asked = f"Python {', '.join(matrix['python'])} on {', '.join(name.partition('-')[0] for name in matrix['system'])}"
+    note = f"The workflow of the repository has a job for each of {asked}. The rows are what somebody has seen."
+    return "\n".join([*lines, "", note, ""])
+
+
+def reading_minutes(text: Path) -> int:
+    """The minutes that a chapter's front matter gives for reading it; 0 where it gives none."""
+    return int(jupytext.read(text).metadata.get("rankedu", {}).get("read", 0))
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="numbers or names; default: every one")
+    names = parser.parse_args().names
+    import numpy
+    import torch
+
+    os.environ["OMP_NUM_THREADS"] = "1"
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"rows": {}}
+    for text in pairs.pairs():
+        if not names or any(text.stem.startswith(name) for name in names):
+            row = measured(text)
+            kept["rows"][row.pop("page")] = row
+            print(f"{text.stem}: {row['processor']} s of the processor, {row['clock']} s on the clock")
+    kept["rows"] = {page: kept["rows"][page] for page in map(pairs.address, pairs.pairs()) if page in kept["rows"]}
+    kept |= {"machine": machine(), "versions": f"torch {torch.__version__}, NumPy {numpy.__version__}"}
+    with written(KEPT) as part:
+        part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

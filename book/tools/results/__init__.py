@@ -1,0 +1,1 @@
+"""What makes the results page: records, tables, pictures."""

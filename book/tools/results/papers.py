@@ -1,0 +1,180 @@
+"""The papers' tables: the printed numbers, beside them those of our runs, and the sweeps that make these.
+
+`data/printed/*.yaml` is what the papers print. `data/sweeps.yaml` says what is run, `data/tables/*.yaml` which of the
+runs stand beside which row, and `data/runs` holds records of them. `python book/tools papers` prints the commands of
+the sweeps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rankedu.lab.runs.records import UNTOLD, Record
+from rankedu.lab.runs.selection import chosen, plain
+from rankedu.lab.runs.summaries import Row, summarise
+
+ROOT = Path(__file__).resolve().parents[3]
+DATA = ROOT / "book" / "data"
+PRESETS = ROOT / "notebooks" / "labs" / "presets"
+Parameters = Mapping[str, Any]
+
+
+@cache
+def read(path: Path) -> dict[str, Any]:
+    """A YAML file."""
+    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return found
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One grid of a lab at one scale."""
+
+    lab: str
+    scale: str
+    name: str
+    preset: str
+    parameters: Parameters
+    grid: Mapping[str, list[Any]]
+    seeds: int
+
+    def points(self) -> list[dict[str, Any]]:
+        """The parameters of every cell of the grid, but for the seed."""
+        cells = itertools.product(*self.grid.values())
+        return [{**self.parameters, **dict(zip(self.grid, cell, strict=True))} for cell in cells]
+
+    def shared(self) -> dict[str, Any]:
+        """What all its runs have in common, where they are told from others."""
+        return deciding({**preset(self.preset), **self.parameters})
+
+    def command(self) -> str:
+        """What runs it."""
+        parts = [f"rankedu sweep {self.lab} --preset {self.preset} --seeds {self.seeds}"]
+        parts += [f"-p {name}={plain(value)}" for name, value in self.parameters.items()]
+        parts += [f"--grid {name}={','.join(map(plain, values))}" for name, values in self.grid.items()]
+        return " \\\n  ".join(parts)
+
+
+def sweeps() -> list[Sweep]:
+    """All of them, in the order of the file."""
+    return [
+        Sweep(lab, scale, grid, about["preset"], about.get("parameters", {}), values, lab_sweeps["seeds"])
+        for lab, lab_sweeps in read(DATA / "sweeps.yaml").items()
+        for scale, about in lab_sweeps["scales"].items()
+        for grid, values in lab_sweeps["grids"].items()
+    ]
+
+
+def find_sweep(lab: str, name: str) -> Sweep:
+    """A grid of a lab at the first scale."""
+    return next(sweep for sweep in sweeps() if (sweep.lab, sweep.name) == (lab, name))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A printed table, and what is set beside it; `printed` and `beside` are its two files."""
+
+    name: str
+    printed: dict[str, Any]
+    beside: dict[str, Any]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The printed rows, then those that are ours alone."""
+        empty = [None] * sum(map(len, self.printed["columns"].values()))
+        return [*self.printed["rows"], *({**row, "values": empty} for row in self.beside.get("also", []))]
+
+    def sweeps(self, scale: str | None = None) -> list[Sweep]:
+        """Those whose runs stand in the table, at one scale or at all."""
+        mine = [s for s in sweeps() if s.lab == self.beside["lab"] and s.name in self.beside["grids"]]
+        return [sweep for sweep in mine if scale in (None, sweep.scale)]
+
+    def scales(self) -> list[str]:
+        """How large the runs on the book's own data are: the titles of their columns."""
+        return list(dict.fromkeys(sweep.scale for sweep in self.sweeps()))
+
+    def variants(self) -> dict[str, Parameters]:
+        """Title → parameters, for a table whose rows were run in several ways; mostly there is one."""
+        found: dict[str, Parameters] = self.beside.get("variants", {"": {}})
+        return found
+
+    def on_ours(self, row: Parameters, variant: Parameters, scale: str) -> dict[str, Any]:
+        """The parameters of the runs of a row on the book's own data: glyphs, or scenes of them."""
+        sweep = self.sweeps(scale)[0]  # the grids of a scale share preset and parameters
+        return {"dataset": self.beside.get("on", "glyphs"), **sweep.shared(), **self._own(row), **variant}
+
+    def elsewhere(self, row: Parameters, variant: Parameters, data: str) -> dict[str, Any]:
+        """The parameters of the runs of a row on a data set of the papers, as far as they matter."""
+        published = self.beside["data"][data]
+        own = {**self._own(row), **published.get("rows", {}).get(row["ours"], {})}
+        return {"dataset": published["dataset"], **own, **variant}
+
+    def metrics(self, data: str | None = None) -> dict[str, str]:
+        """Heading → what our runs call it, on our own data or on a data set of the papers."""
+        if data is None:
+            return dict(self.beside["here"])
+        alike = {metric: metric for metric in self.printed["columns"][data]}
+        return dict(self.beside["data"][data].get("here", alike))
+
+    def _own(self, row: Parameters) -> dict[str, Any]:
+        """What tells the runs of a row from others of the sweep."""
+        return {"loss": row["ours"], **self.beside.get("rows", {}).get(row["ours"], {})}
+
+
+def preset(name: str) -> dict[str, Any]:
+    """The parameters of a preset."""
+    path = PRESETS / f"{name}.yaml"
+    return read(path) if path.exists() else {}
+
+
+def deciding(parameters: Parameters) -> dict[str, Any]:
+    """Those of some parameters that records hold."""
+    return {name: value for name, value in parameters.items() if name not in UNTOLD}
+
+
+def tables() -> list[Table]:
+    """Every printed table of trainings, RaMBO's first; those of speed are made by `papers_speed`."""
+    names = sorted((path.stem for path in (DATA / "tables").glob("*.yaml")), key=lambda name: (name[0] != "r", name))
+    return [Table(name, *(read(DATA / part / f"{name}.yaml") for part in ("printed", "tables"))) for name in names]
+
+
+def find(table: Table, row: Parameters, wanted: Parameters, records: Sequence[Record]) -> Row | None:
+    """The runs with some parameters; None if there are none, ValueError if they are of several settings."""
+    if row["ours"] is None:
+        return None
+    rows = summarise(chosen([record for record in records if record.lab == table.beside["lab"]], wanted))
+    if len(rows) > 1:
+        what = f"{table.name}, {row['method']}"
+        raise ValueError(f"{what}: kept runs differ in {', '.join(rows[0].parameters)}; keep those of one setting")
+    return rows[0] if rows else None
+
+
+def find_run(folder: Path, wanted: Parameters) -> tuple[Path, dict[str, Any]]:
+    """The folder of the finished run with some parameters, and all of these."""
+    for path in sorted(folder.glob("*/result.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))["parameters"]
+        if all(found.get(name) == value for name, value in wanted.items()) and (path.parent / "net.pt").exists():
+            return path.parent, found
+    raise FileNotFoundError(f"{folder} must hold a finished run with {wanted}, found none (see `make results`)")
+
+
+def main() -> None:
+    """Print the commands of a scale, so that `python book/tools papers | sh` runs them."""
+    parser = argparse.ArgumentParser(description="Print the commands that make the runs of the results page.")
+    first = {sweep.lab: sweep.scale for sweep in reversed(sweeps())}
+    titles = list(dict.fromkeys(sweep.scale for sweep in sweeps()))
+    parser.add_argument("--scale", choices=titles, help="default: the first of each lab, which two cores can do")
+    scale = parser.parse_args().scale
+    print("\n".join(sweep.command() for sweep in sweeps() if sweep.scale == (scale or first[sweep.lab])))
+
+
+if __name__ == "__main__":
+    main()

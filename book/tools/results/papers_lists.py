@@ -1,0 +1,147 @@
+"""What stands on the results page beside the tables: where runs come from, the figures' numbers, all commands."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+
+from rankedu.lab.runs.records import Record
+from rankedu.lab.runs.selection import chosen
+from rankedu.lab.runs.summaries import Row, Value, summarise, value_of
+from tools.results.papers import DATA, deciding, preset, sweeps
+
+#: Presets of the lab `retrieval` that train longer than the runs of the tables.
+LONGER = ("glyphs_cpu",)
+SYMBOLS = {"alpha": "α", "weight": "λ"}
+
+
+def origin(records: Sequence[Record], scale: str) -> str:
+    """How many runs stand in a table, how long they took, where, and with what."""
+    if not records:
+        return f"No run of this is kept ({scale}). It would be made by"
+    seconds = [record.seconds for record in records if record.seconds is not None]
+    devices = _told(f"{r.machine.get('device')}, {r.machine.get('threads')} threads" for r in records)
+    torch = _told(record.versions.get("torch", "unknown") for record in records)
+    revisions = _told(revision(record) for record in records)
+    return (
+        f"{scale[0].upper()}{scale[1:]}: {len(records)} runs, mean ± standard deviation over the seeds; a run took "
+        f"{statistics.fmean(seconds):.0f} s (from {min(seconds):.0f} to {max(seconds):.0f}), all of them "
+        f"{sum(seconds) / 60:.0f} min. Device: {devices}; torch {torch}; revision {revisions}. Made by"
+    )
+
+
+def revision(record: Record) -> str:
+    if not record.git:
+        return "unknown"
+    return record.git["revision"][:10] + (" with changes" if record.git["modified"] else "")
+
+
+def _told(values: Iterable[str]) -> str:
+    return " / ".join(sorted(set(values)))
+
+
+def figure_4() -> str:
+    """HAPPIER along α and along λ: the runs of chapter 14."""
+    from rankedu.lab.training.happier import MEASURES, results
+
+    path = DATA / "happier_weight.json"
+    lines = [f"| | runs | {' | '.join(MEASURES)} |", f"|---|---:|{'---:|' * len(MEASURES)}"]
+    for name, by_value in results(path).items():
+        for value, found in by_value.items():
+            cells = [value_of(run[measure] for run in found).text(100, 1) for measure in MEASURES]
+            lines.append(f"| {SYMBOLS[name]} = {value:g} | {len(found)} | {' | '.join(cells)} |")
+    runs = json.loads(path.read_text(encoding="utf-8"))
+    steps, size, device = (_told(str(run[name]) for run in runs) for name in ("steps", "batch_size", "device"))
+    seconds = statistics.fmean(run["seconds"] for run in runs)
+    about = f"{len(runs)} runs of {steps} steps of {size} pictures, in percent; {seconds:.0f} s each on {device}."
+    made = "```sh\npython -m rankedu.lab.training.happier --out book/data/happier_weight.json\n```"
+    return "\n".join(lines) + f"\n\n{about} Made by\n\n{made}\n"
+
+
+def mini_batches(records: Sequence[Record]) -> str:
+    """What batches of each size say of the metrics, and P: the runs of the lab `minibatch_statistics`."""
+    [sweep] = [sweep for sweep in sweeps() if sweep.lab == "minibatch_statistics"]
+    wanted = {**sweep.shared(), **sweep.points()[0]}
+    rows = summarise(chosen([record for record in records if record.lab == sweep.lab], wanted))
+    parts = [_mini_batch_table(rows[0]) if rows else ""]
+    parts += [origin(rows[0].records if rows else [], sweep.scale), f"```sh\n{sweep.command()}\n```"]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _mini_batch_table(row: Row) -> str:
+    named = "mAP of batches of "
+    sizes = [name.removeprefix(named) for name in row.records[0].metrics if name.startswith(named)]
+    columns = ["mAP of batches of {}", "R@1 of batches of {}", "P of batches of {}", "P of a run with batches of {}"]
+    heads = ["mAP of batches", "R@1 of batches", "P, trained network", "P, mean of a training"]
+    lines = [f"| batch size | {' | '.join(heads)} |", f"|---:|{'---:|' * len(heads)}"]
+    for size in sizes:
+        cells = [row.value(column.format(size)).text(100, 1) for column in columns]
+        lines.append(f"| {size} | {' | '.join(cells)} |")
+    whole = [row.value(name).text(100, 1) for name in ("mAP", "R@1")]
+    size = row.records[0].parameters.get("test_images")
+    data = f"all of about {size} test pictures" if size else "all test pictures"
+    lines.append(f"| {data} | {' | '.join(whole)} | | |")
+    return "\n".join(lines)
+
+
+def whole_presets(records: Sequence[Record]) -> str:
+    """What the presets that train longer reach: a row each, of the runs that changed nothing but the seed."""
+    metrics = ("R@1", "mAP@R", "seconds", "loss share", "evaluation share")
+    lines = [f"| preset | runs | {' | '.join(metrics)} |", f"|---|---:|{'---:|' * len(metrics)}"]
+    used: list[Record] = []
+    for name in LONGER:
+        rows = summarise(chosen([record for record in records if record.preset == name], deciding(preset(name))))
+        found = rows[0].records if rows else []
+        used += found
+        scales = [(1, 0) if metric == "seconds" else (100, 1) for metric in metrics]
+        told = [_unbroken(rows[0].value(metric), *scale) for metric, scale in zip(metrics, scales, strict=True) if rows]
+        lines.append(f"| `{name}` | {len(found)} | {' | '.join(told or ['not run'] * len(metrics))} |")
+    return "\n".join(lines) + f"\n\n{origin(used, 'these presets')}\n\n```sh\n{_commands()}\n```\n"
+
+
+def _commands() -> str:
+    return "\n".join(f"rankedu sweep retrieval --preset {name} --seeds 3" for name in LONGER)
+
+
+def severity(records: Sequence[Record]) -> str:
+    """How bad a wrong first result is, by method: what the first result shares with the query, mean over the seeds."""
+    from rankedu.lab.methods import METHODS
+
+    lab, heads = "hierarchical_retrieval", ("right", "same base letter", "same script", "another script")
+    lines = [f"| trained by | runs | {' | '.join(heads)} |", f"|---|---:|{'---:|' * len(heads)}"]
+    mine = [sweep for sweep in sweeps() if sweep.lab == lab]
+    mine = [sweep for sweep in mine if sweep.scale == mine[0].scale]
+    used: list[Record] = []
+    for sweep in mine:
+        for point in sweep.points():
+            wanted = {**sweep.shared(), **point}
+            rows = summarise(chosen([record for record in records if record.lab == lab], wanted))
+            found = rows[0].records if rows else []
+            used += found
+            cells = [_unbroken(value) for value in map(value_of, zip(*map(_shares, found), strict=True))]
+            title = METHODS[point["loss"]].title
+            lines.append(f"| {title} | {len(found)} | {' | '.join(cells or ['not run'] * len(heads))} |")
+    return "\n".join(lines) + f"\n\n{origin(used, mine[0].scale)} the commands of HAPPIER's Tables 1 and 5.\n"
+
+
+def _unbroken(value: Value, factor: float = 100, digits: int = 1) -> str:
+    """A value that stays on one line."""
+    return value.text(factor, digits).replace(" ", "\u00a0")
+
+
+def _shares(record: Record) -> tuple[float, ...]:
+    """Of the queries, how many have a first result of their character, and how many share no more than each level."""
+    finest, letter, script = (record.metrics[f"R@1 of {level}"] for level in ("characters", "base letters", "scripts"))
+    return finest, letter - finest, script - letter, 1 - script
+
+
+def all_sweeps() -> str:
+    """Every sweep, how many runs it is, and its command."""
+    lines = []
+    for sweep in sweeps():
+        settings = len(sweep.points())
+        what = f"{sweep.scale}: lab `{sweep.lab}`, {sweep.name}"
+        lines.append(f"{what}: {settings} settings with {sweep.seeds} seeds, {settings * sweep.seeds} runs.\n")
+        lines.append(f"```sh\n{sweep.command()}\n```\n")
+    return "\n".join(lines)

@@ -1,0 +1,178 @@
+"""The tables of speed on the results page: printed times and complexities, beside what the lab `speed` has measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rankedu.lab.experiments._speed_found import beside
+from rankedu.lab.experiments._speed_tables import (
+    compare,
+    counts,
+    duration,
+    exponent_text,
+    pivot,
+    ratio_table,
+    rows_of,
+    size_text,
+)
+from rankedu.lab.runs.records import Record
+from rankedu.lab.runs.selection import chosen
+from tools.results.papers import DATA, preset, read
+from tools.results.papers_lists import revision
+
+#: The presets whose records stand on the page, by device. A shorter run is no record.
+PRESETS = {"cpu": "speed_cpu", "cuda": "speed_gpu"}
+#: What may differ from the preset: how long is measured, and with how much memory.
+FREE = ("rounds", "seconds", "budget", "memory", "longest", "seed")
+NAMES = {"cpu": "CPU", "cuda": "GPU"}
+NOT_MEASURED = "not measured"
+Row = dict[str, Any]
+
+
+def blocks(records: Sequence[Record]) -> dict[str, str]:
+    """Name → Markdown of each block."""
+    found = kept(records)
+    rows = {device: rows_of(record.metrics) if record else [] for device, record in found.items()}
+    made = {
+        "rambo_tab_6": _lists(rows),
+        "rambo_tab_1": _growth(rows),
+        "smooth_ap_tab_s2": _backbone(rows),
+        "speed_batches": _batches(rows),
+    }
+    return {**made, "speed_record": _origins(found)}
+
+
+def kept(records: Iterable[Record]) -> dict[str, Record | None]:
+    """The latest run of each device's preset, none of whose sizes was changed; None if there is none."""
+    mine = sorted((record for record in records if record.lab == "speed"), key=lambda record: record.started)
+    wanted = {
+        device: {key: value for key, value in preset(name).items() if key not in FREE}
+        for device, name in PRESETS.items()
+    }
+    return {device: next(reversed(chosen(mine, sizes)), None) for device, sizes in wanted.items()}
+
+
+def _origins(found: Mapping[str, Record | None]) -> str:
+    """Where the numbers come from, and what makes them again."""
+    lines = []
+    for device, record in found.items():
+        command = f"```sh\nrankedu run speed --preset {PRESETS[device]}\n```"
+        if record is None:
+            lines.append(f"{NAMES[device]}: not measured yet. It would be by\n\n{command}")
+            continue
+        machine, versions = record.machine, record.versions
+        minutes = "an unknown time" if record.seconds is None else f"{record.seconds / 60:.0f} min"
+        about = f"{machine.get('device')}; {machine.get('threads')} thread; torch {versions.get('torch', 'unknown')}, "
+        about += f"NumPy {versions.get('numpy', 'unknown')}; revision {revision(record)}; {minutes} for all of it"
+        lines.append(f"{NAMES[device]}: {about}. Made by\n\n{command}")
+    return "\n\n".join(lines) + "\n"
+
+
+def markdown(rows: Sequence[Mapping[str, str]]) -> str:
+    """A table whose columns are the keys of the first row."""
+    names = list(rows[0])
+    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
+    lines += [f"| {' | '.join(row.get(name, '') or ' ' for name in names)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _printed(name: str) -> dict[str, Any]:
+    return read(DATA / "printed" / f"{name}.yaml")
+
+
+def _page(name: str, *parts: str) -> str:
+    """Title, tables, and the note."""
+    printed = _printed(name)
+    return "\n\n".join(filter(None, [f"{printed['title']}.", *parts, printed["note"]])) + "\n"
+
+
+def _lists(rows: Mapping[str, Sequence[Row]]) -> str:
+    """Table 6: printed, ours, the transcription and the limits; bytes a score; ratios."""
+    printed = _printed("rambo_tab_6")
+    sizes = dict(zip((10**k for k in range(5, 9)), printed["columns"], strict=True))
+    lines = []
+    for row in printed["rows"]:
+        device = row["ours"]
+        cells = dict(zip(sizes.values(), row["values"], strict=True))
+        lines.append({"seconds": "AP, printed", "on": row["method"], **cells, "bytes a score": "–"})
+        here = pivot(rows[device], "long lists", device)
+        lines += [_list_line(line, sizes, rows[device], device) for line in here]
+        if not here:
+            lines.append({"seconds": "here", "on": NAMES[device], **dict.fromkeys(sizes.values(), NOT_MEASURED)})
+    return _page("rambo_tab_6", markdown(lines), _ratios(rows, "long lists", sizes))
+
+
+def _list_line(line: Mapping[str, str], sizes: Mapping[int, str], rows: Sequence[Row], device: str) -> dict[str, str]:
+    """One contender."""
+    name = line["by"] if line["work"] == "limit" else f"{line['work']}, {line['by']}"
+    cells = {title: line.get(size_text(size), "–") for size, title in sizes.items()}
+    memory = [row.get("bytes a score") for row in rows if (row["work"], row["contender"]) == (line["work"], line["by"])]
+    known = [f"{value:.0f}" for value in memory if value is not None]
+    return {"seconds": name, "on": f"{NAMES[device]}, here", **cells, "bytes a score": known[0] if known else "–"}
+
+
+def _ratios(rows: Mapping[str, Sequence[Row]], part: str, sizes: Mapping[int, str] | None = None) -> str:
+    """Our time over everybody else's, with a verdict; and in how many of them we are ahead."""
+    found = [row for device in rows for row in compare(rows[device]) if row["part"] == part]
+    if not found:
+        return ""
+    table = [{**line, "on": NAMES[line["on"]]} for line in ratio_table(found, sizes)]
+    return f"Our time divided by the other's. {counts(found)}\n\n{markdown(table)}"
+
+
+def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
+    """Table 1: printed complexity, and exponents; below it what is not in the printed table."""
+    printed = {row["ours"]: row for row in _printed("rambo_tab_1")["rows"]}
+    lines = []
+    for device in ("cpu", *(["cuda"] if rows["cuda"] else [])):
+        found = {row["work"]: row for row in rows[device] if row["part"] == "growth" and row.get("n") is not None}
+        for name in dict.fromkeys([*printed, *found]):
+            complexity, general = printed[name]["values"] if name in printed else ("–", "–")
+            line = {"method": name, "printed": complexity, "general ranking": general}
+            lines.append(line | _exponents(found.get(name), device))
+    return _page("rambo_tab_1", markdown(lines))
+
+
+def _exponents(row: Row | None, device: str) -> dict[str, str]:
+    heads = (f"exponent of {letter}" for letter in "np")
+    if row is None:
+        return dict.fromkeys(heads, NOT_MEASURED) | {"the largest list": "–"}
+    cells = {
+        head: f"{exponent_text(row[letter], row[f'{letter} margin'])} (formula: {abs(row[f'{letter} claimed']):.2f})"
+        for head, letter in zip(heads, "np", strict=True)
+    }
+    where = "" if device == "cpu" else f", {NAMES[device]}"
+    return cells | {"the largest list": f"{duration(row['seconds'])} at {size_text(int(row['to']))}{where}"}
+
+
+def _backbone(rows: Mapping[str, Sequence[Row]]) -> str:
+    """Table S2: the loss beside the network."""
+    printed = _printed("smooth_ap_tab_s2")["rows"]
+    lines = [
+        {"": row["method"], "by": "printed", "complexity": row["values"][0], "time": row["values"][2]}
+        | {"of the network": f"{100 * _ms(row['values'][2]) / _ms(row['values'][1]):.2g} % of {row['values'][1]}"}
+        for row in printed
+    ]
+    for device, name in NAMES.items():
+        here = [row for row in rows[device] if row["part"] == "backbone"]
+        for line in beside(here):
+            part = line["of the network"].split(" (")[0]
+            lines.append({"": line["work"], "by": f"{line['by']}, {name}", "complexity": "–", "time": line["here"]} |
+                         {"of the network": part})  # fmt: skip
+        if not here:
+            lines.append({"": "all", "by": f"here, {name}", "complexity": "–", "time": NOT_MEASURED})
+    return _page("smooth_ap_tab_s2", markdown(lines), _ratios(rows, "backbone"))
+
+
+def _ms(text: str) -> float:
+    return float(text.removesuffix(" ms"))
+
+
+def _batches(rows: Mapping[str, Sequence[Row]]) -> str:
+    """Batches of embeddings: nothing is printed of these."""
+    parts = []
+    for device, name in NAMES.items():
+        here = pivot(rows[device], "batches", device)
+        parts.append(markdown([{"on": name, **line} for line in here]) if here else f"{name}: {NOT_MEASURED}.")
+    return "\n\n".join([*parts, _ratios(rows, "batches")]).rstrip() + "\n"

@@ -1,0 +1,135 @@
+"""The pictures of the results page: what trained networks retrieve, drawn from embeddings that are kept.
+
+`python book/tools pictures keep runs` embeds part of the test glyphs by the networks of some finished runs and writes
+the vectors to `data/pictures`. The book's build draws from these, so that nothing is trained for a page.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from rankedu.book.figures import hierarchical_retrieval, retrieval, style
+from rankedu.lab.experiments._test_images import Data, embed_all, open_data
+from tools.results import detection_pictures
+from tools.results.papers import DATA, find_run, find_sweep
+
+FOLDER = DATA / "pictures"
+#: Test images that are embedded: all of some characters, about so many.
+IMAGES = 2048
+#: Name of the file → lab, grid of `data/sweeps.yaml`, and what tells the run from the others of the grid.
+RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "rambo_log": ("retrieval", "margin and memory", {"loss": "rambo_log", "margin": 0.02, "memory": 0, "seed": 0}),
+    "smooth_ap": ("retrieval", "losses", {"loss": "smooth_ap", "seed": 0}),
+    "fine": ("hierarchical_retrieval", "losses", {"loss": "smooth_ap", "seed": 0}),
+    "happier": ("hierarchical_retrieval", "losses", {"loss": "happier", "seed": 0}),
+}
+START = "start"  # of all of them: one network that has learnt nothing
+BLOCKS = ("retrievals", "pages", "class_map", "severity", *detection_pictures.BLOCKS)
+
+
+def glyphs() -> Data:
+    """The test glyphs that are shown."""
+    return open_data({"dataset": "glyphs", "data_root": ""}).part(IMAGES)
+
+
+def keep(runs: Path) -> Iterator[Path]:
+    """Embed the glyphs by the network of each run, and by the one that they began with; yields the files written."""
+    from rankedu.lab.models import build
+
+    data = glyphs()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, (lab, grid, own) in RUNS.items():
+        wanted = {**find_sweep(lab, grid).shared(), **own}
+        folder, parameters = find_run(runs / lab, wanted)
+        torch.manual_seed(parameters["seed"])
+        net = build(parameters["model"], dim=parameters["dim"])
+        if name == next(iter(RUNS)):
+            yield _write(START, embed_all(net, data, parameters))
+        net.load_state_dict(torch.load(folder / "net.pt", weights_only=True))
+        yield _write(name, embed_all(net, data, parameters))
+
+
+def _write(name: str, embeddings: Tensor) -> Path:
+    path = FOLDER / f"{name}.npy"
+    np.save(path, embeddings.numpy().astype(np.float16))
+    return path
+
+
+def read(name: str) -> Tensor:
+    """Kept embeddings, shape (images, dim)."""
+    return torch.from_numpy(np.load(FOLDER / f"{name}.npy").astype(np.float32))
+
+
+def blocks(folder: Path) -> dict[str, str]:
+    """Draw the pictures into a folder; name → the Markdown that shows them."""
+    made = {**_retrievals(), **detection_pictures.blocks()}
+    return {
+        name: "\n".join(_show(folder, f"{name}_{number}", figure) for number, figure in enumerate(made[name]))
+        if name in made
+        else "Nothing is kept to draw this from.\n"
+        for name in BLOCKS
+    }
+
+
+def _retrievals() -> dict[str, list[Figure]]:
+    """Name → figures; nothing where nothing is kept."""
+    if not all((FOLDER / f"{name}.npy").exists() for name in (START, *RUNS)):
+        return {}
+    data = glyphs()
+    images, labels, names = data.pictures, data.labels, data.names
+    start, rambo, smooth, fine, happier = (read(name) for name in (START, "rambo_log", "smooth_ap", "fine", "happier"))
+    chosen = retrieval.choose_queries(*(_ap(embeddings, labels) for embeddings in (start, smooth)))
+    both = {"Smooth-AP": fine, "HAPPIER": happier}
+    return {
+        "retrievals": [retrieval.before_and_after(images, start, rambo, labels, classes=names[-1])],
+        "pages": [
+            retrieval.retrieved_page(images, start, smooth, labels, query, classes=names[-1])
+            for query in chosen.values()
+        ],
+        "class_map": [hierarchical_retrieval.class_map(both, labels, names)],
+        "severity": [
+            hierarchical_retrieval.draw_severity({"start": start, **both}, labels, data.levels),
+            hierarchical_retrieval.hierarchical_retrievals(images, both, labels, levels=data.levels, classes=names[-1]),
+        ],
+    }
+
+
+def _ap(embeddings: Tensor, labels: Tensor) -> Tensor:
+    """Average precision of each query by the finest level."""
+    from rankedu.metrics import average_precision
+
+    unit = torch.nn.functional.normalize(embeddings, dim=1)
+    relevance, others = labels[:, -1:] == labels[:, -1], ~torch.eye(len(labels), dtype=torch.bool)
+    return average_precision(unit @ unit.T, relevance & others, where=others, ties="pessimistic")
+
+
+def _show(folder: Path, name: str, figure: Any) -> str:
+    """Write a figure and the directive that shows it."""
+    (folder / f"{name}.png").write_bytes(style.png(figure))
+    text = " ".join(style.description(figure).split())
+    return f"```{{image}} _generated/{name}.png\n:alt: {text}\n```\n"
+
+
+def main() -> None:
+    """Keep what finished runs leave behind."""
+    parser = argparse.ArgumentParser(description="Keep for the results page what trained networks have found.")
+    parser.add_argument("command", choices=["keep"])
+    parser.add_argument("runs", type=Path, help="folder of the runs, mostly `runs`")
+    parser.add_argument("--only", choices=["retrieval", "detection"], help="default: both")
+    chosen = parser.parse_args()
+    for kept, keeper in (("retrieval", keep), ("detection", detection_pictures.keep)):
+        if chosen.only in (None, kept):
+            for path in keeper(chosen.runs):
+                print(path)
+
+
+if __name__ == "__main__":
+    main()

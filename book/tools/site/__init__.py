@@ -1,0 +1,1 @@
+"""What builds the site: from notebooks and pages to HTML."""

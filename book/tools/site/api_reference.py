@@ -1,0 +1,195 @@
+"""The API reference: a page a room, made from what the room says is public; and a Sphinx extension for its docstrings.
+
+A name comes into the reference by standing in the `__all__` of its room, or of a public module within the room.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sphinx.util.nodes import make_refnode
+
+from tools.site import architecture
+
+#: Docstrings as they stood before napoleon, by the name of what they explain.
+WRITTEN: dict[str, list[str]] = {}
+#: A class shows what it has, and what it has from private classes of ours.
+MEMBERS = ["   :members:", "   :inherited-members: Module, Sampler, Mapping, tuple, BaseException, object"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the reference."""
+
+    title: str
+    modules: tuple[str, ...]
+    inner: tuple[str, ...] = ()  #: modules within the room that a reader may need, with sections of their own
+
+
+#: The labs themselves.
+EXPERIMENTS = tuple(
+    f"rankedu.lab.experiments.{name}"
+    for name in ("retrieval", "hierarchical_retrieval", "detection", "minibatch_statistics", "sodeep")
+)
+#: The pages in their order, by the name of the file.
+PAGES = {
+    "ranks": Page("Ranks", ("rankedu",)),
+    "blackbox": Page("Blackbox differentiation", ("rankedu.blackbox",)),
+    "solvers": Page("Solvers", ("rankedu.solvers",)),
+    "rankers": Page("Rankers", ("rankedu.rankers",)),
+    "hierarchy": Page("Hierarchies", ("rankedu.hierarchy",)),
+    "metrics": Page("Metrics", ("rankedu.metrics",)),
+    "losses": Page("Losses", ("rankedu.losses",)),
+    "memory": Page("Memories", ("rankedu.memory",)),
+    "proofs": Page("Proofs", ("rankedu.proofs",), tuple(importlib.import_module("rankedu.proofs").__all__)),
+    "landscapes": Page("Landscapes", ("rankedu.landscapes",)),
+    "datasets": Page("Data sets", ("rankedu.lab.datasets",), ("files", "published", "rendering", "transforms")),
+    "models": Page("Models", ("rankedu.lab.models",)),
+    "training": Page("Training", ("rankedu.lab.training",), ("distributed", "evaluation", "large_batch", "loading")),
+    "labs": Page("Labs", ("rankedu.lab.runs", "rankedu.lab.methods", *EXPERIMENTS), ("clusters",)),
+    "dumps": Page("Dumps of embeddings", ("rankedu.lab.dumps",)),
+    "exercises": Page("Exercises", ("rankedu.book.exercises",)),
+}
+
+
+def write_pages(folder: Path) -> None:
+    """Write all pages of the reference, beside its front page, which a person has written."""
+    for name, page in PAGES.items():
+        sections = [section(module, first=not at) for at, module in enumerate(modules(page))]
+        text = f"(api-{name})=\n# {page.title}\n\n" + "\n".join(sections)
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    (folder / "cli.md").write_text(command_line(), encoding="utf-8")
+
+
+def modules(page: Page) -> list[str]:
+    """The modules of a page: its rooms, and those within."""
+    return [*page.modules, *(f"{page.modules[0]}.{name}" for name in page.inner)]
+
+
+def public(module: str) -> dict[str, Any]:
+    """What a module offers by name: its `__all__`, less modules and what its room offers already."""
+    found = importlib.import_module(module)
+    offered = {name: getattr(found, name) for name in getattr(found, "__all__", ()) if not name.startswith("__")}
+    offered = {name: value for name, value in offered.items() if not inspect.ismodule(value)}
+    parts = module.split(".")[1:]
+    if not parts or architecture.room_named(parts) == "/".join(parts):
+        return offered
+    above = vars(importlib.import_module(module.rpartition(".")[0]))
+    return {
+        name: value
+        for name, value in offered.items()
+        if above.get(name) is not value and getattr(value, "__module__", module) == module
+    }
+
+
+def section(module: str, *, first: bool) -> str:
+    """A module: what it is, a table of what is in it, and each of these."""
+    names = public(module)
+    lines = [] if first else [f"## {module.removeprefix('rankedu.')}", ""]
+    lines += ["```{eval-rst}", f".. automodule:: {module}", "   :no-members:", "", f".. currentmodule:: {module}", ""]
+    told = [name for name, value in names.items() if kind(value) != "data"]
+    if told:
+        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in told), ""]
+    for name, value in names.items():
+        lines += constant(module, name) if kind(value) == "data" else [f".. auto{kind(value)}:: {name}"]
+        lines += [*(MEMBERS if inspect.isclass(value) else []), ""]
+    return "\n".join([*lines, "```", ""])
+
+
+def constant(module: str, name: str) -> list[str]:
+    """A value, with the `#:` comment that stands above it, wherever in the room that is."""
+    room = Path(str(importlib.import_module(module).__file__))
+    value = repr(getattr(importlib.import_module(module), name))
+    lines = [f".. py:data:: {name}", *([f"   :value: {value}"] if len(value) < 80 and "<" not in value else []), ""]
+    for path in [room, *sorted(room.parent.glob("*.py"))] if room.stem == "__init__" else [room]:
+        told = re.search(rf"((?:^#:.*\n)+){name}\b[^\n]*=", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if told:
+            return lines + [f"   {line.removeprefix('#:').strip()}" for line in told[1].splitlines()]
+    return lines
+
+
+def kind(value: Any) -> str:
+    """Which of autodoc's directives an object needs."""
+    if inspect.isclass(value):
+        return "exception" if issubclass(value, BaseException) else "class"
+    return "function" if inspect.isroutine(value) else "data"
+
+
+def command_line() -> str:
+    """The page of the commands, from what they say with `--help`."""
+    import typer
+
+    from rankedu.cli import app
+
+    lines = ["(api-cli)=", "# Command line", "", "Where `make` has installed it, write `.venv/bin/rankedu`.", ""]
+    return "\n".join(lines + commands(typer.main.get_command(app), "rankedu"))
+
+
+def commands(command: Any, path: str) -> list[str]:
+    """A command with its options, or those that it holds."""
+    inner = getattr(command, "commands", None)
+    if inner is not None:
+        return [line for name, found in sorted(inner.items()) for line in commands(found, f"{path} {name}")]
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+    usage = " ".join([path, *(p.name.upper() for p in arguments), *(["[OPTIONS]"] if options else [])])
+    lines = [f"## {path}", "", command.help or "", "", f"```sh\n{usage}\n```", ""]
+    if arguments or options:
+        lines += ["| name | meaning | default |", "|---|---|---|"]
+    for p in [*arguments, *options]:
+        name = p.name.upper() if p in arguments else ", ".join(p.opts)
+        default = "" if p in arguments or p.default in (None, False) else f"`{p.default}`"
+        default = p.show_default if isinstance(getattr(p, "show_default", None), str) else default
+        lines.append(f"| `{name}` | {p.help or ''} | {default} |".replace("...", "…"))
+    return [*lines, ""]
+
+
+def prepare(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Make links of the chapters in "Explained in chapters 4 and 12", before napoleon reads the lines."""
+    text = "\n".join(lines)
+    told = re.sub(r"(?<=chapter )(\d+)(?!\d)", r":ref:`\1 <ch-\1>`", text)
+    told = re.sub(r"chapters (\d+(?:, \d+)*,? (?:and|to) \d+)", lambda m: f"chapters {linked(m[1])}", told)
+    told = re.sub(r"<ch-(\d)>", r"<ch-0\1>", told)
+    told = re.sub(r"^(\s*)([A-Za-z])\. ", r"\1\\\2. ", told, flags=re.MULTILINE)  # "L. Default: 1" begins no list
+    lines[:] = told.split("\n")
+    WRITTEN[name] = list(lines)
+
+
+def restore(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Undo what napoleon does to an attribute: it takes what stands before a colon in the first line for a type."""
+    if what in ("attribute", "data", "property"):
+        lines[:] = WRITTEN[name]
+
+
+def linked(numbers: str) -> str:
+    """Each number as a reference to its chapter."""
+    return re.sub(r"\d+", lambda m: f":ref:`{m[0]} <ch-{m[0]}>`", numbers)
+
+
+def find_in_room(app: Any, env: Any, node: Any, contnode: Any) -> Any:
+    """A name that a module within a room uses, and that the room offers: `find_labs` in `rankedu.lab.runs.folders`."""
+    module, domain = node.get("py:module") or "", env.get_domain("py")
+    name = f"{module.rpartition('.')[0]}.{node.get('reftarget', '')}"
+    if not module.startswith("rankedu.") or name not in domain.objects:
+        return None
+    found = domain.objects[name]
+    return make_refnode(app.builder, node["refdoc"], found.docname, found.node_id, contnode, name)
+
+
+def skip(app: Any, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out what a class does in place, `step_` beside `step`: it is there for speed alone."""
+    return True if name.endswith("_") else None
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Enter the hooks; autodoc is loaded before."""
+    app.connect("autodoc-process-docstring", prepare, priority=400)
+    app.connect("autodoc-process-docstring", restore, priority=600)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("missing-reference", find_in_room)
+    return {"parallel_read_safe": True}

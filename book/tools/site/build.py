@@ -1,0 +1,160 @@
+"""Build the book: bring the notebooks up to date, lay out the source, run Sphinx with every warning an error.
+
+`python book/tools build` executes only the notebooks that are not current (see `pairs.py`), draws what has not been
+drawn from the same code before, and does nothing at all if nothing has changed. What was done when it is interrupted
+need not be done again.
+`python book/tools build --preview 04` (or `errata`) builds one chapter (or page) into `book/_build/preview-04`, with
+warnings only printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tools.notebooks.closure import ROOT, files_of, fingerprint, hashed
+from tools.site import page_links
+
+if TYPE_CHECKING:
+    from rankedu.book.explorables import Explorable
+
+BOOK = ROOT / "book"
+BUILD = BOOK / "_build"
+CACHE = BUILD / "cache"
+
+
+def inputs() -> str:
+    """A hash of all that the built book depends on."""
+    found = [path for name in ("book", "notebooks", "rankedu") for path in (ROOT / name).rglob("*") if path.is_file()]
+    hidden = re.compile(r"/(_build|__pycache__|\.[^/]*)/")
+    read = [path for path in found if not hidden.search(path.as_posix().removeprefix(ROOT.as_posix()))]
+    read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / ".github" / "workflows" / "ci.yml"]
+    told = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH", "LAUNCH")]
+    return hashed(sorted(read), repr(page_links.history()), importlib.metadata.version("sphinx"), *told)
+
+
+def is_built(html: Path) -> bool:
+    """Whether the book is there, complete, and made of what lies in the repository now."""
+    record = html / "build.json"
+    return record.exists() and json.loads(record.read_text(encoding="utf-8"))["inputs"] == inputs()
+
+
+def stage(source: Path, *, only: str = "") -> None:
+    """Lay out the Sphinx source: the book's pages and the executed chapters."""
+    from tools.notebooks import pairs
+    from tools.site import api_reference
+
+    pairs.renew(text for text in pairs.stale() if text.stem.startswith(only))
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools"))
+    for text, notebook in pairs.pairs().items():
+        page = source / text.relative_to(BOOK)
+        page.unlink()
+        if text.stem.startswith(only):
+            shutil.copyfile(notebook, page.with_suffix(".ipynb"))
+    api_reference.write_pages(source / "api")
+
+
+def frames_of(explorable: Explorable) -> Path:
+    """Where the frames of an explorable are kept from one build to the next, until what draws them changes."""
+    return CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module))}"
+
+
+def slides_of() -> Path:
+    """Where the slides of the lectures are kept until something changes that they show."""
+    from tools.teaching import lectures
+
+    return CACHE / "slides" / fingerprint(*lectures.needs())
+
+
+def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
+    """Have all frames drawn and all slides written that are not kept from an earlier build."""
+    from rankedu.book.explorables import all_explorables
+    from rankedu.book.explorables.book import draw as draw_frames
+    from tools.teaching import lectures, slides
+
+    drawn = [
+        pool.submit(draw_frames, one.address, frames_of(one))
+        for one in all_explorables().values()
+        if not (frames_of(one) / "frames.json").exists()
+    ]
+    missing = [one.number for one in lectures.lectures() if not (slides_of() / lectures.file_name(one)).exists()]
+    return drawn + [pool.submit(slides.write_one, slides_of(), number) for number in missing]
+
+
+def put_frames(html: Path) -> None:
+    """Put the explorables into the pages that have made room for them, and their frames beside the pages."""
+    from rankedu.book.explorables.book import fill, placed, write_frames
+
+    for page in html.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        frames = {}
+        for explorable in placed(text):
+            frames[explorable.address] = write_frames(explorable, frames_of(explorable))
+            beside = html / "_static" / "explorables" / explorable.name
+            shutil.copytree(frames_of(explorable), beside, dirs_exist_ok=True)
+        if frames:
+            page.write_text(fill(text, frames), encoding="utf-8")
+
+
+def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
+    """Draw on all cores while Sphinx runs on one, then put both together; strictly, every warning is an error."""
+    from tools.site import cores, diet, generate
+
+    stage(source, only=only)
+    shutil.rmtree(html, ignore_errors=True)
+    with cores.pool() as pool:
+        waiting = [] if only else draw(pool)
+        generate.write_tables(source / "_generated")
+        run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else []))
+        for done in waiting:
+            done.result()
+        put_frames(html)
+        if not only:
+            shutil.copytree(slides_of(), html / "_static" / "slides")
+        diet.slim(html, pool)
+
+
+def run_sphinx(builder: str, source: Path, target: Path, *options: str) -> None:
+    """One run of Sphinx; what goes wrong ends this program with Sphinx's own status."""
+    command = [sys.executable, "-m", "sphinx", "-b", builder, "-q", "-E", *options]
+    found = os.pathsep.join(filter(None, [str(BOOK), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [*command, "-d", str(source.parent / "doctrees"), str(source), str(target)],
+        env={**os.environ, "PYTHONPATH": found},
+    )
+    if done.returncode:
+        raise SystemExit(done.returncode)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--links", action="store_true", help="ask the web about the external links")
+    parser.add_argument("--preview", metavar="NN", default="", help="build this chapter, lab or page alone")
+    arguments = parser.parse_args()
+    folder = BUILD / f"preview-{arguments.preview}" if arguments.preview else BUILD
+    source, html = folder / "source", folder / "html"
+    if arguments.preview or not is_built(html):
+        print("building the book; an interrupted build goes on where it was", flush=True)
+        build(source, html, strict=not arguments.preview, only=arguments.preview)
+        (html / "build.json").write_text(json.dumps({"inputs": inputs()}), encoding="utf-8")
+    if arguments.links:
+        run_sphinx("linkcheck", source, folder / "links")
+        print("No link is broken. What was asked and answered:", folder / "links" / "output.txt", sep="\n")
+        return
+    print("The book is built. Open the page below in a browser.")
+    print(html / "index.html")
+
+
+if __name__ == "__main__":
+    main()

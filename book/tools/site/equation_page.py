@@ -1,0 +1,109 @@
+"""The page of the equation index: paper by paper, each item with its place in the book, its functions and tests."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import groupby
+
+from tools.site.equation_index import MapRow, claims, paper_maps, same
+from tools.site.paper_items import Item, Paper, printed
+
+#: Heading → the kinds that stand below it.
+GROUPS = {
+    "Equations": ("Eq.",),
+    "Statements and algorithms": ("Thm.", "Prop.", "Lemma", "Alg."),
+    "Figures": ("Fig.",),
+    "Tables": ("Tab.",),
+    "Sections": ("Sec.",),
+    "Footnotes": ("Fn.",),
+}
+
+
+def markdown() -> str:
+    """All papers."""
+    parts = [counted()]
+    for paper, listed in printed():
+        parts.append(f"## {paper.name}\n\n{_about(paper)}")
+        for heading, kinds in GROUPS.items():
+            here = [item for item in listed if item.number.split(" ")[0] in kinds]
+            if here:
+                entries = "\n\n".join(_entry(item) for item in here)
+                parts.append(f"### {heading}\n\n::::{{container}} index\n{entries}\n::::")
+    return "\n\n".join(parts) + "\n"
+
+
+def counted() -> str:
+    """How much there is, and how much of it is treated."""
+    listed = [item for _, of_paper in printed() for item in of_paper]
+    left = sum(bool(item.why) for item in listed)
+    return (
+        f"The texts number {len(listed)} items. The book treats {len(listed) - left} of them, in {len(paper_maps())} "
+        f"places; the reason why it does not treat the other {left} stands with each."
+    )
+
+
+def _about(paper: Paper) -> str:
+    return f"*{paper.title}* {{cite:p}}`{paper.cite}`. {paper.versions}"
+
+
+def _entry(item: Item) -> str:
+    """A term and its definitions."""
+    also = f" *({item.also})*" if item.also else ""
+    return "\n".join(
+        [f"[{item.number}]{{#{_anchor(item.source)}}} {item.name}{also}", *(f": {line}" for line in _told(item))]
+    )
+
+
+def _anchor(source: str) -> str:
+    return re.sub(r"\W+", "-", source.lower())
+
+
+def _told(item: Item) -> Iterator[str]:
+    """What the page says of an item, a definition each."""
+    if item.why:
+        yield f"Not treated. {item.why}"
+    if item.parts:
+        linked = ", ".join(
+            f"[{part}](#{re.sub(r'[^a-z0-9]+', '-', f'{item.paper} {part}'.lower())})" for part in item.parts
+        )
+        yield f"Part by part: {linked}."
+    rows = [row for row in paper_maps() if row.source == item.source]
+    for _, here in groupby(rows, key=lambda row: (row.page, row.here)):
+        yield _place(list(here))
+    others = _others(item, rows)
+    if others:
+        yield f"Also in {', '.join(others)}."
+
+
+def _place(rows: list[MapRow]) -> str:
+    """One place of the book, with what implements the item there and what tests it."""
+    page, here = rows[0].page, rows[0].here
+    number = page.removeprefix("chapters/")[:2]
+    chapter = f"{{ref}}`Chapter {int(number)} <ch-{number}>`, " if page.startswith("chapters/") else ""
+    told = "; ".join(f"{function(row.function)}, tested by `{row.test.rpartition('::')[2]}`" for row in rows)
+    return f"{chapter}{here}: {told}"
+
+
+def _others(item: Item, rows: Iterable[MapRow]) -> list[str]:
+    """Functions that say they implement the item, in no paper map, as far as a reader can import them."""
+    names = [name for source, name in claims() if source == item.source]
+    return [function(name) for name in names if "._" not in name and not any(same(row.function, name) for row in rows)]
+
+
+def function(name: str) -> str:
+    """A function's name, linked to its place in the API reference if it has one."""
+    module, _, last = name.rpartition(".")
+    target = documented().get(id(getattr(importlib.import_module(module), last, None)))
+    return f"{{py:obj}}`{name} <{target}>`" if target else f"`{name}`"
+
+
+@cache
+def documented() -> dict[int, str]:
+    """What the API reference documents: of each object, by its id, the name under which it stands there."""
+    from tools.site import api_reference
+
+    listed = (module for page in api_reference.PAGES.values() for module in api_reference.modules(page))
+    return {id(value): f"{module}.{name}" for module in listed for name, value in api_reference.public(module).items()}

@@ -1,0 +1,90 @@
+"""The parts of the book that are made and not written: indexes, result tables, the card of the data set."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def write_tables(folder: Path) -> None:
+    """Write what the pages of the book include: tables, the cards of the glyphs and of the scenes, contact sheets."""
+    from rankedu.book.figures import style
+    from rankedu.book.figures.glyphs import contact_sheet
+    from rankedu.book.figures.scenes import contact_sheet as sheet_of_scenes
+    from rankedu.lab.datasets import DETECTION, glyphs, scenes
+    from rankedu.lab.datasets.registry import markdown
+    from tools.notebooks import exercises, timings
+    from tools.results import papers_page, pictures
+    from tools.site import architecture_page, book_map, equation_page, use_it
+    from tools.teaching import lectures, question_bank
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {"notation": notation(), "equations": equation_page.markdown(), "glyphs": glyphs.card_markdown()}
+    tables |= {"speed": speed(), "papers_data": markdown(), "use_it": use_it.markdown()}
+    tables |= {"scenes": scenes.card_markdown(), "detection_data": markdown(DETECTION)}
+    tables |= {"book_map": book_map.map_markdown(), "ways": book_map.ways_markdown(), "lectures": lectures.markdown()}
+    tables |= papers_page.blocks() | {"timings": timings.table(), "machines": timings.machines()}
+    tables |= pictures.blocks(folder)
+    tables |= {name: effects(f"{name}.json", steps) for name, steps in (("effects", 1000), ("effects_trained", 400))}
+    for name, text in tables.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    (folder / "reference.py").write_bytes((ROOT / "rankedu" / "reference.py").read_bytes())
+    architecture_page.write(folder)
+    exercises.write_blocks(folder)
+    question_bank.write(folder)
+    (folder / "glyphs.png").write_bytes(style.png(contact_sheet()))
+    (folder / "scenes.png").write_bytes(style.png(sheet_of_scenes()))
+
+
+def vocabulary() -> list[dict[str, str]]:
+    """The rows of `vocabulary.yml`."""
+    rows: list[dict[str, str]] = yaml.safe_load((ROOT / "book" / "vocabulary.yml").read_text(encoding="utf-8"))
+    return rows
+
+
+def notation() -> str:
+    """The table of symbols and identifiers."""
+    lines = ["| symbol | meaning | identifier | shape | kind |", "|---|---|---|---|---|"]
+    for row in vocabulary():
+        symbol = f"${row['symbol']}$" if row["symbol"] else ""
+        identifier = f"`{row['identifier']}`" if row["identifier"] else ""
+        lines.append(f"| {symbol} | {row['meaning']} | {identifier} | {row['shape']} | {row['kind']} |")
+    return "\n".join(lines) + "\n"
+
+
+def speed(file: str = "speed.json") -> str:
+    """What `make bench` measured: a row each, with its ratios to the contenders that were timed in turn with it."""
+    path = ROOT / "book" / "data" / file
+    if not path.exists():
+        return "Nothing has been measured yet.\n"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    lines = ["| work | median | measured beside it |", "|---|---|---|"]
+    for row in record["rows"]:
+        beside = "; ".join(f"{name}: {value:g}" for name, value in row["found"].items())
+        lines.append(f"| {row['work']} | {_duration(row['seconds'])} | {beside} |")
+    lines.append(f"\nMeasured with one thread on: {record['machine']}. {record['versions']}.")
+    lines.append("" if record["gpu"] else "None of these rows has been measured on a GPU.")
+    return "\n".join(lines) + "\n"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+
+
+def effects(file: str, steps: int) -> str:
+    """The trained effect of margin and memory: the table of one file of runs, and what they all share."""
+    from rankedu.lab.training.effects import results_markdown
+
+    path = ROOT / "book" / "data" / file
+    if not path.exists():
+        return "These runs have not been made yet.\n"
+    runs = json.loads(path.read_text(encoding="utf-8"))
+    shared = {name: {json.dumps(run[name]) for run in runs} for name in ("lam", "lr", "pretrain", "device", "versions")}
+    told = "; ".join(f"{name} {' / '.join(sorted(values))}" for name, values in shared.items())
+    told = re.sub(r'["{}]', "", told)
+    return f"{results_markdown(path, steps=steps)}\n{len(runs)} runs of {steps} steps; shared by all: {told}.\n"

@@ -1,0 +1,107 @@
+"""What a cross-reference of the book means outside of it: kind, number, title, text, and where it stands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import jupytext
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[3]
+_PROOFS = ("theorem", "proposition", "lemma", "definition", "corollary", "remark")
+_EQUATION = r"^\$\$(?P<equation>(?:(?!\$\$).)*?)\$\$ \((?P<eq>[\w-]+)\)$"
+_PROOF = r"^(?P<fence>`{3,}|:{3,})\{prf:(?P<prf>\w+)\} ?(?P<name>[^\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$"
+_EXERCISE = r"^:::\{exercise\}[^\n]*\n:label: (?P<exercise>[\w-]+)$"
+_SECTION = r"^\((?P<section>[\w-]+)\)=\n#+ (?P<heading>[^\n]*)$"
+_MARKS = re.compile("|".join((_EQUATION, _PROOF, _EXERCISE, _SECTION)), re.DOTALL | re.MULTILINE)
+_OPTION = re.compile(r"\A:(?P<key>\w+): (?P<value>\S+)\n")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a label stands for."""
+
+    kind: str  # "chapter", "section", "equation", "figure", "exercise" or a kind of statement, such as "theorem"
+    number: str
+    title: str
+    file: Path  # the notebook or text in which it stands, from the root of the repository
+    text: str = ""  # the equation or the statement itself
+
+
+@cache
+def labels() -> dict[str, Target]:
+    """Every label of the chapters and of the other pages."""
+    found: dict[str, Target] = {}
+    for path in sorted((ROOT / "book" / "chapters").glob("*.md")):
+        found |= of_chapter(path)
+    for path in [*(ROOT / "book").glob("*.md"), *(ROOT / "book" / "labs").glob("*.md")]:
+        lab = path.parent.name == "labs"
+        file = Path("notebooks/labs", f"{path.stem}.ipynb") if lab else path.relative_to(ROOT)
+        for match in re.finditer(_SECTION, path.read_text(encoding="utf-8"), re.MULTILINE):
+            found[match["section"]] = Target("section", "", match["heading"], file)
+    return found
+
+
+def of_chapter(path: Path) -> dict[str, Target]:
+    """The labels of one chapter, numbered as the book numbers them: by kind, in the order of the text."""
+    chapter, file = int(path.stem[:2]), Path("notebooks", f"{path.stem}.ipynb")
+    found: dict[str, Target] = {}
+    counts: dict[str, int] = {}
+
+    def add(label: str | None, kind: str, title: str = "", text: str = "", counter: str = "") -> None:
+        counts[counter or kind] = counts.get(counter or kind, 0) + 1
+        if label:
+            found[label] = Target(kind, f"{chapter}.{counts[counter or kind]}", title, file, text)
+
+    for cell in jupytext.read(path).cells:
+        if cell.cell_type == "code":
+            figure = cell.metadata.get("mystnb", {}).get("figure", {})
+            if figure:
+                add(figure.get("name"), "figure", figure.get("caption", "").strip())
+            continue
+        for match in _MARKS.finditer(cell.source):
+            if match["eq"]:
+                add(match["eq"], "equation", text=match["equation"].strip())
+            elif match["prf"]:
+                label, body = _options(match["body"])
+                counter = "theorem" if match["prf"] in _PROOFS else match["prf"]
+                if match["prf"] != "proof":
+                    add(label, match["prf"], match["name"].strip(), body, counter)
+                for inner in re.finditer(_EQUATION, body, re.DOTALL | re.MULTILINE):
+                    add(inner["eq"], "equation", text=inner["equation"].strip())
+            elif match["exercise"]:
+                add(match["exercise"], "exercise")
+            elif match["section"]:
+                kind = "chapter" if match["section"] == f"ch-{chapter:02d}" else "section"
+                found[match["section"]] = Target(kind, str(chapter), match["heading"], file)
+    return found
+
+
+def _options(body: str) -> tuple[str | None, str]:
+    """Label and text of a directive's body."""
+    label = None
+    while match := _OPTION.match(body):
+        label = match["value"] if match["key"] == "label" else label
+        body = body[match.end() :]
+    return label, body.strip()
+
+
+@cache
+def glued(stem: str) -> dict[str, str]:
+    """The numbers that a chapter's cells computed for its text."""
+    found = {}
+    for cell in nbformat.read(ROOT / "notebooks" / f"{stem}.ipynb", as_version=4).cells:
+        for output in cell.get("outputs", []):
+            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
+            if name:
+                found[name] = next(iter(output["data"].values()))
+    return found
+
+
+def glue(stem: str, key: str, form: str = "") -> str:
+    """A glued number as the book shows it; raises KeyError where the chapter has none of this name."""
+    value = glued(stem)[key].strip("'")
+    return format(float(value), form) if form else value

@@ -1,0 +1,112 @@
+"""Turn the book's MyST into Markdown that every notebook shows: references become links with numbers."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+from tools.site import labels
+from tools.site.labels import Target
+
+ROOT = labels.ROOT
+_ROLE = re.compile(r"\{(?P<role>[\w:]+)\}`(?P<text>[^`]*)`")
+_NAMED = re.compile(r"(?P<text>.*?)\s*<(?P<label>[^>]+)>", re.DOTALL)
+#: After these an equation's number needs the word; after a noun, as in "the push (8.3)", it does not.
+_ALONE = re.compile(r"[Ww]rite|[Uu]se|Derive|[Bb]y|of|[Ff]rom|to|is|with|and|or|Insert|into|than|in|between")
+
+
+def plain(text: str, stem: str, folder: Path) -> str:
+    """A text of a chapter, for a notebook in another folder.
+
+    Parameters
+    ----------
+    text : str
+        MyST without directives.
+    stem : str
+        The chapter that it comes from, for its glued numbers.
+    folder : Path
+        Where the notebook lies, from the root of the repository.
+    """
+
+    def told(match: re.Match[str]) -> str:
+        before = text[: match.start()].split()[-1:] or ["."]
+        word = (
+            "Equation " if before[0].endswith((".", ":", "?")) else "equation " if _ALONE.fullmatch(before[0]) else ""
+        )
+        return (word if match["role"] == "eq" else "") + _resolved(match["role"], match["text"], stem, folder)
+
+    return _ROLE.sub(told, text)
+
+
+def link(target: Target, folder: Path, text: str = "") -> str:
+    """A link to what a label stands for."""
+    address = os.path.relpath(target.file, folder).replace(os.sep, "/")
+    if target.kind == "section":
+        address += "#" + target.title.replace(" ", "-").replace("`", "")
+    return f"[{text or name(target)}]({address})"
+
+
+def name(target: Target) -> str:
+    """How a text calls it."""
+    if target.kind == "chapter":
+        return f"chapter {target.number}"
+    if target.kind == "section":
+        return target.title
+    return f"({target.number})" if target.kind == "equation" else f"{target.kind.capitalize()} {target.number}"
+
+
+def quoted(text: str, folder: Path) -> str:
+    """The equations and statements that a text refers to, as far as they have one; empty if none."""
+    found = [match["text"] for match in _ROLE.finditer(text) if match["role"] in ("eq", "prf:ref")]
+    parts = []
+    for target in (labels.labels()[label] for label in dict.fromkeys(found)):
+        if target.kind == "equation":
+            parts.append(f"Equation {link(target, folder)}:\n\n$$\n{target.text}\n$$")
+        elif target.text:
+            title = f", *{target.title}*" if target.title else ""
+            body = re.sub(r"^(\$\$) \([\w-]+\)$|(?<=\$\$) \([\w-]+\)$", r"\1", target.text, flags=re.MULTILINE)
+            parts.append(f"{link(target, folder)}{title}: {plain(body, target.file.stem, folder)}")
+    return "\n\n".join(parts)
+
+
+def _resolved(role: str, text: str, stem: str, folder: Path) -> str:
+    if role == "glue:text":
+        key, _, form = text.partition(":")
+        return labels.glue(stem, key, form)
+    if role in ("cite:p", "cite:t"):
+        return cited(text, parenthesis=role == "cite:p")
+    if role not in ("ref", "eq", "numref", "prf:ref"):
+        raise ValueError(
+            f"{stem} uses the role {{{role}}} in an exercise: teach book/tools/site/plain.py what to make of it"
+        )
+    named = _NAMED.fullmatch(text)
+    target = labels.labels()[named["label"] if named else text]
+    return link(target, folder, named["text"] if named else "")
+
+
+def cited(keys: str, *, parenthesis: bool) -> str:
+    """Author and year, as in "(Berthet et al., 2020)"."""
+    told = []
+    for key in keys.split(","):
+        people, year = bibliography()[key.strip()]
+        who = people[0] if len(people) == 1 else " and ".join(people) if len(people) == 2 else f"{people[0]} et al."
+        told.append(f"{who}, {year}" if parenthesis else f"{who} ({year})")
+    return f"({'; '.join(told)})" if parenthesis else "; ".join(told)
+
+
+@cache
+def bibliography() -> dict[str, tuple[list[str], str]]:
+    """Family names and year of every work in `references.bib`."""
+    from pybtex.database import parse_file
+    from pybtex.richtext import Text
+
+    works = {}
+    for key, entry in parse_file(str(ROOT / "book" / "references.bib")).entries.items():
+        people = [
+            " ".join(str(Text.from_latex(part)) for part in (*person.prelast_names, *person.last_names))
+            for person in entry.persons.get("author", [])
+        ]
+        works[key] = (people, entry.fields["year"])
+    return works

@@ -1,0 +1,1 @@
+"""What is made for teachers: lectures, slides, the question bank."""

@@ -1,0 +1,209 @@
+"""The question bank: `data/questions.yaml` and the self-tests of the chapters, as a page and for quiz systems."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import random
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tools.site import labels
+from tools.site.plain import plain
+
+ROOT = labels.ROOT
+BANK = ROOT / "book" / "data" / "questions.yaml"
+GRADES = ("recall", "apply", "reason")
+_ANSWER = re.compile(r"^:::\{admonition\} Answer\n:class: dropdown\n(?P<answer>.*?)^:::[ ]*$", re.DOTALL | re.MULTILINE)
+_MOODLE = {
+    r"\$([^$]+)\$": r"\\(\1\\)",
+    r"`([^`]+)`": r"<code>\1</code>",
+    r"(?<![\w^])\*([^*\s][^*]*)\*": r"<em>\1</em>",
+}
+_GLUE = re.compile(r"\{glue:text\}`([^`:]+):?([^`]*)`")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer to choose, and why it is right, or why it tempts and is wrong."""
+
+    text: str
+    reason: str
+    right: bool
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its options, in the order in which they are shown."""
+
+    key: str
+    chapters: tuple[int, ...]
+    grade: str
+    text: str
+    options: tuple[Option, ...]
+    check: str = ""
+    across: bool = False
+
+    @property
+    def right(self) -> Option:
+        """The right option."""
+        return next(option for option in self.options if option.right)
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """A question from the end of a chapter, with the answer that gives its reason; both in MyST."""
+
+    stem: str
+    number: int
+    question: str
+    answer: str
+
+
+@cache
+def bank() -> tuple[Question, ...]:
+    """The questions of the bank; options are shuffled, the same way each time."""
+    return tuple(_question(entry) for entry in yaml.safe_load(BANK.read_text(encoding="utf-8")))
+
+
+def _question(entry: dict[str, Any]) -> Question:
+    options = [Option(text, reason, not number) for number, (text, reason) in enumerate(entry["options"])]
+    random.Random(entry["id"]).shuffle(options)
+    return Question(
+        entry["id"],
+        tuple(entry["chapters"]),
+        entry["grade"],
+        entry["ask"],
+        tuple(options),
+        entry.get("check", ""),
+        entry.get("theme") == "across",
+    )
+
+
+@cache
+def self_tests() -> tuple[SelfTest, ...]:
+    """The self-tests at the ends of the chapters."""
+    found = []
+    for path in sorted((ROOT / "book" / "chapters").glob("*.md")):
+        section = re.search(r"^## Self-test\n(.*?)(?=^## )", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        at = 0
+        for number, match in enumerate(_ANSWER.finditer(section[1]), 1):
+            question = re.sub(r"^(\*\*)?\d+\.(\*\*)?\s+", "", section[1][at : match.start()].strip())
+            question = "\n".join(line.strip() for line in question.splitlines())
+            found.append(SelfTest(path.stem, number, question, match["answer"].strip()))
+            at = match.end()
+    return tuple(found)
+
+
+def page() -> str:
+    """All questions, for the page of the book: an option opens to its reason, a self-test to its answer."""
+    tests, lines = self_tests(), []
+    for path in sorted((ROOT / "book" / "chapters").glob("*.md")):
+        number = int(path.stem[:2])
+        lines += [
+            f"## {number}. {labels.labels()[f'ch-{number:02d}'].title}",
+            "",
+            f"From {{ref}}`ch-{number:02d}`.",
+            "",
+        ]
+        for test in (one for one in tests if one.stem == path.stem):
+            lines += [f"**{number}.{test.number}** {_glued(test.question, path.stem)}", ""]
+            lines += ["::::{dropdown} Answer", _glued(test.answer, path.stem), "::::", ""]
+        own = [question for question in bank() if question.chapters[0] == number and not question.across]
+        for count, question in enumerate(own, 6):
+            lines += _choice(f"{number}.{count}", question)
+    lines += ["## Across the chapters", ""]
+    for count, question in enumerate((one for one in bank() if one.across), 1):
+        lines += _choice(f"A.{count}", question)
+    return "\n".join(lines) + "\n"
+
+
+def _choice(number: str, question: Question) -> list[str]:
+    others = question.chapters if question.across else question.chapters[1:]
+    more = "".join(f", {{ref}}`chapter {c} <ch-{c:02d}>`" for c in others)
+    lines = [f"**{number}** *({question.grade}{more})* {question.text}", ""]
+    for option in question.options:
+        verdict = "**Right.**" if option.right else "**No.**"
+        lines += [f"::::{{dropdown}} {option.text}", f"{verdict} {option.reason}", "::::", ""]
+    return lines
+
+
+def _glued(text: str, stem: str) -> str:
+    """A glued number belongs to its chapter's page: here it is written out."""
+    return _GLUE.sub(lambda match: labels.glue(stem, match[1], match[2]), text)
+
+
+def listed() -> list[dict[str, Any]]:
+    """Every question as plain data."""
+    rows: list[dict[str, Any]] = []
+    for test in self_tests():
+        question, answer = (_unlinked(plain(text, test.stem, Path())) for text in (test.question, test.answer))
+        key, chapters = f"{test.stem[:2]}-self-test-{test.number}", [int(test.stem[:2])]
+        rows.append({"id": key, "chapters": chapters, "grade": "reason", "question": question, "answer": answer})
+    for one in bank():
+        options = [{"text": o.text, "right": o.right, "reason": o.reason} for o in one.options]
+        about = {"id": one.key, "chapters": list(one.chapters), "grade": one.grade}
+        rows.append({**about, "question": one.text, "options": options})
+    return rows
+
+
+def _unlinked(text: str) -> str:
+    return " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).split())
+
+
+def as_json() -> str:
+    """All questions as JSON."""
+    return json.dumps(listed(), ensure_ascii=False, indent=1) + "\n"
+
+
+def as_csv() -> str:
+    """The multiple-choice questions as a table with a row for each option."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["id", "chapters", "grade", "question", "option", "right", "reason"])
+    for one in bank():
+        for o in one.options:
+            chapters = " ".join(map(str, one.chapters))
+            table.writerow([one.key, chapters, one.grade, one.text, o.text, int(o.right), o.reason])
+    return out.getvalue()
+
+
+def as_gift() -> str:
+    """All questions in GIFT, which Moodle and others import: choices with feedback, self-tests as essays."""
+    parts = []
+    for row in listed():
+        head = f"::{row['id']}:: [html]{_for_moodle(row['question'])}"
+        if "options" in row:
+            signs = (("=" if o["right"] else "~", o) for o in row["options"])
+            body = "\n".join(f"\t{sign}{_for_moodle(o['text'])}#{_for_moodle(o['reason'])}" for sign, o in signs)
+            parts.append(f"{head} {{\n{body}\n}}")
+        else:
+            parts.append(f"{head} {{\n\t####{_for_moodle(row['answer'])}\n}}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _for_moodle(text: str) -> str:
+    """In HTML, with formulas between the signs that Moodle knows, and the signs of GIFT escaped."""
+    text = html.escape(text, quote=False)
+    for mark, moodle in _MOODLE.items():
+        text = re.sub(mark, moodle, text)
+    return re.sub(r"([\\~=#{}:])", r"\\\1", text)
+
+
+def write(folder: Path) -> None:
+    """Write the page's block and the three exports."""
+    files = {
+        "questions.md": page(),
+        "questions.json": as_json(),
+        "questions.csv": as_csv(),
+        "questions.gift": as_gift(),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")

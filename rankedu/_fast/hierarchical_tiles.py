@@ -1,0 +1,239 @@
+r"""The loss of H-AP by pairs of scores, without laying out all pairs at once.
+
+The items of each query are sorted by relevance. Then for the items of one grade all items of lower relevance are the
+columns behind them, and all of higher relevance the columns before: rectangles, no masks, and for HAPPIER never more
+than half of the n² pairs. What is counted without a gradient comes from one sort of the scores. How much a pair weighs
+in the gradient is known as soon as the rank is,
+
+.. math:: \frac{\partial L}{\partial\,\mathrm{rank}(k)}
+          = \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathrm{rank}(k)^2}, \qquad
+          \frac{\partial L}{\partial\,\mathcal{H}\text{-}\mathrm{rank}(k)} = -\frac{1}{\mathrm{rank}(k)},
+
+so the gradient is made while the tile is still in the cache, and backward there is nothing left but to scale it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from rankedu._fast.by_relevance import Columns, by_relevance, count
+from rankedu._fast.once import once
+from rankedu.rankers import SupremumRanker
+from rankedu.rankers._pairwise import PairwiseRanker, bounded
+from rankedu.rankers.supremum import NOTHING
+
+__all__ = ["pairwise_loss"]
+
+#: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
+TILE = {"cpu": 1 << 19, "cuda": 1 << 24}
+
+
+class Setting(NamedTuple):
+    """What the pairs are counted with."""
+
+    ranker: PairwiseRanker
+    within_grad: bool = False  # let the gradient flow through H-rank; not for a SupremumRanker
+    lower: Any = None  # the step for items of higher relevance in H-rank; None counts them; for a SupremumRanker
+
+
+def pairwise_loss(scores: Tensor, group: Tensor, drop: Tensor, where: Tensor | None, setting: Setting) -> Tensor:
+    """Compute 1 − H-AP with the ranker's step: the mean over the queries that have a relevant item.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        float32 or float64.
+    group : Tensor of int64, shape (..., n)
+        0 for the largest relevance of the row, then 1, 2, …; G for irrelevance.
+    drop : Tensor of float64, shape (..., G)
+        Relevance of each group less that of the next, in units of the row's total.
+    where : Tensor of bool, shape (..., n), or None
+    setting : Setting
+
+    Returns
+    -------
+    Tensor, shape ()
+
+    Raises
+    ------
+    RuntimeError
+        When a gradient of the gradient is asked for.
+
+    Notes
+    -----
+    O(positives · n) time for each query, O(queries · n) memory.
+    """
+    n, groups = scores.shape[-1], drop.shape[-1]
+    scores, group, drop = scores.reshape(-1, n), group.reshape(-1, n), drop.reshape(-1, groups)
+    if where is not None:  # those who do not take part are a group of their own, behind all others
+        hidden = ~where.reshape(-1, n)
+        scores, group = scores.masked_fill(hidden, 0.0), group.masked_fill(hidden, groups + 1)
+    with torch.autocast(scores.device.type, enabled=False):  # its matrix products would come in 16 bits
+        value: Tensor = _Loss.apply(bounded(scores), group, drop.to(scores), setting)
+    return value
+
+
+class _Loss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, group: Tensor, drop: Tensor, setting: Setting) -> Tensor:
+        groups = drop.shape[-1]
+        columns = by_relevance(scores, group, groups)
+        sums = (_HardSums if isinstance(setting.ranker, SupremumRanker) else _SoftSums)(columns, drop, setting)
+        sums.with_gradient = ctx.needs_input_grad[0]
+        for tile in tiles(columns, groups):
+            sums.add(tile)
+        answered = columns.first[:, groups] > 0
+        queries = int(answered.sum())
+        gradient = torch.empty_like(scores).scatter_(-1, columns.item, sums.gradient)
+        ctx.save_for_backward(gradient / queries)
+        return (1 - sums.value[answered]).sum() / queries
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (slope,) = ctx.saved_tensors
+        return once((slope * gradient).detach()), None, None, None
+
+
+class _Tile(NamedTuple):
+    """The items of one group of some queries, padded to the largest such group."""
+
+    rows: Tensor  # (t,)
+    place: Tensor  # (t, k) int64: row · n + column
+    real: Tensor  # (t, k): 0 for padding, else 1
+    start: Tensor  # (t, 1): the column where the group begins
+    end: Tensor  # (t, 1): the column where the next one does
+
+
+def tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
+    """Group by group; queries of about the same group sizes together, so that there is little padding."""
+    n, device = columns.scores.shape[1], columns.scores.device
+    budget = TILE.get(device.type, TILE["cuda"])
+    for g in range(groups):
+        start, end = columns.first[:, g], columns.first[:, g + 1]
+        rows = (end > start).nonzero().squeeze(1)
+        rows = rows[((end - start)[rows] * (n + 1) + end[rows]).argsort(stable=True)]
+        sizes = (end - start)[rows].tolist()
+        begin = 0
+        while begin < len(sizes):
+            stop = begin + 1
+            while stop < len(sizes) and (stop + 1 - begin) * sizes[stop] * n <= budget:
+                stop += 1
+            here, size = rows[begin:stop, None], sizes[stop - 1]
+            for offset in range(0, size, block := max(1, budget // n)):
+                column = start[here] + torch.arange(offset, min(offset + block, size), device=device)
+                real = (column < end[here]).to(columns.scores)
+                yield _Tile(here[:, 0], here * n + column.clamp_(max=n - 1), real, start[here], end[here])
+            begin = stop
+
+
+class _Sums:
+    """H-AP of each query and the gradient of the loss by column, tile after tile."""
+
+    def __init__(self, columns: Columns, drop: Tensor, setting: Setting) -> None:
+        self.scores, self.setting, self.with_gradient = columns.scores, setting, True
+        relevance = torch.nn.functional.pad(drop.flip(-1).cumsum(-1).flip(-1), (0, 2))
+        self.relevance = relevance.gather(-1, columns.group)
+        self.column = torch.arange(self.scores.shape[1], device=self.scores.device)
+        self.length = columns.first[:, -1:]  # who takes part
+        self.value = self.scores.new_zeros(len(self.scores))
+        self.gradient = torch.zeros_like(self.scores)
+
+    def add(self, tile: _Tile) -> None:
+        raise NotImplementedError
+
+    def _slice(self, rows: Tensor, start: Tensor, end: Tensor, fill: float) -> tuple[Tensor, slice]:
+        """The scores from one column to another, which may be elsewhere in each row; shape (t, 1, m)."""
+        (low, latest), (earliest, high) = ((int(x.min()), int(x.max())) for x in (start, end))
+        here = slice(low, max(low, high))
+        scores, column = self.scores[rows, here], self.column[here]
+        if low != latest or earliest != high:
+            scores.masked_fill_((column < start) | (column >= end), fill)
+        return scores.unsqueeze(1), here
+
+    def _spread(self, tile: _Tile, here: slice, weight: Tensor, slope: Tensor) -> None:
+        """Each pair pushes its two scores apart, or together, by weight · slope."""
+        self.gradient[:, here].index_add_(0, tile.rows, (weight.unsqueeze(1) @ slope).squeeze(1))
+        self.gradient.view(-1).index_add_(0, tile.place.flatten(), -(weight * slope.sum(-1)).flatten())
+
+
+class _HardSums(_Sums):
+    """A `SupremumRanker` counts items of lower relevance by its step, and all others by the Heaviside function."""
+
+    def __init__(self, columns: Columns, drop: Tensor, setting: Setting) -> None:
+        super().__init__(columns, drop, setting)
+        self.counts = count(columns, drop)
+
+    def add(self, tile: _Tile) -> None:
+        rank, h_rank, higher, lower, relevance, own = (
+            x.take(tile.place) for x in (*self.counts, self.relevance, self.scores)
+        )
+        rank, h_rank, relevance, own = rank.clamp_(min=1), h_rank * tile.real, relevance * tile.real, own.unsqueeze(-1)
+        below, here = self._slice(tile.rows, tile.end, self.length[tile.rows], -math.inf)
+        counted, slope = _count_below(self.setting.ranker, below - own, lower, self.with_gradient)
+        rank += counted
+        if self.setting.lower is not None and int(tile.start.max()):
+            before, there = self._slice(tile.rows, torch.zeros_like(tile.start), tile.start, math.nan)
+            differences = before - own
+            padding = differences.isnan()
+            h_rank += relevance * (self.setting.lower(differences).masked_fill(padding, 0.0).sum(-1) - higher)
+            if self.with_gradient:
+                rising = self.setting.lower.slope(differences).masked_fill(padding, 0.0)
+                self._spread(tile, there, -relevance / rank, rising)
+        share = h_rank / rank
+        self.value.index_add_(0, tile.rows, share.sum(-1))
+        if self.with_gradient:
+            self._spread(tile, here, share / rank, slope)
+
+
+class _SoftSums(_Sums):
+    """Any other ranker counts all pairs by its step, in H-rank each by the smaller relevance.
+
+    For the items of one grade that is the same row of numbers, so that H-rank is a matrix product.
+    """
+
+    def add(self, tile: _Tile) -> None:
+        everyone, here = self._slice(tile.rows, torch.zeros_like(tile.end), self.length[tile.rows], -math.inf)
+        itself = (tile.place % len(self.column)).clamp_(max=everyone.shape[-1] - 1).unsqueeze(-1)
+        differences = everyone - self.scores.take(tile.place).unsqueeze(-1)
+        differences.scatter_(-1, itself, -math.inf)
+        grade = self.relevance[tile.rows].gather(-1, tile.start)
+        smaller = torch.minimum(self.relevance[tile.rows, here], grade).unsqueeze(1)
+        step = self.setting.ranker.step_(differences.clone() if self.with_gradient else differences)
+        rank = 1 + step.sum(-1)
+        share = tile.real * (grade + (step @ smaller.transpose(1, 2)).squeeze(-1)) / rank
+        self.value.index_add_(0, tile.rows, share.sum(-1))
+        if self.with_gradient:
+            slope = self.setting.ranker.slope_(differences)
+            self._spread(tile, here, share / rank, slope)
+            if self.setting.within_grad:
+                self._spread(tile, here, -tile.real / rank, slope.mul_(smaller))
+
+
+def _count_below(
+    ranker: PairwiseRanker, differences: Tensor, positive: Tensor, with_gradient: bool
+) -> tuple[Tensor, Tensor]:
+    """Sum the step over the last dimension, and find its slope.
+
+    ``positive``, the number of differences above 0, is known. The slope is, of the plain ranker, made of the same
+    sigmoid: below δ it is σ(1 − σ)/τ, and ρ above, where the sigmoid is held at its value at δ.
+    """
+    if type(ranker) is not SupremumRanker:
+        slope = ranker.slope(differences) if with_gradient else differences
+        return ranker.step_(differences).sum(-1), slope
+    far = torch.gt(differences, ranker.delta, out=torch.empty_like(differences))
+    beyond = (differences - ranker.delta).clamp_(min=0).sum(-1) if ranker.rho else 0.0
+    at_delta = 1 / (1 + math.exp(-min(ranker.delta / ranker.temperature, 700.0)))
+    jump = ranker.offset - ranker.start - at_delta
+    curve = differences.clamp_(max=ranker.delta).mul_(1 / ranker.temperature)
+    curve = torch.threshold_(curve, NOTHING, -math.inf).sigmoid_()
+    total = curve.sum(-1) + ranker.start * positive + ranker.rho * beyond + jump * far.sum(-1)
+    if with_gradient:
+        level = at_delta * (1 - at_delta)
+        curve.addcmul_(curve, curve, value=-1).add_(far, alpha=ranker.rho * ranker.temperature - level)
+        curve.mul_(1 / ranker.temperature)
+    return total, curve

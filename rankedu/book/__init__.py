@@ -1,0 +1,1 @@
+"""What stands behind the pages: figures, explorables, exercises."""

@@ -1,0 +1,186 @@
+"""Chapter 1, rank-based metrics: ranks by counting, average precision, ties, recall at K."""
+
+# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from rankedu.book.exercises.spec import Case, Exercise, Mistake
+
+
+def rank_min(scores):
+    return 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
+
+
+def average_precision(scores, relevance):
+    precisions = []
+    for i in np.flatnonzero(relevance):
+        rank = 1 + (scores > scores[i]).sum()
+        found = (relevance & (scores >= scores[i])).sum()
+        precisions.append(found / rank)
+    return np.mean(precisions)
+
+
+def expected_ap(scores, relevance):
+    values = []
+    for order in permutations(range(len(scores))):
+        in_order = [scores[i] for i in order]
+        if in_order == sorted(in_order, reverse=True):  # one way to break the ties
+            hits = relevance[list(order)]
+            ranks = 1 + np.flatnonzero(hits)
+            values.append(np.mean(np.arange(1, len(ranks) + 1) / ranks))
+    return np.mean(values)
+
+
+def recall_at_k(scores, relevance, k):
+    ranks = 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
+    return float((ranks[relevance] <= k).any())
+
+
+def _ordinal(scores):
+    return 1 + np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
+
+
+def _ap(scores, relevance, first=None):
+    """AP of a ranking; of tied items those marked ``first`` come first, then by position."""
+    order = np.lexsort((np.arange(len(scores)), ~first if first is not None else 0 * scores, -scores))
+    ranks = 1 + np.flatnonzero(relevance[order])
+    return np.mean(np.arange(1, len(ranks) + 1) / ranks)
+
+
+def _as_printed(scores, relevance, ranks=None, numerator=np.greater_equal):
+    ranks = rank_min(scores) if ranks is None else ranks
+    return np.array([(relevance & numerator(scores, scores[i])).sum() / ranks[i] for i in np.flatnonzero(relevance)])
+
+
+def _score_cases() -> list[Case]:
+    rng = np.random.default_rng(1)
+    plain = [[0.9, 0.1, 0.5], [0.5, 0.5, 0.1], [0.2], [1.0, 1.0, 1.0, 1.0], [-1.0, 0.0, -3.0, 2.0]]
+    drawn = [rng.integers(-3, 4, size=size) / 2 for size in (5, 6, 8, 12)]
+    return [{"scores": np.array(scores, dtype=float)} for scores in (*plain, *drawn)]
+
+
+def _distinct_cases() -> list[Case]:
+    rng = np.random.default_rng(2)
+    cases = [([0.9, 0.1, 0.5], [0, 1, 1]), ([0.4, 0.8], [1, 0]), ([0.3, 0.7, 0.2, 0.1], [1, 0, 1, 0]), ([0.6], [1])]
+    cases += [([-0.5, -0.1, -0.9, 0.3, 0.0], [1, 0, 0, 0, 1])]
+    for size in (5, 6, 8, 10):
+        relevance = rng.permutation(np.arange(size) < rng.integers(1, size))
+        cases.append(((rng.permutation(20)[:size] / 20).tolist(), relevance.astype(int).tolist()))
+    return [{"scores": np.array(s, dtype=float), "relevance": np.array(r, dtype=bool)} for s, r in cases]
+
+
+def _tied_cases() -> list[Case]:
+    cases = [
+        ([0.5, 0.5], [1, 0]),
+        ([0.5, 0.5], [0, 1]),
+        ([0.5, 0.5, 0.5], [0, 1, 1]),
+        ([0.9, 0.5, 0.5, 0.1], [0, 1, 0, 1]),
+        ([0.2, 0.8, 0.2, 0.8, 0.2], [1, 0, 0, 1, 1]),
+        ([0.0, 0.0, 0.0, 0.0, 1.0, 1.0], [1, 0, 0, 0, 0, 1]),
+        ([0.1, 0.2, 0.3], [1, 0, 1]),
+    ]
+    return [{"scores": np.array(s, dtype=float), "relevance": np.array(r, dtype=bool)} for s, r in cases]
+
+
+def _recall_cases() -> list[Case]:
+    cases = [
+        ([0.9, 0.1, 0.5], [0, 0, 1], 2),
+        ([0.9, 0.1, 0.5], [0, 0, 1], 1),
+        ([0.9, 0.8, 0.1, 0.7], [0, 1, 0, 1], 3),
+        ([0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0], 2),
+        ([0.5, 0.5, 0.1], [0, 1, 0], 1),
+        ([0.3, 0.9, 0.3, 0.3], [0, 0, 0, 1], 2),
+        ([0.7, 0.1, 0.4, 0.2, 0.0], [0, 1, 0, 1, 0], 3),
+        ([0.7, 0.1, 0.4], [1, 0, 0], 5),
+    ]
+    return [{"scores": np.array(s), "relevance": np.array(r, dtype=bool), "k": k} for s, r, k in cases]
+
+
+EXERCISES = (
+    Exercise(
+        "rank_min",
+        "rank_min(scores): the rank of each item by RaMBO's Eq. 2, one plus the number of items with a larger score.",
+        rank_min,
+        _score_cases,
+        [
+            Mistake(lambda y: (y[None, :] >= y[:, None]).sum(axis=1), "counts >= instead of >, items and their ties"),
+            Mistake(lambda y: (y[None, :] > y[:, None]).sum(axis=1), "forgets the 1 + in front of the count"),
+            Mistake(lambda y: 1 + (y[None, :] >= y[:, None]).sum(axis=1), "counts >= (each item itself) and adds 1"),
+            Mistake(lambda y: 1 + (y[None, :] < y[:, None]).sum(axis=1), "counts smaller scores: the largest is best"),
+            Mistake(_ordinal, "breaks ties by position; by Eq. 2 tied items share a rank"),
+            Mistake(
+                lambda y: 1 + np.argsort(-y, kind="stable"), "takes argsort, the order of the items, for the ranks"
+            ),
+        ],
+    ),
+    Exercise(
+        "average_precision",
+        "average_precision(scores, relevance): AP by RaMBO's Eqs. 4 and 5; scores are distinct, relevance is boolean.",
+        average_precision,
+        _distinct_cases,
+        [
+            Mistake(lambda y, rel: _as_printed(y, rel).sum() / len(y), "divides by n, not by the number of positives"),
+            Mistake(lambda y, rel: _as_printed(y, rel).sum(), "sums the precisions without dividing by the positives"),
+            Mistake(
+                lambda y, rel: np.mean([(rel & (y >= s)).sum() / (y >= s).sum() for s in y]),
+                "averages the precision over all ranks, not over those of the positives",
+            ),
+            Mistake(
+                lambda y, rel: np.mean(_as_printed(y, rel, numerator=np.greater)),
+                "counts > in the numerator: an item counts itself, so it needs >=",
+            ),
+            Mistake(lambda y, rel: average_precision(-y, rel), "sorts from the smallest score: the largest is best"),
+            Mistake(lambda y, rel: 1 - average_precision(y, rel), "returns the loss 1 − AP instead of AP"),
+            Mistake(lambda y, rel: np.mean(1 / rank_min(y)[rel]), "puts 1 in the numerator: a mean reciprocal rank"),
+            Mistake(
+                lambda y, rel: average_precision(y, ~rel) if (~rel).any() else 0.0, "swaps relevant and irrelevant"
+            ),
+        ],
+    ),
+    Exercise(
+        "expected_ap",
+        "expected_ap(scores, relevance): the mean of AP over all ways to break the ties at random (n ≤ 6).",
+        expected_ap,
+        _tied_cases,
+        [
+            Mistake(lambda y, rel: _as_printed(y, rel).mean(), "uses Eqs. 4 and 5 as printed, >= over >, despite ties"),
+            Mistake(lambda y, rel: _ap(y, rel), "breaks ties by position once, instead of averaging over all ways"),
+            Mistake(lambda y, rel: _ap(y, rel, ~rel), "always puts tied negatives first: the pessimistic value"),
+            Mistake(lambda y, rel: _ap(y, rel, rel), "always puts tied positives first: the optimistic value"),
+            Mistake(
+                lambda y, rel: (_ap(y, rel, rel) + _ap(y, rel, ~rel)) / 2,
+                "averages the best and the worst case instead of all ways",
+            ),
+            Mistake(
+                lambda y, rel: _as_printed(y, rel, (y[None, :] >= y[:, None]).sum(axis=1)).mean(),
+                "counts >= in the rank as well, so that whole groups of ties count at once",
+            ),
+        ],
+    ),
+    Exercise(
+        "recall_at_k",
+        "recall_at_k(scores, relevance, k): 1 if a relevant item has rank ≤ k, else 0 (RaMBO's Eq. 7, ranks by Eq. 2).",
+        recall_at_k,
+        _recall_cases,
+        [
+            Mistake(lambda y, rel, k: (rank_min(y)[rel] < k).any(), "asks for rank < k instead of rank ≤ k"),
+            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).mean(), "returns the share of the relevant items found"),
+            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).sum() / k, "returns the precision at k"),
+            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).all(), "asks for all relevant items instead of any"),
+            Mistake(lambda y, rel, k: (rank_min(-y)[rel] <= k).any(), "sorts from the smallest score"),
+            Mistake(
+                lambda y, rel, k: rel[np.argsort(y)[:k]].any(), "takes the k smallest scores: the largest are best"
+            ),
+            Mistake(lambda y, rel, k: rel[:k].any(), "looks at the first k positions, whatever their scores"),
+            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).sum(), "counts the relevant items found: one is enough"),
+            Mistake(
+                lambda y, rel, k: (_ordinal(y)[rel] <= k).any(), "breaks ties by position; by Eq. 2 they share a rank"
+            ),
+        ],
+    ),
+)

@@ -1,0 +1,116 @@
+"""Chapter 2, blackbox differentiation: the gradient of Eq. 10 and the function it belongs to."""
+
+# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankedu.book.exercises.spec import Case, Exercise, Mistake
+
+
+def blackbox_gradient(solver, y, gradient, lam):
+    s = solver(y)
+    s_lam = solver(y + lam * gradient)
+    return -(s - s_lam) / lam
+
+
+def interpolated_value(solver, y, gradient, lam):
+    shifted = y + lam * gradient
+    least = y @ solver(y)
+    least_shifted = shifted @ solver(shifted)
+    return (least_shifted - least) / lam
+
+
+def ranking(y):
+    """Minimise y·s over permutations."""
+    y = np.asarray(y)
+    return (1.0 + np.argsort(np.argsort(-y, kind="stable"), kind="stable")).astype(float)
+
+
+def cheapest(y):
+    """Minimise y·s over one-hot vectors."""
+    y = np.asarray(y)
+    return (np.arange(len(y)) == np.argmin(y)).astype(float)
+
+
+def cheapest_two(y):
+    """Minimise y·s over the indicator vectors of two items."""
+    return (ranking(-np.asarray(y)) <= 2).astype(float)
+
+
+def _cases() -> list[Case]:
+    rng = np.random.default_rng(3)
+    cases = [
+        (cheapest, [1.0, 2.0], [3.0, -1.0], 1.0),
+        (ranking, [0.5, 0.25, 1.0], [1.0, -1.0, 0.5], 2.0),
+        (ranking, [0.5, 0.25, 1.0], [1.0, -1.0, 0.5], 0.125),
+        (cheapest_two, [1.0, 2.0, 3.0, 4.0], [2.0, 0.0, -1.0, -1.0], 4.0),
+    ]
+    for solver, size, lam in ((ranking, 5, 0.5), (cheapest_two, 6, 3.0), (cheapest, 4, 0.25), (ranking, 8, 10.0)):
+        cases.append((solver, (rng.permutation(24)[:size] / 8).tolist(), (rng.integers(-8, 9, size) / 4).tolist(), lam))
+    return [{"solver": f, "y": np.array(y), "gradient": np.array(c), "lam": lam} for f, y, c, lam in cases]
+
+
+def _value(f, y, c, lam, of):
+    s, s_lam = f(y), f(y + lam * c)
+    return of(y, s, s_lam)
+
+
+_SIGN = "turns the sign around: a step against the gradient must lead towards the perturbed solution"
+
+EXERCISES = (
+    Exercise(
+        "blackbox_gradient",
+        "blackbox_gradient(solver, y, gradient, lam): the gradient that Eq. 10 passes on, from the incoming gradient "
+        "dL/ds; solver(y) returns s.",
+        blackbox_gradient,
+        _cases,
+        [
+            Mistake(
+                lambda f, y, c, lam: -blackbox_gradient(f, y, c, lam),
+                _SIGN,
+            ),
+            Mistake(lambda f, y, c, lam: f(y + lam * c) - f(y), "forgets to divide by λ"),
+            Mistake(lambda f, y, c, lam: lam * (f(y + lam * c) - f(y)), "multiplies by λ instead of dividing by it"),
+            Mistake(
+                lambda f, y, c, lam: (f(y - lam * c) - f(y)) / lam, "moves y by −λ times the gradient instead of +λ"
+            ),
+            Mistake(lambda f, y, c, lam: (f(y + c) - f(y)) / lam, "moves y by the gradient without the factor λ"),
+            Mistake(lambda f, y, c, lam: 0.0 * y, "differentiates the solver itself, which is piecewise constant"),
+            Mistake(lambda f, y, c, lam: f(y + lam * c) / lam, "leaves out the unperturbed output s"),
+            Mistake(
+                lambda f, y, c, lam: c * (f(y + lam * c) - f(y)) / lam,
+                "multiplies by the incoming gradient once more: it has done its work inside the solver",
+            ),
+        ],
+        arrays=("numpy",),
+    ),
+    Exercise(
+        "interpolated_value",
+        "interpolated_value(solver, y, gradient, lam): f_λ(y) for the linear loss L(s) = gradient · s, as the "
+        "difference quotient of the solver's least value m(z) = z · solver(z).",
+        interpolated_value,
+        _cases,
+        [
+            Mistake(lambda f, y, c, lam: c @ f(y), "evaluates the loss itself, c·s(y): the staircase"),
+            Mistake(lambda f, y, c, lam: c @ f(y + lam * c), "evaluates the loss at the perturbed output, c·s_λ"),
+            Mistake(lambda f, y, c, lam: lam * interpolated_value(f, y, c, lam), "forgets to divide by λ"),
+            Mistake(lambda f, y, c, lam: -interpolated_value(f, y, c, lam), "subtracts the wrong way round"),
+            Mistake(
+                lambda f, y, c, lam: y @ (f(y + lam * c) - f(y)) / lam,
+                "weighs s_λ with y: the least value at a point weighs with that point",
+            ),
+            Mistake(
+                lambda f, y, c, lam: c @ (f(y) + f(y + lam * c)) / 2,
+                "averages the loss at s and at s_λ: f_λ lies between the two, seldom in the middle",
+            ),
+            Mistake(
+                lambda f, y, c, lam: ((y + c) @ f(y + c) - y @ f(y)) / lam,
+                "moves y by the gradient without the factor λ",
+            ),
+        ],
+        arrays=("numpy",),
+    ),
+)

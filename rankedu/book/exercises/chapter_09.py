@@ -1,0 +1,157 @@
+"""Chapter 9, Smooth-AP: ranks counted by sigmoids, the loss, and who still has a gradient."""
+
+# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankedu.book.exercises.spec import Case, Exercise, Mistake
+
+
+def sigmoid_rank(scores, temperature):
+    counts = 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
+    np.fill_diagonal(counts, 0)
+    return 1 + counts.sum(axis=1)
+
+
+def smooth_ap(scores, relevance, temperature):
+    counts = 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
+    np.fill_diagonal(counts, 0)
+    ranks = 1 + counts.sum(axis=1)
+    within = 1 + counts[:, relevance].sum(axis=1)
+    return np.mean((within / ranks)[relevance])
+
+
+def operating_width(temperature, threshold):
+    return 2 * temperature * np.arccosh(np.sqrt(1 / (4 * temperature * threshold)))
+
+
+def _counts(scores, temperature):
+    return 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
+
+
+def _lists() -> list[tuple[list[float], float]]:
+    rng = np.random.default_rng(9)
+    lists: list[tuple[list[float], float]] = [([0.9, 0.8, 0.5], 0.1), ([0.2, 0.7], 1.0), ([0.5, 0.5, 0.1], 0.2)]
+    lists += [(rng.uniform(-1, 1, n).tolist(), t) for n, t in ((5, 0.05), (8, 0.1), (12, 0.3), (20, 1.0))]
+    return lists
+
+
+def _rank_cases() -> list[Case]:
+    return [{"scores": np.array(scores), "temperature": t} for scores, t in _lists()]
+
+
+def _ap_cases() -> list[Case]:
+    rng = np.random.default_rng(10)
+    cases = []
+    for scores, temperature in _lists():
+        relevance = rng.random(len(scores)) < 0.4
+        relevance[rng.integers(len(scores))] = True
+        cases.append({"scores": np.array(scores), "relevance": relevance, "temperature": temperature})
+    return cases
+
+
+def _width_cases() -> list[Case]:
+    return [
+        {"temperature": t, "threshold": s}
+        for t, s in ((0.01, 0.005), (1.0, 0.1), (0.1, 0.5), (0.05, 0.005), (0.002, 1.0), (0.2, 0.01))
+    ]
+
+
+EXERCISES = (
+    Exercise(
+        "sigmoid_rank",
+        "sigmoid_rank(scores, temperature): one plus the sum, over all other items, of the sigmoid of how much higher "
+        "they stand, in units of the temperature; one entry for each score.",
+        sigmoid_rank,
+        _rank_cases,
+        [
+            Mistake(
+                lambda scores, temperature: 1 + _counts(scores, temperature).sum(axis=1),
+                "compares each item with itself too, which adds one half",
+            ),
+            Mistake(
+                lambda scores, temperature: sigmoid_rank(-scores, temperature),
+                "has the difference the wrong way round: the largest score has the smallest rank",
+            ),
+            Mistake(
+                lambda scores, temperature: sigmoid_rank(scores, temperature) - 1,
+                "leaves out the one: ranks start at 1",
+            ),
+            Mistake(
+                lambda scores, temperature: sigmoid_rank(scores * temperature**2, temperature),
+                "multiplies by the temperature: it divides",
+            ),
+            Mistake(
+                lambda scores, temperature: sigmoid_rank(scores * temperature, temperature), "ignores the temperature"
+            ),
+            Mistake(
+                lambda scores, temperature: 1.0 + (scores[None, :] > scores[:, None]).sum(axis=1),
+                "counts with the staircase itself",
+            ),
+        ],
+    ),
+    Exercise(
+        "smooth_ap",
+        "smooth_ap(scores, relevance, temperature): the mean, over the relevant items, of the sigmoid rank among the "
+        "relevant items divided by the sigmoid rank among all; relevance is boolean.",
+        smooth_ap,
+        _ap_cases,
+        [
+            Mistake(
+                lambda scores, relevance, temperature: 1 - smooth_ap(scores, relevance, temperature), "returns the loss"
+            ),
+            Mistake(
+                lambda scores, relevance, temperature: np.mean(
+                    (relevance * sigmoid_rank(scores, temperature) / sigmoid_rank(scores, temperature))[relevance]
+                ),
+                "masks the rank among all instead of ranking among the relevant items: the quotient is always 1, and "
+                "that is the printed pseudo-code",
+            ),
+            Mistake(
+                lambda scores, relevance, temperature: smooth_ap(scores, relevance, temperature) * relevance.mean(),
+                "divides by the number of all items: the mean is over the relevant ones",
+            ),
+            Mistake(
+                lambda scores, relevance, temperature: (
+                    sigmoid_rank(scores[relevance], temperature).sum()
+                    / sigmoid_rank(scores, temperature)[relevance].sum()
+                ),
+                "divides sums: the mean is over quotients",
+            ),
+            Mistake(
+                lambda scores, relevance, temperature: np.mean(
+                    np.arange(1, relevance.sum() + 1) / np.sort(sigmoid_rank(scores, temperature)[relevance])
+                ),
+                "counts the relevant items above exactly: they are counted by sigmoids too",
+            ),
+        ],
+    ),
+    Exercise(
+        "operating_width",
+        "operating_width(temperature, threshold): the difference of two scores at which the slope of the sigmoid "
+        "σ(x/τ) falls to the threshold, which is less than the largest slope.",
+        operating_width,
+        _width_cases,
+        [
+            Mistake(
+                lambda temperature, threshold: 2 * temperature * np.arccosh(np.sqrt(1 / (4 * threshold))),
+                "leaves out the inner derivative: d/dx σ(x/τ) has a factor 1/τ",
+            ),
+            Mistake(
+                lambda temperature, threshold: 2 * np.arccosh(np.sqrt(1 / (4 * temperature * threshold))),
+                "measures in units of τ: multiply by the temperature",
+            ),
+            Mistake(
+                lambda temperature, threshold: 2 * operating_width(temperature, threshold),
+                "gives the whole width of the region: from 0 to its edge it is half of that",
+            ),
+            Mistake(
+                lambda temperature, threshold: temperature * np.log(1 / (temperature * threshold)),
+                "takes the tail for the whole: exp(−x/τ)/τ is the slope far from 0 only",
+            ),
+        ],
+    ),
+)

@@ -1,0 +1,167 @@
+"""Chapter 13, hierarchical average precision: levels, relevance and H-rank."""
+
+# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankedu.book.exercises.spec import Case, Exercise, Mistake
+
+
+def levels_by_prefix(query, paths):
+    agree = (paths == query) & (paths >= 0)
+    return np.cumprod(agree, axis=1).sum(axis=1)
+
+
+def relevance_eq4(levels, alpha):
+    deepest = levels.max()
+    counts = np.bincount(levels)
+    return (levels / deepest) ** alpha / counts[levels]
+
+
+def hierarchical_rank(scores, relevance):
+    above = scores[None, :] > scores[:, None]
+    shared = np.minimum(relevance[None, :], relevance[:, None])
+    return relevance + (above * shared).sum(axis=1)
+
+
+def _at_least(levels, alpha):
+    counts = np.bincount(levels)[::-1].cumsum()[::-1]
+    return (levels / levels.max()) ** alpha / counts[levels]
+
+
+def _with(scores, relevance, share):
+    above = scores[None, :] > scores[:, None]
+    return relevance + (above * share(relevance[None, :], relevance[:, None])).sum(axis=1)
+
+
+def _path_cases() -> list[Case]:
+    rng = np.random.default_rng(13)
+    cases = [
+        ([0, 1, 2], [[0, 1, 2], [0, 1, 5], [0, 3, 2], [4, 1, 2]]),
+        ([0, 1, -1], [[0, 1, -1], [0, 1, 3], [0, -1, -1], [2, 1, -1]]),
+        ([7], [[7], [3], [7]]),
+    ]
+    for n, depth in ((6, 3), (9, 2), (12, 4), (20, 3)):
+        paths = rng.integers(0, 2, (n, depth))
+        paths[-1] = [*paths[0, :-1], 1 - paths[0, -1]]
+        paths[-2] = [1 - paths[0, 0], *paths[0, 1:]]
+        cases.append((paths[0].tolist(), paths[1:].tolist()))
+    return [{"query": np.array(query), "paths": np.array(paths)} for query, paths in cases]
+
+
+def _level_cases() -> list[Case]:
+    rng = np.random.default_rng(14)
+    cases = [([2, 1, 1, 0], 1.0), ([2, 2, 1, 0], 1.0), ([3, 2, 1, 1, 2, 0], 2.0), ([3, 3, 1, 0, 1, 1], 0.5)]
+    for n, depth, alpha in ((8, 2, 1.0), (12, 3, 3.0), (20, 4, 1.5)):
+        listed = [*range(depth + 1), 1, 1, *rng.integers(0, depth + 1, n - depth - 3).tolist()]
+        cases.append((rng.permutation(listed).tolist(), alpha))
+    return [{"levels": np.array(levels), "alpha": alpha} for levels, alpha in cases]
+
+
+def _ranking_cases() -> list[Case]:
+    rng = np.random.default_rng(15)
+    cases: list[tuple[list[float], list[float]]] = [
+        ([0.9, 0.8, 0.5, 0.4, 0.1], [2, 3, 0, 1, 3]),
+        ([0.2, 0.7, 0.4], [3, 1, 2]),
+        ([0.9, 0.5, 0.3, 0.6], [0.25, 0.1, 0.0, 0.1]),
+    ]
+    for n, values in ((6, 4), (9, 3), (15, 5)):
+        relevance = rng.integers(0, values, n)
+        cases.append(((rng.permutation(n) / 100).tolist(), relevance.tolist()))
+    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=float)} for y, rel in cases]
+
+
+EXERCISES = (
+    Exercise(
+        "levels_by_prefix",
+        "levels_by_prefix(query, paths): for each row of paths, how many classes it shares with the query going down "
+        "from the root; −1 fills up a path that ends early, and equals nothing.",
+        levels_by_prefix,
+        _path_cases,
+        [
+            Mistake(
+                lambda query, paths: ((paths == query) & (paths >= 0)).sum(axis=1),
+                "counts every class that agrees: below the first difference nothing is shared, whatever the ids say",
+            ),
+            Mistake(
+                lambda query, paths: np.cumprod(paths == query, axis=1).sum(axis=1),
+                "lets −1 equal −1: it stands for no class, and two unknown classes are not the same one",
+            ),
+            Mistake(
+                lambda query, paths: np.cumprod((paths == query)[:, ::-1], axis=1).sum(axis=1),
+                "starts at the leaf: paths run from the root to the leaf",
+            ),
+            Mistake(
+                lambda query, paths: len(query) - levels_by_prefix(query, paths),
+                "counts the classes that differ: level 0 is nothing in common",
+            ),
+            Mistake(
+                lambda query, paths: ((paths == query) & (paths >= 0)).all(axis=1),
+                "asks only whether the whole path agrees: that is the binary label",
+            ),
+        ],
+    ),
+    Exercise(
+        "relevance_eq4",
+        "relevance_eq4(levels, alpha): the relevance of each item by HAPPIER's Eq. 4, with L the largest level and "
+        "every item of levels counted.",
+        relevance_eq4,
+        _level_cases,
+        [
+            Mistake(
+                lambda levels, alpha: (levels / levels.max()) ** alpha,
+                "gives each item the weight of its level: the items of a level share it",
+            ),
+            Mistake(_at_least, "divides by the number of items of this level or finer: that is the monotone variant"),
+            Mistake(
+                lambda levels, alpha: (levels / (levels.max() - 1)) ** alpha / np.bincount(levels)[levels],
+                "divides the level by L − 1, as the released code does: the paper divides by L",
+            ),
+            Mistake(
+                lambda levels, alpha: (levels / levels.max() / np.bincount(levels)[levels]) ** alpha,
+                "raises the count to the power of α as well",
+            ),
+            Mistake(
+                lambda levels, alpha: alpha * (levels / levels.max()) / np.bincount(levels)[levels],
+                "multiplies by α, which is an exponent",
+            ),
+            Mistake(lambda levels, alpha: (levels / levels.max()) / np.bincount(levels)[levels], "leaves α out"),
+            Mistake(
+                lambda levels, alpha: (levels / levels.max()) ** alpha / len(levels),
+                "divides by the number of all items: each level is counted by itself",
+            ),
+        ],
+    ),
+    Exercise(
+        "hierarchical_rank",
+        "hierarchical_rank(scores, relevance): H-rank of every item (HAPPIER's Eq. 2); no two scores are equal.",
+        hierarchical_rank,
+        _ranking_cases,
+        [
+            Mistake(
+                lambda y, rel: hierarchical_rank(y, rel) - rel,
+                "leaves the item itself out: it shares all of its relevance with itself",
+            ),
+            Mistake(lambda y, rel: hierarchical_rank(-y, rel), "counts the items below instead of those above"),
+            Mistake(
+                lambda y, rel: _with(y, rel, np.maximum), "takes the larger relevance: two items share the smaller one"
+            ),
+            Mistake(lambda y, rel: _with(y, rel, np.multiply), "multiplies the relevances: they share the smaller one"),
+            Mistake(
+                lambda y, rel: _with(y, rel, lambda other, own: other + 0 * own),
+                "adds up what stands above: an item can't share more than its own relevance",
+            ),
+            Mistake(
+                lambda y, rel: _with(y, rel, lambda other, own: own * (other > 0)),
+                "adds the item's own relevance for every positive above: that is the rank among positives, scaled",
+            ),
+            Mistake(
+                lambda y, rel: _with(y, rel, lambda other, own: own + 0 * other),
+                "adds the item's own relevance for everything above: that is rel times the rank, the largest it can be",
+            ),
+        ],
+    ),
+)

@@ -1,0 +1,114 @@
+"""`check`: run a reader's function beside the definition, and say what kind of mistake it makes.
+
+The answer itself is not given away: the feedback names the input, what the function returned and in which way that is
+wrong; where the values are those of a known mistake on *every* input, that mistake; or else what they have in common.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from rankedu.book.exercises.compare import as_array, difference
+from rankedu.book.exercises.feedback import Feedback
+from rankedu.book.exercises.patterns import Answer, relation, where_wrong
+from rankedu.book.exercises.registry import find, names, reference, solution, statement
+from rankedu.book.exercises.running import Outcome, outcomes, quietly
+from rankedu.book.exercises.spec import Exercise
+from rankedu.book.exercises.wording import show_case, show_value
+
+__all__ = ["Feedback", "check", "names", "reference", "solution", "statement"]
+
+
+def check(name: str, answer: Any) -> Feedback:
+    """Tell whether a function solves an exercise, and what it got wrong.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    answer : callable
+        The reader's function. It is called with copies of the inputs, in the order of the statement.
+
+    Returns
+    -------
+    Feedback
+        Never an exception of the reader's function: those are part of the feedback.
+
+    Raises
+    ------
+    ValueError
+        If there is no such exercise.
+
+    Notes
+    -----
+    Deterministic: the same function gets the same feedback. Arrays come as NumPy float64 unless the statement says
+    otherwise; a function that raises with NumPy arrays is tried with torch tensors. It may return floats, lists,
+    arrays or tensors.
+
+    Examples
+    --------
+    >>> check("lam_code", lambda lam_paper, n: lam_paper / n)
+    ✓ lam_code: right on all 5 inputs.
+    >>> check("lam_code", lambda lam_paper, n: n / lam_paper)
+    ✗ lam_code: for lam_paper=4.0, n=20 you returned 5.0, which is too large.
+      That is what comes out when one divides the wrong way round. (Right on 0 of 5 inputs.)
+    >>> check("lam_code", lambda lam_paper, n: ...)
+    ✗ lam_code: nothing returned yet: put your own code in place of the three dots, then run the check again.
+    """
+    exercise = find(name)
+    if not callable(answer):
+        got = f"got {show_value(answer)} ({type(answer).__name__})"
+        advice = f'pass the function itself, without calling it: check("{name}", your_function); {got}.'
+        return Feedback(name, False, advice)
+    tried = outcomes(exercise, answer)
+    wrong = [outcome for outcome in tried if outcome.problem is not None]
+    if not wrong:
+        return Feedback(name, True, f"right on all {len(tried)} inputs.", right=len(tried), cases=len(tried))
+    right = len(tried) - len(wrong)
+    first = wrong[0]
+    message, hint = str(first.problem), ""
+    if not first.stopped:
+        message = f"for {show_case(first.case)} you returned {show_value(first.value)}, {first.problem}."
+        hint = _known(exercise, tried) or _common(exercise, tried)
+    score = f"(Right on {right} of {len(tried)} inputs.)" if right or not first.stopped else ""
+    return Feedback(name, False, message, f"{hint} {score}".strip(), right, len(tried))
+
+
+def _known(exercise: Exercise, tried: list[Outcome]) -> str:
+    """Sentence about the first known mistake that returns what the reader's function returned, on every input."""
+    answered = [outcome for outcome in tried if not outcome.stopped]
+    for mistake in exercise.mistakes:
+        try:
+            values = [quietly(mistake.function, copy.deepcopy(outcome.case)) for outcome in answered]
+            if all(difference(v, outcome.value) is None for v, outcome in zip(values, answered, strict=True)):
+                return f"That is what comes out when one {mistake.hint}."
+        except (Exception, SystemExit):  # this mistake can't be made on these inputs, or the value can't be compared
+            continue
+    return ""
+
+
+def _common(exercise: Exercise, tried: list[Outcome]) -> str:
+    """What the values have in common with the right ones on all inputs; else what the wrong inputs share."""
+    if any(outcome.stopped for outcome in tried):
+        return ""
+    if exercise.judge is None:
+        answers = [answer for outcome in tried if (answer := _answer(exercise, outcome))]
+        if len(answers) < len(tried):  # not to be compared: that has been said
+            return ""
+        if told := relation(answers):
+            return told
+    right = (outcome.case for outcome in tried if outcome.problem is None)
+    return where_wrong(right, (outcome.case for outcome in tried if outcome.problem is not None))
+
+
+def _answer(exercise: Exercise, outcome: Outcome) -> Answer | None:
+    """The input with the right value and the one returned, if they can be compared."""
+    right = as_array(exercise.reference(*copy.deepcopy(outcome.case).values()))
+    try:
+        given = as_array(outcome.value)
+    except (TypeError, ValueError):
+        return None
+    if right.ndim == 0 and given.size == 1:
+        given = given.reshape(())
+    return (outcome.case, right, given) if given.shape == right.shape else None

@@ -1,0 +1,109 @@
+"""Explorable of chapter 15: one embedding of the batch moves along the arc, and a loss says where it should go."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from rankedu.book.explorables import choice, explorable, slider
+from rankedu.book.figures import baselines as batch
+from rankedu.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Which item moves: a3, which stands among the b and next to c1.
+MOVES = 2
+OPTIONS = (
+    "contrastive",
+    "triplet_semihard",
+    "normalized_softmax",
+    "smooth_ap",
+    "roadmap",
+    "happier",
+)
+GRID = np.arange(0.75, 180.0, 1.5)
+
+
+def angles_with(angle: float) -> list[float]:
+    """The batch with a3 at another angle."""
+    return [*batch.ANGLES[:MOVES], float(angle), *batch.ANGLES[MOVES + 1 :]]
+
+
+@functools.cache
+def step(loss: str, angle: float) -> tuple[float, batch.Array]:
+    """Value of the loss, and the step of descent of each item in the plane; the proxies stay where they are."""
+    value, steps = batch.descent(batch.make(loss), batch.embed(angles_with(angle)))
+    return value, steps[:, :2].numpy()
+
+
+@functools.cache
+def losses_along_the_arc(loss: str) -> batch.Array:
+    """Value of the loss for every place on the grid."""
+    with torch.no_grad():
+        made = batch.make(loss)
+        return np.array([made(batch.embed(angles_with(angle)), batch.PATHS).item() for angle in GRID])
+
+
+@functools.cache
+def metrics_at(angle: float) -> tuple[float, float]:
+    """Mean AP and mean H-AP."""
+    return batch.measures(batch.embed(angles_with(angle)))
+
+
+@functools.cache
+def metrics_along_the_arc() -> batch.Array:
+    """Mean AP and mean H-AP for every place on the grid, shape (places, 2)."""
+    return np.array([metrics_at(float(angle)) for angle in GRID])
+
+
+def turn(loss: str, angle: float) -> float:
+    """Step of the item that moves, along the arc; > 0 towards larger angles."""
+    direction = np.deg2rad(angle)
+    return float(step(loss, angle)[1][MOVES] @ [-np.sin(direction), np.cos(direction)])
+
+
+@explorable(
+    loss=choice(OPTIONS, default="contrastive", label="loss"),
+    angle=slider(5, 175, default=72, steps=35, stops=7, label="angle of a3"),
+)
+@style.style()
+def one_item_moves(loss: str, angle: float) -> Figure:
+    """Item a3 moves along the arc: the step that a loss gives to each item, and its value beside AP and H-AP."""
+    value, steps = step(loss, angle)
+    ap, hap = metrics_at(angle)
+    curve, metrics = losses_along_the_arc(loss), metrics_along_the_arc()
+    figure, axes = style.figure(2, 1, width=5.6, height=4.7)
+    figure.set_layout_engine("none")
+    axes[0].set_position((0.1, 0.5, 0.86, 0.44))
+    axes[1].set_position((0.13, 0.12, 0.84, 0.35))
+    angles = angles_with(angle)
+    batch.draw_items(axes[0], angles, size=8, smooth=False)
+    here = np.deg2rad(angle)
+    axes[0].plot(np.cos(here), np.sin(here), "o", markersize=15, fillstyle="none", color=style.BLACK, antialiased=False)
+    batch.draw_steps(axes[0], angles, steps, longest=0.5, width=0.007, smooth=False)
+    axes[0].set(xlim=(-1.75, 1.75), ylim=(-0.1, 1.5))
+    axes[0].set_title(f"{batch.title(loss)}: {value:.3f}    AP {ap:.2f}    H-AP {hap:.2f}")
+    plain: Any = {"antialiased": False}  # the frames weigh a third less
+    x = 180 - GRID  # so that the axis runs as the arc does, small angles at the right
+    axes[1].plot(x, curve / curve.max(), color=style.BLACK, label="loss / its maximum", **plain)
+    axes[1].plot(x, 1 - metrics[:, 0], "--", color=style.BLUE, linewidth=1.5, label="1 − AP", **plain)
+    axes[1].plot(x, 1 - metrics[:, 1], ":", color=style.RED, label="1 − H-AP", **plain)
+    axes[1].axvline(180 - angle, color=style.GREY, linewidth=1)
+    axes[1].set_xticks([0, 45, 90, 135, 180], ["180", "135", "90", "45", "0"])
+    axes[1].set(xlim=(0, 180), ylim=(0, 1.08), xlabel="angle of a3, degrees (its class: 0 and 22)")
+    axes[1].legend(loc="lower left", ncols=3, fontsize=10, columnspacing=1.0, handlelength=1.6, borderpad=0.1)
+    goes = turn(loss, angle)
+    length = np.linalg.norm(steps, axis=1)
+    where = "does not move" if abs(goes) < 1e-6 else f"is sent to {'larger' if goes > 0 else 'smaller'} angles"
+    return style.describe(
+        figure,
+        f"{batch.title(loss)} with a3 at {angle:g} degrees: loss {value:.3f}, mean AP {ap:.2f}, mean H-AP {hap:.2f}. "
+        f"Item a3 {where}; {int((length > 0.02 * max(length.max(), 1e-12)).sum())} of 9 items have a step. Below, the "
+        f"loss, 1 − AP and 1 − H-AP for every place of a3; along the arc the loss is least at "
+        f"{GRID[int(curve.argmin())]:g} degrees, 1 − AP is between {1 - metrics[:, 0].max():.2f} and "
+        f"{1 - metrics[:, 0].min():.2f}.",
+    )

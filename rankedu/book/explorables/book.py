@@ -1,0 +1,161 @@
+"""The static life of an explorable: frames on disk, and the HTML that a small script brings to life."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from rankedu.book.explorables import load
+from rankedu.book.explorables.core import MIME, Explorable
+
+#: An explorable of the static book weighs at most so much.
+MAX_BYTES = 600_000
+
+
+def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
+    """Render every frame of an explorable to lossless WebP.
+
+    Parameters
+    ----------
+    explorable : Explorable
+    folder : Path
+        Gets ``00.webp``, ``01.webp``, … and ``frames.json``. Frames that stand there already are kept: name the
+        folder after what they were made from.
+
+    Returns
+    -------
+    list of dict
+        For each frame its file name, alternative text and the values shown beside the sliders.
+    """
+    from tqdm import tqdm
+
+    from rankedu.book.figures import style
+
+    index = folder / "frames.json"
+    if index.exists():
+        frames: list[dict[str, Any]] = json.loads(index.read_text(encoding="utf-8"))
+        return frames
+    folder.mkdir(parents=True, exist_ok=True)
+    frames = []
+    grid = tqdm(list(explorable.grid()), desc=explorable.name, unit="frame", leave=False, disable=None)
+    for number, values in enumerate(grid):
+        made = explorable(**values)
+        name = f"{number:02d}.webp"
+        (folder / name).write_bytes(style.webp(made))
+        frames.append({"file": name, "alt": style.description(made)})
+    size = sum((folder / frame["file"]).stat().st_size for frame in frames)
+    if size > MAX_BYTES:
+        raise ValueError(
+            f"{explorable.name} must weigh at most {MAX_BYTES} bytes, got {size} in {len(frames)} frames: "
+            "use fewer stops, or fewer colours"
+        )
+    index.write_text(json.dumps(frames, ensure_ascii=False, indent=1), encoding="utf-8")
+    return frames
+
+
+def draw(address: str, folder: Path) -> None:
+    """Render the frames of the explorable that ``module:function`` names: what one process of a build does."""
+    write_frames(load(address), folder)
+
+
+def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -> str:
+    """The HTML of an explorable.
+
+    Parameters
+    ----------
+    frames : list of dict
+        From :func:`write_frames`.
+    address : str
+        Where the frames lie, as the page sees it.
+
+    Returns
+    -------
+    str
+        Without scripts it is a picture; ``explorable.js`` shows the sliders and moves the frames.
+    """
+    start = list(explorable.grid()).index(explorable.defaults)
+    size = [len(control.stops) for control in explorable.controls.values()]
+    rows = []
+    for name, control in explorable.controls.items():
+        identifier = f"explorable-{explorable.name}-{name}"
+        labels = [control.format(value) for value in control.stops]
+        at = control.stops.index(control.default)
+        rows.append(
+            f'<label for="{identifier}">{html.escape(control.named(name))}</label>'
+            f'<input type="range" id="{identifier}" min="0" max="{len(labels) - 1}" step="1" value="{at}" '
+            f'data-labels="{html.escape(json.dumps(labels, ensure_ascii=False))}" data-lm-suppress-shortcuts="true">'
+            f'<output for="{identifier}">{html.escape(labels[at])}</output>'
+            + (f'<button type="button" data-plays="{identifier}">Play</button>' if control.play else "")
+        )
+    return (
+        f'<figure class="explorable" id="explorable-{explorable.name}" data-size="{json.dumps(size)}" '
+        f'data-frames="{html.escape(json.dumps(frames, ensure_ascii=False))}" data-address="{address}">'
+        f'<div class="explorable-controls" role="group" aria-label="{html.escape(explorable.caption)}" hidden>'
+        f"{''.join(rows)}</div>"
+        f'<img src="{address}/{frames[start]["file"]}" alt="{html.escape(frames[start]["alt"])}">'
+        f"<figcaption>{html.escape(explorable.caption)}</figcaption></figure>"
+    )
+
+
+_PLACE = re.compile(r"<!-- explorable ([\w.:]+) at ([\w./]+) -->")
+
+
+def place(explorable: Explorable, environment: Any) -> nodes.raw:
+    """Where the explorable goes on the page that Sphinx is reading; its frames may still be being drawn."""
+    at = "../" * environment.docname.count("/") + f"_static/explorables/{explorable.name}"
+    return nodes.raw("", f"<!-- explorable {explorable.address} at {at} -->", format="html")
+
+
+def placed(page: str) -> list[Explorable]:
+    """The explorables for which a page of the built book has made room."""
+    return [load(match[1]) for match in _PLACE.finditer(page)]
+
+
+def fill(page: str, frames: Mapping[str, list[dict[str, Any]]]) -> str:
+    """Put the explorables into a page of the built book, by the frames of each address."""
+    return _PLACE.sub(lambda match: markup(load(match[1]), frames[match[1]], match[2]), page)
+
+
+class ExplorableRenderer:
+    """Tells MyST-NB how to show an explorable, and gives every picture its alternative text."""
+
+    mime_priority_overrides = (("*", MIME, 1),)
+
+    @staticmethod
+    def handle_mime(renderer: Any, data: Any, inline: bool) -> list[nodes.Element] | None:
+        """Render what is ours, return None for all the rest."""
+        if inline:
+            return None
+        if data.mime_type == "image/png":
+            alt = data.output_metadata.get("image/png", {}).get("alt")
+            pictures: list[nodes.Element] = renderer.render_image(data)
+            for picture in pictures if alt else []:
+                picture["alt"] = alt
+            return pictures
+        if data.mime_type != MIME:
+            return None
+        content = data.content if isinstance(data.content, dict) else json.loads(data.content)
+        return [place(load(content["explorable"]), renderer.renderer.sphinx_env)]
+
+
+class ExplorableDirective(SphinxDirective):
+    """``{explorable} module:function`` shows an explorable on a page that is not a notebook."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make room for the explorable that the argument names."""
+        return [place(load(self.arguments[0]), self.env)]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make this module a Sphinx extension."""
+    app.add_directive("explorable", ExplorableDirective)
+    return {"parallel_read_safe": True}

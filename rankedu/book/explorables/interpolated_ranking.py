@@ -1,0 +1,136 @@
+"""Explorables of chapter 4: the landscape that λ makes, and λ as the length of a step."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import BoundaryNorm, ListedColormap
+
+from rankedu.book.explorables import dial, explorable, log_slider, slider
+from rankedu.book.figures import style
+from rankedu.landscapes import (
+    Section,
+    interpolated_landscape,
+    random_coefficients,
+    random_section,
+    rank_landscape,
+    section_gradient,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+EXTENT, BANDS = 1.2, 10
+#: Along the line of `secant`: the chapter's five items, and the gradient of the loss rk(B) + rk(E).
+LINE_SCORES = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
+LINE_GRADIENT = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
+
+
+@explorable(lam=log_slider(0.001, 10, default=0.1, stops=12), seed=dial(0, 4))
+@style.style()
+def interpolation_landscape(lam: float, seed: int) -> Figure:
+    """What the optimiser sees instead of a staircase: a loss linear in 20 ranks, on a plane through score space."""
+    section, few, many, span = _plane(seed)
+    coefficients = random_coefficients(seed=seed)
+    height = interpolated_landscape(section, coefficients, lam)
+    low, high = float(height.min()), float(height.max())
+    flat = float((section_gradient(many, coefficients, lam) == 0).all(-1).mean())
+    edges = (low + high) / 2 + span * np.linspace(-0.5, 0.5, BANDS + 1)
+    norm, colours = BoundaryNorm(edges, BANDS), _colours()
+    figure, axes = style.figure(width=5.6, height=4.4)
+    _place(figure, [axes], [(0.11, 0.12, 0.64, 0.815)])
+    side = (-EXTENT, EXTENT)
+    axes.imshow(height, origin="lower", extent=side * 2, cmap=colours, norm=norm, interpolation="nearest")
+    a, b = np.meshgrid(*few.axes())
+    down = -section_gradient(few, coefficients, lam)
+    length = np.hypot(*np.moveaxis(down, -1, 0))
+    still = length == 0
+    u, v = np.moveaxis(down / np.where(still, 1, length)[..., None], -1, 0)
+    # Smoothed edges would double the weight of a frame.
+    axes.quiver(a[~still], b[~still], u[~still], v[~still], scale=11, width=0.009, pivot="mid", antialiased=False)
+    axes.plot(a[still], b[still], "o", color="black", markersize=4, antialiased=False)
+    axes.set(xlim=side, ylim=side, xticks=(-1, 0, 1), yticks=(-1, 0, 1), xlabel="along u", ylabel="along v")
+    axes.set_title(f"no gradient on {flat:.0%} of the plane")
+    bar = figure.colorbar(
+        ScalarMappable(norm, colours), cax=figure.add_axes((0.79, 0.12, 0.04, 0.815)), ticks=edges[::2]
+    )
+    bar.ax.set_yticklabels([f"{edge:.1f}" for edge in edges[::2]])
+    bar.ax.set_title("$f_\\lambda$")
+    return style.describe(
+        figure,
+        f"Map of the interpolated loss for λ = {lam:g} on plane {seed}, in bands of equal height, from {low:.1f} "
+        f"to {high:.1f}: a range of {high - low:.1f} where the staircase has {span:.1f}. The gradient is exactly zero "
+        f"on {flat:.0%} of the plane; at {int((~still).sum())} of {still.size} places an arrow shows the way down.",
+    )
+
+
+def _colours() -> ListedColormap:
+    """The book's landscape colours without the darkest, on which black arrows would not show."""
+    return ListedColormap(colormaps[style.LANDSCAPE](np.linspace(0.25, 1.0, BANDS)))
+
+
+@functools.lru_cache(maxsize=16)
+def _plane(seed: int) -> tuple[Section, Section, Section, float]:
+    """A fine grid to paint, a coarse one for arrows, one to count on, and the range of the staircase."""
+    section = random_section(seed=seed, extent=EXTENT, resolution=200)
+    few = Section(section.origin, section.u, section.v, 0.85 * EXTENT, 6)
+    many = Section(section.origin, section.u, section.v, EXTENT, 50)
+    return section, few, many, float(np.ptp(rank_landscape(section, random_coefficients(seed=seed))))
+
+
+@explorable(
+    lam=log_slider(0.02, 0.8, default=0.25, stops=8), position=slider(0.0, 0.434, default=0.0, steps=32, stops=5)
+)
+@style.style()
+def secant(lam: float, position: float) -> Figure:
+    """λ is a step length: f_λ is the slope of a secant of m, and the mean of f over the step."""
+    times = np.linspace(0, 1.3, 1301)
+    values, losses = _along(times)
+    start, end = position, position + lam
+    (m_start, m_end), (loss, _) = _along(np.array([start, end]))
+    slope = (m_end - m_start) / lam
+    figure, (above, below) = style.figure(2, 1, width=5.6, height=4.8, sharex=True)
+    _place(figure, (above, below), [(0.12, 0.555, 0.86, 0.375), (0.12, 0.12, 0.86, 0.375)])
+    above.plot(times, values, color=style.BLACK, label="$m(\\mathbf{y} + t\\mathbf{c})$")
+    above.plot([start, end], [m_start, m_end], "o-", color=style.ORANGE, label="secant")
+    above.set(ylim=(6.9, 12.6), ylabel="optimal value m")
+    above.legend(loc="lower right")
+    below.step(times, losses, where="post", color=style.BLACK, label="$f(\\mathbf{y} + t\\mathbf{c})$")
+    below.fill_between([start, end], [slope, slope], 0, color=style.ORANGE, alpha=0.25, linewidth=0)
+    below.plot([start, end], [slope, slope], color=style.ORANGE, label="its mean over the step")
+    below.plot(start, loss, "o", color=style.BLACK)
+    below.set(ylim=(0, 7.7), xlabel="step t along the incoming gradient c", ylabel="loss f", xlim=(-0.02, 1.3))
+    below.legend(loc="upper right")
+    above.set_title(f"$f$ = {loss:.0f},   $f_\\lambda$ = slope = mean = {slope:.2f}")
+    return style.describe(
+        figure,
+        f"Two curves over the step t. Above, the optimal value m, a concave chain of straight pieces, and its secant "
+        f"from t = {start:g} to {end:g}, from {m_start:.2f} to {m_end:.2f}: a slope of {slope:.2f}. Below, the slopes "
+        f"of those pieces, the staircase f going down from {losses[0]:.0f} to {losses[-1]:.0f}; at the start of the "
+        f"step f is {loss:.0f}, and its mean over the step of length λ = {lam:g} is {slope:.2f}.",
+    )
+
+
+def _place(figure: Figure, axes: Sequence[Axes], boxes: Sequence[tuple[float, float, float, float]]) -> None:
+    """Put axes at fixed places: the same in all frames, and in half the time of a computed layout."""
+    figure.set_layout_engine("none")
+    for axis, box in zip(axes, boxes, strict=True):
+        axis.set_position(box)
+
+
+def _along(times: Array) -> tuple[Array, Array]:
+    """m and f at y + t·c."""
+    z = LINE_SCORES + times[:, None] * LINE_GRADIENT
+    order = np.argsort(-z, axis=-1, kind="stable")
+    count = np.arange(1.0, len(LINE_SCORES) + 1)
+    return np.take_along_axis(z, order, -1) @ count, LINE_GRADIENT[order] @ count

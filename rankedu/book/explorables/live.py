@@ -1,0 +1,55 @@
+"""The live life of an explorable: ipywidgets that redraw the figure in a kernel."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+if TYPE_CHECKING:
+    from rankedu.book.explorables.core import Explorable
+
+
+def widget(explorable: Explorable) -> ipywidgets.Widget:
+    """Sliders above a picture.
+
+    The picture changes while a slider moves. A slider's messages never queue up: its front end holds the next value
+    back until the kernel has answered, so only the latest one is drawn.
+    """
+    sliders = [
+        ipywidgets.SelectionSlider(
+            options=[(control.format(value), value) for value in control.values],
+            value=control.default,
+            description=control.named(name),
+            continuous_update=True,
+            style={"description_width": "initial"},
+            layout={"width": "min(100%, 30rem)"},
+        )
+        for name, control in explorable.controls.items()
+    ]
+    picture = ipywidgets.Image(format="png", layout={"max_width": "100%", "align_self": "flex-start"})
+    caption = ipywidgets.HTML()
+
+    def draw(_: Any = None) -> None:
+        try:
+            picture.value, text = explorable.png(tuple(slider.value for slider in sliders))
+            picture.alt = text
+            caption.value = f"<small>{html.escape(text)}</small>"
+        except Exception as error:
+            caption.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
+
+    for slider in sliders:
+        slider.observe(draw, names="value")
+    draw()
+    rows = [
+        _player(slider) if c.play else slider for slider, c in zip(sliders, explorable.controls.values(), strict=True)
+    ]
+    return ipywidgets.VBox([*rows, picture, caption])
+
+
+def _player(slider: ipywidgets.SelectionSlider) -> ipywidgets.Widget:
+    """The slider with a button that runs it; the two are linked in the browser."""
+    play = ipywidgets.Play(min=0, max=len(slider.options) - 1, value=slider.index, interval=500, show_repeat=False)
+    ipywidgets.jslink((play, "value"), (slider, "index"))
+    return ipywidgets.HBox([play, slider])

@@ -1,0 +1,224 @@
+"""Chapter 3: the permutahedron of three items, and of four with the proof of Theorem 1 walking down its edges."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+
+from rankedu.book.explorables import Control, explorable
+from rankedu.book.figures import style
+from rankedu.book.figures.ranking_is_a_solver import (
+    DARK_ORANGE,
+    DARK_PURPLE,
+    HEXAGON,
+    HEXAGON_RANKS,
+    NAMES,
+    SOLID_RANKS,
+    SOLID_SCORES,
+    arrow,
+    decimal,
+    draw_solid,
+    plane,
+)
+from rankedu.proofs.rearrangement import Certificate, certificate
+
+Array = npt.NDArray[np.float64]
+Ranks = tuple[int, ...]
+Box = tuple[float, float, float, float]
+
+#: The gradient that comes in from the loss L = c·rk(y) of the hexagon, and the learning rate of the step drawn.
+COEFFICIENTS = np.array([0.6, -0.1, -0.5])
+LEARNING_RATE = 0.2
+DARK_GREEN = "#00674C"
+
+_angles = Control(
+    tuple(range(0, 360, 4)), tuple(range(0, 360, 24)), 216, "direction of −y", lambda degrees: f"{degrees}°"
+)
+_strengths = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.5, 1.8, 2.1, 2.4)
+_lams = Control(_strengths, (0.3, 0.6, 1.2, 2.4), 1.2, None, str)
+
+
+@explorable(angle=_angles, lam=_lams)
+def permutahedron_hexagon(angle: float, lam: float) -> Figure:
+    """Three items: y picks one corner of the hexagon, y + λc another, and the gradient leads from one to the other."""
+    scores = scores_at(angle)
+    chosen, aimed = best_ranks(scores), best_ranks(scores + lam * COEFFICIENTS)
+    gradient = (np.array(aimed[0]) - chosen[0]) / lam
+    figure, left, right = _panels(6.6, 4.0, (0.0, 0.0, 0.62, 1.0), (0.64, 0.0, 0.36, 1.0))
+    _draw_plane(left, scores, lam, chosen, aimed, gradient)
+    _draw_words(right, chosen, aimed, gradient)
+    cost = decimal(float(scores @ chosen[0]), 2)
+    where = f"the corner {_joined(chosen[0])}" if len(chosen) == 1 else f"both ends of an edge, {_both(chosen)}, a tie"
+    moved = (
+        "picks the same corner, so the gradient is 0"
+        if aimed[0] == chosen[0]
+        else f"picks {_joined(aimed[0])}, so the gradient is {_vector(gradient)}"
+    )
+    return style.describe(
+        figure,
+        f"The hexagon of the six rankings of three items. With −y at {angle} degrees, y = {_vector(scores)}, the least "
+        f"cost y·π = {cost} is found at {where}; the supporting line there has the whole hexagon on one side. With "
+        f"λ = {lam:g}, y + λc = {_vector(scores + lam * COEFFICIENTS)} {moved}. Arrows: −y; from its tip −λc; and, "
+        f"unless the gradient is 0, one step of gradient descent with learning rate {LEARNING_RATE:g}.",
+    )
+
+
+def scores_at(angle: float) -> Array:
+    """Three scores of length 1 that sum to 0, such that −y points to ``angle`` degrees; exact ties stay exact."""
+    direction = np.radians(angle)
+    axes = plane(np.eye(3))  # row i: where the i-th axis falls in the plane
+    scores: Array = (-axes @ [np.cos(direction), np.sin(direction)]).round(9) + 0.0
+    return scores
+
+
+def best_ranks(scores: Array) -> list[Ranks]:
+    """All rankings of three items with the least y·π; the first is the one with ties by position."""
+    first = certificate(scores.round(9).tolist(), (1, 2, 3))
+    least = float(first.end_value)
+    ties = [ranks for ranks in HEXAGON_RANKS if ranks != first.target and abs(float(scores @ ranks) - least) < 1e-7]
+    return [first.target, *ties]
+
+
+def _draw_plane(axis: Any, scores: Array, lam: float, chosen: list[Ranks], aimed: list[Ranks], gradient: Array) -> None:
+    for corner, neighbour in zip(HEXAGON, np.roll(HEXAGON, 1, axis=0), strict=True):
+        axis.plot(*zip((0, 0), 2 * (corner + neighbour), strict=True), color="#BBBBBB", linewidth=1)
+    axis.add_patch(Polygon(HEXAGON, closed=True, facecolor="none", edgecolor=style.BLACK, linewidth=1.6))
+    tip, push = -plane(scores), -lam * plane(COEFFICIENTS)
+    along = 6 * np.array([-tip[1], tip[0]])
+    support = plane(chosen[0])
+    axis.plot(*zip(support - along, support + along, strict=True), color=style.GREEN, linewidth=1.6)
+    arrow(axis, support, support + 0.93 * (plane(aimed[0]) - support), style.PURPLE)
+    arrow(axis, np.zeros(2), tip, style.BLACK)
+    arrow(axis, tip, tip + push, style.ORANGE)
+    arrow(axis, tip, tip + LEARNING_RATE * plane(gradient), style.PURPLE)
+    for ranks, corner in zip(HEXAGON_RANKS, HEXAGON, strict=True):
+        color = style.GREEN if ranks in chosen else style.ORANGE if ranks == aimed[0] else "white"
+        axis.plot(*corner, marker="o", markersize=12, color=color, markeredgecolor=style.BLACK, zorder=6)
+        weight = "bold" if ranks in chosen else "normal"
+        text = f"{_joined(ranks)}\n{decimal(float(scores @ ranks), 2)}"
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        axis.text(*(1.37 * corner), text, ha="center", va="center", fontsize=11.5, weight=weight, bbox=box, zorder=7)
+    axis.set(xlim=(-2.3, 2.3), ylim=(-2.25, 2.45), aspect="equal")
+    axis.axis("off")
+
+
+def _draw_words(axis: Any, chosen: list[Ranks], aimed: list[Ranks], gradient: Array) -> None:
+    axis.set(xlim=(0, 1), ylim=(0, 1))
+    axis.axis("off")
+    rows = (
+        (0.90, "y picks" if len(chosen) == 1 else "y is tied; rk(y) is", style.BLACK, 12),
+        (0.82, f"s = {_joined(chosen[0])}", DARK_GREEN, 14),
+        (0.68, "y + λc picks", style.BLACK, 12),
+        (0.60, f"s$_λ$ = {_joined(aimed[0])}", DARK_ORANGE, 14),
+        (0.46, "gradient (s$_λ$ − s) / λ", style.BLACK, 12),
+        (0.38, _vector(gradient) if gradient.any() else "0", DARK_PURPLE, 14),
+        (0.20, "→ −y", style.BLACK, 12),
+        (0.13, "→ −λc", DARK_ORANGE, 12),
+        (0.06, "→ descent step", DARK_PURPLE, 12),
+    )
+    for height, text, color, size in rows:
+        axis.text(0.0, height, text, color=color, fontsize=size)
+
+
+# Four items: the solid stands on its cheapest corner, so that height is cost.
+
+
+@functools.cache
+def _proof(ranks: Ranks) -> Certificate:
+    return certificate(SOLID_SCORES, ranks)
+
+
+_starts = sorted(SOLID_RANKS, key=lambda ranks: (len(_proof(ranks).swaps), ranks))
+_start = Control(
+    tuple(_starts),
+    tuple(_starts[i] for i in (0, 3, 7, 11, 14, 17, 21, 23)),
+    _starts[23],
+    "start at π =",
+    lambda r: _joined(r),
+)
+_turn = Control(tuple(range(0, 180, 6)), tuple(range(0, 180, 36)), 36, "turn the solid", lambda degrees: f"{degrees}°")
+
+
+@explorable(start=_start, turn=_turn)
+def permutahedron_solid(start: Ranks, turn: float) -> Figure:
+    """Four items: the proof of Theorem 1 walks down the edges of the permutahedron, one swap an edge."""
+    path, proof = walk(start), _proof(start)
+    figure, left, right = _panels(7.4, 4.8, (0.085, 0.02, 0.565, 0.96), (0.66, 0.02, 0.33, 0.96))
+    _ = draw_solid(left, turn, path)
+    _draw_walk(right, path, proof)
+    gains = ", ".join(decimal(swap.gain) for swap in proof.swaps)
+    edges = "1 edge" if len(proof.swaps) == 1 else f"{len(proof.swaps)} edges"
+    told = (
+        f"From {_joined(start)} at cost {decimal(proof.start_value)} the walk takes {edges}, saving {gains}, "
+        f"to {_joined(proof.target)} at cost {decimal(proof.end_value)}, the lowest corner."
+        if proof.swaps
+        else f"The start {_joined(start)} is the lowest corner already, at cost {decimal(proof.end_value)}."
+    )
+    return style.describe(
+        figure,
+        f"A truncated octahedron whose {len(SOLID_RANKS)} corners are the rankings of four items with scores "
+        f"{', '.join(decimal(score) for score in SOLID_SCORES)}, drawn so that height is the cost y·π and turned by "
+        f"{turn} degrees about the vertical. {told}",
+    )
+
+
+def walk(start: Ranks) -> list[Ranks]:
+    """The corners that the certificate's swaps pass, from ``start`` to the ranks of the four scores."""
+    path = [list(start)]
+    for swap in _proof(start).swaps:
+        ranks = list(path[-1])
+        ranks[swap.down], ranks[swap.up] = swap.rank + 1, swap.rank
+        path.append(ranks)
+    return [tuple(ranks) for ranks in path]
+
+
+def _draw_walk(axis: Any, path: Sequence[Ranks], proof: Certificate) -> None:
+    axis.set(xlim=(0, 1), ylim=(0, 15))
+    axis.axis("off")
+    columns = ((0.12, "π"), (0.40, "order"), (0.66, "y · π"), (0.90, "gain"))
+    for x, text in columns:
+        axis.text(x, 14.2, text, ha="center", weight="bold", fontsize=11.5)
+    cost = proof.start_value
+    for line, ranks in enumerate(path):
+        order = "".join(NAMES[ranks.index(place)] for place in range(1, 5))
+        gain = proof.swaps[line - 1].gain if line else None
+        cost -= gain or 0
+        cells = ("".join(map(str, ranks)), order, decimal(cost), "" if gain is None else decimal(gain))
+        for (x, _), text in zip(columns, cells, strict=True):
+            weight = "bold" if line == len(path) - 1 else "normal"
+            axis.text(x, 13.0 - 1.25 * line, text, ha="center", fontsize=11.5, weight=weight)
+    scores = [f"{name} {decimal(score)}" for name, score in zip(NAMES, SOLID_SCORES, strict=False)]
+    axis.text(0.0, 1.4, f"scores: {', '.join(scores[:2])},\n{', '.join(scores[2:])}", fontsize=11.5)
+
+
+def _panels(width: float, height: float, left: Box, right: Box) -> tuple[Figure, Any, Any]:
+    """A figure with two fixed axes: no layout is computed, so that a slider moves without delay."""
+    figure, (first, second) = style.figure(1, 2, width=width, height=height)
+    figure.set_layout_engine("none")
+    figure.set_agg_filter(_few_colours)
+    first.set_position(left)
+    second.set_position(right)
+    return figure, first, second
+
+
+def _few_colours(pixels: Any, _dpi: float) -> tuple[Array, int, int]:
+    """Sixteen levels a channel: nobody sees it, and the frames of the static book weigh half as much."""
+    return np.round(pixels * 15) / 15, 0, 0
+
+
+def _vector(values: Array) -> str:
+    return "(" + ", ".join(decimal(value, 2) for value in values) + ")"
+
+
+def _joined(ranks: Ranks) -> str:
+    return " ".join(map(str, ranks))
+
+
+def _both(listed: list[Ranks]) -> str:
+    return " and ".join(map(_joined, listed))

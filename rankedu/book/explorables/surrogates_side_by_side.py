@@ -1,0 +1,122 @@
+"""The explorable of chapter 12: every ranker that has a strength, on one section, at the same distortion.
+
+The methods are the rows of :data:`rankedu.rankers.RANKERS`; where they become many, the static book shows fewer stops.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib import colormaps
+from matplotlib.colors import BoundaryNorm, ListedColormap
+
+from rankedu.book.explorables import choice, explorable
+from rankedu.book.explorables.controls import Control
+from rankedu.book.explorables.core import MAX_FRAMES
+from rankedu.book.figures import style
+from rankedu.book.figures.surrogates_side_by_side import (
+    BANDS,
+    EXTENT,
+    METHODS,
+    SEED,
+    STEP,
+    Quality,
+    at,
+    draw_arrows,
+    loss_of,
+    quality,
+    strength_at,
+    surrogate,
+)
+from rankedu.landscapes import Section, random_coefficients, random_section
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+#: By how much the loss is distorted: what makes four strengths with four units comparable.
+DISTORTIONS, DEFAULT = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75), 0.1
+RESOLUTION, ARROWS = 60, 7
+
+
+def _stops(methods: int) -> tuple[float, ...]:
+    """As many distortions as the static book has frames for, 10 % among them."""
+    count = min(len(DISTORTIONS), MAX_FRAMES // methods)
+    chosen = {DISTORTIONS[round(at)] for at in np.linspace(0, len(DISTORTIONS) - 1, count)}
+    if DEFAULT not in chosen:
+        chosen ^= {DEFAULT, min(chosen, key=lambda share: abs(share - DEFAULT))}
+    return tuple(sorted(chosen))
+
+
+@explorable(
+    method=choice(tuple(METHODS), label="method"),
+    distortion=Control(DISTORTIONS, _stops(len(METHODS)), DEFAULT, "distortion", lambda share: f"{share:.0%}"),
+)
+@style.style()
+def method_and_strength(method: str, distortion: float) -> Figure:
+    """One plane through the loss, every way to smooth it, each at the strength that distorts it equally."""
+    height, lift, down, a, b = _plane(method, distortion)
+    found, told = _judged(method, distortion), METHODS[method].told(strength_at(method, distortion))
+    edges = _edges()
+    figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.0)
+    figure.set_layout_engine("none")
+    axes.set_position((0.085, 0.13, 0.475, 0.784))
+    bars.set_position((0.75, 0.13, 0.19, 0.784))
+    side = (-EXTENT, EXTENT)
+    axes.imshow(height + lift, origin="lower", extent=side * 2, cmap=_colours(), norm=BoundaryNorm(edges, BANDS),
+                interpolation="nearest")  # fmt: skip
+    still = draw_arrows(axes, a, b, down)
+    axes.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlabel="along u", ylabel="along v")
+    axes.set_title(f"{method}, {told}")
+    shares = {"no gradient": found.nothing, "gain": found.gained, "steadiness": found.steadiness}
+    bars.barh(list(shares), list(shares.values()), color=METHODS[method].colour, height=0.5)
+    for place, share in enumerate(shares.values()):
+        bars.text(min(share, 0.66) + 0.03, place + 0.38, f"{share:.0%}", va="center", fontsize=11)
+    bars.set(xlim=(0, 1), ylim=(2.65, -0.45), xticks=(0, 1), xticklabels=("0 %", "100 %"), title="in 20 dimensions")
+    return style.describe(
+        figure,
+        f"Map of the {method} surrogate with {told}, which distorts the loss by {distortion:.0%}, in bands of equal "
+        f"height; it is drawn {abs(lift):.1f} {'higher' if lift > 0 else 'lower'} than it lies. It spans "
+        f"{np.ptp(height):.1f} where the loss spans {edges[-1] - edges[0]:.1f}. Arrows point downhill; at {still} of "
+        f"{a.size} places a dot says that there is no gradient. Bars: {found.nothing:.0%} of score vectors without a "
+        f"gradient; a step of {STEP:g} gains {found.gained:.0%} of the best one; steadiness {found.steadiness:.0%}.",
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _plane(method: str, distortion: float) -> tuple[Array, float, Array, Array, Array]:
+    """The surrogate on the section, how far it lies below the loss on average, and the way down within the plane."""
+    section, c = _section(), random_coefficients(seed=SEED)
+    ranker = at(method, distortion)
+    height = surrogate(ranker, section.points(), c)[0]
+    few = Section(section.origin, section.u, section.v, 0.86 * EXTENT, ARROWS)
+    down = -surrogate(ranker, few.points(), c)[1] @ np.stack([section.u, section.v], axis=1)
+    return height, float((_loss() - height).mean()), down, *np.meshgrid(*few.axes())
+
+
+@functools.lru_cache(maxsize=64)
+def _judged(method: str, distortion: float) -> Quality:
+    return quality(at(method, distortion))
+
+
+@functools.cache
+def _section() -> Section:
+    return random_section(seed=SEED, extent=EXTENT, resolution=RESOLUTION)
+
+
+@functools.cache
+def _loss() -> Array:
+    return loss_of(_section().points(), random_coefficients(seed=SEED))
+
+
+def _edges() -> Array:
+    return np.linspace(_loss().min(), _loss().max(), BANDS + 1)
+
+
+def _colours() -> ListedColormap:
+    """The book's landscape colours without the darkest, on which black arrows would not show."""
+    return ListedColormap(colormaps[style.LANDSCAPE](np.linspace(0.3, 1.0, BANDS)))

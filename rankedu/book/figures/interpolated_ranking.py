@@ -1,0 +1,235 @@
+"""Figures of chapter 4: what an optimiser sees instead of a staircase."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.ticker import PercentFormatter
+
+from rankedu.book.figures import paper_figure, style
+from rankedu.book.figures.relief import EXTENT, SEED, draw_blocks, view
+from rankedu.landscapes import (
+    interpolated_landscape,
+    random_section,
+    section_gradient,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+
+@paper_figure("RaMBO Fig. 1")
+@style.style()
+def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3) -> Figure:
+    """A section of a rank-based loss, and two interpolations of increasing strength."""
+    lams = (None, weak, strong)
+    figure, axes = style.figure(1, 3, width=7.2, height=2.7)
+    facts = _landscapes(axes, lams, ["the loss itself", f"λ = {weak:g}", f"λ = {strong:g}"])
+    return style.describe(
+        figure,
+        f"Three solid blocks, each the same square of score vectors; the height of the surface is the loss. Left, the "
+        f"loss itself: flat plateaus at more than {facts[0]['values'] // 100 * 100} heights, with walls between. "
+        f"Middle, λ = {weak:g}: the same hills and basins, but a continuous surface of flat facets. Right, "
+        f"λ = {strong:g}: broad slopes; the height range has shrunk from {facts[0]['range']:.0f} to "
+        f"{facts[2]['range']:.0f}.",
+    )
+
+
+@paper_figure("RaMBO supp. Fig. 1a")
+@style.style()
+def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.2, 1.0)) -> Figure:
+    """The interpolated ranking landscape for four strengths."""
+    figure, axes = style.figure(2, 2, width=6.4, height=5.0)
+    facts = _landscapes(axes.flat, lams, [f"λ = {lam:g}" for lam in lams])
+    told = "; ".join(
+        f"λ = {lam:g}: heights from {fact['low']:.0f} to {fact['high']:.0f}, gradient zero on {fact['flat']:.0%} of it"
+        for lam, fact in zip(lams, facts, strict=True)
+    )
+    return style.describe(
+        figure,
+        f"Four surfaces over the same square of score vectors, from jagged to almost a plane. {told}. The vertical "
+        "scale is the same in all four, its zero is not.",
+    )
+
+
+@paper_figure("RaMBO supp. Fig. 2a")
+@style.style()
+def true_landscape() -> Figure:
+    """The true, piecewise constant landscape."""
+    figure, axes = style.figure(width=6.4, height=4.2)
+    fact = _landscapes([axes], [None], [""], size=900)[0]
+    return style.describe(
+        figure,
+        f"One large block: flat plateaus at more than {fact['values'] // 100 * 100} heights between {fact['low']:.0f} "
+        f"and {fact['high']:.0f}, separated by vertical walls that run in straight lines across the square.",
+    )
+
+
+@paper_figure("RaMBO supp. Fig. 2b")
+@style.style()
+def interpolated_ranking_landscape(lam: float = 0.06) -> Figure:
+    """The landscape with the ranking replaced by interpolated ranking."""
+    figure, axes = style.figure(width=6.4, height=4.2)
+    fact = _landscapes([axes], [lam], [""], size=900)[0]
+    return style.describe(
+        figure,
+        f"The same block after interpolation with λ = {lam:g}: a continuous surface of flat facets with heights from "
+        f"{fact['low']:.0f} to {fact['high']:.0f}. Peaks and basins stand where the plateaus had them. The gradient "
+        f"vanishes on {fact['flat']:.1%} of the square; on the plateaus it did everywhere.",
+    )
+
+
+@style.style()
+def gradient_bars(lams: tuple[float, float, float] = (0.05, 0.25, 4.0)) -> Figure:
+    """Who is pushed up and who down: five items, the loss rk(B) + rk(E), three strengths."""
+    scores = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
+    incoming = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
+    figure, axes = style.figure(1, 3, width=6.4, height=2.9, sharey=True, sharex=True)
+    told = []
+    for axis, lam in zip(axes, lams, strict=True):
+        places = _ranks(scores) - _ranks(scores + lam * incoming)
+        colours = [style.POSITIVE if c else style.NEGATIVE for c in incoming]
+        bars = axis.barh(range(5), places, color=colours)
+        for bar, c in zip(bars, incoming, strict=True):
+            bar.set_hatch("" if c else "//")
+            bar.set_edgecolor("white")
+        axis.axvline(0, color=style.BLACK, linewidth=1)
+        axis.set(title=f"λ = {lam:g}", xlim=(-3.4, 3.4), xticks=(-2, 0, 2))
+        for item, place in enumerate(places):
+            axis.text(place + np.sign(place + 0.1) * 0.25, item, f"{place:+d}".replace("+0", "0"), va="center",
+                      ha="left" if place >= 0 else "right", fontsize=11)  # fmt: skip
+        told.append(f"λ = {lam:g}: " + ", ".join(f"{n} {p:+d}" for n, p in zip("ABCDE", places, strict=True)))
+    axes[0].set_yticks(range(5), [f"{n}  {y}" for n, y in zip("ABCDE", scores, strict=True)])
+    axes[0].invert_yaxis()
+    axes[0].set_ylabel("item and score")
+    axes[1].set_xlabel("places gained on the way to $\\mathbf{y}_\\lambda$: $-\\lambda$ · gradient")
+    return style.describe(
+        figure,
+        "Three bar charts, one bar for each of five items, blue for the two whose rank is in the loss, red and hatched "
+        f"for the others; a bar to the right means that a descent step raises the score. {'. '.join(told)}. In each "
+        "chart the bars add up to zero.",
+    )
+
+
+@style.style()
+def useful_strengths(sizes: tuple[int, ...] = (20, 200, 2000), trials: int = 20) -> Figure:
+    """How much of the gradient is non-zero, and how far the interpolation strays, against λ in units of the spread."""
+    ratios = np.geomspace(1e-4, 1e2, 25)
+    figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
+    reached = []
+    looks = zip(sizes, ("-", "--", ":"), (style.BLUE, style.ORANGE, style.GREEN), strict=False)
+    for n, line, colour in looks:
+        moved, strayed = np.array([_regime(n, ratio, trials) for ratio in ratios]).T
+        options = {"color": colour, "linestyle": line, "label": f"n = {n}"}
+        left.semilogx(ratios, moved, **options)
+        right.semilogx(ratios, strayed, **options)
+        reached.append(f"n = {n}: half of the items have a gradient from {np.interp(0.5, moved, ratios):.2g} on")
+    left.set(title="items with a gradient", ylim=(-0.03, 1.03))
+    right.set(title="$f_\\lambda$ on its way down to the best loss", ylim=(-0.03, 1.03))
+    for axis in (left, right):
+        axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axis.set_xlabel("λ · sd(c) / sd(y)")
+        axis.set_xticks([1e-4, 1e-2, 1, 1e2])
+    right.legend(loc="upper left", handlelength=1.8)
+    return style.describe(
+        figure,
+        f"Two rising curves for each list length against λ times the spread of c over the spread of the scores. Left, "
+        f"the share of items with a non-zero gradient; {'; '.join(reached)}. Right, how much of the way from the loss "
+        "down to the best possible loss the interpolation has sunk: one curve for all lengths, half way at "
+        f"{np.interp(0.5, strayed, ratios):.2g} and 90 % at {np.interp(0.9, strayed, ratios):.2g}.",
+    )
+
+
+def _regime(n: int, ratio: float, trials: int) -> tuple[float, float]:
+    """Share of items that change places, and how far f_λ has sunk from f to the minimum of the loss."""
+    random = np.random.default_rng([n, 7])
+    y, c = random.standard_normal((2, trials, n))
+    lam = ratio * c.std(-1, keepdims=True) ** -1 * y.std(-1, keepdims=True)
+    before, after = _ranks(y), _ranks(y + lam * c)
+    loss, best = (c * before).sum(-1), (c * _ranks(c)).sum(-1)
+    smooth = (c * after).sum(-1) + (y * (after - before)).sum(-1) / lam[:, 0]
+    return float((before != after).mean()), float(((loss - smooth) / (loss - best)).mean())
+
+
+def _ranks(scores: Array) -> npt.NDArray[np.int64]:
+    ranks: npt.NDArray[np.int64] = 1 + np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1, kind="stable")
+    return ranks
+
+
+def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict[str, float]]:
+    """Draw the staircase (None) or an interpolation on each of the axes, all on one vertical scale."""
+    seen = view(size)
+    heights = [
+        seen.staircase if lam is None else interpolated_landscape(seen.section, seen.coefficients, lam) for lam in lams
+    ]
+    draw_blocks(list(np.ravel(axes)), seen, heights, titles)
+    coarse = random_section(seed=SEED, extent=EXTENT, resolution=60)
+    facts = []
+    for lam, height in zip(lams, heights, strict=True):
+        shown = height[seen.inside]
+        flat = 1.0 if lam is None else (section_gradient(coarse, seen.coefficients, lam) == 0).all(-1).mean()
+        low, high, values = shown.min(), shown.max(), np.unique(shown.round(6)).size
+        facts.append({"low": low, "high": high, "range": high - low, "flat": float(flat), "values": values})
+    return facts
+
+
+@style.style()
+def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
+    """Seconds against list length on two logarithmic axes, with the fitted exponents.
+
+    Parameters
+    ----------
+    seconds : dict of dict
+        Method → list length → seconds, as measured.
+
+    Source
+    ------
+    RaMBO Tab. 1.
+    """
+    figure, axes = style.figure(width=6.4, height=3.6)
+    told = []
+    for (method, times), marker in zip(seconds.items(), itertools.cycle("os^DvPX"), strict=False):
+        exponent, margin = fitted_exponent(times)
+        axes.loglog(list(times), list(times.values()), marker + "-", label=f"{method}: $n^{{{exponent:.2f}}}$")
+        told.append(f"{method}: exponent {exponent:.2f} ± {margin:.2f} over n = {min(times)} to {max(times)}")
+    axes.set(xlabel="list length n", ylabel="seconds, forward + backward")
+    axes.legend(loc="upper left")
+    return style.describe(figure, f"Straight lines on logarithmic axes, time against list length. {'; '.join(told)}.")
+
+
+def fitted_exponent(seconds: dict[int, float], confidence: float = 0.95) -> tuple[float, float]:
+    """Fit seconds ∝ n^k.
+
+    Parameters
+    ----------
+    seconds : dict
+        List length → seconds; three lengths at least.
+    confidence : float
+        Of the interval.
+
+    Returns
+    -------
+    k, margin : float
+        The interval is k ± margin.
+
+    Source
+    ------
+    RaMBO Tab. 1.
+
+    Examples
+    --------
+    >>> k, margin = fitted_exponent({10: 1.0, 100: 100.0, 1000: 10_000.0})
+    >>> round(k, 6), round(margin, 6)
+    (2.0, 0.0)
+    """
+    from scipy import stats
+
+    if len(seconds) < 3:
+        raise ValueError(f"seconds must hold three lengths at least, got {sorted(seconds)}")
+    line = stats.linregress(np.log(list(seconds)), np.log(list(seconds.values())))
+    return float(line.slope), float(stats.t.ppf((1 + confidence) / 2, len(seconds) - 2) * line.stderr)

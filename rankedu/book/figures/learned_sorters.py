@@ -1,0 +1,184 @@
+"""Figures of chapter 11: a network that has learnt to sort, and where it has not."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from rankedu.book.figures import paper_figure, style
+from rankedu.book.figures._cached import cached
+from rankedu.book.figures.relief import View, draw_blocks, view
+from rankedu.lab.training.sorter_data import DISTRIBUTIONS, draw_scores
+from rankedu.lab.training.sorters import fit_sorter, rank_error, sorter_errors
+from rankedu.rankers import LSTMRanker
+from rankedu.ranks import rank
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+N = 20
+#: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
+STEPS = 700
+#: Points along each side of its landscape.
+SIZE = 160
+
+
+@cached
+def trained(n: int = N, steps: int = STEPS, architecture: str = "lstm", seed: int = 0) -> tuple[LSTMRanker, Array]:
+    """A sorter, frozen, and the error of each of its training steps, in ranks."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        ranker = LSTMRanker(n, architecture)
+    history = fit_sorter(ranker, steps=steps, seed=seed, progress=False)
+    return ranker.requires_grad_(False), np.array(history.losses)
+
+
+@style.style()
+def learning_to_sort(n: int = N, steps: int = STEPS) -> Figure:
+    """The training error of a sorter, and its ranks beside the true ones on a list that it has not seen."""
+    ranker, errors = trained(n, steps)
+    figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
+    left.plot(errors, color=style.BLUE, linewidth=0.6, alpha=0.4)
+    window = max(1, steps // 30)
+    smooth = np.convolve(errors, np.ones(window) / window, mode="valid")
+    left.plot(np.arange(len(smooth)) + window / 2, smooth, color=style.BLUE)
+    left.axhline(n / 4, color=style.GREY, linestyle=":", linewidth=1.5)
+    left.text(steps, n / 4 * 1.03, "always answer the middle", ha="right", va="bottom", fontsize=10)
+    left.set(xlabel="training step", title="error, in ranks", ylim=(0, n / 4 * 1.35))
+    scores = draw_scores(n, 1, "uniform", generator=torch.Generator().manual_seed(7))[0]
+    found, true = ranker(scores), rank(scores)
+    right.plot([1, n], [1, n], color=style.GREY, linewidth=1)
+    right.plot(true, found, "o", color=style.ORANGE, markersize=5)
+    right.set(xlabel="true rank", title="rank that it answers", ylim=(0, n + 1))
+    return style.describe(
+        figure,
+        f"Left, the mean absolute error of the ranks during {steps} steps of training: {errors[:10].mean():.1f} ranks "
+        f"in the first ten, {errors[-50:].mean():.2f} in the last fifty; answering the middle rank always gives "
+        f"{n / 4:g}. Right, the answers for one list of {n} unseen scores lie along the diagonal, "
+        f"{float((found - true).abs().mean()):.2f} off on average and {float((found - true).abs().max()):.2f} at most.",
+    )
+
+
+@functools.cache
+def _section(size: int) -> tuple[View, Tensor]:
+    """The book's section, and its score vectors on the scale of the training: the true ranks are the same."""
+    seen = view(size)
+    points = seen.section.points()
+    return seen, torch.from_numpy(points / points.std())
+
+
+@functools.cache
+def _surface(size: int, steps: int) -> Array:
+    """The loss c·rk of a learnt sorter over the section."""
+    ranker, _ = trained(N, steps)
+    seen, scores = _section(size)
+    return np.stack([seen.coefficients @ _ranks(ranker, row).T for row in scores])
+
+
+def heights(size: int = SIZE, steps: int = STEPS) -> tuple[Array, Array]:
+    """The loss c·rk(y) at the points of the square, by the true ranks and by those of a learnt sorter."""
+    seen, _ = _section(size)
+    return seen.staircase[seen.inside], _surface(size, steps)[seen.inside]
+
+
+def section_error(size: int = SIZE, steps: int = STEPS) -> float:
+    """By how many ranks the sorter is off on the score vectors of the square."""
+    seen, scores = _section(size)
+    return rank_error(trained(N, steps)[0], scores[torch.from_numpy(seen.inside)].float())
+
+
+@paper_figure("RaMBO supp. Fig. 2c")
+@style.style()
+def learned_landscape(size: int = SIZE, steps: int = STEPS) -> Figure:
+    """The landscape with the ranking replaced by a learnt sorter."""
+    (seen, _), height = _section(size), _surface(size, steps)
+    figure, axes = style.figure(1, 2, width=7.2, height=3.0)
+    draw_blocks(list(axes), seen, [seen.staircase, height], ["the true ranks", "a learnt sorter"])
+    true, shown = heights(size, steps)
+    return style.describe(
+        figure,
+        "Two blocks over the same square of score vectors. Left, the staircase, with heights from "
+        f"{true.min():.0f} to {true.max():.0f}. Right, the same loss of a network's ranks: a smooth surface, "
+        f"little more than a tilted plane, from {shown.min():.0f} to {shown.max():.0f}, "
+        f"{np.abs(shown - true).mean():.1f} off on average; their correlation is {np.corrcoef(shown, true)[0, 1]:.2f}.",
+    )
+
+
+def _ranks(ranker: LSTMRanker, scores: Tensor) -> Array:
+    """What it answers for float64 scores."""
+    answer: Array = ranker(scores.float()).double().numpy()
+    return answer
+
+
+def slopes(ranker: LSTMRanker, scores: Tensor) -> Tensor:
+    """How each rank changes with its own score; a rank should never grow with it. Shape of the scores."""
+    leaf = scores.clone().requires_grad_()
+    ranks = ranker(leaf)
+    columns = [
+        torch.autograd.grad(ranks[:, i].sum(), leaf, retain_graph=True)[0][:, i] for i in range(scores.shape[-1])
+    ]
+    return torch.stack(columns, -1)
+
+
+@style.style()
+def where_it_fails(n: int = N, steps: int = STEPS, lists: int = 300) -> Figure:
+    """The error of a sorter by kind of list, and when the scores leave the scale of its training."""
+    ranker, _ = trained(n, steps)
+    errors = sorter_errors(ranker, lists=lists)
+    scales = np.geomspace(0.01, 100, 17)
+    scores = draw_scores(n, lists, "uniform", generator=torch.Generator().manual_seed(3))
+    by_scale = [rank_error(ranker, scores * float(scale)) for scale in scales]
+    shifts = np.linspace(-4, 4, 17)
+    by_shift = [rank_error(ranker, scores / 4 + float(shift)) for shift in shifts]
+    figure, (first, second, third) = style.figure(1, 3, width=7.2, height=3.2)
+    first.barh(range(len(DISTRIBUTIONS)), list(errors.values()), color=style.SKY)
+    first.set_yticks([])
+    for place, name in enumerate(errors):
+        first.text(0.1, place, f" {name}", va="center", ha="left", fontsize=10, color=style.BLACK)
+    first.set(xlabel="error, in ranks", title="kind of list", xlim=(0, n / 3))
+    for axis, at, found, label in ((second, scales, by_scale, "factor"), (third, shifts, by_shift, "shift")):
+        axis.plot(at, found, "o-", color=style.ORANGE, markersize=4)
+        axis.axhline(n / 4, color=style.GREY, linestyle=":", linewidth=1.5)
+        axis.set(xlabel=label, ylim=(0, n / 2.5))
+    second.set_xscale("log")
+    second.set_title("scores × factor")
+    third.set_title("scores + shift")
+    return style.describe(
+        figure,
+        f"Three panels of errors in ranks, for lists of {n}. By kind of list: "
+        f"{', '.join(f'{name} {error:.2f}' for name, error in errors.items())}. When uniform scores are multiplied: "
+        f"{by_scale[0]:.1f} at a factor of 0.01, {by_scale[8]:.1f} at 1, {by_scale[-1]:.1f} at 100. When scores of a "
+        f"quarter of the spread are shifted: {by_shift[8]:.1f} at 0, {by_shift[-1]:.1f} at 4. A dotted line marks "
+        f"{n / 4:g}, the error of answering the middle rank always.",
+    )
+
+
+@style.style()
+def order_matters(n: int = N, steps: int = STEPS, orders: int = 200, seed: int = 0) -> Figure:
+    """One list of scores, given in many orders: the ranks that each item gets."""
+    ranker, _ = trained(n, steps)
+    generator = torch.Generator().manual_seed(seed)
+    scores = draw_scores(n, 1, "uniform", generator=generator)[0].sort(descending=True).values
+    order = torch.rand(orders, n, generator=generator).argsort(-1)
+    answers = torch.empty(orders, n).scatter_(1, order, ranker(scores[order]))
+    low, high = answers.quantile(0.05, 0), answers.quantile(0.95, 0)
+    figure, axes = style.figure(width=6.4, height=3.6)
+    place = np.arange(1, n + 1)
+    axes.vlines(place, low, high, color=style.ORANGE, linewidth=5, alpha=0.5)
+    axes.plot(place, answers.median(0).values, "_", color=style.ORANGE, markersize=12, markeredgewidth=2)
+    axes.plot([1, n], [1, n], color=style.GREY, linewidth=1, zorder=0)
+    ticks = [1, *range(5, n + 1, 5)]
+    axes.set(xlabel="true rank of the item", ylabel="rank that it gets", xticks=ticks, yticks=ticks)
+    return style.describe(
+        figure,
+        f"For each of {n} items with fixed scores, the range of ranks that the sorter answers when the same list is "
+        f"given in {orders} random orders. The bars hold the middle 90 %; they are {float((high - low).mean()):.2f} "
+        f"ranks long on average and {float((high - low).max()):.2f} at most. A ranker that compares scores has bars of "
+        "length 0.",
+    )

@@ -1,0 +1,9 @@
+"""The command line, a file for each group of commands.
+
+Commands import what they need when they run, so that `rankedu --help` answers at once.
+"""
+
+from rankedu.cli import book, data, doctor, evaluate, labs
+from rankedu.cli._app import app
+
+__all__ = ["app", "book", "data", "doctor", "evaluate", "labs"]

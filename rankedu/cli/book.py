@@ -1,0 +1,42 @@
+"""Commands of the book: write its figures, begin a chapter."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankedu.cli._app import app
+
+
+@app.command()
+def figures(
+    out: Annotated[Path, typer.Option(help="Folder to write to; made if it is not there.")] = Path("figures"),
+) -> None:
+    """Write every paper figure as PNG and SVG."""
+    from rankedu.book.figures import write_all
+
+    for path in write_all(out):
+        print(path)
+
+
+@app.command("new-chapter")
+def new_chapter(
+    slug: Annotated[str, typer.Argument(help="Name of its files and modules, for instance soft_sorting.")],
+    title: Annotated[str, typer.Option(help="As it stands above the text.")],
+    checkout: Annotated[
+        Path | None, typer.Option(help="Folder of the repository; default: that of the package.")
+    ] = None,
+) -> None:
+    """Write the files of a new chapter: text, figures, slider, exercises and tests, with brackets where you write."""
+    from rankedu.book.new_chapter import new_chapter as write
+    from rankedu.book.new_chapter import next_steps
+
+    try:
+        written = write(slug, title, checkout)
+    except (ValueError, OSError) as error:
+        print(f"rankedu new-chapter: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
+    for path in written:
+        print(path)
+    print(next_steps(written))

@@ -1,0 +1,39 @@
+"""Commands of the data sets: list them, check them."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankedu.cli._app import data_app
+
+DataRoot = Annotated[
+    Path | None, typer.Option("--data-root", help="Folder that holds the data sets; default: $RANKEDU_DATA.")
+]
+
+
+@data_app.command("list")
+def list_data(data_root: DataRoot = None) -> None:
+    """List the data sets: counts as published, whether they are found, and where their owners publish them."""
+    from rankedu.lab.datasets.registry import catalogue
+
+    print(catalogue(data_root))
+
+
+@data_app.command("check")
+def check_data(
+    name: Annotated[str, typer.Argument(help="Name of the data set, for instance cub.")],
+    data_root: DataRoot = None,
+    decode: Annotated[bool, typer.Option("--decode", help="Decode every image; name those that cannot be.")] = False,
+) -> None:
+    """Compare a data set with what is published: lists, files and counts. Leaves with 1 if anything differs."""
+    from rankedu.lab.datasets import check
+
+    try:
+        report = check(name, data_root, decode=decode, progress=True)
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        print(f"rankedu data check: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
+    print(report)
+    raise typer.Exit(code=int(not report.ok))

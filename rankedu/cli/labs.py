@@ -1,0 +1,190 @@
+"""Commands of the labs: run one, sweep a grid of it, and read what came out."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankedu.cli._app import app
+
+if TYPE_CHECKING:
+    from rankedu.lab.runs.tables import Tables
+
+
+@app.command()
+def run(
+    lab: Annotated[str, typer.Argument(help="Name of the lab, for instance sodeep.")],
+    preset: Annotated[str | None, typer.Option(help="A file of presets/, without its ending.")] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Set a parameter; goes before the preset's.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that the run may take; one that hangs is tried twice.")
+    ] = 3600,
+    runs: Annotated[Path, typer.Option(help="Where the folder of the run is made.")] = Path("runs"),
+    labs: Annotated[Path | None, typer.Option(help="Folder of the labs; default: that of the checkout.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
+    explain: Annotated[bool, typer.Option("--list", help="List the lab's parameters and presets instead.")] = False,
+) -> None:
+    """Run a lab with a preset or parameters of your own; what has been run is not run again."""
+    from rankedu.lab.runs import LabError, run_lab
+
+    try:
+        if explain:
+            print(_about(lab, labs))
+            return
+        done = run_lab(
+            lab, preset=preset, assignments=parameters or (), labs=labs, runs=runs, timeout=timeout, force=force
+        )
+    except LabError as error:
+        print(f"rankedu run: {error}", file=sys.stderr)
+        raise typer.Exit(code=1) from None
+    except (ValueError, TypeError, FileNotFoundError, ModuleNotFoundError) as error:
+        print(f"rankedu run: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
+    print("Nothing to do: it has been run (--force runs it again)." if done.skipped else "Done.")
+    print(done.folder)
+
+
+@app.command()
+def sweep(
+    lab: Annotated[str, typer.Argument(help="Name of the lab, for instance retrieval.")],
+    grid: Annotated[
+        list[str] | None,
+        typer.Option("--grid", metavar="KEY=VALUE,VALUE", help="Values of a parameter; all combinations are run."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Run each with the seeds 0, 1, …, this number less one.", show_default="3")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="A file of presets/, without its ending.")] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Set a parameter, the same in all runs.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds that a run may take; one that hangs is tried twice.")] = 3600,
+    runs: Annotated[Path, typer.Option(help="Where the folders of the runs are made.")] = Path("runs"),
+    labs: Annotated[Path | None, typer.Option(help="Folder of the labs; default: that of the checkout.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="GPUs, or cores")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Use the workers of this Dask scheduler, tcp://HOST:PORT.")
+    ] = None,
+    resources: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="What a run takes of a worker there, such as GPU=1.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs and how far they are instead.")] = False,
+) -> None:
+    """Run a lab at every point of a grid, for several seeds; what has been run is not run again."""
+    from rankedu.lab.runs import SweepError, plan_sweep
+    from rankedu.lab.runs import sweep as run_all
+    from rankedu.lab.runs.clusters import parse_resources
+    from rankedu.lab.runs.sweep_plan import list_states
+
+    given = parameters or ()
+    try:
+        if dry_run:
+            planned = plan_sweep(lab, grid or (), seeds=seeds, preset=preset, assignments=given, labs=labs, runs=runs)
+            print(list_states(planned))
+            return
+        done = run_all(
+            lab,
+            grid or (),
+            seeds=seeds,
+            preset=preset,
+            assignments=given,
+            timeout=timeout,
+            workers=workers,
+            scheduler=scheduler,
+            resources=parse_resources(resources or ()),
+            labs=labs,
+            runs=runs,
+        )
+    except KeyboardInterrupt as error:
+        print(f"rankedu sweep: {error}", file=sys.stderr)
+        raise typer.Exit(code=130) from None
+    except SweepError as error:
+        print(f"rankedu sweep: {error}", file=sys.stderr)
+        raise typer.Exit(code=1) from None
+    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
+        print(f"rankedu sweep: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
+    fresh = sum(not run.skipped for run in done)
+    print(f"Done: {fresh} of {len(done)} runs." if fresh else f"Nothing to do: all {len(done)} runs have been done.")
+    print(done[0].folder.parent)
+
+
+def _about(lab: str, labs: Path | None) -> str:
+    """The parameters of a lab, and the presets that fit it."""
+    from rankedu.lab.runs import find_labs, list_presets, read_parameters
+    from rankedu.lab.runs.folders import find_lab
+    from rankedu.lab.runs.parameters import describe
+
+    folder = find_labs(labs)
+    declared = read_parameters(find_lab(lab, folder)).values()
+    return f"Parameters:\n{describe(declared)}\nPresets: {', '.join(list_presets(lab, folder)) or 'none'}"
+
+
+@app.command()
+def results(
+    runs: Annotated[
+        list[Path] | None, typer.Option(help="Folder of runs, or of records that were kept; may be given again.")
+    ] = None,
+    keep: Annotated[Path | None, typer.Option(help="Write a small record of each run to this folder.")] = None,
+    lab: Annotated[str | None, typer.Option(help="Only this lab.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that tell the rows apart.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Columns; the rows are sorted by the first.")
+    ] = None,
+    where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this parameter.")] = None,
+    form: Annotated[str, typer.Option("--format", help="markdown, csv or json.")] = "markdown",
+    figure: Annotated[Path | None, typer.Option(help="Draw the first metric to this .png or .svg.")] = None,
+) -> None:
+    """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
+    from rankedu.lab.runs import keep_runs, tabulate
+
+    try:
+        found = tabulate(
+            runs or [Path("runs")],
+            lab=lab,
+            by=by.split(",") if by else None,
+            metrics=metrics,
+            where=_settings(where or ()),
+            form=form,
+        )
+        for line in found.skipped:
+            print(f"skipped {line}", file=sys.stderr)
+        if figure is not None:
+            _draw(found, figure)
+        print(found.text)
+        if keep is not None:
+            written = keep_runs(found.records, keep)
+            print(f"{len(written)} of {len(found.records)} records written to {keep}", file=sys.stderr)
+    except BrokenPipeError:  # of `rankedu results | head`
+        raise
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        print(f"rankedu results: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
+
+
+def _settings(texts: Sequence[str]) -> dict[str, str]:
+    """Read KEY=VALUE texts."""
+    for text in texts:
+        if "=" not in text:
+            raise ValueError(
+                f"--where must be followed by KEY=VALUE, got {text!r} (for instance --where loss=smooth_ap)"
+            )
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
+def _draw(found: "Tables", path: Path) -> None:
+    """Write the figure of the first metric of a lab."""
+    from rankedu.book.figures import style
+    from rankedu.book.figures.results import compare_settings
+
+    formats = {".png": style.png, ".svg": style.svg}
+    if path.suffix not in formats:
+        raise ValueError(f"figure must end in {' or '.join(formats)}, got {path}")
+    if len(found.rows) > 1:
+        raise ValueError(f"figure is of one lab, got {', '.join(found.rows)} (choose with --lab)")
+    [(lab, rows)] = found.rows.items()
+    path.write_bytes(formats[path.suffix](compare_settings(rows, found.metrics[lab][0])))

@@ -1,0 +1,68 @@
+"""Data sets for object detection by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from rankedu._validation import check_choice
+from rankedu.lab.datasets._voc_files import DetectionData
+from rankedu.lab.datasets.scenes import Scenes
+from rankedu.lab.datasets.voc import VOC
+
+__all__ = ["NAMES", "DetectionData", "open_detection"]
+
+#: The years of each data set's training; the test is always that of 2007.
+_YEARS: Mapping[str, tuple[int, ...]] = {"voc07": (2007,), "voc0712": (2007, 2012)}
+NAMES = ("scenes", *_YEARS)
+
+
+def open_detection(
+    name: str, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any
+) -> DetectionData:
+    """Open a split of a data set for object detection.
+
+    Parameters
+    ----------
+    name : {"scenes", "voc07", "voc0712"}
+        :class:`Scenes`; Pascal VOC 2007; Pascal VOC 2007 and 2012.
+    split : {"train", "test"}
+        Of VOC: trainval, and the test of 2007.
+    root : path, optional
+        The folder that holds the folders of all data sets. Default: ``$RANKEDU_DATA``. Scenes need none.
+    **settings
+        ``images``, how many; of scenes also ``size`` and ``seed``.
+
+    Returns
+    -------
+    Scenes or VOC
+        ``data[i]`` is an image, uint8 (3, H, W), and a target with ``boxes``, ``labels`` from 1 on, and ``difficult``;
+        ``data.target(i)`` is the target alone; ``data.names[label - 1]``; ``data.flips``: may a picture be mirrored?
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, split or setting.
+    FileNotFoundError
+        If a list is missing, with the address where its owner publishes it.
+
+    Notes
+    -----
+    Explained on the data sets page of the book.
+
+    Examples
+    --------
+    >>> open_detection("scenes", "test", images=500)
+    Scenes('test': 500 images, 20 classes)
+    """
+    check_choice(name, NAMES, name="name")
+    check_choice(split, ("train", "test"), name="split")
+    known = ("images", "size", "seed") if name == "scenes" else ("images",)
+    for setting in settings:
+        check_choice(setting, known, name=f"settings of {name!r}")
+    if name == "scenes":
+        return Scenes(split, **settings)
+    if split == "test":
+        return VOC("test", root, **settings)
+    return VOC("trainval", root, years=_YEARS[name], **settings)

@@ -1,0 +1,79 @@
+"""Embeddings from a file, whatever has written it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from rankedu.lab.dumps._arrays import ARRAYS, read_array
+from rankedu.lab.dumps._faiss import INDEXES, read_index
+
+__all__ = ["read_embeddings"]
+
+
+def read_embeddings(path: str | os.PathLike[str], *, key: str | None = None) -> Tensor:
+    """Read a matrix of embeddings.
+
+    Parameters
+    ----------
+    path : path
+        ``.npy``, ``.npz``, ``.pt`` or ``.pth`` (a Tensor, or a dict of them), or an index of FAISS, ``.faiss`` or
+        ``.index``, which needs faiss.
+    key : str, optional
+        Name of the array in ``.npz`` or ``.pt``. Default: the only one, or ``"embeddings"``.
+
+    Returns
+    -------
+    Tensor, shape (n, dim)
+        Floating point, on the CPU; to be read only. Of ``.npy`` it is a map of the file, which may be larger than the
+        memory.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        For another ending, a file that cannot be read, a name that is not in it, or numbers that are no matrix of
+        floating point; names the file.
+    ModuleNotFoundError
+        For an index without faiss.
+
+    Notes
+    -----
+    Row i of an index is its i-th vector in the order of ``add``; ids of an ``IndexIDMap`` are passed over. An index
+    that compresses gives back what it has kept, and so the metrics are those of the index. Pickled objects are never
+    loaded. Explained in chapter 13, and on the page "Use it in your project".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     torch.save({"embeddings": torch.eye(3)}, f"{folder}/dump.pt")
+    ...     read_embeddings(f"{folder}/dump.pt").shape
+    torch.Size([3, 3])
+    """
+    path = Path(path)
+    if path.suffix in INDEXES:
+        array = read_index(path)
+    elif path.suffix in ARRAYS:
+        array = read_array(path, key, role="embeddings")
+    else:
+        known = ", ".join((*ARRAYS, *INDEXES))
+        raise ValueError(f"{path}: embeddings must be a file ending in {known}, got {path.suffix or 'none'!r}")
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise ValueError(
+            f"{path}: embeddings must be float16, float32 or float64, got {array.dtype} "
+            "(are these the labels? else convert with .astype('float32'))"
+        )
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(
+            f"{path}: embeddings must have shape (n, dim) with n, dim >= 1, got {array.shape} "
+            "(a row for each item; flatten other axes)"
+        )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(array)

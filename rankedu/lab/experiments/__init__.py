@@ -1,0 +1,1 @@
+"""What each lab does: train, measure, and keep what came out."""

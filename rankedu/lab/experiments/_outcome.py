@@ -1,0 +1,102 @@
+"""What a run of a training lab leaves behind, beside its files."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rankedu._files import written
+from rankedu.hierarchy import InvertedRelevanceWarning
+from rankedu.lab.experiments._test_images import Data
+from rankedu.lab.methods import Objective
+from rankedu.metrics import UndefinedMetricWarning
+
+__all__ = ["Outcome", "Trained", "noting"]
+
+
+@dataclass(kw_only=True)
+class Trained:
+    """What every run leaves behind that trains a network.
+
+    Attributes
+    ----------
+    net : Module
+        Trained.
+    history : History
+    data : object
+        What it was trained and tested on.
+    state : Path
+        Folder of the checkpoint.
+    metrics : dict of str to float
+    notes : list of str
+        What a reader of the numbers should know.
+    """
+
+    net: Any
+    history: Any
+    data: Any
+    state: Path
+    metrics: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The log: the loss of every step, and what was evaluated after it on a part of the test images."""
+        rows: list[dict[str, Any]] = [{"step": s, "loss": v} for s, v in enumerate(self.history.losses, start=1)]
+        for found in self.history.evaluations:
+            measured = {f"{name} of a part": value for name, value in found.items() if name != "step"}
+            rows[int(found["step"]) - 1] |= measured
+        return rows
+
+    def close(self) -> None:
+        """Give up the checkpoint, and keep the weights; to be called when the result is saved."""
+        if self.state.is_dir():
+            with written(self.state.parent / "net.pt") as part:
+                torch.save(self.net.state_dict(), part)
+            shutil.rmtree(self.state)
+
+
+@dataclass(kw_only=True)
+class Outcome(Trained):
+    """What a run of a retrieval lab leaves behind.
+
+    Attributes
+    ----------
+    loss : Module
+        Trained too, where it has weights.
+    data : Data
+    embeddings : Tensor, shape (N, dim)
+        Of the test images; where the gallery is apart, queries first. On the CPU.
+    shown : Data or None
+        A part of the test images.
+    before, after : Tensor or None
+        Its embeddings, by the network as it began and as it ended.
+    """
+
+    loss: Objective
+    data: Data
+    embeddings: Tensor
+    shown: Data | None = None
+    before: Tensor | None = None
+    after: Tensor | None = None
+
+
+@contextmanager
+def noting(notes: list[str]) -> Iterator[None]:
+    """What a data set is warned about becomes a note, once; other warnings are given as ever."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if not issubclass(warning.category, UndefinedMetricWarning | InvertedRelevanceWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif str(warning.message) not in notes:
+            notes.append(str(warning.message))

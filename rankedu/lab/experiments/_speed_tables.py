@@ -1,0 +1,279 @@
+"""What the lab `speed` found, as rows, as the nested metrics of a record, as tables, and as ratios with a verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+__all__ = [
+    "compare",
+    "counts",
+    "duration",
+    "exponent_text",
+    "metrics_of",
+    "pivot",
+    "ratio_table",
+    "ratio_text",
+    "rows_of",
+    "seconds_of",
+    "size_text",
+    "verdict",
+]
+
+Row = dict[str, Any]
+#: Keys of a row that say what it is; all others are what was found.
+NAMES = ("device", "part", "work", "contender", "size")
+#: Two times are level if neither is more than so much longer: runs differ by that much.
+LEVEL = 1.05
+_UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def metrics_of(rows: Iterable[Row]) -> dict[str, Any]:
+    """Nest rows: device → part → what is done → who does it → size → what was found; None is not measured.
+
+    Examples
+    --------
+    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "contender": "ours", "size": 128, "seconds": 0.5}
+    >>> metrics_of([row])
+    {'cpu': {'batches': {'AP': {'ours': {'128': {'seconds': 0.5}}}}}}
+    """
+    nested: dict[str, Any] = {}
+    for row in rows:
+        inner = nested
+        for name in NAMES:
+            inner = inner.setdefault(str(row.get(name, "")), {})
+        inner.update({key: row[key] for key in row if key not in NAMES and _is_told(key, row[key])})
+    return nested
+
+
+def _is_told(key: str, value: Any) -> bool:
+    """Numbers; of what is missing the seconds alone, which say that it was not tried."""
+    return not isinstance(value, str) and (value is not None or key == "seconds")
+
+
+def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
+    """Bring the metrics of a record, flat as `rankedu.lab.runs.records.flatten` leaves them, back to rows.
+
+    Examples
+    --------
+    >>> rows_of({"cpu/batches/AP/ours/128/seconds": 0.5, "cpu/batches/AP/ours/128/rounds": 3})
+    [{'device': 'cpu', 'part': 'batches', 'work': 'AP', 'contender': 'ours', 'size': 128, 'seconds': 0.5, 'rounds': 3}]
+    """
+    rows: dict[tuple[str, ...], Row] = {}
+    for path, value in metrics.items():
+        *names, what = path.split("/")
+        if len(names) == len(NAMES):
+            row = rows.setdefault(tuple(names), dict(zip(NAMES, names, strict=True)))
+            row["size"] = int(names[-1]) if names[-1] else 0
+            row[what] = value
+    return list(rows.values())
+
+
+def verdict(ratio: float) -> str:
+    """Tell whether a time is shorter than the one it is divided by.
+
+    Examples
+    --------
+    >>> verdict(0.5), verdict(0.97), verdict(3.0)
+    ('ahead', 'level', 'behind')
+    """
+    return "ahead" if ratio < 1 / LEVEL else "behind" if ratio > LEVEL else "level"
+
+
+def compare(rows: Iterable[Row]) -> list[Row]:
+    """Divide our times by those of everybody else at the same size, and by those of the limits.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Of :func:`rankedu.lab.experiments.speed.run`.
+
+    Returns
+    -------
+    list of dict
+        ``device``, ``part``, ``work``, ``size``, ``against``, ``limit`` (whether that is no rival, but what bounds
+        us), ``ratio`` and ``verdict``.
+
+    Examples
+    --------
+    >>> names = {"device": "cpu", "part": "batches", "work": "AP", "size": 128}
+    >>> (found,) = compare([{**names, "contender": who, "seconds": s} for who, s in (("ours", 1.0), ("theirs", 4.0))])
+    >>> found["against"], found["ratio"], found["verdict"]
+    ('theirs', 0.25, 'ahead')
+    """
+    timed = [row for row in rows if row.get("seconds") is not None and row["part"] != "growth"]
+    found = []
+    for mine in timed:
+        if mine["contender"] != "ours":
+            continue
+        for other in timed:
+            same = all(mine[name] == other[name] for name in ("device", "part", "size"))
+            if same and other is not mine and other["work"] in (mine["work"], *_limits(mine["work"])):
+                ratio = mine["seconds"] / other["seconds"]
+                names = {name: mine[name] for name in ("device", "part", "work", "size")}
+                limit = other["work"] == "limit"
+                found.append(
+                    {**names, "against": other["contender"], "limit": limit, "ratio": ratio, "verdict": verdict(ratio)}
+                )
+    return found
+
+
+def _limits(work: str) -> tuple[str, ...]:
+    """What bounds it: for a value alone no product with a gradient."""
+    return () if "value alone" in work else ("limit",)
+
+
+def ratio_table(ratios: Sequence[Row], sizes: Mapping[int, str] | None = None) -> list[dict[str, str]]:
+    """Lay out ratios with their verdicts: a line for each of ours and each other, a column for each size.
+
+    Parameters
+    ----------
+    ratios : sequence of dict
+        From :func:`compare`.
+    sizes : mapping, optional
+        Size → the heading of its column. Default: all sizes, with commas.
+
+    Returns
+    -------
+    list of dict
+        Texts.
+
+    Examples
+    --------
+    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "against": "theirs", "size": 4096, "ratio": 0.5}
+    >>> ratio_table([{**row, "verdict": "ahead"}])
+    [{'ours': 'AP', 'over': 'theirs', 'on': 'cpu', '4,096': '0.50 ahead'}]
+    """
+    heads = sizes or {size: size_text(size) for size in sorted({row["size"] for row in ratios})}
+    lines: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in ratios:
+        key = row["work"], row["against"], row["device"]
+        line = lines.setdefault(
+            key, dict(zip(("ours", "over", "on"), key, strict=True)) | dict.fromkeys(heads.values(), "–")
+        )
+        if row["size"] in heads:
+            line[heads[row["size"]]] = f"{ratio_text(row['ratio'])} {row['verdict']}"
+    return list(lines.values())
+
+
+def counts(ratios: Sequence[Row]) -> str:
+    """In how many ratios we are ahead, level and behind: of rivals, and of what bounds us.
+
+    Examples
+    --------
+    >>> counts([{"verdict": "ahead", "limit": False}, {"verdict": "behind", "limit": True}])
+    'Of 1 ratio to rivals we are ahead in 1; of 1 to a limit we are behind in 1.'
+    """
+    told: list[str] = []
+    for limit, whom in ((False, "to rivals"), (True, "to a limit")):
+        mine = [row["verdict"] for row in ratios if row["limit"] is limit]
+        if mine:
+            found = [f"{word} in {mine.count(word)}" for word in ("ahead", "level", "behind") if word in mine]
+            noun = "" if told else " ratio" if len(mine) == 1 else " ratios"
+            told.append(f"of {len(mine)}{noun} {whom} we are {', '.join(found)}")
+    text = "; ".join(told)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def pivot(rows: Iterable[Row], part: str, device: str, what: str = "seconds") -> list[dict[str, str]]:
+    """Lay out a part as a table: a line for each contender, a column for each size.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Of :func:`rankedu.lab.experiments.speed.run`.
+    part, device : str
+    what : {"seconds", "best"}
+
+    Returns
+    -------
+    list of dict
+        Texts; "not tried" where there was no time or memory for it, with what it would have needed.
+
+    Examples
+    --------
+    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "contender": "ours", "size": 4096, "seconds": 0.5}
+    >>> pivot([row], "batches", "cpu")
+    [{'work': 'AP', 'by': 'ours', '4,096': '500 ms'}]
+    """
+    mine = [row for row in rows if (row["part"], row["device"]) == (part, device) and what in row]
+    sizes = sorted({row["size"] for row in mine})
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for row in mine:
+        key = row["work"], row["contender"]
+        empty = {"work": key[0], "by": key[1], **{size_text(size): "–" for size in sizes}}
+        lines.setdefault(key, empty)[size_text(row["size"])] = (
+            duration(row[what]) if row[what] is not None else _not(row)
+        )
+    return list(lines.values())
+
+
+def _not(row: Mapping[str, Any]) -> str:
+    """That something was not tried, and what it was expected to need."""
+    size, taken = row.get("expected bytes"), row.get("expected seconds")
+    needs = [f"{size / 2**30:,.0f} GiB"] if size and size > 2**30 else []
+    needs += [duration(taken)] if taken else []
+    return f"not tried ({', '.join(needs)})" if needs else "not tried"
+
+
+def ratio_text(ratio: float) -> str:
+    """Two digits or three.
+
+    Examples
+    --------
+    >>> [ratio_text(ratio) for ratio in (0.0068, 0.5, 1.66, 112.0)]
+    ['0.0068', '0.50', '1.7', '112']
+    """
+    digits = 0 if ratio >= 10 else 1 if ratio >= 1 else 2
+    return f"{ratio:.{digits}f}" if ratio >= 0.095 else f"{ratio:.2g}"
+
+
+def size_text(size: int) -> str:
+    """A number with commas.
+
+    Examples
+    --------
+    >>> size_text(10**6)
+    '1,000,000'
+    """
+    return f"{size:,}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds with three digits, in the unit that suits them.
+
+    Examples
+    --------
+    >>> duration(0.00035), duration(0.331), duration(36.4)
+    ('350 µs', '331 ms', '36.4 s')
+    """
+    unit = next((unit for unit, size in _UNITS.items() if seconds < 999.5 * size), "s")
+    value = seconds / _UNITS[unit]
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f} {unit}"
+
+
+def exponent_text(value: float, margin: float) -> str:
+    """Write an exponent with half of its interval.
+
+    Examples
+    --------
+    >>> exponent_text(-0.001, 0.0132)
+    '0.00 ± 0.01'
+    """
+    return f"{value:.2f} ± {margin:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def seconds_of(text: str) -> float:
+    """Read what :func:`duration` writes, and papers print.
+
+    Examples
+    --------
+    >>> seconds_of("1.3 ms"), seconds_of("36.4 s")
+    (0.0013, 36.4)
+    """
+    match = re.fullmatch(r"([\d.]+) (µs|ms|s)", text)
+    if match is None:
+        raise ValueError(f"text must be a number and µs, ms or s, got {text!r}")
+    return round(float(match[1]) * _UNITS[match[2]], 9)

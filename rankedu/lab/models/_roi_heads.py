@@ -1,0 +1,112 @@
+"""The second stage of torchvision's Faster R-CNN, with any loss of class logits and labels in its classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rankedu.lab.models.vision import load_torchvision
+
+__all__ = ["RoIHeads"]
+
+_Parent: Any = load_torchvision("Faster R-CNN").models.detection.roi_heads.RoIHeads
+
+
+class _Carry(torch.autograd.Function):
+    """A value that is known, with a gradient that is known."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, value: Tensor, gradient: Tensor) -> Tensor:
+        ctx.save_for_backward(gradient.to(logits))
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *incoming: Tensor) -> tuple[Tensor, None, None]:
+        return incoming[0] * ctx.saved_tensors[0], None, None
+
+
+class RoIHeads(_Parent):  # type: ignore[misc]
+    """torchvision's, but for the loss of the classifier.
+
+    Attributes
+    ----------
+    classifier_loss : Module
+        Called with the class logits of the sampled proposals, (P, C + 1), and their labels, (P,).
+    mark : callable
+        Called with ``"scored"`` before the classifier's loss and its gradient, and with ``"judged"`` after.
+    last : tuple of Tensor, or None
+        Class logits and labels of the last step, without their graph. In eval mode, if there were targets: of all
+        proposals, with −1 for those that are neither object nor background.
+
+    Notes
+    -----
+    The class logits and the labels are caught as they pass; torchvision's forward does the rest, its cross entropy
+    included, which is cheap. The loss is differentiated on the spot, with respect to the logits in float32: a blackbox
+    ranker interpolates by λ times the gradient that comes in, so that a weight, or the scale of mixed precision,
+    would act as another λ; here they scale the finished gradient.
+    """
+
+    classifier_loss: nn.Module
+    mark: Callable[[str], Any]
+    last: tuple[Tensor, Tensor] | None
+
+    @classmethod
+    def take_over(cls, heads: nn.Module, classifier_loss: nn.Module) -> RoIHeads:
+        """Make torchvision's heads ours, in place."""
+        heads.__class__ = cls
+        found: Any = heads
+        found.classifier_loss, found.mark, found.last = classifier_loss, _ignore, None
+        return found  # type: ignore[no-any-return]
+
+    def select_training_samples(self, proposals: list[Tensor], targets: Any) -> Any:
+        """Keep the labels of the sampled proposals."""
+        selected = super().select_training_samples(proposals, targets)
+        self._labels = torch.cat(list(selected[2]))
+        return selected
+
+    def forward(
+        self,
+        features: dict[str, Tensor],
+        proposals: list[Tensor],
+        image_shapes: list[tuple[int, int]],
+        targets: list[dict[str, Tensor]] | None = None,
+    ) -> tuple[list[dict[str, Tensor]], dict[str, Tensor]]:
+        """Do what torchvision does, and replace the classifier's loss."""
+        caught: list[Tensor] = []
+        hook = self.box_predictor.register_forward_hook(lambda module, given, output: caught.append(output[0]))
+        try:
+            result, losses = super().forward(features, proposals, image_shapes, targets)
+        finally:
+            hook.remove()
+        logits = caught[0]
+        if self.training:
+            labels = self.__dict__.pop("_labels")
+            losses["cross_entropy"] = losses["loss_classifier"].detach()
+            self.mark("scored")
+            losses["loss_classifier"] = self._judge(logits, labels)
+            self.mark("judged")
+            self.last = logits.detach(), labels
+        elif targets is not None:
+            self.last = logits.detach(), self._label(proposals, targets)
+        return result, losses
+
+    def _judge(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss, and its gradient there and then."""
+        leaf = logits.detach().to(torch.promote_types(logits.dtype, torch.float32)).requires_grad_()
+        with torch.enable_grad(), torch.autocast(logits.device.type, enabled=False):
+            value = self.classifier_loss(leaf, labels)
+            (gradient,) = torch.autograd.grad(value, leaf)
+        carried: Tensor = _Carry.apply(logits, value.detach(), gradient)
+        return carried
+
+    def _label(self, proposals: Sequence[Tensor], targets: list[dict[str, Tensor]]) -> Tensor:
+        boxes = [target["boxes"].to(proposals[0]) for target in targets]
+        labels = self.assign_targets_to_proposals(proposals, boxes, [target["labels"] for target in targets])[1]
+        return torch.cat(labels)
+
+
+def _ignore(stage: str) -> None:
+    """Nobody keeps the time."""

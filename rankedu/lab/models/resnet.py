@@ -1,0 +1,174 @@
+"""ResNet-34 and ResNet-50 of torchvision, with the head of the papers in the place of the classifier."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from rankedu.lab.models.head import EmbeddingNet, embedding_head
+from rankedu.lab.models.vision import load_torchvision
+
+__all__ = ["RESNETS", "ResNetEmbedding", "resnet"]
+
+#: Name → torchvision's name of the weights that the papers start from.
+RESNETS = {"resnet34": "ResNet34_Weights", "resnet50": "ResNet50_Weights"}
+
+
+class ResNetEmbedding(EmbeddingNet):
+    """Embed pictures on the unit sphere: a ResNet up to its pooling, and the head of the papers.
+
+    Parameters
+    ----------
+    backbone : Module
+        Anything with torchvision's names: ``conv1``, ``maxpool`` and a linear classifier ``fc``, which is taken off.
+    dim : int
+        Dimension of the embedding; the papers have 512.
+    layer_norm : bool
+        Standardise the features before the linear map, see :func:`rankedu.lab.models.embedding_head`.
+    in_channels : int
+        Of the pictures. If the backbone reads another number, its first convolution is replaced.
+    small_stem : bool
+        For pictures of about 32 × 32: the first convolution is 3 × 3 with stride 1, and nothing is pooled after it.
+        The usual stem shrinks a picture fourfold before the first block, and one of 32 × 32 would end as one place.
+
+    Raises
+    ------
+    ValueError
+        For a dim < 1; :meth:`forward` for pictures with another number of channels.
+
+    Notes
+    -----
+    A replaced convolution starts at random. Used in the retrieval lab.
+
+    Source
+    ------
+    RaMBO Sec. 5.1.
+
+    Examples
+    --------
+    >>> class Tiny(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.conv1, self.maxpool, self.fc = nn.Conv2d(3, 8, 7), nn.MaxPool2d(2), nn.Linear(8, 1000)
+    ...
+    ...     def forward(self, images):
+    ...         return self.fc(self.maxpool(self.conv1(images)).mean((2, 3)))
+    >>> ResNetEmbedding(Tiny(), dim=16)(torch.rand(2, 3, 32, 32)).shape
+    torch.Size([2, 16])
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        dim: int = 512,
+        *,
+        layer_norm: bool = False,
+        in_channels: int = 3,
+        small_stem: bool = False,
+    ) -> None:
+        super().__init__()
+        parts: Any = backbone
+        features, first = parts.fc.in_features, parts.conv1
+        if small_stem:
+            parts.conv1 = nn.Conv2d(in_channels, first.out_channels, 3, padding=1, bias=False)
+            parts.maxpool = nn.Identity()
+        elif first.in_channels != in_channels:
+            parts.conv1 = nn.Conv2d(
+                in_channels, first.out_channels, first.kernel_size, first.stride, first.padding, bias=False
+            )
+        parts.fc = nn.Identity()
+        self.in_channels, self.new_stem = in_channels, parts.conv1 is not first
+        self.backbone = backbone
+        self.embed = embedding_head(features, dim, layer_norm=layer_norm)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Embed a batch.
+
+        Parameters
+        ----------
+        images : Tensor, shape (B, in_channels, H, W)
+            Floating point.
+
+        Returns
+        -------
+        Tensor, shape (B, dim)
+            Of length 1.
+        """
+        if images.ndim != 4 or images.shape[1] != self.in_channels:
+            raise ValueError(
+                f"images must have shape (B, {self.in_channels}, H, W), got {tuple(images.shape)} "
+                "(see in_channels of rankedu.lab.models.build)"
+            )
+        return F.normalize(self.embed(self.backbone(images)), dim=1)
+
+
+def resnet(
+    name: str,
+    dim: int = 512,
+    *,
+    pretrained: bool = False,
+    layer_norm: bool = False,
+    in_channels: int = 3,
+    small_stem: bool | None = None,
+) -> ResNetEmbedding:
+    """Make torchvision's ResNet-34 or ResNet-50 with an embedding head.
+
+    Parameters
+    ----------
+    name : {"resnet34", "resnet50"}
+        Which.
+    dim : int
+        Dimension of the embedding.
+    pretrained : bool
+        Start from the ImageNet weights of the papers (torchvision's ``IMAGENET1K_V1``), if they lie in the folder where
+        torchvision keeps them. Nothing is downloaded: without them the start is random, with a warning.
+    layer_norm, in_channels
+        See :class:`ResNetEmbedding`.
+    small_stem : bool, optional
+        See :class:`ResNetEmbedding`. Default: for pictures with one channel, which are glyphs of 32 × 32.
+
+    Returns
+    -------
+    ResNetEmbedding
+        ``net.pretrained`` says how it starts.
+
+    Raises
+    ------
+    ImportError
+        Without torchvision.
+
+    Notes
+    -----
+    21.5 and 24.6 million parameters with 512 dimensions. Set the seed before: ``torch.manual_seed(0)``. Used in
+    the retrieval lab.
+    """
+    torchvision: Any = load_torchvision("the ResNets", instead="take model='convnet_wide'")
+    backbone = getattr(torchvision.models, name)(weights=None)
+    start = "random"
+    if pretrained:
+        file = cached_weights(str(getattr(torchvision.models, RESNETS[name]).IMAGENET1K_V1.url))
+        if file is not None:
+            backbone.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
+            start = f"ImageNet (torchvision {torchvision.__version__}, IMAGENET1K_V1)"
+    stem = in_channels == 1 if small_stem is None else small_stem
+    net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=stem)
+    net.pretrained = f"{start}, but for a new first convolution" if start != "random" and net.new_stem else start
+    return net
+
+
+def cached_weights(url: str) -> Path | None:
+    """Find weights of torchvision's in its folder; warn if they are not there."""
+    file = Path(torch.hub.get_dir()) / "checkpoints" / url.rsplit("/", 1)[-1]
+    if file.is_file():
+        return file
+    warnings.warn(
+        f"pretrained weights are not at {file}, so the net starts at random (get them from {url}, "
+        "or give weights=, the path of a file)",
+        stacklevel=5,  # where build() or build_detector() was called
+    )
+    return None

@@ -1,0 +1,99 @@
+"""Which run is asked for: everything checked before anything starts, and a folder that belongs to it alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rankedu.lab.runs.folders import find_lab, find_labs, read_preset
+from rankedu.lab.runs.parameters import check_parameters, parse_assignments, read_parameters
+from rankedu.lab.runs.results import load_result
+
+__all__ = ["Run", "plan"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One lab with all its parameters, and the folder that belongs to the two.
+
+    Attributes
+    ----------
+    lab : str
+    source : Path
+        The lab's notebook.
+    parameters : dict
+        A value for every parameter of the lab.
+    folder : Path
+        `runs/<lab>/<hash>/`; the hash is of the lab's code and the parameters.
+    skipped : bool
+        Whether a finished run was found.
+    result : dict
+        What the lab saved; empty before it has run.
+    """
+
+    lab: str
+    source: Path
+    parameters: dict[str, Any]
+    folder: Path
+    skipped: bool = False
+    result: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def notebook(self) -> Path:
+        """The executed notebook."""
+        return self.folder / self.source.name
+
+    def finished(self) -> dict[str, Any] | None:
+        """The result of an earlier run that was completed; None if there is none, or it was damaged."""
+        with suppress(OSError, ValueError):
+            if json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))["status"] == "completed":
+                return load_result(self.folder / "result.json")
+        return None
+
+
+def plan(
+    lab: str,
+    *,
+    preset: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    assignments: Iterable[str] = (),
+    labs: str | os.PathLike[str] | None = None,
+    runs: str | os.PathLike[str] = "runs",
+) -> Run:
+    """Check everything that is given for a run, and name its folder. Nothing is started or written.
+
+    Parameters
+    ----------
+    lab, preset, parameters, assignments, labs, runs
+        As for :func:`run_lab`.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ValueError, TypeError, FileNotFoundError
+        As :func:`run_lab`.
+    """
+    folder = find_labs(labs)
+    source = find_lab(lab, folder)
+    declared = read_parameters(source)
+    given = dict(read_preset(preset, lab, folder, declared)) if preset else {}
+    given |= dict(parameters or {}) | parse_assignments(assignments, declared, lab=lab)
+    values = check_parameters(given, declared, lab=lab)
+    return Run(lab, source, values, Path(runs).resolve() / lab / _fingerprint(source, values))
+
+
+def _fingerprint(source: Path, parameters: Mapping[str, Any]) -> str:
+    """A hash of the code of a lab and of its parameters; its text and its outputs change no result."""
+    cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    text = json.dumps([code, dict(parameters)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

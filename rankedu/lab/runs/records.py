@@ -1,0 +1,204 @@
+"""Finished runs as compact records: what a table needs, and nothing of the machine's folders."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from rankedu.lab.runs.results import load_result, write_json
+
+__all__ = ["UNTOLD", "Record", "collect_runs", "flatten", "keep_runs"]
+
+#: Parameters that say where a run found things or how it was driven, and change no number of it.
+UNTOLD = ("data_root", "workers", "device", "pictures", "checkpoint_every")
+#: What is kept of the machine.
+MACHINE: tuple[str, ...] = ("device", "threads", "peak_memory_mib", "peak_gpu_memory_mib")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One finished run.
+
+    Attributes
+    ----------
+    lab : str
+    run : str
+        The hash that names the run's folder.
+    preset : str or None
+    parameters : dict
+        Those that decide about the numbers; of a path, the last part.
+    metrics : dict of str to float or None
+        Nested ones by a path such as ``"lstm/error"``; None where the number was not finite.
+    seconds : float or None
+        Of the whole run.
+    machine : dict
+        ``device``, ``threads``, ``peak_memory_mib``, and with a GPU ``peak_gpu_memory_mib``.
+    versions : dict
+    git : dict or None
+        ``revision``, and whether files were ``modified``.
+    started : str
+        ISO 8601.
+    """
+
+    lab: str
+    run: str
+    preset: str | None
+    parameters: dict[str, Any]
+    metrics: dict[str, float | None]
+    seconds: float | None
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    git: dict[str, Any] | None
+    started: str
+
+
+def collect_runs(*folders: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
+    """Read every finished run below some folders.
+
+    Parameters
+    ----------
+    *folders : path
+        A folder of runs, ``<lab>/<hash>/result.json`` with ``manifest.json`` beside it, or of records that were kept,
+        ``<lab>/<hash>.json``, or a mixture.
+
+    Returns
+    -------
+    records : list of Record
+        In the order of lab and hash. A run that is there twice counts once.
+    skipped : list of str
+        One line for each run that is unfinished or damaged: where, and why.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a folder is not there.
+    """
+    found: dict[tuple[str, str], Record] = {}
+    skipped = []
+    for folder in map(Path, folders):
+        if not folder.is_dir():
+            raise FileNotFoundError(
+                f"runs must be a folder of runs, there is none at {folder} (make some: rankedu run)"
+            )
+        for path in sorted(folder.glob("*/*")):
+            if not (path.suffix == ".json" or any((path / name).exists() for name in ("manifest.json", "result.json"))):
+                continue  # no run
+            try:
+                record = _of_folder(path) if path.is_dir() else _of_file(path)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                skipped.append(f"{path}: {_reason(error)}")
+            else:
+                found.setdefault((record.lab, record.run), record)
+    return [found[key] for key in sorted(found)], skipped
+
+
+def _of_folder(folder: Path) -> Record:
+    """Read what the runner left."""
+    manifest = _object(folder / "manifest.json")
+    if manifest["status"] != "completed":
+        raise ValueError(": ".join(filter(None, (manifest["status"], manifest.get("error")))))
+    result = load_result(folder / "result.json")
+    parameters = {name: _told(value) for name, value in manifest["parameters"].items() if name not in UNTOLD}
+    machine = {name: manifest[name] for name in MACHINE if name in manifest}
+    return Record(
+        lab=folder.parent.name,
+        run=folder.name,
+        parameters=parameters,
+        metrics=flatten(result["metrics"]),
+        machine=machine,
+        versions=manifest["versions"],
+        started=manifest["started"],
+        **{name: manifest.get(name) for name in ("preset", "seconds", "git")},
+    )
+
+
+def _of_file(path: Path) -> Record:
+    """Read what :func:`keep_runs` wrote."""
+    record = Record(**_object(path))
+    if (record.lab, record.run) != (path.parent.name, path.stem):
+        raise ValueError(f"is of {record.lab}/{record.run}, another run than its name says")
+    if not (isinstance(record.parameters, dict) and isinstance(record.metrics, dict)):
+        raise ValueError("parameters and metrics must be objects")
+    return record
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path.name} is no JSON, line {error.lineno}: {error.msg}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} is no object but {type(found).__name__}")
+    return found
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"no {Path(error.filename).name}"
+    return f"no {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _told(value: Any) -> Any:
+    """A parameter's value, of a path its last part alone."""
+    if isinstance(value, str) and (PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()):
+        return Path(value).name
+    return value
+
+
+def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
+    """Bring nested metrics to one level.
+
+    Parameters
+    ----------
+    metrics : mapping
+        Name → number, None, or such a mapping.
+    prefix : str
+        What the names begin with.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> flatten({"R@1": 0.5, "fine": {"AP": 0.25}})
+    {'R@1': 0.5, 'fine/AP': 0.25}
+    """
+    flat: dict[str, float | None] = {}
+    for name, value in metrics.items():
+        flat |= flatten(value, f"{prefix}{name}/") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return flat
+
+
+def keep_runs(records: Iterable[Record], folder: str | os.PathLike[str]) -> list[Path]:
+    """Write records to ``<folder>/<lab>/<hash>.json``, so that tables can be made without the runs' folders.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        From :func:`collect_runs`.
+    folder : path
+        Made if it is not there.
+
+    Returns
+    -------
+    list of Path
+        What was written; a file that holds the same record is left alone.
+    """
+    written = []
+    for record in records:
+        path = Path(folder) / record.lab / f"{record.run}.json"
+        content = asdict(record)
+        if not path.exists() or path.read_text(encoding="utf-8") != _text(content):
+            write_json(path, content)
+            written.append(path)
+    return written
+
+
+def _text(content: dict[str, Any]) -> str:
+    """What write_json writes."""
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,201 @@
+"""Checkpoints: all that a training run needs to go on as if it had never stopped."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rankedu._files import written
+from rankedu.lab.training import distributed
+from rankedu.lab.training.device import random_state, set_random_state
+from rankedu.lab.training.logs import History
+from rankedu.lab.training.updates import Updates
+
+__all__ = ["Run", "load", "save"]
+
+KIND = "rankedu training run, 1"
+
+
+def save(state: dict[str, Any], path: Path) -> None:
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    state : dict
+        Tensors, numbers, words, and dicts, lists and tuples of these.
+    path : Path
+        Its folder is made if absent. What stood there stays until the new file is complete.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, for instance as the disk is full; names the file, and leaves the old one.
+    """
+    packed = io.BytesIO()  # torch would not say why it could not write
+    torch.save({"kind": KIND, **state}, packed)
+    try:
+        with written(path) as part:
+            part.write_bytes(packed.getbuffer())
+    except OSError as error:
+        what = "the one before is kept" if path.exists() else "there is none"
+        message = f"checkpoint {path} could not be written: {error.strerror} ({what}; make room and go on)"
+        raise OSError(error.errno, message) from error
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read what :func:`save` wrote, onto the CPU.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or no checkpoint of a training run.
+
+    Notes
+    -----
+    Nothing in the file is executed.
+    """
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch has many names for it
+        raise ValueError(
+            f"checkpoint {path} cannot be read: it is damaged, or was not written by rankedu "
+            "(move it away to begin anew, or use another folder)"
+        ) from error
+    if not isinstance(state, dict) or state.get("kind") != KIND:
+        raise ValueError(
+            f"checkpoint {path} must be a {KIND!r}, got another file (move it away, or use another folder)"
+        )
+    return state
+
+
+@dataclass
+class Run:
+    """What changes while a network is trained, and what must not.
+
+    Attributes
+    ----------
+    net : Module
+    loss : callable
+        Saved if it is a module: proxies, and what its memory holds.
+    updates : Updates
+    history : History
+    settings : dict
+        What a run that goes on must share with the one that stopped.
+    step : int
+        So many steps are done.
+    draws : Tensor, optional
+        The state of the augmentation's generator after them.
+    """
+
+    net: nn.Module
+    loss: Any
+    updates: Updates
+    history: History
+    settings: dict[str, Any]
+    step: int = 0
+    draws: Tensor | None = None
+
+    def check(self) -> None:
+        """Raise FloatingPointError if a weight is NaN or infinite; names the step."""
+        if not all(bool(parameter.isfinite().all()) for parameter in self.updates.parameters()):
+            raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint; where several processes train, all call it, and the first one writes.
+
+        Parameters
+        ----------
+        path : Path
+
+        Raises
+        ------
+        OSError
+            As :func:`save`.
+        FloatingPointError
+            If a weight is NaN or infinite: the checkpoint before is kept.
+        """
+        self.check()
+        distributed.average(self.net.buffers())
+        random = distributed.collect(random_state(self.device))  # dropout differs from process to process
+        failed: OSError | None = None
+        if distributed.is_main():
+            parts = {name: part.state_dict() for name, part in self._parts().items()}
+            own = {"history": asdict(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
+            try:
+                save({**parts, **own, "random": random}, path)
+            except OSError as error:
+                failed = error
+        if failed := distributed.collect(failed)[0]:  # nobody goes on before the file is there
+            raise failed
+
+    def load(self, path: Path, steps: int) -> None:
+        """Go on where a checkpoint was written, if it was.
+
+        Parameters
+        ----------
+        path : Path
+        steps : int
+            Where the run is to end.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged, or of another run: names what differs; if more steps are done; or if not all processes see
+            the file.
+        """
+        there = distributed.collect(path.exists())
+        if not any(there):
+            return
+        if not all(there):
+            raise ValueError(f"folder must be one that all processes see, got {path} on {sum(there)} of {len(there)}")
+        state = load(path)
+        if state["step"] > steps:
+            raise ValueError(
+                f"steps must be >= {state['step']}, which checkpoint {path} has done, got {steps} "
+                "(use another folder, or resume=False to begin anew)"
+            )
+        for name, value in self.settings.items():
+            then = state["settings"].get(name)
+            if then != value:
+                raise ValueError(
+                    f"checkpoint {path} is of another run, with {name}={then!r}, got {name}={value!r} "
+                    "(use another folder, or resume=False to begin anew)"
+                )
+        for name, part in self._parts().items():
+            try:
+                part.load_state_dict(state[name])
+            except (KeyError, RuntimeError, ValueError) as error:
+                raise ValueError(
+                    f"checkpoint {path} does not fit the {name} of this run "
+                    f"(use another folder, or resume=False to begin anew): {error}"
+                ) from error
+        self.step, self.draws = state["step"], state["draws"]
+        for name, value in state["history"].items():
+            setattr(self.history, name, value)
+        if self.step < steps:
+            self.history.interrupted.append(self.step)
+        if distributed.rank() < len(state["random"]):
+            set_random_state(state["random"][distributed.rank()], self.device)
+
+    @property
+    def device(self) -> torch.device:
+        """The network's."""
+        return next(self.net.parameters()).device
+
+    def _parts(self) -> dict[str, Any]:
+        """What has a state of its own."""
+        parts = {"network": self.net, "optimizer": self.updates}
+        return {**parts, "loss": self.loss} if isinstance(self.loss, nn.Module) else parts

@@ -1,0 +1,164 @@
+"""Pictures with boxes in batches: every epoch in another order, mirrored at random where that may be done."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from rankedu.lab.training.loading import ahead, load
+
+__all__ = ["Batch", "DetectionData", "Target", "batches", "in_order", "mirrored"]
+
+Target = dict[str, Tensor]
+
+
+class DetectionData(Protocol):
+    """What the loop needs of a data set; `Scenes` and `VOC` of :mod:`rankedu.lab.datasets` have it."""
+
+    flips: bool  # whether a picture may be mirrored
+    names: tuple[str, ...]  # of the classes 1, 2, …
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Target]:
+        """A picture (3, H, W) of uint8; its ``boxes`` (M, 4), ``labels`` (M,) from 1 and ``difficult`` (M,)."""
+        ...
+
+
+class Batch(NamedTuple):
+    """Pictures of any sizes, and what is to be found in them."""
+
+    images: list[Tensor]  #: (3, H, W), from 0 to 1, on the network's device
+    targets: list[Target]  #: "boxes" (M, 4) and "labels" (M,); on a difficult object the label is −1
+    draws: None = None  #: nothing is drawn from one batch to the next
+
+
+def batches(
+    data: DetectionData,
+    *,
+    steps: int,
+    batch_size: int,
+    device: torch.device,
+    first: int = 0,
+    seed: int = 0,
+    workers: int = 0,
+) -> Generator[Batch, None, None]:
+    """Load the batches of a training run while the step before is still being computed.
+
+    Parameters
+    ----------
+    data : DetectionData
+    steps : int
+        Of the whole run.
+    batch_size : int
+        Pictures a batch. Epochs follow each other without a gap: a batch may hold the end of one and the beginning of
+        the next.
+    device : torch.device
+        Of the network.
+    first : int
+        So many batches were used before, and are passed over.
+    seed : int
+        With the number of the epoch it determines the order; with step and place, whether a picture is mirrored.
+    workers : int
+        Processes that load the pictures. 0: a thread of this process.
+
+    Yields
+    ------
+    Batch
+    """
+    order = _epochs(len(data), seed, first * batch_size)
+    keys = ([(next(order), step, place) for place in range(batch_size)] for step in range(first, steps))
+    pictures = load(_Views(data, seed), keys, workers=workers, pin=device.type == "cuda", collate=list)
+    with closing(pictures if workers else ahead(pictures)) as ready:
+        for items in ready:
+            yield Batch(*_on(device, items))
+
+
+def in_order(
+    data: DetectionData, *, batch_size: int, device: torch.device, workers: int = 0
+) -> Generator[tuple[Batch, list[Target]], None, None]:
+    """Load all pictures once, as they are.
+
+    Parameters
+    ----------
+    data, batch_size, device, workers
+        As for :func:`batches`.
+
+    Yields
+    ------
+    Batch
+    list of dict
+        The targets as the data set has them, on the CPU.
+    """
+    keys = ([(index,) for index in part.tolist()] for part in torch.arange(len(data)).split(batch_size))
+    pictures = load(_Views(data, None), keys, workers=workers, pin=device.type == "cuda", collate=list)
+    with closing(pictures if workers else ahead(pictures)) as ready:
+        for items in ready:
+            yield Batch(*_on(device, items)), [target for _, target in items]
+
+
+def mirrored(image: Tensor, target: Target) -> tuple[Tensor, Target]:
+    """Exchange left and right.
+
+    Parameters
+    ----------
+    image : Tensor, shape (3, H, W)
+    target : dict
+        Its ``boxes`` (M, 4) go along: x becomes W − x.
+
+    Returns
+    -------
+    tuple of Tensor and dict
+
+    Examples
+    --------
+    >>> _, target = mirrored(torch.zeros(3, 4, 10), {"boxes": torch.tensor([[1.0, 0.0, 3.0, 2.0]])})
+    >>> target["boxes"]
+    tensor([[7., 0., 9., 2.]])
+    """
+    left, top, right, bottom = target["boxes"].unbind(1)
+    width = image.shape[-1]
+    return image.flip(-1), {**target, "boxes": torch.stack([width - right, top, width - left, bottom], dim=1)}
+
+
+def _epochs(items: int, seed: int, first: int) -> Iterator[int]:
+    """The numbers of the pictures, from the ``first`` one that is used: one permutation after the other."""
+    epoch, used = divmod(first, items)
+    while True:
+        generator = _generator(seed, 0, epoch)
+        yield from torch.randperm(items, generator=generator)[used:].tolist()
+        epoch, used = epoch + 1, 0
+
+
+def _generator(*key: int) -> torch.Generator:
+    """Random numbers that a few numbers determine."""
+    mixed = np.random.SeedSequence(key).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
+
+
+class _Views(Dataset[tuple[Tensor, Target]]):
+    """Pictures by (index, step, place), perhaps mirrored, or by (index,), as they are."""
+
+    def __init__(self, data: DetectionData, seed: int | None) -> None:
+        self.data, self.seed = data, seed
+
+    def __getitem__(self, key: tuple[int, ...]) -> tuple[Tensor, Target]:
+        index, *place = key
+        image, target = self.data[index]
+        if self.seed is None or not self.data.flips:
+            return image, target
+        drawn = torch.rand((), generator=_generator(self.seed, 1, *place))
+        return mirrored(image, target) if drawn < 0.5 else (image, target)
+
+
+def _on(device: torch.device, items: list[tuple[Tensor, Target]]) -> tuple[list[Tensor], list[Target]]:
+    """What a detector takes: pictures from 0 to 1, and labels that leave out what is difficult."""
+    images = [image.to(device, non_blocking=True).float() / 255 for image, _ in items]
+    known = ((target["boxes"], target["labels"].masked_fill(target["difficult"], -1)) for _, target in items)
+    return images, [{"boxes": boxes.to(device), "labels": labels.to(device)} for boxes, labels in known]

@@ -1,0 +1,145 @@
+"""How the weights follow the gradient: optimiser, learning rates, their schedule. A value, without any state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rankedu._validation import check_choice
+
+__all__ = ["OPTIMIZERS", "SCHEDULES", "Recipe"]
+
+OPTIMIZERS = ("adam", "adamw", "sgd")
+SCHEDULES = ("constant", "cosine", "one_cycle", "steps")
+#: of one_cycle: the share of the steps in which the learning rate rises, and the factors of the first and last step.
+RISE, FIRST, LAST = 0.3, 1 / 25, 1 / 25e4
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a training run does beside choosing batches and a loss.
+
+    Parameters
+    ----------
+    optimizer : {"adam", "adamw", "sgd"}
+        SGD has Nesterov's momentum 0.9.
+    weight_decay : float
+        ≥ 0, of the network's parameters; the loss's own have none.
+    head_lr : float
+        > 0, the factor by which the head, ``net.head_parameters()``, learns faster than the rest.
+    loss_lr : float
+        > 0, the same for the parameters of the loss, for instance proxies.
+    schedule : {"constant", "cosine", "one_cycle", "steps"}
+        What becomes of the learning rate: cosine falls to 0; one_cycle rises from 1/25 of it in the first 30 % of the
+        steps, then falls to 1/250,000; steps multiplies it by ``decay`` after each of the milestones.
+    milestones : tuple of int
+        Steps, rising; for ``schedule="steps"`` only.
+    decay : float
+        In (0, 1].
+    warmup : int
+        In so many first steps the learning rate rises linearly to its value; not with one_cycle, which has its own.
+    head_only : int
+        In so many first steps all parameters but those of the head (and of the loss) rest.
+    clip : float, optional
+        The bound, > 0, of the gradient's norm, over all parameters. Default: none.
+    amp : bool
+        Embed in 16 bits where that is safe (bfloat16 on a CPU, float16 with a scaled gradient on CUDA). The loss is
+        computed in 32 bits.
+    chunk : int, optional
+        Embed so many images at a time, see :func:`rankedu.lab.training.large_batch.embed_for_gradient`. Default: all.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a value that is out of range, or milestones without ``schedule="steps"``.
+
+    Notes
+    -----
+    The learning rate is a pure function of the step, so that a run that goes on needs no state of a scheduler.
+
+    Examples
+    --------
+    >>> recipe = Recipe(schedule="steps", milestones=(100,), decay=0.3, warmup=10)
+    >>> [round(recipe.factor(step, steps=200), 2) for step in (1, 10, 100, 101)]
+    [0.1, 1.0, 1.0, 0.3]
+    """
+
+    optimizer: str = "adam"
+    weight_decay: float = 0.0
+    head_lr: float = 1.0
+    loss_lr: float = 1.0
+    schedule: str = "constant"
+    milestones: tuple[int, ...] = ()
+    decay: float = 0.3
+    warmup: int = 0
+    head_only: int = 0
+    clip: float | None = None
+    amp: bool = False
+    chunk: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "milestones", tuple(self.milestones))
+        check_choice(self.optimizer, OPTIMIZERS, name="optimizer")
+        check_choice(self.schedule, SCHEDULES, name="schedule")
+        check_setting("weight_decay", self.weight_decay, ">= 0", lambda x: x >= 0)
+        for name in ("head_lr", "loss_lr"):
+            check_setting(name, getattr(self, name), "> 0", lambda x: x > 0)
+        check_setting("decay", self.decay, "in (0, 1]", lambda x: 0 < x <= 1)
+        check_setting("clip", self.clip, "> 0, or None", lambda x: x > 0, optional=True)
+        for name in ("warmup", "head_only"):
+            check_setting(name, getattr(self, name), "an int >= 0", lambda x: x >= 0, kind=int)
+        check_setting("chunk", self.chunk, "an int >= 1, or None", lambda x: x >= 1, kind=int, optional=True)
+        check_setting("amp", self.amp, "True or False", lambda x: True, kind=bool)
+        for milestone in self.milestones:
+            check_setting("milestones", milestone, "ints >= 1", lambda x: x >= 1, kind=int)
+        if (self.schedule == "steps") != bool(self.milestones):
+            raise ValueError(
+                f"milestones must be given with schedule='steps', and with no other, got {self.milestones} with "
+                f"schedule={self.schedule!r} (e.g. schedule='steps', milestones=(600, 900))"
+            )
+        if self.schedule == "one_cycle" and self.warmup:
+            raise ValueError(f"warmup must be 0 with schedule='one_cycle', got {self.warmup} (it rises by itself)")
+
+    def factor(self, step: int, steps: int) -> float:
+        """By how much the learning rate is multiplied in a step.
+
+        Parameters
+        ----------
+        step : int
+            From 1 to ``steps``.
+        steps : int
+            Of the whole run.
+
+        Returns
+        -------
+        float
+        """
+        done, top = step - 1, max(RISE * steps - 1, 0.0)
+        if self.schedule == "one_cycle":
+            if done < top:
+                return _along_cosine(FIRST, 1.0, done / top)
+            return _along_cosine(1.0, LAST, (done - top) / max(steps - 1 - top, 1e-9))
+        warm = min(1.0, step / self.warmup) if self.warmup else 1.0
+        if self.schedule == "cosine":
+            return warm * _along_cosine(1.0, 0.0, done / steps)
+        return warm * float(self.decay ** sum(done >= milestone for milestone in self.milestones))
+
+
+def _along_cosine(start: float, end: float, done: float) -> float:
+    """From one value to another along half a cosine; done goes from 0 to 1."""
+    return end + (start - end) * (1 + math.cos(math.pi * done)) / 2
+
+
+def check_setting(
+    name: str, value: Any, expected: str, holds: Callable[[Any], bool], *, kind: type = float, optional: bool = False
+) -> None:
+    """A finite number, int or bool in its range; None, where that stands for a default."""
+    if optional and value is None:
+        return
+    kinds = (int, float) if kind is float else (kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{name} must be {expected}, got {value!r} (a {type(value).__name__})")
+    if not (isinstance(value, (int, float)) and math.isfinite(value) and holds(value)):
+        raise ValueError(f"{name} must be {expected}, got {value!r}")

@@ -1,0 +1,456 @@
+"""The book in one file: every definition that it teaches, in its plainest form.
+
+Plain Python on lists of numbers; nothing but `math` is imported. The scores ``y`` are a list, larger is better;
+``relevant`` is a list of truth values, ``rel`` one of numbers >= 0, both of the same length. An item that does not take
+part is not in the lists. The fast functions of the library give the same numbers, and are tested against these.
+Floats go in and come out, and so do `Fraction`s, exactly, wherever no root, logarithm or exponential is taken.
+"""
+
+import math
+
+# ---------------------------------------------------------------------------------------------------------- ranks
+# rk(y)_i = 1 + |{j : y_j > y_i}|                                    RaMBO Eq. 2; equal scores go by position (Eq. 1)
+
+
+def order(y):
+    """The items from the best to the worst.
+
+    >>> order([0.5, 0.9, 0.5])
+    [1, 0, 2]
+    """
+    return sorted(range(len(y)), key=lambda i: -y[i])  # Python's sort keeps the order of equals
+
+
+def rank(y, ties="ordinal"):
+    """The rank of every item, 1 for the best; tied items by position, or all with their best or worst rank.
+
+    >>> rank([0.5, 0.9, 0.5]), rank([0.5, 0.9, 0.5], "min"), rank([0.5, 0.9, 0.5], "max")
+    ([2, 1, 3], [2, 1, 2], [3, 1, 3])
+    """
+    if ties == "min":
+        return [1 + sum(other > score for other in y) for score in y]
+    if ties == "max":
+        return [sum(other >= score for other in y) for score in y]
+    place = {item: number for number, item in enumerate(order(y), 1)}
+    return [place[i] for i in range(len(y))]
+
+
+def rank_among(y, members):
+    """rk(y+): the rank of every member among the members, 0 for all others (RaMBO Eq. 17).
+
+    >>> rank_among([0.9, 0.1, 0.5], [True, False, True])
+    [1, 0, 2]
+    """
+    chosen = [i for i in range(len(y)) if members[i]]
+    among = dict(zip(chosen, rank([y[i] for i in chosen])))
+    return [among.get(i, 0) for i in range(len(y))]
+
+
+def outranking_negatives(y, relevant):
+    """r_i = rk(y)_i - rk(y+)_i: how many irrelevant items outrank each relevant one; 0 for all others (RaMBO Eq. 17).
+
+    >>> outranking_negatives([0.9, 0.8, 0.7], [False, True, True])
+    [0, 1, 1]
+    """
+    return [(a - b) * bool(r) for a, b, r in zip(rank(y), rank_among(y, relevant), relevant)]
+
+
+# ---------------------------------------------------------------------------------- blackbox differentiation of ranks
+# rk(y) minimises y·π over all permutations π of 1, ..., n           RaMBO Theorem 1: larger scores, smaller ranks
+
+
+def rank_gradient(y, incoming, lam):
+    """Algorithm 1: rank again after a step of length lam along the incoming gradient, and take the difference quotient.
+
+    >>> rank_gradient([0.9, 0.1, 0.5], [0, 1, 0], lam=4.0)
+    [0.25, -0.5, 0.25]
+    """
+    moved = [score + lam * step for score, step in zip(y, incoming)]
+    return [(after - before) / lam for after, before in zip(rank(moved), rank(y))]
+
+
+def optimal_value(z):
+    """m(z) = min over π of z·π: continuous, concave and piecewise linear, as a minimum of linear functions is.
+
+    >>> optimal_value([3.0, 1.0])
+    5.0
+    """
+    return sum(place * score for place, score in zip(rank(z), z))
+
+
+def interpolated(y, c, lam):
+    """f_lam(y) = (m(y + lam c) - m(y)) / lam: the function whose gradient Algorithm 1 returns, for the loss c·rk(y).
+
+    >>> interpolated([0.5, 0.0], [1.0, 0.0], lam=1.0)  # Eq. 10; the loss itself is 1
+    1.0
+    >>> interpolated([-0.5, 0.0], [1.0, 0.0], lam=1.0)  # here it is 2
+    1.5
+    """
+    return (optimal_value([score + lam * slope for score, slope in zip(y, c)]) - optimal_value(y)) / lam
+
+
+# ------------------------------------------------------------------------------------------- metrics: how good is it?
+
+
+def mean(values):
+    """The mean; nan of nothing: a query without a relevant item has no value."""
+    values = list(values)
+    return sum(values) / len(values) if values else math.nan
+
+
+def ratio(count, of, y):
+    """count / of, as the kind of number that the scores are, so that `Fraction`s stay exact."""
+    return type(y[0])(count) / of
+
+
+# AP = mean over relevant i of Prec(i),   Prec(i) = rk(y+)_i / rk(y)_i                       RaMBO Eq. 4, 5 and 21
+
+
+def average_precision(y, relevant, ties="ordinal"):
+    """The mean over the relevant items of the precision at their ranks.
+
+    Tied scores go by position; or irrelevant ones first, relevant ones first, or the mean over all orders is taken.
+
+    >>> average_precision([0.9, 0.8, 0.7, 0.1], [False, True, True, False])  # (1/2 + 2/3) / 2
+    0.5833333333333333
+    >>> [average_precision([0.5, 0.5], [True, False], ties) for ties in ("pessimistic", "optimistic", "expected")]
+    [0.5, 1.0, 0.75]
+    """
+    if ties == "expected":
+        return expected_average_precision(y, relevant)
+    if ties != "ordinal":
+        first = sorted(range(len(y)), key=lambda i: bool(relevant[i]) == (ties == "pessimistic"))
+        y, relevant = [y[i] for i in first], [relevant[i] for i in first]
+    return mean(ratio(a, b, y) for a, b, r in zip(rank_among(y, relevant), rank(y), relevant) if r)
+
+
+def expected_average_precision(y, relevant):
+    """Average precision, averaged over all orders of tied items: each is equally likely at each place of its group.
+
+    >>> expected_average_precision([0.5, 0.5, 0.5], [True, False, False])  # (1 + 1/2 + 1/3) / 3
+    0.6111111111111112
+    """
+    total, above, found = [], 0, 0
+    for score in sorted(set(y), reverse=True):
+        group = [bool(r) for other, r in zip(y, relevant) if other == score]
+        size, positives = len(group), sum(group)
+        for place in range(size if positives else 0):
+            before = ratio((positives - 1) * place, max(size - 1, 1), y)  # of the other positives, in expectation
+            total.append(ratio(positives, size, y) * (found + 1 + before) / (above + place + 1))
+        above, found = above + size, found + positives
+    return sum(total) / found if found else math.nan
+
+
+def precision_at_k(y, relevant, k):
+    """The share of the first k that is relevant (RaMBO Eq. 5, at any rank)."""
+    return ratio(sum(bool(r) and place <= k for r, place in zip(relevant, rank(y))), k, y)
+
+
+def recall_at_k(y, relevant, k):
+    """1 if one of the first k is relevant, else 0: what retrieval papers call recall (RaMBO Eq. 7).
+
+    >>> [recall_at_k([0.9, 0.8, 0.7], [False, True, True], k) for k in (1, 2, 3)]
+    [0, 1, 1]
+    """
+    return int(any(r and place <= k for r, place in zip(relevant, rank(y)))) if any(relevant) else math.nan
+
+
+def map_at_r(y, relevant):
+    """Precision at the ranks of the relevant items among the first R, summed and divided by R, their number."""
+    found = zip(rank_among(y, relevant), rank(y), relevant)
+    size = sum(map(bool, relevant))
+    return sum(ratio(a, b, y) for a, b, r in found if r and b <= size) / size if size else math.nan
+
+
+def spearman(y, target):
+    """The correlation of the ranks; tied items share the mean of theirs.
+
+    >>> spearman([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
+    0.5
+    """
+    a, b = ([low + high - len(y) - 1 for low, high in zip(rank(x, "min"), rank(x, "max"))] for x in (y, target))
+    spread = math.sqrt(sum(x * x for x in a) * sum(x * x for x in b))
+    return sum(x * z for x, z in zip(a, b)) / spread if spread else math.nan
+
+
+def ndcg(y, gains):
+    """Gains discounted by log2(1 + rank), divided by what the best order would have.
+
+    >>> ndcg([0.9, 0.8], [0, 1])  # 1 / log2(3)
+    0.6309297535714575
+    """
+    found, best = (sum(gain / math.log2(1 + place) for gain, place in zip(gains, rank(by))) for by in (y, gains))
+    return found / best if best else math.nan
+
+
+# ------------------------------------------------------------------------------------------------ losses of hard ranks
+
+
+def shift_by_margin(y, relevant, margin):
+    """Relevant scores are lowered by half the margin, all others raised by it (RaMBO Eq. 14).
+
+    >>> shift_by_margin([1.0, 0.0], [True, False], margin=0.5)
+    [0.75, 0.25]
+    """
+    return [score - margin / 2 if r else score + margin / 2 for score, r in zip(y, relevant)]
+
+
+def loss_at_k(y, relevant, k):
+    """The share of relevant items that k or more irrelevant ones outrank (RaMBO Eq. 16)."""
+    return mean(ratio(negatives >= k, 1, y) for negatives, r in zip(outranking_negatives(y, relevant), relevant) if r)
+
+
+# sum over K of w_K L@K  =  mean over relevant i of W(r_i),   W(k) = w_1 + ... + w_k           RaMBO Eq. 18, Prop. 2
+
+
+def recall_loss(y, relevant, W):
+    """The mean of W over the numbers of irrelevant items that outrank the relevant ones.
+
+    >>> recall_loss([0.9, 0.8, 0.7, 0.6], [False, True, False, True], W_log)  # (log 2 + log 3) / 2
+    0.8958797346140275
+    """
+    return mean(W(negatives) for negatives, r in zip(outranking_negatives(y, relevant), relevant) if r)
+
+
+def W_log(k):
+    """log(1 + k): its weights w_K = log(1 + 1/K) fall like 1/K (RaMBO Eq. 19)."""
+    return math.log(1 + k)
+
+
+def W_loglog(k):
+    """log(1 + log(1 + k)): its weights fall like 1/(K log K) (RaMBO Eq. 20)."""
+    return math.log(1 + math.log(1 + k))
+
+
+def mean_average_precision_loss(scores, relevant):
+    """1 - mAP of scores by item and class: each class that has a relevant item is a query (RaMBO Eq. 6 and 22).
+
+    >>> table, truth = [[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]], [[True, False], [True, True], [False, False]]
+    >>> mean_average_precision_loss(table, truth)  # (0 + 1/2) / 2
+    0.25
+    """
+    classes = [(y, r) for y, r in zip(zip(*scores), zip(*relevant)) if any(r)]
+    return 1 - mean(average_precision(y, r) for y, r in classes)
+
+
+def class_agnostic_loss(scores, relevant):
+    """1 - APC: the scores of all classes in one list, class after class (RaMBO Eq. 23)."""
+    y, r = ([value for column in zip(*table) for value in column] for table in (scores, relevant))
+    return 1 - average_precision(y, r)
+
+
+# ------------------------------------------------------------------------------------------------------- soft ranks
+# rk(y)_k = 1 + sum over j != k of σ((y_j - y_k) / τ)                 Smooth-AP: the staircase of Eq. 2 with a sigmoid
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x)), also where exp would overflow."""
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(max(x, -745)) / (1 + math.exp(max(x, -745)))
+
+
+def sigmoid_rank(y, temperature, members=None):
+    """1 + sum over j != k of σ((y_j - y_k) / τ), over all items or the members alone.
+
+    >>> [round(value, 3) for value in sigmoid_rank([0.9, 0.5], temperature=0.2)]
+    [1.119, 1.881]
+    """
+    inside = [j for j in range(len(y)) if members is None or members[j]]
+    return [1 + sum(sigmoid((y[j] - y[k]) / temperature) for j in inside if j != k) for k in range(len(y))]
+
+
+def smooth_ap(y, relevant, temperature):
+    """Average precision of sigmoid ranks: the mean over the relevant items of soft rk(y+) / rk(y).
+
+    >>> round(smooth_ap([0.9, 0.5], [False, True], temperature=0.2), 4)  # 1 / 1.881
+    0.5317
+    """
+    within, ranks = sigmoid_rank(y, temperature, relevant), sigmoid_rank(y, temperature)
+    return mean(a / b for a, b, r in zip(within, ranks, relevant) if r)
+
+
+# h_l = sum_j max(0, 1 - |(1 - y_j) L/2 - l|),   H_l = h_0 + ... + h_l            centre 0 is the highest score, 1
+
+
+def soft_histogram(y, bins):
+    """Each score in [-1, 1] shares itself out between the two nearest of bins + 1 centres.
+
+    >>> soft_histogram([0.75, 0.25, -0.25], bins=4)
+    [0.5, 1.0, 1.0, 0.5, 0]
+    """
+    places = [(1 - min(max(score, -1), 1)) * bins / 2 for score in y]
+    return [sum(max(0, 1 - abs(place - centre)) for place in places) for centre in range(bins + 1)]
+
+
+def cumulated(values):
+    """The sums of the first one, two, three ... values."""
+    return [sum(values[: end + 1]) for end in range(len(values))]
+
+
+def histogram_rank(y, bins):
+    """The rank to be expected if each item falls into one of its two bins, and those in a bin share their mean rank.
+
+    >>> histogram_rank([0.75, 0.25, -0.25], bins=4)
+    [1.125, 2.0, 2.875]
+    """
+    h = soft_histogram(y, bins)
+    middle = [(1 + 2 * H - own) / 2 for H, own in zip(cumulated(h), h)]
+    return [sum(share * m for share, m in zip(soft_histogram([score], bins), middle)) for score in y]
+
+
+def fast_ap(y, relevant, bins):
+    """FastAP = (1 / N+) sum over l of h+_l H+_l / H_l, of scores that are cosines.
+
+    >>> fast_ap([1.0, 0.5, 0.0], [True, False, True], bins=4)  # (1/1 + 2/3) / 2
+    0.8333333333333333
+    """
+    h, h_plus = soft_histogram(y, bins), soft_histogram([score for score, r in zip(y, relevant) if r], bins)
+    shares = [a * b / c for a, b, c in zip(h_plus, cumulated(h_plus), cumulated(h)) if c]
+    return sum(shares) / sum(map(bool, relevant)) if any(relevant) else math.nan
+
+
+def projected_rank(y, strength):
+    """The point of the permutahedron that is nearest to -y / ε: ranks, and straight lines where scores are near.
+
+    From best to worst, blocks are joined until the means of -y_i / ε - i rise; in a block, ranks are linear in y.
+
+    >>> projected_rank([3.0, 2.0, 0.0], strength=1.0), projected_rank([0.5, 0.0], strength=1.0)
+    ([1.0, 2.0, 3.0], [1.25, 1.75])
+    """
+    blocks = []  # of items that stand together: their places, and their scores over ε with the sign turned
+    for place, item in enumerate(order(y), 1):
+        blocks.append([(place, -y[item] / strength, item)])
+        while len(blocks) > 1 and _level(blocks[-2]) > _level(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    ranks = {item: value - _level(block) for block in blocks for _, value, item in block}
+    return [ranks[i] for i in range(len(y))]
+
+
+def _level(block):
+    return sum(value - place for place, value, _ in block) / len(block)
+
+
+# ------------------------------------------------------------------------------------------------------- hierarchies
+
+
+def level(path, query):
+    """How many labels two paths from the root have in common before they part: 0 is nothing, L the same leaf.
+
+    >>> level(["bird", "owl"], ["bird", "kiwi"]), level(["fish", "owl"], ["bird", "owl"])
+    (1, 0)
+    """
+    same = [a == b for a, b in zip(path, query)]
+    return same.index(False) if False in same else len(same)
+
+
+def relevance(levels, alpha=1, n_levels=None):
+    """rel(k) = (l / L)^α / |Ω(l)| for an item of level l, shared among all items of that level (HAPPIER Eq. 4).
+
+    >>> relevance([2, 1, 1, 0])
+    [1.0, 0.25, 0.25, 0.0]
+    """
+    deepest = n_levels or max(levels) or 1
+    return [(own / deepest) ** alpha / levels.count(own) if own else 0.0 for own in levels]
+
+
+def weighted_ap_relevance(levels, weights):
+    """rel(k) = sum over p <= l of w_p / |Ω(>= p)|: with it H-AP is the weighted mean of the APs of all levels."""
+    at_least = [sum(own >= depth for own in levels) for depth in range(1, len(weights) + 1)]
+    return [sum(w / count for w, count in zip(weights[:own], at_least)) for own in levels]
+
+
+# H-rank(k) = rel(k) + sum over j above k of min(rel(k), rel(j))                                         HAPPIER Eq. 2
+
+
+def h_rank(y, rel):
+    """A rank in which an item that stands above counts as much as it has in common with the query and with k.
+
+    >>> h_rank([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])
+    [0.5, 0.0, 1.5]
+    """
+    ranks = rank(y)
+    above = [[j for j in range(len(y)) if ranks[j] < ranks[k]] for k in range(len(y))]
+    return [own + sum(min(own, rel[j]) for j in above[k]) if own else own for k, own in enumerate(rel)]
+
+
+# H-rank(k) = sum over t with r_t <= rel(k) of (r_t - r_{t-1}) rk({j : rel(j) >= r_t})_k         chapter 13 of the book
+
+
+def h_rank_nested(y, rel):
+    """The same as a weighted sum of ordinary ranks within nested sets: O(L n log n), and for any ranker.
+
+    >>> h_rank_nested([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])
+    [0.5, 0.0, 1.5]
+    """
+    total, below = [0 * own for own in rel], 0
+    for grade in sorted(set(rel) - {0}):
+        within = rank_among(y, [own >= grade for own in rel])
+        total = [sum_ + (grade - below) * place for sum_, place in zip(total, within)]
+        below = grade
+    return total
+
+
+def hierarchical_average_precision(y, rel):
+    """H-AP: the sum of H-rank / rank over the relevant items, divided by the sum of their relevances (HAPPIER Eq. 3).
+
+    >>> hierarchical_average_precision([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])  # (0.5/1 + 1.5/3) / 1.5
+    0.6666666666666666
+    """
+    shares = [numerator / place for numerator, place, own in zip(h_rank(y, rel), rank(y), rel) if own]
+    return sum(shares) / sum(rel) if shares else math.nan
+
+
+def average_set_intersection(y, levels):
+    """ASI: how much of the ideal first k, level by level, is among the first k; the mean over k = 1 ... R.
+
+    >>> average_set_intersection([0.8, 0.9, 0.7], [2, 1, 0])  # (0/1 + 2/2) / 2
+    0.5
+    """
+    found, ideal = [levels[i] for i in order(y)], sorted(levels, reverse=True)
+    common = [
+        sum(min(found[:k].count(v), ideal[:k].count(v)) for v in set(levels) - {0})
+        for k in range(1, 1 + sum(own > 0 for own in levels))
+    ]
+    return mean(ratio(count, k, y) for k, count in enumerate(common, 1))
+
+
+# step(x) = σ(x/τ) for x <= 0;  1/2 + σ(x/τ) up to δ;  ρ (x - δ) + offset beyond                     HAPPIER Section 3.2
+
+
+def happier_step(x, temperature=0.01, slope=100.0, delta=0.05, offset=None, start=0.5):
+    """HAPPIER's step above the Heaviside function; without an offset it begins where the sigmoid ends.
+
+    >>> happier_step(-1.0) < 1e-9, happier_step(0.0), round(happier_step(0.25), 4)
+    (True, 0.5, 21.4933)
+    """
+    if x <= delta:
+        return sigmoid(x / temperature) + (start if x > 0 else 0)
+    return slope * (x - delta) + (start + sigmoid(delta / temperature) if offset is None else offset)
+
+
+def happier_loss(y, rel, step=happier_step):
+    """1 - H-AP with ranks from above: whoever is less relevant counts by the step, all others as they are (Eq. 5).
+
+    Of two tied items the one that is less relevant stands below.
+
+    >>> round(happier_loss([0.9, 0.8, 0.7, 0.1], [0.5, 0.0, 1.0, 0.0]), 4)
+    0.625
+    """
+    n, total = range(len(y)), 0
+    for k in n:
+        above = [j for j in n if j != k and (y[j], rel[j]) >= (y[k], rel[k])]
+        numerator = rel[k] + sum(min(rel[k], rel[j]) for j in above)
+        hard = 1 + sum(rel[j] >= rel[k] for j in above)
+        total += numerator / (hard + sum(step(y[j] - y[k]) for j in n if rel[j] < rel[k])) if rel[k] else 0
+    return 1 - total / sum(rel) if any(rel) else math.nan
+
+
+def clustering_loss(cosines, label, temperature=0.05):
+    """-log softmax of the cosines with the proxies of all classes, at the item's own class (HAPPIER Eq. 6)."""
+    largest = max(cosines)
+    spread = math.log(sum(math.exp((cosine - largest) / temperature) for cosine in cosines))
+    return spread - (cosines[label] - largest) / temperature
+
+
+def happier(y, rel, cosines, label, weight=0.1):
+    """HAPPIER: (1 - λ) of the loss of H-AP and λ of the clustering loss (HAPPIER Eq. 7)."""
+    return (1 - weight) * happier_loss(y, rel) + weight * clustering_loss(cosines, label)

@@ -1,0 +1,180 @@
+"""The decorator, the controls, and the two lives of an explorable."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+
+from rankedu.book.explorables import (
+    Control,
+    Explorable,
+    all_explorables,
+    choice,
+    dial,
+    explorable,
+    load,
+    log_slider,
+    slider,
+)
+from rankedu.book.explorables.book import MAX_BYTES, markup, write_frames
+from rankedu.book.explorables.core import MAX_CONTROLS, MAX_FRAMES, MIME
+from rankedu.book.figures import style
+
+
+def draw_power(n: int, scale: float):
+    """Powers of x."""
+    made, axes = style.figure(width=2, height=2)
+    axes.plot([scale * x**n for x in range(5)])
+    return style.describe(made, f"{scale:g} x to the power of {n}")
+
+
+@pytest.fixture
+def power() -> Explorable:
+    return explorable(n=dial(1, 3, default=2), scale=slider(0, 1, default=0.5, stops=3))(draw_power)
+
+
+@pytest.mark.parametrize(
+    ("control", "stops", "default"),
+    [
+        (slider(0, 1, default=0.5, stops=3), (0.0, 0.5, 1.0), 0.5),
+        (slider(0, 1, default=0.3, stops=3), (0.0, 0.3, 1.0), 0.3),
+        (log_slider(0.01, 100, default=1, stops=5), (0.01, 0.1, 1.0, 10.0, 100.0), 1.0),
+        (dial(2, 4), (2, 3, 4), 2),
+        (choice(["a", "b"], default="b"), ("a", "b"), "b"),
+    ],
+)
+def test_controls(control, stops, default):
+    assert control.stops == stops
+    assert control.default == default
+    assert set(stops) <= set(control.values)
+    assert len({control.format(value) for value in control.values}) == len(control.values), "labels tell values apart"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: log_slider(0, 1, default=0.5), "0 < low < high, got 0 and 1"),
+        (lambda: Control((1, 2), (3,), 3, None, str), "stops must be among the values, got \\[3\\]"),
+        (lambda: Control((1, 2), (1,), 2, None, str), "default must be one of the stops \\[1\\], got 2"),
+        (lambda: Control((1,), (), 1, None, str), "one value at least, got none"),
+    ],
+)
+def test_bad_controls(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_it_is_still_the_function(power):
+    assert style.description(power(n=3)) == "0.5 x to the power of 3"
+    assert power.caption == "Powers of x."
+    with pytest.raises(TypeError, match=r"takes \['n', 'scale'\], got \['m'\]"):
+        power(m=3)
+
+
+def test_the_grid_is_every_frame_with_the_last_control_fastest(power):
+    assert [tuple(values.values()) for values in power.grid()][:4] == [(1, 0.0), (1, 0.5), (1, 1.0), (2, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("controls", "error", "message"),
+    [
+        ({"n": dial(1, 2)}, TypeError, "name the parameters"),
+        ({"n": dial(1, 31), "scale": choice([1.0, 2.0])}, ValueError, f"at most {MAX_FRAMES} frames, got 62"),
+    ],
+)
+def test_bad_explorables(controls, error, message):
+    with pytest.raises(error, match=message):
+        explorable(**controls)(draw_power)
+
+
+def test_at_most_two_controls():
+    def draw(a, b, c):
+        """Three."""
+
+    with pytest.raises(ValueError, match=f"at most {MAX_CONTROLS}, got 3"):
+        explorable(a=dial(0, 1), b=dial(0, 1), c=dial(0, 1))(draw)
+
+
+def test_without_a_kernel_the_output_is_a_picture_and_an_address(power):
+    data, metadata = power._repr_mimebundle_()
+    assert data[MIME] == {"explorable": f"{__name__}:draw_power"}
+    assert data["image/png"].startswith(b"\x89PNG")
+    assert metadata["image/png"]["alt"] == "0.5 x to the power of 2"
+    assert "application/vnd.jupyter.widget-view+json" not in data
+
+
+def test_the_live_widget_moves_and_survives_an_error(power):
+    from rankedu.book.explorables.live import widget
+
+    box = widget(power)
+    n, scale, picture, caption = box.children
+    before = picture.value
+    n.value = 3
+    assert picture.value != before
+    assert "power of 3" in caption.value
+    assert (n.description, scale.description) == ("n", "scale")
+    power.__dict__["png"] = lambda values: 1 / 0
+    scale.value = 1.0
+    assert "ZeroDivisionError" in caption.value
+
+
+def test_two_pictures_of_the_same_values_are_the_same_bytes(power):
+    assert style.png(power()) == style.png(power())
+    assert style.webp(power()) == style.webp(power())
+
+
+def test_frames_and_markup(power, tmp_path):
+    frames = write_frames(power, tmp_path / "power")
+    assert [frame["file"] for frame in frames] == [f"{i:02d}.webp" for i in range(9)]
+    assert all((tmp_path / "power" / frame["file"]).read_bytes()[:4] == b"RIFF" for frame in frames)
+    assert write_frames(power, tmp_path / "power") == frames, "frames are made once"
+    page = markup(power, frames, "../x")
+    assert '<img src="../x/04.webp" alt="0.5 x to the power of 2">' in page
+    assert json.loads(html.unescape(re.search('data-frames="(.*?)"', page).group(1))) == frames
+    assert re.search(
+        r'<label for="(.*?)">n</label><input type="range" id="\1" min="0" max="2" step="1" value="1"', page
+    )
+
+
+def test_a_step_can_play(tmp_path):
+    def draw(step: int):
+        """Steps."""
+        made, _ = style.figure(width=1, height=1)
+        return style.describe(made, f"step {step}")
+
+    from rankedu.book.explorables.live import widget
+
+    steps = explorable(step=dial(0, 3, play=True))(draw)
+    page = markup(steps, write_frames(steps, tmp_path / "steps"), "x")
+    assert '<button type="button" data-plays="explorable-draw-step">Play</button>' in page
+    play, slider = widget(steps).children[0].children
+    assert (play.min, play.max) == (0, 3) and slider.index == 0
+
+
+def test_frames_that_weigh_too_much_are_refused(power, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankedu.book.explorables.book.MAX_BYTES", 1000)
+    with pytest.raises(ValueError, match="draw_power must weigh at most 1000 bytes, got"):
+        write_frames(power, tmp_path / "power")
+    assert MAX_BYTES == 600_000
+
+
+def test_an_address_that_names_no_explorable():
+    with pytest.raises(ValueError, match="must name an explorable"):
+        load("rankedu.ranks:rank")
+
+
+@pytest.mark.parametrize("found", all_explorables().values(), ids=lambda found: found.name)
+def test_no_slider_can_be_driven_to_an_exception(found):
+    """Both ends and the middle of each live slider, in all combinations, are described figures of one size."""
+    import itertools
+
+    ends = [dict.fromkeys([c.values[0], c.values[len(c.values) // 2], c.values[-1]]) for c in found.controls.values()]
+    sizes = set()
+    for values in itertools.product(*ends):
+        made = found(**dict(zip(found.controls, values, strict=True)))
+        assert len(style.description(made).split()) > 5
+        sizes.add(tuple(made.get_size_inches()))
+    assert len(sizes) == 1

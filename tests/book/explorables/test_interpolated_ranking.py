@@ -1,0 +1,34 @@
+"""The sliders of chapter 4: every frame renders, stays small, and tells what it shows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from rankedu.blackbox import interpolate
+from rankedu.book.explorables import interpolated_ranking as chapter
+from rankedu.book.figures import style
+from rankedu.solvers import ranking
+
+
+def test_the_gradient_appears_as_lam_grows():
+    shares = []
+    for lam in (0.001, 0.01, 0.1, 1.0):
+        told = style.description(chapter.interpolation_landscape(lam=lam, seed=1))
+        shares.append(int(re.search(r"exactly zero on (\d+)%", told).group(1)))
+    assert shares[0] > 80 and shares == sorted(shares, reverse=True) and shares[-1] == 0
+
+
+@pytest.mark.parametrize("lam", chapter.secant.controls["lam"].values[::5])
+@pytest.mark.parametrize("position", chapter.secant.controls["position"].values[::6])
+def test_the_slope_of_the_secant_is_the_interpolation(lam, position):
+    c = torch.from_numpy(chapter.LINE_GRADIENT)
+    wanted = interpolate(ranking, c, lam)(torch.from_numpy(chapter.LINE_SCORES) + position * c).item()
+    told = style.description(chapter.secant(lam=lam, position=position))
+    assert float(re.search(r"a slope of (-?[\d.]+)\.", told).group(1)) == pytest.approx(wanted, abs=0.006)
+
+
+def test_the_first_frame_is_the_table_of_the_chapter():
+    assert "its mean over the step of length λ = 0.25 is 6.20" in style.description(chapter.secant())

@@ -1,0 +1,61 @@
+"""What the figures of chapter 4 claim, in numbers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from rankedu.book.figures import interpolated_ranking as figures
+from rankedu.book.figures import style
+from rankedu.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
+
+
+def largest_step(height):
+    return max(np.abs(np.diff(height, axis=axis)).max() for axis in (0, 1))
+
+
+def test_the_staircase_jumps_and_its_interpolations_do_not():
+    c = random_coefficients(seed=figures.SEED)
+    coarse, fine = (random_section(seed=figures.SEED, extent=figures.EXTENT, resolution=r) for r in (101, 401))
+    assert largest_step(rank_landscape(fine, c)) > 0.5 * largest_step(rank_landscape(coarse, c))
+    for lam in (0.06, 0.3):
+        heights = [interpolated_landscape(section, c, lam) for section in (coarse, fine)]
+        assert largest_step(heights[1]) < 0.3 * largest_step(heights[0])
+
+
+def test_the_landscape_sinks_and_flattens_as_lam_grows():
+    told = style.description(figures.evolution_with_lam())
+    ranges = [tuple(map(float, pair)) for pair in re.findall(r"from (-?\d+) to (-?\d+)", told)]
+    assert len(ranges) == 4
+    assert [low for low, _ in ranges] == sorted((low for low, _ in ranges), reverse=True)
+    assert ranges[-1][1] - ranges[-1][0] < ranges[0][1] - ranges[0][0]
+
+
+def test_every_bar_chart_adds_up_to_zero():
+    charts = style.description(figures.gradient_bars()).split("λ = ")[1:]
+    assert [sum(map(int, re.findall(r"[A-E] ([+-]\d)", chart))) for chart in charts] == [0, 0, 0]
+    assert set(re.findall(r"[A-E] ([+-]\d)", charts[0])) == {"+0"}
+
+
+def test_the_share_of_items_that_move_reaches_half_at_three_gaps():
+    for n in (20, 200, 2000):
+        moved, _ = figures._regime(n, 3 / n, trials=40)
+        assert 0.4 < moved < 0.65
+
+
+def test_fitted_exponent_finds_the_exponent():
+    lengths = np.geomspace(1e3, 1e6, 9).astype(int)
+    noise = np.exp(0.05 * np.random.default_rng(0).standard_normal(9))
+    exponent, margin = figures.fitted_exponent(
+        {int(n): float(t) for n, t in zip(lengths, noise * lengths**2.0, strict=True)}
+    )
+    assert abs(exponent - 2) < margin < 0.1
+    with pytest.raises(ValueError, match="three lengths"):
+        figures.fitted_exponent({10: 1.0, 20: 2.0})
+
+
+def test_the_scaling_figure_tells_the_exponents():
+    made = figures.measured_scaling({"a": {10: 1.0, 20: 2.0, 40: 4.0}, "b": {10: 1.0, 20: 4.0, 40: 16.0}})
+    assert "a: exponent 1.00" in style.description(made) and "b: exponent 2.00" in style.description(made)

@@ -1,0 +1,244 @@
+"""Image files: views, decoding, labels, and files that are corrupt or missing."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from rankedu.lab.datasets.files import ImageFiles
+from rankedu.lab.datasets.lists import Row, number_paths
+from rankedu.lab.datasets.published import PUBLISHED
+from rankedu.lab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD, draw, view
+
+FACTS = PUBLISHED["sop"]
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def ramp(width, height):
+    """A picture whose red is the column and whose green is the row, from 0 to 255."""
+    x, y = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
+    return Image.fromarray(np.stack([x, y, np.zeros_like(x)], axis=2).round().astype(np.uint8))
+
+
+def colours(picture):
+    """Undo the normalisation."""
+    return picture * torch.tensor(IMAGENET_SD)[:, None, None] + torch.tensor(IMAGENET_MEAN)[:, None, None]
+
+
+# --- views ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("crop", ["area", "window"])
+@pytest.mark.parametrize(("width", "height"), [(256, 256), (300, 200), (90, 400)])
+def test_the_test_view_is_the_middle(width, height, crop):
+    """Shorter side to 256 and the central 224, or everything to 256 × 256 and the central 224."""
+    shorter = min(width, height)
+    w, h = (width, height) if crop == "window" else (shorter, shorter)
+    found = colours(view(ramp(width, height), size=64, crop=crop))
+    assert found.shape == (3, 64, 64) and found.dtype == torch.float32 and found.is_contiguous()
+    half = 0.5 * 224 / 256
+    for channel, side, whole in ((0, w, width), (1, h, height)):
+        edge = half * side / whole
+        line = found[channel].mean(0) if channel == 0 else found[channel].mean(1)
+        assert line[0] == pytest.approx(0.5 - edge, abs=0.02) and line[-1] == pytest.approx(0.5 + edge, abs=0.02)
+    assert found[2].abs().max() < 1e-6
+
+
+def test_random_views_stay_in_their_bounds():
+    """The box is read off the picture: area 16 to 100 %, shape 3:4 to 4:3, half of them flipped."""
+    photograph, flipped, boxes = ramp(300, 200), 0, []
+    for seed in range(60):
+        red, green, _ = colours(view(photograph, draw(generator(seed)), size=32))
+        left, right, top, bottom = red[:, 0].mean(), red[:, -1].mean(), green[0].mean(), green[-1].mean()
+        flipped += bool(left > right)
+        boxes.append((300 * abs(float(right - left)), 200 * float(bottom - top)))
+        assert min(left, right, top) > -1e-6 and max(left, right, bottom) < 1 + 1e-6 and bottom > top
+    widths, heights = np.array(boxes).T * 32 / 31  # from the centres of the outer pixels to their edges
+    area, ratio = widths * heights / (300 * 200), widths / heights
+    assert 0.14 < area.min() < 0.3 and 0.7 < area.max() <= 1.05
+    assert 0.74 < ratio.min() < 0.85 and 1.2 < ratio.max() < 1.36
+    assert 15 < flipped < 45
+
+
+def test_a_window_is_seven_eighths_of_the_sides():
+    red, green, _ = colours(view(ramp(300, 200), draw(generator()), size=64, crop="window"))
+    for line in (red.mean(0), green.mean(1)):
+        assert abs(float(line[-1] - line[0])) * 64 / 63 == pytest.approx(0.875, abs=0.01)
+
+
+def test_a_very_flat_picture_falls_back_to_its_middle():
+    assert view(ramp(1000, 8), draw(generator()), size=16).isfinite().all()
+    assert view(ramp(8, 1000), draw(generator()), size=16).isfinite().all()
+    assert view(ramp(1, 1), draw(generator()), size=4).shape == (3, 4, 4)
+
+
+@pytest.mark.parametrize("mode", ["L", "RGBA", "P", "CMYK", "1", "I;16"])
+def test_any_mode_becomes_red_green_and_blue(mode):
+    image = Image.new(mode, (20, 20))
+    assert view(image, size=8).shape == (3, 8, 8)
+
+
+def test_the_same_draws_make_the_same_view():
+    first, second = (view(ramp(100, 80), draw(generator(3)), size=16) for _ in range(2))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, view(ramp(100, 80), draw(generator(4)), size=16))
+
+
+@pytest.mark.parametrize(("size", "crop", "word"), [(0, "area", "size"), (8, "centre", "crop")])
+def test_bad_views(size, crop, word):
+    with pytest.raises(ValueError, match=f"{word} must be"):
+        view(ramp(9, 9), size=size, crop=crop)
+
+
+def test_a_large_jpeg_is_decoded_no_larger_than_needed(tmp_path):
+    photograph = ramp(1600, 1200)
+    photograph.save(tmp_path / "a.jpg", quality=95)
+    with Image.open(tmp_path / "a.jpg") as image:
+        small = view(image, size=64)
+        assert image.size == (200, 150)
+    assert (small - view(photograph, size=64)).abs().max() < 0.1
+
+
+# --- labels --------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_under_two_parents_is_two_labels():
+    labels, names = number_paths([("plant", "Morus"), ("bird", "Morus"), ("plant", "Morus"), ("bird", "Sula")])
+    assert labels.tolist() == [[0, 0], [1, 1], [0, 0], [1, 2]]
+    assert names == (("plant", "bird"), ("Morus", "Morus", "Sula"))
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Two images of a mug, three of a lamp, one of a sofa in the training; two of a bike in the test."""
+    rows = []
+    names = ["mug", "lamp", "mug", "lamp", "lamp", "sofa", "bike", "bike"]
+    for number, name in enumerate(names):
+        Image.new("RGB", (40, 30), (30 * number, 0, 0)).save(tmp_path / f"{number}.jpg")
+        rows.append(Row("test" if name == "bike" else "train", f"{number}.jpg", ("thing", name)))
+    return tmp_path, rows
+
+
+def open_tree(tree, split="train", **settings):
+    return ImageFiles(FACTS, *tree, split, image_size=16, **settings)
+
+
+def test_labels_start_at_0_in_the_training_and_go_on_in_the_test(tree):
+    train, test = open_tree(tree), open_tree(tree, "test")
+    assert train.labels.tolist() == [[0, 0], [0, 1], [0, 0], [0, 1], [0, 1], [0, 2]]
+    assert test.labels.tolist() == [[0, 3], [0, 3]] and train.labels.dtype == torch.int64
+    assert train.names == test.names == (("thing",), ("mug", "lamp", "sofa", "bike"))
+    assert [path.name for path in test.paths] == ["6.jpg", "7.jpg"] and len(train) == 6
+    assert repr(test) == "Stanford Online Products (test: images 2, super-class 1, product 1)"
+    picture, labels = test[1]
+    assert picture.shape == (3, 16, 16) and labels.tolist() == [0, 3]
+    assert colours(picture)[0].mean() * 255 == pytest.approx(210, abs=2)
+
+
+def test_a_generator_decides_the_view_and_moves_on_by_the_same_step_for_every_image(tree):
+    data, g, h = open_tree(tree), generator(), generator()
+    assert torch.equal(data.load(0, g), data.load(0, h))
+    data.load(1, g)
+    data.load(5, h)
+    assert torch.equal(g.get_state(), h.get_state())
+    assert torch.equal(pickle.loads(pickle.dumps(data)).load(1), data.load(1)), "workers get a copy"
+
+
+@pytest.mark.parametrize("length", [0, 200])
+def test_a_corrupt_image_is_named_or_passed_over(tree, length):
+    folder, _ = tree
+    (folder / "3.jpg").write_bytes((folder / "3.jpg").read_bytes()[:length])
+    with pytest.raises(ValueError, match=r"3\.jpg cannot be decoded: .*on_corrupt='skip'"):
+        open_tree(tree).load(3)
+    data = open_tree(tree, on_corrupt="skip")
+    with pytest.warns(UserWarning, match=r"3\.jpg cannot be decoded.* another image of its class") as caught:
+        stand_in = data.load(3)
+    assert len(caught) == 1
+    assert torch.equal(stand_in, data.load(4)), "the next lamp"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.equal(data.load(3), stand_in), "named once"
+    g, h = generator(), generator()
+    data.load(3, g)
+    data.load(4, h)
+    assert torch.equal(g.get_state(), h.get_state())
+
+
+def test_the_last_of_a_class_is_replaced_by_the_first(tree):
+    (tree[0] / "4.jpg").write_bytes(b"<html>not found</html>")
+    data = open_tree(tree, on_corrupt="skip")
+    with pytest.warns(UserWarning, match=r"4\.jpg"):
+        stand_in = data.load(4)
+    assert torch.equal(stand_in, data.load(1))
+    assert torch.equal(stand_in, data.load(-2)), "an index from the end is the same image"
+
+
+def test_a_class_of_one_corrupt_image_has_no_stand_in(tree):
+    (tree[0] / "5.jpg").write_bytes(b"<html>not found</html>")
+    data = open_tree(tree, on_corrupt="skip")
+    with (
+        pytest.warns(UserWarning, match=r"5\.jpg"),
+        pytest.raises(ValueError, match="other image of its class, 'sofa'"),
+    ):
+        data.load(5)
+
+
+@pytest.mark.parametrize("on_corrupt", ["raise", "skip"])
+def test_a_missing_image_is_an_error_that_says_who_publishes_it(tree, on_corrupt):
+    (tree[0] / "3.jpg").unlink()
+    with pytest.raises(FileNotFoundError, match=r"3\.jpg is missing \(.*cvgl\.stanford\.edu"):
+        open_tree(tree, on_corrupt=on_corrupt).load(3)
+
+
+def test_trouble_of_the_disk_is_not_a_corrupt_image(tree):
+    (tree[0] / "3.jpg").unlink()
+    (tree[0] / "3.jpg").mkdir()
+    with pytest.raises(IsADirectoryError):
+        open_tree(tree, on_corrupt="skip").load(3)
+
+
+@pytest.mark.parametrize(
+    ("split", "settings", "message"),
+    [
+        ("validation", {}, "split must be one of 'train', 'test', got 'validation'"),
+        ("train", {"on_corrupt": "ignore"}, "on_corrupt must be one of 'raise', 'skip'"),
+        ("train", {"crop": "left"}, "crop must be one of"),
+        ("train", {"image_size": 0}, "image_size must be >= 1, got 0"),
+    ],
+)
+def test_bad_settings(tree, split, settings, message):
+    with pytest.raises(ValueError, match=message):
+        ImageFiles(FACTS, *tree, split, **settings)
+
+
+def test_a_split_without_images_is_refused(tree):
+    folder, rows = tree
+    with pytest.raises(ValueError, match=r"split must have images, got 'test'.*cvgl\.stanford\.edu"):
+        ImageFiles(FACTS, folder, rows[:6], "test")
+
+
+def test_without_pillow_it_says_what_to_install(tree, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'rankedu\[lab\]'"):
+        open_tree(tree).load(0)
+
+
+def test_in_workers_the_pictures_are_the_same(tree):
+    data = open_tree(tree)
+    loader = torch.utils.data.DataLoader(data, batch_size=3, num_workers=1)
+    pictures = torch.cat([batch for batch, _ in loader])
+    assert torch.equal(pictures, torch.stack([data.load(index) for index in range(len(data))]))
+    assert math.isfinite(float(pictures.sum()))

@@ -1,0 +1,422 @@
+"""The papers' data sets, in small trees of the published layouts: reading, checking, and the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from PIL import Image
+from typer.testing import CliRunner
+
+from rankedu.cli import app
+from rankedu.lab import datasets as room
+from rankedu.lab.datasets import (
+    CUB200,
+    DATASETS,
+    DETECTION,
+    DyML,
+    INaturalist2018,
+    InShop,
+    OnlineProducts,
+    check,
+    open_dataset,
+)
+from rankedu.lab.datasets.registry import catalogue, find, markdown
+
+run = CliRunner().invoke
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def pictures(folder, files):
+    """One tiny JPEG, under many names."""
+    first = None
+    for file in files:
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if first is None:
+            Image.new("RGB", (12, 9), "orange").save(path)
+            first = path.read_bytes()
+        path.write_bytes(first)
+
+
+def make_cub(root, classes=103):
+    """Two images of each class, but one of the last."""
+    folder = root / "CUB_200_2011"
+    names = [f"{number:03}.Bird_{number}" for number in range(1, classes + 1)]
+    files = [f"{name}/{name[4:]}_{copy}.jpg" for name in names for copy in range(2)][:-1]
+    write(folder / "classes.txt", "".join(f"{i} {name}\n" for i, name in enumerate(names, 1)))
+    write(folder / "images.txt", "".join(f"{i} {file}\n" for i, file in enumerate(files, 1)))
+    labels = "".join(f"{i} {int(file[:3])}\n" for i, file in enumerate(files, 1))
+    write(folder / "image_class_labels.txt", labels)
+    pictures(folder / "images", files)
+    return folder
+
+
+def make_sop(root):
+    folder, head = root / "Stanford_Online_Products", "image_id class_id super_class_id path\n"
+    train = ["1 1 1 bicycle_final/a_0.JPG", "2 1 1 bicycle_final/a_1.JPG", "3 2 2 mug_final/b_0.JPG"]
+    test = ["4 3 2 mug_final/c_0.JPG", "5 3 2 mug_final/c_1.JPG"]
+    write(folder / "Ebay_train.txt", head + "\n".join(train) + "\n")
+    write(folder / "Ebay_test.txt", head + "\r\n".join(test))
+    pictures(folder, [line.split()[3] for line in train + test])
+    return folder
+
+
+def make_inshop(root, images="Img"):
+    folder = root / "In-shop Clothes Retrieval Benchmark"
+    rows = [
+        ("img/WOMEN/Dresses/id_00000002/02_1_front.jpg", "id_00000002", "query"),
+        ("img/MEN/Denim/id_00000001/01_1_front.jpg", "id_00000001", "train"),
+        ("img/MEN/Denim/id_00000001/01_2_side.jpg", "id_00000001", "train"),
+        ("img/WOMEN/Dresses/id_00000002/02_2_side.jpg", "id_00000002", "gallery"),
+        ("img/WOMEN/Skirts/id_00000002/02_3_back.jpg", "id_00000002", "gallery"),
+    ]
+    lines = [f"{file}      {item} {part}" for file, item, part in rows]
+    write(folder / "Eval" / "list_eval_partition.txt", "\n".join(["5", "image_name item_id evaluation_status", *lines]))
+    pictures(folder / images, [file for file, _, _ in rows])
+    return folder
+
+
+RANKS = ("kingdom", "phylum", "class", "order", "family", "genus")
+
+
+def make_inaturalist(root, taxonomy="categories.json"):
+    folder = root / "inaturalist_2018"
+    parts = {
+        "train": ["train_val2018/Aves/7/a.jpg", "train_val2018/Aves/7/b.jpg", "train_val2018/Plantae/2/c.jpg"],
+        "test": ["train_val2018/Aves/5/d.jpg", "train_val2018/Aves/5/e.jpg"],
+    }
+    for part, lines in parts.items():
+        write(folder / "Inat_dataset_splits" / f"Inaturalist_{part}_set1.txt", "\n".join(lines) + "\n")
+        pictures(folder, lines)
+    above = {7: ("Animalia", "Chordata", "Aves", "Suliformes", "Sulidae", "Morus"), 2: ("Plantae", *"PCOF", "Morus")}
+    above[5] = (*above[7][:5], "Sula")
+    entries = [
+        {"id": i, "name": f"species {i}", "supercategory": "", **dict(zip(RANKS, names, strict=True))}
+        for i, names in above.items()
+    ]
+    if taxonomy:
+        content = entries if taxonomy == "categories.json" else {"categories": entries, "images": []}
+        write(folder / taxonomy, json.dumps(content))
+    return folder
+
+
+def make_dyml(root, kind="vehicle", joined=True):
+    """`joined`: the head of a list and its first image share a line, as in the files as released."""
+    folder, seam = root / f"dyml_{kind}", "" if joined else "\n"
+    head = "fname, coarse_id, middle_id, fine_id"
+    write(folder / "train" / "label.csv", f"{head}{seam}0.jpg, 0, 3, 8\n1.jpg, 0, 3, 8\n2.jpg, 1, 4, 9\n")
+    pictures(folder / "train" / "imgs", [f"{i}.jpg" for i in range(3)])
+    if kind == "product":
+        write(folder / "mini-bmk_all_in_one" / "label.csv", f"{head}{seam}0.jpg, 0, 1, 2\n1.jpg, 0, 1, 2")
+        pictures(folder / "mini-bmk_all_in_one" / "imgs", ["0.jpg", "1.jpg"])
+        return folder
+    for level in ("coarse", "middle", "fine"):
+        benchmark = folder / f"bmk_{level}"
+        write(benchmark / "query.csv", f"fname, labels{seam}0.jpg, 6\n")
+        write(benchmark / "gallery.csv", f"fname, labels{seam}0.jpg, 5\n1.jpg, 6\n")
+        pictures(benchmark, ["query/0.jpg", "gallery/0.jpg", "gallery/1.jpg"])
+    return folder
+
+
+MAKE = {
+    "cub": make_cub,
+    "sop": make_sop,
+    "inshop": make_inshop,
+    "inat_base": make_inaturalist,
+    "inat_full": make_inaturalist,
+    "dyml_vehicle": make_dyml,
+    "dyml_animal": lambda root: make_dyml(root, "animal"),
+    "dyml_product": lambda root: make_dyml(root, "product"),
+}
+
+
+def paths(data):
+    """The label names of every image, from root to leaf."""
+    return [tuple(data.names[level][label] for level, label in enumerate(row)) for row in data.labels.tolist()]
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def test_cub_the_first_100_classes_train(tmp_path):
+    make_cub(tmp_path)
+    train, test = CUB200("train", tmp_path), CUB200("test", tmp_path)
+    assert len(train) == 200 and len(test) == 5, "a class of one image is a class"
+    assert train.labels.flatten().unique().tolist() == list(range(100))
+    assert paths(test)[-1] == ("103.Bird_103",) and test.labels.shape == (5, 1)
+    assert test.paths[0].parts[-3:] == ("images", "101.Bird_101", "Bird_101_0.jpg")
+
+
+def test_online_products(tmp_path):
+    make_sop(tmp_path)
+    train, test = OnlineProducts("train", tmp_path), OnlineProducts("test", tmp_path)
+    assert paths(train) == [("bicycle", "1"), ("bicycle", "1"), ("mug", "2")]
+    assert test.labels.tolist() == [[1, 2], [1, 2]], "the super-class has the number that it has in the training"
+
+
+@pytest.mark.parametrize("images", ["Img", "."])
+def test_inshop_has_queries_and_a_gallery(tmp_path, images):
+    make_inshop(tmp_path, images)
+    parts = {split: InShop(split, tmp_path) for split in ("train", "query", "gallery", "test")}
+    assert {split: len(data) for split, data in parts.items()} == {"train": 2, "query": 1, "gallery": 2, "test": 3}
+    assert paths(parts["train"]) == [("MEN/Denim", "id_00000001")] * 2 and parts["train"].labels.max() == 0
+    assert paths(parts["test"]) == [("WOMEN/Dresses", "id_00000002")] * 3, "an item keeps its first category"
+    assert torch.equal(parts["query"].labels[0], parts["gallery"].labels[0])
+    assert parts["gallery"].load(1).shape == (3, 224, 224)
+    assert DATASETS["inshop"].separate_gallery
+
+
+@pytest.mark.parametrize("taxonomy", ["categories.json", "train2018.json"])
+def test_inaturalist_has_two_levels_or_seven(tmp_path, taxonomy):
+    make_inaturalist(tmp_path, taxonomy)
+    base, full = (INaturalist2018("train", hierarchy, tmp_path) for hierarchy in ("base", "full"))
+    assert base.labels.tolist() == [[0, 0], [0, 0], [1, 1]]
+    assert full.labels.shape == (3, 7) and full.labels[:, -2].tolist() == [0, 0, 1], "two genera are called Morus"
+    assert paths(full)[0] == ("Animalia", "Chordata", "Aves", "Suliformes", "Sulidae", "Morus", "7 species 7")
+    test = INaturalist2018("test", "full", tmp_path)
+    assert test.labels.tolist() == [[0, 0, 0, 0, 0, 2, 2]] * 2 and test.load(0).shape == (3, 224, 224)
+
+
+def test_inaturalist_base_needs_no_taxonomy(tmp_path):
+    make_inaturalist(tmp_path, taxonomy=None)
+    assert paths(INaturalist2018("test", "base", tmp_path)) == [("Aves", "5")] * 2
+    with pytest.raises(FileNotFoundError, match=r"categories\.json is missing, and so is train2018\.json .*inat_comp"):
+        INaturalist2018("test", "full", tmp_path)
+
+
+@pytest.mark.parametrize("joined", [True, False])
+@pytest.mark.parametrize("kind", ["vehicle", "product"])
+def test_dyml_training(tmp_path, kind, joined):
+    make_dyml(tmp_path, kind, joined)
+    data = DyML(kind, "train", root=tmp_path)
+    assert paths(data) == [("0", "3", "8"), ("0", "3", "8"), ("1", "4", "9")], "the first image is not lost"
+    assert data.labels.tolist() == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
+    assert data.load(0).shape == (3, 224, 224)
+
+
+@pytest.mark.parametrize("level", ["coarse", "middle", "fine"])
+def test_dyml_has_a_benchmark_for_each_level(tmp_path, level):
+    make_dyml(tmp_path)
+    query, gallery = (DyML("vehicle", split, level, tmp_path) for split in ("query", "gallery"))
+    assert query.levels == (level,) and paths(query) == [("6",)] and paths(gallery) == [("5",), ("6",)]
+    assert query.labels[0] == gallery.labels[1], "numbered together"
+    assert gallery.paths[1].parts[-3:] == (f"bmk_{level}", "gallery", "1.jpg")
+
+
+def test_dyml_products_are_tested_in_one_set(tmp_path):
+    make_dyml(tmp_path, "product")
+    assert paths(DyML("product", "test", root=tmp_path)) == [("0", "1", "2")] * 2
+    with pytest.raises(ValueError, match="split must be one of 'train', 'test', got 'query'"):
+        DyML("product", "query", root=tmp_path)
+
+
+# --- by name -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_every_data_set_opens_by_its_name(name, tmp_path, monkeypatch):
+    MAKE[name](tmp_path)
+    monkeypatch.setenv("RANKEDU_DATA", str(tmp_path))
+    for split in DATASETS[name].splits:
+        data = open_dataset(name, split, image_size=8)
+        assert data.split == split and data.labels.shape[0] == len(data) == len(data.paths)
+        assert data.load(0).shape == (3, 8, 8) and not hasattr(data, "images")
+    assert find(name) == find(name, tmp_path) == data.folder
+
+
+def test_the_names_are_those_of_the_registry():
+    assert set(DATASETS) == {"glyphs", *MAKE} and next(iter(DATASETS)) == "glyphs"
+    assert all(facts.name == name for name, facts in DATASETS.items())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "message"),
+    [
+        (("cup",), {}, "name must be one of 'glyphs', 'cub', .* got 'cup'"),
+        (("voc",), {}, "name must be one of 'glyphs', 'cub', .* got 'voc'"),
+        (("cub", "query"), {}, "split must be one of 'train', 'test', got 'query'"),
+        (("sop",), {"size": 8}, "settings of 'sop' must be its own, got 'size'"),
+        (("glyphs",), {"image_size": 8}, "settings of 'glyphs' must be its own, got 'image_size'"),
+        (("dyml_animal", "query"), {"level": "order"}, "level must be one of 'coarse', 'middle', 'fine', got 'order'"),
+    ],
+)
+def test_a_wrong_name_split_or_setting(tmp_path, arguments, settings, message):
+    make_sop(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        open_dataset(*arguments, root=tmp_path, **settings)
+
+
+# --- what is missing or damaged ------------------------------------------------------------------------------------
+
+
+def test_without_a_folder_the_error_says_how_to_name_one(monkeypatch):
+    monkeypatch.delenv("RANKEDU_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match=r"--data-root or \$RANKEDU_DATA.*'CUB_200_2011'.*vision\.caltech\.edu"):
+        open_dataset("cub")
+
+
+LISTS = {
+    "cub": ("CUB_200_2011", ["images.txt", "image_class_labels.txt", "classes.txt"]),
+    "sop": ("Stanford_Online_Products", ["Ebay_train.txt", "Ebay_test.txt"]),
+    "inshop": ("In-shop Clothes Retrieval Benchmark", ["Eval/list_eval_partition.txt"]),
+    "inat_base": ("inaturalist_2018", ["Inat_dataset_splits/Inaturalist_test_set1.txt"]),
+    "dyml_animal": ("dyml_animal", ["train/label.csv"]),
+}
+
+
+@pytest.mark.parametrize(("name", "file"), [(name, file) for name, (_, files) in LISTS.items() for file in files])
+def test_a_missing_list_is_named_with_who_publishes_it(name, file, tmp_path):
+    folder = MAKE[name](tmp_path)
+    (folder / file).unlink()
+    publisher = "drive.google.com" if "Inat" in file else DATASETS[name].url
+    with pytest.raises(FileNotFoundError, match="is missing") as error:
+        open_dataset(name, "train", tmp_path)
+    assert str(folder / file) in str(error.value) and publisher in str(error.value)
+
+
+@pytest.mark.parametrize(("name", "file"), [(name, file) for name, (_, files) in LISTS.items() for file in files])
+def test_a_list_that_is_not_as_published_is_named_with_its_line(name, file, tmp_path):
+    folder = MAKE[name](tmp_path)
+    with (folder / file).open("a", encoding="utf-8") as stream:
+        stream.write("\n<html>404</html>\n")
+    with pytest.raises(ValueError, match=r"must read .* got '<html>404</html>'") as error:
+        open_dataset(name, "train", tmp_path)
+    assert str(folder / file) in str(error.value)
+
+
+def test_lists_that_do_not_fit_together(tmp_path):
+    folder = make_cub(tmp_path)
+    write(folder / "image_class_labels.txt", "1 1\n2 999\n")
+    with pytest.raises(ValueError, match=r"must have a class of CUB-200-2011 for image 2"):
+        CUB200("train", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "must be the owner's list of categories"),
+        ('[{"id": 7}]', "must be the owner's list of categories with id, name, kingdom"),
+        ("[]", "must have category 7"),
+    ],
+)
+def test_a_taxonomy_that_is_not_as_published(tmp_path, content, message):
+    folder = make_inaturalist(tmp_path)
+    write(folder / "categories.json", content)
+    with pytest.raises(ValueError, match=message):
+        INaturalist2018("train", "full", tmp_path)
+
+
+def test_a_list_that_is_not_text_or_empty(tmp_path):
+    folder = make_dyml(tmp_path)
+    (folder / "train" / "label.csv").write_bytes(b"\xff\xd8\xff\xe0")
+    with pytest.raises(ValueError, match=r"label\.csv must be a text file"):
+        DyML("vehicle", root=tmp_path)
+    (folder / "train" / "label.csv").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"label\.csv: each line must read"):
+        DyML("vehicle", root=tmp_path)
+
+
+# --- checking ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_check_says_which_counts_differ(name, tmp_path):
+    MAKE[name](tmp_path)
+    report = check(name, tmp_path)
+    assert not report.ok and not report.problems
+    for count in report.counts:
+        published = DATASETS[name].counts.get(count.part, {}).get(count.what)
+        assert count.published == published and count.ok == (published in (None, count.found))
+    told = {(part, what) for part, counts in DATASETS[name].counts.items() for what in counts}
+    assert told <= {(count.part, count.what) for count in report.counts}, "every published count is compared"
+
+
+def test_check_tells_people_what_differs(tmp_path):
+    make_cub(tmp_path)
+    report = check("cub", tmp_path)
+    lines = str(report).splitlines()
+    assert lines[0].startswith("CUB-200-2011 in ")
+    assert lines[1].split() == ["✗", "train", "images", "200", "published:", "5,864"]
+    assert lines[2].split() == ["✓", "train", "species", "100", "as", "published"]
+    assert lines[-1] == "3 things differ."
+    assert "test: 1 class with one image only; as a query it has no positive and is left out." in str(report)
+    assert "RaMBO, Sec. 5.1" in str(report)
+
+
+def test_check_is_content_with_what_is_as_published(tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    from rankedu.lab.datasets import checking
+
+    make_sop(tmp_path)
+    counts = {"train": {"images": 3, "product": 2}, "test": {"images": 2, "product": 1}, "all": {"super-class": 2}}
+    monkeypatch.setitem(checking.PUBLISHED, "sop", replace(DATASETS["sop"], counts=counts))
+    assert check("sop", tmp_path).ok and str(check("sop", tmp_path)).endswith("Nothing differs.")
+
+
+def test_check_names_what_is_missing_corrupt_or_on_both_sides(tmp_path):
+    folder = make_sop(tmp_path)
+    (folder / "mug_final" / "b_0.JPG").unlink()
+    (folder / "mug_final" / "c_0.JPG").write_bytes(b"\xff\xd8 no picture")
+    with (folder / "Ebay_test.txt").open("a") as stream:
+        stream.write("\n6 1 1 bicycle_final/a_1.JPG\n")
+    report = check("sop", tmp_path, decode=True)
+    missing, corrupt, shared = report.problems
+    assert "1 listed image is missing" in missing and "b_0.JPG" in missing and "cvgl.stanford.edu" in missing
+    assert "1 image cannot be decoded" in corrupt and "c_0.JPG" in corrupt
+    assert shared.startswith("1 classes are in the training and in the test")
+    assert len(check("sop", tmp_path).problems) == 2, "nothing is decoded unless it is asked for"
+
+
+def test_check_of_the_glyphs_compares_pixels(recwarn):
+    report = check("glyphs")
+    assert [count.found for count in report.counts if count.what == "images"] == [17_746, 17_944] or not report.ok
+    assert report.ok == (not report.problems)
+
+
+# --- the command line and the book -----------------------------------------------------------------------------------
+
+
+def test_data_list_shows_all_of_them(tmp_path, monkeypatch):
+    make_sop(tmp_path)
+    monkeypatch.delenv("RANKEDU_DATA", raising=False)
+    done = run(app, ["data", "list", "--data-root", str(tmp_path)])
+    assert done.exit_code == 0
+    for name, facts in {**DATASETS, **DETECTION}.items():
+        assert name in done.stdout and facts.title in done.stdout and facts.url in done.stdout
+    assert "59,551" in done.stdout and "14,218" in done.stdout
+    assert f"found in {tmp_path}" in done.stdout and done.stdout.count("not found") == 8
+    assert "$RANKEDU_DATA" not in done.stdout and "$RANKEDU_DATA" in catalogue()
+
+
+def test_data_check_leaves_with_a_code(tmp_path):
+    make_sop(tmp_path)
+    done = run(app, ["data", "check", "sop", "--data-root", str(tmp_path)])
+    assert done.exit_code == 1 and "published: 59,551" in done.stdout
+    for arguments, message in [
+        (["cub", "--data-root", str(tmp_path)], "https://www.vision.caltech.edu"),
+        (["cup"], "name must be one of"),
+    ]:
+        done = run(app, ["data", "check", *arguments])
+        assert done.exit_code == 2 and message in done.output and "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(("datasets", "rows"), [(DATASETS, len(MAKE)), (DETECTION, 1)], ids=["retrieval", "detection"])
+def test_the_table_of_the_book_has_every_count(datasets, rows):
+    table = markdown(datasets)
+    assert table.count("\n") == 2 + rows
+    for facts in datasets.values():
+        for counts in facts.counts.values():
+            assert all(f"{count:,}" in table for count in counts.values())
+
+
+def test_the_room_shows_its_classes():
+    assert {"CUB200", "OnlineProducts", "InShop", "INaturalist2018", "DyML", "open_dataset", "check"} <= set(
+        room.__all__
+    )

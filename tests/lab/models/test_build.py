@@ -1,0 +1,227 @@
+"""Networks by name: their two parts, their start, frozen batch norm, weights from a file; ResNets with and without
+torchvision."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from rankedu.lab.models import ConvNet, ResNetEmbedding, WideConvNet, build, embedding_head, freeze_batch_norm
+
+
+class Tiny(nn.Module):
+    """torchvision's names, on the smallest scale."""
+
+    def __init__(self, channels=8):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, channels, 7, stride=2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
+        self.fc = nn.Linear(channels, 10)
+        self.seen = None
+
+    def forward(self, images):
+        features = self.maxpool(self.bn1(self.conv1(images)))
+        self.seen = tuple(features.shape[2:])
+        return self.fc(features.mean((2, 3)))
+
+
+@pytest.fixture
+def torchvision(monkeypatch, tmp_path):
+    """A stand-in for the library, and an empty folder for its weights."""
+    fake = ModuleType("torchvision")
+    fake.__version__ = "0.0"
+    url = "https://example.org/models/tiny-0.pth"
+    kinds = SimpleNamespace(IMAGENET1K_V1=SimpleNamespace(url=url))
+    fake.models = SimpleNamespace(
+        resnet34=lambda weights: Tiny(),
+        resnet50=lambda weights: Tiny(16),
+        ResNet34_Weights=kinds,
+        ResNet50_Weights=kinds,
+    )
+    monkeypatch.setitem(sys.modules, "torchvision", fake)
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
+    (tmp_path / "checkpoints").mkdir()
+    return tmp_path / "checkpoints" / "tiny-0.pth"
+
+
+def pictures(channels=1, side=32, batch=4):
+    return torch.rand(batch, channels, side, side, generator=torch.Generator().manual_seed(0))
+
+
+ALL = ["convnet", "convnet_wide", "resnet34", "resnet50"]
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("name", ALL)
+def test_the_two_parts_are_the_whole_and_embeddings_lie_on_the_sphere(name, layer_norm, torchvision):
+    net = build(name, dim=16, layer_norm=layer_norm, in_channels=1)
+    embeddings = net(pictures())
+    assert embeddings.shape == (4, 16)
+    torch.testing.assert_close(embeddings.norm(dim=1), torch.ones(4))
+    head, backbone = list(net.head_parameters()), list(net.backbone_parameters())
+    assert {id(p) for p in head} & {id(p) for p in backbone} == set()
+    assert {id(p) for p in head + backbone} == {id(p) for p in net.parameters()}
+    assert [len(p) for p in head] == [16, 16]  # a weight and a bias: the layer norm has none
+    (embeddings * torch.randn(4, 16)).sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
+    assert net.pretrained == "random"
+
+
+@pytest.mark.parametrize(("name", "dim"), [("convnet", 64), ("convnet_wide", 64), ("resnet34", 512), ("resnet50", 512)])
+def test_default_dimensions(name, dim, torchvision):
+    channels = 3 if name.startswith("resnet") else 1
+    assert build(name)(pictures(channels)).shape == (4, dim)
+
+
+def test_the_convnet_is_what_it_always_was():
+    torch.manual_seed(0)
+    net = build()
+    torch.manual_seed(0)
+    layers = []
+    for before, after in ((1, 32), (32, 64), (64, 128)):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.BatchNorm2d(after), nn.ReLU()]
+    by_hand = nn.Sequential(*layers, nn.Flatten(), nn.Linear(2048, 64))
+    for made, expected in zip(net.parameters(), by_hand.parameters(), strict=True):
+        assert torch.equal(made, expected)
+    torch.testing.assert_close(net(pictures()), nn.functional.normalize(by_hand(pictures()), dim=1))
+
+
+def test_layer_norm_makes_the_scale_of_the_features_irrelevant():
+    head, features = embedding_head(32, 8, layer_norm=True), torch.randn(4, 32)
+    torch.testing.assert_close(head(features), head(100 * features + 7), atol=1e-4, rtol=1e-4)
+
+
+def test_the_wide_net_reads_pictures_of_any_size():
+    net = WideConvNet(8, channels=(4, 8), blocks=(1, 0), in_channels=3)
+    assert net(pictures(3, 48)).shape == net(pictures(3, 32)).shape == (4, 8)
+
+
+# --- ResNets -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "side"), [({}, 8), ({"in_channels": 1}, 8), ({"in_channels": 1, "small_stem": True}, 32)]
+)
+def test_the_small_stem_keeps_the_pictures_side(settings, side):
+    net = ResNetEmbedding(Tiny(), 8, **settings)
+    net(pictures(settings.get("in_channels", 3)))
+    assert net.backbone.seen == (side, side)
+
+
+def test_pretrained_weights_are_taken_where_they_are(torchvision):
+    with pytest.warns(UserWarning, match="pretrained weights are not at .*tiny-0.pth, so the net starts at random"):
+        assert build("resnet34", pretrained=True).pretrained == "random"
+    weights = Tiny()
+    torch.save(weights.state_dict(), torchvision)
+    net = build("resnet34", pretrained=True)
+    assert net.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1)"
+    assert torch.equal(net.backbone.conv1.weight, weights.conv1.weight)
+    glyphs = build("resnet34", pretrained=True, in_channels=1)
+    assert glyphs.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1), but for a new first convolution"
+
+
+@pytest.mark.parametrize("in_channels", [1, 3])
+def test_weights_of_a_classifier_or_of_the_whole_net(in_channels, torchvision, tmp_path):
+    classifier = Tiny()
+    nn.init.constant_(classifier.bn1.bias, 3.0)
+    torch.save(classifier.state_dict(), tmp_path / "classifier.pt")
+    net = build("resnet34", dim=8, in_channels=in_channels, weights=tmp_path / "classifier.pt")
+    assert net.pretrained == "file classifier.pt"
+    assert net.backbone.bn1.bias.eq(3).all()
+    torch.save(net.state_dict(), tmp_path / "whole.pt")
+    again = build("resnet34", dim=8, in_channels=in_channels, weights=str(tmp_path / "whole.pt"))
+    assert torch.equal(net.eval()(pictures(in_channels)), again.eval()(pictures(in_channels)))
+
+
+def test_without_torchvision_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    with pytest.raises(ImportError, match=r"pip install 'rankedu\[vision\]'.*convnet_wide"):
+        build("resnet50")
+
+
+@pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
+@pytest.mark.parametrize(("name", "parameters"), [("resnet34", 21_547_328), ("resnet50", 24_557_120)])
+def test_the_resnets_of_torchvision(name, parameters):
+    net = build(name).eval()
+    assert sum(p.numel() for p in net.parameters()) == parameters
+    assert net(pictures(3, 64, 1)).shape == (1, 512)
+    assert build(name, dim=8, in_channels=1).eval()(pictures(1, 32, 1)).shape == (1, 8)
+
+
+# --- frozen batch norm ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_frozen_batch_norm_stays_frozen(name, torchvision):
+    net = build(name, dim=8, in_channels=1, freeze_batch_norm=True).train()
+    norms = [module for module in net.modules() if isinstance(module, nn.BatchNorm2d)]
+    assert norms and not any(norm.training for norm in norms) and net.training
+    before = copy.deepcopy(net.state_dict())
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.1, weight_decay=0.1)
+    net(pictures()).sum().backward()
+    optimizer.step()
+    changed = {key for key, value in net.state_dict().items() if not torch.equal(value, before[key])}
+    frozen = {f"{path}." for path, module in net.named_modules() if module in norms}
+    assert changed and not any(key.startswith(tuple(frozen)) for key in changed)
+    assert build(name, dim=8, in_channels=1).state_dict().keys() == net.state_dict().keys()
+    copy.deepcopy(net).train()(pictures())  # a copy stays frozen too
+    assert torch.equal(net(pictures()), copy.deepcopy(net)(pictures()))
+
+
+def test_freezing_leaves_the_rest_awake():
+    net = freeze_batch_norm(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout())).train()
+    assert [module.training for module in net] == [True, False, True]
+    assert net.eval().train()[1].training is False
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"name": "resnet18"}, "name must be one of 'convnet', 'convnet_wide', 'resnet34', 'resnet50', got 'resnet18'"),
+        ({"dim": 0}, "dim must be >= 1, got 0"),
+        ({"in_channels": 3}, "in_channels must be 1 for 'convnet', got 3"),
+        ({"pretrained": True}, "pretrained must be False for 'convnet', got True"),
+        ({"name": "resnet34", "pretrained": True, "weights": "x"}, "must not both be given"),
+    ],
+)
+def test_build_refuses(settings, message, torchvision):
+    with pytest.raises(ValueError, match=message):
+        build(**settings)
+
+
+@pytest.mark.parametrize("name", ["convnet_wide", "resnet34"])
+def test_pictures_with_other_channels_are_refused(name, torchvision):
+    with pytest.raises(ValueError, match=r"images must have shape \(B, 1, H, W\), got \(4, 3, 32, 32\)"):
+        build(name, in_channels=1)(pictures(3))
+
+
+def test_weights_that_do_not_fit_are_refused(torchvision, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"weights must be a file, got .*none\.pt"):
+        build(weights=tmp_path / "none.pt")
+    torch.save(ConvNet(8).state_dict(), tmp_path / "small.pt")
+    with pytest.raises(ValueError, match=r"weights must fit the ConvNet, got .*small\.pt, which does not"):
+        build(dim=16, weights=tmp_path / "small.pt")
+    torch.save([1, 2], tmp_path / "list.pt")
+    with pytest.raises(ValueError, match=r"weights must be a state dict, got list in .*list\.pt"):
+        build(weights=tmp_path / "list.pt")
+    (tmp_path / "text.pt").write_text("no weights")
+    with pytest.raises(ValueError, match=r"weights must be a state dict, got .*text\.pt, which can't be read"):
+        build(weights=tmp_path / "text.pt")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"blocks": (1, 1)}, "blocks must be one number for each"), ({"kernel": 4}, "kernel must be odd")],
+)
+def test_the_wide_net_refuses(settings, message):
+    with pytest.raises(ValueError, match=message):
+        WideConvNet(**settings)

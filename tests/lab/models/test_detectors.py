@@ -1,0 +1,292 @@
+"""Faster R-CNN by its name: the classifier's loss is exchanged, all else is torchvision's."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from rankedu.lab.models import NarrowBackbone, build_detector, load_torchvision
+from rankedu.losses import MAPLoss, NoPositivesWarning, OnProposals
+from rankedu.memory import ScoreMemory
+from rankedu.rankers import BlackboxRanker
+
+pytestmark = pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
+
+
+def scene(objects=3, side=64, seed=0):
+    """Noise with bright squares, and where they are."""
+    random = torch.Generator().manual_seed(seed)
+    image, boxes = 0.5 * torch.rand(3, side, side, generator=random), []
+    for i in range(objects):
+        x, y, size = (20 * i + 2, 5 * i + 4, 14 + 2 * i)
+        image[i % 3, y : y + size, x : x + size] += 0.5
+        boxes.append([x, y, x + size, y + size])
+    labels = 1 + torch.arange(objects) % 4
+    return image, {"boxes": torch.tensor(boxes, dtype=torch.float32).view(-1, 4), "labels": labels}
+
+
+def batch(*objects):
+    images, targets = zip(*(scene(n, seed=i) for i, n in enumerate(objects or (3, 2))), strict=True)
+    return list(images), list(targets)
+
+
+def narrow(loss=None, **settings):
+    torch.manual_seed(0)
+    return build_detector(classes=4, classifier_loss=loss, image_size=64, proposals=16, **settings)
+
+
+def map_loss(length=2):
+    return OnProposals(MAPLoss(BlackboxRanker(1e6), margin=0.1, memory=ScoreMemory(length)))
+
+
+def step(net, scale=1.0, given=None):
+    """The losses, and the gradients of their sum; anchors and proposals are drawn from the same seed."""
+    torch.manual_seed(1)
+    net.zero_grad()
+    losses = net(*(given or batch()))
+    total = sum(value for name, value in losses.items() if name not in ("cross_entropy", "loss_classifier"))
+    (total + scale * losses["loss_classifier"]).backward()
+    return losses, {name: parameter.grad.clone() for name, parameter in net.named_parameters()}
+
+
+# --- the exchange --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_with_cross_entropy_it_is_torchvisions(scale):
+    net = narrow()
+    original = copy.deepcopy(net)
+    heads = load_torchvision("the oracle").models.detection.roi_heads.RoIHeads
+    original.roi_heads.__class__ = heads
+    losses, gradients = step(net, scale)
+    expected, theirs = step(original, scale)
+    assert losses.keys() == expected.keys() | {"cross_entropy"}
+    for name, value in expected.items():
+        torch.testing.assert_close(losses[name], value)
+    assert torch.equal(losses["cross_entropy"], expected["loss_classifier"])
+    assert not losses["cross_entropy"].requires_grad
+    torch.testing.assert_close(gradients, theirs)
+    net.eval(), original.eval()
+    with torch.no_grad():
+        torch.testing.assert_close(net(batch()[0]), original(batch()[0]))
+
+
+def test_a_weight_scales_the_gradient_of_the_blackbox_and_not_lambda():
+    once, thrice, without = (step(narrow(map_loss()), scale)[1] for scale in (1.0, 3.0, 0.0))
+    layer = "roi_heads.box_predictor.cls_score.weight"
+    assert once[layer].abs().max() > 0 and not without[layer].any()
+    torch.testing.assert_close(thrice[layer], 3 * once[layer])
+    for name in once:
+        torch.testing.assert_close(thrice[name] - without[name], 3 * (once[name] - without[name]), atol=1e-5, rtol=1e-3)
+
+
+def test_the_loss_sees_what_the_heads_saw():
+    class Spy(nn.Module):
+        def forward(self, logits, labels):
+            self.seen = logits.detach(), labels
+            return logits.square().sum()
+
+    loss, marks = Spy(), []
+    net = narrow(loss)
+    net.roi_heads.mark = lambda stage: marks.append((stage, hasattr(loss, "seen")))
+    losses, _ = step(net)
+    assert marks == [("scored", False), ("judged", True)]
+    logits, labels = net.roi_heads.last
+    assert logits.shape == (2 * 16, 5) and labels.shape == (2 * 16,) and not logits.requires_grad
+    assert torch.equal(logits, loss.seen[0]) and torch.equal(labels, loss.seen[1])
+    torch.testing.assert_close(losses["loss_classifier"], logits.square().sum())
+    torch.testing.assert_close(losses["cross_entropy"], nn.functional.cross_entropy(logits, labels))
+
+
+def test_in_eval_mode_all_proposals_of_a_test_set_can_be_judged():
+    net = narrow().eval()
+    images, targets = batch(3, 0, 2)
+    with torch.no_grad():
+        detections = net(images, targets)
+        logits, labels = net.roi_heads.last
+        alone = net(images)
+    assert net.roi_heads.last[0] is logits  # without targets nothing is kept
+    torch.testing.assert_close(detections, alone)
+    assert logits.shape == (len(labels), 5) and 3 < len(labels) <= 3 * 100
+    assert set(labels.tolist()) <= {-1, 0, 1, 2, 3, 4}
+
+
+def test_it_learns():
+    net = narrow(OnProposals(MAPLoss(BlackboxRanker(1e4), margin=0.1), "log-odds")).train()
+    optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
+    first = last = None
+    for _ in range(20):
+        last, _ = step(net)
+        first = first or last
+        optimizer.step()
+    for name in ("loss_classifier", "cross_entropy", "loss_objectness"):
+        assert last[name] < 0.8 * first[name], name
+
+
+def test_mixed_precision_carries_the_gradient_of_single_precision():
+    net = narrow(map_loss(0))
+    with torch.autocast("cpu", torch.bfloat16):
+        losses, gradients = step(net)
+    assert losses["loss_classifier"].dtype == torch.float32
+    assert all(gradient.isfinite().all() for gradient in gradients.values())
+    assert gradients["roi_heads.box_predictor.cls_score.weight"].any()
+
+
+def test_pictures_without_objects():
+    given = batch(0, 0)
+    assert all(value.isfinite() for value in step(narrow(), given=given)[0].values())
+    with pytest.warns(NoPositivesWarning):
+        losses, gradients = step(narrow(map_loss()), given=given)
+    assert losses["loss_classifier"] == 0 and all(gradient.isfinite().all() for gradient in gradients.values())
+
+
+# --- what is kept --------------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_keeps_the_memory():
+    net = narrow(map_loss())
+    step(net)
+    again = narrow(map_loss())
+    again.load_state_dict(net.state_dict())
+    assert len(again.roi_heads.classifier_loss.loss.memory) == 2 * 16
+    for _ in range(2):
+        (mine, gradients), (theirs, others) = step(net), step(again)
+        assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+        assert all(torch.equal(gradients[name], others[name]) for name in gradients)
+
+
+def test_a_copy_is_independent():
+    net = narrow(map_loss())
+    copied = copy.deepcopy(net)
+    step(copied)
+    assert len(net.roi_heads.classifier_loss.loss.memory) == 0 and net.roi_heads.last is None
+    assert copied.roi_heads.last is not None
+
+
+def test_detections_are_in_the_picture_and_in_order():
+    net = narrow().eval()
+    with torch.no_grad():
+        for found in net(batch(3, 0)[0]):
+            assert 0 < len(found["boxes"]) <= 100
+            assert (found["boxes"] >= 0).all() and (found["boxes"] <= 64).all()
+            assert (found["scores"].diff() <= 0).all() and (found["scores"] > 0).all()
+            assert found["labels"].min() >= 1 and found["labels"].max() <= 4
+
+
+@pytest.mark.parametrize("side", [96, 128])
+def test_the_narrow_backbone_has_stride_eight(side):
+    assert NarrowBackbone(32)(torch.zeros(1, 3, side, side)).shape == (1, 32, side // 8, side // 8)
+
+
+# --- weights -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, map_loss), (map_loss, None), (map_loss, map_loss)])
+def test_training_goes_on_with_another_loss(before, after, tmp_path):
+    net = narrow(before and before())
+    step(net)
+    torch.save(net.state_dict(), tmp_path / "net.pt")
+    again = narrow(after and after(), weights=tmp_path / "net.pt")
+    assert again.pretrained == "file net.pt"
+    net.eval(), again.eval()
+    with torch.no_grad():
+        torch.testing.assert_close(net(batch()[0]), again(batch()[0]))
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """Residual nets with one thin block in each stage, and an empty folder for their weights."""
+    models = load_torchvision("the test").models
+
+    def resnet(weights=None, norm_layer=nn.BatchNorm2d):
+        return models.ResNet(models.resnet.Bottleneck, [1, 1, 1, 1], width_per_group=4, norm_layer=norm_layer)
+
+    monkeypatch.setattr(models, "resnet50", resnet)
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
+    (tmp_path / "checkpoints").mkdir()
+    return resnet, tmp_path / "checkpoints" / models.ResNet50_Weights.IMAGENET1K_V1.url.rsplit("/", 1)[-1]
+
+
+def test_pretrained_weights_are_taken_where_they_are_and_then_kept_still(tiny):
+    make, file = tiny
+    with pytest.warns(UserWarning, match=r"pretrained weights are not at .*, so the net starts at random") as caught:
+        net = build_detector("resnet50_fpn", 4, pretrained=True, image_size=64)
+    assert [w.filename for w in caught if "pretrained" in str(w.message)] == [__file__]
+    assert net.pretrained == "random" and all(parameter.requires_grad for parameter in net.parameters())
+    assert isinstance(net.backbone.body.bn1, nn.BatchNorm2d)
+    classifier = make()
+    nn.init.constant_(classifier.bn1.bias, 3.0)
+    torch.save(classifier.state_dict(), file)
+    for settings in ({"pretrained": True}, {"weights": file}):
+        net = build_detector("resnet50_fpn", 4, image_size=64, **settings)
+        assert net.pretrained.startswith("ImageNet (torchvision" if "pretrained" in settings else "file resnet50")
+        body = net.backbone.body
+        assert body.bn1.bias.eq(3).all() and torch.equal(body.layer4[0].conv1.weight, classifier.layer4[0].conv1.weight)
+        still = {name.split(".")[0] for name, parameter in body.named_parameters() if not parameter.requires_grad}
+        assert still == {"conv1", "layer1"} and type(body.bn1).__name__ == "FrozenBatchNorm2d"
+
+
+def test_a_pyramid_trains(tiny):
+    torch.manual_seed(0)
+    net = build_detector("resnet50_fpn", 4, classifier_loss=map_loss(), image_size=64, proposals=16)
+    losses, gradients = step(net)
+    assert all(value.isfinite() for value in losses.values())
+    assert gradients["roi_heads.box_predictor.cls_score.weight"].any() and gradients["backbone.body.conv1.weight"].any()
+
+
+@pytest.mark.parametrize(
+    ("name", "millions"),
+    [("narrow", 0.466), ("resnet50_fpn", 41.4), ("resnet101_fpn", 60.4), ("resnext101_32x4d_fpn", 60.0)],
+)
+def test_sizes(name, millions):
+    with torch.device("meta"):
+        net = build_detector(name)
+    assert sum(parameter.numel() for parameter in net.parameters()) / 1e6 == pytest.approx(millions, rel=0.002)
+
+
+def test_the_one_of_the_paper_is_torchvisions():
+    with torch.device("meta"):
+        make = load_torchvision("the oracle").models.detection.fasterrcnn_resnet50_fpn
+        theirs = make(weights=None, weights_backbone=None, num_classes=21)
+        ours = build_detector("resnet50_fpn")
+    shapes = [{name: value.shape for name, value in net.state_dict().items()} for net in (ours, theirs)]
+    assert shapes[0] == shapes[1]
+    assert ours.transform.min_size == (600,) and ours.transform.max_size == 1000
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"name": "yolo"}, "name must be one of 'narrow', 'resnet50_fpn', 'resnet101_fpn', .*, got 'yolo'"),
+        ({"classes": 0}, "classes must be an int >= 1, got 0"),
+        ({"image_size": 31}, "image_size must be an int >= 32, got 31"),
+        ({"proposals": 2.5}, "proposals must be an int >= 1, got 2.5"),
+        ({"pretrained": True}, "pretrained must be False for 'narrow', got True"),
+        ({"name": "resnext101_32x4d_fpn", "pretrained": True}, "pretrained must be False for 'resnext101_32x4d_fpn'"),
+        ({"name": "resnet50_fpn", "pretrained": True, "weights": "x"}, "must not both be given"),
+    ],
+)
+def test_build_detector_refuses(settings, message):
+    with pytest.raises(ValueError, match=message):
+        build_detector(**settings)
+
+
+def test_a_loss_must_be_a_module():
+    with pytest.raises(TypeError, match=r"classifier_loss must be a Module, got 'rambo_map'"):
+        build_detector(classifier_loss="rambo_map")
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"weights must be a file, got .*none\.pt"):
+        narrow(weights=tmp_path / "none.pt")
+    torch.save(build_detector(classes=3).state_dict(), tmp_path / "three.pt")
+    with pytest.raises(
+        ValueError, match=r"weights must fit the narrow, got .*three\.pt, which does not: .*size mismatch"
+    ):
+        narrow(weights=tmp_path / "three.pt")

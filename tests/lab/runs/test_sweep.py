@@ -1,0 +1,317 @@
+"""Sweeps: checked before anything starts, done once, failures tried twice, nothing lost when they are stopped."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import nbformat
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from rankedu.cli import app
+from rankedu.lab.runs import clusters, plan_sweep, read_parameters, run_state, runner, sweep, sweeps
+from rankedu.lab.runs.clusters import local_environments, parse_resources
+from rankedu.lab.runs.grid import expand, parse_grid
+from rankedu.lab.runs.locks import claim
+
+PARAMETERS = """\
+n: int = 1  # how many
+rate: float = 0.5  # how fast
+kinds: list[str] = ["a", "b"]  # which
+name: str = "x"  # what it is called
+gate: str = ""  # file to wait for, if n is 2
+device: str = "cpu"  # where
+seed: int = 0  # of the draw"""
+BODY = """\
+import os, time
+from pathlib import Path
+with open("starts", "a") as file: _ = file.write("|")
+print("begun", n)
+if name == "bad": raise ZeroDivisionError("of its own making")
+while n == 2 and gate and not Path(gate).exists(): time.sleep(0.05)
+from rankedu.lab.runs import save_result
+_ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * rate + seed}})"""
+#: Keeps papermill from reading a grammar of web addresses, which takes a second.
+COMMAND = "import sys; sys.modules['rfc3987_syntax'] = None; from rankedu.cli import app; app()"
+run = CliRunner().invoke
+
+
+@pytest.fixture
+def where(tmp_path):
+    (tmp_path / "labs" / "presets").mkdir(parents=True)
+    (tmp_path / "labs" / "presets" / "fast.yaml").write_text("rate: 2\n")
+    parameters, body = nbformat.v4.new_code_cell(PARAMETERS), nbformat.v4.new_code_cell(BODY)
+    parameters.metadata["tags"] = ["parameters"]
+    book = nbformat.v4.new_notebook(cells=[parameters, body])
+    book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(book, tmp_path / "labs" / "tiny.ipynb")
+    return {"labs": tmp_path / "labs", "runs": tmp_path / "runs"}
+
+
+@pytest.fixture
+def no_cluster(monkeypatch):
+    monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
+
+
+def options(where):
+    return ["--labs", str(where["labs"]), "--runs", str(where["runs"])]
+
+
+def starts(planned):
+    return (planned.folder / "starts").read_text()
+
+
+def manifest(planned):
+    return json.loads((planned.folder / "manifest.json").read_text(encoding="utf-8"))
+
+
+def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, monkeypatch):
+    arguments = ["sweep", "tiny", *options(where), "--grid", "n=1,2", "--grid", "rate=0.5,2", "--seeds", "2"]
+    first = run(app, [*arguments, "--workers", "2"])
+    assert first.exit_code == 0 and "Done: 8 of 8 runs." in first.stdout, first.output
+    planned = plan_sweep("tiny", {"n": [1, 2], "rate": [0.5, 2]}, seeds=2, **where)
+    found = [(entry.parameters["seed"], entry.parameters["n"], entry.parameters["rate"]) for entry in planned]
+    assert found == [(seed, n, rate) for seed in (0, 1) for n in (1, 2) for rate in (0.5, 2)]
+    assert [entry.result["metrics"]["value"] for entry in planned] == [n * rate + seed for seed, n, rate in found]
+    assert [starts(entry) for entry in planned] == ["|"] * 8 and all(entry.skipped for entry in planned)
+    assert {manifest(entry)["status"] for entry in planned} == {"completed"}
+    monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
+    second = run(app, arguments)
+    assert second.exit_code == 0 and "Nothing to do: all 8 runs have been done." in second.stdout
+    assert [starts(entry) for entry in planned] == ["|"] * 8
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """A cluster that the sweep did not start, with one worker that does two runs at a time."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=2,
+        processes=False,
+        protocol="tcp://",
+        host="127.0.0.1",
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        memory_limit=None,
+        resources={"GPU": 2},
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def test_on_any_cluster_the_runs_of_a_worker_keep_apart_and_failures_are_tried_twice_and_listed(where, scheduler):
+    grid = ["--grid", "name=bad,x", "--grid", "kinds=[a,b]", "--seeds", "1"]
+    elsewhere = ["--scheduler", scheduler, "--resources", "GPU=1", "--preset", "fast"]
+    done = run(app, ["sweep", "tiny", *options(where), *grid, *elsewhere])
+    bad, good = plan_sweep("tiny", {"name": ["bad", "x"], "kinds": [["a", "b"]]}, seeds=1, preset="fast", **where)
+    assert done.exit_code == 1 and "1 of 2 runs failed" in done.output and "Traceback" not in done.output
+    assert str(bad.notebook) in done.output and "ZeroDivisionError: of its own making" in done.output
+    assert starts(bad) == "||" and run_state(bad) == "failed" and bad.notebook.exists()
+    assert starts(good) == "|" and good.skipped and good.result["metrics"] == {"value": 2.0}
+    assert manifest(good)["preset"] == "fast" and manifest(good)["parameters"] == good.parameters
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C is heard, also where a shell has started the tests in the background, which makes it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_sweep_that_is_killed_or_stopped_goes_on_and_leaves_no_kernel(where, tmp_path):
+    gate = tmp_path / "gate"
+    point = {"grid": {"n": [1, 2]}, "seeds": 1, "parameters": {"gate": str(gate)}}
+    first, second = plan_sweep("tiny", **point, **where)
+    given = ["--grid", "n=1,2", "--seeds", "1", "-p", f"gate={gate}", "--workers", "2"]
+
+    def half_way(times):
+        """The first run is done, and the second has begun."""
+        return first.finished() and (second.folder / "starts").exists() and len(starts(second)) == times
+
+    killed = subprocess.Popen([sys.executable, "-c", COMMAND, "sweep", "tiny", *options(where), *given])
+    until(lambda: half_way(1))
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    until(lambda: not at_work_in(second.folder))
+    assert run_state(second) in ("interrupted", "running")
+
+    def interrupt():
+        until(lambda: half_way(2))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt, match="stopped with 1 of 2 runs done"):
+        sweep("tiny", **point, **where, timeout=60)
+    assert run_state(second) == "interrupted" and not at_work_in(second.folder)
+
+    gate.touch()
+    done = sweep("tiny", **point, **where)
+    assert [entry.skipped for entry in done] == [True, False] and done[1].result["metrics"] == {"value": 1.0}
+    assert starts(first) == "|" and starts(second) == "|||", "what a run left in its folder is there for the next one"
+
+
+def test_ctrl_c_says_what_to_do(where, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt("stopped with 1 of 2 runs done")
+
+    monkeypatch.setattr("rankedu.lab.runs.sweep", stopped)
+    done = run(app, ["sweep", "tiny", *options(where)])
+    assert done.exit_code == 130 and done.output.endswith("rankedu sweep: stopped with 1 of 2 runs done\n")
+
+
+def until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def at_work_in(folder):
+    """Kernels whose current folder it is."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+        except psutil.Error:
+            pass
+    return found
+
+
+def test_a_run_is_left_to_whoever_has_its_folder(where):
+    (entry,) = plan_sweep("tiny", seeds=1, **where)
+    found = []
+    thread = threading.Thread(target=lambda: found.extend(sweep("tiny", seeds=1, **where)))
+    with claim(entry.folder):
+        thread.start()
+        runner._run(entry, None, 60, force=False, progress=False)  # run_lab() would claim it a second time
+    thread.join(timeout=60)
+    assert starts(entry) == "|" and found[0].result["metrics"] == {"value": 0.5}
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "silent", "127.0.0.1", "nets://x:1"])
+def test_a_scheduler_that_is_not_there(where, address, monkeypatch):
+    monkeypatch.setattr(clusters, "ANSWER", 0.3)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        place = f"tcp://127.0.0.1:{other.getsockname()[1]}" if address == "silent" else address
+        with pytest.raises(ConnectionError, match="scheduler must be the address of a Dask scheduler that runs, got"):
+            sweep("tiny", seeds=1, scheduler=place, **where)
+    assert not list(where["runs"].glob("tiny/*"))
+
+
+BAD = {
+    "unknown": (["--grid", "rat=1"], r"parameter 'rat' is unknown to lab 'tiny' (did you mean 'rate'?)"),
+    "lab": (["--grid", "rate=1", "--lab", "x"], "No such option"),
+    "no_equals": (["--grid", "rate"], "--grid must be followed by name=value,value, got 'rate'"),
+    "empty": (["--grid", "rate=1,,2"], "--grid rate must have values with commas between them, got '1,,2'"),
+    "nothing": (["--grid", "name="], "--grid name must have values with commas between them, got ''"),
+    "quotes": (["--grid", 'name="a'], "--grid name must have values with commas between them, got"),
+    "type": (["--grid", "n=1,x"], "parameter 'n' must be int, got 'x'"),
+    "list": (["--grid", "kinds=a,b"], "--grid kinds must have each of its values in brackets, got 'a,b'"),
+    "twice": (["--grid", "n=1", "--grid", "n=2"], "--grid must name a parameter once, got 'n' twice"),
+    "same": (["--grid", "rate=1,1.0"], "grid['rate'] must have different values, got 1.0 twice"),
+    "both": (
+        ["--grid", "n=1,2", "-p", "n=3"],
+        "parameter 'n' must be in the grid or be given for all points, got both",
+    ),
+    "seeds": (["--grid", "seed=1,2", "--seeds", "3"], "seeds must be left out where the grid or the parameters name"),
+    "no_seeds": (["--seeds", "0"], "seeds must be an integer >= 1"),
+    "preset": (["--preset", "fats"], "preset 'fats' of lab 'tiny' is unknown (did you mean 'fast'?)"),
+    "timeout": (["--timeout", "0"], "timeout must be > 0"),
+    "workers": (["--workers", "0"], "workers must be an integer >= 1, got 0"),
+    "no_workers": (["--workers", "2", "--scheduler", "tcp://x:1"], "workers must be left out with a scheduler"),
+    "resources": (["--resources", "GPU"], "--resources must be followed by NAME=NUMBER, got 'GPU'"),
+    "no_scheduler": (["--resources", "GPU=1"], "resources are of the workers of a scheduler"),
+    "gpu": (["-p", "device=cuda:1"], "device must be 'cuda' or 'auto' in a sweep"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
+def test_bad_arguments_stop_before_anything_starts(where, arguments, message):
+    done = run(app, ["sweep", "tiny", *options(where), *arguments])
+    assert done.exit_code == 2 and message in done.output and "Traceback" not in done.output, done.output
+    assert not list(where["runs"].glob("tiny/*"))
+
+
+@pytest.mark.parametrize(
+    ("grid", "error", "message"),
+    [
+        ({"rate": [0.5, "fast"]}, TypeError, r"parameter 'rate' must be float, got 'fast'"),
+        ({"rate": 0.5}, TypeError, r"grid\['rate'\] must be a list of values, got 0.5"),
+        ({"name": "abc"}, TypeError, r"grid\['name'\] must be a list of values, got 'abc'"),
+        ({"rate": []}, ValueError, r"grid\['rate'\] must have at least one value"),
+        ({"rte": [1.0]}, ValueError, r"parameter 'rte' is unknown .*did you mean 'rate'"),
+    ],
+)
+def test_every_point_of_a_grid_is_checked(where, no_cluster, grid, error, message):
+    with pytest.raises(error, match=message):
+        sweep("tiny", grid, **where)
+
+
+def test_texts_are_read_as_the_parameters_type(where):
+    declared = read_parameters(where["labs"] / "tiny.ipynb")
+    found = parse_grid(["n=1, 2", "kinds=[a,b], [c],[]", "name=x,y=z w", "rate=1e-3"], declared, lab="tiny")
+    assert found == {"n": [1, 2], "kinds": [["a", "b"], ["c"], []], "name": ["x", "y=z w"], "rate": [0.001]}
+    assert parse_grid(['name="a,b" ,"", c'], declared, lab="tiny") == {"name": ["a,b", "", "c"]}
+    assert parse_resources(["GPU=1", "memory=2.5"]) == {"GPU": 1.0, "memory": 2.5}
+
+
+def test_seeds_are_three_unless_they_are_named():
+    assert [point["seed"] for point in expand({"n": [1, 2]})] == [0, 0, 1, 1, 2, 2]
+    assert expand({"seed": [5, 7]}) == [{"seed": 5}, {"seed": 7}]
+    assert expand({"n": [1]}, given=["seed"]) == [{"n": 1}]
+
+
+def test_a_dry_run_tells_how_far_each_run_is(where, no_cluster):
+    grid = {"n": [1, 2, 3, 4]}
+    planned = plan_sweep("tiny", grid, seeds=1, **where)
+    for entry, status in zip(planned[1:], ["running", "timed out", "completed"], strict=True):
+        entry.folder.mkdir(parents=True)
+        (entry.folder / "manifest.json").write_text(json.dumps({"status": status}))
+    assert [run_state(entry) for entry in planned] == ["new", "running", "timed out", "damaged"]
+    assert run_state(replace(planned[0], skipped=True)) == "done"
+    done = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1,2,3,4", "--seeds", "1", "--dry-run"])
+    lines = [f"{planned[0].folder.name}  new        n=1", f"{planned[1].folder.name}  running    n=2"]
+    assert done.exit_code == 0 and done.stdout.splitlines()[:2] == lines
+    assert done.stdout.splitlines()[-1] == "0 of 4 runs are done"
+
+
+@pytest.mark.parametrize(
+    ("visible", "workers", "expected"),
+    [(None, None, ["0", "1"]), ("4,MIG-a,6", None, ["4", "MIG-a"]), (None, 3, ["0", "1", "0"]), ("4,5", 1, ["4"])],
+)
+def test_each_worker_has_a_gpu(where, monkeypatch, visible, workers, expected):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if visible:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    planned = plan_sweep("tiny", {"n": [1, 2]}, seeds=2, parameters={"device": "auto"}, **where)
+    found = local_environments(planned, workers)
+    assert [own["CUDA_VISIBLE_DEVICES"] for own in found] == expected
+    assert all(int(own["OMP_NUM_THREADS"]) >= 1 for own in found)
+
+
+def test_without_a_gpu_the_cores_are_shared_out(where, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    monkeypatch.setattr("dask.system.CPU_COUNT", 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    planned = plan_sweep("tiny", {"n": [1, 2]}, seeds=2, parameters={"device": "auto"}, **where)
+    assert local_environments(planned) == [{"OMP_NUM_THREADS": "2"}] * 4, "no more workers than runs"
+    assert local_environments(planned, 3) == [{"OMP_NUM_THREADS": "2"}] * 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert local_environments(planned, 1) == [{"OMP_NUM_THREADS": "5"}]
+    asking = plan_sweep("tiny", parameters={"device": "cuda"}, **where)
+    with pytest.raises(ValueError, match="device must be available, got 'cuda'"):
+        local_environments(asking)

@@ -1,0 +1,234 @@
+"""Results: finished runs become small records, records become tables, and nothing is averaged that should not be."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import statistics
+
+import pytest
+from typer.testing import CliRunner
+
+from rankedu.cli import app
+from rankedu.lab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise, tabulate
+from rankedu.lab.runs.records import flatten
+from rankedu.lab.runs.selection import metric_names
+from rankedu.lab.runs.summaries import best
+from rankedu.lab.runs.tables import render
+
+SETTINGS = {
+    "loss": "smooth_ap",
+    "margin": 0.05,
+    "kinds": ["a", "b"],
+    "data_root": "/home/me/data",
+    "weights": "/me/w.pt",
+}
+
+
+def make_run(runs, name, metrics, seed=0, lab="retrieval", **changed):
+    """What the runner leaves of a completed run."""
+    folder = runs / lab / name
+    manifest = {
+        "lab": lab,
+        "preset": "glyphs",
+        "parameters": {**SETTINGS, "seed": seed},
+        "versions": {"torch": "2.13.0"},
+        "git": {"revision": "abc", "modified": False},
+        "started": "2026-01-01T00:00:00+00:00",
+        "status": "completed",
+        "seconds": 40.0 + seed,
+        "device": "CPU",
+        "threads": 1,
+        "peak_memory_mib": 300.0,
+    }
+    manifest["parameters"] |= changed.pop("parameters", {})
+    save_result({"lab": lab, "parameters": manifest["parameters"], "metrics": metrics}, folder=folder)
+    (folder / "manifest.json").write_text(json.dumps(manifest | changed), encoding="utf-8")
+    return folder
+
+
+def record(metrics, seed=0, started="2026", lab="lab", **parameters):
+    about = {"preset": None, "seconds": 2.0, "machine": {"device": "CPU"}, "versions": {}, "git": None}
+    return Record(lab, f"{parameters} {seed} {started}", parameters={**parameters, "seed": seed}, metrics=metrics,
+                  started=started, **about)  # fmt: skip
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two losses with three seeds each, as the runner leaves them."""
+    for place, loss in enumerate(["rambo_log", "smooth_ap"]):
+        for seed in range(3):
+            metrics = {"R@1": 0.3 + 0.1 * place + 0.01 * seed, "AP, mean": 0.2, "seconds": 30 - place}
+            make_run(tmp_path / "runs", f"{place}{seed}", metrics, seed, parameters={"loss": loss})
+    return tmp_path / "runs"
+
+
+def test_a_run_becomes_a_record_without_the_folders_of_the_machine(tmp_path):
+    make_run(tmp_path, "a1", {"R@1": 0.5, "AP": float("nan"), "fine": {"AP": 0.25}})
+    ([found], skipped) = collect_runs(tmp_path)
+    assert skipped == [] and (found.lab, found.run, found.preset, found.seconds) == ("retrieval", "a1", "glyphs", 40.0)
+    expected = {"loss": "smooth_ap", "margin": 0.05, "kinds": ["a", "b"], "weights": "w.pt", "seed": 0}
+    assert found.parameters == expected
+    assert found.metrics == {"R@1": 0.5, "AP": None, "fine/AP": 0.25} == flatten(found.metrics)
+    assert found.machine == {"device": "CPU", "threads": 1, "peak_memory_mib": 300.0}
+    [path] = keep_runs([found], tmp_path / "kept")
+    text = path.read_text(encoding="utf-8")
+    assert path == tmp_path / "kept" / "retrieval" / "a1.json" and "/me" not in text and str(tmp_path) not in text
+    assert collect_runs(tmp_path / "kept") == ([found], []) == collect_runs(tmp_path / "kept", tmp_path)
+    assert keep_runs([found], tmp_path / "kept") == [], "the second time there is nothing to do"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda folder: (folder / "manifest.json").write_text('{"status": '), "manifest.json is no JSON, line 1"),
+        (lambda folder: (folder / "manifest.json").write_text("[]"), "manifest.json is no object but list"),
+        (lambda folder: (folder / "manifest.json").write_text("{}"), "no 'status'"),
+        (lambda folder: (folder / "manifest.json").write_text('{"status": "running"}'), "running"),
+        (lambda folder: (folder / "manifest.json").write_text('{"status": "failed", "error": "E"}'), "failed: E"),
+        (lambda folder: (folder / "manifest.json").unlink(), "no manifest.json"),
+        (lambda folder: (folder / "result.json").unlink(), "no result.json"),
+        (lambda folder: (folder / "result.json").write_text('{"lab": 3}'), "result must have the key"),
+        (lambda folder: folder.with_suffix(".json").write_text('{"lab": "x"}'), "missing .* required"),
+    ],
+)
+def test_what_is_damaged_or_unfinished_is_named_and_skipped(runs, spoil, reason):
+    spoil(make_run(runs, "bad", {"R@1": 1.0}))
+    records, skipped = collect_runs(runs)
+    assert len(records) >= 6 and len(skipped) == 1
+    assert "bad" in skipped[0].split(":")[0]
+    with pytest.raises(ValueError, match=reason):
+        raise ValueError(skipped[0])
+    done = CliRunner().invoke(app, ["results", "--runs", str(runs), "--where", "loss=rambo_log"])
+    assert done.exit_code == 0 and f"skipped {skipped[0]}" in done.output and "0.310 ± 0.010" in done.output
+
+
+def test_a_record_that_is_not_of_its_name_is_skipped(runs, tmp_path):
+    path = keep_runs(collect_runs(runs)[0][:1], tmp_path / "kept")[0]
+    path.rename(path.with_name("other.json"))
+    assert collect_runs(tmp_path / "kept")[0] == []
+    assert "another run than its name says" in collect_runs(tmp_path / "kept")[1][0]
+
+
+def test_mean_and_deviation_are_those_of_the_seeds(runs):
+    values = [0.3, 0.31, 0.32]
+    first, second = summarise(collect_runs(runs)[0])
+    assert (first.parameters, second.parameters) == ({"loss": "rambo_log"}, {"loss": "smooth_ap"})
+    found = first.value("R@1")
+    assert found.mean == pytest.approx(statistics.mean(values)) and found.sd == pytest.approx(statistics.stdev(values))
+    assert found.text() == "0.310 ± 0.010" and found.text(100, 1) == "31.0 ± 1.0"
+    assert first.seconds().text(digits=0) == "41 ± 1" and first.devices() == "CPU"
+
+
+def test_one_seed_has_no_deviation_and_a_lost_number_is_told():
+    [one] = summarise([record({"AP": 0.5}, loss="x")])
+    assert one.value("AP").text() == "0.500" and math.isnan(one.value("AP").sd)
+    [some] = summarise([record({"AP": 0.5}, 0), record({"AP": None}, 1), record({}, 2), record({"AP": 0.7}, 3)])
+    assert some.value("AP").text() == "0.600 ± 0.141 (2 of 4 runs)"
+    assert some.value("R@1").text() == "—"
+
+
+def test_settings_are_never_averaged():
+    mixed = [record({"AP": 0.5}, loss="x", margin=margin) for margin in (0.0, 0.1)]
+    assert [row.parameters for row in summarise(mixed)] == [{"margin": 0.0}, {"margin": 0.1}]
+    with pytest.raises(ValueError, match=r"loss=x differ in 'margin' \(0, 0.1\) .*--by loss,margin.*--where margin="):
+        summarise(mixed, ["loss"])
+    with pytest.raises(
+        ValueError, match=r"parameter 'los' is unknown \(did you mean 'loss'\?\); there are: loss, margin"
+    ):
+        summarise(mixed, ["los"])
+
+
+def test_of_runs_of_the_same_parameters_the_last_counts():
+    [row] = summarise([record({"AP": 0.1}, started="2026-02"), record({"AP": 0.9}, started="2026-03")])
+    assert row.value("AP").text() == "0.900"
+
+
+@pytest.mark.parametrize(
+    ("means", "sd", "less", "expected"),
+    [
+        ([0.5, 0.4, 0.3], 0.01, False, {0}),
+        ([0.5, 0.4, 0.3], 0.01, True, {2}),
+        ([0.5, 0.45, 0.3], 0.06, False, {0, 1}),
+        ([0.5, 0.5, 0.3], math.nan, False, {0, 1}),
+        ([0.5], 0.1, False, set()),
+        ([], 0.1, False, set()),
+    ],
+)
+def test_the_best_and_those_that_are_not_worse(means, sd, less, expected):
+    assert best([*(Value(mean, sd, 3) for mean in means), None], less=less) == expected
+
+
+def test_the_forms_of_a_table_agree(runs):
+    rows = summarise(collect_runs(runs)[0])
+    lines = render(rows, ["R@1", "seconds"]).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert cells[0] == ["loss", "runs", "R@1", "seconds", "s a run", "device"] and len(lines) == 4
+    assert cells[2][:4] == ["smooth_ap", "3", "**0.410 ± 0.010**", "**29.000 ± 0.000**"], "the best stands first"
+    assert cells[3][:4] == ["rambo_log", "3", "0.310 ± 0.010", "30.000 ± 0.000"], "of seconds, less is better"
+    read = list(csv.DictReader(io.StringIO(render(rows, ["R@1"], "csv"))))
+    assert [row["loss"] for row in read] == ["smooth_ap", "rambo_log"] and float(read[0]["R@1 mean"]) == 0.41
+    loaded = json.loads(render(rows, ["R@1"], "json"))
+    assert loaded[1]["parameters"] == {"loss": "rambo_log"} and loaded[1]["seeds"] == [0, 1, 2]
+    assert loaded[1]["metrics"]["R@1"] == {"mean": pytest.approx(0.31), "sd": pytest.approx(0.01), "n": 3}
+    assert next(row["loss"] for row in csv.DictReader(io.StringIO(render(rows, ["seconds"], "csv")))) == "smooth_ap"
+
+
+def test_a_name_of_a_metric_may_have_a_comma(runs):
+    records = collect_runs(runs)[0]
+    assert metric_names(records, "AP, mean,R@1") == ["AP, mean", "R@1"] and metric_names(records, "R@1") == ["R@1"]
+    assert metric_names(records) == ["R@1", "AP, mean", "seconds"]
+    with pytest.raises(ValueError, match=r"metric 'R@2' is unknown \(did you mean 'R@1'\?\); there are: R@1; AP, mean"):
+        metric_names(records, "R@1,R@2")
+
+
+def test_every_lab_has_its_own_table(runs):
+    make_run(runs, "x", {"error": 0.5}, lab="sodeep")
+    text = tabulate([runs]).text
+    assert text.count("### ") == 2 and "| runs | error |" in text.split("### sodeep")[1]
+    with pytest.raises(ValueError, match="format csv is for one lab, got retrieval, sodeep"):
+        tabulate([runs], form="csv")
+
+
+BAD = {
+    "no_folder": (["--runs", "nowhere"], "there is none at nowhere (make some: rankedu run)"),
+    "lab": (["--lab", "retrievall"], "'retrievall' has no finished runs (did you mean 'retrieval'?)"),
+    "parameter": (["--where", "los=x"], "'los' is unknown (did you mean 'loss'?)"),
+    "value": (["--where", "loss=x"], "no run has loss=x; there are: rambo_log, smooth_ap"),
+    "no_value": (["--where", "loss"], "--where must be followed by KEY=VALUE, got 'loss'"),
+    "by": (["--by", "loss,los"], "'los' is unknown"),
+    "too_few": (["--by", "margin"], "differ in 'loss' (rambo_log, smooth_ap)"),
+    "metric": (["--metrics", "mAP@R"], "metric 'mAP@R' is unknown"),
+    "format": (["--format", "html"], "format must be one of markdown, csv, json, got 'html'"),
+    "figure": (["--figure", "x.doc"], "figure must end in .png or .svg, got x.doc"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
+def test_the_command_says_what_is_wrong(runs, monkeypatch, arguments, message):
+    monkeypatch.chdir(runs.parent)
+    done = CliRunner().invoke(app, ["results", *arguments])
+    assert done.exit_code == 2 and message in done.output and "Traceback" not in done.output
+
+
+def test_the_command_says_that_nothing_is_there(tmp_path):
+    done = CliRunner().invoke(app, ["results", "--runs", str(tmp_path)])
+    assert done.exit_code == 2 and f"found none in {tmp_path} (make some: rankedu run LAB)" in done.output
+
+
+def test_the_command_tabulates_keeps_and_draws(runs, tmp_path):
+    kept, figure = tmp_path / "kept", tmp_path / "figure.svg"
+    options = ["--by", "loss", "--where", "margin=0.05", "--metrics", "R@1", "--format", "csv"]
+    done = CliRunner().invoke(
+        app, ["results", "--runs", str(runs), *options, "--keep", str(kept), "--figure", str(figure)]
+    )
+    assert (
+        done.exit_code == 0
+        and "6 of 6 records written" in done.output
+        and "smooth_ap,3,0.41,0.01,41,CPU" in done.output
+    )
+    assert b"<svg" in figure.read_bytes()
+    again = CliRunner().invoke(app, ["results", "--runs", str(kept), *options])
+    assert again.stdout == "".join(line for line in done.stdout.splitlines(True) if "written" not in line)

@@ -1,0 +1,340 @@
+"""`rankedu evaluate`: whatever has written a dump, the numbers are those of `evaluate_retrieval`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from rankedu.cli import app
+from rankedu.lab import dumps
+from rankedu.metrics import UndefinedMetricWarning, evaluate_retrieval
+
+WORDS = [["Lada", "red"], ["Lada", "red"], ["Lada", "2"], ["Lada", "2"], ["Fiat", "2"], ["Fiat", "2"], ["Fiat", ""]]
+IDS = np.array([[0, 0], [0, 0], [0, 1], [0, 1], [1, 2], [1, 2], [1, -1]])
+METRICS = ("average_precision", "recall_at_1", "h_ap")
+
+
+@pytest.fixture
+def embeddings():
+    return np.random.default_rng(0).normal(size=(7, 5)).astype("float32")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, embeddings):
+    """The dump as `x.npy` and `y.csv`, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", embeddings)
+    write("y.csv", WORDS)
+    return tmp_path
+
+
+@pytest.fixture
+def expected(embeddings):
+    with pytest.warns(UndefinedMetricWarning):  # the last item has no model
+        result = evaluate_retrieval(torch.from_numpy(embeddings), torch.from_numpy(IDS), metrics=METRICS)
+    return {name: result[name] for name in METRICS}
+
+
+def write(path: str, rows: list[list[str]], comma: str = ",") -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(comma.join(row) + "\n" for row in rows)
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, ["evaluate", *arguments])
+
+
+def metrics(*arguments: str) -> dict[str, float]:
+    done = run(*arguments, "--metrics", "ap,recall@1,h-ap", "--format", "json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["metrics"]
+    return {name: found[name] for name in METRICS}
+
+
+def test_the_table_has_a_row_a_level_and_one_for_all(folder):
+    done = run("x.npy", "y.csv", "--metrics", "AP,r@1,H-AP")
+    head, *rows = [line.split() for line in done.stdout.splitlines()]
+    assert head == ["level", "queries", "left", "out", "AP", "r@1", "H-AP"]
+    assert [row[:3] for row in rows] == [["1", "7", "0"], ["2", "6", "1"], ["all", "7", "0"]]
+    assert [[cell == "—" for cell in row[3:]] for row in rows] == [[False, False, True]] * 2 + [[True, True, False]]
+    assert "note: 1 at level 2 of 7 queries have no relevant item" in done.stderr
+
+
+def npz(x):
+    np.savez("x.npz", other=x[:2], embeddings=x)
+
+
+def old_pt(x):
+    torch.save({"vectors": torch.from_numpy(x)}, "x.pt", _use_new_zipfile_serialization=False)
+
+
+def with_ids(x):
+    faiss = pytest.importorskip("faiss")
+    pytest.importorskip("faiss.contrib.torch_utils")  # as other libraries do: then an index answers in tensors
+    index = faiss.IndexIDMap(faiss.IndexFlatIP(5))
+    index.add_with_ids(x, np.arange(7)[::-1].copy() + 100)
+    faiss.write_index(index, "x.index")
+
+
+def inverted(x):
+    faiss = pytest.importorskip("faiss")
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(5), 5, 1)
+    index.train(x)
+    index.add(x)
+    faiss.write_index(index, "x.faiss")
+
+
+@pytest.mark.parametrize(
+    ("save", "file"),
+    [
+        (npz, "x.npz"),
+        (lambda x: np.savez("x.npz", any_name=x), "x.npz"),
+        (lambda x: np.save("x.npy", np.asfortranarray(x).astype(">f4")), "x.npy"),
+        (lambda x: torch.save(torch.from_numpy(x).requires_grad_(), "x.pt"), "x.pt"),
+        (old_pt, "x.pt"),
+        (with_ids, "x.index"),
+        (inverted, "x.faiss"),
+    ],
+    ids=["npz", "npz of one", "big-endian", "pt", "old pt", "faiss with ids", "faiss inverted"],
+)
+def test_every_format_of_embeddings_gives_the_same_numbers(save, file, folder, embeddings, expected):
+    save(embeddings)
+    assert metrics(file, "y.csv") == expected
+
+
+@pytest.mark.parametrize(
+    "save",
+    [
+        lambda: write("y.csv", [["make", "model"], *WORDS]),
+        lambda: write("y.csv", [["file", "model", "make"], *([f"{i}.png", b, a] for i, (a, b) in enumerate(WORDS))]),
+        lambda: write("y.csv", [[f" {a} ", f'"{b}"'] for a, b in [*WORDS, ["", ""]]][:7]),
+        lambda: write("y.csv", IDS.astype(str).tolist()),
+        lambda: np.save("y.npy", IDS),
+        lambda: np.save("y.npy", np.array(WORDS)),
+        lambda: np.savez("y.npz", labels=IDS.astype("uint8").astype("int8"), more=IDS),
+        lambda: write("y.tsv", WORDS, comma="\t"),
+    ],
+    ids=["head", "chosen columns", "spaces and quotes", "numbers", "npy", "npy of words", "npz", "tsv"],
+)
+def test_every_format_of_labels_gives_the_same_numbers(save, folder, expected):
+    save()
+    [file] = {path.name for path in folder.iterdir() if path.stem == "y"} - {"y.csv"} or {"y.csv"}
+    chosen = ["--columns", "make,2"] if "file" in (folder / "y.csv").read_text() else []
+    assert metrics("x.npy", file, *chosen) == expected
+
+
+def test_levels_are_named_by_the_head(folder):
+    write("y.csv", [["make", "model"], *WORDS])
+    assert [line.split()[0] for line in run("x.npy", "y.csv").stdout.splitlines()] == ["level", "make", "model"]
+
+
+def test_a_gallery_shares_the_numbers_of_the_classes(folder, embeddings):
+    """The same words in another order, and as numbers in one file and words in the other."""
+    np.save("g.npy", embeddings[::-1])
+    write("g.csv", [["2"], ["1"], ["10"]] * 2 + [["1"]])
+    np.save("y.npy", np.array([1, 2, 10, 2, 1, 10, 2]))
+    result = evaluate_retrieval(
+        torch.from_numpy(embeddings),
+        torch.tensor([1, 2, 10, 2, 1, 10, 2]),
+        gallery=torch.from_numpy(embeddings[::-1].copy()),
+        gallery_labels=torch.tensor([2, 1, 10, 2, 1, 10, 1]),
+        metrics=METRICS,
+    )
+    found = metrics("x.npy", "y.npy", "--gallery", "g.npy", "--gallery-labels", "g.csv")
+    assert found == {name: result[name] for name in METRICS}
+
+
+def test_json_goes_to_a_file_and_has_null_for_what_is_undefined(folder):
+    write("y.csv", [[str(i)] for i in range(7)])
+    done = run("x.npy", "y.csv", "--json", "new/result.json")
+    found = json.loads((folder / "new" / "result.json").read_text(), parse_constant=pytest.fail)
+    assert "nan" in done.stdout and found["metrics"] == {
+        "queries": 0,
+        "left_out": 7,
+        "average_precision": None,
+        "recall_at_1": None,
+        "map_at_r": None,
+    }
+    assert (
+        found["embeddings"] == {"file": "x.npy", "shape": [7, 5]} and "7 queries have no relevant" in found["notes"][0]
+    )
+    assert [path.name for path in (folder / "new").iterdir()] == ["result.json"]
+
+
+def test_settings_reach_the_metric(folder):
+    one, five = (metrics("x.npy", "y.csv", "--alpha", alpha)["h_ap"] for alpha in ("1", "5"))
+    monotone = metrics("x.npy", "y.csv", "--alpha", "1", "--monotone")["h_ap"]
+    assert len({one, five, monotone}) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [
+        ("mAP", "average_precision"),
+        ("mAP@R", "map_at_r"),
+        ("map_at_r", "map_at_r"),
+        ("Recall@10", "recall_at_10"),
+        ("recall_at_10", "recall_at_10"),
+        ("R@10", "recall_at_10"),
+        ("p@5", "precision_at_5"),
+        ("h_ap", "h_ap"),
+        ("NDCG", "ndcg"),
+        ("ASI", "asi"),
+        ("average precision", "average_precision"),
+    ],
+)
+def test_metrics_have_the_names_that_people_use(name, full):
+    assert dumps.metric_names(f"asi, {name}") == {"asi": "asi", name: full}
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("mpa", "'map'"),
+        ("recal@1", "'recall@1'"),
+        ("recall@0", "'recall@10'"),
+        ("hapier", "'h-ap'"),
+        ("ndgc", "'ndcg'"),
+    ],
+)
+def test_a_wrong_name_is_answered_by_the_nearest(name, near):
+    with pytest.raises(ValueError, match=f"did you mean {near}"):
+        dumps.metric_names(name)
+
+
+def objects():
+    np.save("x.npy", np.array([{"a": 1}], dtype=object))
+
+
+def nan():
+    np.save("x.npy", np.where(np.arange(7)[:, None] == 3, np.nan, np.ones((7, 5))))
+
+
+def foreign_ids():
+    faiss = pytest.importorskip("faiss")
+    x = np.load("x.npy")
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(5), 5, 1)
+    index.train(x)
+    index.add_with_ids(x, np.arange(7) + 100)
+    faiss.write_index(index, "x.faiss")
+
+
+WRONG = [
+    (lambda: None, ["z.npy", "y.csv"], "z.npy: embeddings must be a file, there is none"),
+    (lambda: None, ["x.npy", "z.csv"], "z.csv: labels must be a file, there is none"),
+    (lambda: write("x.txt", WORDS), ["x.txt", "y.csv"], "x.txt: embeddings must be a file ending in .npy"),
+    (lambda: None, ["x.npy", "y.xlsx"], "y.xlsx: labels must be a file ending in .csv"),
+    (objects, ["x.npy", "y.csv"], "x.npy: embeddings must be numbers that NumPy or torch has saved"),
+    (lambda: write("x.npy", WORDS), ["x.npy", "y.csv"], "x.npy: embeddings must be numbers"),
+    (lambda: torch.save([1], "x.pt"), ["x.pt", "y.csv"], "x.pt: embeddings must be numbers"),
+    (lambda: np.savez("x.npz", a=IDS, b=IDS), ["x.npz", "y.csv"], "one of 'a', 'b', got no name (choose with --key"),
+    (lambda: np.savez("x.npz", test=IDS), ["x.npz", "y.csv", "--key", "tset"], "did you mean 'test'?"),
+    (
+        lambda: np.save("x.npy", IDS),
+        ["x.npy", "y.csv"],
+        "float16, float32 or float64, got int64 (are these",
+    ),
+    (lambda: np.save("x.npy", np.ones(7)), ["x.npy", "y.csv"], "x.npy: embeddings must have shape (n, dim)"),
+    (nan, ["x.npy", "y.csv"], "x.npy: embeddings must have rows of finite length, got length nan at row 3"),
+    (foreign_ids, ["x.faiss", "y.csv"], "x.faiss: the ids of embeddings in an inverted file must be 0 to 6"),
+    (lambda: write("x.faiss", WORDS), ["x.faiss", "y.csv"], "x.faiss: embeddings must be an index that faiss.write_"),
+    (
+        lambda: write("y.csv", WORDS[:5]),
+        ["x.npy", "y.csv"],
+        "y.csv: labels must have 7 rows, one for each",
+    ),
+    (
+        lambda: write("y.csv", [["id"]] + [["1"]] * 6),
+        ["x.npy", "y.csv"],
+        "7 rows below the head, one for each item, got",
+    ),
+    (
+        lambda: write("y.csv", [*WORDS[:6], ["a"]]),
+        ["x.npy", "y.csv"],
+        "y.csv, line 7: a row of labels must have 2",
+    ),
+    (lambda: write("y.csv", [["", "a"], *WORDS]), ["x.npy", "y.csv"], None),  # a head may be empty
+    (lambda: write("y.csv", [*WORDS[:6], ["", "a"]]), ["x.npy", "y.csv"], "y.csv, line 7: labels must run from root"),
+    (
+        lambda: write("y.csv", WORDS, comma=";"),
+        ["x.npy", "y.csv"],
+        "y.csv, line 1: columns of labels must be",
+    ),
+    (
+        lambda: np.save("y.npy", IDS) or os.replace("y.npy", "y.csv"),
+        ["x.npy", "y.csv"],
+        "y.csv: labels must be text in UTF-8",
+    ),
+    (lambda: write("y.csv", []), ["x.npy", "y.csv"], "y.csv: labels must have a row for each item, got an empty file"),
+    (
+        lambda: None,
+        ["x.npy", "y.csv", "--columns", "make"],
+        "y.csv: columns must be among (without a head) 1 to 2",
+    ),
+    (lambda: np.save("y.npy", np.ones(7)), ["x.npy", "y.npy"], "y.npy: labels must be integer or text, got float64"),
+    (lambda: np.save("y.npy", IDS[:4]), ["x.npy", "y.npy"], "y.npy: labels must have shape (7,) or (7, L)"),
+    (lambda: np.save("y.npy", IDS - 2), ["x.npy", "y.npy"], "y.npy: labels must be >= 0, or -1 below"),
+    (lambda: None, ["x.npy", "y.csv", "--gallery", "x.npy"], "gallery_labels must be given with gallery"),
+    (
+        lambda: np.save("y.npy", IDS[:, 0]),
+        ["x.npy", "y.csv", "--gallery", "x.npy", "--gallery-labels", "y.npy"],
+        "y.npy: labels must have as many columns as y.csv, 2, got 1",
+    ),
+    (
+        lambda: np.save("g.npy", np.ones((7, 4))),
+        ["x.npy", "y.csv", "--gallery", "g.npy", "--gallery-labels", "y.csv"],
+        "g.npy: gallery must have the 5 dimensions of embeddings, got 4",
+    ),
+    (lambda: None, ["x.npy", "y.csv", "--alpha", "0"], "alpha must be"),
+    (lambda: None, ["x.npy", "y.csv", "--chunk-size", "0"], "chunk_size must be"),
+    (lambda: None, ["x.npy", "y.csv", "--device", "tpu"], "device must be"),
+    (lambda: None, ["x.npy", "y.csv", "--format", "xml"], "format must be one of 'table', 'json'"),
+]
+
+
+@pytest.mark.parametrize(("make", "arguments", "message"), WRONG, ids=lambda value: None)
+def test_an_error_names_the_file_the_row_and_what_was_expected(make, arguments, message, folder):
+    make()
+    done = run(*arguments, "--json", "result.json")
+    if message is None:
+        assert done.exit_code == 0
+        return
+    assert done.exit_code == 2 and message in done.stderr, done.output
+    assert "Traceback" not in done.output and not (folder / "result.json").exists()
+
+
+def test_without_faiss_it_says_what_to_do(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    (folder / "x.faiss").write_bytes(b"")
+    done = run("x.faiss", "y.csv")
+    assert done.exit_code == 2 and "pip install faiss-cpu" in done.stderr
+
+
+def test_a_dump_may_be_larger_than_the_memory(folder):
+    """A file with a hole in it: nothing of it is read before it is used."""
+    rows, dim = 1 << 24, 1024
+    with open("large.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (rows, dim)})
+        file.truncate(file.tell() + rows * dim * 4)
+    found = dumps.read_embeddings("large.npy")
+    assert found.shape == (rows, dim) and found[rows - 1, 0] == 0
+
+
+def test_help_answers_without_torch():
+    code = "import sys; from rankedu.cli import app; app(['evaluate', '--help'], standalone_mode=False)"
+    done = subprocess.run([sys.executable, "-c", f"{code}; sys.exit('torch' in sys.modules)"], capture_output=True)
+    assert done.returncode == 0 and b"--gallery-labels" in done.stdout
+
+
+def test_labels_that_are_ids_are_told(folder, embeddings):
+    (folder / "ids.csv").write_text("\n".join(f"image_{row}" for row in range(len(embeddings))), encoding="utf-8")
+    done = run("x.npy", "ids.csv", "--metrics", "ap")
+    assert done.exit_code == 0
+    assert "ids.csv: no query has a relevant item" in done.stderr and "result[" not in done.stderr

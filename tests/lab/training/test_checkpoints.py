@@ -1,0 +1,299 @@
+"""A run that was killed goes on as if it had not been; files are complete or not there."""
+
+from __future__ import annotations
+
+import os
+import signal
+from itertools import islice
+
+import pytest
+import torch
+from torch.nn.functional import dropout
+
+from rankedu.lab.models import ConvNet
+from rankedu.lab.training import ClassBalancedSampler, Recipe, checkpoints, train
+from rankedu.lab.training.logs import read_log
+from rankedu.losses import ClusterLoss, HAPPIERLoss, OnEmbeddings, RecallLoss
+from rankedu.memory import EmbeddingMemory
+from rankedu.rankers import BlackboxRanker
+
+STEPS = 8
+
+
+class Forgetful(ConvNet):
+    """With dropout, which draws from the global generator."""
+
+    def forward(self, images):
+        return super().forward(dropout(images, 0.2, self.training))
+
+
+def memory(data):
+    loss = RecallLoss(BlackboxRanker(lam=0.2, normalized=True), margin=0.05)
+    return OnEmbeddings(loss, memory=EmbeddingMemory(2))
+
+
+def proxies(data, kind=ClusterLoss):
+    return kind(int(data.labels[:, -1].max()) + 1, 16)
+
+
+def happier(data):
+    return proxies(data, HAPPIERLoss)
+
+
+MANY = Recipe("adamw", weight_decay=0.1, head_lr=10.0, loss_lr=5.0, schedule="one_cycle", clip=1.0, head_only=2)
+CASES = {
+    "memory": (memory, {}),
+    "one_cycle": (proxies, {"recipe": MANY}),
+    "happier": (happier, {"paths": True, "recipe": Recipe("sgd", schedule="cosine", warmup=3, chunk=8)}),
+}
+
+
+def run(data, make_loss, folder, *, cut=None, **settings):
+    """Train from the start that the seed makes; the power fails after so many batches."""
+    torch.manual_seed(0)
+    net, loss = Forgetful(16, channels=(4, 8, 16)), make_loss(data)
+    sampler = ClassBalancedSampler(data.labels[:, -1], 16, 4, batches=STEPS, small="drop")
+    chosen = {"steps": STEPS, "lr": 1e-2, "test": data, "evaluate_every": 3, "checkpoint_every": 3, "progress": False}
+    if cut is not None:
+        sampler = failing(sampler, cut)
+    history = train(net, data, loss, folder=folder, sampler=sampler, **{**chosen, **settings})
+    return net, loss, history
+
+
+def failing(sampler, cut):
+    yield from islice(sampler, cut)
+    raise RuntimeError("power cut")
+
+
+def same(first, second):
+    """Equality of nested states, to the bit."""
+    if isinstance(first, torch.Tensor):
+        return torch.equal(first, second)
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(same(first[key], second[key]) for key in first)
+    if isinstance(first, (list, tuple)):
+        return len(first) == len(second) and all(map(same, first, second))
+    return first == second
+
+
+TIMES = ("seconds", "waiting", "loss_seconds", "evaluating", "interrupted")
+
+
+def state(folder):
+    """All that a checkpoint holds, but for what is measured in seconds."""
+    found = checkpoints.load(folder / "checkpoint.pt")
+    found["history"] = {name: value for name, value in found["history"].items() if name not in TIMES}
+    return found
+
+
+@pytest.mark.parametrize(("make_loss", "settings"), CASES.values(), ids=CASES)
+def test_a_killed_run_goes_on_bit_for_bit(tmp_path, glyphs, make_loss, settings):
+    net, loss, history = run(glyphs, make_loss, tmp_path / "whole", **settings)
+    with pytest.raises(RuntimeError, match="power cut"):
+        run(glyphs, make_loss, tmp_path / "cut", cut=5, **settings)  # the last checkpoint is of step 3
+    again, other, resumed = run(glyphs, make_loss, tmp_path / "cut", **settings)
+    assert same(net.state_dict(), again.state_dict())
+    assert same(loss.state_dict(), other.state_dict())
+    assert resumed.losses == history.losses and len(history.losses) == STEPS
+    assert resumed.evaluations == history.evaluations and len(history.evaluations) == 2
+    assert (history.interrupted, resumed.interrupted) == ([], [3])
+    first, second = state(tmp_path / "whole"), state(tmp_path / "cut")
+    assert same(first, second)
+    assert not same(first, {**second, "draws": second["draws"] + 1})
+    logs = [(tmp_path / name / "log.csv").read_bytes() for name in ("whole", "cut")]
+    assert logs[0] == logs[1]
+    rows = read_log(tmp_path / "whole" / "log.csv")
+    assert [row["step"] for row in rows] == list(range(1, STEPS + 1))
+    assert [row["loss"] for row in rows] == history.losses
+    assert [row["R@1"] for row in rows if "R@1" in row] == [row["R@1"] for row in history.evaluations]
+
+
+def test_a_finished_run_is_not_repeated(tmp_path, glyphs):
+    net, _, history = run(glyphs, proxies, tmp_path)
+    before = (tmp_path / "checkpoint.pt").read_bytes(), (tmp_path / "log.csv").read_bytes()
+    again, _, found = run(glyphs, proxies, tmp_path, cut=0)
+    assert found == history
+    assert same(net.state_dict(), again.state_dict())
+    assert before == ((tmp_path / "checkpoint.pt").read_bytes(), (tmp_path / "log.csv").read_bytes())
+
+
+def test_a_run_can_be_made_longer_or_begun_anew(tmp_path, glyphs):
+    _, _, short = run(glyphs, memory, tmp_path, steps=4)
+    _, _, longer = run(glyphs, memory, tmp_path, steps=6)
+    assert longer.losses[:4] == short.losses and len(longer.losses) == 6
+    with pytest.raises(ValueError, match=r"steps must be >= 6, which checkpoint .* has done, got 4"):
+        run(glyphs, memory, tmp_path, steps=4)
+    _, _, anew = run(glyphs, memory, tmp_path, steps=4, resume=False)
+    assert anew.losses == short.losses and anew.interrupted == []
+
+
+# --- Ctrl-C --------------------------------------------------------------------------------------------------------
+
+
+class Impatient(ClusterLoss):
+    """Somebody presses Ctrl-C while the loss of one step is computed."""
+
+    at = 4
+
+    def forward(self, embeddings, labels):
+        self.at -= 1
+        if self.at == 0:
+            signal.raise_signal(signal.SIGINT)
+        return super().forward(embeddings, labels)
+
+
+def impatient(data):
+    return proxies(data, Impatient)
+
+
+def test_ctrl_c_finishes_the_step_and_keeps_a_checkpoint(tmp_path, glyphs):
+    handler = signal.getsignal(signal.SIGINT)
+    net, _, history = run(glyphs, proxies, tmp_path / "whole")
+    message = rf"stopped after step 4 of {STEPS}: the same call goes on from .*checkpoint.pt"
+    with pytest.raises(KeyboardInterrupt, match=message):
+        run(glyphs, impatient, tmp_path / "stopped", checkpoint_every=100)
+    assert signal.getsignal(signal.SIGINT) is handler
+    again, _, resumed = run(glyphs, proxies, tmp_path / "stopped")
+    assert resumed.interrupted == [4]
+    assert resumed.losses == history.losses
+    assert same(net.state_dict(), again.state_dict())
+
+
+def test_ctrl_c_without_a_folder(glyphs):
+    with pytest.raises(KeyboardInterrupt, match="stopped after step 4 of 8: without a folder nothing is kept"):
+        run(glyphs, impatient, None)
+
+
+# --- files that are not as they should be --------------------------------------------------------------------------
+
+
+def damage(path, how):
+    whole = path.read_bytes()
+    if how == "half":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "text":
+        path.write_text("no checkpoint")
+    elif how == "flipped":
+        path.write_bytes(whole[:5000] + bytes(byte ^ 255 for byte in whole[5000:5100]) + whole[5100:])
+    elif how == "weights":
+        torch.save({"network": {}}, path)
+    else:
+        torch.save(torch.ones(3), path)
+
+
+@pytest.mark.parametrize("how", ["half", "empty", "text", "flipped", "weights", "tensor"])
+def test_a_damaged_checkpoint_is_named(tmp_path, glyphs, how):
+    run(glyphs, proxies, tmp_path, steps=3, test=None)
+    damage(tmp_path / "checkpoint.pt", how)
+    with pytest.raises(ValueError, match=r"checkpoint .*checkpoint.pt (cannot be read: it is damaged|must be a)"):
+        run(glyphs, proxies, tmp_path)
+
+
+OTHERS = {
+    "lr": ({"lr": 2e-2}, r"is of another run, with lr=0.01, got lr=0.02"),
+    "seed": ({"seed": 5}, "with seed=0, got seed=5"),
+    "recipe": ({"recipe": Recipe(clip=2.0)}, "with clip=None, got clip=2.0"),
+    "schedule": ({"recipe": Recipe(schedule="cosine")}, "with schedule='constant', got schedule='cosine'"),
+    "loss": ({"make_loss": happier, "paths": False}, "does not fit the loss of this run"),
+    "plain": ({"make_loss": lambda data: lambda e, labels: e.sum()}, "does not fit the optimizer of this run"),
+}
+
+
+@pytest.mark.parametrize(("changed", "message"), OTHERS.values(), ids=OTHERS)
+def test_a_foreign_checkpoint_is_named(tmp_path, glyphs, changed, message):
+    run(glyphs, proxies, tmp_path, steps=3, test=None)
+    before = (tmp_path / "checkpoint.pt").read_bytes()
+    with pytest.raises(ValueError, match=message):
+        run(glyphs, changed.pop("make_loss", proxies), tmp_path, **changed)
+    assert (tmp_path / "checkpoint.pt").read_bytes() == before
+
+
+def test_a_foreign_network_is_named(tmp_path, glyphs):
+    run(glyphs, proxies, tmp_path, steps=3, test=None)
+    with pytest.raises(ValueError, match="does not fit the network of this run"):
+        train(ConvNet(16), glyphs, proxies(glyphs), steps=3, lr=1e-2, batch_size=16, sampler=[], folder=tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, glyphs):
+    resource = pytest.importorskip("resource")
+    run(glyphs, proxies, tmp_path, steps=3, test=None)
+    before = (tmp_path / "checkpoint.pt").read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"checkpoint .* could not be written: .* \(the one before is kept"):
+            run(glyphs, proxies, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (tmp_path / "checkpoint.pt").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.pt", "log.csv"]
+    _, _, resumed = run(glyphs, proxies, tmp_path)
+    assert [row["step"] for row in read_log(tmp_path / "log.csv")] == list(range(1, STEPS + 1))
+    assert resumed.interrupted == [3]
+
+
+def test_a_folder_that_is_a_file(tmp_path, glyphs):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        run(glyphs, proxies, tmp_path / "file")
+
+
+class Exploding(ClusterLoss):
+    """The loss is NaN from some step on, or only its gradient is."""
+
+    steps, gradient = 4, False
+
+    def forward(self, embeddings, labels):
+        self.steps -= 1
+        value = super().forward(embeddings, labels)
+        if self.steps > 0:
+            return value
+        bad = (embeddings * 0).sum().sqrt() if self.gradient else value * float("nan")
+        return value + bad
+
+
+@pytest.mark.parametrize(
+    ("gradient", "message"),
+    [(False, "loss must stay finite, got nan at step 4"), (True, "weights must stay finite, got others after step 4")],
+)
+def test_what_explodes_leaves_the_last_good_checkpoint(tmp_path, glyphs, monkeypatch, gradient, message):
+    monkeypatch.setattr(Exploding, "gradient", gradient)
+    with pytest.raises(FloatingPointError, match=message):
+        run(glyphs, lambda data: proxies(data, Exploding), tmp_path, checkpoint_every=1)
+    found = checkpoints.load(tmp_path / "checkpoint.pt")
+    assert found["step"] == 3
+    assert all(tensor.isfinite().all() for tensor in found["network"].values())
+    assert len(found["history"]["losses"]) == 3
+
+
+def test_weights_that_explode_are_not_evaluated(glyphs, monkeypatch):
+    monkeypatch.setattr(Exploding, "gradient", True)
+    monkeypatch.setattr("rankedu.lab.training.retrieval.evaluate", lambda *_, **__: {"R@1": 1.0, "mAP": 1.0})
+    with pytest.raises(FloatingPointError, match="weights must stay finite, got others after step 4"):
+        run(glyphs, lambda data: proxies(data, Exploding), None, evaluate_every=4)
+
+
+def test_embeddings_that_explode_in_one_process_stop_all(glyphs, monkeypatch):
+    """What was gathered is judged, so that no process waits for one that has stopped."""
+    gathered = []
+
+    def gather(embeddings, labels):
+        gathered.append(len(labels))
+        return embeddings * float("nan") if len(gathered) == 3 else embeddings, labels
+
+    monkeypatch.setattr("rankedu.lab.training.distributed.gather", gather)
+    with pytest.raises(FloatingPointError, match="loss must stay finite, got nan at step 3"):
+        run(glyphs, memory, None)
+    assert gathered == [16] * 3
+
+
+def test_a_log_that_was_cut_off_in_a_line(tmp_path, glyphs):
+    run(glyphs, proxies, tmp_path, steps=3)
+    log = tmp_path / "log.csv"
+    log.write_text(log.read_text() + "4,0.25,0.01,,\n5,0.1")
+    assert [row["step"] for row in read_log(log)] == [1, 2, 3, 4]
+    _, _, history = run(glyphs, proxies, tmp_path)
+    assert [row["loss"] for row in read_log(log)] == history.losses

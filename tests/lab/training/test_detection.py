@@ -1,0 +1,413 @@
+"""The training of a detector: what it is shown, what is kept, and a few steps of the real one."""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from itertools import islice
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import dropout
+
+from rankedu.lab.datasets import Scenes
+from rankedu.lab.models import build_detector
+from rankedu.lab.training import (
+    Recipe,
+    checkpoints,
+    detect,
+    detection,
+    distributed,
+    evaluate_detector,
+    proposal_scores,
+    train_detector,
+)
+from rankedu.lab.training import detection_batches as shown
+from rankedu.lab.training.logs import read_log
+from rankedu.losses import MAPLoss, OnProposals
+from rankedu.memory import ScoreMemory
+from rankedu.metrics import evaluate_detections
+from rankedu.rankers import BlackboxRanker
+
+CPU = torch.device("cpu")
+STEPS = 8
+
+
+class Pictures:
+    """Small pictures, each of a colour of its own, with an object each; every third one is difficult."""
+
+    names = ("thing", "other")
+
+    def __init__(self, items=7, flips=True):
+        self.items, self.flips = items, flips
+
+    def __len__(self):
+        return self.items
+
+    def __getitem__(self, index):
+        if not 0 <= index < self.items:
+            raise IndexError(index)
+        image = torch.full((3, 8, 8 + index % 2 * 2), 10 * index, dtype=torch.uint8)
+        image[:, :, 0] += 5  # so that left and right differ
+        box = torch.tensor([[1.0, 2.0, 4.0, 6.0]])
+        return image, {
+            "boxes": box,
+            "labels": torch.tensor([1 + index % 2]),
+            "difficult": torch.tensor([index % 3 == 0]),
+        }
+
+
+class Fake(nn.Module):
+    """It has the losses of a detector, and draws from the global generator as one does."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.score = nn.BatchNorm1d(3), nn.Linear(3, 3)
+        self.steps = 0
+
+    def forward(self, images, targets=None):
+        colours = torch.stack([image.mean((1, 2)) for image in images])
+        scores = self.score(self.norm(dropout(colours + torch.arange(3), 0.2, self.training)))
+        if not self.training:
+            box = torch.tensor([[1.0, 2.0, 4.0, 6.0]])
+            return [{"boxes": box, "scores": row.max()[None], "labels": 1 + row[1:].argmax()[None]} for row in scores]
+        labels = torch.cat([target["labels"] for target in targets]).clamp(min=0)
+        classes = nn.functional.cross_entropy(scores, labels)
+        return {"loss_classifier": classes, "loss_box_reg": scores.square().mean(), "cross_entropy": classes.detach()}
+
+
+def run(folder=None, *, cut=None, monkeypatch=None, net=None, **settings):
+    """Train from the start that the seed makes; the power fails after so many batches."""
+    torch.manual_seed(0)
+    net = Fake() if net is None else net
+    if cut is not None:
+        monkeypatch.setattr(detection, "batches", lambda *a, **k: failing(shown.batches(*a, **k), cut))
+    chosen = {"steps": STEPS, "lr": 1e-2, "batch_size": 3, "test": Pictures(5), "evaluate_every": 3, "progress": False}
+    try:
+        return net, train_detector(net, Pictures(), folder=folder, **{**chosen, "checkpoint_every": 3, **settings})
+    finally:
+        if cut is not None:
+            monkeypatch.setattr(detection, "batches", shown.batches)
+
+
+def failing(batches, cut):
+    yield from islice(batches, cut)
+    raise RuntimeError("power cut")
+
+
+def assert_same(first, second):
+    """Equality of two networks, to the bit, with what a memory in them holds."""
+    torch.testing.assert_close(first.state_dict(), second.state_dict(), rtol=0, atol=0)
+
+
+# --- what it is shown ----------------------------------------------------------------------------------------------
+
+
+def made(data, steps=7, **settings):
+    return list(shown.batches(data, **{"steps": steps, "batch_size": 3, "device": CPU, **settings}))
+
+
+def numbers(batches):
+    """Which pictures they were, by their colours."""
+    return [round(255 * image[0, 0, 4].item() / 10) for batch in batches for image in batch.images]
+
+
+def test_every_epoch_is_a_permutation_of_its_own():
+    seen = numbers(made(Pictures()))
+    epochs = [seen[start : start + 7] for start in (0, 7, 14)]
+    assert all(sorted(epoch) == list(range(7)) for epoch in epochs)
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert numbers(made(Pictures(), seed=1)) != seen
+
+
+def test_pictures_and_targets_are_those_of_the_data():
+    data = Pictures(flips=False)
+    for batch in made(data):
+        for image, target, number in zip(batch.images, batch.targets, numbers([batch]), strict=True):
+            whole, known = data[number]
+            assert torch.equal(image, whole / 255)
+            assert torch.equal(target["boxes"], known["boxes"])
+            assert target["labels"].tolist() == ([-1] if known["difficult"] else known["labels"].tolist())
+
+
+def test_half_of_the_pictures_are_mirrored_with_their_boxes():
+    data, mirrored = Pictures(), []
+    for batch in made(data, steps=40):
+        for image, target, number in zip(batch.images, batch.targets, numbers([batch]), strict=True):
+            whole, width = data[number][0] / 255, image.shape[-1]
+            mirrored.append(not torch.equal(image, whole))
+            expected = [width - 4, 2, width - 1, 6] if mirrored[-1] else [1, 2, 4, 6]
+            assert torch.equal(image, whole.flip(-1) if mirrored[-1] else whole)
+            assert target["boxes"].tolist() == [expected]
+    assert 0.35 < sum(mirrored) / len(mirrored) < 0.65
+
+
+@pytest.mark.parametrize("settings", [{"first": 3}, {"workers": 1}], ids=["from the middle", "by a worker"])
+def test_seed_step_and_place_determine_a_picture(settings):
+    whole, part = made(Pictures(), seed=4), made(Pictures(), seed=4, **settings)
+    assert len(part) == 7 - settings.get("first", 0)
+    for one, other in zip(whole[-len(part) :], part, strict=True):
+        for image, again in zip(one.images, other.images, strict=True):
+            assert torch.equal(image, again)
+        for target, again in zip(one.targets, other.targets, strict=True):
+            assert torch.equal(target["boxes"], again["boxes"])
+
+
+# --- the loop ------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
+    recipe = Recipe("sgd", schedule="cosine", warmup=2, clip=1.0)
+    net, history = run(tmp_path / "whole", recipe=recipe)
+    with pytest.raises(RuntimeError, match="power cut"):
+        run(tmp_path / "cut", cut=5, monkeypatch=monkeypatch, recipe=recipe)  # the last checkpoint is of step 3
+    again, resumed = run(tmp_path / "cut", recipe=recipe)
+    assert_same(net, again)
+    assert resumed.losses == history.losses and len(history.losses) == STEPS
+    assert resumed.evaluations == history.evaluations and [row["step"] for row in history.evaluations] == [3, 6]
+    assert (history.interrupted, resumed.interrupted) == ([], [3])
+    logs = [(tmp_path / name / "log.csv").read_bytes() for name in ("whole", "cut")]
+    assert logs[0] == logs[1]
+
+
+def test_the_seed_decides_and_the_global_generator_is_left_alone():
+    before = torch.get_rng_state()
+    histories = []
+    for seed, drawn in ((1, 5), (1, 6), (2, 5)):
+        net = Fake()
+        torch.manual_seed(0)
+        for parameter in net.parameters():
+            nn.init.normal_(parameter)
+        torch.manual_seed(drawn)
+        state = torch.get_rng_state()
+        histories.append(train_detector(net, Pictures(), steps=3, lr=0.1, seed=seed, progress=False))
+        assert torch.equal(torch.get_rng_state(), state)
+    assert histories[0].losses == histories[1].losses != histories[2].losses
+    torch.set_rng_state(before)
+
+
+def test_the_log_has_all_losses_and_the_loss_is_their_weighted_sum(tmp_path):
+    _, history = run(tmp_path, weight=2.0)
+    rows = read_log(tmp_path / "log.csv")
+    assert [row["loss"] for row in rows] == history.losses
+    for row in rows:
+        assert row["loss"] == pytest.approx(2 * row["loss_classifier"] + row["loss_box_reg"], rel=1e-6)
+        assert row["cross_entropy"] == row["loss_classifier"]
+    assert "AP50" in rows[2] and "AP50 11-point" in rows[5] and "AP50" not in rows[0]
+
+
+def test_evaluating_changes_nothing_and_is_what_the_function_says():
+    net, between = run(steps=6, evaluate_every=2)
+    _, without = run(steps=6, test=None)
+    assert between.losses == without.losses
+    assert between.evaluations[-1] == {"step": 6, **evaluate_detector(net, Pictures(5))}
+    assert net.training
+
+
+def test_the_head_tells_when_its_loss_begins_and_ends():
+    class Marked(Fake):
+        def __init__(self):
+            super().__init__()
+            self.roi_heads = SimpleNamespace(mark=print)
+
+        def forward(self, images, targets=None):
+            if self.training:
+                self.roi_heads.mark("scored")
+                losses = super().forward(images, targets)
+                self.roi_heads.mark("judged")
+                return losses
+            return super().forward(images, targets)
+
+    net, history = run(net=Marked())
+    assert 0 < history.loss_seconds + history.waiting < history.seconds
+    assert net.roi_heads.mark is print
+
+
+def test_ctrl_c_finishes_the_step_and_keeps_a_checkpoint(tmp_path):
+    class Impatient(Fake):
+        def forward(self, images, targets=None):
+            self.steps += self.training
+            if self.steps == 4:
+                signal.raise_signal(signal.SIGINT)
+            return super().forward(images, targets)
+
+    net, history = run(tmp_path / "whole")
+    torch.manual_seed(0)
+    with pytest.raises(KeyboardInterrupt, match=rf"stopped after step 4 of {STEPS}: the same call goes on from"):
+        run(tmp_path / "stopped", net=Impatient())
+    again, resumed = run(tmp_path / "stopped")
+    assert resumed.interrupted == [4]
+    assert resumed.losses == history.losses
+    assert_same(net, again)
+
+
+class Exploding(Fake):
+    """A loss that is not finite, or weights that are not, which a loss on ranks refuses."""
+
+    kind = "loss"
+
+    def forward(self, images, targets=None):
+        self.steps += 1
+        if self.steps == 4 and self.kind == "weights":
+            with torch.no_grad():
+                self.score.weight.fill_(torch.nan)
+            raise ValueError("class_logits must not contain NaN")
+        losses = super().forward(images, targets)
+        return {**losses, "loss_box_reg": losses["loss_box_reg"] * (torch.inf if self.steps == 4 else 1)}
+
+
+@pytest.mark.parametrize("kind", ["loss", "weights"])
+def test_what_explodes_is_named_and_leaves_the_last_good_checkpoint(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(Exploding, "kind", kind)
+    with pytest.raises(FloatingPointError, match=r"loss must stay finite, got (inf|nan) at step 4"):
+        run(tmp_path, net=Exploding(), test=None, checkpoint_every=1)
+    found = checkpoints.load(tmp_path / "checkpoint.pt")
+    assert found["step"] == 3
+    assert all(tensor.isfinite().all() for tensor in found["network"].values())
+
+
+def test_an_error_of_the_detector_is_its_own():
+    class Wrong(Fake):
+        def forward(self, images, targets=None):
+            raise ValueError("labels must be in -1 ... 2, got 3")
+
+    with pytest.raises(ValueError, match="labels must be in -1"):
+        run(net=Wrong())
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"weight": 2.0}, "of another run, with weight=1.0, got weight=2.0"),
+        ({"batch_size": 2}, "with batch_size=3, got batch_size=2"),
+        ({"recipe": Recipe(clip=2.0)}, "with clip=None, got clip=2.0"),
+        ({"net": nn.BatchNorm1d(3)}, "does not fit the network of this run"),
+    ],
+)
+def test_a_foreign_checkpoint_is_named(tmp_path, changed, message):
+    run(tmp_path, steps=3, test=None)
+    with pytest.raises(ValueError, match=message):
+        run(tmp_path, **changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"steps": -1}, ValueError, "steps must be an int >= 0, got -1"),
+        ({"batch_size": 0}, ValueError, "batch_size must be an int >= 1, got 0"),
+        ({"batch_size": 2.5}, TypeError, r"batch_size must be an int >= 1, got 2.5 \(a float\)"),
+        ({"seed": -1}, ValueError, "seed must be an int >= 0, got -1"),
+        ({"lr": 0.0}, ValueError, "lr must be > 0, got 0.0"),
+        ({"weight": 0.0}, ValueError, "weight must be > 0, got 0.0"),
+        ({"evaluate_every": 0}, ValueError, "evaluate_every must be an int >= 1, or None, got 0"),
+        ({"checkpoint_every": 0}, ValueError, "checkpoint_every must be an int >= 1, or None, got 0"),
+        ({"recipe": Recipe(chunk=4)}, ValueError, "recipe.chunk must be None for a detector, got 4"),
+    ],
+)
+def test_settings_are_checked(changed, error, message):
+    with pytest.raises(error, match=message):
+        run(**changed)
+
+
+def test_there_must_be_pictures():
+    with pytest.raises(ValueError, match="data must have pictures, got 0"):
+        train_detector(Fake(), Pictures(0), steps=1, lr=0.1)
+
+
+def test_one_process_trains(monkeypatch):
+    monkeypatch.setattr(distributed, "world_size", lambda: 2)
+    with pytest.raises(RuntimeError, match="a detector is trained by one process, got 2"):
+        run()
+
+
+# --- what it finds -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch_size", [2, 16])
+def test_detections_are_those_of_the_network_in_order(batch_size):
+    torch.manual_seed(0)
+    net, data = Fake().train(), Pictures()
+    found = detect(net, data, batch_size=batch_size)
+    assert net.training
+    expected = net.eval()([data[index][0] / 255 for index in range(len(data))])
+    for one, other in zip(found, expected, strict=True):
+        assert set(one) == {"boxes", "scores", "labels"}
+        assert torch.allclose(one["scores"], other["scores"])
+        assert torch.equal(one["labels"], other["labels"])
+
+
+def test_evaluation_is_the_metric_of_the_detections():
+    torch.manual_seed(0)
+    net, data = Fake(), Pictures()
+    found, truths = detect(net, data), [data[index][1] for index in range(len(data))]
+    kinds = {"AP50": "all-point", "AP50 11-point": "11-point"}
+    expected = {k: evaluate_detections(found, truths, n_classes=2, interpolation=v)["AP"] for k, v in kinds.items()}
+    assert evaluate_detector(net, data) == pytest.approx(expected)
+    assert expected["AP50"] > 0
+
+
+def test_an_exploded_network_is_refused():
+    net = Fake()
+    nn.init.constant_(net.score.weight, torch.nan)
+    with pytest.raises(ValueError, match="net must have finite weights"):
+        evaluate_detector(net, Pictures())
+
+
+def test_scores_of_proposals_need_a_head_that_keeps_them():
+    with pytest.raises(TypeError, match=r"net must be one of rankedu.lab.models.build_detector, got a Fake"):
+        proposal_scores(Fake(), Pictures())
+
+
+# --- the real one --------------------------------------------------------------------------------------------------
+
+
+def detector():
+    torch.manual_seed(0)
+    loss = OnProposals(MAPLoss(BlackboxRanker(0.5), margin=0.15, memory=ScoreMemory(7)))
+    with warnings.catch_warnings():  # of operators that stand in for torchvision's
+        warnings.simplefilter("ignore", UserWarning)
+        return build_detector("narrow", classes=20, classifier_loss=loss)
+
+
+def test_a_faster_rcnn_learns_from_the_ap_loss_and_is_evaluated(tmp_path):
+    """A few steps for real; the rest of the loop is tested with a fake."""
+    train, test = Scenes("train", images=10), Scenes("test", images=6)
+    settings = {"lr": 2e-3, "batch_size": 4, "test": test, "progress": False, "recipe": Recipe(clip=10.0)}
+    net = detector()
+    history = train_detector(net, train, steps=6, folder=tmp_path, **settings)
+    assert 0 < history.loss_seconds < history.seconds
+    rows = read_log(tmp_path / "log.csv")
+    assert set(rows[0]) == {"step", "loss", "lr", "cross_entropy", *detection.LOSSES}
+    assert 0 < rows[0]["loss_classifier"] < 1 < rows[0]["cross_entropy"]
+    assert sum(history.losses[3:]) < sum(history.losses[:3])
+    assert history.evaluations == [{"step": 6, **evaluate_detector(net, test)}]
+    assert all(len(found["boxes"]) > 0 for found in detect(net, test))
+    logits, labels = proposal_scores(net, test)
+    assert logits.shape == (len(labels), 21)
+    assert (labels > 0).any() and (labels == 0).any()
+
+    train_detector(detector(), train, steps=3, folder=tmp_path / "cut", **settings)
+    again = detector()
+    resumed = train_detector(again, train, steps=6, folder=tmp_path / "cut", **settings)
+    assert resumed.losses == history.losses
+    assert_same(net, again)  # the memory, too, is taken up again
+
+    nn.init.constant_(net.roi_heads.box_head.fc6.weight, torch.nan)
+    with pytest.raises(FloatingPointError, match="loss must stay finite, got nan at step 1 "):
+        train_detector(net, train, steps=1, **settings)
+
+
+NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+PLACES = [("cpu", True), *(pytest.param("cuda", amp, marks=NEEDS_GPU) for amp in (False, True))]
+
+
+@pytest.mark.parametrize(("device", "amp"), PLACES)
+def test_in_16_bits_and_on_a_gpu(device, amp):
+    net = detector().to(device)
+    settings = {"steps": 2, "batch_size": 2, "lr": 1e-3, "test": Scenes("test", images=2), "progress": False}
+    history = train_detector(net, Scenes("train", images=4), recipe=Recipe(amp=amp), **settings)
+    assert len(history.losses) == 2 and history.loss_seconds > 0
+    assert all(parameter.dtype == torch.float32 and parameter.isfinite().all() for parameter in net.parameters())
+    assert {found["boxes"].device.type for found in detect(net, settings["test"])} == {"cpu"}

@@ -1,0 +1,171 @@
+"""The recipe: learning rates as a function of the step, groups, resting backbones, clipping, 16 bits; the device."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import lr_scheduler
+
+from rankedu.lab.models import ConvNet
+from rankedu.lab.training import Recipe, pick_device
+from rankedu.lab.training.updates import Updates
+from rankedu.losses import ClusterLoss
+
+STEPS = 40
+ORACLES = {
+    "cosine": (Recipe(schedule="cosine"), lambda o: lr_scheduler.CosineAnnealingLR(o, STEPS)),
+    "one_cycle": (Recipe(schedule="one_cycle"), lambda o: lr_scheduler.OneCycleLR(o, 1.0, STEPS)),
+    "steps": (
+        Recipe(schedule="steps", milestones=(10, 25), decay=0.3),
+        lambda o: lr_scheduler.MultiStepLR(o, [10, 25], 0.3),
+    ),
+    "constant": (Recipe(), lambda o: lr_scheduler.ConstantLR(o, 1.0)),
+    "warmup": (Recipe(warmup=8), lambda o: lr_scheduler.LinearLR(o, 1 / 8, 1.0, 7)),
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_the_schedules_are_those_of_torch(name):
+    recipe, make = ORACLES[name]
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler = make(optimizer)
+    for step in range(1, STEPS + 1):
+        assert recipe.factor(step, STEPS) == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-9, abs=1e-12), step
+        optimizer.step()
+        if step < STEPS:
+            scheduler.step()
+
+
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "one_cycle"])
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_short_runs_have_a_learning_rate(schedule, steps):
+    factors = [Recipe(schedule=schedule).factor(step, steps) for step in range(1, steps + 1)]
+    assert all(0 < factor <= 1 for factor in factors)
+
+
+BAD = {
+    "optimizer": ({"optimizer": "lion"}, ValueError, "optimizer must be one of 'adam', 'adamw', 'sgd', got 'lion'"),
+    "schedule": ({"schedule": "linear"}, ValueError, "schedule must be one of"),
+    "weight_decay": ({"weight_decay": -1e-4}, ValueError, "weight_decay must be >= 0, got -0.0001"),
+    "head_lr": ({"head_lr": 0}, ValueError, "head_lr must be > 0, got 0"),
+    "nan": ({"loss_lr": float("nan")}, ValueError, "loss_lr must be > 0, got nan"),
+    "text": ({"head_lr": "10"}, TypeError, "head_lr must be > 0, got '10' .a str."),
+    "decay": ({"decay": 1.5}, ValueError, r"decay must be in \(0, 1\], got 1.5"),
+    "clip": ({"clip": 0.0}, ValueError, "clip must be > 0, or None, got 0.0"),
+    "warmup": ({"warmup": 2.5}, TypeError, "warmup must be an int >= 0, got 2.5"),
+    "head_only": ({"head_only": -1}, ValueError, "head_only must be an int >= 0, got -1"),
+    "chunk": ({"chunk": 0}, ValueError, "chunk must be an int >= 1, or None, got 0"),
+    "bool": ({"chunk": True}, TypeError, "chunk must be an int >= 1, or None, got True"),
+    "amp": ({"amp": 1}, TypeError, "amp must be True or False, got 1"),
+    "no_milestones": ({"schedule": "steps"}, ValueError, "milestones must be given with schedule='steps'"),
+    "milestones": ({"milestones": (5,)}, ValueError, r"milestones .* got \(5,\) with schedule='constant'"),
+    "milestone": ({"schedule": "steps", "milestones": (0,)}, ValueError, "milestones must be ints >= 1, got 0"),
+    "cycle": ({"schedule": "one_cycle", "warmup": 3}, ValueError, "warmup must be 0 with schedule='one_cycle', got 3"),
+}
+
+
+@pytest.mark.parametrize(("settings", "error", "message"), BAD.values(), ids=BAD)
+def test_a_recipe_is_checked(settings, error, message):
+    with pytest.raises(error, match=message):
+        Recipe(**settings)
+
+
+def test_each_group_has_its_learning_rate():
+    net, loss = ConvNet(8), ClusterLoss(3, 8)
+    net.features[0].bias.requires_grad_(False)
+    updates = Updates(Recipe(head_lr=10, loss_lr=100, weight_decay=0.1, warmup=4), net, loss, lr=1e-3)
+    assert updates.begin(2, steps=9) == pytest.approx(5e-4)
+    groups = {group["name"]: group for group in updates.optimizer.param_groups}
+    assert [group["lr"] for group in groups.values()] == pytest.approx([5e-4, 5e-3, 5e-2])
+    assert [group["weight_decay"] for group in groups.values()] == [0.1, 0.1, 0.0]
+    assert {id(p) for p in groups["head"]["params"]} == {id(p) for p in net.embed.parameters()}
+    assert groups["loss"]["params"][0] is loss.proxies
+    trained = {id(p) for p in updates.parameters()}
+    assert trained == {id(p) for p in (*net.parameters(), *loss.parameters()) if p.requires_grad}
+
+
+def test_the_backbone_rests_and_wakes():
+    torch.manual_seed(0)
+    net = ConvNet(8, channels=(4, 4, 4)).eval()
+    updates = Updates(Recipe(head_only=2), net, None, lr=1e-2)
+    images, before = torch.rand(4, 1, 32, 32), [p.clone() for p in net.backbone_parameters()]
+    moved = []
+    for step in (1, 2, 3):
+        head = net.embed.weight.clone()
+        updates.begin(step, steps=3)
+        (net(images) ** 3).sum().backward()
+        updates.apply()
+        moved.append(any(not torch.equal(p, q) for p, q in zip(net.backbone_parameters(), before, strict=True)))
+        assert not torch.equal(net.embed.weight, head)
+    assert moved == [False, False, True]
+    updates.begin(1, steps=3)
+    updates.wake()
+    assert all(p.requires_grad for p in net.parameters())
+
+
+@pytest.mark.parametrize(
+    ("recipe", "lr", "message"),
+    [
+        (
+            Recipe(head_lr=2),
+            1e-3,
+            r"net must have a method head_parameters\(\) for head_lr=2 and head_only=0, got a Lin",
+        ),
+        (Recipe(), 0.0, "lr must be > 0, got 0.0"),
+        (Recipe(), float("inf"), "lr must be > 0, got inf"),
+    ],
+)
+def test_updates_refuse(recipe, lr, message):
+    with pytest.raises(ValueError, match=message):
+        Updates(recipe, nn.Linear(2, 2), None, lr)
+
+
+def test_gradients_are_clipped():
+    net = nn.Linear(3, 1)
+    updates = Updates(Recipe(optimizer="sgd", clip=0.5), net, None, lr=1.0)
+    updates.begin(1, steps=1)
+    (100 * net(torch.ones(1, 3)).sum()).backward()
+    updates.apply()
+    norm = torch.stack([p.grad.norm() for p in net.parameters()]).norm()
+    assert norm.item() == pytest.approx(0.5, rel=1e-4)
+
+
+# --- the device ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "expected"),
+    [("cpu", 2, "cpu"), ("auto", 0, "cpu"), ("auto", 2, "cuda:0"), ("cuda", 1, "cuda:0"), ("cuda:1", 2, "cuda:1")],
+)
+def test_a_device_is_picked_by_name(monkeypatch, name, gpus, expected):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    assert str(pick_device(name)) == expected
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    if name in ("auto", "cuda") and gpus > 1:
+        assert str(pick_device(name)) == "cuda:1"
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "message"),
+    [
+        (
+            "cuda",
+            0,
+            r"device must be available, got 'cuda': no GPU number 0, torch finds none on this machine \(use 'cpu'",
+        ),
+        ("cuda:2", 2, "no GPU number 2, those there are 0 to 1"),
+        ("gpu", 2, "device must be 'auto', 'cpu', 'cuda' or 'cuda:0', 'cuda:1', ..., got 'gpu'"),
+        ("cuda:x", 2, "got 'cuda:x'"),
+        ("cuda:", 2, "got 'cuda:'"),
+        ("auto:0", 2, "got 'auto:0'"),
+    ],
+)
+def test_a_device_that_is_not_there(monkeypatch, name, gpus, message):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    with pytest.raises(ValueError, match=message):
+        pick_device(name)

@@ -1,0 +1,328 @@
+"""The sampler, the training loop and its evaluation; the experiment with margin and memory on a few characters."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+import tqdm
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from rankedu.lab.datasets import UnicodeGlyphs
+from rankedu.lab.models import ConvNet
+from rankedu.lab.training import ClassBalancedSampler, effects, evaluate, train
+from rankedu.lab.training.retrieval import embed
+from rankedu.metrics import average_precision
+
+
+@pytest.fixture(scope="module")
+def data():
+    return UnicodeGlyphs("all", characters="ABDEFGHJKLMNPRSTabdeghkmnr")
+
+
+class Points:
+    """A data set of given images and labels."""
+
+    def __init__(self, images, labels):
+        self.images, self.labels = images, labels
+
+
+class Flat(nn.Module):
+    """Pixels as embeddings."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, images):
+        return nn.functional.normalize(images.flatten(1) * self.scale, dim=1)
+
+
+def neighbours(embeddings, labels):
+    """A softmax over the other items of the batch: large where an item of another class is close."""
+    itself = torch.eye(len(labels), dtype=torch.bool)
+    logits = (10 * embeddings @ embeddings.T).masked_fill(itself, -1e4)
+    target = (labels[:, None] == labels).masked_fill(itself, False).float()
+    return cross_entropy(logits, target / target.sum(1, keepdim=True))
+
+
+# --- the sampler ---------------------------------------------------------------------------------------------------
+
+LABELS = torch.tensor([5, 9, 5, 9, 9, 7, 5, 7, 9, 7, 5, 7])
+
+
+@pytest.mark.parametrize(("batch_size", "per_class"), [(4, 2), (6, 2), (8, 4), (3, 1), (12, 4)])
+def test_a_batch_is_balanced(batch_size, per_class):
+    for batch in ClassBalancedSampler(LABELS, batch_size, per_class, batches=20):
+        assert len(batch.unique()) == batch_size
+        _, counts = LABELS[batch].unique(return_counts=True)
+        assert counts.tolist() == [per_class] * (batch_size // per_class)
+        assert (LABELS[batch].view(-1, per_class) == LABELS[batch].view(-1, per_class)[:, :1]).all()
+
+
+def test_the_same_seed_the_same_batches():
+    def drawn(seed):
+        return torch.stack(list(ClassBalancedSampler(LABELS, 4, 2, batches=30, seed=seed)))
+
+    assert torch.equal(drawn(0), drawn(0))
+    assert not torch.equal(drawn(0), drawn(1))
+    sampler = ClassBalancedSampler(LABELS, 4, 2, batches=30, seed=0)
+    assert torch.equal(torch.stack(list(sampler)), torch.stack(list(sampler)))
+    assert len(sampler) == 30
+
+
+def test_classes_and_their_items_are_drawn_uniformly():
+    labels = torch.tensor([0] * 4 + [1] * 12 + [2] * 6)
+    drawn = torch.cat(list(ClassBalancedSampler(labels, 2, 2, batches=3000)))
+    assert (labels[drawn].bincount() / len(drawn) - 1 / 3).abs().max() < 0.03
+    inside = drawn.bincount()[4:16] / (labels[drawn] == 1).sum()
+    assert (inside - 1 / 12).abs().max() < 0.02
+
+
+def test_small_classes():
+    labels = torch.tensor([0, 0, 0, 1, 1, 1, 2])
+    with pytest.raises(ValueError, match="at least per_class=3 items of each class, got 1 of class 2 and 1 such"):
+        ClassBalancedSampler(labels, 3, 3)
+    dropped = torch.cat(list(ClassBalancedSampler(labels, 3, 3, batches=50, small="drop")))
+    assert set(labels[dropped].tolist()) == {0, 1}
+    repeated = torch.stack(list(ClassBalancedSampler(labels, 9, 3, batches=5, small="repeat")))
+    assert (repeated == 6).sum(1).tolist() == [3] * 5
+    assert all(len(row.unique()) == 7 for row in repeated)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((LABELS, 5, 2), "batch_size must be a multiple of per_class, got 5 and 2"),
+        ((LABELS, 16, 4), "batch_size must be at most 12, got 16: there are 3 classes"),
+        ((LABELS.float(), 4, 2), r"labels must be integers of shape \(N,\), got torch.float32"),
+        ((LABELS.view(6, 2), 4, 2), r"labels must be integers of shape \(N,\), got torch.int64 of shape \(6, 2\)"),
+        ((LABELS, 4, 0), "batch_size must be a multiple of per_class, got 4 and 0"),
+    ],
+)
+def test_the_sampler_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ClassBalancedSampler(*arguments)
+
+
+# --- evaluation ----------------------------------------------------------------------------------------------------
+
+
+def by_hand(embeddings, labels):
+    """R@1 and mAP by their definitions: everything that ties with a positive is ranked before it."""
+    first, precisions = [], []
+    for query in range(len(labels)):
+        others = [i for i in range(len(labels)) if i != query]
+        scores = {i: float(embeddings[query] @ embeddings[i]) for i in others}
+        order = sorted(others, key=lambda i: (-scores[i], labels[i] == labels[query]))
+        hits = [bool(labels[i] == labels[query]) for i in order]
+        if any(hits):
+            first.append(float(hits[0]))
+            places = [place for place, hit in enumerate(hits, start=1) if hit]
+            precisions.append(sum(n / place for n, place in enumerate(places, start=1)) / len(places))
+    return {"R@1": sum(first) / len(first), "mAP": sum(precisions) / len(precisions)}
+
+
+@pytest.mark.parametrize("chunk_size", [3, 7, 512])
+@pytest.mark.parametrize("levels", [1, 3])
+def test_evaluate_is_the_definition(levels, chunk_size):
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (31, 4, 4), generator=generator).byte()
+    images[7] = images[8]  # a tie
+    leaves = torch.randint(0, 9, (31,), generator=generator)
+    leaves[0] = 99  # alone in its class: such a query does not count
+    labels = leaves if levels == 1 else torch.stack([leaves * 0, leaves // 2, leaves], dim=1)
+    made = evaluate(Flat(), Points(images, labels), augmented=False, limit=None, chunk_size=chunk_size)
+    embeddings = embed(Flat(), images, strength=0.0)
+    assert made == pytest.approx(by_hand(embeddings.double(), leaves), abs=1e-6)
+
+
+def test_evaluate_agrees_with_the_metrics_room(data):
+    torch.manual_seed(0)
+    net = ConvNet(16)
+    embeddings = embed(net, data.images, strength=0.0).double()
+    labels = data.labels[:, 2]
+    where = ~torch.eye(len(labels), dtype=torch.bool)
+    ap = average_precision(embeddings @ embeddings.T, labels[:, None] == labels, where=where, ties="pessimistic")
+    made = evaluate(net, data, augmented=False, limit=None)
+    assert made["mAP"] == pytest.approx(ap.mean().item(), abs=1e-4)
+
+
+def test_a_collapsed_network_gets_no_credit(data):
+    net = ConvNet(8)
+    nn.init.zeros_(net.embed.weight)
+    nn.init.ones_(net.embed.bias)
+    made = evaluate(net, data)
+    assert made["R@1"] == 0
+    assert made["mAP"] < 0.05
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_an_exploded_network_is_refused(data, value):
+    """No comparison with NaN holds, so nothing would outrank its positives."""
+    net = ConvNet(8)
+    nn.init.constant_(net.embed.weight, value)
+    with pytest.raises(ValueError, match="net must give finite embeddings"):
+        evaluate(net, data, limit=10)
+
+
+def test_evaluate_restores_the_mode_and_repeats_itself(data):
+    net = ConvNet(8).train()
+    first, again = evaluate(net, data, limit=50), evaluate(net, data, limit=50)
+    assert first == again
+    assert net.training
+    assert evaluate(net.eval(), data, limit=50) == first
+    assert not net.training
+    assert evaluate(net, data, limit=50, seed=2) != first
+
+
+def test_without_positives_there_is_nothing_to_measure():
+    made = evaluate(Flat(), Points(torch.zeros(5, 4, 4).byte(), torch.arange(5)), augmented=False)
+    assert all(value != value for value in made.values())
+
+
+# --- the loop ------------------------------------------------------------------------------------------------------
+
+
+def trained(data, loss=neighbours, *, net_seed=0, **settings):
+    torch.manual_seed(net_seed)
+    net = ConvNet(16, channels=(8, 16, 32))
+    settings = {"steps": 40, "batch_size": 32, "lr": 3e-3, "progress": False, **settings}
+    return net, train(net, data, loss, **settings)
+
+
+def test_a_few_steps_reduce_the_loss_and_improve_retrieval(data):
+    net, history = trained(data, test=data, evaluate_every=20)
+    assert len(history.losses) == 40
+    assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])
+    untrained, _ = trained(data, steps=0)
+    assert evaluate(net, data)["R@1"] > evaluate(untrained, data)["R@1"] + 0.1
+    assert [row["step"] for row in history.evaluations] == [20, 40]
+    assert history.evaluations[-1]["R@1"] == evaluate(net, data)["R@1"]
+    assert history.seconds > 0
+
+
+def test_the_history_says_where_the_time_went(data):
+    _, history = trained(data, steps=4, test=data, evaluate_every=2)
+    shares = history.shares()
+    assert list(shares) == ["loss share", "waiting share", "evaluation share"]
+    assert all(0 < share < 1 for share in shares.values())
+    assert history.waiting + history.loss_seconds < history.seconds
+    assert all(share != share for share in trained(data, steps=0)[1].shares().values())
+
+
+def test_the_bar_shows_loss_and_retrieval(data, monkeypatch):
+    shown = []
+
+    class Bar(tqdm.tqdm):
+        def set_postfix(self, values, **_):
+            shown.append(values)
+
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    _, history = trained(data, steps=3, test=data, evaluate_every=2)
+    assert [list(values) for values in shown] == [["loss"], ["loss", "R@1", "mAP"], ["loss", "R@1", "mAP"]]
+    assert shown[-1]["loss"] == f"{history.losses[-1]:.3f}"
+    assert shown[-1]["R@1"] == f"{history.evaluations[0]['R@1']:.3f}"
+
+
+def test_intervals_are_evaluated_as_hard_as_the_training_is(data):
+    net, history = trained(data, steps=2, strength=0.0, test=data, evaluate_every=2)
+    assert history.evaluations == [{"step": 2, **evaluate(net, data, strength=0.0)}]
+    assert history.evaluations != [{"step": 2, **evaluate(net, data)}]
+
+
+@pytest.mark.parametrize("name", ["evaluate_every", "checkpoint_every"])
+def test_intervals_are_checked(data, name):
+    with pytest.raises(ValueError, match=rf"{name} must be >= 1, or None, got 0 \(it counts steps\)"):
+        trained(data, steps=2, **{name: 0})
+
+
+def test_the_same_seed_the_same_numbers(data):
+    (first, one), (again, two), (_, other) = (trained(data, steps=6, seed=seed) for seed in (1, 1, 2))
+    assert one.losses == two.losses
+    assert one.losses != other.losses
+    assert all(torch.equal(a, b) for a, b in zip(first.state_dict().values(), again.state_dict().values(), strict=True))
+
+
+def test_evaluating_changes_nothing(data):
+    _, without = trained(data, steps=6)
+    _, between = trained(data, steps=6, test=data, evaluate_every=2)
+    assert without.losses == between.losses
+
+
+def test_parameters_of_the_loss_are_trained_too(data):
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(()))
+
+        def forward(self, embeddings, labels):
+            return neighbours(self.scale * embeddings, labels)
+
+    loss = Scaled()
+    trained(data, loss, steps=3)
+    assert loss.scale.item() != 1
+
+
+def test_a_loss_that_explodes_is_named(data):
+    with pytest.raises(FloatingPointError, match="loss must stay finite, got nan at step 1"):
+        trained(data, lambda embeddings, labels: embeddings.sum() * float("nan"))
+
+
+def test_the_recall_loss_trains(data):
+    from rankedu.losses import OnEmbeddings, RecallLoss
+    from rankedu.rankers import BlackboxRanker
+
+    loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam=0.2, normalized=True), margin=0.05))
+    _, history = trained(data, loss, steps=40)
+    assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])
+
+
+# --- the experiment ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick(monkeypatch, data):
+    monkeypatch.setitem(effects.SETTINGS, "batch_size", 16)
+    return {"steps": 2, "data": (data, data), "progress": False}
+
+
+def test_the_grid_resumes(tmp_path, quick):
+    out = tmp_path / "deep" / "effects.json"
+    assert len(effects.run_grid(out, limit=2, **quick)) == 2
+    before = json.loads(out.read_text())
+    runs = effects.run_grid(out, **quick)
+    assert len(runs) == 12
+    assert runs[:2] == before
+    assert effects.run_grid(out, **quick) == runs
+    assert [path.name for path in out.parent.iterdir()] == ["effects.json"]
+    cells = {(run["margin"], run["memory"], run["seed"]) for run in runs}
+    assert len(cells) == 12
+    rows = effects.results(out, steps=2)
+    assert [(row["margin"], row["memory"], row["runs"]) for row in rows] == [
+        (0.0, 0, 3),
+        (0.0, 3, 3),
+        (0.05, 0, 3),
+        (0.05, 3, 3),
+    ]
+    assert all(row["R@1"][1] >= 0 for row in rows)
+    assert effects.results_markdown(out, steps=2).count("±") == 8
+
+
+def test_an_interrupted_write_keeps_the_file(tmp_path, quick, monkeypatch):
+    out = tmp_path / "effects.json"
+    effects.run_grid(out, limit=1, **quick)
+    before = out.read_bytes()
+    monkeypatch.setattr("rankedu._files.os.fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        effects.run_grid(out, limit=1, **quick)
+    assert out.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["effects.json"]
+
+
+def test_a_run_repeats_itself(quick):
+    varying = {"seconds"}
+    first, again = (effects.one_run(0.05, 3, 1, **quick) for _ in range(2))
+    assert {k: v for k, v in first.items() if k not in varying} == {k: v for k, v in again.items() if k not in varying}

@@ -1,0 +1,150 @@
+"""Learned sorters: the lists, the training, and the cache."""
+
+import pytest
+import torch
+
+from rankedu.lab.training import (
+    draw_scores,
+    fit_sorter,
+    rank_error,
+    sorter_cache,
+    sorter_errors,
+    train_sorter,
+    trained_sorter,
+)
+from rankedu.lab.training.sorter_data import DISTRIBUTIONS
+from rankedu.rankers import BlackboxRanker, LSTMRanker, equivariance_error
+
+
+def seeded(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("distribution", [None, *DISTRIBUTIONS])
+def test_lists_are_drawn_from_the_generator(distribution):
+    first, again, other = (draw_scores(7, 40, distribution, generator=seeded(s)) for s in (0, 0, 1))
+    assert first.shape == (40, 7) and first.dtype == torch.float32
+    assert torch.equal(first, again) and not torch.equal(first, other)
+
+
+def test_each_distribution_is_what_it_says():
+    drawn = {name: draw_scores(8, 4000, name, generator=seeded(0)) for name in DISTRIBUTIONS}
+    assert drawn["uniform"].abs().max() <= 1 and abs(drawn["uniform"].std() - 3**-0.5) < 0.01
+    assert drawn["normal"].abs().max() > 3 and abs(drawn["normal"].std() - 1) < 0.01
+    steps = drawn["evenly spaced"].diff()
+    torch.testing.assert_close(steps, steps[:, :1].expand_as(steps), rtol=0, atol=1e-6)
+    assert drawn["evenly spaced"].abs().max() <= 1 and 0.4 < (steps[:, 0] > 0).float().mean() < 0.6
+    steps = drawn["shuffled"].sort(-1).values.diff()
+    torch.testing.assert_close(steps, steps[:, :1].expand_as(steps), rtol=0, atol=1e-6)
+    assert (drawn["shuffled"].diff().sign().abs().sum(-1) == 7).float().mean() > 0.99
+    assert (drawn["shuffled"].diff() > 0).float().mean(-1).std() > 0.1  # in no order
+    assert 0.4 < (drawn["mixed"].abs().amax(-1) <= 1).float().mean() < 0.9  # the rest have a normal part
+
+
+BAD = {
+    "distribution": (
+        lambda: draw_scores(4, 1, "cauchy"),
+        ValueError,
+        "distribution must be one of 'uniform', .*cauchy",
+    ),
+    "n": (lambda: draw_scores(1, 1), ValueError, "n must be >= 2, got 1"),
+    "train_n": (lambda: train_sorter(1), ValueError, "n must be >= 2, got 1"),
+    "steps": (lambda: fit_sorter(LSTMRanker(3), steps=-1), ValueError, "steps must be >= 0, got -1"),
+    "frozen": (
+        lambda: fit_sorter(LSTMRanker(3).requires_grad_(False), steps=1),
+        ValueError,
+        r"ranker must not be frozen.*requires_grad_\(\)",
+    ),
+    "diverged": (
+        lambda: fit_sorter(LSTMRanker(3, "mlp"), steps=50, lr=1e30, progress=False),
+        FloatingPointError,
+        r"stay finite, got (nan|inf) at step \d+",
+    ),
+    "architecture": (lambda: trained_sorter(4, architecture="rnn"), ValueError, "architecture must be one of"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_the_error_names_the_parameter(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize(("architecture", "steps"), [("lstm", 150), ("gru", 150), ("conv", 150), ("mlp", 250)])
+def test_a_short_training_teaches_to_sort(architecture, steps):
+    before = torch.random.get_rng_state()
+    sorter = train_sorter(4, architecture=architecture, hidden=16, steps=steps, progress=False)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert not any(parameter.requires_grad for parameter in sorter.parameters())
+    errors = sorter_errors(sorter, lists=300)
+    untrained = sorter_errors(train_sorter(4, architecture=architecture, hidden=16, steps=0), lists=300)
+    assert errors["uniform"] < 0.5 < 1 < untrained["uniform"]  # always the middle rank: 1.0
+    assert all(errors[name] < untrained[name] / 2 for name in DISTRIBUTIONS)
+    uniform = draw_scores(4, 300, "uniform", generator=seeded(5))
+    assert 0.01 < equivariance_error(sorter, uniform) < 2 * errors["uniform"]
+
+
+def test_the_same_seed_gives_the_same_sorter():
+    y = draw_scores(4, 5, generator=seeded(0))
+    first, again, other = (train_sorter(4, hidden=4, steps=3, seed=s, progress=False)(y) for s in (0, 0, 1))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+
+
+def test_a_sorter_can_be_thawed_and_trained_on():
+    sorter = train_sorter(4, architecture="mlp", steps=3, progress=False).requires_grad_()
+    history = fit_sorter(sorter.double(), steps=4, seed=1, progress=False)
+    assert len(history.losses) == 4 and history.seconds > 0 and sorter.head.weight.dtype == torch.float64
+
+
+def test_rank_error_is_the_mean_absolute_difference():
+    y = torch.tensor([[0.9, 0.1, 0.5], [0.1, 0.5, 0.9]])
+    assert rank_error(BlackboxRanker(1.0), y) == 0
+    assert rank_error(lambda scores: torch.full_like(scores, 2.0), y) == pytest.approx(2 / 3)
+
+
+def test_a_trained_sorter_is_read_from_its_file(tmp_path, monkeypatch):
+    settings = {"architecture": "mlp", "steps": 2, "root": tmp_path, "progress": False}
+    first = trained_sorter(4, **settings)
+    (file,) = tmp_path.iterdir()
+    assert file.name.startswith("sorter-mlp-4-")
+    with monkeypatch.context() as patched:
+        patched.setattr(sorter_cache, "train_sorter", None)
+        again = trained_sorter(4, **settings)
+    y = draw_scores(4, 5, generator=seeded(0))
+    assert torch.equal(first(y), again(y)) and not any(p.requires_grad for p in again.parameters())
+    for other in ({"seed": 1}, {"steps": 3}):
+        trained_sorter(4, **(settings | other))
+    assert len(list(tmp_path.iterdir())) == 3
+    monkeypatch.setenv("RANKEDU_DATA", str(tmp_path))
+    assert torch.equal(trained_sorter(4, **(settings | {"root": None}))(y), first(y))
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"nonsense", lambda b: b""])
+def test_a_damaged_file_is_made_anew(tmp_path, damage):
+    settings = {"architecture": "mlp", "steps": 2, "root": tmp_path, "progress": False}
+    trained_sorter(4, **settings)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    trained_sorter(4, **settings)
+    assert list(tmp_path.iterdir()) == [file] and len(file.read_bytes()) == len(whole)
+
+
+def test_a_changed_weight_is_noticed(tmp_path):
+    import numpy as np
+
+    settings = {"architecture": "mlp", "steps": 2, "root": tmp_path, "progress": False}
+    first = trained_sorter(4, **settings)
+    (file,) = tmp_path.iterdir()
+    content = dict(np.load(file))
+    content["head.bias"] += 1
+    np.savez(file, **content)
+    y = draw_scores(4, 5, generator=seeded(0))
+    assert torch.equal(trained_sorter(4, **settings)(y), first(y))
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.warns(UserWarning, match="could not be kept in .*file.*RANKEDU_DATA"):
+        trained_sorter(4, architecture="mlp", steps=0, root=tmp_path / "file", progress=False)

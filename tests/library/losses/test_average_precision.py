@@ -1,0 +1,416 @@
+"""AP and mAP losses: against their definitions, against f_λ, and the fast path against the readable one."""
+
+import subprocess
+import sys
+import warnings
+from itertools import permutations, product
+
+import pytest
+import torch
+from sklearn.metrics import average_precision_score
+
+from rankedu import rank, rank_among
+from rankedu._fast import radix, sorting
+from rankedu.blackbox import interpolate
+from rankedu.losses import APLoss, MAPLoss, NoPositivesWarning, RecallLoss, shift_by_margin
+from rankedu.rankers import BlackboxRanker
+from rankedu.solvers import ranking
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+nan, inf = float("nan"), float("inf")
+
+
+class Readable(BlackboxRanker):
+    """The same ranker; the losses take their fast path for BlackboxRanker alone."""
+
+
+def random(*shape, seed=0, dtype=torch.float64):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def coin(*shape, p=0.4, seed=1):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
+
+
+def gradient(loss, scores, relevance, *, scale=1.0, **options):
+    leaf = scores.detach().clone().requires_grad_()
+    (scale * loss(leaf, relevance, **options)).backward()
+    return leaf.grad
+
+
+def difference_quotient(function, y, step=1e-6):
+    """Central differences; exact up to rounding where the function is affine."""
+    result = torch.empty_like(y)
+    for index in product(*map(range, y.shape)):
+        up, down = y.clone(), y.clone()
+        up[index] += step
+        down[index] -= step
+        result[index] = (function(up) - function(down)) / (2 * step)
+    return result
+
+
+def eq_22(ranks, within, positive):
+    """1 − E Prec for each row; nan without a positive."""
+    precision = torch.where(positive, within / ranks.clamp(min=1), 0.0)
+    return 1 - precision.sum(-1) / positive.sum(-1)
+
+
+def linearised(y, positive, lam, margin, where=None, weight=1.0):
+    """f_λ of weight · (mean AP loss of the rows), linearised at the ranks of y, as a function of the scores."""
+    shifted = shift_by_margin(y, positive, margin)
+    ranks = rank(shifted, where=where).double().requires_grad_()
+    (weight * eq_22(ranks, rank_among(shifted, positive, where=where), positive).nanmean()).backward()
+    slope = ranks.grad
+
+    def smooth(scores):
+        moved = shift_by_margin(scores, positive, margin)
+        total = 0.0
+        for row in range(len(y)):
+            here = torch.ones_like(positive[row]) if where is None else where[row]
+            total = total + interpolate(ranking, slope[row][here], lam)(moved[row][here])
+        return total
+
+    return smooth
+
+
+@pytest.mark.parametrize("lam", [0.3, 5.0, 60.0])
+@pytest.mark.parametrize("margin", [0.0, 0.4])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_gradient_is_that_of_the_interpolation(lam, margin, ragged):
+    y, relevance = random(3, 8), coin(3, 8)
+    where = coin(3, 8, p=0.8, seed=5) if ragged else None
+    positive = relevance if where is None else relevance & where
+    found = gradient(APLoss(BlackboxRanker(lam), margin), y, relevance, where=where)
+    expected = difference_quotient(linearised(y, positive, lam, margin, where), y)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+    assert found.any() or lam < 1
+
+
+@pytest.mark.parametrize("lam", [30.0, 300.0])
+def test_gradient_through_both_ranks_adds_the_interpolation_among_the_positives(lam):
+    y, positive = 0.3 * random(7), torch.tensor([0, 1, 1, 0, 1, 0, 1]).bool()
+    found = gradient(APLoss(BlackboxRanker(lam), 0.1, within_grad=True), y, positive)
+    stopped = gradient(APLoss(BlackboxRanker(lam), 0.1), y, positive)
+    slope = -1 / (rank(shift_by_margin(y, positive, 0.1))[positive].double() * positive.sum())
+    among = interpolate(ranking, slope, lam)
+    expected = difference_quotient(lambda s: among(s[positive] - 0.05), y)
+    torch.testing.assert_close(found - stopped, expected, rtol=1e-6, atol=1e-6)
+    assert expected.any()
+
+
+@pytest.mark.parametrize("weight", [0.0, 1 / 3, 1.0])
+def test_gradient_of_map_is_that_of_both_terms(weight):
+    y, relevance, lam = random(6, 3), coin(6, 3), 20.0
+    found = gradient(MAPLoss(BlackboxRanker(lam), 0.2, class_agnostic_weight=weight), y, relevance)
+    by_class = linearised(y.T, relevance.T, lam, 0.2, weight=1 - weight)
+    in_one = linearised(y.T.reshape(1, -1), relevance.T.reshape(1, -1), lam, 0.2, weight=weight)
+    expected = difference_quotient(lambda s: by_class(s.T) + in_one(s.T.reshape(1, -1)), y)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+def test_value_is_the_definition_for_all_permutations(n):
+    """The relevant items are the first p; as all orders of scores are tried, so are all places of the relevant."""
+    loss = APLoss(BlackboxRanker(1.0))
+    for p, order in product(range(1, n + 1), permutations(range(n))):
+        better = [sum(other >= score for other in order) for score in order]
+        hits = [sum(other >= score for other in order[:p]) for score in order[:p]]
+        expected = 1 - sum(h / b for h, b in zip(hits, better, strict=False)) / p
+        found = loss(torch.tensor(order, dtype=torch.float32), torch.arange(n) < p)
+        assert abs(found.item() - expected) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("seed", range(5))
+def test_ap_loss_is_one_minus_scikit_learns_ap(dtype, seed):
+    y, relevance = random(50, seed=seed, dtype=dtype), coin(50, p=0.2, seed=seed + 10)
+    expected = 1 - average_precision_score(relevance.numpy(), y.numpy())
+    assert abs(APLoss(BlackboxRanker(1.0))(y, relevance).item() - expected) < 1e-6
+
+
+def test_map_loss_is_two_parts_map_and_one_part_apc():
+    y, relevance = random(9, 4), coin(9, 4)
+    relevance[:, 3] = False  # no positive: not a class of this batch
+    relevance[0, :3] = True
+    by_class = [1 - average_precision_score(relevance[:, c], y[:, c]) for c in range(3)]
+    class_agnostic = 1 - average_precision_score(relevance.flatten(), y.flatten())
+    found = MAPLoss(BlackboxRanker(1.0), margin=0.0)(y, relevance)
+    assert abs(found.item() - (2 * sum(by_class) / 3 + class_agnostic) / 3) < 1e-6
+
+
+def test_apc_pushes_negatives_of_a_class_without_positives():
+    """(P3): mean AP alone gives them no gradient."""
+    scores = torch.tensor([[0.1, 0.9], [0.2, 0.8]])
+    relevance = torch.tensor([[True, False], [False, False]])
+    without = gradient(MAPLoss(BlackboxRanker(90.0), class_agnostic_weight=0.0), scores, relevance)
+    assert (without[:, 1] == 0).all()
+    assert (gradient(MAPLoss(BlackboxRanker(90.0)), scores, relevance)[:, 1] > 0).all()
+
+
+@pytest.mark.parametrize("within_grad", [False, True])
+@pytest.mark.parametrize("n", [8, 10])
+def test_lam_of_the_paper_is_n_times_lam_of_the_code(n, within_grad):
+    y, relevance = random(4, n), coin(4, n)
+    of_code = gradient(APLoss(BlackboxRanker(2.0, normalized=True), 0.1, within_grad), y, relevance)
+    of_paper = gradient(APLoss(BlackboxRanker(2.0 * n), 0.1, within_grad), y, relevance)
+    torch.testing.assert_close(of_code, of_paper)
+    assert of_code.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_margin_is_a_shift_by_hand(dtype):
+    y, relevance = random(3, 9, dtype=dtype), coin(3, 9)
+    by_hand = y - 0.15 * relevance.to(dtype) + 0.15 * (~relevance).to(dtype)
+    with_margin, without = APLoss(BlackboxRanker(30.0), margin=0.3), APLoss(BlackboxRanker(30.0))
+    assert torch.equal(with_margin(y, relevance), without(by_hand, relevance))
+    assert torch.equal(with_margin(y, relevance), with_margin(y, relevance))  # never random
+    torch.testing.assert_close(gradient(with_margin, y, relevance), gradient(without, by_hand, relevance))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("ranker", [BlackboxRanker, Readable])
+def test_it_combines_with_other_losses(dtype, ranker):
+    """The incoming gradient is honoured; with the blackbox ranker it multiplies λ."""
+    y, relevance = random(40, dtype=dtype), coin(40)
+    one, other = APLoss(ranker(20.0), 0.1), RecallLoss(ranker(2.0), 0.1)
+    together = gradient(lambda s, r: one(s, r) + 3 * other(s, r), y, relevance)
+    leaf = y.clone().requires_grad_()
+    one(leaf, relevance).backward()
+    other(leaf, relevance).backward(torch.tensor(3.0, dtype=dtype))
+    torch.testing.assert_close(together, leaf.grad)
+    scaled = gradient(other, y, relevance, scale=3.0)
+    torch.testing.assert_close(scaled, 3 * gradient(RecallLoss(ranker(6.0), 0.1), y, relevance))
+    assert not torch.allclose(scaled, 3 * gradient(other, y, relevance))
+
+
+@pytest.mark.parametrize("make", [APLoss, RecallLoss])
+@pytest.mark.parametrize("strategy", ["count", "merge", "sort"])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("ragged", [False, True])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_fast_path_is_the_readable_one(monkeypatch, make, strategy, ties, ragged, normalized):
+    monkeypatch.setattr(radix, "FEW", 99 if strategy == "count" else 0)
+    monkeypatch.setattr(radix, "LONG", 1)
+    monkeypatch.setattr(radix, "DENSE", 2.0 if strategy == "merge" else -1.0)
+    for seed, chunk in product(range(0, 6, 2), (7, 1 << 16)):
+        monkeypatch.setattr(sorting, "CHUNK", chunk)
+        y, relevance = random(2, 3, 31, seed=seed, dtype=torch.float32), coin(2, 3, 31, seed=seed, p=0.1 + 0.1 * seed)
+        if ties:  # of both zeros too, and infinities
+            y = (2 * y).round() / 2 * (1.0 - 2.0 * coin(2, 3, 31, p=0.5, seed=7).float())
+            y[0, 0, :2], y[1, 1, 3:5] = inf, -inf
+        where = coin(2, 3, 31, p=0.8, seed=seed + 20) if ragged else None
+        if ragged:
+            y[~where] = nan
+        for lam, scale in ((0.1, 1.0), (4.0, -2.0), (100.0, 5.0)):
+            fast, slow = (make(r(lam, normalized), margin=0.5) for r in (BlackboxRanker, Readable))
+            torch.testing.assert_close(
+                fast(y, relevance, where=where), slow(y, relevance, where=where), rtol=1e-6, atol=1e-7
+            )
+            found, expected = (gradient(x, y, relevance, where=where, scale=scale) for x in (fast, slow))
+            torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6 / min(lam, 1))
+            if not normalized:  # moved by exactly as many ranks
+                assert torch.equal((found * lam).round(), (expected * lam).round())
+
+
+def odd_values(n, dtype, seed=0):
+    """Ties, both zeros, infinities, the smallest numbers that there are, and some that differ in the last bit."""
+    info = torch.finfo(dtype)
+    tiny = info.smallest_normal * info.eps  # the smallest denormal
+    values = [0.0, -0.0, inf, -inf, tiny, -tiny, 3 * tiny, info.smallest_normal, info.max, -info.max, 1.0, 1 + info.eps]
+    pick = torch.randint(len(values), (n,), generator=torch.Generator().manual_seed(seed))
+    return torch.tensor(values, dtype=dtype)[pick]
+
+
+@pytest.mark.parametrize("make", [APLoss, RecallLoss])
+@pytest.mark.parametrize("digits", [False, True])
+@pytest.mark.parametrize("strategy", ["count", "merge", "sort"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_fast_path_of_odd_values_is_the_readable_one(monkeypatch, dtype, strategy, digits, make):
+    """In pieces of seven, too, sorted digit by digit or not, and counted in float64 as very long lists are."""
+    settings = {"FEW": 99 if strategy == "count" else 0, "LONG": 1, "PIECE": 7, "PIECES": 9, "EXACT": 30}
+    settings["DENSE"] = 2.0 if strategy == "merge" else -1.0
+    for name, value in settings.items():
+        monkeypatch.setattr(radix, name, value)
+    monkeypatch.setattr(sorting, "LONG", 1 if digits else 1 << 30)
+    monkeypatch.setattr(sorting, "_digit_by_digit", lambda: True)
+    for seed, margin in product(range(4), (0.0, 0.5)):
+        y = torch.stack([odd_values(n, dtype, seed + n) for n in (31, 31, 31)])
+        relevance, where = coin(3, 31, seed=seed), coin(3, 31, p=0.8, seed=seed + 9)
+        fast, slow = (make(r(4.0), margin=margin) for r in (BlackboxRanker, Readable))
+        value, expected = fast(y, relevance, where=where), slow(y, relevance, where=where)
+        assert value.dtype == expected.dtype
+        torch.testing.assert_close(value, expected, rtol=1e-6, atol=1e-7)
+        found, expected = (gradient(x, y, relevance, where=where, scale=3.0) for x in (fast, slow))
+        assert found.dtype == dtype
+        assert torch.equal((found * 4.0).float().round(), (expected * 4.0).float().round())
+
+
+@pytest.mark.parametrize("make", [APLoss, RecallLoss])
+def test_one_list_in_pieces_is_the_readable_one(monkeypatch, make):
+    """Several pieces, with ties across their edges."""
+    monkeypatch.setattr(radix, "PIECE", 1000)
+    y, relevance = (50 * random(9001, dtype=torch.float32)).round() / 50, coin(9001, p=0.05)
+    for lam in (10.0, 1e4, 1e6):
+        fast, slow = (make(r(lam), margin=0.02) for r in (BlackboxRanker, Readable))
+        torch.testing.assert_close(fast(y, relevance), slow(y, relevance), rtol=1e-6, atol=1e-6)
+        found, expected = (gradient(loss, y, relevance) for loss in (fast, slow))
+        assert torch.equal((found * lam).round(), (expected * lam).round())
+    assert found.any()
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.5])
+def test_fast_path_on_a_long_list(share):
+    y, relevance = random(30_000, dtype=torch.float32), coin(30_000, p=share)
+    fast, slow = (APLoss(r(1e5), margin=0.02) for r in (BlackboxRanker, Readable))
+    torch.testing.assert_close(fast(y, relevance), slow(y, relevance), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(gradient(fast, y, relevance), gradient(slow, y, relevance), rtol=1e-6, atol=1e-12)
+
+
+def test_fast_path_survives_an_overflow_and_a_second_backward():
+    y, relevance = random(2, 9, dtype=torch.float32).requires_grad_(), coin(2, 9)
+    where = torch.ones_like(relevance)
+    where[:, 0] = False
+    for ranker in (BlackboxRanker(1.0), Readable(1.0)):
+        y.grad = None
+        (APLoss(ranker)(y, relevance, where=where) * nan).backward()
+        assert y.grad[where].isnan().all() and (y.grad[~where] == 0).all()
+        loss = APLoss(ranker)(y, relevance)
+        (first,) = torch.autograd.grad(loss, y, retain_graph=True)
+        assert torch.equal(first, torch.autograd.grad(loss, y)[0])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of memory from /proc")
+def test_ten_million_scores_take_at_most_20_bytes_each():
+    script = """
+import torch
+from rankedu.losses import APLoss
+from rankedu.rankers import BlackboxRanker
+def kib(field):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(field))
+n = 10**7
+loss = APLoss(BlackboxRanker(1e6), margin=0.02)
+loss(torch.rand(90000, requires_grad=True), torch.arange(90000) % 100 == 0).backward()
+y, relevance = torch.empty(n).normal_().requires_grad_(), torch.arange(n) % 100 == 0
+open("/proc/self/clear_refs", "w").write("5")
+before = kib("VmRSS")
+loss(y, relevance).backward()
+print(1024 * (kib("VmHWM") - before) / n)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    if "clear_refs" in run.stderr:
+        pytest.skip("the peak of memory cannot be reset here")
+    assert run.returncode == 0, run.stderr
+    assert 8 < float(run.stdout) <= 20
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("margin", [0.0, 0.25])
+def test_16_bits_are_ranked_in_32(dtype, margin):
+    y, relevance = random(2, 200, dtype=dtype), coin(2, 200)
+    loss = APLoss(BlackboxRanker(50.0), margin)
+    assert loss(y, relevance).dtype == torch.float32
+    assert torch.equal(loss(y, relevance), loss(y.float(), relevance))
+    found = gradient(loss, y, relevance)
+    assert found.dtype == dtype and torch.equal(found, gradient(loss, y.float(), relevance).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_where_is_leaving_out(dtype):
+    y, relevance, where = random(12, dtype=dtype), coin(12), coin(12, p=0.7, seed=3)
+    loss = APLoss(BlackboxRanker(9.0), 0.1)
+    assert torch.equal(loss(y.masked_fill(~where, nan), relevance, where=where), loss(y[where], relevance[where]))
+    found = gradient(loss, y, relevance, where=where)
+    assert torch.equal(found[where], gradient(loss, y[where], relevance[where])) and (found[~where] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_queries_without_a_positive_do_not_count(dtype):
+    y, relevance = random(2, 3, 6, dtype=dtype), coin(2, 3, 6)
+    relevance[0, 1] = False
+    loss = APLoss(BlackboxRanker(9.0))
+    each = [loss(y[q], relevance[q]) for q in product(range(2), range(3)) if relevance[q].any()]
+    assert len(each) < 6
+    torch.testing.assert_close(loss(y, relevance), torch.stack(each).mean())
+    assert (gradient(loss, y, relevance)[0, 1] == 0).all()
+
+
+@pytest.mark.parametrize("loss", [APLoss, RecallLoss, MAPLoss])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_no_positives_at_all_is_zero_and_one_warning(loss, dtype):
+    y = random(4, 3, dtype=dtype).requires_grad_()
+    with pytest.warns(
+        NoPositivesWarning, match=r"relevance must have .* got none in scores of shape \(4, 3\)"
+    ) as caught:
+        value = loss(BlackboxRanker(1.0), margin=0.1)(y, torch.zeros(4, 3))
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert value.item() == 0 and value.requires_grad
+    (value + (0 * y).sum()).backward()
+    assert torch.equal(y.grad, torch.zeros_like(y))
+
+
+@pytest.mark.parametrize("make", [APLoss, RecallLoss])
+@pytest.mark.parametrize("ranker", [BlackboxRanker, Readable])
+def test_all_relevant_is_perfect(make, ranker):
+    y = random(3, 7, dtype=torch.float32)
+    loss = make(ranker(5.0), margin=0.1)
+    assert loss(y, torch.ones(3, 7)).item() == 0
+    assert not gradient(loss, y, torch.ones(3, 7)).any()
+
+
+@pytest.mark.parametrize("ranker", [BlackboxRanker, Readable])
+def test_all_tied_goes_by_position(ranker):
+    relevance = torch.tensor([False, True, False, True])
+    loss = APLoss(ranker(1.0))(torch.tensor([0.0, -0.0, 0.0, -0.0]), relevance)
+    assert loss.item() == 0.5  # 1 − (1/2 + 2/4)/2, never an AP of 2
+
+
+@pytest.mark.parametrize("make", [APLoss, RecallLoss])
+def test_one_item(make):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert make(BlackboxRanker(1.0), 0.1)(torch.tensor([0.3]), torch.tensor([True])).item() == 0
+        assert MAPLoss(BlackboxRanker(1.0), 0.1)(torch.tensor([[0.3]]), torch.tensor([[True]])).item() == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("make", [APLoss, RecallLoss, MAPLoss])
+def test_every_device_gives_the_same(device, make):
+    y, relevance, where = random(30, 5), coin(30, 5), coin(30, 5, p=0.8, seed=9)
+    loss = make(BlackboxRanker(9.0), margin=0.1)
+    expected = gradient(loss, y, relevance, where=where)
+    found = gradient(loss, y.float().to(device), relevance.to(device), where=where.to(device))
+    assert found.device.type == device
+    torch.testing.assert_close(found.cpu().double(), expected, rtol=1e-5, atol=1e-6)
+
+
+y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
+BAD = {
+    "NaN": (
+        lambda: APLoss(BlackboxRanker(1.0))(torch.tensor([0.1, nan]), yes),
+        ValueError,
+        "scores .* NaN, got 1 of 2",
+    ),
+    "empty": (lambda: APLoss(BlackboxRanker(1.0))(y[:0], yes[:0]), ValueError, r"n >= 1, got \(0,\)"),
+    "integers": (lambda: APLoss(BlackboxRanker(1.0))(y.long(), yes), TypeError, "scores must be floating point"),
+    "graded": (lambda: APLoss(BlackboxRanker(1.0))(y, 2 * y), ValueError, "relevance must be bool, or 0 and 1"),
+    "shapes": (lambda: APLoss(BlackboxRanker(1.0))(y, yes[:1]), ValueError, r"relevance .* \(2,\), got \(1,\)"),
+    "where": (lambda: APLoss(BlackboxRanker(1.0))(y, yes, where=y), TypeError, "where must be bool"),
+    "margin": (lambda: APLoss(BlackboxRanker(1.0), -0.1), ValueError, r"margin must be finite and >= 0, got -0.1"),
+    "no margin": (lambda: APLoss(BlackboxRanker(1.0), "a"), TypeError, "margin must be a number >= 0, got 'a'"),
+    "ranker": (lambda: APLoss(4.0), TypeError, r"ranker must be callable .* got 4.0 .*BlackboxRanker\(lam=4.0\)"),
+    "class": (lambda: APLoss(BlackboxRanker), TypeError, "ranker must be callable"),
+    "weight": (lambda: MAPLoss(BlackboxRanker(1.0), class_agnostic_weight=2), ValueError, r"in \[0, 1\], got 2"),
+    "memory": (lambda: MAPLoss(BlackboxRanker(1.0), memory=7), TypeError, r"ScoreMemory, got 7"),
+    "one list": (lambda: MAPLoss(BlackboxRanker(1.0))(y, yes), ValueError, r"\(\.\.\., batch, classes\), got \(2,\)"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_it_is_a_module():
+    assert repr(APLoss(BlackboxRanker(4.0), 0.1)).startswith("APLoss(\n  margin=0.1, within_grad=False")
+    assert not MAPLoss(BlackboxRanker(4.0)).state_dict()

@@ -1,0 +1,199 @@
+"""Binary metrics against their definition, all orders of tied items, scikit-learn and torchmetrics."""
+
+import itertools
+import math
+import warnings
+from contextlib import suppress
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
+
+from rankedu import rank
+from rankedu.lab.models import load_torchvision
+from rankedu.metrics import UndefinedMetricWarning, average_precision, map_at_r, precision_at_k, recall_at_k
+
+settings.register_profile("no deadline", deadline=None)  # a shared machine may be slow
+settings.load_profile("no deadline")
+
+TIES = ["ordinal", "pessimistic", "optimistic", "expected"]
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64]
+
+items = st.lists(st.tuples(st.integers(-1, 2), st.booleans()), min_size=1, max_size=6)
+ragged_items = st.lists(st.tuples(st.integers(-1, 2), st.booleans(), st.booleans()), min_size=1, max_size=9)
+
+
+def ap_of_order(labels):
+    """Mean precision at the places of the relevant items, best item first."""
+    precisions = [sum(labels[: i + 1]) / (i + 1) for i, label in enumerate(labels) if label]
+    return sum(precisions) / len(precisions)
+
+
+def ap_by_permutations(scores, relevance, ties):
+    """AP of the orders that the scores allow: the worst, the best, the mean, or the one by position."""
+    orders = [
+        order
+        for order in itertools.permutations(range(len(scores)))
+        if all(scores[i] >= scores[j] for i, j in itertools.pairwise(order))
+    ]
+    values = [ap_of_order([relevance[i] for i in order]) for order in orders]
+    choose = {"pessimistic": min, "optimistic": max, "expected": lambda v: sum(v) / len(v), "ordinal": lambda v: v[0]}
+    return choose[ties](values)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@given(items.filter(lambda rows: any(label for _, label in rows)))
+def test_average_precision_over_all_orders_of_tied_items(ties, rows):
+    scores, relevance = zip(*rows, strict=True)
+    value = average_precision(torch.tensor(scores, dtype=torch.float64), torch.tensor(relevance), ties=ties)
+    assert value.item() == pytest.approx(ap_by_permutations(scores, relevance, ties), abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1,), (12,), (5, 12), (2, 3, 12)])
+def test_average_precision_is_eq_4_where_scores_differ(ties, dtype, shape):
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand(shape, generator=generator).argsort(-1).to(dtype)
+    relevance = torch.rand(shape, generator=generator) < 0.5
+    relevance[..., 0] = True
+    values = average_precision(scores, relevance, ties=ties)
+    assert values.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    rows = zip(scores.reshape(-1, shape[-1]), relevance.reshape(-1, shape[-1]), strict=True)
+    expected = torch.tensor([average_precision_score(label, y.double()) for y, label in rows])
+    torch.testing.assert_close(values, expected.reshape(shape[:-1]).to(values.dtype))
+
+
+def test_eq_4_and_5_read_literally_give_2_where_all_scores_tie():
+    y, y_star = [0.0, 0.0], [1, 1]
+    rel = [i for i, label in enumerate(y_star) if label == 1]
+    rk = [1 + sum(y_j > y_i for y_j in y) for y_i in y]
+    prec = [sum(y[j] >= y[i] for j in rel) / rk[i] for i in rel]
+    assert sum(prec) / len(rel) == 2.0
+    for ties in TIES:
+        assert average_precision(torch.tensor(y), torch.tensor(y_star), ties=ties) == 1.0
+
+
+def retrieval_metrics():
+    """Those of torchmetrics, which imports torchvision if it is there: that needs help beside a torch for the CPU."""
+    with suppress(ImportError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        load_torchvision("torchmetrics")
+    return pytest.importorskip("torchmetrics.functional.retrieval")
+
+
+def test_torchmetrics_drops_positives_whose_score_is_not_positive():
+    torchmetrics = retrieval_metrics()
+    scores, relevance = torch.tensor([0.9, -0.1, -0.5]), torch.tensor([False, True, False])
+    assert average_precision(scores, relevance) == 0.5
+    assert average_precision(scores + 1, relevance) == 0.5
+    assert torchmetrics.retrieval_average_precision(scores + 1, relevance) == 0.5
+    assert torchmetrics.retrieval_average_precision(scores, relevance) == 0.0  # wrong, in torchmetrics 1.9
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 20, 50])
+def test_top_k_metrics_are_torchmetrics(k):
+    torchmetrics = retrieval_metrics()
+    generator = torch.Generator().manual_seed(k)
+    scores = torch.rand(30, 20, generator=generator) + 0.1
+    relevance = torch.rand(30, 20, generator=generator) < 0.2
+    relevance[:, 7] = True
+    precision = [torchmetrics.retrieval_precision(y, r, top_k=k) for y, r in zip(scores, relevance, strict=True)]
+    hit = [torchmetrics.retrieval_hit_rate(y, r, top_k=k) for y, r in zip(scores, relevance, strict=True)]
+    torch.testing.assert_close(precision_at_k(scores, relevance, k), torch.stack(precision))
+    torch.testing.assert_close(recall_at_k(scores, relevance, k), torch.stack(hit))
+
+
+@given(items.filter(lambda rows: any(label for _, label in rows)))
+def test_map_at_r_is_its_definition(rows):
+    scores, relevance = zip(*rows, strict=True)
+    order = sorted(range(len(rows)), key=lambda i: -scores[i])
+    labels, r = [relevance[i] for i in order], sum(relevance)
+    expected = sum(sum(labels[: i + 1]) / (i + 1) for i in range(r) if labels[i]) / r
+    assert map_at_r(torch.tensor(scores).double(), torch.tensor(relevance)).item() == pytest.approx(expected)
+
+
+METRICS = {
+    "map_at_r": map_at_r,
+    "recall_at_2": lambda *a, **k: recall_at_k(*a, k=2, **k),
+    "precision_at_2": lambda *a, **k: precision_at_k(*a, k=2, **k),
+    **{f"ap_{t}": lambda *a, t=t, **k: average_precision(*a, ties=t, **k) for t in TIES},
+}
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@given(ragged_items.filter(lambda rows: any(label and here for _, label, here in rows)))
+def test_where_leaves_items_out(metric, rows):
+    scores, relevance, where = (torch.tensor(column) for column in zip(*rows, strict=True))
+    padded = scores.double().masked_fill(~where, math.nan)
+    expected = metric(scores[where], relevance[where]).double()
+    torch.testing.assert_close(metric(padded, relevance, where=where), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@given(items.filter(lambda rows: any(label for _, label in rows)))
+def test_increasing_maps_change_nothing(metric, rows):
+    scores, relevance = (torch.tensor(column) for column in zip(*rows, strict=True))
+    assert torch.equal(metric(scores.double(), relevance), metric(scores.double().exp() - 5, relevance))
+
+
+@pytest.mark.parametrize("ties", TIES[1:])
+@given(items.filter(lambda rows: any(label for _, label in rows)), st.randoms(use_true_random=False))
+def test_the_order_of_the_items_does_not_matter(ties, rows, random):
+    scores, relevance = (torch.tensor(column) for column in zip(*rows, strict=True))
+    shuffled = random.sample(range(len(rows)), len(rows))
+    one = average_precision(scores.double(), relevance, ties=ties)
+    other = average_precision(scores[shuffled].double(), relevance[shuffled], ties=ties)
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
+@given(items.filter(lambda rows: any(label for _, label in rows)))
+def test_pessimistic_and_optimistic_enclose_the_others(rows):
+    scores, relevance = (torch.tensor(column) for column in zip(*rows, strict=True))
+    low, high = (average_precision(scores.double(), relevance, ties=t) for t in ("pessimistic", "optimistic"))
+    for ties in ("ordinal", "expected"):
+        assert low - 1e-12 <= average_precision(scores.double(), relevance, ties=ties) <= high + 1e-12
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_queries_without_positives_are_nan_and_one_warning_counts_them(metric):
+    scores = torch.rand(4, 5)
+    relevance = torch.zeros(4, 5, dtype=torch.bool)
+    relevance[1] = True
+    with pytest.warns(UndefinedMetricWarning, match="3 of 4 queries have no relevant item") as caught:
+        values = metric(scores, relevance)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert values.isnan().tolist() == [True, False, True, True]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        metric(scores[1], relevance[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float32])
+def test_relevance_may_be_numbers_that_are_0_or_1(dtype):
+    relevance = torch.tensor([0, 1, 0, 1]).to(dtype)
+    assert average_precision(torch.tensor([4.0, 3.0, 2.0, 1.0]), relevance) == 0.5
+
+
+def test_no_queries_no_values():
+    assert average_precision(torch.zeros(0, 3), torch.zeros(0, 3, dtype=torch.bool)).shape == (0,)
+
+
+def test_a_long_list_of_ties_is_exact():
+    """50,000 tied items, one in a hundred relevant: the mean AP is close to the share, not above."""
+    n = 50_000
+    relevance = torch.arange(n) % 100 == 0
+    value = average_precision(torch.zeros(n, dtype=torch.float64), relevance, ties="expected").item()
+    p, harmonic = n // 100, (1.0 / torch.arange(1, n + 1, dtype=torch.float64)).sum().item()
+    expected = (harmonic + (p - 1) / (n - 1) * (n - harmonic)) / n  # the sum of the docstring, summed by hand
+    assert value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_the_gpu_agrees(metric):
+    scores, relevance = torch.randint(0, 9, (6, 40)).double(), torch.rand(6, 40) < 0.4
+    assert rank(scores.cuda()).is_cuda
+    torch.testing.assert_close(metric(scores.cuda(), relevance.cuda()).cpu(), metric(scores, relevance))

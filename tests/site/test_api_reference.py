@@ -1,0 +1,74 @@
+"""The API reference has a page for every room, and on it everything that the room says is public."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+from tools.notebooks import pairs
+from tools.site import api_reference, architecture
+
+#: Rooms of which readers call nothing by name: what draws the book, and what commands do.
+OF_THE_BOOK = {"book/explorables", "book/figures", "book/new_chapter"}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api")
+    api_reference.write_pages(folder)
+    return {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+
+
+def test_every_room_has_a_page():
+    rooms = {room for room in architecture.rooms() if not room.startswith("_")}
+    named = [module.split(".")[1:] for page in api_reference.PAGES.values() for module in page.modules]
+    shown = {architecture.room_named(parts) for parts in named if parts}
+    assert rooms - shown - OF_THE_BOOK == {"ranks", "reference", "cli"}, "these have a page of another form"
+    assert {"rank", "rank_among", "outranking_negatives"} <= set(api_reference.public("rankedu"))
+
+
+def test_the_front_page_leads_to_all_pages(pages):
+    front = (pairs.ROOT / "book" / "api" / "index.md").read_text(encoding="utf-8")
+    tree = re.search(r"```\{toctree\}\n:hidden:\n\n(.*?)\n```", front, re.DOTALL).group(1).split()
+    assert tree == [*api_reference.PAGES, "cli"] and set(tree) == set(pages)
+    assert all(f"{{ref}}`api-{name}`" in front and f"(api-{name})=" in pages[name] for name in tree)
+
+
+@pytest.mark.parametrize("name", api_reference.PAGES)
+def test_every_public_name_is_there_and_documented(name, pages):
+    for module in api_reference.modules(api_reference.PAGES[name]):
+        offered = api_reference.public(module)
+        assert offered or module == "rankedu.proofs", module
+        for thing, value in offered.items():
+            assert re.search(rf"^\.\. (auto\w+|py:data):: {thing}$", pages[name], re.MULTILINE), f"{module}.{thing}"
+            if api_reference.kind(value) != "data":
+                assert inspect.getdoc(value), f"{module}.{thing}"
+
+
+def test_every_command_is_there_with_its_options(pages):
+    from typer.main import get_command
+
+    from rankedu.cli import app
+
+    for name, command in get_command(app).commands.items():
+        for inner in getattr(command, "commands", {"": command}):
+            assert f"## rankedu {name} {inner}".rstrip() + "\n" in pages["cli"]
+    assert "| `--gallery-labels` | Goes with --gallery. |  |" in pages["cli"]
+    assert "| `--chunk-size` |" in pages["cli"] and "| `1024` |" in pages["cli"]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Explained in chapter 4.", "Explained in chapter :ref:`4 <ch-04>`."),
+        ("Explained in chapters 4 and 12.", "Explained in chapters :ref:`4 <ch-04>` and :ref:`12 <ch-12>`."),
+        ("See chapters 1, 2 and 16", "See chapters :ref:`1 <ch-01>`, :ref:`2 <ch-02>` and :ref:`16 <ch-16>`"),
+        ("    L. Default: all.", "    \\L. Default: all."),
+        ("The chapter ends.", "The chapter ends."),
+    ],
+)
+def test_chapters_become_links(written, read):
+    lines = [written]
+    api_reference.prepare(None, "function", "f", None, None, lines)
+    assert lines == [read]

@@ -1,0 +1,128 @@
+"""The notation table agrees with the package, and every public function says where it is explained."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import pytest
+from tools.site import generate
+
+from rankedu.rankers import RANKERS
+
+#: The setting of the step of HAPPIER and ROADMAP.
+STEP = {"slope", "delta", "offset", "start"}
+#: Parameters that belong to one function alone and are explained in its docstring; all others are in the vocabulary.
+LOCAL = {
+    "BlackboxRanker": {"normalized"},
+    "spearman": {"target"},
+    "shortest_path": {"moves"},
+    "assignment": {"costs"},
+    "RecallLoss": {"ranker", "weights", "within_grad"},
+    "APLoss": {"ranker", "within_grad"},
+    "MAPLoss": {"ranker", "within_grad", "memory", "class_agnostic_weight"},
+    "OnEmbeddings": {"loss", "exclude_self", "memory"},
+    "OnProposals": {"loss"},
+    "HistogramRanker": {"bins", "score_range"},
+    "ProjectionRanker": {"strength"},
+    "FastAPLoss": {"bins"},
+    "operating_region": {"threshold"},
+    "SpearmanLoss": {"ranker"},
+    "LSTMRanker": {"n", "architecture", "hidden", "layers"},
+    "equivariance_error": {"ranker", "draws", "seed"},
+    "SupremumRanker": STEP,
+    "InfimumStep": {"below", "above"},
+    "SupAPLoss": STEP,
+    "CalibrationLoss": {"at_least", "at_most"},
+    "ROADMAPLoss": STEP | {"at_least", "at_most"},
+    "levels": {"gallery_labels"},
+    "relevance": {"n_levels", "monotone"},
+    "weighted_ap_relevance": {"weights"},
+    "average_precision_per_level": {"n_levels"},
+    "recall_at_k_per_level": {"n_levels"},
+    "evaluate_retrieval": {"embeddings", "gallery", "gallery_labels", "metrics", "monotone", "chunk_size", "device"}
+    | {"progress", "shard", "distributed"},
+    "merge": {"results"},
+    "box_iou": {"boxes", "others"},
+    "DetectionMatches": {"hits", "ignored", "images", "places", "taken", "truths"},
+    "match_detections": {"detections", "truths", "n_classes", "iou", "matching"},
+    "evaluate_detections": {"detections", "truths", "n_classes", "iou", "interpolation", "matching"},
+    "ErrorDrivenAPLoss": {"delta", "interpolated"},
+    "APSVMLoss": {"inference"},
+    "most_violated_ranking": {"inference"},
+    "baseline": {"name", "n_classes", "dim", "settings"},
+    "describe_baseline": {"name"},
+    "SumOverLevels": {"make_loss", "level_weights"},
+    "HAPLoss": {"ranker", "within_grad", "lower"},
+    "HAPPIERLoss": {"n_classes", "dim", "monotone", "ranker", "within_grad", "lower", "exclude_self", "memory"},
+    "ClusterLoss": {"n_classes", "dim"},
+    "BlackboxRanks": {"args", "kwargs"},
+    "published_ap": {"below"},
+    "published_fast_ap": {"bins"},
+    "published_h_ap": {"step"},
+    "published_sup_ap": {"step"},
+    "CSLLoss": {"class_labels", "dim", "margins", "scale"},
+}
+LOSSES = ["losses.average_precision", "losses.recall", "losses.on_embeddings", "losses.margin", "memory"]
+OTHERS = ["losses.error_driven", "losses.ap_svm", "losses.baselines", "losses.over_levels", "losses.on_proposals"]
+SOFT = ["rankers.histogram", "rankers.projection", "losses.fast_ap", "losses.spearman"]
+HIERARCHICAL = ["losses.hierarchical", "losses.clustering", "losses.csl"]
+SMOOTH = ["rankers.sigmoid", "losses.smooth_ap"]
+LEARNED = ["rankers.lstm", "rankers.equivariance", "rankers.exact_sorter"]
+SUPREMUM = ["rankers.supremum", "losses.supremum_ap", "losses.calibration"]
+DETECTION = ["metrics.overlaps", "metrics.matches", "metrics.detection"]
+TRANSCRIBED = ["lab.experiments._published"]
+MODULES = [
+    "ranks",
+    "blackbox",
+    "solvers",
+    "rankers.blackbox",
+    "metrics.binary",
+    "metrics.retrieval",
+    "metrics.graded",
+    *LOSSES,
+    *OTHERS,
+    *SOFT,
+    *SMOOTH,
+    *SUPREMUM,
+    *LEARNED,
+    *HIERARCHICAL,
+    *DETECTION,
+    *TRANSCRIBED,
+]
+#: A ranker of the table is judged without being listed here.
+MODULES += sorted({known.ranker.__module__.removeprefix("rankedu.") for known in RANKERS.values()} - {*MODULES})
+
+
+def public(module: str) -> dict[str, object]:
+    found = importlib.import_module(f"rankedu.{module}")
+    return {
+        name: value
+        for name, value in vars(found).items()
+        if name in found.__all__ and (inspect.isfunction(value) or (inspect.isclass(value) and not is_warning(value)))
+    }
+
+
+def is_warning(value: type) -> bool:
+    return issubclass(value, Warning)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_parameter_is_in_the_vocabulary(module):
+    known = {row["identifier"] for row in generate.vocabulary()}
+    for name, value in public(module).items():
+        allowed = known | LOCAL.get(name, set()) | ({"costs"} if module == "solvers" else set())
+        assert set(inspect.signature(value).parameters) <= allowed, name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_function_names_its_chapter_and_has_an_example(module):
+    for name, value in public(module).items():
+        docstring = inspect.getdoc(value) or ""
+        assert "Explained in chapter" in docstring, name
+        assert ">>>" in docstring, f"{name} has no example"
+
+
+@pytest.mark.parametrize("name", ["scores", "relevance", "where", "lam", "margin", "alpha", "temperature", "labels"])
+def test_the_binding_names_are_in_the_vocabulary(name):
+    assert name in {row["identifier"] for row in generate.vocabulary()}

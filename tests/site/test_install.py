@@ -1,0 +1,53 @@
+"""What installs the environment says what is wrong before it begins, and in one sentence when nobody answers."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+from tools import install
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_nothing_stands_in_the_way_of_an_environment_that_is_there(monkeypatch):
+    monkeypatch.setattr(install.shutil, "disk_usage", lambda _: Usage(1, 1, 0))
+    assert install.obstacles(sys.prefix) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("sys.version_info", (3, 9, 18), "Python >= 3.10 is needed"),
+        ("find_spec", lambda name: None, "apt-get install python3-venv"),
+        ("shutil.disk_usage", lambda _: Usage(1, 1, 1_200_000_000), "3 GB are needed, 1.2 are free"),
+    ],
+)
+def test_an_obstacle_is_named_with_its_remedy(name, value, told, monkeypatch, tmp_path):
+    monkeypatch.setattr(f"tools.install.{name}", value)
+    [found] = install.obstacles(str(tmp_path / ".venv"))
+    assert told in found
+    with pytest.raises(SystemExit, match=told):
+        install.install(str(tmp_path / ".venv"), "lab")
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_without_a_network_one_sentence_says_so(monkeypatch, tmp_path, capfd):
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_CONFIG_FILE": os.devnull}
+    for name, value in {**nowhere, "PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": ""}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(install, "python_of", lambda folder: sys.executable)
+    monkeypatch.setattr(install, "ROOT", str(tmp_path))
+    (tmp_path / "constraints.txt").write_text("", encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text("[build-system]\nrequires = ['hatchling>=99']", encoding="utf-8")
+    assert install.install(str(tmp_path), "lab") != 0
+    assert "No package index answers" in capfd.readouterr().err
+
+
+def test_a_python_that_is_too_old_can_read_it():
+    """What is a syntax error there could not say that it is too old."""
+    ast.parse(Path(install.__file__).read_text(encoding="utf-8"), feature_version=(3, 6))

@@ -1,0 +1,119 @@
+"""What a page says of itself: where it is edited, where it is launched, what changed."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from tools.site import page_links
+
+GITHUB, GITLAB = "https://github.com/someone/rankedu", "https://gitlab.com/group/team/rankedu"
+FILE, NOTEBOOK = "book/chapters/01_rank_based_metrics.md", "notebooks/01_rank_based_metrics.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("", ""), (GITHUB, GITHUB), (f"{GITHUB}/", GITHUB), (f"{GITLAB}.git", GITLAB)]
+)
+def test_the_address_comes_from_one_place(monkeypatch, given, found):
+    monkeypatch.setenv("RANKEDU_REPOSITORY", given)
+    monkeypatch.setattr(page_links.importlib.metadata, "metadata", lambda name: NoUrls())
+    assert page_links.address() == found
+
+
+def test_without_a_variable_the_projects_own_urls_decide(monkeypatch):
+    monkeypatch.delenv("RANKEDU_REPOSITORY", raising=False)
+    monkeypatch.setattr(page_links.importlib.metadata, "metadata", lambda name: NoUrls(f"Repository, {GITHUB}"))
+    assert page_links.address() == GITHUB
+
+
+class NoUrls:
+    def __init__(self, *urls):
+        self.urls = urls
+
+    def get_all(self, name):
+        return list(self.urls) or None
+
+
+@pytest.mark.parametrize("wrong", ["github.com/someone/rankedu", "http://github.com/a/b", "https://github.com/someone"])
+def test_an_address_that_would_give_dead_links_is_refused(monkeypatch, wrong):
+    monkeypatch.setenv("RANKEDU_REPOSITORY", wrong)
+    with pytest.raises(ValueError, match="RANKEDU_REPOSITORY must read https://host/owner/name"):
+        page_links.address()
+
+
+@pytest.mark.parametrize(
+    ("site", "found"),
+    [
+        (GITHUB, {"edit": f"{GITHUB}/edit/main/{FILE}", "history": f"{GITHUB}/commits/main/{FILE}"}),
+        (GITLAB, {"edit": f"{GITLAB}/-/edit/main/{FILE}", "history": f"{GITLAB}/-/commits/main/{FILE}"}),
+        ("https://forge.example.org/a/b", {}),  # a host that is not known gets no guessed address
+    ],
+)
+def test_source_links(site, found):
+    assert page_links.source_links(site, "main", FILE) == found
+
+
+@pytest.mark.parametrize(
+    ("site", "services", "found"),
+    [
+        (GITHUB, "binder", {"Binder": f"https://mybinder.org/v2/gh/someone/rankedu/main?urlpath=lab/tree/{NOTEBOOK}"}),
+        (
+            GITLAB,
+            "binder",
+            {"Binder": f"https://mybinder.org/v2/gl/group%2Fteam%2Frankedu/main?urlpath=lab/tree/{NOTEBOOK}"},
+        ),
+        (
+            GITHUB,
+            "colab",
+            {"Colab": f"https://colab.research.google.com/github/someone/rankedu/blob/main/{NOTEBOOK}"},
+        ),
+        (GITHUB, "", {}),
+    ],
+)
+def test_launch_links(site, services, found):
+    assert page_links.launch_links(site, "main", NOTEBOOK, services.split()) == found
+
+
+def test_a_hub_pulls_the_repository():
+    link = page_links.launch_links(GITHUB, "main", NOTEBOOK, ["https://hub.example.org/"])["JupyterHub"]
+    assert link.startswith("https://hub.example.org/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com")
+    assert link.endswith("urlpath=lab%2Ftree%2Frankedu%2Fnotebooks%2F01_rank_based_metrics.ipynb")
+
+
+@pytest.mark.parametrize(("site", "service"), [(GITLAB, "colab"), (GITHUB, "mybinder")])
+def test_a_service_that_cannot_be_is_refused(site, service):
+    with pytest.raises(ValueError, match="RANKEDU_LAUNCH must name binder, colab"):
+        page_links.launch_links(site, "main", NOTEBOOK, [service])
+
+
+def test_a_page_is_made_of_its_text_and_its_notebook():
+    assert page_links.sources("chapters/01_rank_based_metrics") == [FILE, NOTEBOOK]
+    assert page_links.sources("how-to-read") == ["book/how-to-read.md"]
+    assert page_links.sources("genindex") == []
+
+
+def test_what_changed_is_read_from_the_history(monkeypatch, tmp_path):
+    monkeypatch.setattr(page_links, "ROOT", tmp_path)
+    page_links.history.cache_clear()
+    assert page_links.history() == {}, "no history, no footer"
+    (tmp_path / "book").mkdir()
+    for text, subject in (("a", "A page"), ("b", "The page says b, <not> a")):
+        (tmp_path / "book" / "page.md").write_text(text)
+        git(tmp_path, "init", "-q")
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-q", "-m", subject)
+    page_links.history.cache_clear()
+    [newest, oldest] = page_links.history()["book/page.md"]
+    assert newest == ("2026-01-02", "The page says b, <not> a") and oldest[1] == "A page"
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{tmp_path}", str(shallow))
+    monkeypatch.setattr(page_links, "ROOT", shallow)
+    page_links.history.cache_clear()
+    assert page_links.history() == {}, "the end of a history would be told of every page"
+    page_links.history.cache_clear()
+
+
+def git(folder, *words):
+    when = {"GIT_AUTHOR_DATE": "2026-01-02T12:00:00Z", "GIT_COMMITTER_DATE": "2026-01-02T12:00:00Z"}
+    who = ["-c", "user.name=A Tester", "-c", "user.email=tester@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, env={**when, "PATH": page_links.os.environ["PATH"]})

@@ -1,0 +1,128 @@
+"""Every chapter is one text and one executed notebook, equal by content."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+from tools.notebooks import pairs
+
+CHAPTERS = pairs.pairs()
+
+
+def test_all_sixteen_chapters_are_there():
+    assert {text.stem[:2] for text in CHAPTERS} >= {f"{number:02d}" for number in range(1, 17)}
+
+
+@pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
+def test_notebook_is_the_executed_text(text):
+    assert pairs.problem(text, CHAPTERS[text]) is None
+
+
+def test_no_notebook_without_a_text():
+    notebooks = {*(pairs.ROOT / "notebooks").glob("*.ipynb"), *(pairs.ROOT / "notebooks" / "labs").glob("*.ipynb")}
+    assert notebooks == set(CHAPTERS.values())
+
+
+def test_a_page_stands_beside_the_chapters_and_keeps_its_address():
+    text = pairs.ROOT / "book" / "errata.md"
+    assert CHAPTERS[text] == pairs.ROOT / "notebooks" / "errata.ipynb"
+    assert pairs.address(text) == "errata.html"
+    assert pairs.address(next(iter(CHAPTERS))) == "chapters/01_rank_based_metrics.html"
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    text, notebook = next(iter(CHAPTERS.items()))
+    return Path(shutil.copy(text, tmp_path)), Path(shutil.copy(notebook, tmp_path))
+
+
+def test_an_edited_text_is_noticed(pair):
+    text, notebook = pair
+    text.write_text(text.read_text(encoding="utf-8") + "\nOne more sentence.\n", encoding="utf-8")
+    assert "differs" in pairs.problem(text, notebook)
+
+
+def test_a_text_between_the_same_cells_is_taken_over_with_their_outputs(pair):
+    text, notebook = pair
+    before = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    text.write_text(text.read_text(encoding="utf-8") + "\nOne more sentence.\n", encoding="utf-8")
+    assert pairs.retold(text, notebook) and pairs.problem(text, notebook) is None
+    after = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    assert [cell.outputs for cell in after] == [cell.outputs for cell in before]
+
+
+def test_a_cell_that_changed_must_be_run(pair):
+    text, notebook = pair
+    text.write_text(text.read_text(encoding="utf-8").replace("import torch", "import torch  # !", 1), encoding="utf-8")
+    kept = notebook.read_bytes()
+    assert not pairs.retold(text, notebook) and notebook.read_bytes() == kept
+
+
+def test_a_record_tells_cells_that_were_copied_and_not_run(pair):
+    text, notebook = pair
+    text.write_text(text.read_text(encoding="utf-8").replace("import torch", "import torch  # !", 1), encoding="utf-8")
+    book, wanted = nbformat.read(notebook, as_version=4), jupytext.read(text)
+    for old, new in zip(book.cells, wanted.cells, strict=True):
+        old.source = new.source
+    nbformat.write(book, notebook)
+    assert "not executed as they stand" in pairs.problem(text, notebook)
+
+
+def test_a_record_tells_that_the_package_has_changed(pair, monkeypatch):
+    text, notebook = pair
+    assert pairs.problem(text, notebook) is None
+    monkeypatch.setattr(pairs, "pins", lambda: "torch==0")
+    assert "other code of the package" in pairs.problem(text, notebook)
+
+
+def test_a_run_that_reads_what_no_import_names_is_refused():
+    text = next(iter(CHAPTERS))
+    known = [str(pairs.ROOT / "rankedu" / "ranks.py"), str(pairs.ROOT / "README.md")]
+    pairs._demand_known(text, known)
+    with pytest.raises(RuntimeError, match=r"has read rankedu/cli\.py, which book/closure\.py does not find"):
+        pairs._demand_known(text, [*known, str(pairs.ROOT / "rankedu" / "__pycache__" / "cli.cpython-311.pyc")])
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (lambda cell: cell.update(execution_count=None), "never executed"),
+        (lambda cell: cell.update(source=cell.source + "\n1 + 1"), "differs"),
+        (
+            lambda cell: cell.outputs.append(
+                nbformat.v4.new_output("error", ename="ZeroDivisionError", evalue="", traceback=[])
+            ),
+            "ended in ZeroDivisionError",
+        ),
+        (
+            lambda cell: cell.outputs.append(
+                nbformat.v4.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}})
+            ),
+            "live widget",
+        ),
+    ],
+)
+def test_a_damaged_notebook_is_noticed(pair, damage, expected):
+    text, notebook = pair
+    book = nbformat.read(notebook, as_version=4)
+    damage(next(cell for cell in book.cells if cell.cell_type == "code"))
+    nbformat.write(book, notebook)
+    assert expected in pairs.problem(text, notebook)
+
+
+def test_a_chapter_that_fails_keeps_its_notebook_and_what_had_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(pairs, "ROOT", tmp_path)
+    text, notebook = tmp_path / "99_x.md", tmp_path / "99_x.ipynb"
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in ("print(6 * 7)", "1 / 0")])
+    book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    jupytext.write(book, text, fmt="md:myst")
+    notebook.write_text("as it was", encoding="utf-8")
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        pairs.execute(text, notebook)
+    assert notebook.read_text(encoding="utf-8") == "as it was"
+    assert "42" in (tmp_path / "book" / "_build" / "partial" / "99_x.ipynb").read_text(encoding="utf-8")
+    assert "partial/99_x.ipynb" in capsys.readouterr().err

@@ -83,8 +83,9 @@ def test_a_run_that_reads_what_no_import_names_is_refused():
     text = next(iter(CHAPTERS))
     known = [str(pairs.ROOT / "rankedu" / "ranks.py"), str(pairs.ROOT / "README.md")]
     pairs._demand_known(text, known)
-    with pytest.raises(RuntimeError, match=r"has read rankedu/cli\.py, which book/closure\.py does not find"):
-        pairs._demand_known(text, [*known, str(pairs.ROOT / "rankedu" / "__pycache__" / "cli.cpython-311.pyc")])
+    unknown = pairs.ROOT / "rankedu" / "cli" / "__pycache__" / "data.cpython-311.pyc"
+    with pytest.raises(RuntimeError, match=r"has read rankedu/cli/data\.py, which book/tools/notebooks/closure\.py"):
+        pairs._demand_known(text, [*known, str(unknown)])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import importlib.util
 import re
 from xml.etree import ElementTree
@@ -111,6 +112,17 @@ def test_hooks_need_no_network_and_run_what_is_there():
     for hook in repository["hooks"]:
         assert hook["language"] == "system" and hook["entry"].startswith(".venv/bin/python ")
         assert all((ROOT / name).exists() for name in re.findall(r"[\w/]+\.py\b", hook["entry"])), hook["id"]
+
+
+def test_every_command_that_makes_the_book_is_there_and_told():
+    from tools import __main__ as tools
+
+    told = re.findall(r"^(\w+)  +\S", tools.__doc__, re.MULTILINE)
+    assert told == list(tools.COMMANDS)
+    for module in tools.COMMANDS.values():
+        assert callable(importlib.import_module(f"tools.{module}").main), module
+    asked = set(re.findall(r"book/tools (\w+)", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    assert asked and asked <= set(tools.COMMANDS)
 
 
 def test_every_python_that_is_named_has_a_job():

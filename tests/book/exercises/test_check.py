@@ -43,10 +43,10 @@ def test_solution_text_runs_and_passes(name):
     assert statement(name).startswith(f"{name}(")
 
 
-@pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("nothing", [None, ..., NotImplemented])
-def test_a_stub_is_told_so(name, nothing):
-    assert "nothing returned yet" in check(name, lambda *args: nothing).message
+def test_a_stub_is_told_so(nothing):
+    for name in names():
+        assert "nothing returned yet" in check(name, lambda *args: nothing).message, name
 
 
 def raises(error):
@@ -56,7 +56,6 @@ def raises(error):
     return function
 
 
-@pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize(
     ("function", "said"),
     [
@@ -76,12 +75,13 @@ def raises(error):
         (3, "pass the function itself"),
     ],
 )
-def test_nothing_raises(name, function, said):
-    feedback = check(name, function)
-    assert isinstance(feedback, Feedback) and not feedback
-    for text in (str(feedback), repr(feedback), feedback._repr_markdown_()):
-        assert said in text and name in text and " at 0x" not in text
-    assert str(check(name, function)) == str(feedback)  # the same each time
+def test_nothing_raises(function, said):
+    for name in names():
+        feedback = check(name, function)
+        assert isinstance(feedback, Feedback) and not feedback, name
+        for text in (str(feedback), repr(feedback), feedback._repr_markdown_()):
+            assert said in text and name in text and " at 0x" not in text
+        assert str(check(name, function)) == str(feedback), name  # the same each time
 
 
 @pytest.mark.parametrize("wrap", [float, np.float32, torch.tensor, lambda x: [x], lambda x: np.array([x])])

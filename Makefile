@@ -68,7 +68,7 @@ validate: export OMP_NUM_THREADS = 2
 validate: export OMP_WAIT_POLICY = passive
 validate: export RANKEDU_DATA = $(CURDIR)/book/_build/validated
 validate: $(VENV)/.has-validate  ## execute the chapters and compare what they print with what is committed
-	rm -rf $(RANKEDU_DATA)
+	rm -rf book/_build/validated
 	$(PY) tests/elsewhere.py $(PY) -m pytest -p no:cacheprovider -n 2 --dist loadscope --nbval --nbval-current-env \
 	  --nbval-cell-timeout 120 notebooks/[0-9]*.ipynb notebooks/errata.ipynb
 

@@ -127,8 +127,8 @@ def average_precision(y, relevant, ties="ordinal"):
 def expected_average_precision(y, relevant):
     """Average precision, averaged over all orders of tied items: each is equally likely at each place of its group.
 
-    >>> expected_average_precision([0.5, 0.5, 0.5], [True, False, False])  # (1 + 1/2 + 1/3) / 3
-    0.6111111111111112
+    >>> round(expected_average_precision([0.5, 0.5, 0.5], [True, False, False]), 4)  # (1 + 1/2 + 1/3) / 3
+    0.6111
     """
     total, above, found = [], 0, 0
     for score in sorted(set(y), reverse=True):

@@ -44,8 +44,8 @@ _NEEDS = {
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 #: Seconds that `_loop` took on the machine on which the commands below were measured.
 _LOOP_SECONDS = 0.10
-#: Command → processor seconds from a clone on that machine, installation apart, and the cores that it uses at most.
-_COMMANDS = {"make book": (220, None), "make test": (900, 2)}
+#: Command → seconds on the clock there, installation apart, times its two cores; and the cores that it uses at most.
+_COMMANDS = {"make book": (250, None), "make test": (1200, 2)}
 #: Bytes that the environment with every extra takes.
 _ENVIRONMENT = 2_500_000_000
 

@@ -37,7 +37,11 @@ def main() -> int:
         return int(command not in ("", "-h", "--help"))
     sys.path[0] = str(BOOK)  # so that `tools` is a package
     sys.argv[0] = f"{Path(sys.argv[0]).name} {command}"
-    return import_module(f"tools.{COMMANDS[command]}").main() or 0
+    try:
+        return import_module(f"tools.{COMMANDS[command]}").main() or 0
+    except KeyboardInterrupt:
+        print("\nInterrupted. What was done is kept: the same command goes on where it was.", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

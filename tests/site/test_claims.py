@@ -31,23 +31,14 @@ def test_every_method_that_a_claim_names_exists():
     assert named and named <= known, named - known
 
 
-def history(*paths) -> list[int]:
-    """When these files were committed, in seconds, the last time first."""
-    told = subprocess.run(
-        ["git", "log", "--format=%ct", "--", *map(str, paths)],
-        cwd=pairs.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return [int(line) for line in told.stdout.split()]
+def commits(*arguments: str) -> list[int]:
+    """When the commits that git lists were made, in seconds, the last first."""
+    command = ["git", "log", "--format=%ct", *arguments]
+    return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
 
 
 @pytest.mark.skipif(not RECORDS.exists(), reason="no claim has been put to the test yet")
 def test_no_rule_is_younger_than_the_first_of_its_records():
-    changed = subprocess.run(
-        ["git", "log", "--format=%ct", "-G", "^  rule:", "--", str(FILE)],
-        cwd=pairs.ROOT, capture_output=True, text=True, check=False,
-    ).stdout.split()  # fmt: skip
-    records = history(RECORDS)
-    assert not changed or not records or int(changed[0]) <= records[-1]
+    changed = commits("-G", "^  rule:", "--", str(FILE))
+    records = commits("--", str(RECORDS))
+    assert changed and records and changed[0] <= records[-1]

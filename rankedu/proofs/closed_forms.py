@@ -1,7 +1,4 @@
-r"""The closed forms of Eq. 20, symbolically, and how fast their weights fall.
-
-Part of `rankedu.proofs.recall_weights`, from where it can be imported too.
-"""
+"""The closed forms of Eq. 20, symbolically, and how fast their weights fall. Offered by `recall_weights`, too."""
 
 from __future__ import annotations
 
@@ -10,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from rankedu.proofs._exact import import_sympy, whole_number
 
 __all__ = ["Asymptotics", "LogarithmBounds", "Telescoping", "asymptotics", "closed_form", "logarithm_bounds"]
 
@@ -33,24 +32,8 @@ class Telescoping:
     def verify(self) -> bool:
         r"""Check :math:`W(0) = 0` and :math:`e^{w_k} = e^{W(k)} / e^{W(k-1)}` for all k, symbolically.
 
-        Returns
-        -------
-        bool
-            True if both hold. Then the product of :math:`e^{w_i}` telescopes, and the sum of the w is W, by induction.
-
-        Source
-        ------
-        RaMBO Eq. 20.
-
-        Notes
-        -----
-        False also where SymPy cannot decide. Explained in chapter 7.
-
-        Examples
-        --------
-        >>> claim = closed_form("log")
-        >>> claim.verify(), Telescoping(claim.k, claim.weight, claim.total + 1).verify()
-        (True, False)
+        Then the product of :math:`e^{w_i}` telescopes, and the sum of the w is W, by induction. False also where SymPy
+        cannot decide.
         """
         sympy = import_sympy()
         start = sympy.simplify(self.total.subs(self.k, 0))
@@ -88,10 +71,11 @@ def closed_form(weights: str) -> Telescoping:
 
     Examples
     --------
-    >>> closed_form("loglog").weight, closed_form("loglog").total
-    (log(1 + log(1 + 1/k)/(log(k) + 1)), log(log(k + 1) + 1))
+    >>> claim = closed_form("loglog")
+    >>> claim.weight, claim.total, claim.verify()
+    (log(1 + log(1 + 1/k)/(log(k) + 1)), log(log(k + 1) + 1), True)
     """
-    check_word(weights)
+    _check_word(weights)
     sympy = import_sympy()
     k = sympy.Symbol("k", positive=True, integer=True)
     if weights == "log":
@@ -116,26 +100,7 @@ class LogarithmBounds:
     upper: Any
 
     def verify(self) -> bool:
-        """Check that both gaps are 0 at x = 0 and have a derivative ≥ 0.
-
-        Returns
-        -------
-        bool
-            True if so; then log(1 + x) lies between the bounds for every x ≥ 0.
-
-        Source
-        ------
-        RaMBO Eq. 20.
-
-        Notes
-        -----
-        Explained in chapter 7.
-
-        Examples
-        --------
-        >>> logarithm_bounds().verify()
-        True
-        """
+        """Check that both gaps are 0 at x = 0 and have a derivative ≥ 0; then the bounds hold for every x ≥ 0."""
         sympy = import_sympy()
         logarithm = sympy.log(1 + self.x)
         gaps = [self.upper - logarithm, logarithm - self.lower]
@@ -170,8 +135,8 @@ def logarithm_bounds() -> LogarithmBounds:
 
     Examples
     --------
-    >>> logarithm_bounds().lower
-    x/(x + 1)
+    >>> logarithm_bounds().lower, logarithm_bounds().verify()
+    (x/(x + 1), True)
     """
     x = import_sympy().Symbol("x", nonnegative=True)
     return LogarithmBounds(x, x / (1 + x), x)
@@ -221,8 +186,8 @@ def asymptotics(
 
     Raises
     ------
-    ValueError
-        For another word, or ``up_to`` < 1.
+    ValueError, TypeError
+        For another word, or ``up_to`` that is no int ≥ 1.
 
     Source
     ------
@@ -239,10 +204,8 @@ def asymptotics(
     >>> found.holds, round(found.first, 3), round(found.last, 2)
     (True, 0.527, 0.93)
     """
-    check_word(weights)
-    if up_to < 1:
-        raise ValueError(f"up_to must be >= 1, got {up_to}")
-    k = np.arange(1.0, up_to + 1)
+    _check_word(weights)
+    k = np.arange(1.0, whole_number(up_to, "up_to", least=1) + 1)
     if weights == "log":
         w, lower, upper, like = np.log1p(1 / k), 1 / (k + 1), 1 / k, 1 / k
     else:
@@ -256,14 +219,6 @@ def asymptotics(
     return Asymptotics(up_to, float(slack.min()), float(w[0]), float(w[-1] / like[-1]))
 
 
-def check_word(weights: str) -> None:
+def _check_word(weights: str) -> None:
     if weights not in ("log", "loglog"):
         raise ValueError(f"weights must be 'log' or 'loglog', got {weights!r} (for others use Telescoping)")
-
-
-def import_sympy() -> Any:
-    try:
-        import sympy
-    except ImportError:
-        raise ImportError("the closed forms need SymPy: pip install 'rankedu[lab]'") from None
-    return sympy

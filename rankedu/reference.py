@@ -158,6 +158,21 @@ def recall_at_k(y, relevant, k):
     return int(any(r and place <= k for r, place in zip(relevant, rank(y)))) if any(relevant) else math.nan
 
 
+def recall_share_at_k(y, relevant, k):
+    """The share of what is relevant that is among the first k: what information retrieval calls recall."""
+    return mean(ratio(place <= k, 1, y) for r, place in zip(relevant, rank(y)) if r)
+
+
+def r_precision(y, relevant):
+    """Precision at R, the number of relevant items; there it is the share of them that is found, too."""
+    return recall_share_at_k(y, relevant, sum(map(bool, relevant)))
+
+
+def reciprocal_rank(y, relevant):
+    """1 / rank of the best relevant item."""
+    return max((ratio(1, place, y) for r, place in zip(relevant, rank(y)) if r), default=math.nan)
+
+
 def spearman(y, target):
     """The correlation of the ranks; tied items share the mean of theirs.
     >>> spearman([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])

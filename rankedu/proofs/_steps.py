@@ -83,12 +83,9 @@ class Step:
     @classmethod
     def exact(cls, **setting: Any) -> Step:
         """Check the parameters and take each float as the binary fraction that it is."""
-        step = cls(
-            **{
-                name: None if name == "offset" and value is None else exact_number(value, name, least=0)
-                for name, value in setting.items()
-            }
-        )
+        offset = setting.pop("offset")
+        exact = {name: exact_number(value, name, least=0) for name, value in setting.items()}
+        step = cls(**exact, offset=None if offset is None else exact_number(offset, "offset", least=0))
         if step.temperature == 0:
             raise ValueError("temperature must be finite and > 0, got 0 (0.01 is published)")
         if step.delta > 1000 * step.temperature:

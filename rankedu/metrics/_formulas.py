@@ -6,7 +6,7 @@ The lists of all queries stand one after the other, and `numpy.bincount` adds up
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -82,7 +82,9 @@ class Formulas:
     def __call__(self, found: Relevant) -> dict[str, Floats]:
         """One value for each query and level, (q, L), or for a graded metric for each query, (q,); nan if undefined."""
         with np.errstate(invalid="ignore"):
-            levels = [_at_level(found, level) for level in range(1, self.n_levels + 1)]
+            levels: list[_AtLevel] = []
+            if any(metric.kind in OF_ONE_LEVEL for metric in self.metrics.values()):
+                levels = [_at_level(found, level) for level in range(1, self.n_levels + 1)]
             values = {}
             for name, (kind, k) in self.metrics.items():
                 if kind == "ndcg":
@@ -90,7 +92,7 @@ class Formulas:
                 elif kind in GRADED:
                     values[name] = self._h_ap(found) if kind == "h_ap" else self._asi(found)
                 else:
-                    values[name] = np.stack([_binary(kind, k, *at_level) for at_level in levels], axis=1)
+                    values[name] = np.stack([_binary(kind, k, at_level) for at_level in levels], axis=1)
         return values
 
     def _h_ap(self, found: Relevant) -> Floats:
@@ -158,29 +160,38 @@ class Formulas:
         return value
 
 
-def _at_level(found: Relevant, level: int) -> tuple[Ints, Ints, Ints]:
-    """Query and rank of the items of this level or finer, and how many each query has."""
-    if level == 1:
-        return found.query, found.rank, found.size[0]
-    positive = found.level >= level
-    return found.query[positive], found.rank[positive], found.size[level - 1]
+class _AtLevel(NamedTuple):
+    """The items of a level or finer."""
+
+    query: Ints
+    rank: Ints
+    number: Ints  # among those of the query, from 1
+    size: Ints  # (q,) how many each query has
 
 
-def _binary(kind: str, k: int | None, query: Ints, rank: Ints, size: Ints) -> Floats:
+def _at_level(found: Relevant, level: int) -> _AtLevel:
+    query, rank, size = found.query, found.rank, found.size[level - 1]
+    if level > 1:
+        positive = found.level >= level
+        query, rank = query[positive], rank[positive]
+    return _AtLevel(query, rank, _number(query, size), size)
+
+
+def _binary(kind: str, k: int | None, items: _AtLevel) -> Floats:
     """A metric of one level: a sum over the relevant items that stand near enough, and what it is divided by."""
+    query, rank, number, size = items
+    near: Any = slice(None) if k is None else rank <= k
     if kind in ("map_at_r", "r_precision"):
         near = rank <= size[query]
-    else:
-        near = np.ones(len(rank), bool) if k is None else rank <= k
     weight = None
     if kind in ("average_precision", "map_at_r"):
-        weight = (_number(query, size) / rank)[near]
+        weight = number[near] / rank[near]
     elif kind == "mrr":
-        weight = ((_number(query, size) == 1) / rank)[near]
+        weight = (number == 1) / rank
     total = np.bincount(query[near], weight, len(size))
     if kind == "recall":
-        total = total > 0
-    divisor = {"recall": 1, "mrr": 1, "precision": k}.get(kind, size)
+        total = np.minimum(total, 1)
+    divisor: Any = {"recall": 1, "mrr": 1, "precision": k}.get(kind, size)
     return np.where(size > 0, total / divisor, np.nan)
 
 

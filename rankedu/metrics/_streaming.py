@@ -79,7 +79,8 @@ def stream(
     starts = range(0, n, height)
     mine = starts[part[0] * len(starts) // part[1] : (part[0] + 1) * len(starts) // part[1]]
     work = _Tiles(similarities, relevant, formulas, where)
-    none = Relevant(*np.zeros((2, 0), np.int64), np.zeros(0, np.int16), np.zeros((relevant.n_levels, 0), np.int64))
+    empty = np.zeros(0, np.int64)
+    none = Relevant(empty, empty, empty.astype(np.int16), np.zeros((relevant.n_levels, 0), np.int64))
     done = [(formulas(none), none.size)]  # for the shapes, should the part be empty
     sizes = [min(height, n - start) for start in mine]
     with _workers(similarities.device, chunk_size // height) as run, _bar(sum(sizes), progress) as bar:

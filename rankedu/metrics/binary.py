@@ -154,12 +154,8 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    scores, relevance, where
+        As :func:`average_precision`.
 
     Returns
     -------
@@ -193,14 +189,10 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
+    scores, relevance, where
+        As :func:`average_precision`.
     k : int
         At least 1; may exceed n.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
 
     Returns
     -------
@@ -271,14 +263,10 @@ def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor |
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
+    scores, relevance, where
+        As :func:`average_precision`.
     k : int
         At least 1; may exceed n, and the share is of k all the same.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
 
     Returns
     -------

@@ -229,11 +229,10 @@ class RetrievalMetrics:
         if not self._parts[False]:
             raise ValueError("compute() needs queries, got none: call update(embeddings, labels) first")
         embeddings, labels = (torch.cat(parts) for parts in zip(*self._parts[False], strict=True))
-        apart = {}
-        if self._parts[True]:
-            items = (torch.cat(parts) for parts in zip(*self._parts[True], strict=True))
-            apart = dict(zip(("gallery", "gallery_labels"), items, strict=True))
-        return evaluate_retrieval(embeddings, labels, **apart, **self.settings)
+        if not self._parts[True]:
+            return evaluate_retrieval(embeddings, labels, **self.settings)
+        items, item_labels = (torch.cat(parts) for parts in zip(*self._parts[True], strict=True))
+        return evaluate_retrieval(embeddings, labels, gallery=items, gallery_labels=item_labels, **self.settings)
 
 
 def _joined(embeddings: Tensor, labels: Tensor, prefix: str) -> tuple[Tensor, Tensor]:

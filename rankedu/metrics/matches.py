@@ -122,7 +122,7 @@ def match_detections(
     ------
     ValueError, TypeError
         For lists of different lengths, entries that miss or are of another type or shape, boxes that are not finite or
-        whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or an ``iou`` outside (0, 1].
+        whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or ``iou`` outside (0, 1].
         The image is named.
 
     Source

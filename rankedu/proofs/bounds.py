@@ -1,20 +1,13 @@
 r"""When does a loss that counts with a step lie above 1 − AP, or 1 − H-AP? Decided exactly, for any setting.
 
-**Theorem.** Let no two scores of a query be equal. The loss in which items of lower level count with the step of a
-`SupremumRanker` is at least 1 − H-AP for every ranking and every relevance (so at least 1 − AP) if and only if
-step(x) ≥ 1 for all x > 0. *If:* the step is positive for x < 0, so that every count is at least the true one, and a
-ratio falls as its denominator grows (`ratio_lemma`; a step below the Heaviside function in the numerator only helps).
-*Only if:* where step(x) < 1, let one irrelevant item stand x above one relevant item: 1 − 1/(1 + step(x)) < 1/2.
+Without ties, the loss is at least 1 − H-AP (so at least 1 − AP) for every ranking and every relevance if and only if
+step(x) ≥ 1 for all x > 0; chapter 14 proves it. The step's parts rise, so two conditions decide: start + 1/2 ≥ 1 just
+above 0, and offset ≥ 1 at δ. The first makes the step jump at 0: **no setting is both an upper bound and continuous**.
+The sigmoid of a rational number other than 0 is transcendental (Lindemann), so an offset that is a number never meets
+it at δ > 0: only ``offset=None`` does.
 
-The step's parts rise, so each has its infimum at its left end, and two conditions decide: start + 1/2 ≥ 1 where the
-sigmoid begins again, just above 0, and offset ≥ 1 at δ. That first condition makes the step jump at 0 from 1/2 to 1 or
-more: **no setting is both an upper bound and continuous**. As the sigmoid of a rational number other than 0 is
-transcendental (Lindemann), an offset that is a number never meets the sigmoid at δ > 0: only ``offset=None`` does.
-
-**Ties.** A tied item of lower level counts σ(0) = 1/2, whatever the setting. The loss of a setting that keeps the bound
-is then still at least that of the ranking in which the higher level stands first; for AP it is also at least the mean
-over all orders (1/x is convex), not for the order that puts the lower level first. And tied items of one level count
-each other, H(0) = 1, as no ranking does: then the bound fails in any order. `UpperBound.tied` has an example of each.
+A tied item of lower level counts σ(0) = 1/2, whatever the setting: the bound is then that of the ranking in which the
+higher level stands first. Tied items of one level count each other, as no ranking does, and the bound fails.
 """
 
 from __future__ import annotations

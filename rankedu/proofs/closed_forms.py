@@ -10,7 +10,7 @@ import numpy as np
 
 from rankedu.proofs._exact import import_sympy, whole_number
 
-__all__ = ["Asymptotics", "LogarithmBounds", "Telescoping", "asymptotics", "closed_form", "logarithm_bounds"]
+__all__ = ["Asymptotics", "Telescoping", "asymptotics", "closed_form"]
 
 
 @dataclass(frozen=True)
@@ -84,65 +84,6 @@ def closed_form(weights: str) -> Telescoping:
 
 
 @dataclass(frozen=True)
-class LogarithmBounds:
-    r"""The inequality :math:`x/(1+x) \le \log(1+x) \le x` for x ≥ 0, in SymPy. Made by `logarithm_bounds`.
-
-    Attributes
-    ----------
-    x : sympy.Symbol
-        Not negative.
-    lower, upper : sympy.Expr
-        The two bounds of log(1 + x).
-    """
-
-    x: Any
-    lower: Any
-    upper: Any
-
-    def verify(self) -> bool:
-        """Check that both gaps are 0 at x = 0 and have a derivative ≥ 0; then the bounds hold for every x ≥ 0."""
-        sympy = import_sympy()
-        logarithm = sympy.log(1 + self.x)
-        gaps = [self.upper - logarithm, logarithm - self.lower]
-        slopes = [sympy.factor(sympy.together(sympy.diff(gap, self.x))) for gap in gaps]
-        return all(gap.subs(self.x, 0) == 0 for gap in gaps) and all(slope.is_nonnegative is True for slope in slopes)
-
-
-def logarithm_bounds() -> LogarithmBounds:
-    r"""State the inequality from which the asymptotics of the weights follow.
-
-    Returns
-    -------
-    LogarithmBounds
-
-    Raises
-    ------
-    ImportError
-        Without SymPy.
-
-    Source
-    ------
-    RaMBO Eq. 20.
-
-    Notes
-    -----
-    With x = 1/K: :math:`\frac{1}{K+1} \le w_K \le \frac1K` for the weights "log". Used twice, with
-    :math:`u = \log(1 + \frac1K) / (1 + \log K)` and :math:`\frac{u}{1+u} = \log(1 + \frac1K) / (1 + \log(K+1))`:
-
-    .. math:: \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)} \quad \text{for "loglog".}
-
-    Explained in chapter 7.
-
-    Examples
-    --------
-    >>> logarithm_bounds().lower, logarithm_bounds().verify()
-    (x/(x + 1), True)
-    """
-    x = import_sympy().Symbol("x", nonnegative=True)
-    return LogarithmBounds(x, x / (1 + x), x)
-
-
-@dataclass(frozen=True)
 class Asymptotics:
     """What a check of the bounds found for K = 1, …, ``up_to``. Made by `asymptotics`.
 
@@ -169,7 +110,7 @@ class Asymptotics:
 def asymptotics(
     weights: str, up_to: int = 10**6, closed_form: Callable[[np.ndarray[Any, Any]], Any] | None = None
 ) -> Asymptotics:
-    r"""Check the bounds of `logarithm_bounds` for all K up to a million.
+    r"""Check the bounds of the weights of Eq. 20 for all K up to a million.
 
     Parameters
     ----------
@@ -195,6 +136,11 @@ def asymptotics(
 
     Notes
     -----
+    By :math:`x/(1+x) \le \log(1+x) \le x`, used once for "log", and twice for "loglog":
+
+    .. math:: \frac{1}{K+1} \le w_K \le \frac1K, \qquad
+              \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)}.
+
     The log-log weights are like 1/(K log K) in the limit only, which is slow: the quotient is about 1 − 1/log K, 0.93
     at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Explained in chapter 7.
 

@@ -55,48 +55,7 @@ __all__ = [
     "continuity",
     "gradient",
     "piecewise_affine",
-    "value",
 ]
-
-
-def value(solver: Solver, gradient: ArrayLike, lam: float, scores: ArrayLike) -> float:
-    r"""Interpolated value :math:`f_\lambda` as a difference quotient of the solver's least value.
-
-    Parameters
-    ----------
-    solver : callable
-        ``solver(y)`` minimises ``y · s`` over a finite set; ndarray (n,) to (n,).
-    gradient : array_like, shape (n,)
-        Coefficients **c** of the linear loss: the incoming gradient of Algorithm 1.
-    lam : float
-        Length of the step, > 0.
-    scores : array_like, shape (n,)
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError, TypeError
-        For input that is not finite, not one-dimensional, of another length than ``scores``, or ``lam`` ≤ 0.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Eq. 10.
-
-    Notes
-    -----
-    Two calls of the solver. Ties do not matter: both minimisers give the same value. Explained in chapter 2.
-
-    Examples
-    --------
-    >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
-    >>> value(ranking, [1.0, 0.0], 2.0, [0.5, 1.5])  # halfway between the ranks 2 and 1
-    1.5
-    """
-    probe = Probe(solver, gradient, lam, scores)
-    return float(probe.values(probe.points)[0])
 
 
 def continuity(
@@ -113,8 +72,12 @@ def continuity(
 
     Parameters
     ----------
-    solver, gradient, lam
-        As in `value`.
+    solver : callable
+        ``solver(y)`` minimises ``y · s`` over a finite set; ndarray (n,) to (n,).
+    gradient : array_like, shape (n,)
+        Coefficients **c** of the linear loss: the incoming gradient of Algorithm 1.
+    lam : float
+        Length of the step, > 0.
     start, end : array_like, shape (n,)
         The segment.
     steps : int
@@ -129,12 +92,12 @@ def continuity(
 
     Raises
     ------
-    ValueError
-        As in `value`; also if ``steps`` < 1 or ``start`` and ``end`` differ in length.
+    ValueError, TypeError
+        For input that is not finite, not one-dimensional, of lengths that differ, ``lam`` ≤ 0 or ``steps`` < 1.
 
     Source
     ------
-    RaMBO Eq. 10.
+    RaMBO Eq. 9; RaMBO Eq. 10.
 
     Notes
     -----
@@ -256,7 +219,7 @@ def gradient(
     Parameters
     ----------
     solver, gradient, lam
-        As in `value`.
+        As in `continuity`.
     points : array_like, shape (n,) or (m, n)
     claimed : callable, optional
         The gradient to be examined; ndarray (n,) to (n,). Default: :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda`.
@@ -272,7 +235,7 @@ def gradient(
     Raises
     ------
     ValueError
-        As in `value`; also if ``step`` is not > 0.
+        As in `continuity`; also if ``step`` is not > 0.
 
     Source
     ------
@@ -325,7 +288,7 @@ def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) 
     Parameters
     ----------
     solver, gradient, lam
-        As in `value`.
+        As in `continuity`.
     points : array_like, shape (n,) or (m, n)
 
     Returns
@@ -336,7 +299,7 @@ def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) 
     Raises
     ------
     ValueError
-        As in `value`.
+        As in `continuity`.
 
     Source
     ------
@@ -369,7 +332,7 @@ def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float],
     Parameters
     ----------
     solver, gradient
-        As in `value`.
+        As in `continuity`.
     lams : sequence of float, length l
         All > 0, in any order.
     points : array_like, shape (n,) or (m, n)
@@ -382,7 +345,7 @@ def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float],
     Raises
     ------
     ValueError
-        As in `value`; also if ``lams`` is empty.
+        As in `continuity`; also if ``lams`` is empty.
 
     Source
     ------

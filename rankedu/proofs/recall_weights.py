@@ -17,26 +17,17 @@ from typing import Any
 
 from rankedu import reference
 from rankedu.proofs._exact import exact_numbers, import_sympy, verdict, whole_number, whole_numbers
-from rankedu.proofs.closed_forms import (
-    Asymptotics,
-    LogarithmBounds,
-    Telescoping,
-    asymptotics,
-    closed_form,
-    logarithm_bounds,
-)
+from rankedu.proofs.closed_forms import Asymptotics, Telescoping, asymptotics, closed_form
 
 __all__ = [
     "Asymptotics",
     "DoubleSum",
-    "LogarithmBounds",
     "Telescoping",
     "asymptotics",
     "closed_form",
     "closed_form_to_weights",
     "exhaustive",
     "lemma_1",
-    "logarithm_bounds",
     "proposition_2",
     "weights_to_closed_form",
 ]

@@ -12,14 +12,12 @@ import sympy
 
 from rankedu import reference
 from rankedu.proofs.recall_weights import (
-    LogarithmBounds,
     Telescoping,
     asymptotics,
     closed_form,
     closed_form_to_weights,
     exhaustive,
     lemma_1,
-    logarithm_bounds,
     proposition_2,
     weights_to_closed_form,
 )
@@ -107,15 +105,6 @@ def test_a_wrong_closed_form_does_not_verify(weight, total):
 
 def test_other_closed_forms_verify():
     assert Telescoping(k, sympy.log(1 + 2 / k), sympy.log((k + 1) * (k + 2) / 2)).verify()
-
-
-def test_logarithm_lies_between_its_bounds():
-    assert logarithm_bounds().verify()
-
-
-@pytest.mark.parametrize(("lower", "upper"), [(x / 2, x), (x / (1 + x), x / 2), (x / (1 + x) - 1, x), (x, x / (1 + x))])
-def test_wrong_bounds_of_the_logarithm_do_not_verify(lower, upper):
-    assert not LogarithmBounds(x, lower, upper).verify()
 
 
 def test_bounds_of_the_weights_follow_from_those_of_the_logarithm():

@@ -125,14 +125,6 @@ def test_the_order_of_the_items_does_not_matter(ties, rows, random):
     torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
-@given(items.filter(lambda rows: any(label for _, label in rows)))
-def test_pessimistic_and_optimistic_enclose_the_others(rows):
-    scores, relevance = (torch.tensor(column) for column in zip(*rows, strict=True))
-    low, high = (average_precision(scores.double(), relevance, ties=t) for t in ("pessimistic", "optimistic"))
-    for ties in ("ordinal", "expected"):
-        assert low - 1e-12 <= average_precision(scores.double(), relevance, ties=ties) <= high + 1e-12
-
-
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_queries_without_positives_are_nan_and_one_warning_counts_them(metric):
     scores = torch.rand(4, 5)

@@ -1,8 +1,7 @@
 """H-AP, set intersections and metrics by level against their definitions, item by item."""
 
-import math
 import warnings
-from itertools import permutations, product
+from itertools import product
 
 import pytest
 import torch
@@ -73,15 +72,6 @@ def test_fig_3(level, h_rank):
     torch.testing.assert_close(relevance(torch.tensor([level, 3])), rel)
 
 
-def test_a_worse_inversion_costs_more():
-    """The two rankings of Fig. 3 as whole lists: the same AP, another H-AP."""
-    scores = torch.tensor([4.0, 3.0, 2.0, 1.0])
-    near, far = torch.tensor([2, 3, 1, 0]) / 3, torch.tensor([1, 3, 2, 0]) / 3
-    assert torch.equal(average_precision(scores, near == 1), average_precision(scores, far == 1))
-    values = [hierarchical_average_precision(scores.double(), rel).item() for rel in (near, far)]
-    assert values == pytest.approx([(2 / 3 + 5 / 6 + 1 / 3) / 2, (1 / 3 + 2 / 3 + 5 / 9) / 2])
-
-
 def test_equal_relevance_at_two_levels_is_counted_once():
     """The released evaluation sums up level by level the items with the relevance of the level: it gives 2."""
     scores, level = torch.tensor([0.9, 0.8, 0.7, 0.1], dtype=torch.float64), torch.tensor([2, 2, 1, 0])
@@ -116,19 +106,6 @@ def test_h_ap_and_asi_are_1_exactly_for_sorted_rankings(n):
         assert (found <= 1).all() and (found >= 0).all()
         torch.testing.assert_close(found[is_sorted], torch.ones(int(is_sorted.sum()), dtype=torch.float64))
         assert (found[~is_sorted] < 1 - 1e-3).all()
-
-
-def test_every_order_of_six_items():
-    rel, level = torch.tensor([1.0, 0.5, 0.5, 0.25, 0.0, 0.0]), torch.tensor([3, 2, 2, 1, 0, 0])
-    scores = torch.tensor(list(permutations(range(6)))).double()
-    rows = scores.argsort(-1, descending=True)
-    is_sorted = (level[rows].diff(dim=-1) <= 0).all(-1)
-    assert int(is_sorted.sum()) == 4
-    for found in (
-        hierarchical_average_precision(scores, rel.expand(scores.shape)),
-        average_set_intersection(scores, level.expand(scores.shape)),
-    ):
-        assert torch.equal(found > 1 - 1e-12, is_sorted)
 
 
 @pytest.mark.parametrize("scale", [2.0**-300, 1e-12, 3.0, 1e30, 2.0**1000])
@@ -301,10 +278,3 @@ def test_on_cuda(metric):
     found = metric(scores.cuda(), level.cuda())
     assert found.is_cuda
     torch.testing.assert_close(found.cpu(), metric(scores, level))
-
-
-def test_by_hand():
-    """Levels 3, 1, 2, 0 from rank 1, relevance l/3: H-ranks 1, 2/3, 1/3 + 2/3 + 2/3."""
-    scores, rel = torch.tensor([4.0, 3.0, 2.0, 1.0]).double(), torch.tensor([3, 1, 2, 0]) / 3
-    expected = (1 + (2 / 3) / 2 + (5 / 3) / 3) / 2
-    assert math.isclose(hierarchical_average_precision(scores, rel).item(), expected, rel_tol=1e-6)

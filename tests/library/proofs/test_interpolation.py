@@ -217,15 +217,13 @@ def test_the_solver_gets_a_copy():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ip.bracket(ranking, [1.0], 0.0, [1.0]), ValueError, r"lam must be > 0 and finite, got 0.0"),
-        (lambda: ip.bracket(ranking, [1.0], np.nan, [1.0]), ValueError, r"lam must be"),
+        (lambda: ip.bracket(ranking, [1.0], np.nan, [1.0]), ValueError, r"lam must be > 0 and finite, got nan"),
         (
             lambda: ip.bracket(ranking, [1.0, 2.0], 1.0, [1.0]),
             ValueError,
             r"gradient must have the shape of the scores",
         ),
         (lambda: ip.bracket(ranking, [np.inf], 1.0, [1.0]), ValueError, r"gradient must be finite, got inf"),
-        (lambda: ip.bracket(ranking, [1.0], 1.0, [np.nan]), ValueError, r"points must be finite"),
         (lambda: ip.bracket(ranking, [1.0], 1.0, []), ValueError, r"points must be finite, of shape"),
         (lambda: ip.bracket("rank", [1.0], 1.0, [1.0]), TypeError, r"solver must be callable"),
         (
@@ -233,7 +231,6 @@ def test_the_solver_gets_a_copy():
             ValueError,
             r"solver\(y\) must have the shape",
         ),
-        (lambda: ip.continuity(ranking, [1.0], 1.0, [0.0], [1.0, 2.0]), ValueError, r"end must have the shape"),
         (lambda: ip.continuity(ranking, [1.0], 1.0, [0.0], [1.0], steps=0), ValueError, r"steps must be >= 1"),
         (lambda: ip.gradient(ranking, [1.0], 1.0, [0.0], step=0.0), ValueError, r"step must be > 0"),
         (lambda: ip.agreement_region(ranking, [1.0], [], [0.0]), ValueError, r"lams must have at least one"),

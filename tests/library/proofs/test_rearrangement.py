@@ -100,35 +100,24 @@ def swap(proof, k, **changes):
 
 
 TAMPERED = {
-    "gain raised": swap(PROOF, 0, gain=PROOF.swaps[0].gain + 1),
     "gains moved between swaps": {
         "swaps": tuple(dataclasses.replace(s, gain=PROOF.total_gain / len(PROOF.swaps)) for s in PROOF.swaps)
     },
     "gain as float": swap(PROOF, 0, gain=float(PROOF.swaps[0].gain)),
-    "last swap dropped": {"swaps": PROOF.swaps[:-1]},
-    "first swap dropped": {"swaps": PROOF.swaps[1:]},
     "all swaps dropped": {"swaps": ()},
-    "swap repeated": {"swaps": (*PROOF.swaps, PROOF.swaps[-1])},
     "there and back": {"swaps": (*PROOF.swaps, Swap(1, 2, 3, Fraction(-1, 4)), Swap(1, 3, 2, Fraction(1, 4)))},
-    "reversed": {"swaps": PROOF.swaps[::-1]},
     "other rank": swap(PROOF, 0, rank=1),
-    "rank out of range": swap(PROOF, 0, rank=4),
     "rank zero": swap(PROOF, 0, rank=0),
-    "items exchanged": swap(PROOF, 0, up=PROOF.swaps[0].down, down=PROOF.swaps[0].up),
     "item out of range": swap(PROOF, 0, up=9),
     "score": {"scores": (Fraction(2), *PROOF.scores[1:])},
-    "score dropped": {"scores": PROOF.scores[:-1]},
     "score nan": {"scores": (float("nan"), *PROOF.scores[1:])},
     "start value": {"start_value": PROOF.start_value + 1, "total_gain": PROOF.total_gain + 1},
     "end value": {"end_value": PROOF.end_value - 1, "total_gain": PROOF.total_gain + 1},
     "total gain": {"total_gain": PROOF.total_gain + 1},
     "target": {"target": (4, 3, 2, 1)},
-    "target dropped": {"target": PROOF.target[:-1]},
     "permutation": {"permutation": (2, 1, 4, 3)},
     "permutation with a repeat": {"permutation": (1, 1, 4, 3)},
     "permutation of booleans": {"permutation": (True, 2, 4, 3)},
-    "permutation dropped": {"permutation": (1, 2, 3)},
-    "no tuple": {"swaps": None},
     "a string": {"scores": "abcd"},
 }
 

@@ -132,9 +132,8 @@ def expected_average_precision(y, relevant):
 
 
 def average_precision_at_k(y, relevant, k):
-    """AP of which only the first k ranks count: what is not among them adds 0."""
-    found = zip(rank_among(y, relevant), rank(y), relevant)
-    return mean(ratio(a, b, y) * (b <= k) for a, b, r in found if r)
+    """AP@K: a relevant item that is not among the first k adds 0."""
+    return mean(ratio(a, b, y) * (b <= k) for a, b, r in zip(rank_among(y, relevant), rank(y), relevant) if r)
 
 
 def map_at_r(y, relevant):
@@ -366,8 +365,8 @@ def h_rank(y, rel):
     >>> h_rank([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])
     [0.5, 0.0, 1.5]
     """
-    places = list(enumerate(rank(y)))
-    return [own + sum(min(own, rel[j]) for j, above in places if above < places[k][1]) for k, own in enumerate(rel)]
+    items = list(zip(rel, rank(y)))
+    return [own + sum(min(own, other) for other, above in items if above < place) for own, place in items]
 
 
 # H-rank(k) = sum over t with r_t <= rel(k) of (r_t - r_{t-1}) rk({j : rel(j) >= r_t})_k         chapter 13 of the book
@@ -434,7 +433,7 @@ def happier_loss(y, rel, step=happier_step, lower=None):
     0.625
     """
     total = 0
-    for k, own in [(k, own) for k, own in enumerate(rel) if own]:
+    for k, own in enumerate(rel):
         others = [(y[j] - y[k], rel[j]) for j in range(len(y)) if j != k]
         counts = [lower(x) if lower and other > own else (x, other) >= (0, own) for x, other in others]
         numerator = own + sum(min(own, other) * count for count, (_, other) in zip(counts, others))

@@ -77,12 +77,8 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    relevance : Tensor, shape (..., n)
-        Finite and ≥ 0, any dtype, e.g. of :func:`rankedu.hierarchy.relevance`; its scale does not matter.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    scores, relevance, where
+        As :func:`hierarchical_rank`; the scale of the relevance does not matter.
 
     Returns
     -------
@@ -229,12 +225,8 @@ def average_precision_per_level(
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    levels : Tensor of int, shape (..., n)
-        0 is nothing in common with the query, L the same leaf.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    scores, levels, where
+        As :func:`average_set_intersection`.
     n_levels : int, optional
         L. Default: the largest level in ``levels``.
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from tools.results import papers, papers_page, papers_speed
 
-from rankedu.lab.experiments._speed_tables import seconds_of
+from rankedu.lab.experiments.speed.tables import seconds_of
 from rankedu.lab.runs import Record
 from rankedu.lab.runs.records import flatten
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rankedu.lab.experiments._speed_found import beside
-from rankedu.lab.experiments._speed_tables import (
+from rankedu.lab.experiments.speed.tables import beside
+from rankedu.lab.experiments.speed.tables import (
     compare,
     counts,
     duration,

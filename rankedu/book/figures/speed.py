@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankedu.book.figures import style
-from rankedu.lab.experiments._speed_tables import duration, size_text
+from rankedu.lab.experiments.speed.tables import duration, size_text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -2,46 +2,51 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 
-from rankedu.lab.experiments._footprint import peak_of
-
-__all__ = ["Limits", "clock", "one_thread", "race"]
+__all__ = [
+    "Limits",
+    "Name",
+    "Row",
+    "Work",
+    "clock",
+    "free_memory",
+    "one_thread",
+    "peak_of",
+    "processor",
+    "race",
+    "race_by_size",
+]
 
 Work = Callable[[], object]
 Name = tuple[str, str]  # what is done, and who does it
 Row = dict[str, Any]
+T = TypeVar("T")
 #: With which powers of the size time and memory are expected to grow, where nothing else is said.
 GROWTH = (1.2, 1.0)
 #: A first call, which warms up, is given another one unless it takes so many times the seconds of a contender.
 PATIENCE = 3
 #: Bytes up to which a process may take what it has kept from earlier work.
 LITTLE = 2.0**25
+_PROC, _CGROUP = Path("/proc/self"), Path("/sys/fs/cgroup")
 
 
 @dataclass
 class Limits:
-    """What a measurement may take.
+    """What a measurement may take: rounds and seconds for each contender at a size, seconds and bytes for everything.
 
-    Attributes
-    ----------
-    rounds : int
-        Times that a contender is timed at one size.
-    seconds : float
-        A contender gets no further round at a size after so many seconds; it always gets one.
-    budget : float
-        Seconds for everything. What is expected to end later is not begun.
-    memory : float
-        Bytes. What is expected to need more is not begun.
-    longest : mapping of str to int
-        Largest size that a contender is given, by its name.
+    A contender always gets one round; what is expected to go beyond `budget` or `memory` is not begun, nor what is
+    larger than the size that `longest` names for its contender.
     """
 
     rounds: int = 5
@@ -66,17 +71,19 @@ class Limits:
         return ""
 
 
-def clock(work: Work, device: str) -> float:
-    """Seconds of one call: of the processor for this process alone, or until the GPU has done it."""
+def clock(work: Work, device: str = "cpu") -> float:
+    """Seconds of one call: of the processor for this process alone, or between two events on the GPU."""
     if device == "cpu":
         start = time.process_time()
         work()
         return time.process_time() - start
     torch.cuda.synchronize()
-    start = time.perf_counter()
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
     work()
+    end.record()
     torch.cuda.synchronize()
-    return time.perf_counter() - start
+    return float(begin.elapsed_time(end)) / 1e3
 
 
 @contextmanager
@@ -91,49 +98,38 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def race(
+def race_by_size(
     sizes: Iterable[int],
     works: Callable[[int], Mapping[Name, Work]],
     limits: Limits,
     *,
     device: str = "cpu",
     growth: Mapping[Name, tuple[float, float]] | None = None,
-) -> list[Row]:
-    """Time contenders at growing sizes, in turn.
+) -> Iterator[list[Row]]:
+    """Time contenders at growing sizes, in turn, and give the rows of each size as soon as they are there.
 
-    Parameters
-    ----------
-    sizes : iterable of int
-        Measured from the smallest to the largest.
-    works : callable
-        Size → (what is done, who does it) → a function without arguments.
-    limits : Limits
-    device : {"cpu", "cuda"}
-    growth : mapping, optional
-        (what, who) → with which powers of the size its time and its memory are expected to grow.
+    ``works`` makes of a size (what is done, who does it) → a function without arguments; ``growth`` says with which
+    powers of the size their time and memory are expected to grow. A row has ``work``, ``contender``, ``size``,
+    ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak, beyond what was there; None where that
+    cannot be told, as if it is little) and ``note``. What was not tried has no seconds; its note tells why, and
+    ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
+    """
+    last: dict[Name, Row] = {}
+    for size in sorted(set(sizes)):
+        with one_thread():
+            found = _race_at(size, works(size), limits, device, last, growth or {})
+        last |= {(row["work"], row["contender"]): row for row in found}
+        yield found
 
-    Returns
-    -------
-    list of dict
-        A row for each contender and size: ``work``, ``contender``, ``size``, ``seconds`` (the median), ``best``,
-        ``rounds``, ``bytes`` (at the peak, beyond what was there; None where that cannot be told, as if it is
-        little) and ``note``. What was not tried has no seconds; its note tells why, and ``expected seconds`` and
-        ``expected bytes`` what was expected, if anything was.
 
-    Examples
-    --------
+def race(*arguments: Any, **options: Any) -> list[Row]:
+    """All rows of :func:`race_by_size`, at once.
+
     >>> (row,) = race([10], lambda n: {("sum", "ours"): lambda: sum(range(n))}, Limits(rounds=3))
     >>> row["work"], row["size"], row["rounds"]
     ('sum', 10, 3)
     """
-    rows: list[Row] = []
-    last: dict[Name, Row] = {}
-    with one_thread():
-        for size in sorted(set(sizes)):
-            found = _race_at(size, works(size), limits, device, last, growth or {})
-            last |= {(row["work"], row["contender"]): row for row in found}
-            rows += found
-    return rows
+    return [row for rows in race_by_size(*arguments, **options) for row in rows]
 
 
 def _race_at(
@@ -153,7 +149,11 @@ def _race_at(
         if rows[name]["note"]:
             rows[name] |= {f"expected {key}": value for key, value in expected.items()}
             continue
-        cold[name], peak = peak_of(lambda work=work: clock(work, device), device)  # type: ignore[misc]
+        try:
+            cold[name], peak = peak_of(lambda work=work: clock(work, device), device)  # type: ignore[misc]
+        except (ImportError, torch.cuda.OutOfMemoryError) as error:
+            rows[name]["note"] = f"not measured: {str(error).splitlines()[0]}"
+            continue
         rows[name]["bytes"] = peak if device != "cpu" or (peak or 0) > LITTLE else None
         times[name] = [cold[name]] if cold[name] > PATIENCE * limits.seconds else []  # too long to be warmed up
     for _ in range(limits.rounds):
@@ -185,3 +185,52 @@ def _expected(size: int, before: Row | None, growth: tuple[float, float]) -> dic
         if value is not None:
             found[key] = value * ratio**power
     return found
+
+
+def free_memory(device: str = "cpu") -> float:
+    """Bytes that can be had now: of the machine, within the limit of its container, or of the GPU."""
+    if device == "cuda":
+        return float(torch.cuda.mem_get_info()[0])
+    import psutil
+
+    free = float(psutil.virtual_memory().available)
+    try:
+        most, used = (int((_CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+    except (OSError, ValueError):  # no container, or no limit: "max"
+        return free
+    return min(free, max(0.0, float(most - used)))
+
+
+def peak_of(work: Callable[[], T], device: str = "cpu") -> tuple[T, float | None]:
+    """Do some work; tell what it returned, and the bytes that it took at its peak beyond what was there before.
+
+    On a CPU, None where the system does not tell; Linux does. Blocks that the process had kept from earlier work, of
+    up to some 30 MB each, are not seen when they are used again, and what something else frees meanwhile is missing.
+    """
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        done = work()
+        return done, float(torch.cuda.max_memory_allocated() - before)
+    try:
+        (_PROC / "clear_refs").write_text("5")  # the largest resident size begins anew
+        start = _status("VmRSS")
+    except OSError:
+        return work(), None
+    done = work()
+    return done, float(max(0, _status("VmHWM") - start))
+
+
+def _status(name: str) -> int:
+    """Bytes, of a line such as `VmRSS:  1234 kB`."""
+    lines = (_PROC / "status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(name))
+
+
+def processor() -> str:
+    """The name of the processor, and the number of its cores."""
+    name = ""
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    return f"{name or platform.processor() or platform.machine()}, {os.cpu_count()} cores"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from rankedu.lab.experiments.speed.stopwatch import Limits, Row, Work, clock, on
 from rankedu.losses import APLoss, APSVMLoss, ErrorDrivenAPLoss, FastAPLoss, SmoothAPLoss, SupAPLoss
 from rankedu.rankers import BlackboxRanker, LSTMRanker
 
-__all__ = ["METHODS", "Method", "exponents", "growth", "times"]
+__all__ = ["METHODS", "Method", "exponents", "growth"]
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 Cell = tuple[str, int, int]  # method, n, p
@@ -109,26 +109,6 @@ def exponents(cells: Sequence[tuple[float, ...]], confidence: float = 0.95) -> l
     return list(zip(solution[1:].tolist(), margins[1:].tolist(), strict=True))
 
 
-def times(
-    cells: Iterable[Cell], *, rounds: int, seed: int = 0, device: str = "cpu", limits: Limits
-) -> dict[Cell, float]:
-    """The median seconds of each cell, forward and backward, all of them in turn; without those that were too late."""
-    works: dict[Cell, tuple[Work, int]] = {}
-    taken: dict[Cell, list[float]] = {}
-    with one_thread():
-        for cell in cells:
-            if limits.left() > 0:
-                work = _work(*cell, seed, device)
-                work()
-                works[cell] = work, max(1, math.ceil(LEAST / max(clock(work, device), 1e-6)))
-        for _ in range(rounds):
-            for cell, (work, calls) in works.items():
-                if limits.left() > 0:
-                    seconds = clock(lambda w=work, c=calls: [w() for _ in range(c)], device)  # type: ignore[misc]
-                    taken.setdefault(cell, []).append(seconds / calls)
-    return {cell: statistics.median(found) for cell, found in taken.items()}
-
-
 def growth(scale: float, rounds: int, seed: int, limits: Limits, device: str) -> list[Row]:
     """Time every method on a grid of lists, fit exponents, and set those beside it that the printed formula has.
 
@@ -136,12 +116,23 @@ def growth(scale: float, rounds: int, seed: int, limits: Limits, device: str) ->
     intervals), ``n claimed`` and ``p claimed`` (the exponents that the formula has on the same lists), ``from``, ``to``
     (shortest and longest list) and ``seconds`` at the largest.
     """
-    cells = [(name, *cell) for name, method in METHODS.items() for cell in cells_of(method, scale)]
-    found = times(cells, rounds=rounds, seed=seed, device=device, limits=limits)
-    return [
-        _row(name, method, {cell[1:]: t for cell, t in found.items() if cell[0] == name})
-        for name, method in METHODS.items()
-    ]
+    works: dict[Cell, tuple[Work, int]] = {}
+    times: dict[Cell, list[float]] = {}
+    with one_thread():
+        for name, method in METHODS.items():
+            for n, p in cells_of(method, scale):
+                if limits.left() > 0:
+                    work = _work(name, n, p, seed, device)
+                    work()
+                    works[name, n, p] = work, max(1, math.ceil(LEAST / max(clock(work, device), 1e-6)))
+        for _ in range(rounds):
+            for cell, (work, calls) in works.items():
+                if limits.left() > 0:
+                    seconds = clock(lambda w=work, c=calls: [w() for _ in range(c)], device)  # type: ignore[misc]
+                    times.setdefault(cell, []).append(seconds / calls)
+    typical = {cell: statistics.median(found) for cell, found in times.items()}
+    of = {name: {cell[1:]: seconds for cell, seconds in typical.items() if cell[0] == name} for name in METHODS}
+    return [_row(name, method, of[name]) for name, method in METHODS.items()]
 
 
 def _work(name: str, n: int, p: int, seed: int, device: str) -> Work:

@@ -46,7 +46,8 @@ class Limits:
     """What a measurement may take: rounds and seconds for each contender at a size, seconds and bytes for everything.
 
     A contender always gets one round; what is expected to go beyond `budget` or `memory` is not begun, nor what is
-    larger than the size that `longest` names for its contender.
+    larger than the size that `longest` names for its contender. Who wants what is not installed, or more memory of a
+    GPU than there is, is told as not measured; with `tolerant`, whoever fails.
     """
 
     rounds: int = 5
@@ -54,6 +55,7 @@ class Limits:
     budget: float = 600.0
     memory: float = 2.0**31
     longest: Mapping[str, int] = field(default_factory=dict)
+    tolerant: bool = False
     begun: float = field(default_factory=lambda: time.monotonic())
 
     def left(self) -> float:
@@ -105,20 +107,21 @@ def race_by_size(
     *,
     device: str = "cpu",
     growth: Mapping[Name, tuple[float, float]] | None = None,
+    last: dict[Name, Row] | None = None,
 ) -> Iterator[list[Row]]:
     """Time contenders at growing sizes, in turn, and give the rows of each size as soon as they are there.
 
     ``works`` makes of a size (what is done, who does it) → a function without arguments; ``growth`` says with which
-    powers of the size their time and memory are expected to grow. A row has ``work``, ``contender``, ``size``,
-    ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak, beyond what was there; None where that
-    cannot be told, as if it is little) and ``note``. What was not tried has no seconds; its note tells why, and
-    ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
+    powers of the size their time and memory are expected to grow, ``last`` what is known of a smaller size. A row has
+    ``work``, ``contender``, ``size``, ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak, beyond
+    what was there; None where that cannot be told, as if it is little) and ``note``. What was not tried has no seconds;
+    its note tells why, and ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
     """
-    last: dict[Name, Row] = {}
+    last = {} if last is None else last
     for size in sorted(set(sizes)):
         with one_thread():
             found = _race_at(size, works(size), limits, device, last, growth or {})
-        last |= {(row["work"], row["contender"]): row for row in found}
+        last.update({(row["work"], row["contender"]): row for row in found})
         yield found
 
 
@@ -141,7 +144,9 @@ def _race_at(
     growth: Mapping[Name, tuple[float, float]],
 ) -> list[Row]:
     """A row for each contender at one size; they run in turn until each has had its rounds or its seconds."""
-    rows, times, cold = {}, {}, {}
+    rows: dict[Name, Row] = {}
+    times: dict[Name, list[float]] = {}
+    cold: dict[Name, float] = {}
     for name, work in works.items():
         expected = _expected(size, last.get(name), growth.get(name, GROWTH))
         row: Row = {"work": name[0], "contender": name[1], "size": size, "seconds": None, "best": None, "rounds": 0}
@@ -149,24 +154,33 @@ def _race_at(
         if rows[name]["note"]:
             rows[name] |= {f"expected {key}": value for key, value in expected.items()}
             continue
-        try:
+        with _told(rows[name], limits):
             cold[name], peak = peak_of(lambda work=work: clock(work, device), device)  # type: ignore[misc]
-        except (ImportError, torch.cuda.OutOfMemoryError) as error:
-            rows[name]["note"] = f"not measured: {str(error).splitlines()[0]}"
-            continue
-        rows[name]["bytes"] = peak if device != "cpu" or (peak or 0) > LITTLE else None
-        times[name] = [cold[name]] if cold[name] > PATIENCE * limits.seconds else []  # too long to be warmed up
+            rows[name]["bytes"] = peak if device != "cpu" or (peak or 0) > LITTLE else None
+            times[name] = [cold[name]] if cold[name] > PATIENCE * limits.seconds else []  # too long to be warmed up
     for _ in range(limits.rounds):
         for name, taken in times.items():
             typical = statistics.median(taken) if taken else 0.0
             if len(taken) < limits.rounds and sum(taken) < limits.seconds and typical < limits.left():
-                taken.append(clock(works[name], device))
+                with _told(rows[name], limits):
+                    taken.append(clock(works[name], device))
     for name, taken in times.items():
         if not taken:
             taken.append(cold[name])
-            rows[name]["note"] = "one call, not warmed up: the budget is used up"
+            rows[name]["note"] = rows[name]["note"] or "one call, not warmed up: the budget is used up"
         rows[name] |= {"seconds": statistics.median(taken), "best": min(taken), "rounds": len(taken)}
     return list(rows.values())
+
+
+@contextmanager
+def _told(row: Row, limits: Limits) -> Iterator[None]:
+    """Note why something could not be measured."""
+    try:
+        yield
+    except Exception as error:
+        if not limits.tolerant and not isinstance(error, (ImportError, torch.cuda.OutOfMemoryError)):
+            raise
+        row["note"] = f"not measured: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
 def _gib(size: float) -> str:

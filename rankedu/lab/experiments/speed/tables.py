@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = [
@@ -146,7 +146,9 @@ def counts(ratios: Sequence[Row]) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def pivot(rows: Iterable[Row], part: str, device: str, what: str = "seconds") -> list[dict[str, str]]:
+def pivot(
+    rows: Iterable[Row], part: str, device: str, what: str = "seconds", text: Callable[[float], str] | None = None
+) -> list[dict[str, str]]:
     """Lay out a part as a table: a line for each contender, a column for each size.
 
     >>> row = {"device": "cpu", "part": "batches", "work": "AP", "contender": "ours", "size": 4096, "seconds": 0.5}
@@ -160,7 +162,7 @@ def pivot(rows: Iterable[Row], part: str, device: str, what: str = "seconds") ->
         key = row["work"], row["contender"]
         empty = {"work": key[0], "by": key[1], **{size_text(size): "–" for size in sizes}}
         lines.setdefault(key, empty)[size_text(row["size"])] = (
-            duration(row[what]) if row[what] is not None else _not(row)
+            (text or duration)(row[what]) if row[what] is not None else _not(row)
         )
     return list(lines.values())
 

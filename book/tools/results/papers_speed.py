@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rankedu.lab.experiments.speed.tables import beside
 from rankedu.lab.experiments.speed.tables import (
+    beside,
     compare,
     counts,
     duration,
@@ -184,18 +184,21 @@ def _batches(rows: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _gpu(found: Mapping[str, Any]) -> str:
-    """What the command for a GPU has measured beyond the other tables: shares of a step, evaluation, peaks of memory."""
+    """What the command for a GPU has measured beyond the other tables."""
     command = "```sh\npython -m benchmarks.gpu\n```\n"
     if not found:
         return f"Training steps, evaluation and memory on a GPU: {NOT_MEASURED} yet. They would be by\n\n{command}"
     rows, versions, tests = found["rows"], found["versions"], found["tests"]
     about = f"{found['machine']}; torch {versions['torch']}, CUDA {versions['cuda']}; {found['seconds'] / 60:.0f} min. "
     about += f"Missing: {', '.join(found['missing']) or 'nothing'}. Tests that need a GPU: "
-    about += tests if isinstance(tests, str) else ", ".join(f"{tests[how]} {how}" for how in ("passed", "failed", "skipped"))
+    counted = ("passed", "failed", "skipped")
+    about += tests if isinstance(tests, str) else ", ".join(f"{tests[how]} {how}" for how in counted)
+    shares = [row for row in compare(rows) if row["part"] in ("step", "evaluation")]
     waits = [row for row in rows if "synchronisations" in row]
     tables = [
         pivot(rows, "step", "cuda"),
         pivot(rows, "evaluation", "cuda"),
+        ratio_table(shares),
         pivot(rows, "batches", "cuda", "bytes", lambda size: f"{size / 2**20:,.0f} MiB"),
         [{"loss": row["work"], "waits for the GPU": str(row["synchronisations"])} for row in waits],
     ]

@@ -102,7 +102,7 @@ def training_step(device: str, quick: bool, size: int) -> Mapping[Name, Work]:
     if net.note:
         raise ImportError(net.note)
     losses = Batch(size, device=device).works((loss, OURS) for loss in TRAINED)
-    return {(LIMIT, STEP): net.a_step(size, chunk=256), **losses}
+    return {(LIMIT, STEP): net.work(size, chunk=256, mixed=True), **losses}
 
 
 def evaluation(device: str, n: int) -> Mapping[Name, Work]:

@@ -52,7 +52,7 @@ def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> l
     size, dim, seed = chosen["batch"], chosen["dim"], chosen["seed"]
     network = contestants.Network(chosen["model"], dim, seed, device)
     batch = contestants.Batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
-    works = {("backbone", network.name): network.a_pass(size, chosen["chunk"], chosen["image_size"])}
+    works = {("backbone", network.name): network.work(size, chosen["chunk"], chosen["image_size"])}
     for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():
         works |= {(title, who): work for (_, who), work in batch.works([(loss, OURS), (loss, WRITTEN)]).items()}
     rows = race([size], lambda _: works, limits, device=device)

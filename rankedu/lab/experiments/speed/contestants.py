@@ -375,38 +375,27 @@ class Network:
                 net = build(self.name, dim=dim)
         self.net, self.seed = net.to(device), seed
 
-    def a_pass(self, batch: int, chunk: int = 0, image_size: int = 224) -> Work:
-        """Forward and backward, a chunk of the batch at a time."""
-        pictures, sizes = self._pictures(batch, chunk or batch, image_size)
+    def work(self, batch: int, chunk: int = 0, image_size: int = 224, *, mixed: bool = False) -> Work:
+        """Forward and backward, a chunk of the batch at a time.
+
+        With ``mixed`` it is a step of SGD in mixed precision with its scaler, as a training on a GPU has it.
+        """
+        channels, side = (3, image_size) if self.name.startswith("resnet") else (1, 32)
+        generator = torch.Generator().manual_seed(self.seed)
+        sizes = [len(part) for part in torch.arange(batch).split(chunk or batch)]
+        pictures = torch.rand(sizes[0], channels, side, side, generator=generator).to(self.device)
+        scaler = torch.amp.GradScaler(self.device, enabled=mixed and self.device != "cpu")
+        optimizer = torch.optim.SGD(self.net.parameters(), 1e-3)
+        dtype = torch.bfloat16 if self.device == "cpu" else torch.float16
 
         def forward_and_backward() -> None:
             self.net.zero_grad()
             for size in sizes:
-                embeddings = self.net(pictures[:size])
-                embeddings.backward(torch.ones_like(embeddings))
+                with torch.autocast(self.device, dtype=dtype, enabled=mixed):
+                    embeddings = self.net(pictures[:size])
+                scaler.scale(embeddings).backward(torch.ones_like(embeddings) / batch)
+            if mixed:
+                scaler.step(optimizer)
+                scaler.update()
 
         return forward_and_backward
-
-    def a_step(self, batch: int, chunk: int = 0, image_size: int = 224) -> Work:
-        """The same in a step of SGD with mixed precision and its scaler, as a training on a GPU has it."""
-        pictures, sizes = self._pictures(batch, chunk or batch, image_size)
-        scaler = torch.amp.GradScaler(self.device, enabled=self.device != "cpu")
-        optimizer = torch.optim.SGD(self.net.parameters(), 1e-3)
-        dtype = torch.bfloat16 if self.device == "cpu" else torch.float16
-
-        def one_step() -> None:
-            optimizer.zero_grad()
-            for size in sizes:
-                with torch.autocast(self.device, dtype=dtype):
-                    embeddings = self.net(pictures[:size])
-                scaler.scale(embeddings.float().sum()).backward()
-            scaler.step(optimizer)
-            scaler.update()
-
-        return one_step
-
-    def _pictures(self, batch: int, chunk: int, image_size: int) -> tuple[Tensor, list[int]]:
-        channels, side = (3, image_size) if self.name.startswith("resnet") else (1, 32)
-        generator = torch.Generator().manual_seed(self.seed)
-        pictures = torch.rand(min(batch, chunk), channels, side, side, generator=generator).to(self.device)
-        return pictures, [len(part) for part in torch.arange(batch).split(chunk)]

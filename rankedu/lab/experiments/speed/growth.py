@@ -148,7 +148,7 @@ def _work(name: str, n: int, p: int, seed: int, device: str) -> Work:
     return step(lambda y: loss(y, relevance), scores)
 
 
-def _row(name: str, method: Method, typical: Mapping[tuple[int, ...], float]) -> Row:
+def _row(name: str, method: Method, typical: Mapping[tuple[int, int], float]) -> Row:
     """The fit of one method."""
     row: Row = {"work": name, "printed": method.printed, "note": ""}
     if len(typical) < CELLS**2:

@@ -35,12 +35,7 @@ _UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def metrics_of(rows: Iterable[Row]) -> dict[str, Any]:
-    """Nest rows: device → part → what is done → who does it → size → what was found; None is not measured.
-
-    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "contender": "ours", "size": 128, "seconds": 0.5}
-    >>> metrics_of([row])
-    {'cpu': {'batches': {'AP': {'ours': {'128': {'seconds': 0.5}}}}}}
-    """
+    """Nest rows: device → part → what is done → who does it → size → what was found; None is not measured."""
     nested: dict[str, Any] = {}
     for row in rows:
         inner = nested
@@ -56,11 +51,7 @@ def _is_told(key: str, value: Any) -> bool:
 
 
 def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
-    """Bring the metrics of a record, flat as `rankedu.lab.runs.records.flatten` leaves them, back to rows.
-
-    >>> rows_of({"cpu/batches/AP/ours/128/seconds": 0.5, "cpu/batches/AP/ours/128/rounds": 3})
-    [{'device': 'cpu', 'part': 'batches', 'work': 'AP', 'contender': 'ours', 'size': 128, 'seconds': 0.5, 'rounds': 3}]
-    """
+    """Bring the metrics of a record, flat as `rankedu.lab.runs.records.flatten` leaves them, back to rows."""
     rows: dict[tuple[str, ...], Row] = {}
     for path, value in metrics.items():
         *names, what = path.split("/")
@@ -72,22 +63,12 @@ def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
 
 
 def verdict(ratio: float) -> str:
-    """Tell whether a time is shorter than the one it is divided by.
-
-    >>> verdict(0.5), verdict(0.97), verdict(3.0)
-    ('ahead', 'level', 'behind')
-    """
+    """Tell whether a time is shorter than the one it is divided by."""
     return "ahead" if ratio < 1 / LEVEL else "behind" if ratio > LEVEL else "level"
 
 
 def compare(rows: Iterable[Row]) -> list[Row]:
-    """Divide our times by those of everybody else at the same size, and by those of the limits.
-
-    >>> names = {"device": "cpu", "part": "batches", "work": "AP", "size": 128}
-    >>> (found,) = compare([{**names, "contender": who, "seconds": s} for who, s in (("ours", 1.0), ("theirs", 4.0))])
-    >>> found["against"], found["ratio"], found["verdict"]
-    ('theirs', 0.25, 'ahead')
-    """
+    """Divide our times by those of everybody else at the same size, and by those of the limits."""
     timed = [row for row in rows if row.get("seconds") is not None and row["part"] != "growth"]
     found = []
     for mine in timed:
@@ -111,12 +92,7 @@ def _limits(work: str) -> tuple[str, ...]:
 
 
 def ratio_table(ratios: Sequence[Row], sizes: Mapping[int, str] | None = None) -> list[dict[str, str]]:
-    """Lay out ratios with their verdicts: a line for each of ours and each other, a column for each size.
-
-    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "against": "theirs", "size": 4096, "ratio": 0.5}
-    >>> ratio_table([{**row, "verdict": "ahead"}])
-    [{'ours': 'AP', 'over': 'theirs', 'on': 'cpu', '4,096': '0.50 ahead'}]
-    """
+    """Lay out ratios with their verdicts: a line for each of ours and each other, a column for each size."""
     heads = sizes or {size: size_text(size) for size in sorted({row["size"] for row in ratios})}
     lines: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in ratios:
@@ -149,12 +125,7 @@ def counts(ratios: Sequence[Row]) -> str:
 def pivot(
     rows: Iterable[Row], part: str, device: str, what: str = "seconds", text: Callable[[float], str] | None = None
 ) -> list[dict[str, str]]:
-    """Lay out a part as a table: a line for each contender, a column for each size.
-
-    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "contender": "ours", "size": 4096, "seconds": 0.5}
-    >>> pivot([row], "batches", "cpu")
-    [{'work': 'AP', 'by': 'ours', '4,096': '500 ms'}]
-    """
+    """Lay out a part as a table: a line for each contender, a column for each size."""
     mine = [row for row in rows if (row["part"], row["device"]) == (part, device) and what in row]
     sizes = sorted({row["size"] for row in mine})
     lines: dict[tuple[str, str], dict[str, str]] = {}
@@ -233,11 +204,7 @@ def ratio_text(ratio: float) -> str:
 
 
 def size_text(size: int) -> str:
-    """A number with commas.
-
-    >>> size_text(10**6)
-    '1,000,000'
-    """
+    """A number with commas."""
     return f"{size:,}"
 
 
@@ -263,11 +230,7 @@ def exponent_text(value: float, margin: float) -> str:
 
 
 def seconds_of(text: str) -> float:
-    """Read what :func:`duration` writes, and papers print.
-
-    >>> seconds_of("1.3 ms"), seconds_of("36.4 s")
-    (0.0013, 36.4)
-    """
+    """Read what :func:`duration` writes, and papers print."""
     match = re.fullmatch(r"([\d.]+) (µs|ms|s)", text)
     if match is None:
         raise ValueError(f"text must be a number and µs, ms or s, got {text!r}")

@@ -9,17 +9,17 @@ import argparse
 import faulthandler
 import importlib.util
 import json
+import os
 import platform
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -38,16 +38,11 @@ RECORD = ROOT / "book" / "data" / "speed_gpu.json"
 WHEELS = ("torchvision", "torchmetrics", "sklearn", "pytorch_metric_learning", "scipy", "pytest", "hypothesis")
 #: Losses whose share of a training step is told.
 TRAINED = ("Smooth-AP", "RaMBO recall", "FastAP", "RaMBO AP", "H-AP")
+Works = Callable[[int], Mapping[Name, Work]]
+Part = tuple[str, Callable[[], Iterable[list[Row]]]]
 STEP = "a step of the network"
-
-
-class Part(NamedTuple):
-    """Some rows: where they belong, how large, who is timed, and how their time and memory grow."""
-
-    part: str
-    sizes: tuple[int, ...]
-    works: Callable[[int], Mapping[Name, Work]]
-    growth: Mapping[Name, tuple[float, float]] = {}
+#: Smooth-AP's Table S2, as printed, in one piece.
+TABLE_S2 = {**speed.DEFAULTS, "model": "resnet50", "chunk": 0}
 
 
 #: Title, part, work and size of a goal; the seconds of ours over those of whom, or by themselves; at most.
@@ -56,28 +51,6 @@ GOALS = [
     ("Smooth-AP, batch 4096, on a GPU", "batches", "Smooth-AP", 4096, PRODUCT, 3.0),
     *((f"{loss} in a step, batch 128, on a GPU", "step", loss, 128, STEP, 0.02) for loss in TRAINED),
 ]
-
-
-def parts(device: str, quick: bool) -> Iterator[Part]:
-    """All of them, those of most value first."""
-    lengths = (10**5, 10**6, 10**7, 10**8) if not quick else (1000, 10_000)
-    sizes = (512, 1024, 2048, 4096, 8192) if not quick else (16, 32)
-    steps = (128, 256, 1024) if not quick else (4, 8)
-    galleries = (60_502, 1_100_000) if not quick else (200, 400)
-    of_batch = partial(batch, device)
-    grown = {name: (3.0, 3.0) if name in ALL_PAIRS else (2.1, 2.0) for name in of_batch(8)}
-    yield Part("long lists", lengths, partial(long_list, device))
-    yield Part("batches", sizes[:-1], of_batch, grown)
-    yield Part("step", steps[:-1], partial(training_step, device, quick))
-    yield Part(
-        "evaluation", galleries[:1], partial(evaluation, device), dict.fromkeys(evaluation(device, 8), (2.0, 1.0))
-    )
-    yield Part("batches", sizes[-1:], of_batch, grown)
-    yield Part("evaluation", galleries[-1:], partial(some_queries, device), {})
-    yield Part("step", steps[-1:], partial(training_step, device, quick))
-    yield Part(
-        "evaluation", galleries[-1:], partial(evaluation, device), dict.fromkeys(evaluation(device, 8), (2.0, 1.0))
-    )
 
 
 def long_list(device: str, n: int) -> Mapping[Name, Work]:
@@ -166,46 +139,72 @@ class Report:
             part.write_text(json.dumps(self.found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def parts(report: Report, limits: Limits, quick: bool, tests: list[str]) -> Iterator[Part]:
+    """What is measured, that of most value first: where it belongs, and the rows, size by size."""
+    device, known = report.device, {}
+    lengths, sizes = (
+        ((10**5, 10**6, 10**7, 10**8), (512, 1024, 2048, 4096, 8192)) if not quick else ((10**3, 10**4), (16, 32))
+    )
+    steps, galleries = ((128, 256, 1024), (60_502, 1_100_000)) if not quick else ((4, 8), (200, 400))
+
+    def timed(part: str, some: tuple[int, ...], works: Works, power: float = 1.2) -> Part:
+        growth = {"usual": (power, 1.0 if power < 2 else 2.0), "growth": ALL_PAIRS, "last": known.setdefault(part, {})}
+        return part, lambda: race_by_size(some, works, limits, device=device, **growth)
+
+    yield timed("long lists", lengths, partial(long_list, device))
+    yield timed("batches", sizes[:-1], partial(batch, device), 2.1)
+    yield timed("step", steps[:-1], partial(training_step, device, quick))
+    yield timed("evaluation", galleries[:1], partial(evaluation, device), 2.0)
+    if device == "cuda":
+        yield "batches", lambda: [synchronisations(sizes[0])]
+        yield "backbone", lambda: [speed.beside_backbone(TABLE_S2, limits, device)]
+    yield "tests", lambda: report.save(tests=run_tests(tests, min(150.0, limits.left()))) or []
+    yield timed("batches", sizes[-1:], partial(batch, device), 2.1)
+    yield timed("evaluation", galleries[-1:], partial(some_queries, device))
+    yield timed("step", steps[-1:], partial(training_step, device, quick))
+    yield timed("evaluation", galleries[-1:], partial(evaluation, device), 2.0)
+
+
 def measure(report: Report, limits: Limits, quick: bool, tests: list[str]) -> None:
-    """Part by part, and the tests after the parts of most value."""
-    known: dict[str, dict[Name, Row]] = {}
-    for number, part in enumerate(parts(report.device, quick)):
-        if number == 4:
-            if report.device == "cuda":
-                report.add("batches", synchronisations(512))
-            report.save(tests=run_tests(tests, min(150.0, limits.left())))
-        missed = {"work": "all", "contender": "", "size": part.sizes[-1], "seconds": None}
+    """Part by part; one that cannot be made ready does not keep the others from being measured."""
+    for part, rows_by_size in parts(report, limits, quick, tests):
+        missed = {"work": "all", "contender": "", "size": 0, "seconds": None}
         if limits.left() <= 0:
-            report.add(part.part, [{**missed, "note": "not measured: the budget is used up"}])
+            report.add(part, [{**missed, "note": "not measured: the budget is used up"}])
             continue
         if report.device == "cuda":
             torch.cuda.empty_cache()
             limits.memory = speed.SHARE * free_memory("cuda")
-        setting = {"device": report.device, "growth": part.growth, "last": known.setdefault(part.part, {})}
         try:
-            for rows in race_by_size(part.sizes, part.works, limits, **setting):
-                report.add(part.part, rows)
-        except Exception as error:  # while it was made ready: the other parts can still be measured
-            report.add(part.part, [{**missed, "note": f"not measured: {type(error).__name__}: {error}"}])
+            for rows in rows_by_size():
+                report.add(part, rows)
+        except Exception as error:
+            report.add(part, [{**missed, "note": f"not measured: {type(error).__name__}: {error}"}])
 
 
 def run_tests(paths: list[str], seconds: float) -> dict | str:
-    """Those that are skipped where there is no GPU, in a process of their own: how many passed, and who failed."""
-    if importlib.util.find_spec("pytest") is None:
-        return "not run: pytest is missing"
+    """Those that are skipped where there is no GPU, in a process of their own: how many passed, and who did not."""
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()  # leaves the memory to that process
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "told.json"
+        told, said = Path(folder) / "told.json", "they were not collected in time"
         command = [sys.executable, "-m", "benchmarks.gpu", "--out", str(told), "--only-tests", *paths]
+        here = {**os.environ, "PYTHONPATH": str(ROOT)}
         with suppress(subprocess.TimeoutExpired):
-            subprocess.run(command, cwd=ROOT, timeout=max(1.0, seconds), stdout=subprocess.DEVNULL)
-        return json.loads(told.read_text()) if told.exists() else "not run: they were not collected in time"
+            run = subprocess.run(command, cwd=ROOT, env=here, timeout=max(1.0, seconds), capture_output=True, text=True)
+            said = (run.stderr or run.stdout).strip().splitlines()[-1]
+        return json.loads(told.read_text(encoding="utf-8")) if told.exists() else f"not run: {said}"
 
 
 class NeedsGpu:
     """A plugin of pytest: keeps the tests that a missing GPU skips, and writes after each how it ended."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.found = path, {"passed": 0, "failed": 0, "skipped": 0, "names": []}
+        self.path, self.found = path, {"passed": 0, "failed": 0, "skipped": 0, "names": [], "not collected": []}
+
+    def pytest_collectreport(self, report) -> None:
+        if report.failed:
+            self.found["not collected"].append(report.nodeid)
 
     def pytest_collection_modifyitems(self, items: list) -> None:
         reasons = [" ".join(str(mark.kwargs.get("reason")) for mark in item.iter_markers("skipif")) for item in items]
@@ -216,7 +215,7 @@ class NeedsGpu:
             self.found[report.outcome] += 1
             self.found["names"] += [report.nodeid] if report.failed else []
             with written(self.path) as part:
-                part.write_text(json.dumps(self.found))
+                part.write_text(json.dumps(self.found), encoding="utf-8")
 
 
 def goals(line: Callable[[str, float | None, float, str], str], path: Path | None = None) -> list[str]:
@@ -245,6 +244,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tests", nargs="*", default=["tests/library", "tests/lab"], help="where tests are looked for")
     parser.add_argument("--only-tests", nargs="+", help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
+    if chosen.quick and chosen.out == RECORD:
+        parser.error("--quick is a trial and no record: say where to, with --out")
     if chosen.only_tests:
         import pytest
 

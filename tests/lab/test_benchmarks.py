@@ -113,7 +113,7 @@ def test_only_tests_that_need_a_gpu_are_run(found):
 
 def test_a_budget_that_is_used_up_is_told(tmp_path):
     found = gpu_command(tmp_path / "speed_gpu.json", "--budget", "0", "--tests", "nowhere")
-    assert len(found["rows"]) == 8 and {row["note"] for row in found["rows"]} == {"not measured: the budget is used up"}
+    assert len(found["rows"]) == 9 and {row["note"] for row in found["rows"]} == {"not measured: the budget is used up"}
 
 
 def test_what_was_found_is_on_the_disk_after_every_size(tmp_path):

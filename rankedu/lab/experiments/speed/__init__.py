@@ -75,7 +75,8 @@ def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]
             lambda size: contestants.Batch(size, *setting).works(names),
             limits,
             device=device,
-            growth={name: (3.0, 3.0) if name in ALL_PAIRS else (2.1, 2.0) for name in names},
+            usual=(2.1, 2.0),
+            growth=ALL_PAIRS,
         )
 
 

@@ -31,6 +31,7 @@ __all__ = [
 Work = Callable[[], object]
 Name = tuple[str, str]  # what is done, and who does it
 Row = dict[str, Any]
+Powers = tuple[float, float]
 T = TypeVar("T")
 #: With which powers of the size time and memory are expected to grow, where nothing else is said.
 GROWTH = (1.2, 1.0)
@@ -106,21 +107,22 @@ def race_by_size(
     limits: Limits,
     *,
     device: str = "cpu",
-    growth: Mapping[Name, tuple[float, float]] | None = None,
+    usual: Powers = GROWTH,
+    growth: Mapping[Name, Powers] | None = None,
     last: dict[Name, Row] | None = None,
 ) -> Iterator[list[Row]]:
     """Time contenders at growing sizes, in turn, and give the rows of each size as soon as they are there.
 
-    ``works`` makes of a size (what is done, who does it) → a function without arguments; ``growth`` says with which
-    powers of the size their time and memory are expected to grow, ``last`` what is known of a smaller size. A row has
-    ``work``, ``contender``, ``size``, ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak, beyond
+    ``works`` makes of a size (what is done, who does it) → a function without arguments. Time and memory are expected to
+    grow with the ``usual`` powers of the size, or with others by ``growth``; ``last`` is known of a smaller size. A row
+    has ``work``, ``contender``, ``size``, ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak, beyond
     what was there; None where that cannot be told, as if it is little) and ``note``. What was not tried has no seconds;
     its note tells why, and ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
     """
     last = {} if last is None else last
     for size in sorted(set(sizes)):
         with one_thread():
-            found = _race_at(size, works(size), limits, device, last, growth or {})
+            found = _race_at(size, works(size), limits, device, last, growth or {}, usual)
         last.update({(row["work"], row["contender"]): row for row in found})
         yield found
 
@@ -141,14 +143,15 @@ def _race_at(
     limits: Limits,
     device: str,
     last: Mapping[Name, Row],
-    growth: Mapping[Name, tuple[float, float]],
+    growth: Mapping[Name, Powers],
+    usual: Powers,
 ) -> list[Row]:
     """A row for each contender at one size; they run in turn until each has had its rounds or its seconds."""
     rows: dict[Name, Row] = {}
     times: dict[Name, list[float]] = {}
     cold: dict[Name, float] = {}
     for name, work in works.items():
-        expected = _expected(size, last.get(name), growth.get(name, GROWTH))
+        expected = _expected(size, last.get(name), growth.get(name, usual))
         row: Row = {"work": name[0], "contender": name[1], "size": size, "seconds": None, "best": None, "rounds": 0}
         rows[name] = row | {"bytes": None, "note": limits.refusal(name, size, expected)}
         if rows[name]["note"]:
@@ -188,7 +191,7 @@ def _gib(size: float) -> str:
     return f"{size / 2**30:,.0f}" if size >= 10 * 2**30 else f"{size / 2**30:.2g}"
 
 
-def _expected(size: int, before: Row | None, growth: tuple[float, float]) -> dict[str, float]:
+def _expected(size: int, before: Row | None, growth: Powers) -> dict[str, float]:
     """Seconds and bytes at a size, from the last one; of what was not tried, from what was expected of it."""
     if before is None:
         return {}

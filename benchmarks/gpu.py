@@ -29,7 +29,16 @@ from rankedu._files import written
 from rankedu.lab.experiments import speed
 from rankedu.lab.experiments.speed import contestants
 from rankedu.lab.experiments.speed.contestants import ALL_PAIRS, LIMIT, OURS, PML, PRODUCT, WRITTEN, Batch, List
-from rankedu.lab.experiments.speed.stopwatch import Limits, Name, Row, Work, free_memory, processor, race_by_size
+from rankedu.lab.experiments.speed.stopwatch import (
+    GROWTH,
+    Limits,
+    Name,
+    Row,
+    Work,
+    free_memory,
+    processor,
+    race_by_size,
+)
 from rankedu.metrics import evaluate_retrieval
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -147,22 +156,22 @@ def parts(report: Report, limits: Limits, quick: bool, tests: list[str]) -> Iter
     )
     steps, galleries = ((128, 256, 1024), (60_502, 1_100_000)) if not quick else ((4, 8), (200, 400))
 
-    def timed(part: str, some: tuple[int, ...], works: Works, power: float = 1.2) -> Part:
-        growth = {"usual": (power, 1.0 if power < 2 else 2.0), "growth": ALL_PAIRS, "last": known.setdefault(part, {})}
+    def timed(part: str, some: tuple[int, ...], works: Works, *usual: float) -> Part:
+        growth = {"usual": usual or GROWTH, "growth": ALL_PAIRS, "last": known.setdefault(part, {})}
         return part, lambda: race_by_size(some, works, limits, device=device, **growth)
 
     yield timed("long lists", lengths, partial(long_list, device))
-    yield timed("batches", sizes[:-1], partial(batch, device), 2.1)
+    yield timed("batches", sizes[:-1], partial(batch, device), 2.1, 2.0)
     yield timed("step", steps[:-1], partial(training_step, device, quick))
-    yield timed("evaluation", galleries[:1], partial(evaluation, device), 2.0)
+    yield timed("evaluation", galleries[:1], partial(evaluation, device), 2.0, 1.0)
     if device == "cuda":
         yield "batches", lambda: [synchronisations(sizes[0])]
         yield "backbone", lambda: [speed.beside_backbone(TABLE_S2, limits, device)]
     yield "tests", lambda: report.save(tests=run_tests(tests, min(150.0, limits.left()))) or []
-    yield timed("batches", sizes[-1:], partial(batch, device), 2.1)
+    yield timed("batches", sizes[-1:], partial(batch, device), 2.1, 2.0)
     yield timed("evaluation", galleries[-1:], partial(some_queries, device))
     yield timed("step", steps[-1:], partial(training_step, device, quick))
-    yield timed("evaluation", galleries[-1:], partial(evaluation, device), 2.0)
+    yield timed("evaluation", galleries[-1:], partial(evaluation, device), 2.0, 1.0)
 
 
 def measure(report: Report, limits: Limits, quick: bool, tests: list[str]) -> None:

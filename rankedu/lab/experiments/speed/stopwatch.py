@@ -113,11 +113,11 @@ def race_by_size(
 ) -> Iterator[list[Row]]:
     """Time contenders at growing sizes, in turn, and give the rows of each size as soon as they are there.
 
-    ``works`` makes of a size (what is done, who does it) → a function without arguments. Time and memory are expected to
-    grow with the ``usual`` powers of the size, or with others by ``growth``; ``last`` is known of a smaller size. A row
-    has ``work``, ``contender``, ``size``, ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak, beyond
-    what was there; None where that cannot be told, as if it is little) and ``note``. What was not tried has no seconds;
-    its note tells why, and ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
+    ``works`` makes of a size (what is done, who does it) → a function without arguments. Time and memory are expected
+    to grow with the ``usual`` powers of the size, or with others by ``growth``; ``last`` is known of a smaller size. A
+    row has ``work``, ``contender``, ``size``, ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak,
+    beyond what was there; None where that cannot be told, as if it is little) and ``note``. What was not tried has no
+    seconds; its note tells why, and ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
     """
     last = {} if last is None else last
     for size in sorted(set(sizes)):

@@ -93,9 +93,9 @@ class List:
         weight = torch.rand(self.n, generator=torch.Generator().manual_seed(self.seed)).to(self.device)
         return step(lambda scores: ranks(scores) @ weight.to(scores), self.scores)
 
-    def argsort(self, times: int = 2) -> Work:
+    def argsort(self) -> Work:
         array = self.scores.numpy()
-        return lambda: [np.argsort(array) for _ in range(times)]
+        return lambda: (np.argsort(array), np.argsort(array))
 
     def graded(self) -> Work:
         """H-AP of two grades."""

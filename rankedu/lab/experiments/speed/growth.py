@@ -82,11 +82,11 @@ def cells_of(method: Method, scale: float) -> list[tuple[int, int]]:
     return [(n, p) for n in sides[0] for p in sides[1]]
 
 
-def exponents(cells: Sequence[tuple[float, ...]], confidence: float = 0.95) -> list[tuple[float, float]]:
+def exponents(cells: Sequence[tuple[float, ...]]) -> list[tuple[float, float]]:
     r"""Fit :math:`\log t = c + \sum_i a_i \log x_i` to rows (x₁, …, t) by least squares: each exponent, and its margin.
 
-    The intervals a ± margin are Student's. What makes a row deviate is taken as independent from row to row; rounds of
-    one cell share what is not noise, so they are to be brought together before.
+    The intervals a ± margin are Student's, at 95 %. What makes a row deviate is taken as independent from row to row;
+    rounds of one cell share what is not noise, so they are to be brought together before.
 
     >>> [(n, _), (p, _)] = exponents([(n, p, 1e-9 * n * p**0.5) for n in (10, 100, 1000) for p in (1, 4)])
     >>> round(n, 6), round(p, 6)
@@ -105,7 +105,7 @@ def exponents(cells: Sequence[tuple[float, ...]], confidence: float = 0.95) -> l
     solution = np.linalg.lstsq(design, seconds, rcond=None)[0]
     variance = float(((seconds - design @ solution) ** 2).sum()) / free
     spread = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
-    margins = stats.t.ppf((1 + confidence) / 2, free) * spread
+    margins = stats.t.ppf(0.975, free) * spread
     return list(zip(solution[1:].tolist(), margins[1:].tolist(), strict=True))
 
 

@@ -37,6 +37,6 @@ def test_exact_at_two_million(kind):
     moved = shifted.copy()
     moved[label] += (LAM * slope).astype(np.float32)
     found, expected = scores.grad.double().numpy() * LAM, positions(moved) - before
-    # a score that is rounded otherwise passes its neighbours, who are then off by one rank
+    # a score that is rounded otherwise passes neighbours, who are then off by a rank; it by as many as are tied there
     wrong, moves = np.count_nonzero(np.abs(found - expected) > 1 + 1e-6 * np.abs(expected)), np.count_nonzero(expected)
-    assert moves > 1000 and wrong < 1e-4 * moves
+    assert moves > 1000 and wrong < 1e-3 * p + 1e-4 * moves

@@ -32,7 +32,7 @@ def bare(data, loss):
     net, generator = ConvNet(), torch.Generator().manual_seed(0)
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
     leaves = data.labels[:, -1]
-    for batch in ClassBalancedSampler(leaves, 128, 4, batches=STEPS, small="drop"):
+    for batch in ClassBalancedSampler(leaves, 128, 4, batches=STEPS):
         value = loss(net(augment(data.images[batch], generator=generator)), leaves[batch])
         optimizer.zero_grad()
         value.backward()

@@ -126,7 +126,7 @@ def train(
         shared["steps"] = steps
     if sampler is None:
         shared |= {"batch_size": batch_size, "per_class": per_class}
-        sampler = ClassBalancedSampler(leaves(data), batch_size, per_class, batches=steps, seed=seed, small="drop")
+        sampler = ClassBalancedSampler(leaves(data), batch_size, per_class, batches=steps, seed=seed)
     run = Run(net, loss, Updates(recipe, net, loss, lr), History(), shared)
     path = None if folder is None else Path(folder) / "checkpoint.pt"
     if path is not None and resume:

@@ -52,7 +52,7 @@ def run(data, make_loss, folder, *, cut=None, **settings):
     """Train from the start that the seed makes; the power fails after so many batches."""
     torch.manual_seed(0)
     net, loss = Forgetful(16, channels=(4, 8, 16)), make_loss(data)
-    sampler = ClassBalancedSampler(data.labels[:, -1], 16, 4, batches=STEPS, small="drop")
+    sampler = ClassBalancedSampler(data.labels[:, -1], 16, 4, batches=STEPS)
     chosen = {"steps": STEPS, "lr": 1e-2, "test": data, "evaluate_every": 3, "checkpoint_every": 3, "progress": False}
     if cut is not None:
         sampler = failing(sampler, cut)

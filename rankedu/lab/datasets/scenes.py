@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from rankedu._validation import check_choice
 from rankedu.lab.datasets._scene_brushes import cut_glyphs, knots
 from rankedu.lab.datasets._scene_painting import Cast, paint
 from rankedu.lab.datasets._voc_files import write_voc
-from rankedu.lab.datasets.rendering import CHECKED_WITH, drawn_with, render
+from rankedu.lab.datasets.rendering import render, warn_of_other_pixels
 
 __all__ = ["CLASSES", "CLUTTER", "PINNED_SHA256", "Scenes", "card_markdown"]
 
@@ -89,7 +88,7 @@ class Scenes:
         self.split, self.images, self.size, self.seed = split, int(images), int(size), int(seed)
         self.names = CLASSES
         drawn = render(CLASSES + CLUTTER)
-        _warn_of_other_pixels(drawn.sha256())
+        warn_of_other_pixels("Scenes", drawn, PINNED_SHA256)
         glyphs = cut_glyphs(drawn)
         self._cast = Cast([glyphs[name] for name in CLASSES], [glyphs[name] for name in CLUTTER])
         self._matrices = knots(self.size)
@@ -179,13 +178,3 @@ def card_markdown(images: int = 1000) -> str:
     counts = joined["train"]["labels"].bincount(minlength=len(CLASSES) + 1).tolist()[1:]
     told = ", ".join(f"{name} {count:,}" for name, count in zip(CLASSES, counts, strict=True))
     return "\n".join([*lines, "", f"Objects of each class in the training: {told}."]) + "\n"
-
-
-def _warn_of_other_pixels(checksum: str) -> None:
-    if checksum != PINNED_SHA256:
-        warnings.warn(
-            f"Scenes: {drawn_with()} draws other pixels (SHA-256 {checksum[:12]}…) than {CHECKED_WITH}, with which the "
-            f"data set was checked ({PINNED_SHA256[:12]}…). Everything works, but results are not comparable with the "
-            "book's; for those, install that version.",
-            stacklevel=3,
-        )

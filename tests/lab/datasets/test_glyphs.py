@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from rankedu.lab.datasets import UnicodeGlyphs, augment, rendering
+from rankedu.lab.datasets.cache import cache_folder, checksum
 from rankedu.lab.datasets.glyphs import LEVELS, base_letter, card, card_markdown, script
 from rankedu.lab.datasets.rendering import Rendering, cached_rendering, drawn_with, render
 from rankedu.lab.datasets.unicode_tree import SCRIPTS, halves, owners
@@ -152,7 +153,7 @@ def test_a_damaged_cache_is_drawn_anew(cheap, tmp_path, damage):
     elif damage == "empty":
         path.write_bytes(b"")
     elif damage == "other pixels":
-        np.savez(path, **{**good._asdict(), "images": 255 - good.images}, sha256=np.array(good.sha256()))
+        np.savez(path, **{**good._asdict(), "images": 255 - good.images}, sha256=np.array(checksum(good._asdict())))
     else:
         np.savez(path, **good._asdict())
     assert cached_rendering(tmp_path).sha256() == good.sha256()
@@ -166,7 +167,7 @@ def test_a_failed_write_leaves_nothing_behind(cheap, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez_compressed", full)
-    with pytest.warns(UserWarning, match=r"could not be cached .*No space left on device.*root= or \$RANKEDU_DATA"):
+    with pytest.warns(UserWarning, match=r"could not be kept .*No space left on device.*root= or \$RANKEDU_DATA"):
         assert len(cached_rendering(tmp_path).images) == 48
     assert not list(tmp_path.iterdir())
 
@@ -186,10 +187,10 @@ def test_the_pinned_pixels_do_not_warn(cheap, tmp_path):
 
 def test_where_the_cache_lies(tmp_path, monkeypatch):
     monkeypatch.setenv("RANKEDU_DATA", str(tmp_path / "named"))
-    assert rendering.cache_folder() == tmp_path / "named"
-    assert rendering.cache_folder(tmp_path / "given") == tmp_path / "given"
+    assert cache_folder() == tmp_path / "named"
+    assert cache_folder(tmp_path / "given") == tmp_path / "given"
     monkeypatch.delenv("RANKEDU_DATA")
-    assert "rankedu" in rendering.cache_folder().parts
+    assert "rankedu" in cache_folder().parts
 
 
 # --- how it is labelled and split ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.models import _operators, load_torchvision
+from rankedu.lab.models import load_torchvision
 from rankedu.lab.models._operators import nms, roi_align
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
@@ -22,6 +22,11 @@ def boxes(n, side, seed=0, dtype=torch.float32):
 
 
 # --- non-maximum suppression ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, scope="module")
+def torchvision():
+    return load_torchvision("the oracle")
 
 
 def nms_by_loop(corners, scores, threshold):
@@ -43,11 +48,9 @@ def overlap(a, b):
         return np.divide(common, union)
 
 
-@pytest.mark.parametrize("block", [512, 7])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 0.7, 1.0])
-def test_nms_is_its_definition(threshold, dtype, block, monkeypatch):
-    monkeypatch.setattr(_operators, "BLOCK", block)
+def test_nms_is_its_definition(threshold, dtype):
     corners = boxes(60, 40.0, dtype=dtype).round(decimals=0)  # whole numbers: equal boxes, and ratios at the threshold
     scores = torch.randint(0, 12, (60,), generator=torch.Generator().manual_seed(1)) / 12.0  # many ties
     kept = nms(corners, scores, threshold)
@@ -130,7 +133,6 @@ def test_roi_align_is_its_definition(ratio, aligned, where):
 @pytest.mark.parametrize("ratio", [-1, 2])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_roi_align_is_torchvisions(dtype, ratio, aligned):
-    load_torchvision("the oracle")
     from torchvision.ops.roi_align import _roi_align
 
     theirs = _roi_align.__wrapped__  # as it is written, not compiled

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rankedu._validation import check_choice
 from rankedu.lab.datasets import cub, dyml, files, inaturalist, inshop, sop
-from rankedu.lab.datasets._report import Count, Report, told
+from rankedu.lab.datasets._report import Count, Report, complaint
 from rankedu.lab.datasets._voc_check import check_voc
 from rankedu.lab.datasets.lists import Row, data_folder
 from rankedu.lab.datasets.published import DETECTION, PUBLISHED, Published
@@ -30,35 +30,10 @@ _READ: dict[str, Callable[[Path], list[Row]]] = {
 def check(
     name: str, root: str | os.PathLike[str] | None = None, *, decode: bool = False, progress: bool = False
 ) -> Report:
-    """Compare a data set on disk with what is published.
+    """Compare a data set on disk with what is published; with ``decode`` every image is decoded, which takes long.
 
-    Parameters
-    ----------
-    name : str
-        As for :func:`rankedu.lab.datasets.open_dataset`; or ``scenes``, or ``voc``.
-    root : path, optional
-        As for :func:`rankedu.lab.datasets.open_dataset`.
-    decode : bool
-        Decode every image as well, and name those that cannot be. Takes minutes to hours.
-    progress : bool
-        Show a bar while decoding.
-
-    Returns
-    -------
-    Report
-        ``report.ok``, ``report.counts``, ``report.problems``; ``str(report)`` is for people.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or lists that are not as published.
-    FileNotFoundError
-        If a list is missing, with the address where its owner publishes it.
-
-    Notes
-    -----
     Counts images and distinct names of each level in every part, looks for every listed file, and for leaf classes that
-    are in the training and in the test. Explained on the data sets page of the book.
+    are in the training and in the test.
     """
     check_choice(name, (*PUBLISHED, *DETECTION), name="name")
     if name == "voc":
@@ -74,8 +49,10 @@ def check(
     missing = [path for path in paths if not path.is_file()]
     corrupt = _undecodable([path for path in paths if path.is_file()], facts, progress) if decode else []
     problems = [
-        *told(missing, "listed image is missing", "listed images are missing", facts.where()),
-        *told(corrupt, "image cannot be decoded", "images cannot be decoded", "on_corrupt='skip' passes over them"),
+        *complaint(missing, "listed image is missing", "listed images are missing", facts.where()),
+        *complaint(
+            corrupt, "image cannot be decoded", "images cannot be decoded", "on_corrupt='skip' passes over them"
+        ),
         *_shared(rows, facts),
     ]
     undecoded = () if decode else ("Images were not decoded (--decode does it).",)
@@ -120,13 +97,13 @@ def _alone(rows: Sequence[Row]) -> list[str]:
 def _undecodable(paths: Sequence[Path], facts: Published, progress: bool) -> list[Path]:
     from tqdm import tqdm
 
-    found = []
+    corrupt = []
     for path in tqdm(paths, desc="decoding", unit="image", delay=2, disable=None if progress else True):
         try:
             files.decode(path, facts)
         except files.CorruptImage:
-            found.append(path)
-    return found
+            corrupt.append(path)
+    return corrupt
 
 
 def _check_glyphs(facts: Published, root: str | os.PathLike[str] | None) -> Report:
@@ -138,8 +115,8 @@ def _check_glyphs(facts: Published, root: str | os.PathLike[str] | None) -> Repo
     counts = []
     for split in ("train", "test"):
         data = UnicodeGlyphs(split, root=root)
-        found = {level: len(column.unique()) for level, column in zip(facts.levels, data.labels.T, strict=True)}
-        counts += [Count(split, "images", len(data)), *(Count(split, what, count) for what, count in found.items())]
+        classes = {level: len(column.unique()) for level, column in zip(facts.levels, data.labels.T, strict=True)}
+        counts += [Count(split, "images", len(data)), *(Count(split, what, count) for what, count in classes.items())]
     return _report_pixels(facts, tuple(counts), same)
 
 

@@ -18,25 +18,7 @@ FACTS = PUBLISHED["cub"]
 class CUB200(ImageFiles):
     """CUB-200-2011, split as for retrieval: the first 100 classes train, the others test.
 
-    Parameters
-    ----------
-    split : {"train", "test"}
-    root : path, optional
-        The folder that holds ``CUB_200_2011``, as the owner's archive unpacks. Default: ``$RANKEDU_DATA``.
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If ``images.txt``, ``image_class_labels.txt`` or ``classes.txt`` is missing.
-    ValueError
-        If they are not as published, or do not fit together.
-
-    Notes
-    -----
-    One level of labels. The owner's own ``train_test_split.txt``, which is for classification, is not used.
-    Explained on the data sets page of the book.
+    In ``root/CUB_200_2011``. The owner's own ``train_test_split.txt``, which is for classification, is not used.
     """
 
     def __init__(self, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any) -> None:

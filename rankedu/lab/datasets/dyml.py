@@ -23,34 +23,14 @@ _HEAD = re.compile(r"\s*fname((?:\s*,\s*(?:coarse_id|middle_id|fine_id|label_id|
 class DyML(ImageFiles):
     """DyML-Vehicle, DyML-Animal or DyML-Product: coarse → middle → fine.
 
-    Parameters
-    ----------
-    kind : {"vehicle", "animal", "product"}
-    split : {"train", "query", "gallery", "test"}
-        Of products "train" and "test". Of vehicles and animals the test is a set of queries and a gallery for each
-        level; ``"test"`` is both in one set, which is not the published protocol.
-    level : {"fine", "middle", "coarse"}
-        Of the queries and the gallery of vehicles and animals, which have labels of this level only. Elsewhere unused.
-    root : path, optional
-        The folder that holds ``dyml_vehicle``, ``dyml_animal`` and ``dyml_product``. Default: ``$RANKEDU_DATA``.
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
+    Of vehicles and animals the test is a set of queries and a gallery for each ``level``, with labels of that level
+    only; ``"test"`` is both in one set, which is not the published protocol.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a list is missing.
-    ValueError
-        If it is not as published.
-
-    Notes
-    -----
     The layout was learned from the authors' reading code and from HAPPIER's, not from the files: ``train/label.csv``
     with ``train/imgs``; ``bmk_fine``, ``bmk_middle`` and ``bmk_coarse``, each with ``query.csv``, ``gallery.csv`` and
     folders ``query`` and ``gallery``; of products ``mini-bmk_all_in_one`` with ``label.csv`` and ``imgs``. Both codes
     show that the head of a list and its first image share a line; a list that has them on two is read as well.
     HAPPIER's code loses that first image. Test labels are numbered apart from those of the training.
-    Explained on the data sets page of the book.
     """
 
     def __init__(

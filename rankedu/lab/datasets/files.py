@@ -21,45 +21,13 @@ __all__ = ["CorruptImage", "ImageFiles", "decode", "read_image"]
 
 
 class ImageFiles:
-    """Images on disk with labels from root to leaf.
+    """Images on disk: ``paths``, ``labels`` (N, L) from root to leaf, and ``names[level][label]``.
 
-    Parameters
-    ----------
-    facts : Published
-    folder : path
-        Of this data set.
-    rows : sequence of Row
-        Of all parts, training first: labels are numbered in this order, so those of the training split start at 0 and
-        have no gaps.
-    split : str
-        One of ``facts.splits``.
-    image_size : int
-        Side of the pictures, in pixels.
-    crop : {"area", "window"}
-        How pictures are cut: see :func:`rankedu.lab.datasets.transforms.view`.
-    on_corrupt : {"raise", "skip"}
-        What to do with a file that cannot be decoded. ``"skip"`` names it in a warning, once in each process, and
-        takes the next image of its class instead, always the same one. In a test such a stand-in finds its double,
-        so mend or unlist the file before you report a number: ``rankedu data check NAME --decode`` names all.
-
-    Attributes
-    ----------
-    paths : list of Path
-    labels : Tensor of int64, shape (N, L)
-        From root to leaf. Numbers are the same in all splits.
-    names : tuple of L tuples of str
-        ``names[level][label]``.
-    levels : tuple of L str
-        What the levels are called.
-
-    Raises
-    ------
-    ValueError
-        For an unknown split, crop or ``on_corrupt``, an ``image_size`` < 1, or a split without images.
-
-    Notes
-    -----
-    Opening reads the lists only. A missing image is an error when it is asked for.
+    Labels are numbered over the rows of all parts, training first, so that they are the same in all splits. Opening
+    reads the lists only; a missing image is an error when it is asked for. For ``crop`` see
+    :func:`rankedu.lab.datasets.transforms.view`. With ``on_corrupt="skip"`` a file that cannot be decoded is named in a
+    warning, and the next image of its class takes its place. In a test such a stand-in finds its double, so mend or
+    unlist the file before you report a number.
     """
 
     def __init__(
@@ -102,29 +70,7 @@ class ImageFiles:
         return f"{self.facts.title} ({self.split}: images {len(self)}, {counts})"
 
     def load(self, index: int, generator: torch.Generator | None = None) -> Tensor:
-        """Decode one image.
-
-        Parameters
-        ----------
-        index : int
-        generator : torch.Generator, optional
-            Draws a training view; always as many numbers, so that the generator's state does not depend on the images.
-            Default: the view of the test.
-
-        Returns
-        -------
-        Tensor of float32, shape (3, image_size, image_size)
-            Normalised by the mean and standard deviation of ImageNet.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the file is missing.
-        ValueError
-            If it cannot be decoded, and with ``on_corrupt="skip"`` no other image of its class can.
-        ModuleNotFoundError
-            Without Pillow.
-        """
+        """Decode one image, (3, S, S), normalised as ImageNet: the view of the test, or one the generator draws."""
         draws = None if generator is None else draw(generator)
         for candidate in self._candidates(index):
             path = self.paths[candidate]

@@ -35,45 +35,6 @@ __all__ = ["LEVELS", "UnicodeGlyphs", "augment", "base_letter", "card", "card_ma
 class UnicodeGlyphs:
     """About 3,300 characters in up to twelve faces: 35,690 pictures of 32 × 32.
 
-    Parameters
-    ----------
-    split : {"train", "test", "all"}
-        Half the characters train, the other half tests. No base letter is on both sides, and no picture.
-    root : path, optional
-        Folder of the cache file. Default: ``$RANKEDU_DATA``, else the user's cache folder.
-    characters : iterable of str, optional
-        Draw only these, at once and without a cache, for examples and tests.
-
-    Attributes
-    ----------
-    images : Tensor of uint8, shape (N, 32, 32)
-        0 is paper, 255 is ink. Pass them through :func:`augment`.
-    labels : Tensor of int64, shape (N, 3)
-        From root to leaf: script, base letter, character. A tree: each base letter lies in one script. The same
-        numbers in all splits, so they are not consecutive in one.
-    faces : Tensor of int64, shape (N,)
-        Index into :data:`rankedu.lab.datasets.rendering.FACES`.
-    twins : Tensor of bool, shape (N,)
-        Whether another character has the same picture, pixel for pixel, as A has in Latin, Greek and Cyrillic.
-    names : tuple of three tuples of str
-        ``names[level][label]``, for instance ``names[0][labels[i, 0]]``, the script of the i-th picture.
-
-    Raises
-    ------
-    ValueError
-        For an unknown split, or if none of the ``characters`` is drawn.
-    ModuleNotFoundError
-        Without matplotlib; without platformdirs, if no folder is named.
-
-    Warns
-    -----
-    UserWarning
-        If matplotlib draws other pixels than those of the pinned checksum: results are then not comparable.
-
-    Notes
-    -----
-    Drawn in about 2 s, then read from one file in well under one. Explained on the data sets page of the book.
-
     Examples
     --------
     >>> data = UnicodeGlyphs("all", characters="eéEз3Ӟ")
@@ -123,22 +84,7 @@ class UnicodeGlyphs:
 
 
 def card(root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Count what the data set holds.
-
-    Parameters
-    ----------
-    root : path, optional
-        As for :class:`UnicodeGlyphs`.
-
-    Returns
-    -------
-    dict
-        ``characters``, ``images``, ``faces``; ``splits``: for each split its images, the classes of each level, the
-        base letters of several characters, and the images with a twin in the same split; ``scripts``: characters of
-        each script in train and test; ``items_per_character``: how many characters have 8, …, 12 images; ``twins``:
-        images, characters and pairs of characters with identical pictures, pairs of which all pictures are identical,
-        and pairs across scripts; ``sha256``, ``pinned_sha256``, ``drawn_with``, ``checked_with``.
-    """
+    """Count what the data set holds: images and classes by split, script and number of faces, and twins."""
     drawn = cached_rendering(root)
     splits = {name: UnicodeGlyphs(name, root=root) for name in ("train", "test", "all")}
     every = splits["all"]
@@ -190,18 +136,7 @@ def _count_twins(drawn: Rendering) -> dict[str, int]:
 
 
 def card_markdown(root: str | os.PathLike[str] | None = None) -> str:
-    """Write the tables of the data card, which the book's data sets page includes.
-
-    Parameters
-    ----------
-    root : path, optional
-        As for :class:`UnicodeGlyphs`.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Write the tables of the data card, which the book's data sets page includes."""
     facts = card(root)
     twins, splits = facts["twins"], facts["splits"]
     share = 100 * splits["test"]["twins"] / splits["test"]["images"]

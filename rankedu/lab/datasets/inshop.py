@@ -19,27 +19,9 @@ LIST = "list_eval_partition.txt"
 class InShop(ImageFiles):
     """In-shop Clothes Retrieval: category, such as WOMEN/Dresses → item. Queries are answered from a gallery.
 
-    Parameters
-    ----------
-    split : {"train", "query", "gallery", "test"}
-        The published protocol searches the gallery for each query. ``"test"`` is both in one set: another task.
-    root : path, optional
-        The folder that holds ``In-shop Clothes Retrieval Benchmark``, with ``Eval/list_eval_partition.txt`` and the
-        images of ``img.zip`` as ``Img/img`` or ``img``. Default: ``$RANKEDU_DATA``.
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the list is missing.
-    ValueError
-        If it is not as published.
-
-    Notes
-    -----
-    Two levels of labels. The category is read from the path; of an item that had two, the first would count.
-    Explained on the data sets page of the book.
+    Splits are "train", "query" and "gallery"; ``"test"`` is both in one set: another task. The folder ``root/In-shop
+    Clothes Retrieval Benchmark`` has ``Eval/list_eval_partition.txt`` and the images as ``Img/img`` or ``img``. The
+    category is read from the path; of an item that had two, the first would count.
     """
 
     def __init__(self, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any) -> None:

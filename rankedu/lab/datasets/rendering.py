@@ -64,27 +64,11 @@ class Rendering(NamedTuple):
 
 
 def render(characters: Iterable[str] | None = None) -> Rendering:
-    """Draw every character that has a Unicode name in every face that has it.
+    """Draw every character, or those that are given, that has a Unicode name, in every face that has it.
 
-    Parameters
-    ----------
-    characters : iterable of str, optional
-        Draw only these. Default: all that the faces hold, about 3,300.
-
-    Returns
-    -------
-    Rendering
-        Characters that fewer than eight faces draw are left out; so are empty pictures, such as those of spaces. A
-        face that lacks a character draws nothing for it: the box that stands for a missing glyph never counts.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Without matplotlib.
-
-    Notes
-    -----
-    About 1.5 s for all characters. Explained on the data sets page of the book.
+    Characters that fewer than eight faces draw are left out; so are empty pictures, such as those of spaces. A face
+    that lacks a character draws nothing for it: the box that stands for a missing glyph never counts. About 1.5 s for
+    all.
 
     Examples
     --------
@@ -95,17 +79,17 @@ def render(characters: Iterable[str] | None = None) -> Rendering:
     fonts = _fonts()
     charmaps = [{code for code, glyph in font.get_charmap().items() if glyph} for font in fonts]
     wanted = set().union(*charmaps) if characters is None else {ord(character) for character in characters}
-    found = []
+    glyphs = []
     for code in sorted(code for code in wanted if unicodedata.name(chr(code), "")):
         if sum(code in charmap for charmap in charmaps) < MIN_FACES:
             continue
         drawn = [(code, face, _draw(font, code)) for face, font in enumerate(fonts) if code in charmaps[face]]
         visible = [item for item in drawn if item[2].any()]
         if len(visible) >= MIN_FACES:
-            found += visible
-    images = np.stack([image for *_, image in found]) if found else np.zeros((0, SIZE, SIZE), np.uint8)
+            glyphs += visible
+    images = np.stack([image for *_, image in glyphs]) if glyphs else np.zeros((0, SIZE, SIZE), np.uint8)
     return Rendering(
-        images, np.array([code for code, *_ in found], np.int64), np.array([f for _, f, _ in found], np.int64)
+        images, np.array([code for code, *_ in glyphs], np.int64), np.array([f for _, f, _ in glyphs], np.int64)
     )
 
 

@@ -16,27 +16,7 @@ FACTS = PUBLISHED["sop"]
 
 
 class OnlineProducts(ImageFiles):
-    """Stanford Online Products: super-class → product.
-
-    Parameters
-    ----------
-    split : {"train", "test"}
-    root : path, optional
-        The folder that holds ``Stanford_Online_Products``, as the owner's archive unpacks. Default: ``$RANKEDU_DATA``.
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If ``Ebay_train.txt`` or ``Ebay_test.txt`` is missing.
-    ValueError
-        If they are not as published.
-
-    Notes
-    -----
-    Two levels of labels. Explained on the data sets page of the book.
-    """
+    """Stanford Online Products, in ``root/Stanford_Online_Products``: super-class → product."""
 
     def __init__(self, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any) -> None:
         folder = data_folder(FACTS, root)

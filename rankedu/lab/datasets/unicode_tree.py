@@ -44,15 +44,6 @@ OTHER = "OTHER"
 def script(character: str) -> str:
     """Name the script: the first word of the character's Unicode name, ``OTHER`` if that word is rare.
 
-    Parameters
-    ----------
-    character : str
-        One character.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> script("é"), script("Ж"), script("½")
@@ -64,16 +55,6 @@ def script(character: str) -> str:
 
 def base_letter(character: str) -> str:
     """Take the marks and the case away: compatibility decomposition (NFKD) without marks, case-folded.
-
-    Parameters
-    ----------
-    character : str
-        One character.
-
-    Returns
-    -------
-    str
-        The letter or letters that are left. For a mark that stands alone, the mark.
 
     Examples
     --------
@@ -97,12 +78,12 @@ def hierarchy(characters: Sequence[str]) -> tuple[npt.NDArray[np.int64], tuple[t
 
 def owners(drawn: Rendering) -> dict[bytes, list[str]]:
     """The characters that own each picture, in order."""
-    found: dict[bytes, list[str]] = defaultdict(list)
+    owning: dict[bytes, list[str]] = defaultdict(list)
     for image, code in zip(drawn.images, drawn.codepoints.tolist(), strict=True):
-        characters = found[image.tobytes()]
+        characters = owning[image.tobytes()]
         if chr(code) not in characters:
             characters.append(chr(code))
-    return found
+    return owning
 
 
 def halves(characters: Sequence[str], pictures: dict[bytes, list[str]]) -> npt.NDArray[np.bool_]:

@@ -11,26 +11,7 @@ __all__ = ["ConvNet"]
 
 
 class ConvNet(EmbeddingNet):
-    """Embed 32 × 32 pictures on the unit sphere: three strided convolutions and a linear map.
-
-    Parameters
-    ----------
-    dim : int
-        Dimension of the embedding.
-    channels : tuple of int
-        Of the three convolutions; each halves the picture's side.
-    layer_norm : bool
-        Standardise the features before the linear map, see :func:`rankedu.lab.models.embedding_head`.
-
-    Raises
-    ------
-    ValueError
-        For a dim < 1; :meth:`forward` for pictures of another shape.
-
-    Notes
-    -----
-    About 225,000 parameters at the default. Set the seed before you make one: ``torch.manual_seed(0)``. The last layer
-    is normalised, so that the dot product of two embeddings is their cosine. Used in every chapter that trains.
+    """Embed 32 × 32 pictures on the unit sphere: three strided convolutions and a linear map; 225,000 parameters.
 
     Examples
     --------
@@ -52,18 +33,7 @@ class ConvNet(EmbeddingNet):
         self.embed = embedding_head(16 * channels[-1], dim, layer_norm=layer_norm)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Embed a batch.
-
-        Parameters
-        ----------
-        images : Tensor, shape (B, 1, 32, 32)
-            Floating point, from 0 to 1.
-
-        Returns
-        -------
-        Tensor, shape (B, dim)
-            Of length 1.
-        """
+        """Embed a batch (B, 1, 32, 32), from 0 to 1: (B, dim) of length 1."""
         if images.ndim != 4 or images.shape[1:] != (1, 32, 32):
             raise ValueError(f"images must have shape (B, 1, 32, 32), got {tuple(images.shape)} (see datasets.augment)")
         return F.normalize(self.embed(self.features(images)), dim=1)

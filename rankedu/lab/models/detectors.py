@@ -36,55 +36,19 @@ def build_detector(
 ) -> nn.Module:
     """Make torchvision's Faster R-CNN, with any loss in the place of its classifier's cross entropy.
 
-    Parameters
-    ----------
-    name : {"narrow", "resnet50_fpn", "resnet101_fpn", "resnext101_32x4d_fpn"}
-        A small one for pictures of about 128 × 128, or one of the paper's.
-    classes : int
-        C ≥ 1; the background is one more, of index 0.
-    classifier_loss : Module, optional
-        Called as ``loss(class_logits, labels)`` with (P, C + 1) and (P,), e.g.
-        ``OnProposals(MAPLoss(BlackboxRanker(1e5), margin=0.15, memory=ScoreMemory(7)))``. Default: cross entropy.
-    pretrained : bool
-        Start the backbone from ImageNet, if torchvision's folder has the weights; else at random, with a warning.
-    weights : path, optional
-        A file made by ``torch.save(net.state_dict(), …)``, of such a detector, whatever its loss, or of an image
-        classifier of torchvision's with that backbone.
-    image_size : int, optional
-        Pictures are resized until their shorter side measures this, or the longer one 5/3 of it. Default: 128 for the
-        narrow one, else 600.
-    proposals : int, optional
-        Proposals of a picture that the classifier is trained on, a quarter of them objects if there are so many.
-        Default: 64 for the narrow one, else 512.
+    ``classifier_loss(class_logits, labels)`` takes (P, C + 1) and (P,), e.g.
+    ``OnProposals(MAPLoss(BlackboxRanker(1e5)))``. ``pretrained`` starts the backbone from ImageNet; ``weights`` is a
+    file made by ``torch.save(net.state_dict(), …)``, of such a detector, whatever its loss, or of an image classifier
+    of torchvision's with that backbone. ``image_size`` is what the shorter side is resized to, ``proposals`` how many
+    of a picture the classifier is trained on.
 
-    Returns
-    -------
-    FasterRCNN
-        Called with a list of pictures, (3, H, W) from 0 to 1, and in training with targets too; it returns losses in
-        training and else detections. ``losses["cross_entropy"]`` has no graph: it is for the log, and in no sum.
-        ``net.roi_heads`` has ``classifier_loss``, ``mark`` and ``last``, see its class; ``net.pretrained`` says how
-        it starts.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, a number that is too small, a network that cannot be pretrained, or weights of another.
-    TypeError
-        For a loss that is no Module.
-    FileNotFoundError
-        If there is no such file of weights.
-    ImportError
-        Without torchvision.
+    Detections are not cut off at a score: AP judges an order, and a loss of the order fixes no level. The paper's
+    detectors are mmdetection's; these have the same parts, and torchvision's settings. ``losses["cross_entropy"]`` is
+    for the log, and in no sum; ``net.pretrained`` says how it starts.
 
     Source
     ------
     RaMBO Sec. 5.2.
-
-    Notes
-    -----
-    Detections are not cut off at a score: AP judges an order, and a loss of the order fixes no level. The paper's
-    detectors are mmdetection's; these have the same parts, and torchvision's settings. Pictures of 600 × 1000 at most
-    are the usual ones for VOC. Set the seed before: ``torch.manual_seed(0)``. Used in the detection lab.
 
     Examples
     --------
@@ -126,8 +90,7 @@ def build_detector(
     RoIHeads.take_over(net.roi_heads, nn.CrossEntropyLoss() if classifier_loss is None else classifier_loss)
     if weights is not None:
         net.pretrained = _load(net, name, Path(weights))
-    found: nn.Module = net
-    return found
+    return net  # type: ignore[no-any-return]
 
 
 def _narrow(torchvision: Any, classes: int, common: dict[str, Any]) -> Any:

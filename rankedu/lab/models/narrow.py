@@ -9,22 +9,7 @@ __all__ = ["NarrowBackbone"]
 
 
 class NarrowBackbone(nn.Sequential):
-    """A small convolutional net whose features are an eighth of the picture's side.
-
-    Parameters
-    ----------
-    channels : int
-        Of the features.
-
-    Notes
-    -----
-    Used in the detection lab.
-
-    Examples
-    --------
-    >>> NarrowBackbone(64)(torch.zeros(2, 3, 128, 128)).shape
-    torch.Size([2, 64, 16, 16])
-    """
+    """A small convolutional net whose features are an eighth of the picture's side."""
 
     def __init__(self, channels: int = 64) -> None:
         super().__init__(

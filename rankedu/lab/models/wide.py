@@ -15,40 +15,8 @@ __all__ = ["WideConvNet"]
 class WideConvNet(EmbeddingNet):
     """Embed small pictures on the unit sphere: stages of a strided convolution and residual blocks, and a linear map.
 
-    Parameters
-    ----------
-    dim : int
-        Dimension of the embedding.
-    channels : sequence of int
-        Of the stages; each halves the picture's side.
-    blocks : sequence of int
-        Residual blocks after each stage's convolution.
-    kernel : int
-        Side of the first convolution, odd: a larger one looks at whole strokes, and costs next to nothing.
-    pool : int
-        The last feature map is averaged to ``pool`` × ``pool`` places, so that pictures of any size will do.
-    in_channels : int
-        Of the pictures.
-    layer_norm : bool
-        Standardise the features before the linear map, see :func:`rankedu.lab.models.embedding_head`.
-
-    Raises
-    ------
-    ValueError
-        For a dim < 1, an even kernel, or another number of blocks than of channels; :meth:`forward` for pictures of
-        another shape.
-
-    Notes
-    -----
-    About 190,000 parameters at the default, and one and a half times the time of :class:`ConvNet` a step. Set the seed
-    before you make one: ``torch.manual_seed(0)``. Used in the retrieval lab.
-
-    Examples
-    --------
-    >>> import torch
-    >>> net = WideConvNet(dim=64, channels=(8, 16, 32))
-    >>> net(torch.zeros(2, 1, 32, 32)).shape
-    torch.Size([2, 64])
+    ``channels`` and ``blocks`` are one number a stage, and each stage halves the side; a large ``kernel`` of the first
+    convolution looks at whole strokes. About 190,000 parameters at the default.
     """
 
     def __init__(
@@ -78,18 +46,7 @@ class WideConvNet(EmbeddingNet):
         self.embed = embedding_head(pool * pool * channels[-1], dim, layer_norm=layer_norm)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Embed a batch.
-
-        Parameters
-        ----------
-        images : Tensor, shape (B, in_channels, H, W)
-            Floating point, from 0 to 1.
-
-        Returns
-        -------
-        Tensor, shape (B, dim)
-            Of length 1.
-        """
+        """Embed a batch (B, in_channels, H, W), from 0 to 1: (B, dim) of length 1."""
         if images.ndim != 4 or images.shape[1] != self.in_channels:
             raise ValueError(f"images must have shape (B, {self.in_channels}, H, W), got {tuple(images.shape)}")
         return F.normalize(self.embed(self.features(images)), dim=1)

@@ -51,62 +51,13 @@ def train_detector(
     workers: int = 0,
     progress: bool = True,
 ) -> History:
-    """Train a detector to find the objects of some classes, and to tell which they are.
+    """Train a detector, see :func:`rankedu.lab.models.build_detector`, to find the objects of some classes; in place.
 
-    Parameters
-    ----------
-    net : Module
-        A detector of torchvision's form, see :func:`rankedu.lab.models.build_detector`: in train mode, pictures and
-        targets become a dict of losses. It is trained in place, on its own device.
-    data : DetectionData
-        Pictures with boxes; mirrored at random if ``data.flips``. What is difficult counts neither as an object of its
-        class nor as background.
-    steps, batch_size : int
-        Batches, and the pictures in one. Every epoch has its own order.
-    lr : float
-        Learning rate, see :class:`Recipe`.
-    seed : int
-        Of the order, the mirroring and the proposals that are sampled. The network's own start is the caller's: set
-        ``torch.manual_seed`` before you make it. The same start, seed and number of threads give the same numbers on
-        the same machine. The global generator of torch is left as it was.
-    weight : float
-        > 0, by which the loss of the classifier is multiplied.
-    test, evaluate_every : DetectionData, int, optional
-        What to evaluate on, see :func:`evaluate_detector`, after every so many steps. Default: after the last one, if
-        there is ``test``.
-    recipe : Recipe
-        Optimiser, schedule, 16 bits, …; pictures are not embedded in chunks.
-    folder : path, optional
-        Where to keep ``checkpoint.pt`` and ``log.csv``, with all of the losses. Default: nothing is kept.
-    resume : bool
-        Go on from the folder's checkpoint, if there is one. On a CPU the result is, bit for bit, that of a run that
-        never stopped, provided that the net is made as it was.
-    checkpoint_every : int, optional
-        Default: after every tenth of the steps. On Ctrl-C, and at the end, there is always one.
-    workers : int
-        Processes that load pictures. 0: a thread of this process.
-    progress : bool
-        Show a progress bar.
-
-    Returns
-    -------
-    History
-        ``losses`` are the sums of all losses; ``loss_seconds`` are those of the classifier's loss alone.
-
-    Raises
-    ------
-    FloatingPointError
-        If a loss or a weight becomes NaN or infinite; names the step. The last checkpoint is sound.
-    KeyboardInterrupt
-        On Ctrl-C, after the step has been finished and a checkpoint written; says where.
-    ValueError
-        For a setting out of its range, or a checkpoint of another run.
-    RuntimeError
-        Where several processes train: the lists that the loss ranks are those of one.
-
-    Notes
-    -----
-    Explained in chapter 16.
+    ``weight`` multiplies the classifier's loss. What is difficult counts neither as an object of its class nor as
+    background. ``seed`` decides on the order, the mirroring and the proposals that are sampled; torch's global
+    generator is left as it was. For ``test``, ``folder``, ``resume`` and ``recipe`` see
+    :func:`rankedu.lab.training.train`; pictures are not embedded in chunks. In the history, ``losses`` are sums, and
+    ``loss_seconds`` those of the classifier's loss alone.
 
     Examples
     --------
@@ -151,7 +102,7 @@ def train_detector(
                     columns=COLUMNS,
                 )
         finally:
-            run.updates.wake()
+            run.updates.unfreeze()
     return run.history
 
 
@@ -174,27 +125,10 @@ def _check(items: int, recipe: Recipe, **settings: Any) -> None:
 
 
 def detector_step(run: Run, batch: Batch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
-    """Compute the losses of a batch, add them, update the weights.
+    """Compute the losses of a batch, add them, update the weights; return the sum, "loss", and each of them.
 
-    Parameters
-    ----------
-    run : Run
-        Its network and the state of its optimiser are changed.
-    batch : Batch
-    clock : Clock
-        Gets the marks "scored" and "judged" from the detector's head, if that has a slot ``mark`` for it.
-    weight : float
-        Of the classifier's loss.
-
-    Returns
-    -------
-    dict of str to float
-        "loss", and each of those that the detector names. "cross_entropy" is for comparison and is no part of the sum.
-
-    Notes
-    -----
-    A loss on the ranks of the classifier's scores cuts the graph there, so that neither weight nor the scale of a
-    16-bit gradient is taken for another λ.
+    "cross_entropy" is for comparison and is no part of the sum. A loss on the ranks of the classifier's scores cuts the
+    graph there, so that neither weight nor the scale of a 16-bit gradient is taken for another λ.
     """
     net: Any = run.net
     for name in ("scored", "judged"):  # of a detector that marks nothing no time is measured

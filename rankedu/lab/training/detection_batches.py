@@ -49,28 +49,9 @@ def batches(
     seed: int = 0,
     workers: int = 0,
 ) -> Generator[Batch, None, None]:
-    """Load the batches of a training run while the step before is still being computed.
+    """Load the batches of a training run, from the ``first`` on, while the step before is still being computed.
 
-    Parameters
-    ----------
-    data : DetectionData
-    steps : int
-        Of the whole run.
-    batch_size : int
-        Pictures a batch. Epochs follow each other without a gap: a batch may hold the end of one and the beginning of
-        the next.
-    device : torch.device
-        Of the network.
-    first : int
-        So many batches were used before, and are passed over.
-    seed : int
-        With the number of the epoch it determines the order; with step and place, whether a picture is mirrored.
-    workers : int
-        Processes that load the pictures. 0: a thread of this process.
-
-    Yields
-    ------
-    Batch
+    Epochs follow each other without a gap. Seed and epoch determine the order; seed, step and place, what is mirrored.
     """
     order = _epochs(len(data), seed, first * batch_size)
     keys = ([(next(order), step, place) for place in range(batch_size)] for step in range(first, steps))
@@ -83,19 +64,7 @@ def batches(
 def in_order(
     data: DetectionData, *, batch_size: int, device: torch.device, workers: int = 0
 ) -> Generator[tuple[Batch, list[Target]], None, None]:
-    """Load all pictures once, as they are.
-
-    Parameters
-    ----------
-    data, batch_size, device, workers
-        As for :func:`batches`.
-
-    Yields
-    ------
-    Batch
-    list of dict
-        The targets as the data set has them, on the CPU.
-    """
+    """Load all pictures once, as they are, each batch with the data set's own targets on the CPU."""
     keys = ([(index,) for index in part.tolist()] for part in torch.arange(len(data)).split(batch_size))
     pictures = load(_Views(data, None), keys, workers=workers, pin=device.type == "cuda", collate=list)
     with closing(pictures if workers else ahead(pictures)) as ready:
@@ -104,24 +73,7 @@ def in_order(
 
 
 def mirrored(image: Tensor, target: Target) -> tuple[Tensor, Target]:
-    """Exchange left and right.
-
-    Parameters
-    ----------
-    image : Tensor, shape (3, H, W)
-    target : dict
-        Its ``boxes`` (M, 4) go along: x becomes W − x.
-
-    Returns
-    -------
-    tuple of Tensor and dict
-
-    Examples
-    --------
-    >>> _, target = mirrored(torch.zeros(3, 4, 10), {"boxes": torch.tensor([[1.0, 0.0, 3.0, 2.0]])})
-    >>> target["boxes"]
-    tensor([[7., 0., 9., 2.]])
-    """
+    """Exchange left and right, also of the boxes (M, 4): x becomes W − x."""
     left, top, right, bottom = target["boxes"].unbind(1)
     width = image.shape[-1]
     return image.flip(-1), {**target, "boxes": torch.stack([width - right, top, width - left, bottom], dim=1)}

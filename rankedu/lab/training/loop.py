@@ -27,22 +27,6 @@ Step = Callable[[Run, Any, Clock], dict[str, float]]
 def one_step(run: Run, batch: Batch, clock: Clock) -> dict[str, float]:
     """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
 
-    Parameters
-    ----------
-    run : Run
-        Its network, its loss and the state of its optimiser are changed.
-    batch : Batch
-        The share of this process.
-    clock : Clock
-        Gets the marks "scored" and "judged", between which the loss is at work.
-
-    Returns
-    -------
-    dict
-        The "loss". If it is not finite, the weights are left as they were.
-
-    Notes
-    -----
     The graph is cut at the embeddings, so that a batch may be embedded in chunks or by several processes while the loss
     sees all of it. It also keeps the scale of a 16-bit gradient away from the loss, where a blackbox ranker would take
     it for another λ.
@@ -79,34 +63,7 @@ def run_steps(
     step_by: Step | None = None,
     columns: Sequence[str] = COLUMNS,
 ) -> None:
-    """Do the steps that are left, with everything that comes between two of them.
-
-    Parameters
-    ----------
-    run : Run
-        Is brought from ``run.step`` to ``steps``.
-    batches : iterator of Batch
-        From the next step on. Each has ``draws``, what the batches after it are drawn from.
-    steps : int
-        Where the run ends.
-    evaluate : callable, optional
-        Measures the network.
-    evaluate_every, checkpoint_every : int
-        In steps.
-    path : Path, optional
-        Of the checkpoint; the log stands beside it.
-    progress : bool
-        Show a progress bar.
-    step_by : callable
-        Takes one step. Default: :func:`one_step`.
-    columns : sequence of str
-        Of the log; what a step or an evaluation returns under other names is left out.
-
-    Raises
-    ------
-    FloatingPointError, KeyboardInterrupt, ValueError
-        As :func:`rankedu.lab.training.train`.
-    """
+    """Bring a run from ``run.step`` to ``steps``, with evaluations, checkpoints and log lines between the steps."""
     from tqdm import tqdm
 
     history, clock, step_by = run.history, Clock(run.device), step_by or one_step
@@ -125,15 +82,15 @@ def run_steps(
             if batch is None:
                 raise ValueError(f"sampler must yield {steps} batches, one for each step, got {step - 1}")
             history.waiting += time.perf_counter() - started
-            found = step_by(run, batch, clock)
-            value = found["loss"]
+            losses = step_by(run, batch, clock)
+            value = losses["loss"]
             if not math.isfinite(value):
                 raise FloatingPointError(f"loss must stay finite, got {value} at step {step} (try a smaller lr)")
             history.loss_seconds += clock.between("scored", "judged")
             history.seconds += time.perf_counter() - started
             history.losses.append(value)
             run.step, run.draws = step, batch.draws
-            row = {"step": step, **found, "lr": rate}
+            row = {"step": step, **losses, "lr": rate}
             if evaluate is not None and step % evaluate_every == 0:
                 started = time.perf_counter()
                 run.check()

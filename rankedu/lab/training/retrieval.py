@@ -47,64 +47,17 @@ def train(
     workers: int = 0,
     paths: bool | None = None,
 ) -> History:
-    """Train a network to retrieve the items of a class.
+    """Train a network, images (B, C, H, W) to embeddings (B, dim), to retrieve the items of a class; in place.
 
-    Parameters
-    ----------
-    net : Module
-        Images (B, C, H, W) to embeddings (B, dim). It is trained in place, on its own device.
-    data : RetrievalData or FileData
-        Images in memory, augmented as a batch, or pictures on disk. The last column of the labels is the class.
-    loss : callable
-        ``loss(embeddings, labels)`` returns a scalar, for instance ``OnEmbeddings(RecallLoss(ranker, margin=0.05))``.
-        If it is a module with parameters of its own, they are trained too. A memory belongs to the loss.
-    steps, batch_size, per_class, lr : int, int, int, float
-        Batches; what they hold, see :class:`ClassBalancedSampler` (classes that are too small are left out; where
-        several processes train, the batch is that of all together); learning rate, see :class:`Recipe`.
-    seed : int
-        Of the batches and the augmentation. The network's own start is the caller's: set ``torch.manual_seed`` before
-        you make it. The same start, seed and number of threads give the same numbers on the same machine.
-    strength : float
-        Of the augmentation in memory, see :func:`rankedu.lab.datasets.augment`.
-    test, evaluate_every : RetrievalData or FileData, int, optional
-        What to evaluate on, after every so many steps. Default: after the last one, if there is ``test``.
-    progress : bool
-        Show a progress bar.
-    sampler : iterable of Tensor of int64, optional
-        Other batches than those of ``batch_size`` and ``per_class``; the same ones each time it is iterated.
-    recipe : Recipe
-        Optimiser, schedule, 16 bits, large batches in chunks, …
-    folder : path, optional
-        Where to keep ``checkpoint.pt`` and ``log.csv``. Default: nothing is kept.
-    resume : bool
-        Go on from the folder's checkpoint, if there is one. On a CPU the result is, bit for bit, that of a run that
-        never stopped, provided that net and loss are made as they were.
-    checkpoint_every : int, optional
-        Default: after every tenth of the steps. On Ctrl-C, and at the end, there is always one.
-    workers : int
-        Processes that load pictures from disk.
-    paths : bool, optional
-        Give the loss paths (B, L) from root to leaf. Default: if it has a true attribute ``takes_paths``.
+    ``loss(embeddings, labels)`` is a scalar; if it is a module with parameters, they are trained too. If it has a true
+    attribute ``takes_paths``, or ``paths`` says so, its labels are paths (B, L) from root to leaf, else their last
+    column. Batches come from ``sampler`` or else from :class:`ClassBalancedSampler`. ``folder`` gets ``checkpoint.pt``
+    and ``log.csv``; with ``resume`` the run goes on from there: on a CPU to the result, bit for bit, of a run that
+    never stopped. The start is the caller's: set ``torch.manual_seed`` before you make the network.
 
-    Returns
-    -------
-    History
-
-    Raises
-    ------
-    FloatingPointError
-        If the loss or a weight becomes NaN or infinite; names the step. The last checkpoint is sound.
-    KeyboardInterrupt
-        On Ctrl-C, after the step has been finished and a checkpoint written; says where.
-    ValueError
-        As :class:`ClassBalancedSampler`; for a checkpoint of another run.
-
-    Notes
-    -----
     1,200 steps on :class:`~rankedu.lab.datasets.UnicodeGlyphs` take about a minute on two cores. Under ``torchrun``
     (see :mod:`rankedu.lab.training.distributed`) each process embeds its share of the batch, and the loss sees all of
-    it: the gradient is that of one process, but for batch norm, whose statistics are then those of a share. Explained
-    in chapter 5.
+    it: the gradient is that of one process, but for batch norm, whose statistics are then those of a share.
 
     Examples
     --------
@@ -148,5 +101,5 @@ def train(
                 progress=progress,
             )
     finally:
-        run.updates.wake()
+        run.updates.unfreeze()
     return run.history

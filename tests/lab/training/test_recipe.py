@@ -100,7 +100,7 @@ def test_the_backbone_rests_and_wakes():
         assert not torch.equal(net.embed.weight, head)
     assert moved == [False, False, True]
     updates.begin(1, steps=3)
-    updates.wake()
+    updates.unfreeze()
     assert all(p.requires_grad for p in net.parameters())
 
 

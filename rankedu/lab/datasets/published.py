@@ -87,7 +87,7 @@ _ALL = (
         "",
         (),
         ("script", "base letter", "character"),
-        {"train": ("train",), "test": ("test",), "all": ("train", "test")},
+        {split: (split,) for split in ("train", "test", "all", "pretrain", "fit", "val", "held_out")},
     ),
     Published(
         "cub",

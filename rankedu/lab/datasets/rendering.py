@@ -112,8 +112,13 @@ def _matplotlib() -> tuple[Any, Any]:
     return matplotlib, ft2font
 
 
-def _draw(font: Any, code: int) -> npt.NDArray[np.uint8]:
-    """Draw one glyph: centred from left to right, upright on the writing line, smaller if it would not fit."""
+def missing_glyphs() -> set[bytes]:
+    """The boxes that the faces show for a character that they lack."""
+    return {_draw(font, None).tobytes() for font in _fonts()}
+
+
+def _draw(font: Any, code: int | None) -> npt.NDArray[np.uint8]:
+    """Draw one glyph (or the box for a missing one) centred on the writing line, smaller if it would not fit."""
     from matplotlib import ft2font
 
     constants: Any = ft2font  # they became an enumeration in matplotlib 3.10
@@ -121,7 +126,7 @@ def _draw(font: Any, code: int) -> npt.NDArray[np.uint8]:
     points = POINTS
     while True:
         font.set_size(points, DPI)
-        glyph = font.load_char(code, flags=flags)
+        glyph = font.load_glyph(0, flags=flags) if code is None else font.load_char(code, flags=flags)
         left, bottom = (math.floor(edge / 64) for edge in glyph.bbox[:2])
         right, top = (math.ceil(edge / 64) for edge in glyph.bbox[2:])
         width, height = right - left, top - bottom

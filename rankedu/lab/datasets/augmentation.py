@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from rankedu._validation import check_number
+
 __all__ = ["augment"]
 
 #: At strength 1: half-widths of the uniform draws, and the standard deviation of the noise.
@@ -29,8 +31,7 @@ def augment(images: Tensor, *, generator: torch.Generator | None = None, strengt
     torch.Size([3, 1, 32, 32])
     """
     clean = _as_pictures(images)
-    if not strength >= 0:
-        raise ValueError(f"strength must be >= 0, got {strength} (0 only converts the images)")
+    check_number(strength, "strength", least=0, hint="0 only converts the images")
     if strength == 0 or len(clean) == 0:
         return clean
     device = clean.device if generator is None else generator.device

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.lab.datasets.lists import Row, missing, number_paths
 from rankedu.lab.datasets.published import Published
 from rankedu.lab.datasets.transforms import CROPS, draw, view
@@ -44,8 +44,7 @@ class ImageFiles:
         check_choice(split, tuple(facts.splits), name="split")
         check_choice(crop, CROPS, name="crop")
         check_choice(on_corrupt, ("raise", "skip"), name="on_corrupt")
-        if image_size < 1:
-            raise ValueError(f"image_size must be >= 1, got {image_size} (the papers use 224)")
+        check_count(image_size, "image_size", hint="the papers use 224")
         labels, self.names = number_paths(row.names for row in rows)
         keep = [index for part in facts.splits[split] for index, row in enumerate(rows) if row.part == part]
         if not keep:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.lab.datasets._scene_brushes import cut_glyphs, knots
 from rankedu.lab.datasets._scene_painting import Cast, paint
 from rankedu.lab.datasets._voc_files import write_voc
@@ -50,9 +50,8 @@ class Scenes:
     def __init__(self, split: str = "train", *, images: int = 1000, size: int = 128, seed: int = 0) -> None:
         check_choice(split, SPLITS, name="split")
         for name, value, least in (("images", images, 1), ("size", size, 64), ("seed", seed, 0)):
-            if value != int(value) or value < least:
-                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-        self.split, self.images, self.size, self.seed = split, int(images), int(size), int(seed)
+            check_count(value, name, least=least)
+        self.split, self.images, self.size, self.seed = split, images, size, seed
         self.names = CLASSES
         drawn = render(CLASSES + CLUTTER)
         warn_of_other_pixels("Scenes", drawn, PINNED_SHA256)

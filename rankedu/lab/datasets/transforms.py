@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 
 __all__ = ["CROPS", "IMAGENET_MEAN", "IMAGENET_SD", "draw", "view"]
 
@@ -50,8 +50,7 @@ def view(image: Any, draws: Tensor | None = None, *, size: int = 224, crop: str 
     torch.Size([3, 32, 32])
     """
     check_choice(crop, CROPS, name="crop")
-    if size < 1:
-        raise ValueError(f"size must be >= 1, got {size} (the papers use 224)")
+    check_count(size, "size", hint="the papers use 224")
     flip = draws is not None and bool(draws[0] < 0.5)
     if draws is None:
         box = _middle(image.size, crop)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.lab.datasets._voc_files import FACTS, read_annotation
 from rankedu.lab.datasets.files import CorruptImage, read_image
 from rankedu.lab.datasets.lists import data_folder, missing, read_lines
@@ -47,8 +47,8 @@ class VOC:
         if not years or (split == "test" and tuple(years) != (2007,)):
             hint = "the test of 2007 alone has published annotations" if years else "for instance (2007, 2012)"
             raise ValueError(f"years must be {(2007,)} for the split {split!r}, got {tuple(years)} ({hint})")
-        if images is not None and images < 1:
-            raise ValueError(f"images must be >= 1, got {images} (None takes all)")
+        if images is not None:
+            check_count(images, "images", hint="None takes all")
         self.split, self.years, self.names = split, tuple(years), tuple(names)
         devkit = data_folder(FACTS, root)
         self._paths = [path for year in self.years for path in listed(devkit, year, split)][:images]

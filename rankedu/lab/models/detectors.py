@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.lab.models.build import load_state, read_state
 from rankedu.lab.models.narrow import NarrowBackbone
 from rankedu.lab.models.resnet import cached_weights
@@ -57,7 +57,7 @@ def build_detector(
     ['boxes', 'labels', 'scores']
     """
     check_choice(name, DETECTORS, name="name")
-    _check_number(classes, 1, name="classes")
+    check_count(classes, "classes")
     if classifier_loss is not None and not isinstance(classifier_loss, nn.Module):
         raise TypeError(
             f"classifier_loss must be a Module, got {classifier_loss!r} "
@@ -65,8 +65,8 @@ def build_detector(
         )
     image_size = (128 if name == "narrow" else 600) if image_size is None else image_size
     proposals = (64 if name == "narrow" else 512) if proposals is None else proposals
-    _check_number(image_size, 32, name="image_size")
-    _check_number(proposals, 1, name="proposals")
+    check_count(image_size, "image_size", least=32)
+    check_count(proposals, "proposals")
     if pretrained and name not in PRETRAINED:
         raise ValueError(f"pretrained must be False for {name!r}, got True (weights= takes a file of your own)")
     if pretrained and weights is not None:
@@ -158,8 +158,3 @@ def _load(net: Any, name: str, file: Path) -> str:
         state |= {key: value for key, value in net.state_dict().items() if key.startswith(loss)}
     load_state(target, state, file, of=name)
     return f"file {file.name}"
-
-
-def _check_number(value: int, least: int, *, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be an int >= {least}, got {value!r}")

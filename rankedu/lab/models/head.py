@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from torch import nn
 
+from rankedu._validation import check_count
+
 __all__ = ["EmbeddingNet", "FrozenBatchNorm1d", "FrozenBatchNorm2d", "embedding_head", "freeze_batch_norm"]
 
 Net = TypeVar("Net", bound=nn.Module)
@@ -42,8 +44,7 @@ def embedding_head(features: int, dim: int, *, layer_norm: bool = False) -> nn.M
     ------
     RaMBO Sec. 5.1; HAPPIER Sec. 4.1.
     """
-    if dim < 1:
-        raise ValueError(f"dim must be >= 1, got {dim} (the book uses 64, the papers 512)")
+    check_count(dim, "dim", hint="the book uses 64, the papers 512")
     linear = nn.Linear(features, dim)
     return nn.Sequential(nn.LayerNorm(features, elementwise_affine=False), linear) if layer_norm else linear
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
@@ -14,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from rankedu._validation import check_count, check_number
 from rankedu.lab.training import distributed
 from rankedu.lab.training.checkpoints import Run
 from rankedu.lab.training.detecting import detect, evaluate_detector, proposal_scores
@@ -22,7 +22,7 @@ from rankedu.lab.training.device import seeded
 from rankedu.lab.training.large_batch import autocast
 from rankedu.lab.training.logs import Clock, History
 from rankedu.lab.training.loop import run_steps
-from rankedu.lab.training.recipe import Recipe, check_setting
+from rankedu.lab.training.recipe import Recipe
 from rankedu.lab.training.updates import Updates
 
 __all__ = ["COLUMNS", "detect", "detector_step", "evaluate_detector", "proposal_scores", "train_detector"]
@@ -75,7 +75,8 @@ def train_detector(
     """
     _check(len(data), recipe, steps=steps, batch_size=batch_size, seed=seed, weight=weight)
     for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():
-        check_setting(name, number, "an int >= 1, or None", lambda x: x >= 1, kind=int, optional=True)
+        if number is not None:
+            check_count(number, name, hint="it counts steps")
     shared = {"lr": lr, "seed": seed, "batch_size": batch_size, "weight": weight, "items": len(data), **asdict(recipe)}
     if recipe.schedule in ("cosine", "one_cycle"):  # the learning rate depends on it
         shared["steps"] = steps
@@ -113,8 +114,8 @@ def _check(items: int, recipe: Recipe, **settings: Any) -> None:
             f"a detector is trained by one process, got {distributed.world_size()} (start it without torchrun)"
         )
     for name, least in {"steps": 0, "batch_size": 1, "seed": 0}.items():
-        check_setting(name, settings[name], f"an int >= {least}", partial(operator.le, least), kind=int)
-    check_setting("weight", settings["weight"], "> 0", lambda x: x > 0)
+        check_count(settings[name], name, least=least)
+    check_number(settings["weight"], "weight", above=0)
     if recipe.chunk is not None:
         raise ValueError(
             f"recipe.chunk must be None for a detector, got {recipe.chunk} (its pictures are not embedded; "

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count, check_number
 
 __all__ = ["OPTIMIZERS", "SCHEDULES", "Recipe"]
 
@@ -47,17 +45,21 @@ class Recipe:
         object.__setattr__(self, "milestones", tuple(self.milestones))
         check_choice(self.optimizer, OPTIMIZERS, name="optimizer")
         check_choice(self.schedule, SCHEDULES, name="schedule")
-        check_setting("weight_decay", self.weight_decay, ">= 0", lambda x: x >= 0)
-        for name in ("head_lr", "loss_lr"):
-            check_setting(name, getattr(self, name), "> 0", lambda x: x > 0)
-        check_setting("decay", self.decay, "in (0, 1]", lambda x: 0 < x <= 1)
-        check_setting("clip", self.clip, "> 0, or None", lambda x: x > 0, optional=True)
+        check_number(self.weight_decay, "weight_decay", least=0)
+        for name in ("head_lr", "loss_lr", "decay"):
+            check_number(getattr(self, name), name, above=0)
         for name in ("warmup", "head_only"):
-            check_setting(name, getattr(self, name), "an int >= 0", lambda x: x >= 0, kind=int)
-        check_setting("chunk", self.chunk, "an int >= 1, or None", lambda x: x >= 1, kind=int, optional=True)
-        check_setting("amp", self.amp, "True or False", lambda x: True, kind=bool)
+            check_count(getattr(self, name), name, least=0)
+        if self.decay > 1:
+            raise ValueError(f"decay must be in (0, 1], got {self.decay}")
+        if self.clip is not None:
+            check_number(self.clip, "clip", above=0, hint="None for none")
+        if self.chunk is not None:
+            check_count(self.chunk, "chunk", hint="None for all")
+        if not isinstance(self.amp, bool):
+            raise TypeError(f"amp must be True or False, got {self.amp!r}")
         for milestone in self.milestones:
-            check_setting("milestones", milestone, "ints >= 1", lambda x: x >= 1, kind=int)
+            check_count(milestone, "milestones")
         if (self.schedule == "steps") != bool(self.milestones):
             raise ValueError(
                 f"milestones must be given with schedule='steps', and with no other, got {self.milestones} with "
@@ -82,16 +84,3 @@ class Recipe:
 def _along_cosine(start: float, end: float, done: float) -> float:
     """From one value to another along half a cosine; done goes from 0 to 1."""
     return end + (start - end) * (1 + math.cos(math.pi * done)) / 2
-
-
-def check_setting(
-    name: str, value: Any, expected: str, holds: Callable[[Any], bool], *, kind: type = float, optional: bool = False
-) -> None:
-    """A finite number, int or bool in its range; None, where that stands for a default."""
-    if optional and value is None:
-        return
-    kinds = (int, float) if kind is float else (kind,)
-    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{name} must be {expected}, got {value!r} (a {type(value).__name__})")
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and holds(value)):
-        raise ValueError(f"{name} must be {expected}, got {value!r}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from rankedu._validation import check_count
 from rankedu.lab.training import distributed
 from rankedu.lab.training.batches import batches
 from rankedu.lab.training.checkpoints import Run
@@ -71,8 +72,8 @@ def train(
     3
     """
     for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():
-        if number is not None and number < 1:
-            raise ValueError(f"{name} must be >= 1, or None, got {number} (it counts steps)")
+        if number is not None:
+            check_count(number, name, hint="it counts steps")
     paths = bool(getattr(loss, "takes_paths", False)) if paths is None else paths
     shared = {"lr": lr, "seed": seed, "strength": strength, "paths": paths, "items": len(data.labels), **asdict(recipe)}
     if recipe.schedule in ("cosine", "one_cycle"):  # the learning rate depends on it

@@ -9,6 +9,8 @@ from itertools import islice
 import torch
 from torch import Tensor
 
+from rankedu._validation import check_count
+
 __all__ = ["BatchSampler", "ClassBalancedSampler", "SuperClassSampler"]
 
 #: Of the sets of super-classes; all are kept, to be gone through in turn.
@@ -21,8 +23,7 @@ class BatchSampler:
     def __init__(self, labels: Tensor, batch_size: int, per_class: int, *, batches: int, seed: int) -> None:
         if per_class < 1 or batch_size < 1 or batch_size % per_class:
             raise ValueError(f"batch_size must be a multiple of per_class, got {batch_size} and {per_class}")
-        if batches < 0:
-            raise ValueError(f"batches must be >= 0, got {batches}")
+        check_count(batches, "batches", least=0)
         self.batch_size, self.per_class, self.batches, self.seed = batch_size, per_class, batches, seed
         self.classes_per_batch = batch_size // per_class
         classes, number, sizes = torch.unique(labels.cpu(), dim=0, return_inverse=True, return_counts=True)
@@ -124,10 +125,8 @@ class SuperClassSampler(BatchSampler):
                 f"{tuple(labels.shape)} (without super-classes, use ClassBalancedSampler)"
             )
         super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
-        if super_classes < 1 or batches_per_pair < 1:
-            raise ValueError(
-                f"super_classes and batches_per_pair must be >= 1, got {super_classes} and {batches_per_pair}"
-            )
+        check_count(super_classes, "super_classes")
+        check_count(batches_per_pair, "batches_per_pair")
         if batch_size % (per_class * super_classes):
             raise ValueError(
                 f"batch_size must be a multiple of per_class * super_classes = {per_class * super_classes}, "

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 
 __all__ = ["DISTRIBUTIONS", "draw_scores"]
 
@@ -76,8 +76,7 @@ def draw_scores(
     tensor([[-0.2000, -0.2000, -0.2000],
             [-0.3200, -0.3200, -0.3200]])
     """
-    if n < 2:
-        raise ValueError(f"n must be >= 2, got {n} (a list of one item is sorted)")
+    check_count(n, "n", least=2, hint="a list of one item is sorted")
     chosen = torch.default_generator if generator is None else generator
     if distribution is None:
         return _any_of(DISTRIBUTIONS, n, lists, chosen)

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.training.retrieval import History
+from rankedu._validation import check_count
+from rankedu.lab.training.logs import History
 from rankedu.lab.training.sorter_data import DISTRIBUTIONS, draw_scores
 from rankedu.rankers.lstm import LSTMRanker
 from rankedu.ranks import rank
@@ -69,8 +70,7 @@ def fit_sorter(
     from tqdm import tqdm
 
     steps = STEPS[ranker.architecture] if steps is None else steps
-    if steps < 0:
-        raise ValueError(f"steps must be >= 0, got {steps}")
+    check_count(steps, "steps", least=0)
     if not all(parameter.requires_grad for parameter in ranker.parameters()):
         raise ValueError("ranker must not be frozen, to be trained (thaw it with ranker.requires_grad_())")
     top = LEARNING_RATE[ranker.architecture] if lr is None else lr

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from rankedu.lab.training.recipe import Recipe, check_setting
+from rankedu._validation import check_number
+from rankedu.lab.training.recipe import Recipe
 
 __all__ = ["Updates"]
 
@@ -36,7 +37,7 @@ class Updates:
     """
 
     def __init__(self, recipe: Recipe, net: nn.Module, loss: Any, lr: float) -> None:
-        check_setting("lr", lr, "> 0", lambda x: x > 0)
+        check_number(lr, "lr", above=0)
         head: set[int] = set()
         if recipe.head_lr != 1 or recipe.head_only:
             if not hasattr(net, "head_parameters"):

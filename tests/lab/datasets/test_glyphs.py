@@ -440,7 +440,7 @@ def test_augment_keeps_the_ink():
         (torch.zeros(4, 3, 32, 32), 1.0, ValueError, r"shape \(B, H, W\) or \(B, 1, H, W\), got \(4, 3, 32, 32\)"),
         (torch.zeros(4, 32, 32, dtype=torch.int64), 1.0, TypeError, "uint8 or floating point, got torch.int64"),
         (np.zeros((4, 32, 32)), 1.0, TypeError, "must be a torch.Tensor, got ndarray"),
-        (torch.zeros(4, 32, 32), -1.0, ValueError, "strength must be >= 0, got -1.0"),
+        (torch.zeros(4, 32, 32), -1.0, ValueError, "strength must be finite and >= 0, got -1.0"),
     ],
 )
 def test_augment_refuses(images, strength, error, message):

@@ -75,7 +75,7 @@ def _load(net: EmbeddingNet, file: Path) -> str:
     state = read_state(file)
     target: Any = net
     if isinstance(net, ResNetEmbedding) and "fc.weight" in state:
-        target = net.backbone
+        target = net.features
         new = ("fc.", "conv1.") if net.new_stem else ("fc.",)
         state = {key: value for key, value in state.items() if not key.startswith(new)}
         state |= {key: value for key, value in target.state_dict().items() if key.startswith(new)}

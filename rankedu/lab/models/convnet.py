@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from rankedu.lab.models.head import EmbeddingNet, embedding_head
 
@@ -26,14 +25,9 @@ class ConvNet(EmbeddingNet):
         self, dim: int = 64, *, channels: tuple[int, int, int] = (32, 64, 128), layer_norm: bool = False
     ) -> None:
         super().__init__()
+        self.picture = (1, 32, 32)
         layers: list[nn.Module] = []
         for before, after in zip((1, *channels), channels, strict=False):
             layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.BatchNorm2d(after), nn.ReLU()]
         self.features = nn.Sequential(*layers, nn.Flatten())
         self.embed = embedding_head(16 * channels[-1], dim, layer_norm=layer_norm)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Embed a batch (B, 1, 32, 32), from 0 to 1: (B, dim) of length 1."""
-        if images.ndim != 4 or images.shape[1:] != (1, 32, 32):
-            raise ValueError(f"images must have shape (B, 1, 32, 32), got {tuple(images.shape)} (see datasets.augment)")
-        return F.normalize(self.embed(self.features(images)), dim=1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from rankedu._validation import check_count
 
@@ -15,14 +16,27 @@ Net = TypeVar("Net", bound=nn.Module)
 
 
 class EmbeddingNet(nn.Module):
-    """A network whose last module, ``embed``, is its head; all that comes before is its backbone.
+    """Embed pictures on the unit sphere: the backbone, ``features``, then the head, ``embed``.
 
     The papers train the head with a larger learning rate than the backbone (RaMBO), or alone at first; so both can be
     asked for. ``pretrained`` says where the backbone's start comes from.
     """
 
+    features: nn.Module
     embed: nn.Module
+    picture: tuple[int, int | None, int | None]  # channels, height and width; None: any
     pretrained: str = "random"
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Embed a batch of floating-point pictures (B, C, H, W), from 0 to 1 or normalised: (B, dim) of length 1."""
+        wanted = ("B", *(side or name for side, name in zip(self.picture, "CHW", strict=True)))
+        given = tuple(images.shape)
+        if len(given) != 4 or any(side not in (None, got) for side, got in zip(self.picture, given[1:], strict=True)):
+            raise ValueError(
+                f"images must have shape ({', '.join(map(str, wanted))}), got {given} "
+                "(see datasets.augment, and in_channels of rankedu.lab.models.build)"
+            )
+        return F.normalize(self.embed(self.features(images)), dim=1)
 
     def head_parameters(self) -> Iterator[nn.Parameter]:
         """Parameters of the head."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+from torch import nn
+
+from rankedu.lab.models.wide import Residual, convolution
 
 __all__ = ["NarrowBackbone"]
 
@@ -13,29 +14,11 @@ class NarrowBackbone(nn.Sequential):
 
     def __init__(self, channels: int = 64) -> None:
         super().__init__(
-            _layer(3, channels // 4, stride=2),
-            _layer(channels // 4, channels // 2, stride=2),
-            _Residual(channels // 2),
-            _layer(channels // 2, channels, stride=2),
-            _Residual(channels),
-            _Residual(channels),
+            *convolution(3, channels // 4, stride=2),
+            *convolution(channels // 4, channels // 2, stride=2),
+            Residual(channels // 2),
+            *convolution(channels // 2, channels, stride=2),
+            Residual(channels),
+            Residual(channels),
         )
         self.out_channels = channels
-
-
-class _Residual(nn.Module):
-    """Two convolutions beside the identity."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.first = _layer(channels, channels)
-        self.second = _layer(channels, channels)[:2]
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Add what the convolutions find."""
-        return torch.relu(features + self.second(self.first(features)))
-
-
-def _layer(before: int, after: int, *, stride: int = 1) -> nn.Sequential:
-    convolution = nn.Conv2d(before, after, 3, stride=stride, padding=1, bias=False)
-    return nn.Sequential(convolution, nn.BatchNorm2d(after), nn.ReLU(inplace=True))

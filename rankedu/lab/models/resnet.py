@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from rankedu.lab.models.head import EmbeddingNet, embedding_head
 from rankedu.lab.models.vision import load_torchvision
@@ -63,18 +62,9 @@ class ResNetEmbedding(EmbeddingNet):
                 in_channels, first.out_channels, first.kernel_size, first.stride, first.padding, bias=False
             )
         parts.fc = nn.Identity()
-        self.in_channels, self.new_stem = in_channels, parts.conv1 is not first
-        self.backbone = backbone
+        self.picture, self.new_stem = (in_channels, None, None), parts.conv1 is not first
+        self.features = backbone
         self.embed = embedding_head(features, dim, layer_norm=layer_norm)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Embed a batch (B, in_channels, H, W): (B, dim) of length 1."""
-        if images.ndim != 4 or images.shape[1] != self.in_channels:
-            raise ValueError(
-                f"images must have shape (B, {self.in_channels}, H, W), got {tuple(images.shape)} "
-                "(see in_channels of rankedu.lab.models.build)"
-            )
-        return F.normalize(self.embed(self.backbone(images)), dim=1)
 
 
 def resnet(

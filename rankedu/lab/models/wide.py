@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from rankedu.lab.models.head import EmbeddingNet, embedding_head
 
-__all__ = ["WideConvNet"]
+__all__ = ["Residual", "WideConvNet", "convolution"]
 
 
 class WideConvNet(EmbeddingNet):
@@ -35,35 +35,29 @@ class WideConvNet(EmbeddingNet):
             raise ValueError(f"blocks must be one number for each of {len(channels)} stages, got {tuple(blocks)}")
         if kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, got {kernel} (the book uses 7)")
-        self.in_channels = in_channels
+        self.picture = (in_channels, None, None)
         layers: list[nn.Module] = []
         before = in_channels
         for stage, (after, count) in enumerate(zip(channels, blocks, strict=True)):
-            layers += _convolution(before, after, kernel if stage == 0 else 3, stride=2)
-            layers += [_Residual(after) for _ in range(count)]
+            layers += convolution(before, after, kernel if stage == 0 else 3, stride=2)
+            layers += [Residual(after) for _ in range(count)]
             before = after
         self.features = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(pool), nn.Flatten())
         self.embed = embedding_head(pool * pool * channels[-1], dim, layer_norm=layer_norm)
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Embed a batch (B, in_channels, H, W), from 0 to 1: (B, dim) of length 1."""
-        if images.ndim != 4 or images.shape[1] != self.in_channels:
-            raise ValueError(f"images must have shape (B, {self.in_channels}, H, W), got {tuple(images.shape)}")
-        return F.normalize(self.embed(self.features(images)), dim=1)
 
-
-def _convolution(before: int, after: int, kernel: int, stride: int = 1) -> list[nn.Module]:
+def convolution(before: int, after: int, kernel: int = 3, *, stride: int = 1) -> list[nn.Module]:
     """A convolution, batch norm and a rectifier. What the norm would subtract, no bias adds."""
     convolution = nn.Conv2d(before, after, kernel, stride=stride, padding=kernel // 2, bias=False)
     return [convolution, nn.BatchNorm2d(after), nn.ReLU()]
 
 
-class _Residual(nn.Module):
+class Residual(nn.Module):
     """Two convolutions whose result is added to what came in."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.change = nn.Sequential(*_convolution(channels, channels, 3), *_convolution(channels, channels, 3)[:-1])
+        self.change = nn.Sequential(*convolution(channels, channels), *convolution(channels, channels)[:-1])
 
     def forward(self, features: Tensor) -> Tensor:
         return F.relu(features + self.change(features))

@@ -111,7 +111,7 @@ def test_the_wide_net_reads_pictures_of_any_size():
 def test_the_small_stem_keeps_the_pictures_side(settings, side):
     net = ResNetEmbedding(Tiny(), 8, **settings)
     net(pictures(settings.get("in_channels", 3)))
-    assert net.backbone.seen == (side, side)
+    assert net.features.seen == (side, side)
 
 
 def test_pretrained_weights_are_taken_where_they_are(torchvision):
@@ -121,7 +121,7 @@ def test_pretrained_weights_are_taken_where_they_are(torchvision):
     torch.save(weights.state_dict(), torchvision)
     net = build("resnet34", pretrained=True)
     assert net.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1)"
-    assert torch.equal(net.backbone.conv1.weight, weights.conv1.weight)
+    assert torch.equal(net.features.conv1.weight, weights.conv1.weight)
     glyphs = build("resnet34", pretrained=True, in_channels=1)
     assert glyphs.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1), but for a new first convolution"
 
@@ -133,7 +133,7 @@ def test_weights_of_a_classifier_or_of_the_whole_net(in_channels, torchvision, t
     torch.save(classifier.state_dict(), tmp_path / "classifier.pt")
     net = build("resnet34", dim=8, in_channels=in_channels, weights=tmp_path / "classifier.pt")
     assert net.pretrained == "file classifier.pt"
-    assert net.backbone.bn1.bias.eq(3).all()
+    assert net.features.bn1.bias.eq(3).all()
     torch.save(net.state_dict(), tmp_path / "whole.pt")
     again = build("resnet34", dim=8, in_channels=in_channels, weights=str(tmp_path / "whole.pt"))
     assert torch.equal(net.eval()(pictures(in_channels)), again.eval()(pictures(in_channels)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rankedu.lab.datasets._report import Count, Report, complaint
 from rankedu.lab.datasets._voc_files import FACTS, Annotation, read_annotation
-from rankedu.lab.datasets.files import CorruptImage, read_image
+from rankedu.lab.datasets.files import read_image, undecodable
 from rankedu.lab.datasets.lists import data_folder
 from rankedu.lab.datasets.voc import NAMES, listed, pixels
 
@@ -59,17 +59,9 @@ def _read(paths: Sequence[Path]) -> tuple[dict[Path, Annotation], list[str]]:
 
 def _look_for(annotations: dict[Path, Annotation], decode: bool, progress: bool) -> list[str]:
     """Complaints about pictures that are missing or cannot be decoded, and about names that are none of the owner's."""
-    from tqdm import tqdm
-
     images = [path.parent.parent / "JPEGImages" / annotation.file for path, annotation in annotations.items()]
     there = [image for image in images if image.is_file()]
-    corrupt = []
-    if decode:
-        for image in tqdm(there, desc="decoding", unit="image", delay=2, disable=None if progress else True):
-            try:
-                read_image(image, FACTS, pixels)
-            except CorruptImage:
-                corrupt.append(image)
+    corrupt = undecodable(there, lambda image: read_image(image, FACTS, pixels), progress) if decode else []
     strange = [path for path, annotation in annotations.items() if not set(annotation.names) <= set(NAMES)]
     return [
         *complaint(sorted(set(images) - set(there)), "picture is missing", "pictures are missing", FACTS.where()),

@@ -47,7 +47,11 @@ def check(
     rows = _READ[name](folder)
     paths = list(dict.fromkeys(folder / row.file for row in rows))
     missing = [path for path in paths if not path.is_file()]
-    corrupt = _undecodable([path for path in paths if path.is_file()], facts, progress) if decode else []
+    corrupt = (
+        files.undecodable([path for path in paths if path.is_file()], lambda path: files.decode(path, facts), progress)
+        if decode
+        else []
+    )
     problems = [
         *complaint(missing, "listed image is missing", "listed images are missing", facts.where()),
         *complaint(
@@ -92,18 +96,6 @@ def _alone(rows: Sequence[Row]) -> list[str]:
         f"{part}: {count} class{'es' * (count > 1)} with one image only; as a query it has no positive and is left out."
         for part, count in sorted(alone.items())
     ]
-
-
-def _undecodable(paths: Sequence[Path], facts: Published, progress: bool) -> list[Path]:
-    from tqdm import tqdm
-
-    corrupt = []
-    for path in tqdm(paths, desc="decoding", unit="image", delay=2, disable=None if progress else True):
-        try:
-            files.decode(path, facts)
-        except files.CorruptImage:
-            corrupt.append(path)
-    return corrupt
 
 
 def _check_glyphs(facts: Published, root: str | os.PathLike[str] | None) -> Report:

@@ -17,7 +17,7 @@ from rankedu.lab.datasets.lists import Row, missing, number_paths
 from rankedu.lab.datasets.published import Published
 from rankedu.lab.datasets.transforms import CROPS, draw, view
 
-__all__ = ["CorruptImage", "ImageFiles", "decode", "read_image"]
+__all__ = ["CorruptImage", "ImageFiles", "decode", "read_image", "undecodable"]
 
 
 class ImageFiles:
@@ -123,3 +123,16 @@ def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Te
         raise CorruptImage(f"{path} cannot be decoded: {error}") from None
     except Image.DecompressionBombError as error:
         raise CorruptImage(f"{path} cannot be decoded: {error}") from None
+
+
+def undecodable(paths: Sequence[Path], read: Callable[[Path], Any], progress: bool) -> list[Path]:
+    """Those of the files that cannot be decoded."""
+    from tqdm import tqdm
+
+    corrupt = []
+    for path in tqdm(paths, desc="decoding", unit="image", delay=2, disable=None if progress else True):
+        try:
+            read(path)
+        except CorruptImage:
+            corrupt.append(path)
+    return corrupt

@@ -122,7 +122,7 @@ def _with_pyramid(torchvision: Any, name: str, pretrained: bool, to_be_loaded: b
     file = None
     if pretrained:
         kind = getattr(models, PRETRAINED[name]).IMAGENET1K_V1
-        file = _cached(str(kind.url))
+        file = cached_weights(str(kind.url), depth=4)
     frozen = to_be_loaded or file is not None
     norm = torchvision.ops.FrozenBatchNorm2d if frozen else nn.BatchNorm2d
     if name == "resnext101_32x4d_fpn":
@@ -140,10 +140,6 @@ def _with_pyramid(torchvision: Any, name: str, pretrained: bool, to_be_loaded: b
     net = models.detection.FasterRCNN(pyramid, **common)
     net.pretrained = start
     return net
-
-
-def _cached(url: str) -> Path | None:
-    return cached_weights(url)  # one step further from the caller than in the ResNets, for the warning
 
 
 def _load(net: Any, name: str, file: Path) -> str:

@@ -95,7 +95,7 @@ def resnet(
     return net
 
 
-def cached_weights(url: str) -> Path | None:
+def cached_weights(url: str, *, depth: int = 5) -> Path | None:
     """Find weights of torchvision's in its folder; warn if they are not there."""
     file = Path(torch.hub.get_dir()) / "checkpoints" / url.rsplit("/", 1)[-1]
     if file.is_file():
@@ -103,6 +103,6 @@ def cached_weights(url: str) -> Path | None:
     warnings.warn(
         f"pretrained weights are not at {file}, so the net starts at random (get them from {url}, "
         "or give weights=, the path of a file)",
-        stacklevel=5,  # where build() or build_detector() was called
+        stacklevel=depth,  # where build() or build_detector() was called
     )
     return None

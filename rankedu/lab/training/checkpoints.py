@@ -14,6 +14,7 @@ from rankedu._files import written
 from rankedu.lab.training import distributed
 from rankedu.lab.training.device import random_state, set_random_state
 from rankedu.lab.training.logs import History
+from rankedu.lab.training.recipe import Recipe
 from rankedu.lab.training.updates import Updates
 
 __all__ = ["Run", "load", "save"]
@@ -61,6 +62,14 @@ class Run:
     settings: dict[str, Any]
     step: int = 0
     draws: Tensor | None = None
+
+    @classmethod
+    def start(cls, net: nn.Module, loss: Any, recipe: Recipe, lr: float, *, steps: int, **settings: Any) -> Run:
+        """A run at its beginning; the number of steps is a setting where the learning rate depends on it."""
+        settings |= {"lr": lr, **asdict(recipe)}
+        if recipe.schedule in ("cosine", "one_cycle"):
+            settings["steps"] = steps
+        return cls(net, loss, Updates(recipe, net, loss, lr), History(), settings)
 
     def check(self) -> None:
         """Raise FloatingPointError if a weight is NaN or infinite; names the step."""

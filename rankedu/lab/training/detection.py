@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from rankedu.lab.training.large_batch import autocast
 from rankedu.lab.training.logs import Clock, History
 from rankedu.lab.training.loop import run_steps
 from rankedu.lab.training.recipe import Recipe
-from rankedu.lab.training.updates import Updates
 
 __all__ = ["COLUMNS", "detect", "detector_step", "evaluate_detector", "proposal_scores", "train_detector"]
 
@@ -74,36 +72,25 @@ def train_detector(
     True
     """
     _check(len(data), recipe, steps=steps, batch_size=batch_size, seed=seed, weight=weight)
-    for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():
-        if number is not None:
-            check_count(number, name, hint="it counts steps")
-    shared = {"lr": lr, "seed": seed, "batch_size": batch_size, "weight": weight, "items": len(data), **asdict(recipe)}
-    if recipe.schedule in ("cosine", "one_cycle"):  # the learning rate depends on it
-        shared["steps"] = steps
-    run = Run(net, None, Updates(recipe, net, None, lr), History(), shared)
+    settings: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
+    run = Run.start(net, None, recipe, lr, steps=steps, weight=weight, items=len(data), **settings)
     path = None if folder is None else Path(folder) / "checkpoint.pt"
-    measure = None if test is None else partial(evaluate_detector, net, test, workers=workers)
     with seeded(seed, run.device):
         if path is not None and resume:
             run.load(path, steps)
         net.train()
-        settings: dict[str, Any] = {"steps": steps, "batch_size": batch_size, "first": run.step, "seed": seed}
-        try:
-            with closing(batches(data, **settings, device=run.device, workers=workers)) as made:
-                run_steps(
-                    run,
-                    made,
-                    steps=steps,
-                    evaluate=measure,
-                    evaluate_every=evaluate_every or steps,
-                    path=path,
-                    checkpoint_every=checkpoint_every or max(1, steps // 10),
-                    progress=progress,
-                    step_by=partial(detector_step, weight=weight),
-                    columns=COLUMNS,
-                )
-        finally:
-            run.updates.unfreeze()
+        run_steps(
+            run,
+            batches(data, steps=steps, first=run.step, device=run.device, workers=workers, **settings),
+            steps=steps,
+            evaluate=None if test is None else partial(evaluate_detector, net, test, workers=workers),
+            evaluate_every=evaluate_every,
+            path=path,
+            checkpoint_every=checkpoint_every,
+            progress=progress,
+            step_by=partial(detector_step, weight=weight),
+            columns=COLUMNS,
+        )
     return run.history
 
 

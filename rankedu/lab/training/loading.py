@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-__all__ = ["FileData", "RetrievalData", "ahead", "in_memory", "leaves", "load", "load_pictures"]
+__all__ = ["FileData", "RetrievalData", "ahead", "generator_of", "in_memory", "leaves", "load", "load_pictures"]
 
 
 class RetrievalData(Protocol):
@@ -43,6 +43,12 @@ def in_memory(data: RetrievalData | FileData) -> bool:
 def leaves(data: RetrievalData | FileData) -> Tensor:
     """The class of each item: the labels, or their last column."""
     return data.labels if data.labels.ndim == 1 else data.labels[:, -1]
+
+
+def generator_of(*key: int) -> torch.Generator:
+    """Random numbers that a few numbers determine."""
+    mixed = np.random.SeedSequence(key).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
 
 
 def load_pictures(
@@ -87,8 +93,7 @@ class _Pictures(Dataset[Tensor]):
         index, *place = key
         if self.seed is None:
             return self.data.load(index)
-        mixed = np.random.SeedSequence([self.seed, *place]).generate_state(1, np.uint64)
-        return self.data.load(index, torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1))))
+        return self.data.load(index, generator_of(self.seed, *place))
 
 
 def _ignore_interrupts(_: int) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import closing
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
 
-from rankedu._validation import check_count
 from rankedu.lab.training import distributed
 from rankedu.lab.training.batches import batches
 from rankedu.lab.training.checkpoints import Run
@@ -21,7 +18,6 @@ from rankedu.lab.training.logs import History
 from rankedu.lab.training.loop import run_steps
 from rankedu.lab.training.recipe import Recipe
 from rankedu.lab.training.samplers import ClassBalancedSampler
-from rankedu.lab.training.updates import Updates
 
 __all__ = ["History", "Recipe", "RetrievalData", "embed", "evaluate", "train"]
 
@@ -71,36 +67,26 @@ def train(
     >>> len(history.losses)
     3
     """
-    for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():
-        if number is not None:
-            check_count(number, name, hint="it counts steps")
     paths = bool(getattr(loss, "takes_paths", False)) if paths is None else paths
-    shared = {"lr": lr, "seed": seed, "strength": strength, "paths": paths, "items": len(data.labels), **asdict(recipe)}
-    if recipe.schedule in ("cosine", "one_cycle"):  # the learning rate depends on it
-        shared["steps"] = steps
+    shared = {"seed": seed, "strength": strength, "paths": paths, "items": len(data.labels)}
     if sampler is None:
         shared |= {"batch_size": batch_size, "per_class": per_class}
         sampler = ClassBalancedSampler(leaves(data), batch_size, per_class, batches=steps, seed=seed)
-    run = Run(net, loss, Updates(recipe, net, loss, lr), History(), shared)
+    run = Run.start(net, loss, recipe, lr, steps=steps, **shared)
     path = None if folder is None else Path(folder) / "checkpoint.pt"
     if path is not None and resume:
         run.load(path, steps)
     distributed.broadcast(net, loss)
     net.train()
     draws: dict[str, Any] = {"first": run.step, "seed": seed, "strength": strength, "draws": run.draws}
-    made = batches(data, sampler, device=run.device, paths=paths, workers=workers, **draws)
-    try:
-        with closing(made):
-            run_steps(
-                run,
-                made,
-                steps=steps,
-                evaluate=None if test is None else partial(evaluate, net, test, strength=strength, workers=workers),
-                evaluate_every=evaluate_every or steps,
-                path=path,
-                checkpoint_every=checkpoint_every or max(1, steps // 10),
-                progress=progress,
-            )
-    finally:
-        run.updates.unfreeze()
+    run_steps(
+        run,
+        batches(data, sampler, device=run.device, paths=paths, workers=workers, **draws),
+        steps=steps,
+        evaluate=None if test is None else partial(evaluate, net, test, strength=strength, workers=workers),
+        evaluate_every=evaluate_every,
+        path=path,
+        checkpoint_every=checkpoint_every,
+        progress=progress,
+    )
     return run.history

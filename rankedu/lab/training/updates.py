@@ -92,7 +92,10 @@ class Updates:
         self.scaler.step(self.optimizer)
         self.scaler.update()
 
-    def unfreeze(self) -> None:
+    def __enter__(self) -> Updates:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Leave no parameter frozen, wherever the run has ended."""
         if self.recipe.head_only:
             self._freeze_backbone(False)

@@ -85,7 +85,7 @@ def test_each_group_has_its_learning_rate():
     assert trained == {id(p) for p in (*net.parameters(), *loss.parameters()) if p.requires_grad}
 
 
-def test_the_backbone_rests_and_wakes():
+def test_the_backbone_is_frozen_and_unfrozen():
     torch.manual_seed(0)
     net = ConvNet(8, channels=(4, 4, 4)).eval()
     updates = Updates(Recipe(head_only=2), net, None, lr=1e-2)
@@ -99,8 +99,9 @@ def test_the_backbone_rests_and_wakes():
         moved.append(any(not torch.equal(p, q) for p, q in zip(net.backbone_parameters(), before, strict=True)))
         assert not torch.equal(net.embed.weight, head)
     assert moved == [False, False, True]
-    updates.begin(1, steps=3)
-    updates.unfreeze()
+    with updates:
+        updates.begin(1, steps=3)
+        assert not any(p.requires_grad for p in net.backbone_parameters())
     assert all(p.requires_grad for p in net.parameters())
 
 

@@ -42,11 +42,6 @@ class EmbeddingNet(nn.Module):
         """Parameters of the head."""
         return self.embed.parameters()
 
-    def backbone_parameters(self) -> Iterator[nn.Parameter]:
-        """All other parameters, in the order of ``parameters()``."""
-        head = {id(parameter) for parameter in self.head_parameters()}
-        return (parameter for parameter in self.parameters() if id(parameter) not in head)
-
 
 def embedding_head(features: int, dim: int, *, layer_norm: bool = False) -> nn.Module:
     """Make the linear map from features (B, features) to the embedding (B, dim), before that is brought to length 1.

@@ -74,7 +74,6 @@ def resnet(
     pretrained: bool = False,
     layer_norm: bool = False,
     in_channels: int = 3,
-    small_stem: bool | None = None,
 ) -> ResNetEmbedding:
     """Make torchvision's ResNet-34 or ResNet-50 with an embedding head; a single channel gets the small stem.
 
@@ -89,8 +88,7 @@ def resnet(
         if file is not None:
             backbone.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
             start = f"ImageNet (torchvision {torchvision.__version__}, IMAGENET1K_V1)"
-    stem = in_channels == 1 if small_stem is None else small_stem
-    net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=stem)
+    net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=in_channels == 1)
     net.pretrained = f"{start}, but for a new first convolution" if start != "random" and net.new_stem else start
     return net
 

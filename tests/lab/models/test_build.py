@@ -64,7 +64,7 @@ def test_the_two_parts_are_the_whole_and_embeddings_lie_on_the_sphere(name, laye
     embeddings = net(pictures())
     assert embeddings.shape == (4, 16)
     torch.testing.assert_close(embeddings.norm(dim=1), torch.ones(4))
-    head, backbone = list(net.head_parameters()), list(net.backbone_parameters())
+    head, backbone = list(net.head_parameters()), list(net.features.parameters())
     assert {id(p) for p in head} & {id(p) for p in backbone} == set()
     assert {id(p) for p in head + backbone} == {id(p) for p in net.parameters()}
     assert [len(p) for p in head] == [16, 16]  # a weight and a bias: the layer norm has none

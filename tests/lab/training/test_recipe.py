@@ -89,19 +89,19 @@ def test_the_backbone_is_frozen_and_unfrozen():
     torch.manual_seed(0)
     net = ConvNet(8, channels=(4, 4, 4)).eval()
     updates = Updates(Recipe(head_only=2), net, None, lr=1e-2)
-    images, before = torch.rand(4, 1, 32, 32), [p.clone() for p in net.backbone_parameters()]
+    images, before = torch.rand(4, 1, 32, 32), [p.clone() for p in net.features.parameters()]
     moved = []
     for step in (1, 2, 3):
         head = net.embed.weight.clone()
         updates.begin(step, steps=3)
         (net(images) ** 3).sum().backward()
         updates.apply()
-        moved.append(any(not torch.equal(p, q) for p, q in zip(net.backbone_parameters(), before, strict=True)))
+        moved.append(any(not torch.equal(p, q) for p, q in zip(net.features.parameters(), before, strict=True)))
         assert not torch.equal(net.embed.weight, head)
     assert moved == [False, False, True]
     with updates:
         updates.begin(1, steps=3)
-        assert not any(p.requires_grad for p in net.backbone_parameters())
+        assert not any(p.requires_grad for p in net.features.parameters())
     assert all(p.requires_grad for p in net.parameters())
 
 

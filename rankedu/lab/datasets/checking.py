@@ -12,12 +12,12 @@ from rankedu._validation import check_choice
 from rankedu.lab.datasets import cub, dyml, files, inaturalist, inshop, sop
 from rankedu.lab.datasets._report import Count, Report, complaint
 from rankedu.lab.datasets._voc_check import check_voc
-from rankedu.lab.datasets.lists import Row, data_folder
+from rankedu.lab.datasets.lists import ListedImage, data_folder
 from rankedu.lab.datasets.published import DETECTION, PUBLISHED, Published
 
 __all__ = ["Count", "Report", "check"]
 
-_READ: dict[str, Callable[[Path], list[Row]]] = {
+_READ: dict[str, Callable[[Path], list[ListedImage]]] = {
     "cub": cub.read,
     "sop": sop.read,
     "inshop": inshop.read,
@@ -64,7 +64,7 @@ def check(
     return Report(name, facts.title, folder, _counts(rows, facts), tuple(problems), notes, facts.counted_by)
 
 
-def _counts(rows: Sequence[Row], facts: Published) -> tuple[Count, ...]:
+def _counts(rows: Sequence[ListedImage], facts: Published) -> tuple[Count, ...]:
     """Images and classes of every part, and of all parts what is published of them."""
     counts = []
     for part in [*dict.fromkeys(row.part for row in rows), *(["all"] if "all" in facts.counts else [])]:
@@ -79,7 +79,7 @@ def _counts(rows: Sequence[Row], facts: Published) -> tuple[Count, ...]:
     return tuple(counts)
 
 
-def _shared(rows: Sequence[Row], facts: Published) -> list[str]:
+def _shared(rows: Sequence[ListedImage], facts: Published) -> list[str]:
     """A complaint about leaf classes on both sides; those of DyML's separate benchmarks are numbered on their own."""
     if facts.name.startswith("dyml"):
         return []
@@ -88,7 +88,7 @@ def _shared(rows: Sequence[Row], facts: Published) -> list[str]:
     return [f"{len(both)} classes are in the training and in the test, {' '.join(min(both))!r} first"] if both else []
 
 
-def _alone(rows: Sequence[Row]) -> list[str]:
+def _alone(rows: Sequence[ListedImage]) -> list[str]:
     """A note about classes of one image: alone in the training, or in queries and gallery together."""
     groups = Counter((row.part.replace("query", "test").replace("gallery", "test"), row.names) for row in rows)
     alone = Counter(part for (part, _), count in groups.items() if count == 1)

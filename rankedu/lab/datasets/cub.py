@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import PUBLISHED
 
 __all__ = ["CUB200"]
@@ -26,7 +26,7 @@ class CUB200(ImageFiles):
         super().__init__(FACTS, folder, read(folder), split, **settings)
 
 
-def read(folder: Path) -> list[Row]:
+def read(folder: Path) -> list[ListedImage]:
     """Read the owner's lists: of images, of their classes, and of the classes' names."""
     files, classes, names = (_table(folder / name) for name in ("images.txt", "image_class_labels.txt", "classes.txt"))
     order = {number: place for place, number in enumerate(sorted(names, key=int))}
@@ -37,7 +37,7 @@ def read(folder: Path) -> list[Row]:
                 f"{folder / 'image_class_labels.txt'} must have a class of {FACTS.title} for image {image}"
             )
         number = classes[image]
-        rows.append(Row("train" if order[number] < 100 else "test", f"images/{file}", (names[number],)))
+        rows.append(ListedImage("train" if order[number] < 100 else "test", f"images/{file}", (names[number],)))
     return sorted(rows, key=lambda row: row.part == "test")
 
 

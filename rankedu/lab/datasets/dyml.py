@@ -9,7 +9,7 @@ from typing import Any
 
 from rankedu._validation import check_choice
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import PUBLISHED, Published
 
 __all__ = ["DyML"]
@@ -59,13 +59,13 @@ class DyML(ImageFiles):
             self.levels = (level,)
 
 
-def read(folder: Path, facts: Published) -> list[Row]:
+def read(folder: Path, facts: Published) -> list[ListedImage]:
     """Read all lists, training first."""
     tests = [f"{part}_{level}" for level in facts.benchmarks for part in ("query", "gallery")] or ["test"]
     return [row for part in ("train", *tests) for row in read_part(folder, facts, part)]
 
 
-def read_part(folder: Path, facts: Published, part: str) -> list[Row]:
+def read_part(folder: Path, facts: Published, part: str) -> list[ListedImage]:
     """Read one list: of "train", of "test", or of "query_fine" and its like."""
     kind, _, level = part.partition("_")
     path, images = folder / "train" / "label.csv", "train/imgs"
@@ -83,7 +83,7 @@ def read_part(folder: Path, facts: Published, part: str) -> list[Row]:
         if len(fields) != len(columns):
             raise malformed(path, line, ", ".join(columns))
         entry = dict(zip(columns, fields, strict=True))
-        rows.append(Row(part, f"{images}/{entry['fname']}", tuple(entry[name] for name in wanted)))
+        rows.append(ListedImage(part, f"{images}/{entry['fname']}", tuple(entry[name] for name in wanted)))
     return rows
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rankedu._validation import check_choice, check_count
-from rankedu.lab.datasets.lists import Row, missing, number_paths
+from rankedu.lab.datasets.lists import ListedImage, missing, number_paths
 from rankedu.lab.datasets.published import Published
 from rankedu.lab.datasets.transforms import CROPS, draw, view
 
@@ -34,7 +34,7 @@ class ImageFiles:
         self,
         facts: Published,
         folder: Path,
-        rows: Sequence[Row],
+        rows: Sequence[ListedImage],
         split: str,
         *,
         image_size: int = 224,

@@ -116,11 +116,12 @@ def _within(
     split: str, characters: Sequence[str], pictures: dict[bytes, list[str]], salt: int
 ) -> npt.NDArray[np.bool_]:
     """Which characters a split holds."""
-    if split == "all":
-        return np.ones(len(characters), dtype=bool)
+    kept: npt.NDArray[np.bool_] = np.ones(len(characters), dtype=bool)
     if split in SHARES:
-        return deal(characters, pictures, salt) == split
-    return halves(characters, pictures) == (split == "train")
+        kept = deal(characters, pictures, salt) == split
+    elif split != "all":
+        kept = halves(characters, pictures) == (split == "train")
+    return kept
 
 
 def card(root: str | os.PathLike[str] | None = None) -> dict[str, Any]:

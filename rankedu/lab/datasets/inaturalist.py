@@ -9,7 +9,7 @@ from typing import Any
 
 from rankedu._validation import check_choice
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import INAT_LISTS, PUBLISHED, RANKS
 
 __all__ = ["INaturalist2018"]
@@ -39,7 +39,7 @@ class INaturalist2018(ImageFiles):
         super().__init__(facts, folder, read(folder, hierarchy), split, **settings)
 
 
-def read(folder: Path, hierarchy: str = "base") -> list[Row]:
+def read(folder: Path, hierarchy: str = "base") -> list[ListedImage]:
     """Read the two lists of Smooth-AP's authors. A path ends in super-category/category/image."""
     facts = PUBLISHED[f"inat_{hierarchy}"]
     taxonomy = _taxonomy(folder, required=hierarchy == "full")
@@ -57,7 +57,7 @@ def read(folder: Path, hierarchy: str = "base") -> list[Row]:
                 above = (super_category,)
             elif not above:
                 raise ValueError(f"the taxonomy in {folder} must have category {category} of {path.name}")
-            rows.append(Row(part, f"train_val2018/{super_category}/{category}/{image}", (*above, name)))
+            rows.append(ListedImage(part, f"train_val2018/{super_category}/{category}/{image}", (*above, name)))
     return rows
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import PUBLISHED
 
 __all__ = ["InShop"]
@@ -29,11 +29,11 @@ class InShop(ImageFiles):
         super().__init__(FACTS, folder, read(folder), split, **settings)
 
 
-def read(folder: Path) -> list[Row]:
+def read(folder: Path) -> list[ListedImage]:
     """Read the owner's list: the number of images, the heads of the columns, then one image a line."""
     path = folder / LIST if (folder / LIST).is_file() else folder / "Eval" / LIST
     images = "Img/" if (folder / "Img" / "img").is_dir() else ""
-    rows: list[Row] = []
+    rows: list[ListedImage] = []
     category: dict[str, str] = {}
     for line in read_lines(path, FACTS)[2:]:
         fields = line.split()
@@ -41,5 +41,5 @@ def read(folder: Path) -> list[Row]:
             raise malformed(path, line, "img/SEX/category/item/image.jpg item_id train|query|gallery")
         file, item, part = fields
         of = category.setdefault(item, "/".join(file.split("/")[1:3]))
-        rows.append(Row(part, images + file, (of, item)))
+        rows.append(ListedImage(part, images + file, (of, item)))
     return sorted(rows, key=lambda row: row.part != "train")

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from rankedu.lab.datasets.published import Published
 
-__all__ = ["Row", "data_folder", "malformed", "missing", "number_paths", "read_lines"]
+__all__ = ["ListedImage", "data_folder", "malformed", "missing", "number_paths", "read_lines"]
 
 
-class Row(NamedTuple):
+class ListedImage(NamedTuple):
     """One image of an owner's list: the part it belongs to, its file, the names of its labels from root to leaf."""
 
     part: str

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import PUBLISHED
 
 __all__ = ["OnlineProducts"]
@@ -23,7 +23,7 @@ class OnlineProducts(ImageFiles):
         super().__init__(FACTS, folder, read(folder), split, **settings)
 
 
-def read(folder: Path) -> list[Row]:
+def read(folder: Path) -> list[ListedImage]:
     """Read the owner's two lists. A super-class has the name of its folder, less ``_final``."""
     rows = []
     for part in ("train", "test"):
@@ -33,5 +33,5 @@ def read(folder: Path) -> list[Row]:
             if len(fields) != 4 or "/" not in fields[3]:
                 raise malformed(path, line, "image_id class_id super_class_id path")
             super_class = fields[3].split("/")[0].removesuffix("_final")
-            rows.append(Row(part, fields[3], (super_class, fields[1])))
+            rows.append(ListedImage(part, fields[3], (super_class, fields[1])))
     return rows

@@ -17,7 +17,7 @@ from rankedu.lab.training.logs import History
 from rankedu.lab.training.recipe import Recipe
 from rankedu.lab.training.updates import Updates
 
-__all__ = ["Run", "load", "save"]
+__all__ = ["TrainingState", "load", "save"]
 
 KIND = "rankedu training run, 1"
 
@@ -52,19 +52,21 @@ def load(path: Path) -> dict[str, Any]:
 
 
 @dataclass
-class Run:
+class TrainingState:
     """What changes while a network is trained, and what must not."""
 
     net: nn.Module
-    loss: Any
+    loss: Any  #: saved if it is a module: proxies, and what its memory holds
     updates: Updates
     history: History
-    settings: dict[str, Any]
-    step: int = 0
-    draws: Tensor | None = None
+    settings: dict[str, Any]  #: what a run that goes on must share with the one that stopped
+    step: int = 0  #: so many are done
+    draws: Tensor | None = None  #: the state of the augmentation's generator after them
 
     @classmethod
-    def start(cls, net: nn.Module, loss: Any, recipe: Recipe, lr: float, *, steps: int, **settings: Any) -> Run:
+    def start(
+        cls, net: nn.Module, loss: Any, recipe: Recipe, lr: float, *, steps: int, **settings: Any
+    ) -> TrainingState:
         """A run at its beginning; the number of steps is a setting where the learning rate depends on it."""
         settings |= {"lr": lr, **asdict(recipe)}
         if recipe.schedule in ("cosine", "one_cycle"):

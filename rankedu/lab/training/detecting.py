@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.training.detection_batches import Batch, DetectionData, Target, in_order
+from rankedu.lab.training.detection_batches import DetectionBatch, DetectionData, Target, in_order
 from rankedu.metrics import match_detections
 
 __all__ = ["detect", "evaluate_detector", "proposal_scores"]
@@ -84,7 +84,7 @@ def _detected(
 
 def _batches(
     data: DetectionData, net: nn.Module, batch_size: int, workers: int, progress: bool
-) -> Iterator[tuple[Batch, list[Target]]]:
+) -> Iterator[tuple[DetectionBatch, list[Target]]]:
     """The pictures in order, with a progress bar."""
     from tqdm import tqdm
 

@@ -14,9 +14,9 @@ from torch import nn
 
 from rankedu._validation import check_count, check_number
 from rankedu.lab.training import distributed
-from rankedu.lab.training.checkpoints import Run
+from rankedu.lab.training.checkpoints import TrainingState
 from rankedu.lab.training.detecting import detect, evaluate_detector, proposal_scores
-from rankedu.lab.training.detection_batches import Batch, DetectionData, batches
+from rankedu.lab.training.detection_batches import DetectionBatch, DetectionData, batches
 from rankedu.lab.training.device import seeded
 from rankedu.lab.training.large_batch import autocast
 from rankedu.lab.training.logs import Clock, History
@@ -73,7 +73,7 @@ def train_detector(
     """
     _check(len(data), recipe, steps=steps, batch_size=batch_size, seed=seed, weight=weight)
     settings: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
-    run = Run.start(net, None, recipe, lr, steps=steps, weight=weight, items=len(data), **settings)
+    run = TrainingState.start(net, None, recipe, lr, steps=steps, weight=weight, items=len(data), **settings)
     path = None if folder is None else Path(folder) / "checkpoint.pt"
     with seeded(seed, run.device):
         if path is not None and resume:
@@ -112,7 +112,7 @@ def _check(items: int, recipe: Recipe, **settings: Any) -> None:
         raise ValueError("data must have pictures, got 0")
 
 
-def detector_step(run: Run, batch: Batch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
+def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
     """Compute the losses of a batch, add them, update the weights; return the sum, "loss", and each of them.
 
     "cross_entropy" is for comparison and is no part of the sum. A loss on the ranks of the classifier's scores cuts the

@@ -13,12 +13,12 @@ from torch.utils.data import Dataset
 from rankedu.lab.datasets.detection import DetectionData
 from rankedu.lab.training.loading import ahead, generator_of, load
 
-__all__ = ["Batch", "DetectionData", "Target", "batches", "in_order", "mirrored"]
+__all__ = ["DetectionBatch", "DetectionData", "Target", "batches", "in_order", "mirrored"]
 
 Target = dict[str, Tensor]
 
 
-class Batch(NamedTuple):
+class DetectionBatch(NamedTuple):
     """Pictures of any sizes, and what is to be found in them."""
 
     images: list[Tensor]  #: (3, H, W), from 0 to 1, on the network's device
@@ -35,7 +35,7 @@ def batches(
     first: int = 0,
     seed: int = 0,
     workers: int = 0,
-) -> Generator[Batch, None, None]:
+) -> Generator[DetectionBatch, None, None]:
     """Load the batches of a training run, from the ``first`` on, while the step before is still being computed.
 
     Epochs follow each other without a gap. Seed and epoch determine the order; seed, step and place, what is mirrored.
@@ -44,17 +44,17 @@ def batches(
     keys = ([(next(order), step, place) for place in range(batch_size)] for step in range(first, steps))
     with closing(_load(_Views(data, seed), keys, device, workers)) as ready:
         for items in ready:
-            yield Batch(*_on(device, items))
+            yield DetectionBatch(*_on(device, items))
 
 
 def in_order(
     data: DetectionData, *, batch_size: int, device: torch.device, workers: int = 0
-) -> Generator[tuple[Batch, list[Target]], None, None]:
+) -> Generator[tuple[DetectionBatch, list[Target]], None, None]:
     """Load all pictures once, as they are, each batch with the data set's own targets on the CPU."""
     keys = ([(index,) for index in part.tolist()] for part in torch.arange(len(data)).split(batch_size))
     with closing(_load(_Views(data, None), keys, device, workers)) as ready:
         for items in ready:
-            yield Batch(*_on(device, items)), [target for _, target in items]
+            yield DetectionBatch(*_on(device, items)), [target for _, target in items]
 
 
 def _load(views: _Views, keys: Iterable[Any], device: torch.device, workers: int) -> Generator[Any, None, None]:

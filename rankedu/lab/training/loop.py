@@ -14,7 +14,7 @@ import torch
 from rankedu._validation import check_count
 from rankedu.lab.training import distributed
 from rankedu.lab.training.batches import Batch
-from rankedu.lab.training.checkpoints import Run
+from rankedu.lab.training.checkpoints import TrainingState
 from rankedu.lab.training.interrupts import Interrupts
 from rankedu.lab.training.large_batch import embed_for_gradient
 from rankedu.lab.training.logs import COLUMNS, Clock, CsvLog
@@ -23,10 +23,10 @@ __all__ = ["Step", "one_step", "run_steps"]
 
 #: Takes a step with a batch, and returns at least its "loss"; if that is not finite, the weights are left as they were.
 #: The clock gets the marks "scored" and "judged", between which the loss is at work.
-Step = Callable[[Run, Any, Clock], dict[str, float]]
+Step = Callable[[TrainingState, Any, Clock], dict[str, float]]
 
 
-def one_step(run: Run, batch: Batch, clock: Clock) -> dict[str, float]:
+def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]:
     """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
 
     The graph is cut at the embeddings, so that a batch may be embedded in chunks or by several processes while the loss
@@ -53,7 +53,7 @@ def one_step(run: Run, batch: Batch, clock: Clock) -> dict[str, float]:
 
 
 def run_steps(
-    run: Run,
+    run: TrainingState,
     batches: Generator[Any, None, None],
     *,
     steps: int,
@@ -104,7 +104,7 @@ def run_steps(
 
 
 def _timed_step(
-    run: Run, batches: Generator[Any, None, None], clock: Clock, step_by: Step, step: int, steps: int
+    run: TrainingState, batches: Generator[Any, None, None], clock: Clock, step_by: Step, step: int, steps: int
 ) -> dict[str, float]:
     """Wait for a batch and take the step; its losses and its learning rate."""
     rate, started, history = run.updates.begin(step, steps), time.perf_counter(), run.history
@@ -122,7 +122,7 @@ def _timed_step(
     return {**losses, "lr": rate}
 
 
-def _timed_evaluation(run: Run, evaluate: Callable[[], dict[str, float]]) -> dict[str, float]:
+def _timed_evaluation(run: TrainingState, evaluate: Callable[[], dict[str, float]]) -> dict[str, float]:
     """Evaluate the network with the mean of all processes' statistics."""
     started = time.perf_counter()
     run.check()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from rankedu.lab.training import distributed
 from rankedu.lab.training.batches import batches
-from rankedu.lab.training.checkpoints import Run
+from rankedu.lab.training.checkpoints import TrainingState
 from rankedu.lab.training.evaluation import embed, evaluate
 from rankedu.lab.training.loading import FileData, RetrievalData, leaves
 from rankedu.lab.training.logs import History
@@ -72,7 +72,7 @@ def train(
     if sampler is None:
         shared |= {"batch_size": batch_size, "per_class": per_class}
         sampler = ClassBalancedSampler(leaves(data), batch_size, per_class, batches=steps, seed=seed)
-    run = Run.start(net, loss, recipe, lr, steps=steps, **shared)
+    run = TrainingState.start(net, loss, recipe, lr, steps=steps, **shared)
     path = None if folder is None else Path(folder) / "checkpoint.pt"
     if path is not None and resume:
         run.load(path, steps)

@@ -155,4 +155,5 @@ class SuperClassSampler(BatchSampler):
     def _classes(self, root: int, generator: torch.Generator) -> Tensor:
         """As many classes of a super-class as a batch has."""
         classes = self._classes_of[root]
-        return classes[torch.randperm(len(classes), generator=generator)[: self.classes_of_each]]
+        chosen: Tensor = classes[torch.randperm(len(classes), generator=generator)[: self.classes_of_each]]
+        return chosen

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, number_paths
+from rankedu.lab.datasets.lists import ListedImage, number_paths
 from rankedu.lab.datasets.published import PUBLISHED
 from rankedu.lab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD, draw, view
 
@@ -128,7 +128,7 @@ def tree(tmp_path):
     names = ["mug", "lamp", "mug", "lamp", "lamp", "sofa", "bike", "bike"]
     for number, name in enumerate(names):
         Image.new("RGB", (40, 30), (30 * number, 0, 0)).save(tmp_path / f"{number}.jpg")
-        rows.append(Row("test" if name == "bike" else "train", f"{number}.jpg", ("thing", name)))
+        rows.append(ListedImage("test" if name == "bike" else "train", f"{number}.jpg", ("thing", name)))
     return tmp_path, rows
 
 

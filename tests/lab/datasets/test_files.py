@@ -94,12 +94,6 @@ def test_the_same_draws_make_the_same_view():
     assert not torch.equal(first, view(ramp(100, 80), draw(generator(4)), size=16))
 
 
-@pytest.mark.parametrize(("size", "crop", "word"), [(0, "area", "size"), (8, "centre", "crop")])
-def test_bad_views(size, crop, word):
-    with pytest.raises(ValueError, match=f"{word} must be"):
-        view(ramp(9, 9), size=size, crop=crop)
-
-
 def test_a_large_jpeg_is_decoded_no_larger_than_needed(tmp_path):
     photograph = ramp(1600, 1200)
     photograph.save(tmp_path / "a.jpg", quality=95)
@@ -215,7 +209,6 @@ def test_trouble_of_the_disk_is_not_a_corrupt_image(tree):
     [
         ("validation", {}, "split must be one of 'train', 'test', got 'validation'"),
         ("train", {"on_corrupt": "ignore"}, "on_corrupt must be one of 'raise', 'skip'"),
-        ("train", {"crop": "left"}, "crop must be one of"),
         ("train", {"image_size": 0}, "image_size must be >= 1, got 0"),
     ],
 )

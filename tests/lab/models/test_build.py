@@ -198,10 +198,18 @@ def test_build_refuses(settings, message, torchvision):
         build(**settings)
 
 
-@pytest.mark.parametrize("name", ["convnet_wide", "resnet34"])
-def test_pictures_with_other_channels_are_refused(name, torchvision):
-    with pytest.raises(ValueError, match=r"images must have shape \(B, 1, H, W\), got \(4, 3, 32, 32\)"):
-        build(name, in_channels=1)(pictures(3))
+@pytest.mark.parametrize(
+    ("name", "images", "shape"),
+    [
+        ("convnet", pictures()[0], r"\(B, 1, 32, 32\), got \(1, 32, 32\)"),
+        ("convnet", pictures(side=28), r"\(B, 1, 32, 32\), got \(4, 1, 28, 28\)"),
+        ("convnet_wide", pictures(3), r"\(B, 1, H, W\), got \(4, 3, 32, 32\)"),
+        ("resnet34", pictures(3), r"\(B, 1, H, W\), got \(4, 3, 32, 32\)"),
+    ],
+)
+def test_other_pictures_are_refused(name, images, shape, torchvision):
+    with pytest.raises(ValueError, match=f"images must have shape {shape}"):
+        build(name, in_channels=1)(images)
 
 
 def test_weights_that_do_not_fit_are_refused(torchvision, tmp_path):

@@ -235,12 +235,6 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, glyphs):
     assert resumed.interrupted == [3]
 
 
-def test_a_folder_that_is_a_file(tmp_path, glyphs):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file"):
-        run(glyphs, proxies, tmp_path / "file")
-
-
 class Exploding(ClusterLoss):
     """The loss is NaN from some step on, or only its gradient is."""
 

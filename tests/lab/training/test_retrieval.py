@@ -14,7 +14,6 @@ from rankedu.lab.datasets import UnicodeGlyphs
 from rankedu.lab.models import ConvNet
 from rankedu.lab.training import ClassBalancedSampler, effects, evaluate, train
 from rankedu.lab.training.retrieval import embed
-from rankedu.metrics import average_precision
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +91,7 @@ def test_small_classes_are_left_out():
     [
         ((LABELS, 5, 2), "batch_size must be a multiple of per_class, got 5 and 2"),
         ((LABELS, 16, 4), "batch_size must be at most 12, got 16: there are 3 classes"),
-        ((LABELS.float(), 4, 2), r"labels must be integers of shape \(N,\), got torch.float32"),
         ((LABELS.view(6, 2), 4, 2), r"labels must be integers of shape \(N,\), got torch.int64 of shape \(6, 2\)"),
-        ((LABELS, 4, 0), "batch_size must be a multiple of per_class, got 4 and 0"),
     ],
 )
 def test_the_sampler_refuses(arguments, message):
@@ -132,17 +129,6 @@ def test_evaluate_is_the_definition(levels, chunk_size):
     made = evaluate(Flat(), Points(images, labels), augmented=False, limit=None, chunk_size=chunk_size)
     embeddings = embed(Flat(), images, strength=0.0)
     assert made == pytest.approx(by_hand(embeddings.double(), leaves), abs=1e-6)
-
-
-def test_evaluate_agrees_with_the_metrics_room(data):
-    torch.manual_seed(0)
-    net = ConvNet(16)
-    embeddings = embed(net, data.images, strength=0.0).double()
-    labels = data.labels[:, 2]
-    where = ~torch.eye(len(labels), dtype=torch.bool)
-    ap = average_precision(embeddings @ embeddings.T, labels[:, None] == labels, where=where, ties="pessimistic")
-    made = evaluate(net, data, augmented=False, limit=None)
-    assert made["mAP"] == pytest.approx(ap.mean().item(), abs=1e-4)
 
 
 def test_a_collapsed_network_gets_no_credit(data):
@@ -259,20 +245,6 @@ def test_parameters_of_the_loss_are_trained_too(data):
     loss = Scaled()
     trained(data, loss, steps=3)
     assert loss.scale.item() != 1
-
-
-def test_a_loss_that_explodes_is_named(data):
-    with pytest.raises(FloatingPointError, match="loss must stay finite, got nan at step 1"):
-        trained(data, lambda embeddings, labels: embeddings.sum() * float("nan"))
-
-
-def test_the_recall_loss_trains(data):
-    from rankedu.losses import OnEmbeddings, RecallLoss
-    from rankedu.rankers import BlackboxRanker
-
-    loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam=0.2, normalized=True), margin=0.05))
-    _, history = trained(data, loss, steps=40)
-    assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])
 
 
 # --- the experiment ------------------------------------------------------------------------------------------------

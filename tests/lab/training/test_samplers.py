@@ -104,14 +104,6 @@ def test_the_batches_that_committed_results_were_made_with():
 # --- beside pytorch-metric-learning --------------------------------------------------------------------------------
 
 
-def test_m_per_class_as_in_pytorch_metric_learning():
-    from pytorch_metric_learning.samplers import MPerClassSampler
-
-    theirs = torch.tensor(list(MPerClassSampler(FLAT, 2, batch_size=16, length_before_new_iter=320))).view(-1, 16)
-    for batch in (*theirs, *balanced(batches=20)):
-        assert FLAT[batch].unique(return_counts=True)[1].tolist() == [2] * 8 and len(batch.unique()) == 16
-
-
 def test_pairs_as_in_pytorch_metric_learning_but_consecutive():
     from pytorch_metric_learning.samplers import HierarchicalSampler
 
@@ -138,16 +130,11 @@ def test_all_samplers_refuse(make):
     ("labels", "settings", "message"),
     [
         (FLAT, {}, r"shape \(N, L\) with L >= 2, got torch.int64 of shape \(76,\) \(without super-classes"),
-        (PATHS[:, :1], {}, r"shape \(N, L\) with L >= 2, got torch.int64 of shape \(76, 1\)"),
-        (PATHS.float(), {}, "labels must be integers of shape"),
         (PATHS, {"batch_size": 12, "per_class": 4}, r"a multiple of per_class \* super_classes = 8, got 12"),
-        (PATHS, {"batch_size": 0}, "batch_size must be a multiple of per_class, got 0 and 2"),
-        (PATHS, {"per_class": 0}, "batch_size must be a multiple of per_class, got 16 and 0"),
         (PATHS, {"super_classes": 8}, "at most the 4 super-classes with 1 classes, .* got 8: 0 ways"),
         (PATHS, {"batch_size": 28}, "at most the 0 super-classes with 7 classes"),
         (tree([1] * 60, items=2), {"super_classes": 8}, "leave at most 1,000,000 ways to choose, got 8: 2,558,"),
         (PATHS, {"super_classes": 0}, "super_classes must be >= 1, got 0"),
-        (PATHS, {"batches_per_pair": 0}, "batches_per_pair must be >= 1, got 0"),
     ],
 )
 def test_the_super_class_sampler_refuses(labels, settings, message):

@@ -47,9 +47,7 @@ BAD = {
         ValueError,
         "distribution must be one of 'uniform', .*cauchy",
     ),
-    "n": (lambda: draw_scores(1, 1), ValueError, "n must be >= 2, got 1"),
     "train_n": (lambda: train_sorter(1), ValueError, "n must be >= 2, got 1"),
-    "steps": (lambda: fit_sorter(LSTMRanker(3), steps=-1), ValueError, "steps must be >= 0, got -1"),
     "frozen": (
         lambda: fit_sorter(LSTMRanker(3).requires_grad_(False), steps=1),
         ValueError,

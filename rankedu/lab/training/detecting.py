@@ -18,22 +18,7 @@ __all__ = ["detect", "evaluate_detector", "proposal_scores"]
 def detect(
     net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
 ) -> list[Target]:
-    """Find the objects in every picture: ``boxes`` (N, 4), ``scores`` and ``labels`` each, best first, on the CPU.
-
-    Examples
-    --------
-    >>> class Whole(nn.Linear):  # it takes each picture for an object
-    ...     def forward(self, images):
-    ...         box = torch.tensor([[0.0, 0.0, 8.0, 8.0]])
-    ...         return [{"boxes": box, "scores": torch.ones(1), "labels": torch.tensor([1])} for image in images]
-    >>> from types import SimpleNamespace
-    >>> class Pictures(list):
-    ...     names, flips = ("thing",), False
-    >>> target = {"boxes": torch.empty(0, 4), "labels": torch.empty(0).long(), "difficult": torch.empty(0).bool()}
-    >>> found = detect(Whole(1, 1), Pictures([(torch.zeros(3, 8, 8, dtype=torch.uint8), target)] * 3))
-    >>> len(found), found[0]["labels"]
-    (3, tensor([1]))
-    """
+    """Find the objects in every picture: ``boxes`` (N, 4), ``scores`` and ``labels`` each, best first, on the CPU."""
     return [detections for detections, _ in _detected(net, data, batch_size, workers, progress)]
 
 

@@ -56,20 +56,6 @@ def train_detector(
     generator is left as it was. For ``test``, ``folder``, ``resume`` and ``recipe`` see
     :func:`rankedu.lab.training.train`; pictures are not embedded in chunks. In the history, ``losses`` are sums, and
     ``loss_seconds`` those of the classifier's loss alone.
-
-    Examples
-    --------
-    >>> class Colour(nn.Linear):  # it learns the mean colour of a picture, which it calls a loss
-    ...     def forward(self, images, targets):
-    ...         colours = torch.stack([image.mean((1, 2)) for image in images])
-    ...         return {"loss_classifier": (self.weight - colours).square().mean()}
-    >>> class Pictures(list):
-    ...     names, flips = ("thing",), False
-    >>> target = {"boxes": torch.empty(0, 4), "labels": torch.empty(0).long(), "difficult": torch.empty(0).bool()}
-    >>> data = Pictures([(torch.zeros(3, 8, 8, dtype=torch.uint8), target)] * 3)
-    >>> history = train_detector(Colour(3, 1), data, steps=5, batch_size=2, lr=0.1, progress=False)
-    >>> history.losses[-1] < history.losses[0]
-    True
     """
     _check(len(data), recipe, steps=steps, batch_size=batch_size, seed=seed, weight=weight)
     settings: dict[str, Any] = {"seed": seed, "batch_size": batch_size}

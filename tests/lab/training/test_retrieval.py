@@ -14,6 +14,7 @@ from rankedu.lab.datasets import UnicodeGlyphs
 from rankedu.lab.models import ConvNet
 from rankedu.lab.training import ClassBalancedSampler, effects, evaluate, train
 from rankedu.lab.training.retrieval import embed
+from rankedu.metrics import average_precision
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,17 @@ def test_evaluate_is_the_definition(levels, chunk_size):
     assert made == pytest.approx(by_hand(embeddings.double(), leaves), abs=1e-6)
 
 
+def test_evaluate_agrees_with_the_metrics_room(data):
+    torch.manual_seed(0)
+    net = ConvNet(16)
+    embeddings = embed(net, data.images, strength=0.0).double()
+    labels = data.labels[:, 2]
+    where = ~torch.eye(len(labels), dtype=torch.bool)
+    ap = average_precision(embeddings @ embeddings.T, labels[:, None] == labels, where=where, ties="pessimistic")
+    made = evaluate(net, data, augmented=False, limit=None)
+    assert made["mAP"] == pytest.approx(ap.mean().item(), abs=1e-4)
+
+
 def test_a_collapsed_network_gets_no_credit(data):
     net = ConvNet(8)
     nn.init.zeros_(net.embed.weight)
@@ -245,6 +257,15 @@ def test_parameters_of_the_loss_are_trained_too(data):
     loss = Scaled()
     trained(data, loss, steps=3)
     assert loss.scale.item() != 1
+
+
+def test_the_recall_loss_trains(data):
+    from rankedu.losses import OnEmbeddings, RecallLoss
+    from rankedu.rankers import BlackboxRanker
+
+    loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam=0.2, normalized=True), margin=0.05))
+    _, history = trained(data, loss, steps=40)
+    assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])
 
 
 # --- the experiment ------------------------------------------------------------------------------------------------

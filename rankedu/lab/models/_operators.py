@@ -14,6 +14,9 @@ from torch.nn.functional import embedding_bag
 
 __all__ = ["nms", "roi_align"]
 
+#: Rows of the matrix of overlaps that are computed at once, so that they stay in the cache.
+BLOCK = 128
+
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Keep the best of the boxes (n, 4), drop all that overlap it by more than a threshold, and so on with the rest.
@@ -28,12 +31,13 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
     order = scores.detach().sort(descending=True, stable=True).indices
     ranked = boxes.detach()[order]
-    overlapping = (box_iou(ranked, ranked).double() > iou_threshold).cpu().numpy()
     alive, kept = np.ones(len(ranked), dtype=bool), []
-    for i, row in enumerate(overlapping):
-        if alive[i]:
-            kept.append(i)
-            alive &= ~row
+    for start in range(0, len(ranked), BLOCK):
+        overlaps = box_iou(ranked[start : start + BLOCK], ranked[start:]).cpu().numpy() > np.float64(iou_threshold)
+        for i, row in enumerate(overlaps, start):
+            if alive[i]:
+                kept.append(i)
+                alive[start:] &= ~row
     return order[torch.tensor(kept, dtype=torch.int64, device=order.device)]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.models import load_torchvision
+from rankedu.lab.models import _operators, load_torchvision
 from rankedu.lab.models._operators import nms, roi_align
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
@@ -48,9 +48,11 @@ def overlap(a, b):
         return np.divide(common, union)
 
 
+@pytest.mark.parametrize("block", [512, 7])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 0.7, 1.0])
-def test_nms_is_its_definition(threshold, dtype):
+def test_nms_is_its_definition(threshold, dtype, block, monkeypatch):
+    monkeypatch.setattr(_operators, "BLOCK", block)
     corners = boxes(60, 40.0, dtype=dtype).round(decimals=0)  # whole numbers: equal boxes, and ratios at the threshold
     scores = torch.randint(0, 12, (60,), generator=torch.Generator().manual_seed(1)) / 12.0  # many ties
     kept = nms(corners, scores, threshold)

@@ -110,23 +110,49 @@ def check_choice(value: str, choices: Sequence[str], *, name: str) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def check_number(
+    value: float,
+    name: str,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    most: float = math.inf,
+    hint: str = "",
+) -> float:
+    """A finite number in a range, open at ``above``; the hint says what to do."""
+    if above > -math.inf:
+        wanted = f"> {above:g}"
+    elif most < math.inf:
+        wanted = f"in [{least:g}, {most:g}]"
+    else:
+        wanted = f">= {least:g}" if least > -math.inf else ""
+    advice = f" ({hint})" if hint else ""
+    try:
+        if isinstance(value, (str, bytes, bool)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number{' ' * bool(wanted)}{wanted}, got {value!r}{advice}") from None
+    if not math.isfinite(number) or number <= above or not least <= number <= most:
+        raise ValueError(f"{name} must be finite{' and ' * bool(wanted)}{wanted}, got {number}{advice}")
+    return number
+
+
+def check_count(value: int, name: str, *, least: int = 1, hint: str = "") -> int:
+    """An int that is large enough."""
+    advice = f" ({hint})" if hint else ""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, got {type(value).__name__}{advice or f' (use int({name}))'}")
+    if value < least:
+        raise ValueError(f"{name} must be >= {least}, got {value}{advice}")
+    return value
+
+
 def check_lam(lam: float) -> float:
     """The strength of the interpolation: a finite number > 0."""
-    try:
-        lam = float(lam)
-    except (TypeError, ValueError):
-        raise TypeError(f"lam must be a number > 0, got {lam!r}") from None
-    if not lam > 0:
-        raise ValueError(f"lam must be > 0, got {lam} (the limit lam -> 0 is the staircase itself: use rank())")
-    if math.isinf(lam):
-        raise ValueError(f"lam must be finite, got {lam} (the interpolation flattens out as lam grows: try lam=4.0)")
-    return lam
+    return check_number(lam, "lam", above=0, hint="the limit lam -> 0 is the staircase itself: use rank(); try 4.0")
 
 
 def check_k(k: int) -> int:
     """The depth of a top-k metric: an integer >= 1."""
-    if isinstance(k, bool) or not isinstance(k, int):
-        raise TypeError(f"k must be an int, got {type(k).__name__} (use int(k))")
-    if k < 1:
-        raise ValueError(f"k must be >= 1, got {k} (the best item has rank 1)")
-    return k
+    return check_count(k, "k", hint="the best item has rank 1")

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
+from rankedu._validation import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
 from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["EmbeddingMemory", "ScoreMemory"]
@@ -19,11 +19,7 @@ class _Memory(nn.Module):
 
     def __init__(self, length: int) -> None:
         super().__init__()
-        if isinstance(length, bool) or not isinstance(length, int):
-            raise TypeError(f"length must be an int, got {type(length).__name__} (it counts batches)")
-        if length < 0:
-            raise ValueError(f"length must be >= 0, got {length} (it counts batches; 0 remembers nothing)")
-        self.length = length
+        self.length = check_count(length, "length", least=0, hint="it counts batches; 0 remembers nothing")
         self._batches: deque[tuple[Tensor, ...]] = deque(maxlen=length)
 
     def extra_repr(self) -> str:

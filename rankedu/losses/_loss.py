@@ -8,12 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast import tiles
-from rankedu._fast.closed_form import mean_over_positives
-from rankedu._fast.radix import packable, ranks_of_positives
 from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
-from rankedu.losses.margin import check_margin, shift, wide
-from rankedu.rankers import BlackboxRanker, SupremumRanker
+from rankedu.losses.margin import check_margin
+from rankedu.rankers._ranker import Ranker, wide
 
 __all__ = ["NoPositivesWarning", "RankLoss"]
 
@@ -22,13 +19,10 @@ class NoPositivesWarning(UserWarning):
     """No query of the batch has a relevant item, so the loss is 0."""
 
 
-def check_ranker(ranker: Any) -> Any:
-    """Something that ranks, also among some of the items."""
-    if not callable(ranker) or not callable(getattr(ranker, "among", None)) or isinstance(ranker, type):
-        raise TypeError(
-            f"ranker must be callable and have a method among(), got {ranker!r} "
-            "(pass a ranker of rankedu.rankers, e.g. BlackboxRanker(lam=4.0))"
-        )
+def check_ranker(ranker: Any) -> Ranker:
+    """One of rankedu.rankers, or what is derived from them."""
+    if not isinstance(ranker, Ranker):
+        raise TypeError(f"ranker must be one of rankedu.rankers, got {ranker!r} (e.g. BlackboxRanker(lam=4.0))")
     return ranker
 
 
@@ -67,13 +61,6 @@ class RankLoss(nn.Module):
     \mathbf{y}^+)`, ``where``, and queries without a positive, is the same for all.
     """
 
-    fixed = False  # the formula is elementwise and has nothing in it to be learnt
-
-    def __init_subclass__(cls, **settings: Any) -> None:
-        super().__init_subclass__(**settings)
-        if "formula" in vars(cls) and "fixed" not in vars(cls):
-            cls.fixed = False  # what the parent says of its formula does not hold for another
-
     def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False) -> None:
         super().__init__()
         self.ranker = check_ranker(ranker)
@@ -84,7 +71,7 @@ class RankLoss(nn.Module):
         return f"margin={self.margin:g}, within_grad={self.within_grad}"
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
-        """What one positive adds, from its rank among all and its rank within the positives; shape (p,) each."""
+        """What each positive adds, from its rank and its rank within the positives: elementwise, shape (p,)."""
         raise NotImplementedError
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
@@ -117,55 +104,15 @@ class RankLoss(nn.Module):
             return no_positives(scores)
         return self.mean(scores, positive, where)
 
-    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        """Compute the loss of checked input with at least one positive."""
-        values = wide(scores)
-        within_by = self._pairwise()
-        if within_by in ("soft", "stopped") and self.fixed:  # the hard ones share no work between step and slope
-            setting: dict[str, Any] = {"ranker": self.ranker, "within": within_by, "formula": self.formula}
-            return mean_over_positives(shift(values, positive, self.margin), positive, where, **setting)
-        ranks, within, count = self._ranks(values, positive, where)
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
+        """Compute the loss, times a weight, of checked input with at least one positive."""
+        scores = wide(scores)
         queries = answerable(positive).sum()
-        return (self.formula(ranks, within) / (count * queries)).sum().to(values.dtype)  # of long lists counted wider
 
-    def _ranks(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Take the fast path where it gives the same as the readable one."""
-        ranker = self.ranker
-        if type(ranker) is BlackboxRanker and not self.within_grad and packable(scores):
-            setting: dict[str, Any] = {"lam": ranker.lam, "normalized": ranker.normalized}
-            return ranks_of_positives(scores, positive, where, margin=self.margin, **setting)
-        within = self._pairwise()
-        if within is not None:
-            shifted = shift(scores, positive, self.margin)
-            return tiles.ranks_of_positives(shifted, positive, where, ranker=ranker, within=within)
-        return self._readable(scores, positive, where)
+        def part(ranks: Tensor, within: Tensor, size: Tensor) -> Tensor:
+            terms = self.formula(ranks, within) / (size * queries)
+            return weight * terms.sum().to(scores.dtype)  # of long lists counted wider
 
-    def _pairwise(self) -> str | None:
-        """How the positives count each other, if the ranker is the plain sum over pairs."""
-        if isinstance(self.ranker, SupremumRanker):  # its step is for those of lower relevance only
-            return "hard"
-        if tiles.tileable(self.ranker):
-            return "soft" if self.within_grad else "stopped"
-        return None
-
-    def _readable(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """For every positive: rk_α(y)_i, rk_α(y⁺)_i, and how many positives its query has; shape (p,) each."""
-        shifted = shift(scores, positive, self.margin)
-        own = shifted if self.within_grad else shifted.detach()
-        if isinstance(self.ranker, SupremumRanker):
-            within = self.ranker.among(own, positive, where=where)
-            ranks = within + self.ranker.against(shifted, positive, ~positive, where=where)
-        else:
-            ranks = self.ranker(shifted, where=where)
-            within = self.ranker.among(own, positive, where=where)
-        if getattr(self.ranker, "normalized", False):
-            n = positive.new_full(positive.shape, True) if where is None else where
-            ranks, within = (_count_again(r, n.sum(-1, keepdim=True)) for r in (ranks, within))
-        count = positive.sum(-1, keepdim=True).expand_as(positive)
-        return ranks[positive], within[positive], count[positive]
-
-
-def _count_again(ranks: Tensor, n: Tensor) -> Tensor:
-    """From rk/n to rk, a whole number again, with the gradient of the product."""
-    product = ranks * n
-    return product + (product.round() - product).detach()
+        setting: dict[str, Any] = {"margin": self.margin, "within_grad": self.within_grad}
+        loss: Tensor = self.ranker.loss_of_positives(part, scores, positive, where, **setting)
+        return loss

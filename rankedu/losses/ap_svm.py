@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
+from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.interleaving import INFERENCE, Floats, Ints
 from rankedu._validation import check_choice
 from rankedu.losses._loss import no_positives, positives
-from rankedu.losses.margin import wide
+from rankedu.rankers._ranker import wide
 
 __all__ = ["APSVMLoss", "most_violated_ranking"]
 
@@ -106,33 +104,23 @@ class APSVMLoss(nn.Module):
         check_finite(scores, where)
         if not positive.any():
             return no_positives(scores)
-        loss: Tensor = _StructuredHinge.apply(wide(scores), positive, where, self.inference)
-        return loss
+        scores = wide(scores)
+        value, gradient = _hinge(scores, positive, where, self.inference)
+        return with_gradient(value, scores, gradient if wanted(scores) else None)
 
 
-class _StructuredHinge(torch.autograd.Function):
-    """The forward pass finds the best ranking, and with it the slope."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, positive: Tensor, where: Tensor | None, inference: str) -> Tensor:
-        y, relevant, here = _rows(scores, positive, where)
-        slope, total = np.zeros_like(y), 0.0
-        queries = np.flatnonzero(relevant.any(1) & (here & ~relevant).any(1))
-        for q in queries:
-            i, j, passes, outranked = _search(y[q], relevant[q], here[q], inference)
-            scale = 2 / (len(i) * len(j))
-            slope[q, i], slope[q, j] = -scale * outranked, scale * passes
-            place = np.arange(1, len(i) + 1)
-            total += (outranked / (place + outranked)).mean() + slope[q, i] @ y[q, i] + slope[q, j] @ y[q, j]
-        count = relevant.any(1).sum()
-        ctx.save_for_backward(torch.from_numpy(slope / count).to(scores).reshape(scores.shape))
-        return scores.new_tensor(total / count)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, incoming: Tensor) -> tuple[Tensor, None, None, None]:
-        (slope,) = ctx.saved_tensors
-        return incoming * slope, None, None, None
+def _hinge(scores: Tensor, positive: Tensor, where: Tensor | None, inference: str) -> tuple[Tensor, Tensor]:
+    """Find the best ranking, and with it the value and the slope."""
+    y, relevant, here = _rows(scores, positive, where)
+    slope, total = np.zeros_like(y), 0.0
+    for q in np.flatnonzero(relevant.any(1) & (here & ~relevant).any(1)):
+        i, j, passes, outranked = _search(y[q], relevant[q], here[q], inference)
+        scale = 2 / (len(i) * len(j))
+        slope[q, i], slope[q, j] = -scale * outranked, scale * passes
+        place = np.arange(1, len(i) + 1)
+        total += (outranked / (place + outranked)).mean() + slope[q, i] @ y[q, i] + slope[q, j] @ y[q, j]
+    count = relevant.any(1).sum()
+    return scores.new_tensor(total / count), torch.from_numpy(slope / count).to(scores)
 
 
 def most_violated_ranking(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_values
+from rankedu._validation import check_number, check_values
 from rankedu.losses._loss import RankLoss, no_positives, positives
 
 __all__ = ["APLoss", "MAPLoss"]
@@ -52,6 +51,7 @@ class APLoss(RankLoss):
 
     Examples
     --------
+    >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([False, True, True, False])
@@ -62,8 +62,6 @@ class APLoss(RankLoss):
     >>> scores.grad
     tensor([ 1.0000, -0.5000, -0.5000,  0.0000])
     """
-
-    fixed = True
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
         return 1 - within / ranks
@@ -111,6 +109,7 @@ class MAPLoss(nn.Module):
 
     Examples
     --------
+    >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]])  # three items, two classes
     >>> relevance = torch.tensor([[True, False], [True, True], [False, False]])
@@ -130,14 +129,11 @@ class MAPLoss(nn.Module):
         super().__init__()
         if memory is not None and not callable(getattr(memory, "extend", None)):
             raise TypeError(f"memory must be a ScoreMemory, got {memory!r} (e.g. ScoreMemory(length=7))")
-        if not 0 <= class_agnostic_weight <= 1:
-            raise ValueError(
-                f"class_agnostic_weight must be in [0, 1], got {class_agnostic_weight} "
-                "(the share of APC: 1/3 makes mAP : APC = 2 : 1)"
-            )
+        hint = "the share of APC: 1/3 makes mAP : APC = 2 : 1"
+        weight = check_number(class_agnostic_weight, "class_agnostic_weight", least=0, most=1, hint=hint)
         self.average_precision = APLoss(ranker, margin, within_grad)
         self.memory: Any = memory
-        self.class_agnostic_weight = float(class_agnostic_weight)
+        self.class_agnostic_weight = weight
 
     def extra_repr(self) -> str:
         return f"class_agnostic_weight={self.class_agnostic_weight:g}"
@@ -179,5 +175,5 @@ class MAPLoss(nn.Module):
             return no_positives(scores)
         by_class = [None if x is None else x.transpose(-1, -2) for x in (scores, positive, where)]
         in_one_list = [None if x is None else x.flatten(-2) for x in by_class]
-        mean_ap, class_agnostic = (self.average_precision.mean(*x) for x in (by_class, in_one_list))  # type: ignore[arg-type]
-        return torch.lerp(mean_ap, class_agnostic, self.class_agnostic_weight)
+        mean, weight = self.average_precision.mean, self.class_agnostic_weight
+        return mean(*by_class, weight=1 - weight) + mean(*in_one_list, weight=weight)  # type: ignore[arg-type]

@@ -93,7 +93,6 @@ class RecallLoss(RankLoss):
         if isinstance(weights, str):
             check_choice(weights, tuple(_CLOSED_FORMS), name="weights")
             self.closed_form = _CLOSED_FORMS[weights]
-            self.fixed = True
         else:
             self.closed_form = check_closed_form(weights)
 

@@ -170,7 +170,7 @@ def test_margin_is_a_shift_by_hand(dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("ranker", [BlackboxRanker, Readable])
 def test_it_combines_with_other_losses(dtype, ranker):
-    """The incoming gradient is honoured; with the blackbox ranker it multiplies λ."""
+    """The incoming gradient multiplies, with the blackbox ranker too: λ stays what it is."""
     y, relevance = random(40, dtype=dtype), coin(40)
     one, other = APLoss(ranker(20.0), 0.1), RecallLoss(ranker(2.0), 0.1)
     together = gradient(lambda s, r: one(s, r) + 3 * other(s, r), y, relevance)
@@ -179,8 +179,7 @@ def test_it_combines_with_other_losses(dtype, ranker):
     other(leaf, relevance).backward(torch.tensor(3.0, dtype=dtype))
     torch.testing.assert_close(together, leaf.grad)
     scaled = gradient(other, y, relevance, scale=3.0)
-    torch.testing.assert_close(scaled, 3 * gradient(RecallLoss(ranker(6.0), 0.1), y, relevance))
-    assert not torch.allclose(scaled, 3 * gradient(other, y, relevance))
+    assert torch.equal(scaled, 3 * gradient(other, y, relevance)) and scaled.any()
 
 
 @pytest.mark.parametrize("make", [APLoss, RecallLoss])
@@ -397,8 +396,8 @@ BAD = {
     "where": (lambda: APLoss(BlackboxRanker(1.0))(y, yes, where=y), TypeError, "where must be bool"),
     "margin": (lambda: APLoss(BlackboxRanker(1.0), -0.1), ValueError, r"margin must be finite and >= 0, got -0.1"),
     "no margin": (lambda: APLoss(BlackboxRanker(1.0), "a"), TypeError, "margin must be a number >= 0, got 'a'"),
-    "ranker": (lambda: APLoss(4.0), TypeError, r"ranker must be callable .* got 4.0 .*BlackboxRanker\(lam=4.0\)"),
-    "class": (lambda: APLoss(BlackboxRanker), TypeError, "ranker must be callable"),
+    "ranker": (lambda: APLoss(4.0), TypeError, r"ranker must be one of rankedu.rankers, got 4.0 .*BlackboxRanker\(lam=4.0\)"),
+    "class": (lambda: APLoss(BlackboxRanker), TypeError, "ranker must be one of"),
     "weight": (lambda: MAPLoss(BlackboxRanker(1.0), class_agnostic_weight=2), ValueError, r"in \[0, 1\], got 2"),
     "memory": (lambda: MAPLoss(BlackboxRanker(1.0), memory=7), TypeError, r"ScoreMemory, got 7"),
     "one list": (lambda: MAPLoss(BlackboxRanker(1.0))(y, yes), ValueError, r"\(\.\.\., batch, classes\), got \(2,\)"),

@@ -57,7 +57,7 @@ def definition(y, positive, delta, interpolated=False):
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("tile", [1, 30, 1 << 20])
 def test_value_and_update_are_the_definition(monkeypatch, delta, interpolated, ties, tile):
-    monkeypatch.setattr(error_driven, "TILE", tile)
+    monkeypatch.setitem(tiles.TILE, "cpu", tile)
     for seed, p in product(range(3), (0.1, 0.4, 0.9)):
         y, relevance = random(17, seed=seed), coin(17, seed=seed + 5, p=p)
         relevance[seed] = True

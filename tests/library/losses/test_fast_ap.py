@@ -63,7 +63,7 @@ def value_and_gradient(loss, *leaves, scale=1.0):
 @pytest.mark.parametrize("tile", [1, 20, 1 << 16])
 @pytest.mark.parametrize("seed", range(3))
 def test_value_and_gradient_are_the_formula(monkeypatch, bins, ragged, tile, seed):
-    monkeypatch.setitem(fast_ap.TILE, "cpu", tile)
+    monkeypatch.setitem(tiles.TILE, "cpu", 4 * tile)
     scores, relevance = cosines(2, 6, 9, seed=seed), coin(2, 6, 9, seed=seed + 5)
     where = coin(2, 6, 9, p=0.8, seed=seed + 9) if ragged else None
     found = value_and_gradient(lambda s: FastAPLoss(bins)(s, relevance, where=where), scores)

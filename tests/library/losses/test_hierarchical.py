@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy, rank
-from rankedu._fast import hierarchical_tiles
+from rankedu._fast import hierarchical_tiles, tiles
 from rankedu._fast.by_relevance import by_relevance, grade, shares
 from rankedu.blackbox import interpolate
 from rankedu.losses import (
@@ -100,8 +100,8 @@ def each(ranker, scores, relevance):
     share = shares(scores, relevance, None)
     group, drop = grade(share)
     columns = by_relevance(scores, group, drop.shape[-1])
-    sums = hierarchical_tiles._HardSums(columns, drop.to(scores), hierarchical_tiles.Setting(ranker))
-    sums.with_gradient = False
+    setting = hierarchical_tiles.Setting(ranker)
+    sums = hierarchical_tiles._HardSums(columns, drop.to(scores), setting, with_gradient=False)
     for tile in hierarchical_tiles.tiles(columns, drop.shape[-1]):
         sums.add(tile)
     return 1 - sums.value
@@ -121,7 +121,7 @@ TILES = [(1, 3), (60, 12), (1 << 18, 1), (1 << 18, 3)]  # pairs in a tile, grade
 def test_value_and_gradient_are_the_cubic_definition(monkeypatch, name, ragged, lower):
     ranker = SETTINGS[name]
     for seed, (tile, n_grades) in enumerate(TILES):
-        monkeypatch.setitem(hierarchical_tiles.TILE, "cpu", tile)
+        monkeypatch.setitem(tiles.TILE, "cpu", tile)
         scores, relevance = random(5, 13, seed=seed), grades(5, 13, seed=seed, n_grades=n_grades)
         where = coin(5, 13, seed=seed) if ragged else None
         loss, oracle = HAPLoss(ranker, lower=lower), partial(definition, ranker=ranker, where=where, lower=lower)
@@ -160,7 +160,7 @@ def test_counting_a_tied_item_of_lower_level_would_pass_one():
 @pytest.mark.parametrize("ragged", [False, True])
 def test_tiles_of_a_soft_ranker_are_its_ranks_in_nested_sets(monkeypatch, ragged, within_grad):
     for seed, (tile, n_grades) in enumerate(TILES):
-        monkeypatch.setitem(hierarchical_tiles.TILE, "cpu", tile)
+        monkeypatch.setitem(tiles.TILE, "cpu", tile)
         scores, relevance = random(5, 13, seed=seed), grades(5, 13, seed=seed, n_grades=n_grades)
         where = coin(5, 13, seed=seed) if ragged else None
         fast, slow = (HAPLoss(make(0.1), 0.05, within_grad) for make in (SigmoidRanker, Readable))

@@ -93,7 +93,8 @@ def test_fast_path_is_the_readable_one(monkeypatch, name, tile):
             y[~where] = nan
         positive = relevance if where is None else relevance & where
         leaf = y.clone().requires_grad_()
-        ranks, within, count = loss._readable(leaf, positive, where)
+        ranks, within = loss.ranker.ranks_of_positives(leaf, positive, where, within_grad=False)
+        count = positive.sum(-1, keepdim=True).expand_as(positive)[positive]
         expected = ((1 - within / ranks) / count / positive.any(-1).sum()).sum()
         (-2 * expected).backward()
         torch.testing.assert_close(loss(y, relevance, where=where), expected.detach(), rtol=1e-12, atol=1e-12)

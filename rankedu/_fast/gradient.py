@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["at_unit_weight", "once", "with_gradient"]
+__all__ = ["at_unit_weight", "leaves", "once", "wanted", "with_gradient"]
 
 
 def with_gradient(value: Tensor, scores: Tensor, gradient: Tensor | None, where: Tensor | None = None) -> Tensor:
@@ -54,7 +54,7 @@ def at_unit_weight(loss: Callable[[Tensor], Tensor], scores: Tensor, where: Tens
     value = loss(leaf)
     if not value.requires_grad:
         return value
-    learnt = [source for source in _leaves(value) if source is not leaf]
+    learnt = [source for source in leaves(value) if source is not leaf]
     sources = [leaf, *learnt] if leaf.requires_grad else learnt
     gradients = torch.autograd.grad(value, sources, retain_graph=True, allow_unused=True, materialize_grads=True)
     if not leaf.requires_grad:
@@ -111,7 +111,7 @@ class _Once(torch.autograd.Function):
         raise RuntimeError("trying to differentiate twice a loss whose gradient has none (use the ranker's own ranks)")
 
 
-def _leaves(value: Tensor) -> list[Tensor]:
+def leaves(value: Tensor) -> list[Tensor]:
     """Every tensor to be learnt that a value was made of: where its graph ends."""
     seen, todo, found = set(), [value.grad_fn], []
     while todo:

@@ -95,7 +95,7 @@ class _Tile(NamedTuple):
 def tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
     """Group by group; queries of about the same group sizes together, so that there is little padding."""
     n, device = columns.scores.shape[1], columns.scores.device
-    budget = tile_size(device)
+    budget = 2 * tile_size(device)
     for g in range(groups):
         start, end = columns.first[:, g], columns.first[:, g + 1]
         rows = (end > start).nonzero().squeeze(1)

@@ -20,7 +20,7 @@ from torch import Tensor
 from rankedu._fast import sorting
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.sorting import Bools, Floats, Ints, blocks, pack, packable
-from rankedu._fast.tiles import Part, slopes_of
+from rankedu._fast.tiles import Part, value_and_slopes
 
 __all__ = ["loss_of_positives", "packable"]
 
@@ -217,24 +217,21 @@ def loss_of_positives(
     O(n log n), or O(p n) for at most 9 positives a query. At the peak 8 bytes a score are taken by keys and 4 by the
     gradient, which is kept.
     """
-    n, learning = scores.shape[-1], wanted(scores)
+    n = scores.shape[-1]
     positive, where = positive.reshape(-1, n), None if where is None else where.reshape(-1, n)
-    with torch.no_grad():
-        found = _find(pack(scores.detach().reshape(-1, n).numpy(), *_arrays(positive, where), margin), positive.numpy())
-        dtype = np.float32 if n <= EXACT else np.float64
-        ranks, within = (torch.from_numpy(x.astype(dtype)) for x in (found.rank, found.within))
-        query, gradient = torch.from_numpy(found.query), None
-        size = torch.bincount(query, minlength=len(positive))[query]
-        if learning:
-            count = _count(positive, where) if normalized else None
-            gradient = _gradient(found, slopes_of(part, ranks, within, size)[0], lam, count)
-            if where is not None:
-                gradient.masked_fill_(~where, 0.0)
-    return with_gradient(part(ranks, within, size), scores, gradient, where)
-
-
-def _arrays(positive: Tensor, where: Tensor | None) -> tuple[Bools, Bools | None]:
-    return positive.numpy(), None if where is None else where.numpy()
+    label, here = positive.numpy(), None if where is None else where.numpy()
+    found = _find(pack(scores.detach().reshape(-1, n).numpy(), label, here, margin), label)
+    dtype = np.float32 if n <= EXACT else np.float64
+    ranks, within = (torch.from_numpy(x.astype(dtype)) for x in (found.rank, found.within))
+    query = torch.from_numpy(found.query)
+    size = torch.bincount(query, minlength=len(positive))[query]
+    if not wanted(scores):
+        return part(ranks, within, size)
+    value, slope, _ = value_and_slopes(part, ranks, within, size)
+    gradient = _gradient(found, slope, lam, _count(positive, where) if normalized else None)
+    if where is not None:
+        gradient.masked_fill_(~where, 0.0)
+    return with_gradient(value, scores, gradient, where)
 
 
 def _count(positive: Tensor, where: Tensor | None) -> Tensor:

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._fast.gradient import wanted, with_gradient
+from rankedu._fast.gradient import leaves, wanted, with_gradient
 
-__all__ = ["TILE", "Part", "bounded", "loss_of_positives", "slopes_of", "tile_size"]
+__all__ = ["TILE", "Part", "bounded", "loss_of_positives", "tile_size", "value_and_slopes"]
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
@@ -80,13 +80,27 @@ def loss_of_positives(
     -----
     O(p · n) time, all of it forward.
     """
-    n, learning = scores.shape[-1], wanted(scores)
-    with torch.no_grad(), torch.autocast(scores.device.type, enabled=False):
+    n, value = scores.shape[-1], shifted.new_zeros(())
+    with torch.autocast(scores.device.type, enabled=False):
         finite, here = _finite(shifted, where), None if where is None else where.reshape(-1, n)
-        sums = _Sums(ranker, part, within, finite.reshape(-1, n), here, find(positive.reshape(-1, n)), learning)
-        if sums.gradient is not None and finite is not shifted:  # an infinite score has no gradient
-            sums.gradient.masked_fill_((finite != shifted).reshape(sums.gradient.shape), 0.0)
-    return with_gradient(part(sums.ranks, sums.among, sums.size), scores, sums.gradient, where)
+        rows, found = finite.reshape(-1, n), find(positive.reshape(-1, n))
+        gradient = torch.zeros_like(rows) if wanted(scores) else None
+        for tile in tiles(found, n):
+            with torch.no_grad():
+                ranks, among, slope = _count(
+                    ranker, differences_of(rows, here, tile), tile, within, gradient is not None
+                )
+            size = found.size[tile.query]
+            if gradient is None:
+                value = value + part(ranks, among, size)
+                continue
+            own, *weights = value_and_slopes(part, ranks, among, size)
+            value = value + own
+            with torch.no_grad():
+                _spread(tile, slope(), *weights, within, gradient)
+        if gradient is not None and finite is not shifted:  # an infinite score has no gradient
+            gradient.masked_fill_((finite != shifted).reshape(-1, n), 0.0)
+    return with_gradient(value, scores, gradient, where)
 
 
 class Positives(NamedTuple):
@@ -107,61 +121,47 @@ class Tile(NamedTuple):
     siblings: Tensor  # (t, m) int64: the positives of the same query; item again instead of padding
 
 
-class _Sums:
-    """The ranks of all positives and, if it is wanted, the gradient of the loss: one tile after the other."""
+def value_and_slopes(part: Part, ranks: Tensor, among: Tensor, size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What these positives add to the loss, and its derivatives by their ranks.
 
-    def __init__(
-        self,
-        ranker: Any,
-        part: Part,
-        within: str,
-        scores: Tensor,
-        where: Tensor | None,
-        found: Positives,
-        with_gradient: bool,
-    ) -> None:
-        self.ranker, self.part, self.within = ranker, part, within
-        self.size = found.size[found.query]
-        self.ranks, self.among = scores.new_empty(2, len(self.size))
-        self.gradient = torch.zeros_like(scores) if with_gradient else None
-        for tile in tiles(found, scores.shape[1]):
-            self._add(tile, differences_of(scores, where, tile))
-
-    def _add(self, tile: Tile, differences: Tensor) -> None:
-        counted: Tensor | float = 0.0
-        if self.within == "hard":
-            counted = (differences.gather(1, tile.siblings) >= 0).sum(1)
-            differences.scatter_(1, tile.siblings, -math.inf)
-        if self.gradient is None:
-            step, slope = self.ranker.step_(differences), None
-        else:
-            step, slope = self.ranker.step_then_slope_(differences)
-        among = counted if self.within == "hard" else step.gather(1, tile.siblings).sum(1)
-        self.ranks[tile.here] = 1 + counted + step.sum(1)
-        self.among[tile.here] = 1 + among
-        if slope is not None and self.gradient is not None:
-            weights = slopes_of(self.part, self.ranks[tile.here], self.among[tile.here], self.size[tile.here])
-            self._spread(tile, slope(), *weights, self.gradient)
-
-    def _spread(self, tile: Tile, slopes: Tensor, to_ranks: Tensor, to_among: Tensor, gradient: Tensor) -> None:
-        """Add the tile's share of the gradient of the scores; ``slopes`` are overwritten."""
-        of_siblings = slopes.gather(1, tile.siblings) if self.within == "soft" else None
-        slopes *= to_ranks.unsqueeze(1)
-        if of_siblings is not None:
-            slopes.scatter_add_(1, tile.siblings, of_siblings * to_among.unsqueeze(1))
-        slopes.scatter_add_(1, tile.item, -slopes.sum(1, keepdim=True))
-        gradient.index_add_(0, tile.query, slopes)
-
-
-def slopes_of(part: Part, ranks: Tensor, among: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
-    """Differentiate what these positives add to the loss, by their ranks."""
+    The value has a graph only if the formula has something to be learnt.
+    """
     with torch.enable_grad():
-        ranks, among = ranks.detach().requires_grad_(), among.detach().requires_grad_()
-        value = part(ranks, among, size)
+        sources = ranks.detach().requires_grad_(), among.detach().requires_grad_()
+        value = part(*sources, size)
         if not value.requires_grad:  # a formula of neither
-            return torch.zeros_like(ranks), torch.zeros_like(among)
-        found = torch.autograd.grad(value, (ranks, among), allow_unused=True, materialize_grads=True)
-    return found[0], found[1]
+            return value, torch.zeros_like(ranks), torch.zeros_like(among)
+        learnt = len([leaf for leaf in leaves(value) if leaf is not sources[0] and leaf is not sources[1]]) > 0
+        found = torch.autograd.grad(value, sources, retain_graph=learnt, allow_unused=True, materialize_grads=True)
+    return value if learnt else value.detach(), found[0], found[1]
+
+
+def _count(
+    ranker: Any, differences: Tensor, tile: Tile, within: str, with_slope: bool
+) -> tuple[Tensor, Tensor, Callable[[], Tensor]]:
+    """The ranks of a tile, those among the positives, and what makes the slopes of its pairs."""
+    hard: Tensor | None = None
+    if within == "hard":
+        hard = (differences.gather(1, tile.siblings) >= 0).sum(1)
+        differences.scatter_(1, tile.siblings, -math.inf)
+    step, slope = ranker.step_then_slope_(differences) if with_slope else (ranker.step_(differences), _no_slope)
+    if hard is not None:
+        return 1 + hard + step.sum(1), (1 + hard).to(step), slope
+    return 1 + step.sum(1), 1 + step.gather(1, tile.siblings).sum(1), slope
+
+
+def _no_slope() -> Tensor:
+    raise RuntimeError("no slope was asked for")
+
+
+def _spread(tile: Tile, slopes: Tensor, to_ranks: Tensor, to_among: Tensor, within: str, gradient: Tensor) -> None:
+    """Add the tile's share of the gradient of the scores; ``slopes`` are overwritten."""
+    of_siblings = slopes.gather(1, tile.siblings) if within == "soft" else None
+    slopes *= to_ranks.unsqueeze(1)
+    if of_siblings is not None:
+        slopes.scatter_add_(1, tile.siblings, of_siblings * to_among.unsqueeze(1))
+    slopes.scatter_add_(1, tile.item, -slopes.sum(1, keepdim=True))
+    gradient.index_add_(0, tile.query, slopes)
 
 
 def _finite(scores: Tensor, where: Tensor | None) -> Tensor:

@@ -75,7 +75,6 @@ def recall_gradient(remembered, labels, remember_labels, *, rows):
     """The gradient of a batch; what is remembered adds rows, as published in code, or items to be ranked."""
     leaf = random(8, 4).requires_grad_()
     batch, old = (normalize(x, dim=1) for x in (leaf, remembered))
-    loss = RecallLoss(BlackboxRanker(5.0), margin=0.05)
     everything, all_labels = torch.cat([batch, old]), torch.cat([labels, remember_labels])
     if rows:
         queries, candidates = (everything, all_labels), (batch, labels)
@@ -86,8 +85,8 @@ def recall_gradient(remembered, labels, remember_labels, *, rows):
     similarities = queries[0] @ candidates[0].T
     if rows:  # the similarities of earlier batches are stored, as numbers
         similarities = torch.cat([similarities[:8], similarities[8:].detach()])
-    # The sum over queries, so that a larger batch does not change λ.
     count = ((queries[1].unsqueeze(1) == candidates[1]) & where).any(-1).sum()
+    loss = RecallLoss(BlackboxRanker(5.0 * int(count)), margin=0.05)  # so that a larger batch does not change λ
     (count * loss(similarities, queries[1].unsqueeze(1) == candidates[1], where=where)).backward()
     return leaf.grad
 

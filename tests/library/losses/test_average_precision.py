@@ -396,7 +396,11 @@ BAD = {
     "where": (lambda: APLoss(BlackboxRanker(1.0))(y, yes, where=y), TypeError, "where must be bool"),
     "margin": (lambda: APLoss(BlackboxRanker(1.0), -0.1), ValueError, r"margin must be finite and >= 0, got -0.1"),
     "no margin": (lambda: APLoss(BlackboxRanker(1.0), "a"), TypeError, "margin must be a number >= 0, got 'a'"),
-    "ranker": (lambda: APLoss(4.0), TypeError, r"ranker must be one of rankedu.rankers, got 4.0 .*BlackboxRanker\(lam=4.0\)"),
+    "ranker": (
+        lambda: APLoss(4.0),
+        TypeError,
+        r"ranker must be one of rankedu.rankers, got 4.0 .*BlackboxRanker\(lam=4.0\)",
+    ),
     "class": (lambda: APLoss(BlackboxRanker), TypeError, "ranker must be one of"),
     "weight": (lambda: MAPLoss(BlackboxRanker(1.0), class_agnostic_weight=2), ValueError, r"in \[0, 1\], got 2"),
     "memory": (lambda: MAPLoss(BlackboxRanker(1.0), memory=7), TypeError, r"ScoreMemory, got 7"),

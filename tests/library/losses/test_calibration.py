@@ -189,7 +189,7 @@ BAD = {
     "where": (lambda: ROADMAPLoss()(y, yes, where=y), TypeError, "where must be bool"),
     "at_least": (lambda: CalibrationLoss(nan), ValueError, "at_least must be finite, got nan .*cosine"),
     "at_most": (lambda: CalibrationLoss(0.9, None), TypeError, "at_most must be a number, got None"),
-    "weight": (lambda: ROADMAPLoss(1.5), ValueError, r"weight must be in \[0, 1\], got 1.5"),
+    "weight": (lambda: ROADMAPLoss(1.5), ValueError, r"weight must be finite and in \[0, 1\], got 1.5"),
     "weight text": (lambda: ROADMAPLoss("a"), TypeError, r"weight must be a number in \[0, 1\], got 'a'"),
     "bound": (lambda: ROADMAPLoss(at_most=inf), ValueError, "at_most must be finite, got inf"),
     "slope": (lambda: ROADMAPLoss(slope=-1), ValueError, "slope must be finite and >= 0"),

@@ -5,7 +5,8 @@ from itertools import permutations, product
 import pytest
 import torch
 
-from rankedu.losses import ErrorDrivenAPLoss, NoPositivesWarning, error_driven
+from rankedu._fast import tiles
+from rankedu.losses import ErrorDrivenAPLoss, NoPositivesWarning
 from rankedu.metrics import average_precision
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]

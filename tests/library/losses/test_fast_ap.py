@@ -8,7 +8,8 @@ from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 from sklearn.metrics import average_precision_score
 from torch.nn.functional import normalize
 
-from rankedu.losses import FastAPLoss, NoPositivesWarning, OnEmbeddings, fast_ap
+from rankedu._fast import tiles
+from rankedu.losses import FastAPLoss, NoPositivesWarning, OnEmbeddings
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 

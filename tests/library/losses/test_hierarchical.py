@@ -632,7 +632,7 @@ BAD = {
     "undefined": (lambda: HAPLoss()(y, r * nan), ValueError, "relevance must be finite and >= 0, got nan"),
     "shapes": (lambda: HAPLoss()(y, r[:1]), ValueError, r"relevance must have the shape .* \(2,\), got \(1,\)"),
     "where": (lambda: HAPLoss()(y, r, where=r), TypeError, "where must be bool"),
-    "ranker": (lambda: HAPLoss(4.0), TypeError, "ranker must be callable .* got 4.0"),
+    "ranker": (lambda: HAPLoss(4.0), TypeError, "ranker must be one of .* got 4.0"),
     "margin": (lambda: HAPLoss(margin=-1.0), ValueError, "margin must be finite and >= 0, got -1.0"),
     "within_grad": (
         lambda: HAPLoss(within_grad=True),
@@ -645,7 +645,7 @@ BAD = {
         "lower must be None unless .* SigmoidRanker .*within_grad=True",
     ),
     "no step": (lambda: HAPLoss(lower=3), TypeError, "lower must be a step with a slope, got 3"),
-    "weight": (lambda: HAPPIERLoss(2, 3, weight=1.5), ValueError, r"weight must be in \[0, 1\], got 1.5"),
+    "weight": (lambda: HAPPIERLoss(2, 3, weight=1.5), ValueError, r"weight must be finite and in \[0, 1\], got 1.5"),
     "alpha": (lambda: HAPPIERLoss(2, 3, alpha=0.0), ValueError, "alpha must be finite and > 0, got 0.0"),
     "classes": (lambda: HAPPIERLoss(0, 3), ValueError, "n_classes must be >= 1, got 0"),
     "relevance": (lambda: OnEmbeddings(HAPLoss(), relevance=2), TypeError, "relevance must be a function .* got 2"),

@@ -204,7 +204,7 @@ def test_every_device_gives_the_same(device, name):
 
 y, loss = torch.tensor([0.3, 0.1]), SpearmanLoss(BlackboxRanker(1.0))
 BAD = {
-    "ranker": (lambda: SpearmanLoss(4.0), TypeError, r"ranker must be callable .* got 4.0"),
+    "ranker": (lambda: SpearmanLoss(4.0), TypeError, r"ranker must be one of .* got 4.0"),
     "NaN": (lambda: loss(torch.tensor([0.1, nan]), y), ValueError, "scores must not contain NaN, got 1 of 2"),
     "target NaN": (lambda: loss(y, y * nan), ValueError, "target must not contain NaN, got 2 of 2"),
     "target shape": (lambda: loss(y, y[:1]), ValueError, r"target must have the shape of scores, \(2,\), got \(1,\)"),

@@ -87,9 +87,8 @@ def loss_of_positives(
         gradient = torch.zeros_like(rows) if wanted(scores) else None
         for tile in tiles(found, n):
             with torch.no_grad():
-                ranks, among, slope = _count(
-                    ranker, differences_of(rows, here, tile), tile, within, gradient is not None
-                )
+                differences = differences_of(rows, here, tile)
+                ranks, among, slope = _count(ranker, differences, tile, within, gradient is not None)
             size = found.size[tile.query]
             if gradient is None:
                 value = value + part(ranks, among, size)
@@ -131,7 +130,7 @@ def value_and_slopes(part: Part, ranks: Tensor, among: Tensor, size: Tensor) -> 
         value = part(*sources, size)
         if not value.requires_grad:  # a formula of neither
             return value, torch.zeros_like(ranks), torch.zeros_like(among)
-        learnt = len([leaf for leaf in leaves(value) if leaf is not sources[0] and leaf is not sources[1]]) > 0
+        learnt = any(leaf is not sources[0] and leaf is not sources[1] for leaf in leaves(value))
         found = torch.autograd.grad(value, sources, retain_graph=learnt, allow_unused=True, materialize_grads=True)
     return value if learnt else value.detach(), found[0], found[1]
 

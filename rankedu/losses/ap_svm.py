@@ -106,7 +106,7 @@ class APSVMLoss(nn.Module):
             return no_positives(scores)
         scores = wide(scores)
         value, gradient = _hinge(scores, positive, where, self.inference)
-        return with_gradient(value, scores, gradient if wanted(scores) else None)
+        return with_gradient(value, scores, gradient if wanted(scores) else None, where)
 
 
 def _hinge(scores: Tensor, positive: Tensor, where: Tensor | None, inference: str) -> tuple[Tensor, Tensor]:

@@ -110,7 +110,7 @@ class ErrorDrivenAPLoss(nn.Module):
         learning = wanted(scores)
         with torch.no_grad():
             value, update = _errors(scores, positive, where, self.delta, self.interpolated, learning)
-        return with_gradient(value, scores, update)
+        return with_gradient(value, scores, update, where)
 
 
 def _errors(

@@ -89,7 +89,8 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
     Notes
     -----
     Two calls of the solver, one in each direction. The gradient is *not* linear in the incoming one: a loss multiplied
-    by a constant (a gradient scaler does that) acts like a λ multiplied by it. Explained in chapter 2.
+    by a constant (a gradient scaler does that) acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are
+    made safe against that, yours is not. Explained in chapter 2.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class APSVMLoss(nn.Module):
     fewest swaps gives the (sub)gradient. It sums to 0 in every row.
 
     O(n log p), or O(n log n + np) with "yue", by NumPy in float64 on the CPU, query by query. How ties are ordered does
-    not matter for the value. The incoming gradient is honoured. Explained in chapter 12.
+    not matter for the value. Explained in chapter 12.
 
     Examples
     --------

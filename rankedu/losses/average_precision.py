@@ -41,9 +41,9 @@ class APLoss(RankLoss):
 
     Notes
     -----
-    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The incoming gradient is honoured, so
-    the loss can be scaled and added to others. With the blackbox ranker it enters as λ does: multiplying the loss by 3
-    gives the gradient of 3λ, times 3, and the mean over Q queries gives each query λ/Q.
+    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
+    so that w times the loss has w times the gradient: it may be scaled, accumulated and added to others. Algorithm 1
+    sees the mean over queries as it is returned here: of Q queries each has λ/Q.
 
     Of float32 scores on a CPU one list may have 10⁸. Beyond the scores and labels it takes about 15 bytes a score and
     180 for each relevant one, the gradient included. Longer lists than 2²⁴ have their ranks counted in float64.
@@ -105,6 +105,7 @@ class MAPLoss(nn.Module):
     Notes
     -----
     O(m log m) for m scores, with the blackbox ranker. Ties go by position, in the second term class after class.
+    Algorithm 1 sees L as printed: its step is λ (1 − w) times the gradient of the first term, λ w times the second's.
     Explained in chapter 8.
 
     Examples
@@ -167,6 +168,11 @@ class MAPLoss(nn.Module):
         if scores.ndim < 2:
             raise ValueError(
                 f"scores must have shape (..., batch, classes), got {tuple(scores.shape)} (for one list use APLoss)"
+            )
+        if isinstance(relevance, Tensor) and relevance.shape == scores.shape[:-1]:
+            raise ValueError(
+                f"relevance must have the shape of scores, {tuple(scores.shape)}, got {tuple(relevance.shape)} "
+                f"(of class ids make it by torch.nn.functional.one_hot(labels, {scores.shape[-1]}))"
             )
         positive = positives(scores, relevance, where)
         if self.memory is not None:

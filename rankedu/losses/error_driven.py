@@ -58,7 +58,7 @@ class ErrorDrivenAPLoss(nn.Module):
     others.
 
     O(np) time, for each pair is looked at; the memory is that of the scores and one tile of pairs. Tied scores are half
-    above each other. The incoming gradient is honoured. Explained in chapter 12.
+    above each other. Explained in chapter 12.
 
     Examples
     --------

@@ -50,9 +50,8 @@ class FastAPLoss(nn.Module):
     Notes
     -----
     O(n + L) time for each row. The gradient, the true one, is found together with the value and kept; besides it and
-    the scores one tile of rows is held. It is multiplied by the incoming gradient, so the loss can be scaled and added
-    to others; the released code gives N/2 times this gradient for N queries, whatever comes in. A gradient of the
-    gradient is not to be had.
+    the scores one tile of rows is held. w times the loss has w times the gradient; the released code gives N/2 times
+    this gradient for N queries, whatever comes in. A gradient of the gradient is not to be had.
 
     A positive falls into one of its two bins by a coin, and the loss averages the precision :math:`H^+_l/H_l` at the
     *end* of the bin. With all scores on centres this is the AP of scikit-learn, which takes the precision at the end

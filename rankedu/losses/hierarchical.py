@@ -80,7 +80,8 @@ class HAPLoss(nn.Module):
     and of two different ones the more relevant stands above. So the loss is at least 1 − H-AP *of that reading*
     wherever the step lies above the Heaviside function; if no scores tie, that is the metric. The released code counts
     a tied item of lower relevance as 1 in the numerator but as 1/2 in the denominator, so that its H-AP can exceed 1.
-    Infinite scores have no gradient. The incoming gradient is honoured. Explained in chapter 14.
+    Infinite scores have no gradient. The gradient is made with the value: w times the loss has w times the gradient,
+    with the blackbox ranker too. Explained in chapter 14.
 
     Examples
     --------
@@ -221,7 +222,8 @@ class HAPPIERLoss(nn.Module):
 
     Notes
     -----
-    λ weighs the clustering, as printed; the released code says so with 0.9 and 0.1. Each embedding is a query; its
+    λ weighs the clustering, as printed; the released code says so with 0.9 and 0.1. The gradient is the weighted sum of
+    the gradients of the two losses, with a blackbox ranker too. Each embedding is a query; its
     candidates are the others of the batch. The proxies are parameters: give ``loss.parameters()`` to an optimiser.
     Explained in chapter 14.
 

@@ -49,8 +49,8 @@ class SpearmanLoss(nn.Module):
 
     Equal targets share the mean of their ranks, as in :func:`rankedu.metrics.spearman`; the loss is 0 only if the
     ranker gives them equal ranks, and it is no longer 1 − ρ. Ranks of :class:`~rankedu.rankers.BlackboxRanker` with
-    ``normalized=True`` are counted as n · rk/n. The incoming gradient is honoured. O(n log n), besides what the ranker
-    takes. Explained in chapter 11.
+    ``normalized=True`` are counted as n · rk/n. w times the loss has w times the gradient. O(n log n), besides what the
+    ranker takes. Explained in chapter 11.
 
     Examples
     --------

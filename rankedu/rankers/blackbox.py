@@ -44,8 +44,10 @@ class BlackboxRanker(Ranker):
     Notes
     -----
     O(n log n) in each direction; of many float32 scores on a CPU packed keys are sorted. Ties go by position. In each
-    row the gradient sums to 0, for the ranks always have the same sum. float32 counts exactly up to 2²⁴: give longer
-    rows as float64. Explained in chapter 4.
+    row the gradient sums to 0, for the ranks always have the same sum. What comes in is honoured as it is, as by
+    :func:`rankedu.blackbox.differentiate`: twice as much is twice the λ. The losses of :mod:`rankedu.losses`
+    differentiate themselves at weight 1 instead, so that they can be scaled. float32 counts exactly up to 2²⁴: give
+    longer rows as float64. Explained in chapter 4.
 
     Examples
     --------

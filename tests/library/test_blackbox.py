@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from drawn import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,10 +16,6 @@ settings.load_profile("no deadline")
 
 SOLVERS = [(ranking, (6,)), (shortest_path, (3, 4)), (assignment, (4, 4))]
 LAMS = [0.1, 1.0, 20.0]
-
-
-def random(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def exhaustive_ranking(scores):

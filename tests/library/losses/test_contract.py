@@ -155,6 +155,20 @@ def test_rows_with_nothing_to_rank_do_not_count(case):
 
 
 @every_loss
+def test_it_is_the_mean_of_its_rows_in_any_layout(case):
+    scores, labels, where = (torch.stack(pair) for pair in zip(batch(case), batch(case, seed=7), strict=True))
+    turned = [x.mT.contiguous().mT for x in (scores, labels, where)]
+    assert not turned[0].is_contiguous()
+    value = case.loss(scores, labels, where=where)
+    torch.testing.assert_close(case.loss(turned[0], turned[1], where=turned[2]), value)
+    found = gradient(case.loss, turned[0], turned[1], where=turned[2])
+    torch.testing.assert_close(found, gradient(case.loss, scores, labels, where=where))
+    if not isinstance(case.loss, (MAPLoss, CalibrationLoss, ROADMAPLoss)):  # whose mean is another
+        alone = [case.loss(s, r, where=w) for s, r, w in zip(*(x.flatten(0, 1) for x in turned), strict=True)]
+        torch.testing.assert_close(torch.stack(alone).mean(), value)
+
+
+@every_loss
 def test_nothing_to_rank_at_all_is_zero_and_one_warning(case):
     scores, labels, _ = batch(case)
     leaf = (scores - 5 if case.empty is None else scores).requires_grad_()  # calibrated, for there is no positive

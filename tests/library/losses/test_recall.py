@@ -5,6 +5,7 @@ from math import log, log1p
 
 import pytest
 import torch
+from drawn import coin, random
 
 from rankedu import outranking_negatives
 from rankedu.blackbox import interpolate
@@ -27,14 +28,6 @@ SLOPES = {
     "loglog": lambda r: 1 / ((1 + r) * (1 + torch.log1p(r))),
     torch.special.expm1: torch.exp,
 }
-
-
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-def coin(*shape, p=0.4, seed=1):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
 
 
 def gradient(loss, scores, relevance, **options):

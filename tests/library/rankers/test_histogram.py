@@ -4,21 +4,16 @@ from itertools import product
 
 import pytest
 import torch
+from drawn import DEVICES, cosines
 
 from rankedu import rank
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 HALF = [torch.float16, torch.bfloat16]
 BINS = [1, 5, 10, 20, 40]
 nan, inf = float("nan"), float("inf")
-
-
-def cosines(*shape, seed=0, dtype=torch.float64):
-    uniform = torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return (2 * uniform - 1).to(dtype)
 
 
 def coin(*shape, p=0.6, seed=1):

@@ -227,8 +227,10 @@ def loss_of_positives(
     size = torch.bincount(query, minlength=len(positive))[query]
     if not wanted(scores):
         return part(ranks, within, size)
-    value, slope, _ = value_and_slopes(part, ranks, within, size)
-    gradient = _gradient(found, slope, lam, _count(positive, where) if normalized else None)
+    value, slopes = value_and_slopes(part, ranks, within, size)
+    if slopes is None:
+        return value
+    gradient = _gradient(found, slopes[0], lam, _count(positive, where) if normalized else None)
     if where is not None:
         gradient.masked_fill_(~where, 0.0)
     return with_gradient(value, scores, gradient, where)

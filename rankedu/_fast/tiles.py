@@ -93,8 +93,11 @@ def loss_of_positives(
             if gradient is None:
                 value = value + part(ranks, among, size)
                 continue
-            own, *weights = value_and_slopes(part, ranks, among, size)
+            own, weights = value_and_slopes(part, ranks, among, size)
             value = value + own
+            if weights is None:
+                gradient = None
+                continue
             with torch.no_grad():
                 _spread(tile, slope(), *weights, within, gradient)
         if gradient is not None and finite is not shifted:  # an infinite score has no gradient
@@ -120,19 +123,21 @@ class Tile(NamedTuple):
     siblings: Tensor  # (t, m) int64: the positives of the same query; item again instead of padding
 
 
-def value_and_slopes(part: Part, ranks: Tensor, among: Tensor, size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What these positives add to the loss, and its derivatives by their ranks.
+def value_and_slopes(
+    part: Part, ranks: Tensor, among: Tensor, size: Tensor
+) -> tuple[Tensor, tuple[Tensor, ...] | None]:
+    """What these positives add to the loss, and its derivatives by their ranks; None if it does not depend on them.
 
     The value has a graph only if the formula has something to be learnt.
     """
     with torch.enable_grad():
         sources = ranks.detach().requires_grad_(), among.detach().requires_grad_()
         value = part(*sources, size)
-        if not value.requires_grad:  # a formula of neither
-            return value, torch.zeros_like(ranks), torch.zeros_like(among)
+        if not value.requires_grad:
+            return value, None
         learnt = any(leaf is not sources[0] and leaf is not sources[1] for leaf in leaves(value))
         found = torch.autograd.grad(value, sources, retain_graph=learnt, allow_unused=True, materialize_grads=True)
-    return value if learnt else value.detach(), found[0], found[1]
+    return value if learnt else value.detach(), found
 
 
 def _count(

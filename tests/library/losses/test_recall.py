@@ -10,7 +10,7 @@ from drawn import coin, random
 from rankedu import outranking_negatives
 from rankedu.blackbox import interpolate
 from rankedu.losses import RecallLoss, shift_by_margin
-from rankedu.rankers import BlackboxRanker
+from rankedu.rankers import BlackboxRanker, SigmoidRanker
 from rankedu.solvers import ranking
 
 
@@ -152,3 +152,12 @@ def test_a_constant_w_is_allowed():
     """W(k) = 1 for k ≥ 1: all the weight on K = 1. It has no slope, so nothing moves."""
     loss = RecallLoss(BlackboxRanker(1.0), weights=lambda r: r.clamp(max=1))
     assert loss(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([False, True, True])).item() == 1
+
+
+@pytest.mark.parametrize("ranker", [BlackboxRanker(1.0), Readable(1.0), SigmoidRanker(0.1)], ids=repr)
+def test_a_w_without_a_derivative_gives_a_loss_without_one(ranker):
+    """So that backward() complains instead of learning nothing in silence."""
+    table = torch.log1p(torch.arange(9.0))
+    scores, relevance = random(8, dtype=torch.float32).requires_grad_(), torch.arange(8) % 3 == 0
+    loss = RecallLoss(ranker, weights=lambda r: table[r.long().clamp(max=8)])(scores, relevance)
+    assert not loss.requires_grad

@@ -12,7 +12,7 @@ from rankedu._validation import as_relevance, check_floating, check_mask, check_
 from rankedu.losses.margin import check_margin
 from rankedu.rankers._ranker import Ranker, wide
 
-__all__ = ["NoPositivesWarning", "RankLoss"]
+__all__ = ["NoPositivesWarning", "RankLoss", "ScoreLoss"]
 
 
 class NoPositivesWarning(UserWarning):
@@ -54,25 +54,11 @@ def no_positives(scores: Tensor) -> Tensor:
     return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0).sum()
 
 
-class RankLoss(nn.Module):
-    r"""The mean over queries of the mean over a query's positives of ``formula(rk_i, rk⁺_i)``.
+class ScoreLoss(nn.Module):
+    """A loss of scores and binary relevance: checks both, and is 0 where there is nothing to rank.
 
-    A subclass says what the formula is. Everything else, the margin, the gradient through :math:`\mathbf{rk}(
-    \mathbf{y}^+)`, ``where``, and queries without a positive, is the same for all.
+    A subclass says in :meth:`mean` what is computed of them.
     """
-
-    def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False) -> None:
-        super().__init__()
-        self.ranker = check_ranker(ranker)
-        self.margin = check_margin(margin)
-        self.within_grad = bool(within_grad)
-
-    def extra_repr(self) -> str:
-        return f"margin={self.margin:g}, within_grad={self.within_grad}"
-
-    def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
-        """What each positive adds, from its rank and its rank within the positives: elementwise, shape (p,)."""
-        raise NotImplementedError
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
@@ -100,9 +86,37 @@ class RankLoss(nn.Module):
             For scores that are not floating point, or a ``where`` that is not bool.
         """
         positive = positives(scores, relevance, where)
+        self.check_scores(scores, where)
         if not answerable(positive).any():
             return no_positives(scores)
         return self.mean(scores, positive, where)
+
+    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
+        """Refuse scores that this loss cannot take; any without NaN will do unless a subclass says otherwise."""
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        """Compute the loss of checked input with at least one positive: the mean over the queries that have one."""
+        raise NotImplementedError
+
+
+class RankLoss(ScoreLoss):
+    r"""The mean over queries of the mean over a query's positives of ``formula(rk_i, rk⁺_i)``.
+
+    A subclass says what the formula is; the margin and the gradient through the second rank are the same for all.
+    """
+
+    def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False) -> None:
+        super().__init__()
+        self.ranker = check_ranker(ranker)
+        self.margin = check_margin(margin)
+        self.within_grad = bool(within_grad)
+
+    def extra_repr(self) -> str:
+        return f"margin={self.margin:g}, within_grad={self.within_grad}"
+
+    def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
+        """What each positive adds, from its rank and its rank within the positives: elementwise, shape (p,)."""
+        raise NotImplementedError
 
     def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
         """Compute the loss, times a weight, of checked input with at least one positive."""

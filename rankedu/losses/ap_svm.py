@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.interleaving import INFERENCE, Floats, Ints
 from rankedu._validation import check_choice
-from rankedu.losses._loss import no_positives, positives
+from rankedu.losses._loss import ScoreLoss, positives
 from rankedu.rankers._ranker import wide
 
 __all__ = ["APSVMLoss", "most_violated_ranking"]
@@ -18,7 +18,7 @@ __all__ = ["APSVMLoss", "most_violated_ranking"]
 Bools = npt.NDArray[np.bool_]
 
 
-class APSVMLoss(nn.Module):
+class APSVMLoss(ScoreLoss):
     r"""The structured hinge of average precision (Yue et al. 2007).
 
     A ranking R swaps a pair if it puts the irrelevant j above the relevant i. The maximum is over all rankings: of what
@@ -35,7 +35,7 @@ class APSVMLoss(nn.Module):
     Raises
     ------
     ValueError
-        For an unknown ``inference``.
+        For an unknown ``inference``; when called, also for scores that are not finite.
 
     Source
     ------
@@ -76,34 +76,10 @@ class APSVMLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"inference={self.inference!r}"
 
-    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point and finite; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            Mean over the queries that have a relevant item (0 for those without an irrelevant one), in the scores'
-            dtype, float32 for the 16-bit ones. If no query has a relevant item: 0 with a zero gradient, and one
-            `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`APLoss.forward`; also for scores that are not finite.
-        """
-        positive = positives(scores, relevance, where)
+    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
         check_finite(scores, where)
-        if not positive.any():
-            return no_positives(scores)
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         scores = wide(scores)
         value, gradient = _hinge(scores, positive, where, self.inference)
         return with_gradient(value, scores, gradient if wanted(scores) else None, where)

@@ -61,31 +61,8 @@ class CalibrationLoss(nn.Module):
         return f"at_least={self.at_least:g}, at_most={self.at_most:g}"
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            In the scores' dtype, float32 for the 16-bit ones.
-
-        Raises
-        ------
-        ValueError
-            For NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is neither 0 nor 1.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
-        """
-        relevant = positives(scores, relevance, where)
-        return self.mean(scores, relevant, where)
+        """Compute the loss of a batch of queries; as :meth:`APLoss.forward`, but for lists without a relevant item."""
+        return self.mean(scores, positives(scores, relevance, where), where)
 
     def mean(self, scores: Tensor, relevant: Tensor, where: Tensor | None) -> Tensor:
         """Compute the loss of checked input."""
@@ -156,26 +133,9 @@ class ROADMAPLoss(nn.Module):
         return f"weight={self.weight:g}"
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
+        """Compute the loss of a batch of queries; as :meth:`APLoss.forward`.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            If no query has a relevant item: one `NoPositivesWarning`, and the calibration of the others alone.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`SupAPLoss.forward`.
+        If no query has a relevant item: one `NoPositivesWarning`, and the calibration of the others alone.
         """
         positive = positives(scores, relevance, where)
         scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits

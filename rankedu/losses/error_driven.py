@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.tiles import tile_size
 from rankedu._validation import check_number
-from rankedu.losses._loss import no_positives, positives
+from rankedu.losses._loss import ScoreLoss
 from rankedu.rankers._ranker import wide
 
 __all__ = ["ErrorDrivenAPLoss"]
 
 
-class ErrorDrivenAPLoss(nn.Module):
+class ErrorDrivenAPLoss(ScoreLoss):
     r"""One minus average precision; what is sent back is the error of each pair, not a derivative (Chen et al. 2019).
 
     Let i be relevant, j irrelevant, and H a step that rises linearly from 0 at −δ to 1 at δ.
@@ -80,32 +80,7 @@ class ErrorDrivenAPLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"delta={self.delta:g}, interpolated={self.interpolated}"
 
-    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
-            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`APLoss.forward`.
-        """
-        positive = positives(scores, relevance, where)
-        if not positive.any():
-            return no_positives(scores)
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         scores = wide(scores)
         learning = wanted(scores)
         with torch.no_grad():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.tiles import tile_size
-from rankedu.losses._loss import no_positives, positives
+from rankedu.losses._loss import ScoreLoss
 from rankedu.rankers._ranker import wide
 from rankedu.rankers.histogram import check_bins
 
@@ -20,7 +20,7 @@ SMALLER = 4
 ROUNDING = 0.01
 
 
-class FastAPLoss(nn.Module):
+class FastAPLoss(ScoreLoss):
     r"""One minus average precision, with the similarities counted in overlapping bins.
 
     .. math:: L = 1 - \frac{1}{N^+} \sum_{l=0}^{L} \frac{h^+_l\, H^+_l}{H_l}, \qquad
@@ -39,7 +39,8 @@ class FastAPLoss(nn.Module):
     Raises
     ------
     ValueError
-        For fewer bins than one.
+        For fewer bins than one; when called, also for scores outside [−1, 1]. What rounding carries beyond, by at most
+        0.01, counts as ±1.
     TypeError
         For bins that are no int.
 
@@ -84,37 +85,10 @@ class FastAPLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"bins={self.bins}"
 
-    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Cosine similarities in [−1, 1], floating point. What rounding carries beyond ±1, by at most 0.01, counts
-            as ±1. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do. Rows may have different numbers of relevant items.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part; leave the query itself out with it, as :class:`OnEmbeddings` does. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
-            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError
-            For scores outside [−1, 1], NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is
-            neither 0 nor 1.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
-        """
-        positive = positives(scores, relevance, where)
+    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
         _check_cosine(scores, where)
-        if not positive.any():
-            return no_positives(scores)
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         scores = wide(scores)
         learning = wanted(scores)
         with torch.no_grad():

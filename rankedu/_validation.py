@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ RANKABLE = (
 )
 
 
-def check_tensor(values: Tensor, name: str) -> None:
+def check_tensor(values: Any, name: str) -> None:
     """A tensor; words are numbered."""
     if isinstance(values, Tensor):
         return

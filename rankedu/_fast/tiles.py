@@ -125,7 +125,7 @@ class Tile(NamedTuple):
 
 def value_and_slopes(
     part: Part, ranks: Tensor, among: Tensor, size: Tensor
-) -> tuple[Tensor, tuple[Tensor, ...] | None]:
+) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
     """What these positives add to the loss, and its derivatives by their ranks; None if it does not depend on them.
 
     The value has a graph only if the formula has something to be learnt.
@@ -137,7 +137,7 @@ def value_and_slopes(
             return value, None
         learnt = any(leaf is not sources[0] and leaf is not sources[1] for leaf in leaves(value))
         found = torch.autograd.grad(value, sources, retain_graph=learnt, allow_unused=True, materialize_grads=True)
-    return value if learnt else value.detach(), found
+    return value if learnt else value.detach(), (found[0], found[1])
 
 
 def _count(

@@ -124,8 +124,9 @@ class RankLoss(ScoreLoss):
         queries = answerable(positive).sum()
 
         def part(ranks: Tensor, within: Tensor, size: Tensor) -> Tensor:
-            terms = self.formula(ranks, within) / (size * queries)
-            return weight * terms.sum().to(scores.dtype)  # of long lists counted wider
+            total = (self.formula(ranks, within) / (size * queries)).sum()
+            total = total.to(scores.dtype)  # of long lists counted wider
+            return total if weight == 1 else weight * total
 
         setting: dict[str, Any] = {"margin": self.margin, "within_grad": self.within_grad}
         loss: Tensor = self.ranker.loss_of_positives(part, scores, positive, where, **setting)

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from rankedu._fast.by_relevance import Columns, Counts, by_relevance, count
 from rankedu._fast.gradient import wanted, with_gradient
-from rankedu._fast.tiles import bounded, tile_size
+from rankedu._fast.tiles import made_finite, tile_size
 
 __all__ = ["pairwise_loss"]
 
@@ -68,7 +68,7 @@ def pairwise_loss(
         if where is not None:  # those who do not take part are a group of their own, behind all others
             hidden = ~where.reshape(-1, n)
             values, group = values.masked_fill(hidden, 0.0), group.masked_fill(hidden, groups + 1)
-        finite = bounded(values)
+        finite = made_finite(values, None)
         columns = by_relevance(finite, group, groups)
         sums = (_HardSums if setting.ranker.hard else _SoftSums)(columns, drop, setting, learning)
         for tile in tiles(columns, groups):
@@ -77,7 +77,8 @@ def pairwise_loss(
         queries, gradient = int(answered.sum()), None
         if learning:
             gradient = torch.empty_like(finite).scatter_(-1, columns.item, sums.gradient.div_(queries))
-            gradient.masked_fill_(finite != values, 0.0)
+            if finite is not values:  # an infinite score has no gradient
+                gradient.masked_fill_(finite != values, 0.0)
         value = (1 - sums.value[answered]).sum() / queries
     return with_gradient(value, scores, gradient, where)
 

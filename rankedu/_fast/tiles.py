@@ -24,7 +24,7 @@ from torch import Tensor
 
 from rankedu._fast.gradient import leaves, wanted, with_gradient
 
-__all__ = ["TILE", "Part", "bounded", "loss_of_positives", "tile_size", "value_and_slopes"]
+__all__ = ["TILE", "Part", "bounded", "loss_of_positives", "made_finite", "tile_size", "value_and_slopes"]
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
@@ -82,7 +82,7 @@ def loss_of_positives(
     """
     n, value = scores.shape[-1], shifted.new_zeros(())
     with torch.autocast(scores.device.type, enabled=False):
-        finite, here = _finite(shifted, where), None if where is None else where.reshape(-1, n)
+        finite, here = made_finite(shifted, where), None if where is None else where.reshape(-1, n)
         rows, found = finite.reshape(-1, n), find(positive.reshape(-1, n))
         gradient = torch.zeros_like(rows) if wanted(scores) else None
         for tile in tiles(found, n):
@@ -168,9 +168,8 @@ def _spread(tile: Tile, slopes: Tensor, to_ranks: Tensor, to_among: Tensor, with
     gradient.index_add_(0, tile.query, slopes)
 
 
-def _finite(scores: Tensor, where: Tensor | None) -> Tensor:
-    """The scores, if they are finite; else, who takes no part at 0 and infinities cut off."""
-    scores = scores.detach()
+def made_finite(scores: Tensor, where: Tensor | None) -> Tensor:
+    """The very scores, if they are finite; else, who takes no part at 0 and infinities cut off."""
     if all(map(math.isfinite, torch.aminmax(scores))):
         return scores
     return bounded(scores if where is None else scores.masked_fill(~where, 0.0))

@@ -90,7 +90,7 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
     -----
     Two calls of the solver, one in each direction. The gradient is *not* linear in the incoming one: a loss multiplied
     by a constant (a gradient scaler does that) acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are
-    made safe against that, yours is not. Explained in chapter 2.
+    made safe against that; for a ranker of yours that uses this, set ``linear = False``. Explained in chapter 2.
 
     Examples
     --------

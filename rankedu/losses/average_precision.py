@@ -20,7 +20,7 @@ class APLoss(RankLoss):
 
     Parameters
     ----------
-    ranker : Module
+    ranker : Ranker
         Maps scores to ranks, also among some of the items: ``BlackboxRanker(lam=4.0)`` makes this RaMBO's loss.
     margin : float
         α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
@@ -80,7 +80,7 @@ class MAPLoss(nn.Module):
 
     Parameters
     ----------
-    ranker : Module
+    ranker : Ranker
         Maps scores to ranks, e.g. ``BlackboxRanker(lam=4.0)``.
     margin : float
         α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.

@@ -45,7 +45,7 @@ class HAPLoss(nn.Module):
 
     Parameters
     ----------
-    ranker : Module, optional
+    ranker : Ranker, optional
         Maps scores to ranks, also among some of the items. Default: ``SupremumRanker()``.
     margin : float
         α ≥ 0: scores are shifted before they are ranked, by α/2 upwards at relevance 0, by α/2 downwards at the largest

@@ -81,7 +81,7 @@ class OnEmbeddings(nn.Module):
             )
         self.loss = loss
         self.relevance = relevance
-        self._told = False
+        self._warned = False
         self.exclude_self = bool(exclude_self)
         self.memory: Any = memory
 
@@ -153,9 +153,9 @@ class OnEmbeddings(nn.Module):
             found = (self.relevance or hierarchy.relevance)(levels, where=where)
         for warning in caught:  # an inverted order would else be told at every batch
             inverted = issubclass(warning.category, hierarchy.InvertedRelevanceWarning)
-            if not (inverted and self._told):
+            if not (inverted and self._warned):
                 warnings.warn(warning.message, warning.category, stacklevel=5)
-            self._told |= inverted
+            self._warned |= inverted
         return found
 
     def _check_references(

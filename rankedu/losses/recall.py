@@ -35,7 +35,7 @@ class RecallLoss(RankLoss):
 
     Parameters
     ----------
-    ranker : Module
+    ranker : Ranker
         Maps scores to ranks, also among some of the items: ``BlackboxRanker(lam=4.0)`` makes this RaMBO's loss.
     margin : float
         α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.

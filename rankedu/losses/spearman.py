@@ -26,7 +26,7 @@ class SpearmanLoss(nn.Module):
 
     Parameters
     ----------
-    ranker : Module
+    ranker : Ranker
         Maps scores to ranks: ``BlackboxRanker(lam=4.0)``, or any other of :mod:`rankedu.rankers`.
 
     Raises

@@ -10,7 +10,7 @@ import torch
 from drawn import coin, gradient, random
 from sklearn.metrics import average_precision_score
 
-from rankedu import rank, rank_among
+from rankedu import rank, rank_among, reference
 from rankedu._fast import radix, sorting
 from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, MAPLoss, RecallLoss, shift_by_margin
@@ -99,9 +99,7 @@ def test_value_is_the_definition_for_all_permutations(n):
     """The relevant items are the first p; as all orders of scores are tried, so are all places of the relevant."""
     loss = APLoss(BlackboxRanker(1.0))
     for p, order in product(range(1, n + 1), permutations(range(n))):
-        better = [sum(other >= score for other in order) for score in order]
-        hits = [sum(other >= score for other in order[:p]) for score in order[:p]]
-        expected = 1 - sum(h / b for h, b in zip(hits, better, strict=False)) / p
+        expected = 1 - reference.average_precision(order, [i < p for i in range(n)])
         found = loss(torch.tensor(order, dtype=torch.float32), torch.arange(n) < p)
         assert abs(found.item() - expected) < 1e-6
 

@@ -1,8 +1,8 @@
 """What all losses of this room share.
 
 The way of the scores: :meth:`ScoreLoss.forward` checks them, :meth:`RankLoss.mean` says what a positive adds to the
-loss, and the ranker ranks and sums up, in `Ranker.loss_of_positives`: readable there, and overridden by rankers that can
-do it faster. The gradient is made on the way, at weight 1; backward it is only multiplied.
+loss, and the ranker ranks and sums up, in `Ranker.loss_of_positives`: readable there, overridden by rankers that can do
+it faster. The gradient is made on the way, at weight 1; backward it is only multiplied.
 """
 
 from __future__ import annotations

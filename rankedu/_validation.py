@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,10 +22,21 @@ RANKABLE = (
 )
 
 
+def check_tensor(values: Any, name: str) -> None:
+    """A tensor; words are numbered."""
+    if isinstance(values, Tensor):
+        return
+    words = getattr(getattr(values, "dtype", None), "kind", "") in ("U", "S", "O")  # of a NumPy array
+    words |= isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values)
+    hint = f"use torch.as_tensor({name})"
+    if words:
+        hint = f"number the words: torch.as_tensor(numpy.unique({name}, return_inverse=True)[1])"
+    raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} ({hint})")
+
+
 def check_values(values: Tensor, *, name: str = "scores") -> None:
     """Values that can be ranked along a last dimension of at least one item."""
-    if not isinstance(values, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    check_tensor(values, name)
     if values.dtype not in RANKABLE:
         raise TypeError(
             f"{name} must be float16, bfloat16, float32, float64 or integer, got {values.dtype} "
@@ -37,7 +49,7 @@ def check_values(values: Tensor, *, name: str = "scores") -> None:
         )
 
 
-def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores") -> None:
+def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores", hint: str = "") -> None:
     """No NaN among the items that take part."""
     if not values.is_floating_point():
         return
@@ -48,14 +60,13 @@ def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores")
         first = tuple(nan.nonzero()[0].tolist())
         raise ValueError(
             f"{name} must not contain NaN, got {int(nan.sum())} of {nan.numel()}, the first at index {first} "
-            f"(find what made it, or leave these items out with where=~{name}.isnan())"
+            f"(find what made it, or {hint or f'leave these items out with where=~{name}.isnan()'})"
         )
 
 
 def check_floating(values: Tensor, *, name: str = "scores") -> None:
     """Values through which a gradient can flow."""
-    if not isinstance(values, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    check_tensor(values, name)
     if not values.is_floating_point():
         raise TypeError(
             f"{name} must be floating point to be differentiated, got {values.dtype} "
@@ -65,8 +76,7 @@ def check_floating(values: Tensor, *, name: str = "scores") -> None:
 
 def check_like(values: Tensor, scores: Tensor, *, name: str, other: str = "scores") -> None:
     """The same shape and device as the scores."""
-    if not isinstance(values, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    check_tensor(values, name)
     if values.shape != scores.shape:
         shape = tuple(scores.shape)
         hint = "(one for each)"

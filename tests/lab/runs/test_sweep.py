@@ -16,10 +16,10 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab.runs import clusters, plan_sweep, read_parameters, run_state, runner, sweep, sweeps
+from rankedu.lab.runs import clusters, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
 from rankedu.lab.runs.clusters import local_environments, parse_resources
 from rankedu.lab.runs.grid import expand, parse_grid
-from rankedu.lab.runs.locks import claim
+from rankedu.lab.runs.locks import is_locked, lock_run
 
 PARAMETERS = """\
 n: int = 1  # how many
@@ -142,7 +142,7 @@ def test_a_sweep_that_is_killed_or_stopped_goes_on_and_leaves_no_kernel(where, t
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
     until(lambda: not at_work_in(second.folder))
-    assert run_state(second) in ("interrupted", "running")
+    assert run_state(second) == "interrupted"
 
     def interrupt():
         until(lambda: half_way(2))
@@ -187,15 +187,20 @@ def at_work_in(folder):
     return found
 
 
-def test_a_run_is_left_to_whoever_has_its_folder(where):
+def test_a_run_is_left_to_whoever_holds_its_lock(where, monkeypatch):
     (entry,) = plan_sweep("tiny", seeds=1, **where)
-    found = []
+    found, begun, client = [], threading.Event(), sweeps._client
+    monkeypatch.setattr(sweeps, "_client", lambda *given: begun.set() or client(*given))
     thread = threading.Thread(target=lambda: found.extend(sweep("tiny", seeds=1, **where)))
-    with claim(entry.folder):
+    with lock_run(entry.folder):
+        assert is_locked(entry.folder)
         thread.start()
-        runner._run(entry, None, 60, force=False, progress=False)  # run_lab() would claim it a second time
+        begun.wait(60)
+        save_result({"lab": "tiny", "parameters": {}, "metrics": {"value": 7}}, folder=entry.folder)
+        (entry.folder / "manifest.json").write_text('{"status": "completed"}')
     thread.join(timeout=60)
-    assert starts(entry) == "|" and found[0].result["metrics"] == {"value": 0.5}
+    assert found[0].result["metrics"] == {"value": 7} and not (entry.folder / "starts").exists()
+    assert not is_locked(entry.folder)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "silent", "127.0.0.1", "nets://x:1"])
@@ -274,17 +279,19 @@ def test_seeds_are_three_unless_they_are_named():
 
 
 def test_a_dry_run_tells_how_far_each_run_is(where, no_cluster):
-    grid = {"n": [1, 2, 3, 4]}
+    grid = {"n": [1, 2, 3, 4, 5]}
     planned = plan_sweep("tiny", grid, seeds=1, **where)
-    for entry, status in zip(planned[1:], ["running", "timed out", "completed"], strict=True):
+    for entry, status in zip(planned[1:], ["running", "running", "timed out", "completed"], strict=True):
         entry.folder.mkdir(parents=True)
         (entry.folder / "manifest.json").write_text(json.dumps({"status": status}))
-    assert [run_state(entry) for entry in planned] == ["new", "running", "timed out", "damaged"]
+    with lock_run(planned[1].folder):
+        states = [run_state(entry) for entry in planned]
+        done = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1,2,3,4,5", "--seeds", "1", "--dry-run"])
+    assert states == ["new", "running", "interrupted", "timed out", "damaged"]
     assert run_state(replace(planned[0], skipped=True)) == "done"
-    done = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1,2,3,4", "--seeds", "1", "--dry-run"])
-    lines = [f"{planned[0].folder.name}  new        n=1", f"{planned[1].folder.name}  running    n=2"]
+    lines = [f"{planned[0].folder.name}  new          n=1", f"{planned[1].folder.name}  running      n=2"]
     assert done.exit_code == 0 and done.stdout.splitlines()[:2] == lines
-    assert done.stdout.splitlines()[-1] == "0 of 4 runs are done"
+    assert done.stdout.splitlines()[-1] == "0 of 5 runs are done"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -56,8 +57,20 @@ def test_without_typer_the_command_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; from rankedu.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "pip install 'rankedu[lab]'" in done.stderr
+    assert "pip install 'rankedu[cli]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_with_typer_alone_help_doctor_and_evaluate_work(tmp_path):
+    """The extra `cli`: torch, NumPy and Typer."""
+    others = ["scipy", "matplotlib", "sympy", "tqdm", "PIL", "papermill", "dask", "filelock", "nbclient", "yaml"]
+    others += ["jupyter_client", "torchvision", "platformdirs", "psutil", "pytorch_metric_learning"]
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4, 3)))
+    np.save(tmp_path / "y.npy", np.array([0, 0, 1, 1]))
+    code = f"import sys; sys.modules.update(dict.fromkeys({others})); from rankedu.__main__ import main; main()"
+    for arguments, said in [(["--help"], "evaluate"), (["doctor"], "torch"), (["evaluate", "x.npy", "y.npy"], "map@r")]:
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0 and said in done.stdout, done.stderr
 
 
 def test_help_and_the_package_import_without_torch():

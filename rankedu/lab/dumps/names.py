@@ -22,30 +22,10 @@ _PROPER = ("ap", "map", "map@r", "recall@1", "recall@10", "r@1", "precision@1", 
 
 
 def metric_names(text: str) -> dict[str, str]:
-    """Read names of metrics as people write them.
+    """From each name as it was written to that of :func:`rankedu.metrics.evaluate_retrieval`; there are commas between.
 
-    Parameters
-    ----------
-    text : str
-        With commas between them: ap or map, map@r, recall@K or r@K, precision@K or p@K, h-ap, asi, ndcg. Capitals,
-        hyphens and underscores do not matter, and ``_at_`` is ``@``.
+    Capitals, hyphens and underscores do not matter, and ``_at_`` is ``@``; ValueError says which known name is near.
 
-    Returns
-    -------
-    dict of str to str
-        From each name as it was written to that of :func:`rankedu.metrics.evaluate_retrieval`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name; says which one is near.
-
-    Notes
-    -----
-    Explained in chapters 1 and 13.
-
-    Examples
-    --------
     >>> metric_names("AP,recall@1,H-AP")
     {'AP': 'average_precision', 'recall@1': 'recall_at_1', 'H-AP': 'h_ap'}
     """

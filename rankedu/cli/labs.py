@@ -10,7 +10,11 @@ import typer
 from rankedu.cli._app import app
 
 if TYPE_CHECKING:
+    from rankedu.lab.runs import Run
     from rankedu.lab.runs.tables import Tables
+
+#: Metrics of a run that are printed.
+SHOWN = 30
 
 
 @app.command()
@@ -35,9 +39,17 @@ def run(
         if explain:
             print(_about(lab, labs))
             return
+        if sys.stderr.isatty():
+            print(
+                f"{lab}: Ctrl-C stops it, and the same command goes on; below, how many cells are done", file=sys.stderr
+            )
         done = run_lab(
             lab, preset=preset, assignments=parameters or (), labs=labs, runs=runs, timeout=timeout, force=force
         )
+    except KeyboardInterrupt:
+        told = "stopped; the same command goes on, from the run's checkpoint if the lab keeps one"
+        print(f"rankedu run: {told}", file=sys.stderr)
+        raise typer.Exit(code=130) from None
     except LabError as error:
         print(f"rankedu run: {error}", file=sys.stderr)
         raise typer.Exit(code=1) from None
@@ -45,7 +57,18 @@ def run(
         print(f"rankedu run: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None
     print("Nothing to do: it has been run (--force runs it again)." if done.skipped else "Done.")
-    print(done.folder)
+    print(_metrics_of(done))
+
+
+def _metrics_of(run: "Run") -> str:
+    """The first metrics of a result, a line each, and where the others are."""
+    from rankedu.lab.runs.records import flatten
+
+    metrics = flatten(run.result.get("metrics", {}))
+    width = max(map(len, metrics), default=0)
+    lines = [f"{name:<{width}}  {'—' if value is None else format(value, '.4g')}" for name, value in metrics.items()]
+    more = [f"… and {len(lines) - SHOWN} more in result.json"] if len(lines) > SHOWN else []
+    return "\n".join([*lines[:SHOWN], *more, str(run.folder)])
 
 
 @app.command()
@@ -109,7 +132,8 @@ def sweep(
         print(f"rankedu sweep: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None
     fresh = sum(not run.skipped for run in done)
-    print(f"Done: {fresh} of {len(done)} runs." if fresh else f"Nothing to do: all {len(done)} runs have been done.")
+    now = "" if fresh == len(done) else f", {fresh} of them now"
+    print(f"Done: {len(done)} of {len(done)} runs{now}." if fresh else f"Nothing to do: all {len(done)} runs are done.")
     print(done[0].folder.parent)
 
 

@@ -23,6 +23,7 @@ from rankedu.lab.training.recipe import Recipe
 
 __all__ = [
     "DEFAULTS",
+    "check",
     "check_known",
     "chosen_settings",
     "fit",
@@ -150,7 +151,7 @@ def fit(
     """
     from rankedu.lab.training.device import pick_device
 
-    settings, notes = _check(parameters)
+    settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_data(parameters).part(parameters["test_images"]) if data is None else data
     net, loss = _network_and_loss(parameters, data.train, settings)
@@ -172,8 +173,8 @@ def fit(
     return outcome
 
 
-def _check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Names that exist, settings that the method has, and notes."""
+def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Names that exist, settings that the method has, and notes; ValueError or TypeError for any other."""
     from rankedu.lab.datasets import DATASETS
     from rankedu.lab.models.build import NAMES
 

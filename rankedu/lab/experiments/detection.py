@@ -27,7 +27,7 @@ from rankedu.lab.experiments._experiment import check_known, make_recipe, start_
 from rankedu.lab.experiments._outcome import Trained, noting
 from rankedu.lab.experiments.retrieval import table, times
 
-__all__ = ["DEFAULTS", "LOSSES", "PROBE", "Outcome", "make_loss", "measure", "run", "table"]
+__all__ = ["DEFAULTS", "LOSSES", "PROBE", "Outcome", "check", "make_loss", "measure", "run", "table"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {
@@ -160,7 +160,7 @@ def run(
     from rankedu.lab.training.logs import read_log
 
     chosen = with_defaults(parameters or {}, DEFAULTS)
-    notes = _check(chosen)
+    notes = check(chosen)
     recipe, loss, device = make_recipe(chosen), make_loss(chosen), pick_device(chosen["device"])
     data = open_data(chosen)
     net = _network(chosen, len(data.names), loss, notes).to(device)
@@ -253,8 +253,8 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
     return OnProposals(loss, parameters["scores"])
 
 
-def _check(parameters: Mapping[str, Any]) -> list[str]:
-    """Names that exist; notes on what is set and not used."""
+def check(parameters: Mapping[str, Any]) -> list[str]:
+    """Names that exist, else ValueError; notes on what is set and not used."""
     from rankedu.lab.datasets.detection import NAMES
     from rankedu.lab.models.detectors import DETECTORS
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from rankedu.lab.experiments import _experiment
-from rankedu.lab.experiments._experiment import fit, with_defaults
+from rankedu.lab.experiments._experiment import check, fit, with_defaults
 from rankedu.lab.experiments._outcome import Outcome
 from rankedu.lab.experiments._test_images import embed_all, open_data
 from rankedu.lab.experiments.retrieval import measure, times
 
-__all__ = ["DEFAULTS", "level_names", "run"]
+__all__ = ["DEFAULTS", "check", "level_names", "run"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "loss": "happier", "alpha": 0.0, "monotone": False, "steps": 60}

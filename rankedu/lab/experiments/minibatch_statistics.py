@@ -21,7 +21,7 @@ from rankedu.lab.experiments._test_images import Data, embed_all
 from rankedu.lab.experiments.retrieval import measure, times
 from rankedu.lab.training.samplers import ClassBalancedSampler
 
-__all__ = ["DEFAULTS", "Statistics", "batch_metrics", "run", "table"]
+__all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
 
 _LEFT_OUT = ("pictures", "evaluate_every")
 #: Every parameter of the lab.
@@ -131,7 +131,7 @@ def run(
     RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
-    _check(chosen)
+    check(chosen)
     steps = chosen["steps"]
     moments = {round(part * steps) for part in MOMENTS} | {max(0, steps - age) for age in chosen["ages"]}
     full = {**_experiment.DEFAULTS, **{k: v for k, v in chosen.items() if k in _experiment.DEFAULTS}, "pictures": False}
@@ -159,7 +159,9 @@ def run(
     return found
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
+def check(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for an unknown name, and for ages, memories and batches that do not fit together."""
+    _experiment.check(parameters)
     longest = max(parameters["memories"], default=0)
     missing = [age for age in range(1, longest + 1) if age not in parameters["ages"]]
     if missing:

@@ -10,12 +10,12 @@ from typing import Any
 import torch
 
 from rankedu.lab.experiments import _experiment
-from rankedu.lab.experiments._experiment import fit, with_defaults
+from rankedu.lab.experiments._experiment import check, fit, with_defaults
 from rankedu.lab.experiments._outcome import Outcome, Trained, noting
 from rankedu.lab.experiments._test_images import PROBE
 from rankedu.metrics import evaluate_retrieval
 
-__all__ = ["DEFAULTS", "PROBE", "Outcome", "chance", "measure", "run", "table", "times"]
+__all__ = ["DEFAULTS", "PROBE", "Outcome", "chance", "check", "measure", "run", "table", "times"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "recall_at": [1, 10, 100]}

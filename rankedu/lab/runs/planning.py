@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -58,7 +59,17 @@ def plan(
     given = dict(read_preset(preset, lab, folder, declared)) if preset else {}
     given |= dict(parameters or {}) | parse_assignments(assignments, declared, lab=lab)
     values = check_parameters(given, declared, lab=lab)
+    _check_values(lab, values)
     return Run(lab, source, values, Path(runs).resolve() / lab / fingerprint(source, values))
+
+
+def _check_values(lab: str, parameters: Mapping[str, Any]) -> None:
+    """Let the lab's experiment, if it has one, say which of its losses, data sets and networks are unknown."""
+    name = f"rankedu.lab.experiments.{lab}"
+    with suppress(ModuleNotFoundError):  # also where an extra is missing, of which the lab tells
+        check = getattr(importlib.import_module(name), "check", None)
+        if check is not None:
+            check(parameters)
 
 
 def fingerprint(source: Path, parameters: Mapping[str, Any]) -> str:

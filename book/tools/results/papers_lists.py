@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rankedu.lab.runs.records import Record
 from rankedu.lab.runs.selection import chosen
@@ -57,6 +59,23 @@ def figure_4() -> str:
     about = f"{len(runs)} runs of {steps} steps of {size} pictures, in percent; {seconds:.0f} s each on {device}."
     made = "```sh\npython -m rankedu.lab.training.happier --out book/data/happier_weight.json\n```"
     return "\n".join(lines) + f"\n\n{about} Made by\n\n{made}\n"
+
+
+def margin_and_memory(file: str) -> str:
+    """The log recall loss without and with margin and memory: mean and deviation over the seeds of a file's runs."""
+    runs = json.loads((DATA / file).read_text(encoding="utf-8"))
+    cells: dict[tuple[float, int], list[dict[str, Any]]] = {}
+    for run in sorted(runs, key=lambda run: (run["margin"], run["memory"])):
+        cells.setdefault((run["margin"], run["memory"]), []).append(run)
+    lines = ["| margin α | memory τ | runs | R@1 | mAP | seconds |", "|---:|---:|---:|---:|---:|---:|"]
+    for (margin, memory), seeds in cells.items():
+        measured = [value_of(run[name] for run in seeds).text() for name in ("R@1", "mAP")]
+        seconds = statistics.fmean(run["seconds"] for run in seeds)
+        lines.append(f"| {margin:g} | {memory} | {len(seeds)} | {' | '.join(measured)} | {seconds:.0f} |")
+    shared = ("lam", "lr", "pretrain", "device", "versions")
+    values = ((name, _told(json.dumps(run[name]) for run in runs)) for name in shared)
+    about = re.sub(r'["{}]', "", "; ".join(f"{name} {value}" for name, value in values))
+    return "\n".join(lines) + f"\n\n{len(runs)} runs of {runs[0]['steps']} steps; shared by all: {about}.\n"
 
 
 def mini_batches(records: Sequence[Record]) -> str:

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import detections
-from rankedu.lab.experiments._detections import Findings, halves, open_data
 from rankedu.lab.experiments.detection import LOSSES
+from rankedu.lab.experiments.detection_data import Findings, halves, open_data
 from tools.results.papers import DATA, find_run, find_sweep
 
 FOLDER = DATA / "pictures"

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from rankedu.lab.runs.records import UNTOLD, Record
+from rankedu.lab.runs.records import IGNORED_PARAMETERS, Record
 from rankedu.lab.runs.selection import chosen, plain
 from rankedu.lab.runs.summaries import Row, summarise
 
@@ -137,7 +137,7 @@ def preset(name: str) -> dict[str, Any]:
 
 def deciding(parameters: Parameters) -> dict[str, Any]:
     """Those of some parameters that records hold."""
-    return {name: value for name, value in parameters.items() if name not in UNTOLD}
+    return {name: value for name, value in parameters.items() if name not in IGNORED_PARAMETERS}
 
 
 def tables() -> list[Table]:

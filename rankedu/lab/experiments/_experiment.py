@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.lab.experiments._outcome import Outcome, noting
-from rankedu.lab.experiments._test_images import PROBE, Data, embed_all, open_data, small_classes
+from rankedu.lab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from rankedu.lab.methods import Objective, find_method, make_loss, parse_settings
 from rankedu.lab.runs.parameters import did_you_mean
 from rankedu.lab.runs.results import RESULT_FOLDER

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rankedu._files import written
 from rankedu.hierarchy import InvertedRelevanceWarning
-from rankedu.lab.experiments._test_images import Data
+from rankedu.lab.experiments.retrieval_data import Data
 from rankedu.lab.methods import Objective
 from rankedu.metrics import UndefinedMetricWarning
 

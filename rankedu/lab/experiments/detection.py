@@ -12,7 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.experiments._detections import (
+from rankedu.lab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
+from rankedu.lab.experiments._outcome import Trained, noting
+from rankedu.lab.experiments.detection_data import (
     Data,
     Detections,
     Findings,
@@ -23,8 +25,6 @@ from rankedu.lab.experiments._detections import (
     open_data,
     thin_out,
 )
-from rankedu.lab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
-from rankedu.lab.experiments._outcome import Trained, noting
 from rankedu.lab.experiments.retrieval import table, times
 
 __all__ = ["DEFAULTS", "LOSSES", "PROBE", "Outcome", "check", "make_loss", "measure", "run", "table"]

@@ -12,8 +12,8 @@ from typing import Any
 from rankedu.lab.experiments import _experiment
 from rankedu.lab.experiments._experiment import check, fit, with_defaults
 from rankedu.lab.experiments._outcome import Outcome
-from rankedu.lab.experiments._test_images import embed_all, open_data
 from rankedu.lab.experiments.retrieval import measure, times
+from rankedu.lab.experiments.retrieval_data import embed_all, open_data
 
 __all__ = ["DEFAULTS", "check", "level_names", "run"]
 

@@ -17,8 +17,8 @@ from rankedu.lab.experiments import _experiment
 from rankedu.lab.experiments._experiment import fit, with_defaults
 from rankedu.lab.experiments._minibatches import TEMPERATURE, batch_metrics, share, staleness, table
 from rankedu.lab.experiments._outcome import Outcome
-from rankedu.lab.experiments._test_images import Data, embed_all
 from rankedu.lab.experiments.retrieval import measure, times
+from rankedu.lab.experiments.retrieval_data import Data, embed_all
 from rankedu.lab.training.samplers import ClassBalancedSampler
 
 __all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]

@@ -12,7 +12,7 @@ import torch
 from rankedu.lab.experiments import _experiment
 from rankedu.lab.experiments._experiment import check, fit, with_defaults
 from rankedu.lab.experiments._outcome import Outcome, Trained, noting
-from rankedu.lab.experiments._test_images import PROBE
+from rankedu.lab.experiments.retrieval_data import PROBE
 from rankedu.metrics import evaluate_retrieval
 
 __all__ = ["DEFAULTS", "PROBE", "Outcome", "chance", "check", "measure", "run", "table", "times"]

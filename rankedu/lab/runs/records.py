@@ -11,10 +11,10 @@ from typing import Any
 
 from rankedu.lab.runs.results import load_result, write_json
 
-__all__ = ["UNTOLD", "Record", "collect_runs", "flatten", "keep_runs"]
+__all__ = ["IGNORED_PARAMETERS", "Record", "collect_runs", "flatten", "keep_runs"]
 
 #: Parameters that say where a run found things or how it was driven, and change no number of it.
-UNTOLD = ("data_root", "workers", "device", "pictures", "checkpoint_every")
+IGNORED_PARAMETERS = ("data_root", "workers", "device", "pictures", "checkpoint_every")
 #: What is kept of the machine.
 MACHINE: tuple[str, ...] = ("device", "threads", "peak_memory_mib", "peak_gpu_memory_mib")
 
@@ -102,7 +102,7 @@ def _of_folder(folder: Path) -> Record:
     if manifest["status"] != "completed":
         raise ValueError(": ".join(filter(None, (manifest["status"], manifest.get("error")))))
     result = load_result(folder / "result.json")
-    parameters = {name: _told(value) for name, value in manifest["parameters"].items() if name not in UNTOLD}
+    parameters = {name: _told(value) for name, value in manifest["parameters"].items() if name not in IGNORED_PARAMETERS}
     machine = {name: manifest[name] for name in MACHINE if name in manifest}
     return Record(
         lab=folder.parent.name,

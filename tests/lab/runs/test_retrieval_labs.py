@@ -16,7 +16,7 @@ from rankedu.lab.datasets import UnicodeGlyphs
 from rankedu.lab.experiments import hierarchical_retrieval, minibatch_statistics, retrieval
 from rankedu.lab.experiments._experiment import chosen_settings
 from rankedu.lab.experiments._minibatches import batch_metrics
-from rankedu.lab.experiments._test_images import Data
+from rankedu.lab.experiments.retrieval_data import Data
 from rankedu.lab.methods import METHODS, find_method, make_loss, parse_settings
 from rankedu.lab.runs import find_labs, list_presets, load_result, plan, read_parameters
 from rankedu.metrics import evaluate_retrieval

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rankedu._files import written
-from rankedu.lab.runs.records import UNTOLD
+from rankedu.lab.runs.records import IGNORED_PARAMETERS
 
 __all__ = [
     "Data",
@@ -224,7 +224,7 @@ class Findings:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write them to one file, of about a tenth of a megabyte, whole or not at all."""
-        told = {name: value for name, value in self.parameters.items() if name not in UNTOLD}
+        told = {name: value for name, value in self.parameters.items() if name not in IGNORED_PARAMETERS}
         about = json.dumps({"parameters": told, "names": self.names})
         arrays = {"about": np.array(about), "frequency": self.frequency.numpy(), "ap": self.ap.numpy()}
         for when in ("before", "after"):

@@ -95,14 +95,7 @@ def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict
 def chosen_settings(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The settings of the loss that are set, and a note on those that it has not.
 
-    Parameters
-    ----------
-    parameters : mapping
-        ``margin`` and ``weight`` are set from 0 on, ``lam``, ``temperature`` and ``alpha`` above it; ``memory`` always.
-
-    Returns
-    -------
-    dict, list of str
+    ``margin`` and ``weight`` are set from 0 on, ``lam``, ``temperature`` and ``alpha`` above it; ``memory`` always.
     """
     method = find_method(parameters["loss"])
     given = {name: parameters[name] for name in ("margin", "weight") if parameters[name] >= 0}
@@ -123,31 +116,11 @@ def fit(
     data: Data | None = None,
     progress: bool = True,
 ) -> Outcome:
-    """Train, or go on training, and embed the test images.
+    """Train with all of `DEFAULTS`, or go on training, and embed the test images; the outcome has no metrics yet.
 
-    Parameters
-    ----------
-    parameters : mapping
-        All of `DEFAULTS`.
-    folder : path, optional
-        Where the checkpoint is kept, in a folder that belongs to these parameters. Default: ``$RANKEDU_RESULT_FOLDER``,
-        else the current folder.
-    watch : callable, optional
-        Makes of network, loss and data a loss that stands in for it, and sees each batch.
-    data : Data, optional
-        Open already.
-    progress : bool
-        Show progress bars.
-
-    Returns
-    -------
-    Outcome
-        Without metrics.
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError, ImportError
-        For what cannot be had; names and the device are checked before the data are opened.
+    The checkpoint is kept below `folder`, by default ``$RANKEDU_RESULT_FOLDER``, else the current one, in a folder that
+    belongs to these parameters. `watch` makes of network, loss and data a loss that stands in for it, and sees each
+    batch; `data` are those that are open already. Names and the device are checked before data are opened.
     """
     from rankedu.lab.training.device import pick_device
 

@@ -45,34 +45,14 @@ def run(
 ) -> Outcome:
     """Train by a method of `rankedu.lab.methods`, and measure the whole test split level by level.
 
-    Parameters
-    ----------
-    parameters : mapping, optional
-        Of `DEFAULTS`, which the lab's notebook explains; what is left out has its default.
-    folder, progress
-        As for :func:`rankedu.lab.experiments.retrieval.run`.
-
-    Returns
-    -------
-    Outcome
-        Its ``metrics`` are "H-AP", "ASI" and "NDCG" of all levels together, of each level "AP of characters" and "R@1
-        of characters" and so on, their means over the levels, and those of
-        :func:`rankedu.lab.experiments.retrieval.times`. Of DyML, as in its paper: AP, R@1 and ASI of each level, and
-        their means, but none of all levels together.
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError
-        As :func:`rankedu.lab.experiments.retrieval.run`.
+    The arguments and errors are those of :func:`rankedu.lab.experiments.retrieval.run`. The metrics are "H-AP", "ASI"
+    and "NDCG" of all levels together, of each level "AP of characters", "R@1 of characters" and so on, and their means
+    over the levels (of AP this is HAPPIER's ΣwAP with equal weights). H-AP is measured with α = 1, whatever it was
+    trained with. Of DyML, as in its paper: AP, R@1 and ASI of each level, and none of all levels together.
 
     Source
     ------
     HAPPIER Sec. 4.1; HAPPIER Tab. 1; HAPPIER Tab. 2; HAPPIER Tab. 3; HAPPIER Tab. 4; HAPPIER Tab. 5; HAPPIER Tab. 6.
-
-    Notes
-    -----
-    H-AP is measured with α = 1, whatever it was trained with. The mean of AP over the levels is HAPPIER's ΣwAP with
-    equal weights.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
     outcome = fit(chosen, folder, progress=progress)
@@ -124,8 +104,6 @@ def _by_level(rows: Mapping[str, Mapping[str, float]], metrics: Mapping[str, str
 def level_names(levels: tuple[str, ...]) -> list[str]:
     """What many classes of each level are called.
 
-    Examples
-    --------
     >>> level_names(("script", "base letter", "character"))
     ['scripts', 'base letters', 'characters']
     """

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from rankedu.lab.experiments import _experiment
 from rankedu.lab.experiments._experiment import fit, with_defaults
-from rankedu.lab.experiments._minibatches import TEMPERATURE, batch_metrics, share, staleness, table
+from rankedu.lab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient, staleness, table
 from rankedu.lab.experiments._outcome import Outcome
 from rankedu.lab.experiments.retrieval import measure, times
 from rankedu.lab.experiments.retrieval_data import Data, embed_all
@@ -42,31 +42,17 @@ MOMENTS = (0.0, 0.5, 1.0)
 
 @dataclass
 class Statistics:
-    """What was measured.
-
-    Attributes
-    ----------
-    outcome : Outcome
-    embeddings : dict of int to Tensor
-        Of the test images, after so many steps.
-    rows : list of dict
-        One for each moment and batch size: "step", "batch size", the data set's "mAP" and "R@1", the mean and the
-        standard deviation of those of batches, "batch mAP", "batch mAP, sd", "batch R@1", "batch R@1, sd", and "P", the
-        share of pairs with a gradient.
-    shares : dict of int to float
-        Mean P of all batches of a run with this batch size.
-    staleness : dict of int to float
-        Root mean square error of the score of a remembered item, by its age in batches.
-    memory : list of dict
-        One for each length of the memory: "memory", "list", and the mean "batch mAP" of lists that hold remembered
-        items as they "are now" and as they "were then".
-    """
+    """What was measured."""
 
     outcome: Outcome
-    embeddings: dict[int, Tensor]
+    embeddings: dict[int, Tensor]  #: of the test images, after so many steps
+    #: For each moment and batch size "step", "batch size", the data set's "mAP" and "R@1", mean and standard deviation
+    #: of those of batches ("batch mAP", "batch mAP, sd", …), and "P", the share of pairs with a gradient.
     rows: list[dict[str, Any]] = field(default_factory=list)
-    shares: dict[int, float] = field(default_factory=dict)
-    staleness: dict[int, float] = field(default_factory=dict)
+    shares: dict[int, float] = field(default_factory=dict)  #: mean P of all batches of a run, by its batch size
+    staleness: dict[int, float] = field(default_factory=dict)  #: RMS error of a remembered score, by its age in batches
+    #: For each length "memory", "list", and the mean "batch mAP" of lists with remembered items "as they are now" and
+    #: "as they were then".
     memory: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -83,7 +69,7 @@ class _Watch(nn.Module):
         step = len(self.seen["shares"])
         if step in self._moments:
             self.seen["embeddings"][step] = self._embed()
-        self.seen["shares"].append(share(embeddings, self.temperature))
+        self.seen["shares"].append(pairs_with_gradient(embeddings, self.temperature))
         value: Tensor = self.loss(embeddings, labels)
         return value
 
@@ -109,22 +95,7 @@ def run(
 ) -> Statistics:
     """Train a network, and measure batches of several sizes on the way.
 
-    Parameters
-    ----------
-    parameters : mapping, optional
-        Of `DEFAULTS`, which the lab's notebook explains; what is left out has its default.
-    folder, progress
-        As for :func:`rankedu.lab.experiments.retrieval.run`.
-
-    Returns
-    -------
-    Statistics
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError
-        As :func:`rankedu.lab.experiments.retrieval.run`; also for a batch that is larger than the test images, or a
-        memory of ages that are not measured.
+    The arguments and errors are those of :func:`rankedu.lab.experiments.retrieval.run`.
 
     Source
     ------
@@ -149,14 +120,14 @@ def run(
             f"ages must be those with which the run in {outcome.state} began, got {chosen['ages']}: nothing was "
             f"measured after {missing[0]} steps (use another folder)"
         )
-    found = Statistics(outcome, {**seen["watch"].seen["embeddings"], steps: outcome.embeddings})
-    found.rows = _rows(found, chosen)
-    found.shares = _shares_of_runs(outcome, chosen, full, progress)
-    found.staleness = {age: staleness(found.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
-    found.memory = [_memory_row(found, chosen, length) for length in chosen["memories"]]
+    statistics = Statistics(outcome, {**seen["watch"].seen["embeddings"], steps: outcome.embeddings})
+    statistics.rows = _rows(statistics, chosen)
+    statistics.shares = _shares_of_runs(outcome, chosen, full, progress)
+    statistics.staleness = {age: staleness(statistics.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
+    statistics.memory = [_memory_row(statistics, chosen, length) for length in chosen["memories"]]
     whole = measure(outcome, ("recall_at_1", "average_precision"), levels=1, progress=progress)
-    outcome.metrics = {"R@1": whole["recall_at_1"], "mAP": whole["average_precision"], **_metrics(found, steps)}
-    return found
+    outcome.metrics = {"R@1": whole["recall_at_1"], "mAP": whole["average_precision"], **_metrics(statistics, steps)}
+    return statistics
 
 
 def check(parameters: Mapping[str, Any]) -> None:
@@ -216,7 +187,7 @@ def _share_of(embeddings: Tensor, labels: Tensor, size: int, parameters: Mapping
     """Mean P of batches as the training has them, embedded by one network."""
     per_class, batches = parameters["per_class"], max(4, 1024 // size)
     sampler = ClassBalancedSampler(labels, size, per_class, batches=batches, seed=1, small="drop")
-    found = [share(embeddings[batch], temperature_of(parameters)) for batch in sampler]
+    found = [pairs_with_gradient(embeddings[batch], temperature_of(parameters)) for batch in sampler]
     return sum(found) / len(found)
 
 
@@ -226,14 +197,14 @@ def _shares_of_runs(
     """Mean P of all batches of runs that differ in the size of their batches, and see as many images."""
     shares = {}
     for size in parameters["batch_sizes"] if parameters["images"] else ():
-        mine = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
+        settings = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
         watched: list[_Watch] = []
 
         def watch(net: Any, loss: Any, data: Data, watched: list[_Watch] = watched) -> nn.Module:
             watched.append(_Watch(net, loss, data, (), parameters))
             return watched[0]
 
-        fit(mine, outcome.state / f"batches-of-{size}", watch=watch, data=outcome.data, progress=progress)
+        fit(settings, outcome.state / f"batches-of-{size}", watch=watch, data=outcome.data, progress=progress)
         found = watched[0].seen["shares"]
         shares[size] = sum(found) / len(found)
     return shares

@@ -167,7 +167,7 @@ def results(
     from rankedu.lab.runs import keep_runs, tabulate
 
     try:
-        found = tabulate(
+        tables = tabulate(
             runs or [Path("runs")],
             lab=lab,
             by=by.split(",") if by else None,
@@ -175,14 +175,14 @@ def results(
             where=_settings(where or ()),
             form=form,
         )
-        for line in found.skipped:
+        for line in tables.skipped:
             print(f"skipped {line}", file=sys.stderr)
         if figure is not None:
-            _draw(found, figure)
-        print(found.text)
+            _draw(tables, figure)
+        print(tables.text)
         if keep is not None:
-            written = keep_runs(found.records, keep)
-            print(f"{len(written)} of {len(found.records)} records written to {keep}", file=sys.stderr)
+            written = keep_runs(tables.records, keep)
+            print(f"{len(written)} of {len(tables.records)} records written to {keep}", file=sys.stderr)
     except BrokenPipeError:  # of `rankedu results | head`
         raise
     except (ValueError, OSError, ModuleNotFoundError) as error:
@@ -200,7 +200,7 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
-def _draw(found: "Tables", path: Path) -> None:
+def _draw(tables: "Tables", path: Path) -> None:
     """Write the figure of the first metric of a lab."""
     from rankedu.book.figures import style
     from rankedu.book.figures.results import compare_settings
@@ -208,7 +208,7 @@ def _draw(found: "Tables", path: Path) -> None:
     formats = {".png": style.png, ".svg": style.svg}
     if path.suffix not in formats:
         raise ValueError(f"figure must end in {' or '.join(formats)}, got {path}")
-    if len(found.rows) > 1:
-        raise ValueError(f"figure is of one lab, got {', '.join(found.rows)} (choose with --lab)")
-    [(lab, rows)] = found.rows.items()
-    path.write_bytes(formats[path.suffix](compare_settings(rows, found.metrics[lab][0])))
+    if len(tables.rows) > 1:
+        raise ValueError(f"figure is of one lab, got {', '.join(tables.rows)} (choose with --lab)")
+    [(lab, rows)] = tables.rows.items()
+    path.write_bytes(formats[path.suffix](compare_settings(rows, tables.metrics[lab][0])))

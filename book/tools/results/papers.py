@@ -31,8 +31,8 @@ Parameters = Mapping[str, Any]
 @cache
 def read(path: Path) -> dict[str, Any]:
     """A YAML file."""
-    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Table:
 
     def variants(self) -> dict[str, Parameters]:
         """Title → parameters, for a table whose rows were run in several ways; mostly there is one."""
-        found: dict[str, Parameters] = self.beside.get("variants", {"": {}})
-        return found
+        variants: dict[str, Parameters] = self.beside.get("variants", {"": {}})
+        return variants
 
     def on_ours(self, row: Parameters, variant: Parameters, scale: str) -> dict[str, Any]:
         """The parameters of the runs of a row on the book's own data: glyphs, or scenes of them."""
@@ -114,8 +114,8 @@ class Table:
     def elsewhere(self, row: Parameters, variant: Parameters, data: str) -> dict[str, Any]:
         """The parameters of the runs of a row on a data set of the papers, as far as they matter."""
         published = self.beside["data"][data]
-        own = {**self._own(row), **published.get("rows", {}).get(row["ours"], {})}
-        return {"dataset": published["dataset"], **own, **variant}
+        parameters = {**self._own(row), **published.get("rows", {}).get(row["ours"], {})}
+        return {"dataset": published["dataset"], **parameters, **variant}
 
     def metrics(self, data: str | None = None) -> dict[str, str]:
         """Heading → what our runs call it, on our own data or on a data set of the papers."""
@@ -160,9 +160,9 @@ def find(table: Table, row: Parameters, wanted: Parameters, records: Sequence[Re
 def find_run(folder: Path, wanted: Parameters) -> tuple[Path, dict[str, Any]]:
     """The folder of the finished run with some parameters, and all of these."""
     for path in sorted(folder.glob("*/result.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))["parameters"]
-        if all(found.get(name) == value for name, value in wanted.items()) and (path.parent / "net.pt").exists():
-            return path.parent, found
+        parameters = json.loads(path.read_text(encoding="utf-8"))["parameters"]
+        if all(parameters.get(name) == value for name, value in wanted.items()) and (path.parent / "net.pt").exists():
+            return path.parent, parameters
     raise FileNotFoundError(f"{folder} must hold a finished run with {wanted}, found none (see `make results`)")
 
 

@@ -32,9 +32,9 @@ def blocks(records: Sequence[Record] | None = None) -> dict[str, str]:
     """Name → Markdown of every table, of what stands for HAPPIER's Figure 4, and of the list of sweeps."""
     if records is None:
         records = collect_runs(DATA / "runs")[0] if (DATA / "runs").is_dir() else []
-    found = {table.name: block(table, records) for table in tables()}
+    made = {table.name: block(table, records) for table in tables()}
     lists = {"mini_batches": mini_batches(records), "mistakes": severity(records), "longer": whole_presets(records)}
-    return {**found, **lists, **speed_blocks(records), "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
+    return {**made, **lists, **speed_blocks(records), "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
 
 
 def block(table: Table, records: Sequence[Record]) -> str:

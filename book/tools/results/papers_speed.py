@@ -32,31 +32,31 @@ Row = dict[str, Any]
 
 def blocks(records: Sequence[Record]) -> dict[str, str]:
     """Name → Markdown of each block."""
-    found = kept(records)
-    rows = {device: rows_of(record.metrics) if record else [] for device, record in found.items()}
+    records_kept = kept(records)
+    rows = {device: rows_of(record.metrics) if record else [] for device, record in records_kept.items()}
     made = {
         "rambo_tab_6": _lists(rows),
         "rambo_tab_1": _growth(rows),
         "smooth_ap_tab_s2": _backbone(rows),
         "speed_batches": _batches(rows),
     }
-    return {**made, "speed_record": _origins(found)}
+    return {**made, "speed_record": _origins(records_kept)}
 
 
 def kept(records: Iterable[Record]) -> dict[str, Record | None]:
     """The latest run of each device's preset, none of whose sizes was changed; None if there is none."""
-    mine = sorted((record for record in records if record.lab == "speed"), key=lambda record: record.started)
+    runs = sorted((record for record in records if record.lab == "speed"), key=lambda record: record.started)
     wanted = {
         device: {key: value for key, value in preset(name).items() if key not in FREE}
         for device, name in PRESETS.items()
     }
-    return {device: next(reversed(chosen(mine, sizes)), None) for device, sizes in wanted.items()}
+    return {device: next(reversed(chosen(runs, sizes)), None) for device, sizes in wanted.items()}
 
 
-def _origins(found: Mapping[str, Record | None]) -> str:
+def _origins(records: Mapping[str, Record | None]) -> str:
     """Where the numbers come from, and what makes them again."""
     lines = []
-    for device, record in found.items():
+    for device, record in records.items():
         command = f"```sh\nrankedu run speed --preset {PRESETS[device]}\n```"
         if record is None:
             lines.append(f"{NAMES[device]}: not measured yet. It would be by\n\n{command}")
@@ -114,11 +114,11 @@ def _list_line(line: Mapping[str, str], sizes: Mapping[int, str], rows: Sequence
 
 def _ratios(rows: Mapping[str, Sequence[Row]], part: str, sizes: Mapping[int, str] | None = None) -> str:
     """Our time over everybody else's, with a verdict; and in how many of them we are ahead."""
-    found = [row for device in rows for row in compare(rows[device]) if row["part"] == part]
-    if not found:
+    ratios = [row for device in rows for row in compare(rows[device]) if row["part"] == part]
+    if not ratios:
         return ""
-    table = [{**line, "on": NAMES[line["on"]]} for line in ratio_table(found, sizes)]
-    return f"Our time divided by the other's. {counts(found)}\n\n{markdown(table)}"
+    table = [{**line, "on": NAMES[line["on"]]} for line in ratio_table(ratios, sizes)]
+    return f"Our time divided by the other's. {counts(ratios)}\n\n{markdown(table)}"
 
 
 def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
@@ -126,11 +126,11 @@ def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
     printed = {row["ours"]: row for row in _printed("rambo_tab_1")["rows"]}
     lines = []
     for device in ("cpu", *(["cuda"] if rows["cuda"] else [])):
-        found = {row["work"]: row for row in rows[device] if row["part"] == "growth" and row.get("n") is not None}
-        for name in dict.fromkeys([*printed, *found]):
+        fitted = {row["work"]: row for row in rows[device] if row["part"] == "growth" and row.get("n") is not None}
+        for name in dict.fromkeys([*printed, *fitted]):
             complexity, general = printed[name]["values"] if name in printed else ("–", "–")
             line = {"method": name, "printed": complexity, "general ranking": general}
-            lines.append(line | _exponents(found.get(name), device))
+            lines.append(line | _exponents(fitted.get(name), device))
     return _page("rambo_tab_1", markdown(lines))
 
 

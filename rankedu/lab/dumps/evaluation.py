@@ -104,7 +104,7 @@ def _numbered(read: list[Labels], files: Mapping[str, Any]) -> tuple[Tensor, ...
             f"got {depths[1]} (choose with --columns, or leave cells below the end of a path empty)"
         )
     if len(read) == 2:
-        check_shared(*read, (files["labels"], files["gallery_labels"]))
+        check_shared(read[0], read[1], (files["labels"], files["gallery_labels"]))
     return number_labels(*read)
 
 

@@ -29,18 +29,18 @@ def metric_names(text: str) -> dict[str, str]:
     >>> metric_names("AP,recall@1,H-AP")
     {'AP': 'average_precision', 'recall@1': 'recall_at_1', 'H-AP': 'h_ap'}
     """
-    found = {}
+    names = {}
     for name in (part.strip() for part in text.split(",")):
         plain = re.sub(r"[-_ ]", "", re.sub(r"[-_ ]at[-_ ]", "@", name.lower()))
         at_k = re.fullmatch(r"(\w+)@([1-9]\d*)", plain)
         if plain in _NAMES:
-            found[name] = _NAMES[plain]
+            names[name] = _NAMES[plain]
         elif at_k and at_k[1] in _AT_K:
-            found[name] = f"{_AT_K[at_k[1]]}_at_{at_k[2]}"
+            names[name] = f"{_AT_K[at_k[1]]}_at_{at_k[2]}"
         else:
             near = difflib.get_close_matches(plain, _PROPER, n=1, cutoff=0.5)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise ValueError(
                 f"metrics must be among ap, map@r, recall@K, precision@K, h-ap, asi, ndcg, got {name!r}{hint}"
             )
-    return found
+    return names

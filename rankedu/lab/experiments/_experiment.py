@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.experiments._outcome import Outcome, noting
+from rankedu.lab.experiments._outcome import RetrievalOutcome, noting
 from rankedu.lab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from rankedu.lab.methods import Objective, find_method, make_loss, parse_settings
 from rankedu.lab.runs.parameters import did_you_mean
@@ -115,7 +115,7 @@ def fit(
     watch: Callable[[Any, Objective, Data], nn.Module] | None = None,
     data: Data | None = None,
     progress: bool = True,
-) -> Outcome:
+) -> RetrievalOutcome:
     """Train with all of `DEFAULTS`, or go on training, and embed the test images; the outcome has no metrics yet.
 
     The checkpoint is kept below `folder`, by default ``$RANKEDU_RESULT_FOLDER``, else the current one, in a folder that
@@ -138,7 +138,9 @@ def fit(
         history = _train(parameters, net, judged, data, shown, recipe, state, progress)
     started = time.perf_counter()
     embeddings = embed_all(net, data, parameters).cpu()
-    outcome = Outcome(net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes)
+    outcome = RetrievalOutcome(
+        net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes
+    )
     history.evaluating += time.perf_counter() - started
     if before is not None:
         outcome.shown, outcome.before = shown, before

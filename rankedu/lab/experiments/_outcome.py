@@ -19,7 +19,7 @@ from rankedu.lab.experiments.retrieval_data import Data
 from rankedu.lab.methods import Objective
 from rankedu.metrics import UndefinedMetricWarning
 
-__all__ = ["Outcome", "Trained", "noting"]
+__all__ = ["RetrievalOutcome", "Trained", "noting"]
 
 
 @dataclass(kw_only=True)
@@ -51,7 +51,7 @@ class Trained:
 
 
 @dataclass(kw_only=True)
-class Outcome(Trained):
+class RetrievalOutcome(Trained):
     """What a run of a retrieval lab leaves behind."""
 
     loss: Objective  #: trained too, where it has weights

@@ -27,7 +27,7 @@ from rankedu.lab.experiments.detection_data import (
 )
 from rankedu.lab.experiments.retrieval import table, times
 
-__all__ = ["DEFAULTS", "LOSSES", "PROBE", "Outcome", "check", "make_loss", "measure", "run", "table"]
+__all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_loss", "measure", "run", "table"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {
@@ -73,7 +73,7 @@ PROBE = 64
 
 
 @dataclass(kw_only=True)
-class Outcome(Trained):
+class DetectionOutcome(Trained):
     """What a run of the lab leaves behind."""
 
     data: Data
@@ -112,7 +112,7 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     *,
     progress: bool = True,
-) -> Outcome:
+) -> DetectionOutcome:
     """Train a detector and measure it on the whole test split.
 
     The arguments and errors are those of :func:`rankedu.lab.experiments.retrieval.run`. The metrics are those of
@@ -153,8 +153,8 @@ def run(
     log = read_log(state / "log.csv")
     if empty := int(ap.isnan().sum()):
         notes.append(f"{empty} of {len(ap)} classes have no object in the test, and no AP50")
-    found: dict[str, Any] = {"detections": detections, "ap": ap, "log": log}
-    outcome = Outcome(net=net, history=history, data=data, state=state, notes=notes, **found)
+    judged: dict[str, Any] = {"detections": detections, "ap": ap, "log": log}
+    outcome = DetectionOutcome(net=net, history=history, data=data, state=state, notes=notes, **judged)
     outcome.metrics = {**metrics, **times(outcome)}
     if before is not None:
         seen: dict[str, Any] = dict(zip(SEEN, (*before, *_look(net, probe, chosen)), strict=True))
@@ -205,8 +205,8 @@ def check(parameters: Mapping[str, Any]) -> list[str]:
     check_known(parameters, dataset=NAMES, model=DETECTORS, loss=LOSSES)
     if parameters["loss"] != "cross_entropy":
         return []
-    own = ("margin", "lam", "normalized", "memory", "class_agnostic_weight", "scores")
-    changed = [name for name in own if parameters[name] != DEFAULTS[name]]
+    settings = ("margin", "lam", "normalized", "memory", "class_agnostic_weight", "scores")
+    changed = [name for name in settings if parameters[name] != DEFAULTS[name]]
     return [f"cross entropy has no {name}: {parameters[name]} is not used" for name in changed]
 
 

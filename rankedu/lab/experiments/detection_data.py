@@ -58,10 +58,10 @@ def open_data(parameters: Mapping[str, Any]) -> Data:
     from rankedu.lab.datasets.detection import open_detection
 
     name, root = parameters["dataset"], parameters["data_root"] or None
-    own = {"size": parameters["image_size"]} if name == "scenes" else {}
+    size = {"size": parameters["image_size"]} if name == "scenes" else {}
     counts = {split: parameters[f"{split}_images"] for split in ("train", "test")}
     train, test = (
-        open_detection(name, split, root, **own, **({"images": count} if count else {}))
+        open_detection(name, split, root, **size, **({"images": count} if count else {}))
         for split, count in counts.items()
     )
     title = (
@@ -87,8 +87,8 @@ class _First:
     def __getitem__(self, index: int) -> tuple[Tensor, Detections]:
         if not 0 <= index < self.images:
             raise IndexError(f"index must be in [0, {self.images}), got {index}")
-        found: tuple[Tensor, Detections] = self.data[index]
-        return found
+        item: tuple[Tensor, Detections] = self.data[index]
+        return item
 
 
 def first_of(data: Any, images: int) -> Any:
@@ -178,11 +178,11 @@ class Findings:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-        found: dict[str, Any] = {}
+        parts_of_both: dict[str, Any] = {}
         for when in ("before", "after"):
             parts = [tensors[f"{when}/{name}"].split(tensors[f"{when}/counts"].tolist()) for name in PARTS]
-            found[when] = [dict(zip(PARTS, picture, strict=True)) for picture in zip(*parts, strict=True)]
+            parts_of_both[when] = [dict(zip(PARTS, picture, strict=True)) for picture in zip(*parts, strict=True)]
             kept = {field.name: tensors[f"{when}/proposals/{field.name}"] for field in fields(Proposals)}
-            found[f"proposals_{when}"] = Proposals(**kept)
+            parts_of_both[f"proposals_{when}"] = Proposals(**kept)
         names = tuple(about["names"])
-        return cls(about["parameters"], names, tensors["frequency"], tensors["ap"], **found)
+        return cls(about["parameters"], names, tensors["frequency"], tensors["ap"], **parts_of_both)

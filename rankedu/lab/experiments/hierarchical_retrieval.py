@@ -11,7 +11,7 @@ from typing import Any
 
 from rankedu.lab.experiments import _experiment
 from rankedu.lab.experiments._experiment import check, fit, with_defaults
-from rankedu.lab.experiments._outcome import Outcome
+from rankedu.lab.experiments._outcome import RetrievalOutcome
 from rankedu.lab.experiments.retrieval import measure, times
 from rankedu.lab.experiments.retrieval_data import embed_all, open_data
 
@@ -42,7 +42,7 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     *,
     progress: bool = True,
-) -> Outcome:
+) -> RetrievalOutcome:
     """Train by a method of `rankedu.lab.methods`, and measure the whole test split level by level.
 
     The arguments and errors are those of :func:`rankedu.lab.experiments.retrieval.run`. The metrics are "H-AP", "ASI"
@@ -64,15 +64,20 @@ def run(
     return outcome
 
 
-def _together(outcome: Outcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
+def _together(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
     """All levels at once."""
     names = ("h_ap", "asi", "ndcg", "average_precision", "recall_at_1")
-    found = measure(outcome, names, progress=progress, monotone=parameters["monotone"])
-    rows = dict(zip(level_names(outcome.data.levels), found["levels"].values(), strict=True))
-    return {"H-AP": found["h_ap"], "ASI": found["asi"], "NDCG": found["ndcg"], **_by_level(rows, LEVEL_METRICS)}
+    measured = measure(outcome, names, progress=progress, monotone=parameters["monotone"])
+    rows = dict(zip(level_names(outcome.data.levels), measured["levels"].values(), strict=True))
+    return {
+        "H-AP": measured["h_ap"],
+        "ASI": measured["asi"],
+        "NDCG": measured["ndcg"],
+        **_by_level(rows, LEVEL_METRICS),
+    }
 
 
-def _one_by_one(outcome: Outcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
+def _one_by_one(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
     """Each level by itself, as the test of DyML has it: with queries and a gallery of its own, where it has."""
     from rankedu.lab.datasets import DATASETS
 
@@ -94,11 +99,11 @@ def _one_by_one(outcome: Outcome, parameters: Mapping[str, Any], progress: bool)
 
 def _by_level(rows: Mapping[str, Mapping[str, float]], metrics: Mapping[str, str]) -> dict[str, float]:
     """Each metric of each level, from the finest to the coarsest, and its mean."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for metric, key in metrics.items():
-        found |= {f"{metric} of {name}": row[key] for name, row in reversed([*rows.items()])}
-        found[f"{metric}, mean of levels"] = sum(row[key] for row in rows.values()) / len(rows)
-    return found
+        values |= {f"{metric} of {name}": row[key] for name, row in reversed([*rows.items()])}
+        values[f"{metric}, mean of levels"] = sum(row[key] for row in rows.values()) / len(rows)
+    return values
 
 
 def level_names(levels: tuple[str, ...]) -> list[str]:

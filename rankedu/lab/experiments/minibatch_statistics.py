@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from rankedu.lab.experiments import _experiment
 from rankedu.lab.experiments._experiment import fit, with_defaults
 from rankedu.lab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient, staleness, table
-from rankedu.lab.experiments._outcome import Outcome
+from rankedu.lab.experiments._outcome import RetrievalOutcome
 from rankedu.lab.experiments.retrieval import measure, times
 from rankedu.lab.experiments.retrieval_data import Data, embed_all
 from rankedu.lab.training.samplers import ClassBalancedSampler
@@ -44,7 +44,7 @@ MOMENTS = (0.0, 0.5, 1.0)
 class Statistics:
     """What was measured."""
 
-    outcome: Outcome
+    outcome: RetrievalOutcome
     embeddings: dict[int, Tensor]  #: of the test images, after so many steps
     #: For each moment and batch size "step", "batch size", the data set's "mAP" and "R@1", mean and standard deviation
     #: of those of batches ("batch mAP", "batch mAP, sd", …), and "P", the share of pairs with a gradient.
@@ -166,11 +166,11 @@ def _check_sizes(parameters: Mapping[str, Any], data: Data) -> None:
             )
 
 
-def _rows(found: Statistics, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows(statistics: Statistics, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row for each moment and batch size."""
-    labels, rows = found.outcome.data.labels[:, -1], []
+    labels, rows = statistics.outcome.data.labels[:, -1], []
     for step in sorted({round(part * parameters["steps"]) for part in MOMENTS}):
-        embeddings = found.embeddings[step]
+        embeddings = statistics.embeddings[step]
         whole = batch_metrics(embeddings, labels, len(labels), 1)[0].tolist()
         for size in parameters["batch_sizes"]:
             drawn = batch_metrics(embeddings, labels, size, parameters["batches"])
@@ -187,12 +187,12 @@ def _share_of(embeddings: Tensor, labels: Tensor, size: int, parameters: Mapping
     """Mean P of batches as the training has them, embedded by one network."""
     per_class, batches = parameters["per_class"], max(4, 1024 // size)
     sampler = ClassBalancedSampler(labels, size, per_class, batches=batches, seed=1, small="drop")
-    found = [pairs_with_gradient(embeddings[batch], temperature_of(parameters)) for batch in sampler]
-    return sum(found) / len(found)
+    shares = [pairs_with_gradient(embeddings[batch], temperature_of(parameters)) for batch in sampler]
+    return sum(shares) / len(shares)
 
 
 def _shares_of_runs(
-    outcome: Outcome, parameters: Mapping[str, Any], full: Mapping[str, Any], progress: bool
+    outcome: RetrievalOutcome, parameters: Mapping[str, Any], full: Mapping[str, Any], progress: bool
 ) -> dict[int, float]:
     """Mean P of all batches of runs that differ in the size of their batches, and see as many images."""
     shares = {}
@@ -205,28 +205,28 @@ def _shares_of_runs(
             return watched[0]
 
         fit(settings, outcome.state / f"batches-of-{size}", watch=watch, data=outcome.data, progress=progress)
-        found = watched[0].seen["shares"]
-        shares[size] = sum(found) / len(found)
+        of_batches = watched[0].seen["shares"]
+        shares[size] = sum(of_batches) / len(of_batches)
     return shares
 
 
-def _memory_row(found: Statistics, parameters: Mapping[str, Any], length: int) -> dict[str, Any]:
-    labels, size, steps = found.outcome.data.labels[:, -1], parameters["batch_size"], parameters["steps"]
-    then = [found.embeddings[steps - age] for age in range(1, length + 1)]
+def _memory_row(statistics: Statistics, parameters: Mapping[str, Any], length: int) -> dict[str, Any]:
+    labels, size, steps = statistics.outcome.data.labels[:, -1], parameters["batch_size"], parameters["steps"]
+    then = [statistics.embeddings[steps - age] for age in range(1, length + 1)]
     row: dict[str, Any] = {"memory": length, "list": size * (1 + length)}
-    for name, memory in (("as they are now", [found.embeddings[steps]] * length), ("as they were then", then)):
-        drawn = batch_metrics(found.embeddings[steps], labels, size, parameters["batches"], memory=memory)
+    for name, memory in (("as they are now", [statistics.embeddings[steps]] * length), ("as they were then", then)):
+        drawn = batch_metrics(statistics.embeddings[steps], labels, size, parameters["batches"], memory=memory)
         row[f"batch mAP, {name}"] = float(drawn[:, 0].nanmean())
     return row
 
 
-def _metrics(found: Statistics, steps: int) -> dict[str, float]:
+def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
     """The end of the run, flat."""
     metrics: dict[str, float] = {}
-    for row in found.rows:
+    for row in statistics.rows:
         if row["step"] == steps:
             metrics |= {f"{name} of batches of {row['batch size']}": row[f"batch {name}"] for name in ("mAP", "R@1")}
             metrics[f"P of batches of {row['batch size']}"] = row["P"]
-    metrics |= {f"P of a run with batches of {size}": value for size, value in found.shares.items()}
-    metrics |= {f"error of a score after {age} batches": value for age, value in found.staleness.items()}
-    return {**metrics, "seconds": times(found.outcome)["seconds"]}
+    metrics |= {f"P of a run with batches of {size}": value for size, value in statistics.shares.items()}
+    metrics |= {f"error of a score after {age} batches": value for age, value in statistics.staleness.items()}
+    return {**metrics, "seconds": times(statistics.outcome)["seconds"]}

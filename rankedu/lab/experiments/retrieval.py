@@ -11,11 +11,11 @@ import torch
 
 from rankedu.lab.experiments import _experiment
 from rankedu.lab.experiments._experiment import check, fit, with_defaults
-from rankedu.lab.experiments._outcome import Outcome, Trained, noting
+from rankedu.lab.experiments._outcome import RetrievalOutcome, Trained, noting
 from rankedu.lab.experiments.retrieval_data import PROBE
 from rankedu.metrics import evaluate_retrieval
 
-__all__ = ["DEFAULTS", "PROBE", "Outcome", "chance", "check", "measure", "run", "table", "times"]
+__all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "run", "table", "times"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "recall_at": [1, 10, 100]}
@@ -26,7 +26,7 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     *,
     progress: bool = True,
-) -> Outcome:
+) -> RetrievalOutcome:
     """Train by a method of `rankedu.lab.methods` and measure the result on the whole test split.
 
     `parameters` are of `DEFAULTS`, which the lab's notebook explains. Until the outcome's ``close()`` a checkpoint is
@@ -53,7 +53,12 @@ def run(
 
 
 def measure(
-    outcome: Outcome, metrics: Sequence[str], *, levels: int | None = None, progress: bool = True, **options: Any
+    outcome: RetrievalOutcome,
+    metrics: Sequence[str],
+    *,
+    levels: int | None = None,
+    progress: bool = True,
+    **options: Any,
 ) -> dict[str, Any]:
     """Evaluate the embeddings of a run, `levels` from the leaves up (default: all); its warnings become notes."""
     labels = outcome.data.labels
@@ -79,7 +84,7 @@ def times(outcome: Trained) -> dict[str, float]:
     return {"seconds": history.seconds + history.evaluating, **history.shares()}
 
 
-def chance(outcome: Outcome) -> float:
+def chance(outcome: RetrievalOutcome) -> float:
     """R@1 of a random ranking: the share of a query's candidates that have its class, averaged over the queries."""
     leaves, candidates = outcome.data.labels[:, -1], outcome.data.candidates
     asked = leaves if candidates is None else leaves[~candidates]

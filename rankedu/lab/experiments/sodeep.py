@@ -61,11 +61,11 @@ def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> d
     weight, n = ranker.head.weight, ranker.n
     generator = torch.Generator().manual_seed(seed)
     uniform, noise = (draw_scores(n, lists, "uniform", generator=generator).to(weight) for _ in range(2))
-    found = {f"error, {name}": error for name, error in sorter_errors(ranker, lists=lists, seed=seed).items()}
-    found |= {f"error, scale {scale:g}": rank_error(ranker, uniform * scale) for scale in SCALES}
-    found["guessing"] = sum(abs(2 * place - n - 1) for place in range(1, n + 1)) / (2 * n)
-    found["equivariance"] = equivariance_error(ranker, uniform)
-    return found | _measure_spearman(ranker, uniform, uniform + noise)
+    errors = {f"error, {name}": error for name, error in sorter_errors(ranker, lists=lists, seed=seed).items()}
+    errors |= {f"error, scale {scale:g}": rank_error(ranker, uniform * scale) for scale in SCALES}
+    errors["guessing"] = sum(abs(2 * place - n - 1) for place in range(1, n + 1)) / (2 * n)
+    errors["equivariance"] = equivariance_error(ranker, uniform)
+    return errors | _measure_spearman(ranker, uniform, uniform + noise)
 
 
 def _measure_spearman(ranker: LSTMRanker, scores: Tensor, target: Tensor) -> dict[str, float]:

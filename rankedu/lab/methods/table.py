@@ -287,7 +287,7 @@ def _enter_sums() -> None:
 
     for method in [method for method in METHODS.values() if not method.paths]:
         source = _SUMS.get(method.name, "not in a table")
-        new = {"name": f"sum_{method.name}", "title": f"Σ {method.title}", "source": source, "paths": True}
+        new: dict[str, Any] = {"name": f"sum_{method.name}", "title": f"Σ {method.title}", "source": source, "paths": True}
         METHODS[f"sum_{method.name}"] = replace(method, **new, make=maker(method), is_sum=True)
 
 

@@ -41,8 +41,8 @@ def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[
     devices = _gpus({str(run.parameters.get("device", "cpu")) for run in runs})
     count = min(workers or len(devices) or CPU_COUNT, len(runs))
     threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, CPU_COUNT // count))
-    own = [{"CUDA_VISIBLE_DEVICES": devices[worker % len(devices)]} if devices else {} for worker in range(count)]
-    return [{"OMP_NUM_THREADS": threads, **variables} for variables in own]
+    gpus = [{"CUDA_VISIBLE_DEVICES": devices[worker % len(devices)]} if devices else {} for worker in range(count)]
+    return [{"OMP_NUM_THREADS": threads, **variables} for variables in gpus]
 
 
 def _gpus(wanted: set[str]) -> list[str]:

@@ -72,9 +72,9 @@ def execute(
 ) -> Run:
     """Execute a planned run, unless that has been done; one that hangs is started up to `attempts` times."""
     with lock_run(run.folder):  # another process may be at it: then its result is ours
-        found = None if force else run.finished()
-        if found is not None:
-            return replace(run, skipped=True, result=found)
+        result = None if force else run.finished()
+        if result is not None:
+            return replace(run, skipped=True, result=result)
         run.folder.mkdir(parents=True, exist_ok=True)
         (run.folder / "result.json").unlink(missing_ok=True)
         manifest = {

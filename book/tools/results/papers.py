@@ -35,6 +35,15 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
+def markdown(rows: Sequence[Mapping[str, object]], left: int | None = None) -> str:
+    """A table whose columns are the keys of the first row; but for the first `left` they hold numbers."""
+    names = list(rows[0])
+    left = len(names) if left is None else left
+    lines = [f"| {' | '.join(names)} |", f"|{'---|' * left}{'---:|' * (len(names) - left)}"]
+    lines += [f"| {' | '.join(str(row.get(name, '')) or ' ' for name in names)} |" for row in rows]
+    return "\n".join(lines)
+
+
 @dataclass(frozen=True)
 class Sweep:
     """One grid of a lab at one scale."""
@@ -94,8 +103,8 @@ class Table:
 
     def sweeps(self, scale: str | None = None) -> list[Sweep]:
         """Those whose runs stand in the table, at one scale or at all."""
-        mine = [s for s in sweeps() if s.lab == self.beside["lab"] and s.name in self.beside["grids"]]
-        return [sweep for sweep in mine if scale in (None, sweep.scale)]
+        beside = [s for s in sweeps() if s.lab == self.beside["lab"] and s.name in self.beside["grids"]]
+        return [sweep for sweep in beside if scale in (None, sweep.scale)]
 
     def scales(self) -> list[str]:
         """How large the runs on the book's own data are: the titles of their columns."""

@@ -18,7 +18,7 @@ from rankedu.lab.experiments._speed_tables import (
 )
 from rankedu.lab.runs.records import Record
 from rankedu.lab.runs.selection import chosen
-from tools.results.papers import DATA, preset, read
+from tools.results.papers import DATA, markdown, preset, read
 from tools.results.papers_lists import revision
 
 #: The presets whose records stand on the page, by device. A shorter run is no record.
@@ -67,14 +67,6 @@ def _origins(records: Mapping[str, Record | None]) -> str:
         about += f"NumPy {versions.get('numpy', 'unknown')}; revision {revision(record)}; {minutes} for all of it"
         lines.append(f"{NAMES[device]}: {about}. Made by\n\n{command}")
     return "\n\n".join(lines) + "\n"
-
-
-def markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table whose columns are the keys of the first row."""
-    names = list(rows[0])
-    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
-    lines += [f"| {' | '.join(row.get(name, '') or ' ' for name in names)} |" for row in rows]
-    return "\n".join(lines)
 
 
 def _printed(name: str) -> dict[str, Any]:

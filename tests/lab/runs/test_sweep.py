@@ -10,7 +10,6 @@ import threading
 import time
 from dataclasses import replace
 
-import nbformat
 import psutil
 import pytest
 from typer.testing import CliRunner
@@ -44,14 +43,10 @@ run = CliRunner().invoke
 
 
 @pytest.fixture
-def where(tmp_path):
+def where(tmp_path, write_lab):
     (tmp_path / "labs" / "presets").mkdir(parents=True)
     (tmp_path / "labs" / "presets" / "fast.yaml").write_text("rate: 2\n")
-    parameters, body = nbformat.v4.new_code_cell(PARAMETERS), nbformat.v4.new_code_cell(BODY)
-    parameters.metadata["tags"] = ["parameters"]
-    book = nbformat.v4.new_notebook(cells=[parameters, body])
-    book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(book, tmp_path / "labs" / "tiny.ipynb")
+    write_lab(tmp_path / "labs" / "tiny.ipynb", PARAMETERS, BODY)
     return {"labs": tmp_path / "labs", "runs": tmp_path / "runs"}
 
 
@@ -68,11 +63,7 @@ def starts(planned):
     return (planned.folder / "starts").read_text()
 
 
-def manifest(planned):
-    return json.loads((planned.folder / "manifest.json").read_text(encoding="utf-8"))
-
-
-def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, monkeypatch):
+def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, manifest, monkeypatch):
     arguments = ["sweep", "tiny", *options(where), "--grid", "n=1,2", "--grid", "rate=0.5,2", "--seeds", "2"]
     started = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1", "--seeds", "1"])
     assert started.exit_code == 0 and "Done: 1 of 1 runs.\n" in started.stdout, started.output
@@ -83,7 +74,7 @@ def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, monkeypatch):
     assert found == [(seed, n, rate) for seed in (0, 1) for n in (1, 2) for rate in (0.5, 2)]
     assert [entry.result["metrics"]["value"] for entry in planned] == [n * rate + seed for seed, n, rate in found]
     assert [starts(entry) for entry in planned] == ["|"] * 8 and all(entry.skipped for entry in planned)
-    assert {manifest(entry)["status"] for entry in planned} == {"completed"}
+    assert {manifest(entry.folder)["status"] for entry in planned} == {"completed"}
     monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
     second = run(app, arguments)
     assert second.exit_code == 0 and "Nothing to do: all 8 runs are done." in second.stdout
@@ -108,7 +99,7 @@ def scheduler():
         yield cluster.scheduler_address
 
 
-def test_on_any_cluster_the_runs_of_a_worker_keep_apart_and_failures_are_tried_twice_and_listed(where, scheduler):
+def test_on_any_cluster_runs_keep_apart_and_failures_are_tried_twice_and_listed(where, manifest, scheduler):
     grid = ["--grid", "name=bad,x", "--grid", "kinds=[a,b]", "--seeds", "1"]
     elsewhere = ["--scheduler", scheduler, "--resources", "GPU=1", "--preset", "fast"]
     done = run(app, ["sweep", "tiny", *options(where), *grid, *elsewhere])
@@ -117,7 +108,7 @@ def test_on_any_cluster_the_runs_of_a_worker_keep_apart_and_failures_are_tried_t
     assert str(bad.notebook) in done.output and "ZeroDivisionError: of its own making" in done.output
     assert starts(bad) == "||" and run_state(bad) == "failed" and bad.notebook.exists()
     assert starts(good) == "|" and good.skipped and good.result["metrics"] == {"value": 2.0}
-    assert manifest(good)["preset"] == "fast" and manifest(good)["parameters"] == good.parameters
+    assert manifest(good.folder)["preset"] == "fast" and manifest(good.folder)["parameters"] == good.parameters
 
 
 @pytest.fixture

@@ -39,10 +39,6 @@ def run(
         if explain:
             print(_about(lab, labs))
             return
-        if sys.stderr.isatty():
-            print(
-                f"{lab}: Ctrl-C stops it, and the same command goes on; below, how many cells are done", file=sys.stderr
-            )
         done = run_lab(
             lab, preset=preset, assignments=parameters or (), labs=labs, runs=runs, timeout=timeout, force=force
         )
@@ -66,7 +62,10 @@ def _metrics_of(run: "Run") -> str:
 
     metrics = flatten(run.result.get("metrics", {}))
     width = max(map(len, metrics), default=0)
-    lines = [f"{name:<{width}}  {'—' if value is None else format(value, '.4g')}" for name, value in metrics.items()]
+    texts = [
+        "—" if value is None else str(value) if value == int(value) else f"{value:.4g}" for value in metrics.values()
+    ]
+    lines = [f"{name:<{width}}  {text}" for name, text in zip(metrics, texts, strict=True)]
     more = [f"… and {len(lines) - SHOWN} more in result.json"] if len(lines) > SHOWN else []
     return "\n".join([*lines[:SHOWN], *more, str(run.folder)])
 

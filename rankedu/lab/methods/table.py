@@ -286,9 +286,15 @@ def _enter_sums() -> None:
         return make
 
     for method in [method for method in METHODS.values() if not method.paths]:
-        source = _SUMS.get(method.name, "not in a table")
-        new: dict[str, Any] = {"name": f"sum_{method.name}", "title": f"Σ {method.title}", "source": source, "paths": True}
-        METHODS[f"sum_{method.name}"] = replace(method, **new, make=maker(method), is_sum=True)
+        METHODS[f"sum_{method.name}"] = replace(
+            method,
+            name=f"sum_{method.name}",
+            title=f"Σ {method.title}",
+            source=_SUMS.get(method.name, "not in a table"),
+            paths=True,
+            make=maker(method),
+            is_sum=True,
+        )
 
 
 _enter_baselines()

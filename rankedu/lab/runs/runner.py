@@ -156,7 +156,9 @@ def _run_notebook(run: Run, timeout: float, progress: bool) -> None:
         str(run.notebook),
         parameters=run.parameters,
         resources={"metadata": {"path": str(run.folder)}},  # papermill's `cwd` would be that of all threads
-        progress_bar=progress and sys.stderr.isatty(),
+        progress_bar={"desc": f"{run.lab} (Ctrl-C stops it; the same command goes on)"}
+        if progress and sys.stderr.isatty()
+        else False,
         start_timeout=START_TIMEOUT,
         extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
         timeout_func=lambda cell: max(1, round(deadline - time.monotonic())),

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import hierarchical_retrieval, retrieval, style
-from rankedu.lab.experiments._test_images import Data, embed_all, open_data
+from rankedu.lab.experiments.retrieval_data import Data, embed_all, open_data
 from tools.results import detection_pictures
 from tools.results.papers import DATA, find_run, find_sweep
 

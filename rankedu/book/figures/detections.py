@@ -15,7 +15,7 @@ from torch import Tensor
 from rankedu.book.figures import style
 from rankedu.book.figures._pictures import IRRELEVANT, RELEVANT, Mark
 from rankedu.book.figures._rankings import choose_queries, in_words
-from rankedu.lab.experiments._detections import Proposals, first_ones
+from rankedu.lab.experiments.detection_data import Proposals, first_ones
 from rankedu.metrics import match_detections
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rankedu.book.figures.detections import (
     scenes_before_and_after,
     score_histograms,
 )
-from rankedu.lab.experiments._detections import Proposals, first_ones, halves
+from rankedu.lab.experiments.detection_data import Proposals, first_ones, halves
 
 BOXES = torch.tensor([[0.0, 0, 20, 20], [40, 0, 60, 20], [0, 40, 20, 60]])
 

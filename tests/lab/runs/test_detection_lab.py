@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from rankedu.lab.experiments import detection
-from rankedu.lab.experiments._detections import KEPT, Findings, count_objects, first_of, halves, open_data, thin_out
+from rankedu.lab.experiments.detection_data import KEPT, Findings, count_objects, first_of, halves, open_data, thin_out
 from rankedu.lab.runs import find_labs, list_presets, plan, read_parameters
 from rankedu.losses import OnProposals
 

@@ -17,7 +17,7 @@ import pytest
 import torch
 from torch.utils import benchmark as timing
 
-from rankedu.book.figures.interpolated_ranking import fitted_exponent
+from rankedu.book.studies.scaling import fitted_exponent
 from rankedu.losses import APLoss, APSVMLoss, ErrorDrivenAPLoss
 from rankedu.rankers import BlackboxRanker
 

@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 
 from rankedu.book.explorables import choice, explorable, log_slider, slider
 from rankedu.book.figures import style
-from rankedu.book.figures.happier import _parts, arrows, example, losses
+from rankedu.book.figures.happier import _parts, arrows
+from rankedu.book.studies.happier import example, losses
 from rankedu.losses import HAPLoss
 from rankedu.proofs.bounds import UpperBound, upper_bound
 from rankedu.rankers import SupremumRanker

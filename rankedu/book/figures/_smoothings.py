@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from rankedu.book.figures import style
-from rankedu.book.figures._surrogates import Array
 from rankedu.book.figures.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, plane
+from rankedu.book.studies.surrogates import Array
 from rankedu.rankers import ProjectionRanker
 from rankedu.ranks import rank
 

@@ -9,18 +9,19 @@ import numpy.typing as npt
 import torch
 
 from rankedu.book.figures import style
+from rankedu.book.studies.blackbox_differentiation import (
+    NONLINEAR,
+    linearised,
+    log_rank,
+    ranks_of,
+    strength_sweep,
+)
 from rankedu.solvers import assignment, shortest_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
-
-
-def ranks_of(z: Array) -> Array:
-    """Ranks along the last axis, 1 for the largest."""
-    ranks: Array = 1.0 + np.argsort(np.argsort(-z, axis=-1, kind="stable"), axis=-1).astype(np.float64)
-    return ranks
 
 
 def three_solvers() -> Figure:
@@ -114,17 +115,6 @@ def moving_average() -> Figure:
     )
 
 
-def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0) -> tuple[Array, Array]:
-    """For random scores and the mean rank of two items: the share of scores where f_λ = f, the mean gradient length."""
-    scores = np.random.default_rng(seed).standard_normal((draws, n))
-    c = np.zeros(n)
-    c[:2] = 0.5
-    before = ranks_of(scores)
-    gradients = np.stack([(ranks_of(scores + lam * c) - before) / lam for lam in lams])
-    lengths = np.linalg.norm(gradients, axis=-1)
-    return (lengths == 0).mean(axis=-1), lengths.mean(axis=-1)
-
-
 def strength_tradeoff() -> Figure:
     """Faithful or informative: what a small and a large λ give up."""
     lams = np.geomspace(1e-2, 1e2, 41)
@@ -149,40 +139,11 @@ def strength_tradeoff() -> Figure:
     )
 
 
-def _log_rank(ranks: Array) -> Array:
-    """The loss: mean logarithm of the ranks of the first two items."""
-    value: Array = np.log(ranks[..., :2]).mean(axis=-1)
-    return value
-
-
-def _log_rank_gradient(ranks: Array) -> Array:
-    slope = np.zeros_like(ranks)
-    slope[..., :2] = 0.5 / ranks[..., :2]
-    return slope
-
-
-def linearised(scores: Array, lam: float, at: Array | None = None) -> Array:
-    """L(s₀) + f_λ − c·s₀, with c the gradient of L at the solution of each row or, if given, at that of ``at``."""
-    base = ranks_of(scores if at is None else at)
-    c = _log_rank_gradient(base)
-    shifted = scores + lam * c
-    before, after = ranks_of(scores), ranks_of(shifted)
-    smooth = ((shifted * after).sum(-1) - (scores * before).sum(-1)) / lam
-    value: Array = _log_rank(base) + smooth - (c * base).sum(-1)
-    return value
-
-
-NONLINEAR = {
-    "scores": np.array([-0.7, -1.1, 1.0, 0.4, 0.0, -0.5]),
-    "direction": np.array([0.8, 1.0, -0.6, -0.3, 0.0, -0.2]),
-}
-
-
 def nonlinear_loss() -> Figure:
     """With a loss that is not linear, each stair has its own interpolation, and they do not join."""
     lam, t = 2.0, np.linspace(-0.5, 2.0, 2501)
     line = NONLINEAR["scores"] + t[:, None] * NONLINEAR["direction"]
-    truth, patched = _log_rank(ranks_of(line)), linearised(line, lam)
+    truth, patched = log_rank(ranks_of(line)), linearised(line, lam)
     here = 0.62
     frozen = linearised(line, lam, NONLINEAR["scores"] + here * NONLINEAR["direction"])
     jump = np.abs(np.diff(patched))

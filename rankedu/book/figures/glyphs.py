@@ -21,23 +21,7 @@ SHOWN = "gAАβЖՖლຂ⣻╬"
 def contact_sheet(
     characters: str = SHOWN, columns: int = 6, seed: int = 0, root: str | os.PathLike[str] | None = None
 ) -> Figure:
-    """A row for each character: some of its faces, plain on the left and augmented on the right.
-
-    Parameters
-    ----------
-    characters : str
-        Characters that the data set holds.
-    columns : int
-        Faces shown of each, at most 8.
-    seed : int
-        Of the augmentation.
-    root : path, optional
-        Read the characters from the cache in this folder. Default: draw them.
-
-    Returns
-    -------
-    Figure
-    """
+    """A row for each character: some of its faces, plain on the left and augmented on the right."""
     wanted = list(dict.fromkeys(characters))
     data = UnicodeGlyphs("all", root=root) if root is not None else UnicodeGlyphs("all", characters=wanted)
     number = {name: index for index, name in enumerate(data.names[2])}

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.figures._cached import cached
-from rankedu.book.figures.relief import View, draw_blocks, view
+from rankedu.book.figures.relief import draw_blocks
+from rankedu.book.studies.learned_sorters import (
+    SIZE,
+    STEPS,
+    N,
+    heights,
+    section_and_scores,
+    surface,
+    trained,
+)
 from rankedu.lab.training.sorter_data import DISTRIBUTIONS, draw_scores
-from rankedu.lab.training.sorters import fit_sorter, rank_error, sorter_errors
-from rankedu.rankers import LSTMRanker
+from rankedu.lab.training.sorters import rank_error, sorter_errors
 from rankedu.ranks import rank
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
-N = 20
-#: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
-STEPS = 700
-#: Points along each side of its landscape.
-SIZE = 160
-
-
-@cached
-def trained(n: int = N, steps: int = STEPS, architecture: str = "lstm", seed: int = 0) -> tuple[LSTMRanker, Array]:
-    """A sorter, frozen, and the error of each of its training steps, in ranks."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        ranker = LSTMRanker(n, architecture)
-    history = fit_sorter(ranker, steps=steps, seed=seed, progress=False)
-    return ranker.requires_grad_(False), np.array(history.losses)
 
 
 @style.style()
@@ -65,39 +55,11 @@ def learning_to_sort(n: int = N, steps: int = STEPS) -> Figure:
     )
 
 
-@functools.cache
-def _section(size: int) -> tuple[View, Tensor]:
-    """The book's section, and its score vectors on the scale of the training: the true ranks are the same."""
-    seen = view(size)
-    points = seen.section.points()
-    return seen, torch.from_numpy(points / points.std())
-
-
-@functools.cache
-def _surface(size: int, steps: int) -> Array:
-    """The loss c·rk of a learnt sorter over the section."""
-    ranker, _ = trained(N, steps)
-    seen, scores = _section(size)
-    return np.stack([seen.coefficients @ _ranks(ranker, row).T for row in scores])
-
-
-def heights(size: int = SIZE, steps: int = STEPS) -> tuple[Array, Array]:
-    """The loss c·rk(y) at the points of the square, by the true ranks and by those of a learnt sorter."""
-    seen, _ = _section(size)
-    return seen.staircase[seen.inside], _surface(size, steps)[seen.inside]
-
-
-def section_error(size: int = SIZE, steps: int = STEPS) -> float:
-    """By how many ranks the sorter is off on the score vectors of the square."""
-    seen, scores = _section(size)
-    return rank_error(trained(N, steps)[0], scores[torch.from_numpy(seen.inside)].float())
-
-
 @paper_figure("RaMBO supp. Fig. 2c")
 @style.style()
 def learned_landscape(size: int = SIZE, steps: int = STEPS) -> Figure:
     """The landscape with the ranking replaced by a learnt sorter."""
-    (seen, _), height = _section(size), _surface(size, steps)
+    (seen, _), height = section_and_scores(size), surface(size, steps)
     figure, axes = style.figure(1, 2, width=7.2, height=3.0)
     draw_blocks(list(axes), seen, [seen.staircase, height], ["the true ranks", "a learnt sorter"])
     true, shown = heights(size, steps)
@@ -108,22 +70,6 @@ def learned_landscape(size: int = SIZE, steps: int = STEPS) -> Figure:
         f"little more than a tilted plane, from {shown.min():.0f} to {shown.max():.0f}, "
         f"{np.abs(shown - true).mean():.1f} off on average; their correlation is {np.corrcoef(shown, true)[0, 1]:.2f}.",
     )
-
-
-def _ranks(ranker: LSTMRanker, scores: Tensor) -> Array:
-    """What it answers for float64 scores."""
-    answer: Array = ranker(scores.float()).double().numpy()
-    return answer
-
-
-def slopes(ranker: LSTMRanker, scores: Tensor) -> Tensor:
-    """How each rank changes with its own score; a rank should never grow with it. Shape of the scores."""
-    leaf = scores.clone().requires_grad_()
-    ranks = ranker(leaf)
-    columns = [
-        torch.autograd.grad(ranks[:, i].sum(), leaf, retain_graph=True)[0][:, i] for i in range(scores.shape[-1])
-    ]
-    return torch.stack(columns, -1)
 
 
 @style.style()

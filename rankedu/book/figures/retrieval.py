@@ -16,8 +16,8 @@ from torch import Tensor
 from rankedu._validation import check_k
 from rankedu.book.figures import _pictures, paper_figure, style
 from rankedu.book.figures._pictures import IRRELEVANT, QUERY, RELEVANT
-from rankedu.book.figures._rankings import check, choose_queries, class_of, ranked, spread, values, who_asks
-from rankedu.book.figures._short_runs import characters, letters
+from rankedu.book.studies.retrieval import check, choose_queries, class_of, ranked, spread, values, who_asks
+from rankedu.book.studies.short_runs import characters, letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,27 +43,6 @@ def pr_curve(scores: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
 
     .. math:: \mathrm{recall}_i = \frac{\mathbf{rk}(\mathbf{y}^+)_i}{|\mathrm{rel}|}, \qquad
               \mathrm{precision}_i = \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
-
-    Parameters
-    ----------
-    scores : Tensor, shape (n,)
-        Larger is better.
-    relevance : Tensor of bool, shape (n,)
-
-    Returns
-    -------
-    recall, precision : Tensor of float64, shape (r,)
-        For the r relevant items.
-
-    Raises
-    ------
-    ValueError
-        For other shapes, NaN, or without a relevant item.
-
-    Notes
-    -----
-    O(n log n). Of items that tie, the relevant ones come last. The area under the curve, drawn with steps that end at
-    these points, is the average precision: each step is 1/r wide. Explained in chapter 1.
 
     Examples
     --------
@@ -119,46 +98,13 @@ def before_and_after(
     classes: Sequence[str] | None = None,
     candidates: Tensor | None = None,
 ) -> Figure:
-    """What some queries retrieve first, by two networks, and the precision-recall curves of both.
-
-    Parameters
-    ----------
-    images : Tensor or data set
-        Shape (N, H, W) or (N, 3, H, W), or a data set of files with ``load(index)``.
-    embeddings_before, embeddings_after : Tensor, shape (N, dim) each
-        Compared by their cosine; the two dims may differ.
-    labels : Tensor of int, shape (N,) or (N, L)
-        The last column is the class.
-    queries : dict of str to int, or sequence of int, optional
-        Indices, with a name each. Default: :func:`choose_queries` among 256, by their average precision.
-    k : int
-        Pictures in a row.
-    names : tuple of two str
-        Of the networks.
-    classes : sequence of str, optional
-        Names of the classes, for the description only; a single character is told by its Unicode name.
-    candidates : Tensor of bool, shape (N,), optional
-        What may be retrieved, where queries and gallery are apart; the others are then the queries. Default: all.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For other shapes, embeddings that are not finite, k < 1, or a query outside [0, N) or without a positive.
-
-    Notes
-    -----
-    The average precision is of the whole list. Items that tie with a positive stand before it.
-    """
+    """What some queries retrieve first, by two networks, and the precision-recall curves of both."""
     check_k(k)
     before, paths = check(embeddings_before, labels, name="embeddings_before")
     after, _ = check(embeddings_after, labels, name="embeddings_after")
     chosen = _queries(queries, before, after, paths, candidates)
     figure, axes = style.figure(len(chosen), 2, width=7.4, height=0.5 + 1.95 * len(chosen), width_ratios=(2.8, 1))
-    told = []
+    facts = []
     for row, (title, query) in enumerate(chosen.items()):
         left, right = np.atleast_2d(axes)[row]
         _pictures.draw_row(left, images, [query], [QUERY], x=0.3, y=1.2)
@@ -175,7 +121,7 @@ def before_and_after(
             aps.append(f"{names[number]} {int(relevant[:k].sum())} of the first {k} are right, AP {ap:.2f}")
         _pictures.bare(left, 1.75 + k, -0.42, 3.15)
         _curve_axes(right, labelled=row == len(chosen) - 1)
-        told.append(f"{title}, {class_of(query, paths, classes)}: {'; '.join(aps)}")
+        facts.append(f"{title}, {class_of(query, paths, classes)}: {'; '.join(aps)}")
     right = np.atleast_2d(axes)[0, 1]
     figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return style.describe(
@@ -183,7 +129,7 @@ def before_and_after(
         f"A query in each of {len(chosen)} parts, and beside it two rows of the {k} pictures that are retrieved first, "
         f"by the network {names[0]} and the one {names[1]}. A solid blue frame and a tick is an item of the query's "
         "class, a dashed red frame and a cross is another. On the right the precision-recall curves of both lists, "
-        f"{names[0]} dashed and {names[1]} solid. {'. '.join(told)}.",
+        f"{names[0]} dashed and {names[1]} solid. {'. '.join(facts)}.",
     )
 
 
@@ -221,28 +167,7 @@ def retrieved_page(
     names: tuple[str, str] = ("before", "after"),
     classes: Sequence[str] | None = None,
 ) -> Figure:
-    """One query: the first pages of what it retrieves, by two networks; both curves; how soon the positives are found.
-
-    Parameters
-    ----------
-    images, embeddings_before, embeddings_after, labels, names, classes
-        As for :func:`before_and_after`.
-    query : int
-        The first picture of both pages.
-    k : int
-        Pictures retrieved; with the query they should fill whole rows.
-    columns : int
-        Pictures in a row.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        As :func:`before_and_after`.
-    """
+    """One query: the first pages that two networks retrieve, both curves, and how soon the positives are found."""
     check_k(k)
     before, paths = check(embeddings_before, labels, name="embeddings_before")
     after, _ = check(embeddings_after, labels, name="embeddings_after")
@@ -252,7 +177,7 @@ def retrieved_page(
     whole.remove()
     parts = figure.subplot_mosaic([["first"] * 2, ["second"] * 2, ["curve", "found"]], height_ratios=(rows, rows, 4.6))
     curve, found = parts["curve"], parts["found"]
-    told = []
+    facts = []
     for number, embedded in enumerate((before, after)):
         axes = parts["second" if number else "first"]
         items, levels = ranked(embedded, paths, query)
@@ -263,7 +188,7 @@ def retrieved_page(
         ranks = relevant.nonzero()[:, 0].numpy() + 1
         found.step(ranks, np.arange(1, len(ranks) + 1) / len(ranks), where="post", **LOOKS[number])
         middle = statistics.median(ranks.tolist())
-        told.append(
+        facts.append(
             f"{names[number]}: AP {ap:.3f}, {int(relevant[:k].sum())} of the first {len(relevant[:k])} are right, and "
             f"half of all {len(ranks)} positives stand at rank {middle:g} or before"
         )
@@ -278,7 +203,7 @@ def retrieved_page(
         figure,
         "Two pages of small pictures. The first of each, framed in black, is the query, "
         f"{class_of(query, paths, classes)}; then follow the {k} that are retrieved first, row by row, framed solid "
-        f"blue if of its class, else dashed red with a cross. {'. '.join(told)}. "
+        f"blue if of its class, else dashed red with a cross. {'. '.join(facts)}. "
         "Below, the two precision-recall curves, and the share of positives found "
         "up to each rank, on a logarithmic axis, with a dotted line for the best that can be.",
     )
@@ -297,32 +222,11 @@ def _page(axes: Axes, images: Any, items: list[int], relevant: Tensor, columns: 
 def curves(
     runs: Mapping[str, Sequence[Mapping[str, Any]]] | Sequence[Mapping[str, Any]], metric: str = "R@1"
 ) -> Figure:
-    """The loss of every step, and a metric wherever it was evaluated.
-
-    Parameters
-    ----------
-    runs : sequence of dict, or dict of str to sequence of dict
-        The rows of a log, or those of several runs by name. A row has "step", and "loss", the metric or both; what is
-        absent, None, empty or nan is not drawn. Numbers may be strings, as read from CSV.
-    metric : str
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no row has a loss.
-
-    Notes
-    -----
-    The thick line is a running mean of a twentieth of the run.
-    """
+    """The loss of every step, and a metric wherever it was evaluated."""
     named = runs if isinstance(runs, Mapping) else {"": runs}
     measured = any(_series(rows, metric)[0] for rows in named.values())
     figure, axes = style.figure(1, 1 + measured, width=7.0 if measured else 5.0, height=3.3, squeeze=False)
-    told = []
+    facts = []
     for number, (name, rows) in enumerate(named.items()):
         steps, losses = _series(rows, "loss")
         if not steps:
@@ -331,18 +235,18 @@ def curves(
         smooth = _running_mean(losses, max(1, len(losses) // 20))
         axes[0, 0].plot(steps, losses, color=colour, linewidth=0.7, alpha=0.35)
         axes[0, 0].plot(steps, smooth, line, color=colour, label=name)
-        told.append(f"{name or 'loss'}: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps")
+        facts.append(f"{name or 'loss'}: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps")
         at, found = _series(rows, metric)
         if at:
             axes[0, 1].plot(at, found, line, marker="o", markersize=5, color=colour, clip_on=False)
-            told[-1] += f", {metric} {found[-1]:.3f} at the end and {max(found):.3f} at best"
+            facts[-1] += f", {metric} {found[-1]:.3f} at the end and {max(found):.3f} at best"
     axes[0, 0].set(xlabel="step", title="loss")
     if measured:
         axes[0, 1].set(xlabel="step", title=metric, xlim=axes[0, 0].get_xlim(), ylim=(0, None))
     if len(named) > 1:
         figure.legend(loc="outside lower center", ncols=3)
     return style.describe(
-        figure, f"The loss{f' and {metric}' if measured else ''} against the step of training. {'. '.join(told)}."
+        figure, f"The loss{f' and {metric}' if measured else ''} against the step of training. {'. '.join(facts)}."
     )
 
 

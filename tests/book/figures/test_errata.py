@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from rankedu.book.figures import errata, style
+from rankedu.book.studies import errata as study
 
 
 @pytest.mark.parametrize(
@@ -17,14 +18,14 @@ from rankedu.book.figures import errata, style
     ],
 )
 def test_a_column_of_a_printed_table(table, data, metric, method, expected):
-    assert errata.values(table, data, metric)[method] == expected
+    assert study.values(table, data, metric)[method] == expected
 
 
 def test_a_cell_without_a_number_is_left_out():
-    assert "No margin" not in errata.values("rambo_tab_7", "In-shop", "R@1")
+    assert "No margin" not in study.values("rambo_tab_7", "In-shop", "R@1")
 
 
-@pytest.mark.parametrize("gain", errata.GAINS, ids=str)
+@pytest.mark.parametrize("gain", study.GAINS, ids=str)
 def test_a_verdict_is_what_numbers_of_more_decimals_allow(gain):
     """Count in thousandths of a point: which differences are rounded to the text's number, or cut to it?"""
     given, text = round(1000 * gain.given), round(1000 * gain.text)

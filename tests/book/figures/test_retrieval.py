@@ -7,8 +7,8 @@ import torch
 
 from rankedu.book.figures import _pictures, style
 from rankedu.book.figures._pictures import IRRELEVANT, RELEVANT
-from rankedu.book.figures._rankings import check, class_of, in_words, ranked, values, who_asks
-from rankedu.book.figures.retrieval import before_and_after, choose_queries, curves, pr_curve, retrieved_page
+from rankedu.book.figures.retrieval import before_and_after, curves, pr_curve, retrieved_page
+from rankedu.book.studies.retrieval import check, choose_queries, class_of, in_words, ranked, values, who_asks
 from rankedu.metrics import average_precision
 
 

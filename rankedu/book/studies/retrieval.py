@@ -45,21 +45,7 @@ def who_asks(paths: Tensor, candidates: Tensor | None, limit: int | None = LIMIT
 
 
 def ranked(embeddings: Tensor, paths: Tensor, query: int, candidates: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """All candidates of a query from first to last, and the levels that they share with it; both (n,).
-
-    Parameters
-    ----------
-    embeddings : Tensor, shape (N, dim)
-    paths : Tensor of int64, shape (N, L)
-        Both as :func:`check` gives them.
-    query : int
-    candidates : Tensor of bool, shape (N,), optional
-        What may be retrieved. Default: all. The query itself never is.
-
-    Notes
-    -----
-    Of items that tie, the less relevant ones come first, so that a collapsed network gets no credit.
-    """
+    """All candidates of a query from first to last, and the levels that they share with it; both (n,)."""
     here = offered(paths, candidates)
     here[query] = False
     items = here.nonzero()[:, 0]
@@ -77,22 +63,7 @@ def values(
     metric: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
     chunk_size: int = 128,
 ) -> Tensor:
-    """A metric of each query, by default the average precision of its class; nan where it has no positive.
-
-    Parameters
-    ----------
-    embeddings, paths, candidates
-        As for :func:`ranked`.
-    queries : Tensor of int64, shape (q,)
-    metric : callable, optional
-        ``metric(scores, levels, where)``, all of shape (chunk, N), gives a value for each row.
-    chunk_size : int
-        Queries at a time.
-
-    Returns
-    -------
-    Tensor of float64, shape (q,)
-    """
+    """A metric of each query, by default the average precision of its class; nan where it has no positive."""
     found = []
     for chunk in torch.split(queries, chunk_size):
         scores, levels = embeddings[chunk] @ embeddings.T, hierarchy.levels(paths[chunk], paths)
@@ -112,22 +83,6 @@ def values(
 
 def choose_queries(before: Tensor, after: Tensor) -> dict[str, int]:
     """Name three queries by what they gain: the most, the middle one, and the one that gains least.
-
-    Parameters
-    ----------
-    before, after : Tensor, shape (q,)
-        A metric of each query, larger is better, e.g. its average precision by two networks; nan: never chosen.
-
-    Returns
-    -------
-    dict of str to int
-        "most improved", "typical" and "worst", in this order: positions in the tensors. Of two queries the outer ones,
-        of one the first. Equals stand in the order of their positions, so the choice is nobody's taste.
-
-    Raises
-    ------
-    ValueError
-        For tensors of other shapes, or if no query has both values.
 
     Examples
     --------

@@ -1,0 +1,162 @@
+"""Chapter 9, computed: the operating region, its share of pairs in training, and Table S2 measured."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rankedu.book.studies.cached import cached
+from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
+from rankedu.rankers import BlackboxRanker, operating_region
+
+BATCH_SIZES = (16, 32, 64, 128, 256)
+
+IMAGES = 4096  #: that each run of Fig. S7a sees, whatever its batch size
+
+THRESHOLD = 0.005
+
+#: Smooth-AP supp. Table S2, as printed in the version we read: complexity, and the loss's milliseconds. Every method
+#: stands behind the same ResNet-50, which takes 705.0 ms, at M = 112 items of which 4 are positive.
+PRINTED = {
+    "Blackbox AP": ("O(n log n)", 3.7),
+    "FastAP": ("O(M L)", 4.2),
+    "Smooth-AP": ("O(M²)", 6.6),
+}
+
+PRINTED_BACKBONE = 705.0
+
+
+def operating_width(temperature: float, threshold: float = THRESHOLD) -> float:
+    """The largest difference at which the slope of the sigmoid still exceeds the threshold; 0 if it nowhere does."""
+    steepest = 1 / (4 * temperature)
+    return 2 * temperature * math.acosh(math.sqrt(steepest / threshold)) if steepest > threshold else 0.0
+
+
+class Watched(nn.Module):
+    """A loss on embeddings that notes P of each batch that it sees."""
+
+    def __init__(self, temperature: float) -> None:
+        super().__init__()
+        self.loss = OnEmbeddings(SmoothAPLoss(temperature))
+        self.temperature = temperature
+        self.shares: list[float] = []
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        self.shares.append(share(embeddings, self.temperature))
+        value: Tensor = self.loss(embeddings, labels)
+        return value
+
+
+def share(embeddings: Tensor, temperature: float) -> float:
+    """P of a batch: the mean over its queries, as printed, with the query and the diagonal counted."""
+    unit = nn.functional.normalize(embeddings.detach(), dim=1)
+    return operating_region(unit @ unit.T, temperature, THRESHOLD).mean().item()
+
+
+@cached
+def shares_while_training(
+    batch_sizes: tuple[int, ...] = BATCH_SIZES, images: int = IMAGES, temperature: float = 0.01
+) -> dict[str, dict[int, float]]:
+    """P against batch size, on glyphs: a run for each size, and one network shown batches of each size."""
+    from rankedu.lab.datasets import UnicodeGlyphs, augment
+    from rankedu.lab.models import ConvNet
+    from rankedu.lab.training import ClassBalancedSampler
+    from rankedu.lab.training.retrieval import train
+
+    data = UnicodeGlyphs("train")
+    found: dict[str, dict[int, float]] = {"run": {}, "steps": {}, "same": {}}
+    nets = {}
+    for size in batch_sizes:
+        torch.manual_seed(0)
+        nets[size], loss = ConvNet(64), Watched(temperature)
+        train(nets[size], data, loss, steps=images // size, batch_size=size, progress=False)
+        found["run"][size] = statistics.fmean(loss.shares)
+        found["steps"][size] = statistics.fmean(loss.shares[: images // max(batch_sizes)])
+    net = nets[batch_sizes[len(batch_sizes) // 2]].eval()
+    for size in batch_sizes:
+        generator = torch.Generator().manual_seed(1)
+        sampler = ClassBalancedSampler(data.labels[:, -1], size, 4, batches=max(4, 1024 // size), seed=1, small="drop")
+        with torch.no_grad():
+            shares = [share(net(augment(data.images[batch], generator=generator)), temperature) for batch in sampler]
+        found["same"][size] = statistics.fmean(shares)
+    return found
+
+
+def table_s2(
+    batch: int = 112, per_class: int = 4, dim: int = 512, rounds: int = 15, device: str = "cpu"
+) -> list[dict[str, Any]]:
+    """Time each loss of Table S2, forward and backward, beside a backbone: medians, the contenders taken in turn.
+
+    Source
+    ------
+    Smooth-AP supp. Tab. S2.
+    """
+    embeddings = torch.randn(batch, dim, generator=torch.Generator().manual_seed(0)).to(device)
+    labels = torch.arange(batch // per_class).repeat_interleave(per_class).to(device)
+    losses = (APLoss(BlackboxRanker(lam=4.0), margin=0.02), FastAPLoss(bins=20), SmoothAPLoss(0.01))
+    contenders = {
+        name: _loss_step(OnEmbeddings(loss), embeddings, labels) for name, loss in zip(PRINTED, losses, strict=True)
+    }
+    contenders |= _backbones(batch, device)
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    for number in range(rounds + 2):
+        for name, step in contenders.items():
+            taken = _timed(step, device)
+            if number >= 2:  # the first rounds warm up
+                seconds[name].append(taken)
+    measured = {name: 1e3 * statistics.median(found) for name, found in seconds.items()}
+    rows = [
+        {"name": name, "complexity": o, "printed_ms": ms, "measured_ms": measured[name]}
+        for name, (o, ms) in PRINTED.items()
+    ]
+    rows.append({"name": "small net", "complexity": "", "printed_ms": None, "measured_ms": measured["small net"]})
+    resnet = measured.get("ResNet-50")
+    rows.append({"name": "ResNet-50", "complexity": "", "printed_ms": PRINTED_BACKBONE, "measured_ms": resnet})
+    return rows
+
+
+def _loss_step(loss: nn.Module, embeddings: Tensor, labels: Tensor) -> Callable[[], object]:
+    def step() -> object:
+        leaf = embeddings.clone().requires_grad_()
+        return torch.autograd.grad(loss(leaf, labels), leaf)
+
+    return step
+
+
+def _backbones(batch: int, device: str) -> dict[str, Callable[[], object]]:
+    """One training step of each backbone that can be run here, without a loss."""
+    from rankedu.lab.models import ConvNet
+
+    def step_of(net: nn.Module, images: Tensor) -> Callable[[], None]:
+        def step() -> None:
+            net.zero_grad()
+            net(images).square().mean().backward()
+
+        return step
+
+    found: dict[str, Callable[[], object]] = {
+        "small net": step_of(ConvNet(64).to(device), torch.rand(batch, 1, 32, 32, device=device))
+    }
+    if device != "cpu" and importlib.util.find_spec("torchvision"):
+        from torchvision.models import resnet50
+
+        images = torch.rand(batch, 3, 224, 224, device=device)
+        found["ResNet-50"] = step_of(resnet50(weights=None).to(device), images)
+    return found
+
+
+def _timed(step: Callable[[], object], device: str) -> float:
+    if device != "cpu":
+        torch.cuda.synchronize()
+    started = time.perf_counter()
+    step()
+    if device != "cpu":
+        torch.cuda.synchronize()
+    return time.perf_counter() - started

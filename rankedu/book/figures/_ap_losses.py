@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -63,12 +63,8 @@ def most_violated() -> Figure:
             ends = [-columns[one][item], -columns[other][item]]
             axis.plot([x + 0.12, x + 0.88], ends, color=colour, linewidth=1.4, alpha=0.6)
     for x, (title, ranks) in enumerate(columns.items()):
-        for item in range(8):
-            look: Any = {"facecolor": style.POSITIVE if relevance[item] else "white"}
-            axis.scatter(x, -ranks[item], s=420, marker="o" if relevance[item] else "s", edgecolor=style.POSITIVE if
-                         relevance[item] else style.NEGATIVE, linewidth=2, zorder=3, **look)  # fmt: skip
-            axis.text(x, -int(ranks[item]), f"{scores[item]:.2f}".lstrip("0"), ha="center", va="center", zorder=4,
-                      fontsize=9, color="white" if relevance[item] else style.BLACK)  # fmt: skip
+        names = (f"{score:.2f}".lstrip("0") for score in scores)
+        style.draw_items(axis, [x] * 8, -ranks, names, relevance, size=21)
         axis.text(x, -0.2, title, ha="center")
     axis.set(xlim=(-0.45, 2.45), ylim=(-8.6, 0.2), yticks=range(-8, 0), yticklabels=range(8, 0, -1), ylabel="rank")
     axis.set_xticks([])
@@ -81,7 +77,7 @@ def most_violated() -> Figure:
     }
     return style.describe(
         figure,
-        "Three columns of eight items in ranks 1 to 8, four relevant (blue discs) and four not (red squares). In the "
+        "Three columns of eight items in ranks 1 to 8, four relevant (blue discs) and four not (red rings). In the "
         f"first they stand by score, from {scores.max():.2f} to {scores.min():.2f}. The most "
         f"violated ranking turns {swaps['most violated']} rightly ordered pairs round; "
         f"with ten times the scores it turns {swaps['the same, scores × 10']} round. Relevant items keep their order "

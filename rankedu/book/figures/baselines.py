@@ -89,7 +89,8 @@ def draw_items(axes: Axes, angles: Sequence[float], size: float = 6.0, smooth: b
     axes.plot(np.cos(arc), np.sin(arc), color=style.GREY, linewidth=1, zorder=0, antialiased=smooth)
     for k, (colour, marker) in enumerate(LOOKS):
         own = np.deg2rad(np.array(angles[3 * k : 3 * k + 3]))
-        axes.plot(np.cos(own), np.sin(own), marker, color=colour, markersize=size, linestyle="none", antialiased=smooth)
+        look = {"color": colour, "markersize": size, "markeredgecolor": "white", "antialiased": smooth}
+        axes.plot(np.cos(own), np.sin(own), marker, linestyle="none", zorder=4, **look)
     axes.set_aspect("equal")
     axes.axis("off")
 
@@ -104,7 +105,7 @@ def draw_steps(
     shown = longest * steps / length.max()
     moves = length > 0.02 * length.max()
     start = np.deg2rad(np.array(angles))[moves]
-    look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": width, "color": style.BLACK, "zorder": 3}
+    look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": width, "color": style.BLACK, "zorder": 2}
     look |= {"headwidth": 4, "headlength": 4.5, "headaxislength": 4, "antialiased": smooth}
     axes.quiver(np.cos(start), np.sin(start), shown[moves, 0], shown[moves, 1], **look)
 
@@ -163,7 +164,7 @@ def who_pulls_whom() -> Figure:
     return style.describe(
         figure,
         "A table of colours, one row a loss, one column a pair of items or a pair of an item and a proxy, nearest "
-        "pairs first in each group; blue pairs are pulled together, red ones pushed apart. Number of the 36 pairs of "
+        "pairs last in each group; blue pairs are pulled together, red ones pushed apart. Number of the 36 pairs of "
         "items that have a gradient: " + "; ".join(f"{title(name)} {count}" for name, count in touched.items()) + ".",
     )
 

@@ -48,24 +48,24 @@ def soft_bins(bins: int = 4) -> Figure:
     for index, centre in enumerate(centres):
         above.plot(line, np.clip(1 - np.abs(line - centre) * bins / 2, 0, None), color=style.GREY, linewidth=1.5)
         above.text(centre, 1.1, f"$m_{index}$", ha="center", fontsize=11)
-    looks = [(style.POSITIVE, "o") if r else (style.NEGATIVE, "X") for r in RELEVANT]
-    for name, score, (colour, marker) in zip("ABCDE", FIVE, looks, strict=True):
+    for name, score, good in zip("ABCDE", FIVE, RELEVANT, strict=True):
+        look = style.mark(good)
         for centre in centres:
             share = max(0.0, 1 - abs(score - centre) * bins / 2)
             if share > 0:
-                above.vlines(score, 0, share, color=colour, linewidth=1.2)
-                above.plot(score, share, marker, color=colour, markersize=7)
-        above.text(score, -0.14, name, ha="center", va="top", fontsize=11, color=colour)
+                above.vlines(score, 0, share, color=look["color"], linewidth=1.2)
+                above.plot(score, share, markersize=7, **look)
+        above.text(score, -0.14, name, ha="center", va="top", fontsize=11, color=look["color"])
     above.set(ylim=(-0.35, 1.35), yticks=(0, 0.5, 1), ylabel="share")
     _bars(below, centres, positives.numpy(), everything.numpy(), width=0.7 * 2 / bins)
-    below.set(xlim=(1.25, -1.25), ylim=(0, 1.75), xlabel="score, the highest first", ylabel="soft count $h_l$")
+    below.set(xlim=(-1.25, 1.25), ylim=(0, 1.75), xlabel="score", ylabel="soft count $h_l$")
     for centre, count in zip(centres, everything.tolist(), strict=True):
         below.text(centre, count + 0.05, f"{count:g}", ha="center", fontsize=11)
-    below.legend(loc="upper right")
+    below.legend(loc="upper left")
     facts = ", ".join(f"{count:g}" for count in everything.tolist())
     return style.describe(
         figure,
-        f"Two panels over the score, from 1 at the left to −1 at the right. Above, {bins + 1} triangles, one at each "
+        f"Two panels over the score, from −1 at the left to 1 at the right. Above, {bins + 1} triangles, one at each "
         f"centre, each as wide as two bins; each of the items A to E stands on the one or two triangles that cover it, "
         f"and its shares add up to one. Below, the sums of the shares: {facts}; the positives' part is "
         f"{', '.join(f'{count:g}' for count in positives.tolist())}.",
@@ -75,14 +75,8 @@ def soft_bins(bins: int = 4) -> Figure:
 def _bars(axes: Axes, centres: Array, positives: Array, everything: Array, width: float) -> None:
     """Soft counts, the negatives upon the positives."""
     axes.bar(centres, positives, width, color=style.POSITIVE, label="relevant")
-    axes.bar(
-        *(centres, everything - positives, width),
-        bottom=positives,
-        color=style.NEGATIVE,
-        hatch="//",
-        edgecolor="white",
-        label="irrelevant",
-    )
+    others = {"bottom": positives, "edgecolor": "white", "label": "irrelevant"}
+    axes.bar(centres, everything - positives, width, **style.area(False), **others)
 
 
 @paper_figure("RaMBO supp. Fig. 1b")
@@ -173,7 +167,7 @@ def scallops(bins: Sequence[int] = (10, 40)) -> Figure:
     above.set(ylabel="FastAP", ylim=(0.40, 0.545), yticks=(0.42, 0.46, 0.5))
     above.legend(loc="upper center", ncols=3)
     below.axhline(0, color=style.BLACK, linewidth=1.2)
-    below.set(ylabel="slope in the score", xlabel="score of the positive", xlim=(0.45, -0.45))
+    below.set(ylabel="slope in the score", xlabel="score of the positive", xlim=(-0.45, 0.45))
     return style.describe(
         figure,
         f"Two panels over the score of a positive that has one negative above it, far away. Above, AP is the constant "
@@ -192,9 +186,10 @@ def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
         push = pushes(count).numpy()
         for centre in np.linspace(1, -1, count + 1):
             axis.axvline(centre, color=style.GREY, linewidth=0.6, alpha=0.6)
-        for mask, colour, marker in ((relevant, style.POSITIVE, "o"), (~relevant, style.NEGATIVE, "X")):
-            axis.vlines(scores[mask], 0, push[mask], color=colour, linewidth=3)
-            axis.plot(scores[mask], np.zeros(mask.sum()), marker, color=colour, markersize=6)
+        for good in (False, True):
+            mask, look = relevant == good, style.mark(good)
+            axis.vlines(scores[mask], 0, push[mask], color=look["color"], linewidth=3)
+            axis.plot(scores[mask], np.zeros(mask.sum()), linestyle="none", markersize=6, **look)
         axis.axhline(0, color=style.BLACK, linewidth=0.8, zorder=0)
         dead = int((push[~relevant] == 0).sum())
         limit = 1.25 * np.abs(push).max()
@@ -202,7 +197,7 @@ def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
         axis.set_title(f"{count} bins: {dead} of {(~relevant).sum()} negatives have no gradient", fontsize=11)
         numbers = ", ".join(f"{value:+.2f}" for value in push[relevant])
         facts.append(f"{count} bins: {dead} of {(~relevant).sum()} negatives have exactly none; positives {numbers}")
-    axes[-1].set(xlim=(1.04, -1.04), xlabel="score, the highest first (thin lines: centres)")
+    axes[-1].set(xlim=(-1.04, 1.04), xlabel="score (thin lines: centres)")
     return style.describe(
         figure,
         f"Three panels with the same {len(LIST)} scores, four of them relevant, and a bar for minus their gradient, "

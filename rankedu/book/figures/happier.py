@@ -189,10 +189,12 @@ def two_gradients(lam: float = 32.0) -> Figure:
 def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> None:
     """A row of items, each in the colour of its relevance, with an arrow for its push."""
     axes.axhline(0, color=style.GREY, linewidth=1, zorder=0)
-    for level, marker in ((2, "o"), (1, "s"), (0, "X")):
+    looks = (style.mark(False), {"marker": "s", "color": COLOURS[1]}, style.mark(True))
+    for level in (2, 1, 0):
         mask = (relevance == level).numpy()
         x, length = scores.numpy()[mask], pushes.numpy()[mask]
-        axes.plot(x, 0 * x, marker, color=COLOURS[level], markersize=9, antialiased=False, label=f"relevance {level}")
+        look = {"linestyle": "none", "markersize": 9, "antialiased": False, **looks[level]}
+        axes.plot(x, 0 * x, label=f"relevance {level}", **look)
         moves = np.abs(length) > 0.02
         zeros = np.zeros(int(moves.sum()))
         axes.quiver(

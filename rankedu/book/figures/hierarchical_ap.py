@@ -241,8 +241,8 @@ def cost(sizes: Sequence[int] = (250, 500, 1000, 2000, 4000)) -> Figure:
     """The time of H-AP, by its definition and by nested sets."""
     pairs, nested = time_both(sizes).T
     figure, axes = style.figure(width=6.2, height=3.5)
-    axes.plot(sizes, pairs, "X-", color=style.NEGATIVE, markersize=8, label="the definition, pair by pair")
-    axes.plot(sizes, nested, "o-", color=style.POSITIVE, markersize=7, label="ranks within nested sets")
+    axes.plot(sizes, pairs, "s--", color=style.ORANGE, markersize=7, label="the definition, pair by pair")
+    axes.plot(sizes, nested, "o-", color=style.BLUE, markersize=7, label="ranks within nested sets")
     axes.set(xscale="log", yscale="log", xlabel="items in the list", ylabel="milliseconds for one query")
     axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
     axes.minorticks_off()

@@ -96,11 +96,8 @@ def gradient_bars(lams: tuple[float, float, float] = (0.05, 0.25, 4.0)) -> Figur
     facts = []
     for axis, lam in zip(axes, lams, strict=True):
         places = _ranks(scores) - _ranks(scores + lam * incoming)
-        colours = [style.POSITIVE if c else style.NEGATIVE for c in incoming]
-        bars = axis.barh(range(5), places, color=colours)
-        for bar, c in zip(bars, incoming, strict=True):
-            bar.set_hatch("" if c else "//")
-            bar.set_edgecolor("white")
+        for item, (place, c) in enumerate(zip(places, incoming, strict=True)):
+            axis.barh(item, place, edgecolor="white", **style.area(c > 0))
         axis.axvline(0, color=style.BLACK, linewidth=1)
         axis.set(title=f"λ = {lam:g}", xlim=(-3.4, 3.4), xticks=(-2, 0, 2))
         for item, place in enumerate(places):

@@ -48,9 +48,9 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4, seed: i
         others = np.delete(places, rank - 1)
         kept = others if row == 0 else np.sort(random.choice(others, batch - 1, replace=False))
         gone = np.setdiff1d(others, kept)
-        axes.plot(gone, np.full(len(gone), -row), "s", color="#E4E4E4", markersize=6)
-        axes.plot(kept, np.full(len(kept), -row), "s", color=style.NEGATIVE, markersize=8)
-        axes.plot(rank, -row, "o", color=style.POSITIVE, markersize=11)
+        axes.plot(gone, np.full(len(gone), -row), ".", color="#D0D0D0", markersize=5)
+        axes.plot(kept, np.full(len(kept), -row), linestyle="none", markersize=8, **style.mark(False))
+        axes.plot(rank, -row, markersize=10, **style.mark(True))
         now = 1 + int((kept < rank).sum())
         facts.append(now)
         text = f"rank {now}, precision 1/{now}" if row else f"rank {rank}, precision 1/{rank}"
@@ -63,8 +63,8 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4, seed: i
     axes.tick_params(length=0)
     return style.describe(
         figure,
-        f"A row of {n} items, the blue relevant one at rank {rank}, all others red. Below it {draws} random batches of "
-        f"{batch}, each with the relevant item and {batch - 1} of the others in their old places, the rest greyed out. "
+        f"A row of {n} items, the relevant one, a blue disc, at rank {rank}, all others red rings. Below it {draws} "
+        f"random batches of {batch}, each with the relevant item and {batch - 1} of the others in their old places, the rest greyed out. "
         f"In the batches the relevant item has the ranks {', '.join(map(str, facts[1:]))}.",
     )
 

@@ -73,9 +73,8 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
 
 def _signed_bars(axis: Axes, places: Sequence[int]) -> None:
     for item, (place, relevant) in enumerate(zip(places, QUERY_RELEVANT, strict=True), start=1):
-        colour = style.POSITIVE if relevant else style.NEGATIVE
-        axis.bar(item, place, color=colour, hatch="" if relevant else "//", edgecolor="white", width=0.8)
-        axis.plot(item, 0, marker="o" if relevant else "s", color=colour, markersize=6)
+        axis.bar(item, place, edgecolor="white", width=0.8, **style.area(bool(relevant)))
+        axis.plot(item, 0, markersize=6, **style.mark(bool(relevant)))
     axis.axhline(0, color=style.GREY, linewidth=1, zorder=0)
 
 

@@ -129,7 +129,7 @@ def area(relevant: bool) -> dict[str, Any]:
 
 
 def draw_items(
-    axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str], relevant: Iterable[bool], size: float = 20
+    axes: Axes, x: Iterable[Any], y: Iterable[Any], names: Iterable[str], relevant: Iterable[Any], size: float = 20
 ) -> None:
     """Mark items, each with its name inside."""
     for place, height, name, good in zip(x, y, names, relevant, strict=True):

@@ -205,13 +205,13 @@ def measures(embeddings: Tensor, paths: Tensor = PATHS) -> tuple[float, float]:
 
 
 def pair_groups() -> list[list[tuple[int, int]]]:
-    """Pairs of the same class, of cousins, of strangers, each from the nearest to the farthest."""
+    """Pairs of the same class, of cousins, of strangers, each from the farthest to the nearest."""
     levels = hierarchy.levels(PATHS)
     found: list[list[tuple[int, int]]] = [[], [], []]
     for i in range(len(ANGLES)):
         for j in range(i + 1, len(ANGLES)):
             found[2 - int(levels[i, j])].append((i, j))
-    return [sorted(pairs, key=lambda pair: abs(ANGLES[pair[0]] - ANGLES[pair[1]])) for pairs in found]
+    return [sorted(pairs, key=lambda pair: -abs(ANGLES[pair[0]] - ANGLES[pair[1]])) for pairs in found]
 
 
 @functools.cache

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
 from rankedu.book.studies.ap_losses import ap_losses, ap_walk
 from rankedu.losses import APLoss, most_violated_ranking
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @style.style()

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from rankedu.book.figures import style
 from rankedu.lab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Share of its cell that a picture fills.
 FILLED = 0.86

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
 from rankedu.book.figures.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, plane
 from rankedu.book.studies.surrogates import Array
 from rankedu.rankers import ProjectionRanker
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @style.style()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from torch import nn
 
@@ -14,9 +14,6 @@ from rankedu.book.studies import surrogates as known
 from rankedu.book.studies.surrogate_quality import descents, quality, sweep
 from rankedu.book.studies.surrogates import METHODS, STEP, as_steep, loss_of, surrogate
 from rankedu.rankers import BlackboxRanker, HistogramRanker, ProjectionRanker, SigmoidRanker
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Red is the LSTM's.
 LOOKS = style.looks(METHODS) | {"LSTM": style.Look(style.RED, "*", "-")}

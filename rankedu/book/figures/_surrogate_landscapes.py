@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.figures.relief import draw_blocks
@@ -16,9 +16,6 @@ from rankedu.book.studies.surrogate_quality import strength_at
 from rankedu.book.studies.surrogates import EXTENT, METHODS, SEED, surface
 from rankedu.rankers import BlackboxRanker, HistogramRanker
 from rankedu.rankers.registry import SCORE_RANGE
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @paper_figure("RaMBO supp. Fig. 2")

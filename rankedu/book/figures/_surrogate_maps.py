@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
 from rankedu.book.figures._surrogate_curves import LOOKS
@@ -26,10 +28,6 @@ from rankedu.book.studies.surrogates import (
     surrogate,
 )
 from rankedu.landscapes import Section, random_coefficients, random_section
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Of height, on the maps.
 BANDS = 10

@@ -8,36 +8,17 @@ makes the pull of each single pair readable from an ordinary gradient.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import style
-from rankedu.book.studies.baselines import (
-    ANGLES,
-    BY_LEVEL,
-    FAMILIES,
-    LOSSES,
-    descent,
-    draws_of,
-    embed,
-    folded,
-    heat,
-    make,
-    measures,
-    pair_groups,
-    proxies,
-    pull_at_place,
-    pulls_by_group,
-    title,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from rankedu.book.studies import baselines as study
 
 Array = npt.NDArray[np.float64]
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -65,21 +46,20 @@ TABLE_1 = {
 def the_batch() -> Figure:
     """Nine embeddings on an arc, named, and the proxies of their classes."""
     figure, axes = style.figure(width=6.4, height=3.9)
-    draw_items(axes, ANGLES, size=11)
-    for name, angle in zip(NAMES, np.deg2rad(ANGLES), strict=True):
+    draw_items(axes, study.ANGLES, size=11)
+    for name, angle in zip(NAMES, np.deg2rad(study.ANGLES), strict=True):
         axes.text(1.13 * np.cos(angle), 1.13 * np.sin(angle), name, ha="center", va="center")
-    for (colour, _), vector in zip(LOOKS, proxies().tolist(), strict=True):
+    for (colour, _), vector in zip(LOOKS, study.proxies().tolist(), strict=True):
         axes.plot(vector[0], vector[1], "*", color=colour, markersize=17, markeredgecolor="black", markeredgewidth=0.6)
     axes.text(0.0, 0.42, "a and b share a parent,\nc is a stranger;\nstars: proxies", ha="center", va="center")
     axes.set(xlim=(-1.25, 1.25), ylim=(-0.08, 1.25))
-    ap, hap = measures(embed(ANGLES))
+    ap, hap = study.measures(study.embed(study.ANGLES))
+    of_class = np.array(study.ANGLES).reshape(3, 3)
+    facts = [f"class {c}: {', '.join(f'{a:g}' for a in angles)}" for c, angles in zip("abc", of_class, strict=True)]
     return style.describe(
         figure,
-        "A half circle with nine points of three classes. Angles in degrees: "
-        + "; ".join(
-            f"class {c}: {', '.join(f'{angle:g}' for angle in ANGLES[3 * k : 3 * k + 3])}" for k, c in enumerate("abc")
-        )
-        + f". Item a3 stands between b2 and c1. Mean AP over the nine queries {ap:.2f}, mean H-AP {hap:.2f}.",
+        f"A half circle with nine points of three classes. Angles in degrees: {'; '.join(facts)}. Item a3 stands "
+        f"between b2 and c1. Mean AP over the nine queries {ap:.2f}, mean H-AP {hap:.2f}.",
     )
 
 
@@ -115,16 +95,17 @@ def sixteen_steps() -> Figure:
     """The step of descent that each loss gives to each embedding of the batch."""
     figure, grid = style.figure(6, 3, width=7.2, height=9.4)
     facts = []
-    for axes in grid.flat[len(LOSSES) :]:
+    for axes in grid.flat[len(study.LOSSES) :]:
         axes.axis("off")
-    for axes, name in zip(grid.flat, LOSSES, strict=False):
-        steps = descent(make(name), embed(ANGLES), draws=draws_of(name))[1][:, :2].numpy()
-        draw_items(axes, ANGLES, size=7)
-        draw_steps(axes, ANGLES, steps)
+    for axes, name in zip(grid.flat, study.LOSSES, strict=False):
+        steps = study.descent(study.make(name), study.embed(study.ANGLES), draws=study.draws_of(name))[1][:, :2].numpy()
+        draw_items(axes, study.ANGLES, size=7)
+        draw_steps(axes, study.ANGLES, steps)
         axes.set(xlim=(-1.15, 1.2), ylim=(-0.2, 1.42))
-        axes.set_title(title(name), pad=1)
+        axes.set_title(study.title(name), pad=1)
         length = np.linalg.norm(steps, axis=1)
-        facts.append(f"{title(name)} {NAMES[int(length.argmax())]} ({int((length > 0.02 * length.max()).sum())} move)")
+        moving = int((length > 0.02 * length.max()).sum())
+        facts.append(f"{study.title(name)} {NAMES[int(length.argmax())]} ({moving} move)")
     return style.describe(
         figure,
         "Sixteen half circles with the same nine points and an arrow for the step of descent of each, scaled in every "
@@ -135,7 +116,7 @@ def sixteen_steps() -> Figure:
 @style.style()
 def who_pulls_whom() -> Figure:
     """Every pair of the batch under every loss: pulled together, pushed apart, or left alone."""
-    values = heat()
+    values = study.heat()
     largest = np.abs(values).max(axis=1, keepdims=True)
     edges = np.array([-1.001, -0.5, -0.2, -0.05, -0.004, 0.004, 0.05, 0.2, 0.5, 1.001])
     colours = LinearSegmentedColormap.from_list("pull", [style.RED, "white", style.BLUE], N=len(edges) - 1)
@@ -143,29 +124,27 @@ def who_pulls_whom() -> Figure:
     picture = axes.imshow(
         values / largest, cmap=colours, norm=BoundaryNorm(edges, colours.N), aspect="auto", interpolation="nearest"
     )
-    counts = [*(len(pairs) for pairs in pair_groups()), 9, 18]
+    counts = [*(len(pairs) for pairs in study.pair_groups()), 9, 18]
     stops = np.cumsum([0, *counts])
     for stop in stops[1:-1]:
         axes.axvline(stop - 0.5, color=style.BLACK, linewidth=1.2)
-    rows = np.cumsum([len(family) for family in FAMILIES.values()])
+    rows = np.cumsum([len(family) for family in study.FAMILIES.values()])
     for row in rows[:-1]:
         axes.axhline(row - 0.5, color=style.GREY, linewidth=0.8)
-    axes.set_yticks(range(len(LOSSES)), [title(name) for name in LOSSES])
+    axes.set_yticks(range(len(study.LOSSES)), [study.title(name) for name in study.LOSSES])
     labels = ("same\nclass", "cousins\na–b", "strangers\nc–a, c–b", "own\nproxy", "other\nproxies")
     axes.set_xticks((stops[:-1] + stops[1:]) / 2 - 0.5, labels)
     axes.tick_params(length=0)
     bar = figure.colorbar(picture, ax=axes, ticks=[-0.5, -0.05, 0.05, 0.5], fraction=0.03, pad=0.01)
     bar.ax.set_yticklabels(["−½", "−.05", ".05", "½"])
     bar.set_label("pushed apart  ·  pulled together")
-    touched = {
-        name: int((np.abs(row[:36]) > 0.004 * np.abs(row).max()).sum())
-        for name, row in zip(LOSSES, values, strict=True)
-    }
+    touched = (np.abs(values[:, :36]) > 0.004 * largest).sum(1)
+    facts = [f"{study.title(name)} {count}" for name, count in zip(study.LOSSES, touched, strict=True)]
     return style.describe(
         figure,
         "A table of colours, one row a loss, one column a pair of items or a pair of an item and a proxy, nearest "
         "pairs last in each group; blue pairs are pulled together, red ones pushed apart. Number of the 36 pairs of "
-        "items that have a gradient: " + "; ".join(f"{title(name)} {count}" for name, count in touched.items()) + ".",
+        f"items that have a gradient: {'; '.join(facts)}.",
     )
 
 
@@ -186,9 +165,9 @@ def folding_the_fan() -> Figure:
     }
     facts = []
     for name, (colour, marker) in looks.items():
-        ratio = folded(name, factors) / folded(name, factors)[one]
-        axes.plot(factors, ratio, color=colour, marker=marker, markevery=4, markersize=7, label=title(name))
-        facts.append(f"{title(name)} from {ratio[0]:.2f} to {ratio[-1]:.2f}")
+        ratio = study.folded(name, factors) / study.folded(name, factors)[one]
+        axes.plot(factors, ratio, color=colour, marker=marker, markevery=4, markersize=7, label=study.title(name))
+        facts.append(f"{study.title(name)} from {ratio[0]:.2f} to {ratio[-1]:.2f}")
     axes.set(xlabel="factor on all angles", ylabel="loss, relative to factor 1", ylim=(0, 2.6), xlim=(0.05, 1.25))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return style.describe(
@@ -210,15 +189,15 @@ def pull_by_place() -> Figure:
     }
     facts = []
     for name, (colour, marker) in looks.items():
-        pull = pull_at_place(name) / pull_at_place(name)[0]
+        pull = study.pull_at_place(name) / study.pull_at_place(name)[0]
         places = np.arange(1, len(pull) + 1)
         behind = (
             {"markersize": 13, "fillstyle": "none", "markeredgewidth": 2}
             if name == "contrastive"
             else {"markersize": 7}
         )
-        axes.plot(places, pull, color=colour, marker=marker, label=title(name), **behind)
-        facts.append(f"{title(name)} {pull[-1]:.2f}")
+        axes.plot(places, pull, color=colour, marker=marker, label=study.title(name), **behind)
+        facts.append(f"{study.title(name)} {pull[-1]:.2f}")
     axes.set(xlabel="negatives above the positive", ylabel="pull, relative to one above", ylim=(0, None))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return style.describe(
@@ -238,15 +217,17 @@ def pull_by_place() -> Figure:
 def cousins_and_strangers() -> Figure:
     """Fine losses, their sums over levels, and H-AP: the total pull on each kind of pair."""
     figure, axes = style.figure(width=7.2, height=4.2)
-    height, facts = np.arange(len(BY_LEVEL))[::-1].astype(float), []
+    height, facts = np.arange(len(study.BY_LEVEL))[::-1].astype(float), []
     hatches = ("", "//", "..")
-    shares = np.array([pulls_by_group(name) for name in BY_LEVEL])
+    shares = np.array([study.pulls_by_group(name) for name in study.BY_LEVEL])
     groups = zip(("same class", "cousins", "strangers"), (style.BLUE, style.SKY, style.RED), strict=True)
     for k, (group, colour) in enumerate(groups):
         axes.barh(
             height + 0.26 * (1 - k), shares[:, k], 0.24, color=colour, hatch=hatches[k], edgecolor="white", label=group
         )
-    names = ["Σ " + title(name[2:]) if name[0] == "Σ" else title(name) for name in BY_LEVEL[:-1]] + ["H-AP (HAPPIER)"]
+    names = ["Σ " + study.title(name[2:]) if name[0] == "Σ" else study.title(name) for name in study.BY_LEVEL[:-1]] + [
+        "H-AP (HAPPIER)"
+    ]
     axes.set_yticks(height, names)
     axes.axvline(0, color=style.BLACK, linewidth=1)
     axes.set(xlabel="net pull, as a share of all (left: pushed apart)", xlim=(-1.0, 0.65))

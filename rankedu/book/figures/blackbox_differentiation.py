@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
-from rankedu.book.studies.blackbox_differentiation import (
-    NONLINEAR,
-    linearised,
-    log_rank,
-    ranks_of,
-    strength_sweep,
-)
+from rankedu.book.studies import blackbox_differentiation as study
 from rankedu.solvers import assignment, shortest_path
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 
@@ -29,7 +21,8 @@ def three_solvers() -> Figure:
     made, (left, middle, right) = style.figure(1, 3, width=7.6, height=3.1)
     scores = np.array([0.5, 0.9, 0.1, 0.7, 0.3])
     left.barh(range(5), scores, color=style.SKY, height=0.7)
-    for row, (score, place) in enumerate(zip(scores, ranks_of(scores), strict=True)):
+    ranks = study.ranks_of(scores)
+    for row, (score, place) in enumerate(zip(scores, ranks, strict=True)):
         left.text(score + 0.04, row, f"{place:.0f}", va="center", fontweight="bold", color=style.RED)
     left.set(title="ranking", xlim=(0, 1.15), xticks=[], yticks=[], xlabel="y: scores, s: ranks")
     left.invert_yaxis()
@@ -49,7 +42,7 @@ def three_solvers() -> Figure:
     return style.describe(
         made,
         f"""Three solvers. Ranking: five bars with scores {", ".join(f"{value:g}" for value in scores)}, which get the
-        ranks {", ".join(f"{value:.0f}" for value in ranks_of(scores))}. Shortest path: a 5 × 5 grid of costs and the
+        ranks {", ".join(f"{value:.0f}" for value in ranks)}. Shortest path: a 5 × 5 grid of costs and the
         {int(path.sum())} cells of its cheapest path from the top left to the bottom right. Assignment: a 4 × 4 matrix
         of costs and one chosen cell in each row and column.""",
     )
@@ -93,7 +86,7 @@ HAND_SCORES = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
 def moving_average() -> Figure:
     """The interpolation is the mean of the staircase over an arrow of length λ."""
     lam, t = 0.5, np.linspace(-0.3, 1.0, 1301)
-    rank = ranks_of(HAND_SCORES + t[:, None] * np.array([0, 0, 0, 1.0, 0]))[:, 3]
+    rank = study.ranks_of(HAND_SCORES + t[:, None] * np.array([0, 0, 0, 1.0, 0]))[:, 3]
     edges = np.array([-0.3, -0.2, 0.2, 0.4, 0.6, 1.0])
     levels = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
     mean = float((4 * 0.2 + 3 * 0.2 + 2 * 0.1) / lam)
@@ -118,7 +111,7 @@ def moving_average() -> Figure:
 def strength_tradeoff() -> Figure:
     """Faithful or informative: what a small and a large λ give up."""
     lams = np.geomspace(1e-2, 1e2, 41)
-    share, length = strength_sweep(lams)
+    share, length = study.strength_sweep(lams)
     moved = length / (1 - share)
     made, (left, right) = style.figure(1, 2, width=7.0, height=3.3)
     left.semilogx(lams, 100 * share, color=style.GREEN)
@@ -142,10 +135,10 @@ def strength_tradeoff() -> Figure:
 def nonlinear_loss() -> Figure:
     """With a loss that is not linear, each stair has its own interpolation, and they do not join."""
     lam, t = 2.0, np.linspace(-0.5, 2.0, 2501)
-    line = NONLINEAR["scores"] + t[:, None] * NONLINEAR["direction"]
-    truth, patched = log_rank(ranks_of(line)), linearised(line, lam)
+    line = study.NONLINEAR["scores"] + t[:, None] * study.NONLINEAR["direction"]
+    truth, patched = study.log_rank(study.ranks_of(line)), study.linearised(line, lam)
     here = 0.62
-    frozen = linearised(line, lam, NONLINEAR["scores"] + here * NONLINEAR["direction"])
+    frozen = study.linearised(line, lam, study.NONLINEAR["scores"] + here * study.NONLINEAR["direction"])
     jump = np.abs(np.diff(patched))
     gaps = np.flatnonzero(jump > 0.01)
     broken: Any = patched.copy()

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from torch import Tensor
 
 from rankedu.book.figures import style
 from rankedu.book.figures._pictures import IRRELEVANT, RELEVANT, Mark
-from rankedu.book.studies.detections import Detections, found_of, rivals, scored, taken_by
+from rankedu.book.studies import detections as study
+from rankedu.book.studies.detections import Detections
 from rankedu.book.studies.retrieval import choose_queries, in_words
 from rankedu.lab.experiments._detections import Proposals, first_ones
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["ap_by_class", "found_of", "scenes_before_and_after", "score_histograms"]
 
 #: An object that is not among the detections drawn.
 MISSED = Mark(style.BLACK, ":", "")
@@ -52,7 +49,7 @@ def scenes_before_and_after(
         raise ValueError(f"after must have the detections of {len(before)} pictures, as before, got {len(after)}")
     if shown is None:
         targets = [data.target(index) for index in range(len(before))]
-        rates = (torch.tensor([*map(found_of, found, targets)], dtype=torch.float64) for found in (before, after))
+        rates = (torch.tensor([*map(study.found_of, found, targets)], dtype=torch.float64) for found in (before, after))
         shown = choose_queries(*rates)
     figure, axes = style.figure(len(shown), 2, width=7.2, height=0.3 + 3.75 * len(shown), squeeze=False)
     facts = []
@@ -75,7 +72,7 @@ def scenes_before_and_after(
 
 def _draw_scene(axes: Axes, image: Tensor, target: Detections, detections: Detections, classes: Sequence[str]) -> int:
     """Draw a scene, its missed objects, its false alarms and its hits; returns the number of hits."""
-    taken = taken_by(detections, target)
+    taken = study.taken_by(detections, target)
     hits, found = taken >= 0, taken[taken >= 0]
     height, width = image.shape[-2:]
     shades = image.permute(1, 2, 0).numpy() // SHADE * SHADE + SHADE // 2
@@ -121,7 +118,7 @@ def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Se
     facts = []
     for column, (name, found) in enumerate(proposals.items()):
         for row, (group, members) in enumerate(groups.items()):
-            positive, negative = scored(found, torch.as_tensor(members))
+            positive, negative = study.scored(found, torch.as_tensor(members))
             axis = axes[row, column]
             for (scores, counts), colour, look in (
                 (negative, style.NEGATIVE, {"hatch": "////", "linestyle": "--"}),
@@ -130,7 +127,7 @@ def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Se
                 heights, edges = np.histogram(scores.clamp(*RANGE).numpy(), BINS, RANGE, weights=counts.numpy())
                 axis.stairs(heights, edges, fill=True, alpha=0.25, color=colour, linewidth=0)
                 axis.stairs(heights, edges, edgecolor=colour, linewidth=1.6, **look)
-            middle, wrong = rivals(positive, negative)
+            middle, wrong = study.rivals(positive, negative)
             axis.axvline(middle, color=style.BLACK, linewidth=1, linestyle=":")
             axis.set_title(f"{name}, {group}")
             facts.append(

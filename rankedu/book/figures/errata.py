@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
-from rankedu.book.studies.errata import (
-    _SIGMOIDS,
-    _SURROGATE,
-    _TRAINED,
-    _WEIGHTED,
-    GAINS,
-    Gain,
-    perfect_list_loss,
-    printed,
-    row,
-    values,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["GAINS", "Gain", "bins_of_a_perfect_list", "gains", "printed", "row", "values"]
-
+from rankedu.book.studies import errata as study
+from rankedu.book.studies.errata import Gain
 
 #: Colour and marker of a verdict.
 LOOKS = {
@@ -41,41 +26,39 @@ def gains() -> Figure:
     for verdict, (colour, marker) in LOOKS.items():
         axes.plot([], [], marker, color=colour, label=verdict)
     axes.legend(loc="lower right")
-    for at, gain in enumerate(GAINS):
+    for at, gain in enumerate(study.GAINS):
         colour, marker = LOOKS[gain.verdict]
-        axes.barh(len(GAINS) - at, 2 * gain.reach, 0.7, left=-gain.reach, color="#DDDDDD", edgecolor="none")
-        axes.plot(gain.text - gain.given, len(GAINS) - at, marker, color=colour)
-    axes.set_yticks(range(len(GAINS), 0, -1), [_short(gain) for gain in GAINS], fontsize=7)
+        axes.barh(len(study.GAINS) - at, 2 * gain.reach, 0.7, left=-gain.reach, color="#DDDDDD", edgecolor="none")
+        axes.plot(gain.text - gain.given, len(study.GAINS) - at, marker, color=colour)
+    axes.set_yticks(range(len(study.GAINS), 0, -1), [_short(gain) for gain in study.GAINS], fontsize=7)
     axes.set_xlabel("gain in the text − gain in the table, in points")
-    counts = {verdict: sum(gain.verdict == verdict for gain in GAINS) for verdict in LOOKS}
-    far = [gain for gain in GAINS if gain.verdict == "differs"]
+    counts = {verdict: sum(gain.verdict == verdict for gain in study.GAINS) for verdict in LOOKS}
+    far = [gain for gain in study.GAINS if gain.verdict == "differs"]
     named = "; ".join(f"{gain}: {gain.text:g} in the text, {gain.given:g} in the table" for gain in far)
-    style.describe(
+    return style.describe(
         figure,
-        f"{len(GAINS)} gains that the text of HAPPIER quotes, less those of its tables. {counts['same']} are the same, "
-        f"{counts['rounded']} may be rounded, {counts['cut']} are cut to whole points, {counts['differs']} differ: "
-        f"{named}.",
+        f"{len(study.GAINS)} gains that the text of HAPPIER quotes, less those of its tables. {counts['same']} are the "
+        f"same, {counts['rounded']} may be rounded, {counts['cut']} are cut to whole points, {counts['differs']} differ"
+        f": {named}.",
     )
-    return figure
 
 
 def _short(gain: Gain) -> str:
     """A label for an axis."""
-    part = {_SIGMOIDS: "by the surrogate", _SURROGATE: "by clustering", _WEIGHTED: "by H-AP", _TRAINED: "by ΣwAP"}
-    return f"{gain.data}, {gain.metric}, {part.get(gain.over, f'over {gain.over}')}"
+    return f"{gain.data}, {gain.metric}, {study.PARTS.get(gain.over, f'over {gain.over}')}"
 
 
 @style.style()
 def bins_of_a_perfect_list(bins: Sequence[int] = tuple(range(2, 41))) -> Figure:
     """The loss of a perfectly ranked batch by the number of FastAP's bins."""
     figure, axes = style.figure(width=5.6, height=2.8)
-    losses = [perfect_list_loss(count) for count in bins]
+    losses = [study.perfect_list_loss(count) for count in bins]
     axes.plot(bins, losses, "o-", color=style.POSITIVE, markersize=3, label="FastAP")
     axes.axhline(0, color=style.BLACK, linewidth=0.8, label="1 − AP")
     axes.set_xlabel("bins")
     axes.set_ylabel("loss of a perfect ranking")
     axes.legend()
-    facts = ", ".join(f"{perfect_list_loss(count):.3f} with {count}" for count in (5, 10, 20, 40))
+    facts = ", ".join(f"{study.perfect_list_loss(count):.3f} with {count}" for count in (5, 10, 20, 40))
     style.describe(
         figure, f"FastAP's loss of a perfectly ranked batch, which should be 0, falls with the bins: {facts}."
     )

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.figures.relief import draw_blocks
-from rankedu.book.studies.fastap_histograms import (
-    LIST,
-    LIST_RELEVANT,
-    alone,
-    histogram_landscape,
-    limit_of_the_loss,
-    measure_bias,
-    pushes,
-    similarities,
-    trained,
-)
+from rankedu.book.studies import fastap_histograms as study
 from rankedu.book.studies.section import view
 from rankedu.rankers import HistogramRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 
@@ -117,7 +105,7 @@ def _landscapes(
 ) -> list[dict[str, float]]:
     """Draw a soft-binned landscape on each of the axes, all on the vertical scale of the staircase."""
     seen = view(size)
-    heights = [histogram_landscape(seen.section, seen.coefficients, count) for count in bins]
+    heights = [study.histogram_landscape(seen.section, seen.coefficients, count) for count in bins]
     draw_blocks(axes, seen, heights, titles)
     surfaces = []
     for height in heights:
@@ -130,8 +118,8 @@ def _landscapes(
 @style.style()
 def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 5120, 20480)) -> Figure:
     """What AP loses in bins, and what it keeps losing in however many."""
-    fast, soft = np.abs(np.array([measure_bias(count) for count in bins])).T
-    limit = limit_of_the_loss(*similarities()).mean().item()
+    fast, soft = np.abs(np.array([study.measure_bias(count) for count in bins])).T
+    limit = study.limit_of_the_loss(*study.similarities()).mean().item()
     figure, axes = style.figure(width=6.4, height=3.9)
     axes.loglog(bins, fast, "o-", color=style.ORANGE, label="FastAP")
     axes.loglog(bins, soft, "s-", color=style.GREEN, label="AP of soft ranks")
@@ -157,7 +145,7 @@ def scallops(bins: Sequence[int] = (10, 40)) -> Figure:
     facts = []
     for count, line_style, colour in zip(bins, ("-", "--"), (style.ORANGE, style.PURPLE), strict=False):
         leaf = line.clone().requires_grad_()
-        value = alone(leaf, count)
+        value = study.alone(leaf, count)
         (slope,) = torch.autograd.grad(value.sum(), leaf)
         options = {"color": colour, "linestyle": line_style, "label": f"{count} bins"}
         above.plot(line, value.detach(), **options)
@@ -179,11 +167,11 @@ def scallops(bins: Sequence[int] = (10, 40)) -> Figure:
 @style.style()
 def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
     """Who gets a gradient, with few bins and with many."""
-    relevant, scores = np.array(LIST_RELEVANT), np.array(LIST)
+    relevant, scores = np.array(study.LIST_RELEVANT), np.array(study.LIST)
     figure, axes = style.figure(len(bins), 1, width=6.4, height=5.6, sharex=True)
     facts = []
     for axis, count in zip(axes, bins, strict=True):
-        push = pushes(count).numpy()
+        push = study.pushes(count).numpy()
         for centre in np.linspace(1, -1, count + 1):
             axis.axvline(centre, color=style.GREY, linewidth=0.6, alpha=0.6)
         for good in (False, True):
@@ -200,7 +188,7 @@ def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
     axes[-1].set(xlim=(-1.04, 1.04), xlabel="score (thin lines: centres)")
     return style.describe(
         figure,
-        f"Three panels with the same {len(LIST)} scores, four of them relevant, and a bar for minus their gradient, "
+        f"Three panels with the same {len(scores)} scores, four of them relevant, and a bar for minus their gradient, "
         f"so up if a descent step raises the score. {'; '.join(facts)}.",
     )
 
@@ -213,7 +201,7 @@ def training_against_bins(
     figure, axes = style.figure(width=6.4, height=3.7)
     facts = []
     for dim, look, colour in zip(dims, ("s--", "o-"), (style.PURPLE, style.ORANGE), strict=False):
-        reached, spread = np.array([trained(count, dim) for count in bins]).T
+        reached, spread = np.array([study.trained(count, dim) for count in bins]).T
         axes.semilogx(bins, reached, look, color=colour, label=f"{dim} dimensions: negatives ± {spread[0]:.2f}")
         facts.append(
             f"{dim} dimensions, where negatives spread by {spread[0]:.2f} at the start: "

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import torch
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
 from rankedu.lab.datasets.augmentation import augment
 from rankedu.lab.datasets.glyphs import UnicodeGlyphs, script
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: One character from each of ten scripts, among them a pair of twins (Latin and Cyrillic A) and a lone mark.
 SHOWN = "gAАβЖՖლຂ⣻╬"

@@ -5,36 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.studies.happier import (
-    FIVE,
-    LENGTHS,
-    RUNS,
-    SPREADS,
-    STEPS,
-    STORED,
-    about_stored,
-    broken_share,
-    descend,
-    example,
-    five,
-    seconds,
-    stored,
-    sweep,
-)
+from rankedu.book.studies import happier as study
 from rankedu.losses import HAPLoss
 from rankedu.rankers import BlackboxRanker, SupremumRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 
@@ -47,8 +29,8 @@ def five_items() -> Figure:
     """All comparisons behind the denominators of five items: which are counted, and which are smoothed."""
     figure, axes = style.figure(width=6.6, height=3.7)
     ranker = SupremumRanker.preset("happier")
-    scores, relevance = five()
-    names, facts = list(FIVE), []
+    scores, relevance = study.five()
+    names, facts = list(study.FIVE), []
     rows = [k for k in range(5) if relevance[k] > 0]
     box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "none", "pad": 0.15}
     for row, k in enumerate(rows):
@@ -68,7 +50,7 @@ def five_items() -> Figure:
         axes.text(4.65, y, f"rank({names[k]}) = {total:.2f}", va="center")
         facts.append(f"{names[k]} has {total:.2f}")
     axes.set(xlim=(-0.5, 6.5), ylim=(-0.5, 2.5))
-    axes.set_xticks(range(5), [f"{name}\nrel {r:g}\n{s:g}" for name, (s, r) in FIVE.items()])
+    axes.set_xticks(range(5), [f"{name}\nrel {r:g}\n{s:g}" for name, (s, r) in study.FIVE.items()])
     axes.set_yticks(range(3), [names[k] for k in reversed(rows)])
     axes.tick_params(length=0)
     for side in axes.spines.values():
@@ -136,13 +118,13 @@ def broken_bounds() -> Figure:
     facts = []
     looks = (("^-", style.BLUE, 10), ("s--", style.GREEN, 6), ("o-.", style.ORANGE, 7))
     for (label, name), (line, colour, size) in zip(SHOWN.items(), looks, strict=True):
-        shares = [100 * broken_share(name, spread) for spread in SPREADS]
-        axes.semilogx(SPREADS, shares, line, color=colour, label=label, markersize=size)
+        shares = [100 * study.broken_share(name, spread) for spread in study.SPREADS]
+        axes.semilogx(study.SPREADS, shares, line, color=colour, label=label, markersize=size)
         facts.append(
-            f"{label}: {', '.join(f'{value:.0f} % at {s:g}' for value, s in zip(shares, SPREADS, strict=True))}"
+            f"{label}: {', '.join(f'{value:.0f} % at {s:g}' for value, s in zip(shares, study.SPREADS, strict=True))}"
         )
     axes.set(xlabel="standard deviation of the scores", ylabel="rankings below 1 − H-AP, %", ylim=(-2, 36))
-    axes.set_xticks(SPREADS, [f"{s:g}" for s in SPREADS])
+    axes.set_xticks(study.SPREADS, [f"{s:g}" for s in study.SPREADS])
     axes.minorticks_off()
     axes.legend()
     return style.describe(
@@ -160,7 +142,7 @@ def two_gradients(lam: float = 32.0) -> Figure:
     ------
     HAPPIER Fig. 2c.
     """
-    scores, relevance = example()
+    scores, relevance = study.example()
     figure, axes = style.figure(3, 1, width=6.8, height=5.6, sharex=True)
     facts = []
     rankers = {
@@ -217,12 +199,12 @@ def said(name: str) -> str:
 
 
 @style.style()
-def toy_training(names: Sequence[str] = RUNS) -> Figure:
+def toy_training(names: Sequence[str] = study.RUNS) -> Figure:
     """Training H-AP by the step of HAPPIER, and by blackbox ranks at several λ."""
     figure, axes = style.figure(height=3.7)
     facts = []
     for name, line in zip(names, ("-", ":", "--", "-."), strict=False):
-        run = descend(name)
+        run = study.descend(name)
         low, middle, high = np.quantile(run.h_ap, (0.25, 0.5, 0.75), axis=0)
         label = said(name)
         (drawn,) = axes.plot(middle, line, label=label)
@@ -238,9 +220,9 @@ def toy_training(names: Sequence[str] = RUNS) -> Figure:
 
 
 @style.style()
-def cost_by_length(lengths: tuple[int, ...] = LENGTHS) -> Figure:
+def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
     """Time of the loss by all pairs and by sorting, against the length of the list."""
-    found = seconds(lengths)
+    found = study.seconds(lengths)
     figure, axes = style.figure(height=3.5)
     for (name, times), line in zip(found.items(), ("o-", "s--"), strict=True):
         axes.loglog(lengths, [1000 * t for t in times], line, label=name)
@@ -262,14 +244,14 @@ def cost_by_length(lengths: tuple[int, ...] = LENGTHS) -> Figure:
 
 @paper_figure("HAPPIER Fig. 4")
 @style.style()
-def alpha_and_weight(steps: int = STEPS, path: Path = STORED) -> Figure:
+def alpha_and_weight(steps: int = study.STEPS, path: Path = study.STORED) -> Figure:
     """What α and λ do to a short training on glyphs; beside it, if they are there, stored longer ones."""
-    found = sweep(steps)
+    found = study.sweep(steps)
     figure, axes = style.figure(1, 2, width=7.4, height=4.0)
     facts = []
     for axis, key in zip(axes, ("alpha", "weight"), strict=True):
         for name, line, colour in (("AP", "o", style.BLUE), ("H-AP", "s", style.PURPLE)):
-            long = {value: float(seeds.mean()) for value, seeds in stored(key, name, path).items()}
+            long = {value: float(seeds.mean()) for value, seeds in study.stored(key, name, path).items()}
             if long:
                 axis.plot(list(long), list(long.values()), f"{line}-", color=colour, label=f"{name}, long")
             short = {value: run[name] for value, run in found[key].items()}
@@ -285,5 +267,5 @@ def alpha_and_weight(steps: int = STEPS, path: Path = STORED) -> Figure:
     return style.describe(
         figure,
         f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps. "
-        f"{'. '.join(facts)}. The long runs: {about_stored(path)}",
+        f"{'. '.join(facts)}. The long runs: {study.about_stored(path)}",
     )

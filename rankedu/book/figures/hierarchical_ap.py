@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from torch import Tensor
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.studies.hierarchical_ap import (
-    QUERY,
-    glyph_rankings,
-    level_weights,
-    measure,
-    time_both,
-)
+from rankedu.book.studies import hierarchical_ap as study
 from rankedu.proofs.hierarchical import certificate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: One colour a level, from nothing in common to the same leaf.
 COLOURS = (style.RED, style.ORANGE, style.SKY, style.POSITIVE)
@@ -36,7 +27,7 @@ CARS = {"Lada #2": 3, "Lada #9": 2, "Prius #4": 1, "a lorry": 0}
 @style.style()
 def equal_ap() -> Figure:
     """Two rankings of glyphs with the same AP: one errs among kin, the other among strangers."""
-    query, images, listed = glyph_rankings()
+    query, images, listed = study.glyph_rankings()
     figure, axes = style.figure(width=7.6, height=2.7)
     _picture(axes, query, -1.35, 0.36, style.BLACK)
     axes.text(-0.9, 1.36, "query", ha="center")
@@ -46,7 +37,7 @@ def equal_ap() -> Figure:
         for place, (picture, level) in enumerate(zip(pictures, levels.tolist(), strict=True)):
             _picture(axes, picture, place, base, COLOURS[level])
             axes.text(place + 0.44, base - 0.12, str(level), ha="center", va="top")
-        values = {key: float(value) for key, value in measure(levels).items()}
+        values = {key: float(value) for key, value in study.measure(levels).items()}
         text = "   ".join(f"{key} {value:.2f}" for key, value in values.items())
         axes.text(0, base + 1.02, f"{name} mistakes:   {text}", va="bottom")
         facts.append(f"{name} mistakes: levels {levels.tolist()}, {text}")
@@ -54,9 +45,9 @@ def equal_ap() -> Figure:
     axes.axis("off")
     return style.describe(
         figure,
-        f"A query, the letter {QUERY}, and two rankings of the same fifteen pictures, each framed in the colour of its "
-        "level; the level stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, 3, 5 and 7 "
-        f"in both. {'. '.join(facts)}.",
+        f"A query, the letter {study.QUERY}, and two rankings of the same fifteen pictures, each framed in the colour "
+        "of its level; the level stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, 3, 5 "
+        f"and 7 in both. {'. '.join(facts)}.",
     )
 
 
@@ -76,7 +67,7 @@ def concept_tree() -> Figure:
     rankings = (*orders, ("Prius #4", "Lada #2", "Lada #9", "a lorry"))
     facts = []
     for row, ranking in enumerate(rankings):
-        values = measure([CARS[name] for name in ranking])
+        values = study.measure([CARS[name] for name in ranking])
         base = 2 - row
         for place, name in enumerate(ranking):
             _tile(right, place, base, name.replace(" ", "\n"), CARS[name])
@@ -218,7 +209,7 @@ def nested_ranks() -> Figure:
 def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
     """Which level's AP weighs how much in H-AP, by α."""
     alphas = np.geomspace(0.1, 20, 200)
-    shares = np.array([level_weights(counts, alpha) for alpha in alphas]).T
+    shares = np.array([study.level_weights(counts, alpha) for alpha in alphas]).T
     figure, axes = style.figure(width=6.6, height=3.5)
     axes.stackplot(alphas, shares, colors=[_pale(colour) for colour in COLOURS[1:]], edgecolor=style.BLACK)
     names = ("level 1, the coarsest", "level 2", "level 3, the leaves")
@@ -228,7 +219,8 @@ def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
     axes.set(xscale="log", xlim=(0.1, 20), ylim=(0, 1), xlabel="exponent α", ylabel="share in H-AP")
     axes.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
     axes.minorticks_off()
-    facts = [f"α = {a:g}: {', '.join(f'{share:.2f}' for share in level_weights(counts, a))}" for a in (0.1, 1, 3, 10)]
+    weights = {a: study.level_weights(counts, a) for a in (0.1, 1, 3, 10)}
+    facts = [f"α = {a:g}: {', '.join(f'{share:.2f}' for share in shares)}" for a, shares in weights.items()]
     return style.describe(
         figure,
         f"Share of AP of levels 1, 2 and 3 in H-AP, stacked, against α on a logarithmic axis, for {counts[0]}, "
@@ -239,7 +231,7 @@ def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
 @style.style()
 def cost(sizes: Sequence[int] = (250, 500, 1000, 2000, 4000)) -> Figure:
     """The time of H-AP, by its definition and by nested sets."""
-    pairs, nested = time_both(sizes).T
+    pairs, nested = study.time_both(sizes).T
     figure, axes = style.figure(width=6.2, height=3.5)
     axes.plot(sizes, pairs, "s--", color=style.ORANGE, markersize=7, label="the definition, pair by pair")
     axes.plot(sizes, nested, "o-", color=style.BLUE, markersize=7, label="ranks within nested sets")

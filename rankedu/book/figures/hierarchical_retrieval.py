@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu._validation import check_k
 from rankedu.book.figures import _pictures, paper_figure, style
-from rankedu.book.studies.hierarchical_retrieval import (
-    class_means,
-    h_ap_of_list,
-    levels_of_top,
-    queries_by_h_ap,
-    query_that_fails,
-    same_neighbours,
-    severity,
-    tsne,
-)
+from rankedu.book.studies import hierarchical_retrieval as study
 from rankedu.book.studies.retrieval import (
     check,
     class_of,
@@ -30,20 +23,6 @@ from rankedu.book.studies.retrieval import (
     spread,
 )
 from rankedu.book.studies.short_runs import characters
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "class_map",
-    "class_means",
-    "draw_severity",
-    "hierarchical_retrievals",
-    "levels_of_top",
-    "same_neighbours",
-    "severity",
-]
 
 #: Groups that get a look of their own on a map; the others are grey.
 SHOWN = 8
@@ -78,12 +57,12 @@ def class_map(
     )
     facts = []
     for column, (name, embedded) in enumerate(named.items()):
-        means, paths = class_means(embedded, labels)
+        means, paths = study.class_means(embedded, labels)
         mapped = spread(torch.arange(len(means)), limit)
-        places = tsne(means[mapped], perplexity, seed)
+        places = study.tsne(means[mapped], perplexity, seed)
         for row, level in enumerate(levels):
             groups, axis = paths[:, level], axes[row, column]
-            share = same_neighbours(means, groups)
+            share = study.same_neighbours(means, groups)
             shown = _draw_map(axis, places, groups[mapped], None if names is None else names[level])
             axis.set_title(f"{name}\n{share:.0%} beside their own".strip())
             facts.append(f"level {level}{f', {name}' if name else ''} {share:.0%}")
@@ -149,8 +128,8 @@ def draw_severity(
     width, facts = 0.8 / len(embeddings), []
     for axis, depth, title in zip(axes, (1, k), ("first result", f"first {k} results"), strict=True):
         for number, ((name, embedded), (colour, hatch)) in enumerate(zip(embeddings.items(), BARS, strict=False)):
-            top = levels_of_top(embedded, labels, depth, limit=limit, candidates=candidates)
-            shares = 100 * severity(top, n_levels)[:-1].flip(0)
+            top = study.levels_of_top(embedded, labels, depth, limit=limit, candidates=candidates)
+            shares = 100 * study.severity(top, n_levels)[:-1].flip(0)
             places = np.arange(n_levels) + (number - (len(embeddings) - 1) / 2) * width
             look = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
             bars = axis.bar(places, shares.numpy(), 0.94 * width, label=name, **look)
@@ -199,7 +178,7 @@ def hierarchical_retrievals(
     paths = check(next(iter(embeddings.values())), labels)[1]
     n_levels = paths.shape[1]
     kinds, marks = _kinds(levels, n_levels), _pictures.marks_of(n_levels)
-    chosen = queries_by_h_ap(list(rows.values()), paths, candidates) if queries is None else dict(queries)
+    chosen = study.queries_by_h_ap(list(rows.values()), paths, candidates) if queries is None else dict(queries)
     tall = 1.72 * len(rows) - 0.1
     figure, axes = style.figure(len(chosen), 1, width=7.4, height=0.55 + 0.68 * tall * len(chosen), squeeze=False)
     facts = []
@@ -214,7 +193,7 @@ def hierarchical_retrievals(
             items, shared = ranked(embedded, paths, query, candidates)
             y = 1.72 * (len(rows) - 1 - number)
             _pictures.draw_row(axis, images, items[:k], [marks[level] for level in shared[:k].tolist()], x=1.6, y=y)
-            value = h_ap_of_list(shared)
+            value = study.h_ap_of_list(shared)
             axis.text(1.6, y + 0.93, f"{name}: H-AP {value:.2f}", va="bottom")
             facts[-1] += f"; {name} H-AP {value:.2f}, levels {shared[:k].tolist()}"
         _pictures.bare(axis, 1.6 + k, -0.42, tall - 0.35)
@@ -260,7 +239,7 @@ def mistakes_on_glyphs() -> Figure:
     run = characters()
     pair = {"leaves alone": run.embeddings["Smooth-AP"], "HAPPIER, λ = 0": run.embeddings["HAPPIER, λ = 0"]}
     rows, paths = zip(*(check(each, run.test.labels) for each in pair.values()), strict=True)
-    queries = queries_by_h_ap(list(rows), paths[0]) | query_that_fails(rows, paths[0])
+    queries = study.queries_by_h_ap(list(rows), paths[0]) | study.query_that_fails(rows, paths[0])
     levels = ("script", "base letter", "character")
     return hierarchical_retrievals(
         run.test.images, pair, run.test.labels, queries, levels=levels, classes=run.test.names[-1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from rankedu.book.figures import paper_figure, style
@@ -19,9 +20,6 @@ from rankedu.landscapes import (
     random_section,
     section_gradient,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 

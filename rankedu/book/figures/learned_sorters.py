@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.figures.relief import draw_blocks
-from rankedu.book.studies.learned_sorters import (
-    SIZE,
-    STEPS,
-    N,
-    heights,
-    section_and_scores,
-    surface,
-    trained,
-)
+from rankedu.book.studies import learned_sorters as study
 from rankedu.lab.training.sorter_data import DISTRIBUTIONS, draw_scores
 from rankedu.lab.training.sorters import rank_error, sorter_errors
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 
 
 @style.style()
-def learning_to_sort(n: int = N, steps: int = STEPS) -> Figure:
+def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
     """The training error of a sorter, and its ranks beside the true ones on a list that it has not seen."""
-    ranker, errors = trained(n, steps)
+    ranker, errors = study.trained(n, steps)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
     left.plot(errors, color=style.BLUE, linewidth=0.6, alpha=0.4)
     window = max(1, steps // 30)
@@ -57,12 +45,12 @@ def learning_to_sort(n: int = N, steps: int = STEPS) -> Figure:
 
 @paper_figure("RaMBO supp. Fig. 2c")
 @style.style()
-def learned_landscape(size: int = SIZE, steps: int = STEPS) -> Figure:
+def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figure:
     """The landscape with the ranking replaced by a learnt sorter."""
-    (seen, _), height = section_and_scores(size), surface(size, steps)
+    (seen, _), height = study.section_and_scores(size), study.surface(size, steps)
     figure, axes = style.figure(1, 2, width=7.2, height=3.0)
     draw_blocks(list(axes), seen, [seen.staircase, height], ["the true ranks", "a learnt sorter"])
-    true, shown = heights(size, steps)
+    true, shown = study.heights(size, steps)
     return style.describe(
         figure,
         "Two blocks over the same square of score vectors. Left, the staircase, with heights from "
@@ -73,9 +61,9 @@ def learned_landscape(size: int = SIZE, steps: int = STEPS) -> Figure:
 
 
 @style.style()
-def where_it_fails(n: int = N, steps: int = STEPS, lists: int = 300) -> Figure:
+def where_it_fails(n: int = study.N, steps: int = study.STEPS, lists: int = 300) -> Figure:
     """The error of a sorter by kind of list, and when the scores leave the scale of its training."""
-    ranker, _ = trained(n, steps)
+    ranker, _ = study.trained(n, steps)
     errors = sorter_errors(ranker, lists=lists)
     scales = np.geomspace(0.01, 100, 17)
     scores = draw_scores(n, lists, "uniform", generator=torch.Generator().manual_seed(3))
@@ -106,9 +94,9 @@ def where_it_fails(n: int = N, steps: int = STEPS, lists: int = 300) -> Figure:
 
 
 @style.style()
-def order_matters(n: int = N, steps: int = STEPS, orders: int = 200, seed: int = 0) -> Figure:
+def order_matters(n: int = study.N, steps: int = study.STEPS, orders: int = 200, seed: int = 0) -> Figure:
     """One list of scores, given in many orders: the ranks that each item gets."""
-    ranker, _ = trained(n, steps)
+    ranker, _ = study.trained(n, steps)
     generator = torch.Generator().manual_seed(seed)
     scores = draw_scores(n, 1, "uniform", generator=generator)[0].sort(descending=True).values
     order = torch.rand(orders, n, generator=generator).argsort(-1)

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.studies.minibatch_bias import (
-    SIZES,
-    Ranking,
-    alignment,
-    expected_map,
-    expected_precision,
-    gradients,
-    limit_alignment,
-    mean_and_deviation,
-    sample_estimates,
-    synthetic_ranking,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from rankedu.book.studies import minibatch_bias as study
+from rankedu.book.studies.minibatch_bias import Ranking
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -43,7 +31,7 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4, seed: i
     """One relevant item in a long list, and what a few random batches leave of those ahead of it."""
     random = np.random.default_rng(seed)
     figure, axes = style.figure(width=6.8, height=2.9)
-    places, facts = np.arange(1, n + 1), []
+    places, ranks = np.arange(1, n + 1), []
     for row in range(draws + 1):
         others = np.delete(places, rank - 1)
         kept = others if row == 0 else np.sort(random.choice(others, batch - 1, replace=False))
@@ -51,10 +39,8 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4, seed: i
         axes.plot(gone, np.full(len(gone), -row), ".", color="#D0D0D0", markersize=5)
         axes.plot(kept, np.full(len(kept), -row), linestyle="none", markersize=8, **style.mark(False))
         axes.plot(rank, -row, markersize=10, **style.mark(True))
-        now = 1 + int((kept < rank).sum())
-        facts.append(now)
-        text = f"rank {now}, precision 1/{now}" if row else f"rank {rank}, precision 1/{rank}"
-        axes.text(n + 1, -row, text, va="center")
+        ranks.append(1 + int((kept < rank).sum()))
+        axes.text(n + 1, -row, f"rank {ranks[-1]}, precision 1/{ranks[-1]}", va="center")
     axes.set_yticks(-np.arange(draws + 1), ["data set"] + [f"batch {i}" for i in range(1, draws + 1)])
     axes.set(xlim=(0, n + 9.2), ylim=(-draws - 0.6, 0.6), xticks=(1, rank, n), xlabel="rank in the data set")
     axes.xaxis.set_label_coords(0.37, -0.13)
@@ -64,8 +50,8 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4, seed: i
     return style.describe(
         figure,
         f"A row of {n} items, the relevant one, a blue disc, at rank {rank}, all others red rings. Below it {draws} "
-        f"random batches of {batch}, each with the relevant item and {batch - 1} of the others in their old places, the rest greyed out. "
-        f"In the batches the relevant item has the ranks {', '.join(map(str, facts[1:]))}.",
+        f"random batches of {batch}, each with the relevant item and {batch - 1} of the others in their old places, "
+        f"the rest greyed out. In the batches the relevant item has the ranks {', '.join(map(str, ranks[1:]))}.",
     )
 
 
@@ -76,8 +62,8 @@ def one_positive(n: int = 10_000, batches: tuple[int, ...] = (10, 100, 1000)) ->
     figure, (left, right) = style.figure(1, 2, width=7.0, height=3.5, sharey=True, sharex=True)
     facts = []
     for batch, colour, line in zip(batches, (style.ORANGE, style.GREEN, style.PURPLE), ("-", "--", "-."), strict=False):
-        left.loglog(ranks, expected_precision(ranks, n, batch), line, color=colour, label=f"m = {batch}")
-        at = float(expected_precision(100, n, batch))
+        left.loglog(ranks, study.expected_precision(ranks, n, batch), line, color=colour, label=f"m = {batch}")
+        at = float(study.expected_precision(100, n, batch))
         facts.append(f"m = {batch}: {at:.3f} at rank 100")
     for axes in (left, right):
         axes.loglog(ranks, 1 / ranks, color=style.BLACK, label="data set: 1/r")
@@ -85,8 +71,8 @@ def one_positive(n: int = 10_000, batches: tuple[int, ...] = (10, 100, 1000)) ->
     middle = batches[len(batches) // 2]
     thinned = 1 / (1 + (ranks - 1) * (middle - 1) / (n - 1))
     right.loglog(ranks, thinned, ":", color=style.SKY, label="1 / expected rank")
-    right.loglog(ranks, expected_precision(ranks, n, middle), "--", color=style.GREEN, label="expected precision")
-    gap = expected_precision(ranks, n, middle) / thinned
+    right.loglog(ranks, study.expected_precision(ranks, n, middle), "--", color=style.GREEN, label="expected precision")
+    gap = study.expected_precision(ranks, n, middle) / thinned
     left.set(ylabel="precision", title=f"one relevant item among {n:,}", xticks=(1, 100, n))
     right.set_title(f"two causes, m = {middle}")
     for axes in (left, right):
@@ -103,15 +89,13 @@ def one_positive(n: int = 10_000, batches: tuple[int, ...] = (10, 100, 1000)) ->
 @paper_figure("RaMBO Fig. 2")
 @style.style()
 def minibatch_map(
-    ranking: Ranking | None = None, sizes: tuple[int, ...] = SIZES, name: str = "clusters on a sphere"
+    ranking: Ranking | None = None, sizes: tuple[int, ...] = study.SIZES, name: str = "clusters on a sphere"
 ) -> Figure:
     """Mean and standard deviation of the mAP of random batches, beside the true mAP of the data set."""
-    ranking = synthetic_ranking() if ranking is None else ranking
+    ranking = study.synthetic_ranking() if ranking is None else ranking
     figure, axes = style.figure(width=6.4, height=3.9)
-    facts = _error_bars(axes, ranking, sizes)
-    members = np.unique(np.geomspace(sizes[0], len(ranking), 40).round().astype(int))
-    axes.plot(members, [expected_map(ranking, m) for m in members], color=style.GREEN, label="closed form", zorder=1)
-    axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
+    facts = _by_size(axes, ranking, sizes)
+    _closed_form(axes, ranking, sizes[0])
     _sizes_axis(axes, (*sizes, len(ranking)), "batch size")
     axes.set(ylabel="mAP", title=f"{name}: {len(ranking)} items, {len(np.unique(ranking.labels))} classes")
     axes.legend(loc="upper right")
@@ -123,39 +107,41 @@ def minibatch_map(
     )
 
 
-def _error_bars(axes: Axes, ranking: Ranking, sizes: Sequence[int], **look: Any) -> str:
-    """Draw mean ± standard deviation for each batch size; return them in words."""
-    per_class = look.pop("per_class", 0)
-    spreads = [
-        mean_and_deviation(sample_estimates(ranking, m, batches=min(300, max(20, 16_000 // m)), per_class=per_class))
-        for m in sizes
-    ]
+def _closed_form(axes: Axes, ranking: Ranking, smallest: int) -> None:
+    """Draw what to expect of lists of every length, and the mAP of the data set."""
+    members = np.unique(np.geomspace(smallest, len(ranking), 40).round().astype(int))
+    expected = [study.expected_map(ranking, m) for m in members]
+    axes.plot(members, expected, color=style.GREEN, label="closed form", zorder=1)
+    axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
+
+
+def _error_bars(axes: Axes, x: Sequence[float], spreads: Sequence[tuple[float, float]], **look: Any) -> list[str]:
+    """Draw mean ± standard deviation of batches, within [0, 1]; return them in words."""
     means, deviations = np.array(spreads).T
-    options: dict[str, Any] = {"fmt": "o", "color": style.ORANGE, "capsize": 4, "label": "random batches"} | look
-    low = np.minimum(deviations, means)
-    high = np.minimum(deviations, 1 - means)
-    axes.errorbar(sizes, means, yerr=[low, high], **options)
-    return ", ".join(f"{mean:.2f} ± {spread:.2f} at {m}" for m, (mean, spread) in zip(sizes, spreads, strict=True))
+    look = {"fmt": "o", "color": style.ORANGE, "capsize": 4, "label": "random batches"} | look
+    axes.errorbar(x, means, yerr=[np.minimum(deviations, means), np.minimum(deviations, 1 - means)], **look)
+    return [f"{mean:.2f} ± {deviation:.2f}" for mean, deviation in spreads]
+
+
+def _by_size(axes: Axes, ranking: Ranking, sizes: Sequence[int], per_class: int = 0, **look: Any) -> str:
+    """Draw them against the batch size."""
+    batches = [min(300, max(20, 16_000 // m)) for m in sizes]
+    drawn = [study.spread(ranking, m, batches=k, per_class=per_class) for m, k in zip(sizes, batches, strict=True)]
+    shown = _error_bars(axes, sizes, drawn, **look)
+    return ", ".join(f"{text} at {m}" for text, m in zip(shown, sizes, strict=True))
 
 
 @style.style()
 def composition(
-    ranking: Ranking | None = None, sizes: tuple[int, ...] = SIZES, per_class: int = 4, name: str = ""
+    ranking: Ranking | None = None, sizes: tuple[int, ...] = study.SIZES, per_class: int = 4, name: str = ""
 ) -> Figure:
     """The same, for batches drawn at random and for batches with a few items of each class."""
-    ranking = synthetic_ranking() if ranking is None else ranking
+    ranking = study.synthetic_ranking() if ranking is None else ranking
     largest = len(np.unique(ranking.labels)) * per_class
     figure, axes = style.figure(width=6.4, height=3.7)
-    random = _error_bars(axes, ranking, sizes, fmt="o-", label="drawn at random")
-    balanced = _error_bars(
-        axes,
-        ranking,
-        [m for m in sizes if m <= largest],
-        per_class=per_class,
-        fmt="s--",
-        color=style.PURPLE,
-        label=f"{per_class} of each class",
-    )
+    random = _by_size(axes, ranking, sizes, fmt="o-", label="drawn at random")
+    look = {"fmt": "s--", "color": style.PURPLE, "label": f"{per_class} of each class"}
+    balanced = _by_size(axes, ranking, [m for m in sizes if m <= largest], per_class, **look)
     axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
     _sizes_axis(axes, sizes, "batch size")
     axes.set(ylabel="mAP", title=name)
@@ -175,30 +161,18 @@ def memory_and_bias(
     name: str = "",
 ) -> Figure:
     """Batch mAP with memory, against the length of the lists that are ranked."""
-    ranking = synthetic_ranking() if ranking is None else ranking
+    ranking = study.synthetic_ranking() if ranking is None else ranking
     figure, axes = style.figure(width=6.4, height=3.8)
     looks = zip(sizes, (style.ORANGE, style.PURPLE, style.SKY), "osD", (0.96, 1.0, 1.04), strict=False)
     facts = []
     for m, colour, marker, nudge in looks:
         used = [tau for tau in lengths if (1 + tau) * m <= len(ranking)]
         batches = min(300, max(16, 12_000 // m))
-        spreads = [mean_and_deviation(sample_estimates(ranking, m, length=tau, batches=batches)) for tau in used]
-        x = [(1 + tau) * m * nudge for tau in used]
-        means, deviations = np.array(spreads).T
-        options: dict[str, Any] = {
-            "fmt": marker,
-            "color": colour,
-            "capsize": 4,
-            "label": f"batch {m}, τ = {', '.join(map(str, used))}",
-        }
-        axes.errorbar(x, means, yerr=[np.minimum(deviations, means), np.minimum(deviations, 1 - means)], **options)
-        facts.append(
-            f"batch {m}: "
-            + ", ".join(f"{s[0]:.2f} ± {s[1]:.2f} for τ = {t}" for t, s in zip(used, spreads, strict=True))
-        )
-    members = np.unique(np.geomspace(sizes[0], len(ranking), 40).round().astype(int))
-    axes.plot(members, [expected_map(ranking, m) for m in members], color=style.GREEN, label="closed form", zorder=1)
-    axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
+        spreads = [study.spread(ranking, m, length=tau, batches=batches) for tau in used]
+        look = {"fmt": marker, "color": colour, "label": f"batch {m}, τ = {', '.join(map(str, used))}"}
+        shown = _error_bars(axes, [(1 + tau) * m * nudge for tau in used], spreads, **look)
+        facts.append(f"batch {m}: {', '.join(f'{text} for τ = {t}' for text, t in zip(shown, used, strict=True))}")
+    _closed_form(axes, ranking, sizes[0])
     ticks = [2**k for k in range(4, 12) if 2**k <= len(ranking)]
     _sizes_axis(axes, ticks, "list length (1 + τ) · batch size")
     axes.set(ylabel="mAP", title=name)
@@ -214,15 +188,15 @@ def memory_and_bias(
 @style.style()
 def gradient_bias() -> Figure:
     """Averaging gradients of mini-batches: the noise goes, the bias stays."""
-    whole, found = gradients()
+    whole, found = study.gradients()
     figure, axes = style.figure(width=6.6, height=3.9)
     colours = (style.ORANGE, style.PURPLE, style.PURPLE, style.SKY)
     facts = []
     for (m, tau), colour, line, marker in zip(found, colours, ("-", "-", "--", "-"), "oss^", strict=True):
         made = found[m, tau]
         counts = [2**k for k in range(9) if 2**k <= len(made) // 2] + [len(made)]
-        cosines = [alignment(made, whole, count) for count in counts]
-        limit = limit_alignment(made, whole)
+        cosines = [study.alignment(made, whole, count) for count in counts]
+        limit = study.limit_alignment(made, whole)
         name = f"batch {m}" + (f", τ = {tau}" if tau else "")
         axes.semilogx(counts, cosines, line, base=2, color=colour, label=name)
         face = colour if line == "-" else "white"

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from rankedu.book.figures import style
+from rankedu.book.studies import object_detection as study
 from rankedu.book.studies import proposals as made
-from rankedu.book.studies.object_detection import (
-    absent_from_scenes,
-    absent_from_voc,
-    list_ap,
-    propose,
-    scored,
-)
 from rankedu.lab.datasets.scenes import CLASSES, Scenes
 from rankedu.losses.on_proposals import SCORES, proposal_scores
 from rankedu.metrics import average_precision
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 def pictured_proposals(scene: int = 11) -> Figure:
     """A scene with proposals, and the table of which proposal is relevant to which class."""
     picture, target = Scenes("train")[scene]
-    boxes, labels = propose(target)
+    boxes, labels = study.propose(target)
     figure, (left, right) = style.figure(1, 2, width=7.2, height=3.9, width_ratios=(1, 1.25))
     left.imshow(picture.permute(1, 2, 0).numpy())
     for box, label in zip(boxes.tolist(), labels.tolist(), strict=True):
@@ -69,7 +61,8 @@ def absent_classes(lengths: Sequence[int] = (0, 1, 7)) -> Figure:
     """How often a class has no positive in a batch of eight pictures and what is remembered."""
     figure, axes = style.figure(1, 2, width=7.2, height=3.5, sharey=True)
     facts = []
-    for axis, name, chance in zip(axes, ("scenes", "VOC 07"), (absent_from_scenes, absent_from_voc), strict=True):
+    chances = {"scenes": study.absent_from_scenes, "VOC 07": study.absent_from_voc}
+    for axis, (name, chance) in zip(axes, chances.items(), strict=True):
         for length, colour, marker in zip(lengths, (style.BLACK, style.ORANGE, style.BLUE), "osD", strict=False):
             values = chance(length)
             axis.plot(np.arange(1, 21), values, color=colour, marker=marker, markersize=5, label=f"τ = {length}")
@@ -90,7 +83,8 @@ def short_lists(labels: Sequence[int] = (1, 5, 20), lengths: Sequence[int] = (0,
     figure, axes = style.figure(width=6.4, height=3.6)
     facts = []
     for label, colour, marker in zip(labels, (style.BLUE, style.GREEN, style.ORANGE), "osD", strict=False):
-        values, truth = [list_ap(label, length) for length in lengths], float(average_precision(*scored(label)))
+        values = [study.list_ap(label, length) for length in lengths]
+        truth = float(average_precision(*study.scored(label)))
         axes.plot(range(len(lengths)), values, color=colour, marker=marker, label=f"class {label}")
         axes.axhline(truth, color=colour, linestyle="--", linewidth=1.2)
         facts.append(f"class {label}: {values[0]:.2f} at τ = {lengths[0]}, {values[-1]:.2f} at the end, {truth:.2f}")

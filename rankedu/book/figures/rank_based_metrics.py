@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import style
 from rankedu.metrics import average_precision, ndcg, precision_at_k, recall_at_k
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Eight photographs, the first three relevant, in the eyes of three models: how far each score lies on the right side
 #: of 0. Model B has the margins of model A in another order; model C is model B, surer of three easy negatives.

@@ -18,27 +18,6 @@ from matplotlib.patches import Polygon, Rectangle, Wedge
 from rankedu.book.figures import style
 from rankedu.proofs.rearrangement import certificate
 
-__all__ = [
-    "DARK_ORANGE",
-    "DARK_PURPLE",
-    "HEXAGON",
-    "HEXAGON_RANKS",
-    "NAMES",
-    "SCORES",
-    "SOLID_RANKS",
-    "SOLID_SCORES",
-    "arrow",
-    "decimal",
-    "draw_solid",
-    "fan_and_section",
-    "lever",
-    "plane",
-    "rank_and_order",
-    "solid",
-    "solid_corners",
-    "swap_path",
-]
-
 Array = npt.NDArray[np.float64]
 
 #: The palette's orange and purple, dark enough to be read as text on white.

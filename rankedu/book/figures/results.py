@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
 from rankedu.lab.runs.selection import plain
 from rankedu.lab.runs.summaries import Row
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["compare_settings"]
 
 
 def compare_settings(rows: Sequence[Row], metric: str) -> Figure:

@@ -7,10 +7,12 @@ import math
 import statistics
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu._validation import check_k
@@ -18,18 +20,6 @@ from rankedu.book.figures import _pictures, paper_figure, style
 from rankedu.book.figures._pictures import IRRELEVANT, QUERY, RELEVANT
 from rankedu.book.studies.retrieval import check, choose_queries, class_of, ranked, spread, values, who_asks
 from rankedu.book.studies.short_runs import characters, letters
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "before_and_after",
-    "choose_queries",
-    "curves",
-    "pr_curve",
-    "retrieved_page",
-]
 
 #: How the two networks are drawn.
 LOOKS: tuple[dict[str, Any], ...] = (

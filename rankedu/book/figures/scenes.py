@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from rankedu.book.figures import style
 from rankedu.lab.datasets.detection import DetectionData
 from rankedu.lab.datasets.scenes import Scenes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Scenes with a crowd, waves, plates, and an object that is difficult.
 SHOWN = (3, 6, 11, 15, 17)

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.studies.smooth_ap import (
-    BATCH_SIZES,
-    IMAGES,
-    THRESHOLD,
-    operating_width,
-    shares_while_training,
-)
+from rankedu.book.studies import smooth_ap as study
 from rankedu.losses import SmoothAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import SigmoidRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 @style.style()
@@ -39,14 +30,14 @@ def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figu
     left.step([-0.5, 0, 0.5], [0, 0, 1], where="pre", color=style.GREY, linewidth=1, zorder=0)
     left.set(xlabel="difference $y_j - y_k$", title="what $j$ adds to the rank of $k$")
     left.legend(loc="upper left")
-    right.axhline(THRESHOLD, color=style.GREY, linewidth=1)
-    right.text(0.25, THRESHOLD * 1.2, f"{THRESHOLD:g}", ha="center", color=style.GREY)
+    right.axhline(study.THRESHOLD, color=style.GREY, linewidth=1)
+    right.text(0.25, study.THRESHOLD * 1.2, f"{study.THRESHOLD:g}", ha="center", color=style.GREY)
     right.set(xlabel="difference $y_j - y_k$", title="its slope", ylim=(1e-4, 60))
     return style.describe(
         figure,
         "Left, sigmoids of a difference of scores, steeper as the temperature falls, beside a step from 0 to 1. Right, "
-        f"their slopes on a logarithmic axis. {'; '.join(facts)}. They fall below {THRESHOLD:g} at differences of "
-        f"{', '.join(f'{operating_width(t, THRESHOLD):.2f}' for t in temperatures)}.",
+        f"their slopes on a logarithmic axis. {'; '.join(facts)}. They fall below {study.THRESHOLD:g} at differences "
+        f"of {', '.join(f'{study.operating_width(t):.2f}' for t in temperatures)}.",
     )
 
 
@@ -90,10 +81,10 @@ def temperature_trade(lists: int = 6, n: int = 20, positives: int = 4, seed: int
 @paper_figure("Smooth-AP supp. Fig. S7")
 @style.style()
 def proportion_by_batch_size(
-    batch_sizes: Sequence[int] = BATCH_SIZES, images: int = IMAGES, temperature: float = 0.01
+    batch_sizes: Sequence[int] = study.BATCH_SIZES, images: int = study.IMAGES, temperature: float = 0.01
 ) -> Figure:
     """P against the batch size, on glyphs, and the operating region of the sigmoid."""
-    found = shares_while_training(tuple(batch_sizes), images, temperature)
+    found = study.shares_while_training(tuple(batch_sizes), images, temperature)
     labels = {
         "run": f"a run for each size, {images} images",
         "steps": f"their first {images // max(batch_sizes)} steps",
@@ -109,7 +100,7 @@ def proportion_by_batch_size(
     left.minorticks_off()
     figure.legend(loc="outside lower center", ncols=2, fontsize=10)
     _region(right, temperature)
-    width = operating_width(temperature, THRESHOLD)
+    width = study.operating_width(temperature)
     return style.describe(
         figure,
         f"Left, P against the batch size at τ = {temperature:g}. "
@@ -118,13 +109,13 @@ def proportion_by_batch_size(
             for name, shares in found.items()
         )
         + f"Right, the sigmoid, with the differences up to "
-        f"±{width:.3f} shaded, where its slope exceeds {THRESHOLD:g}.",
+        f"±{width:.3f} shaded, where its slope exceeds {study.THRESHOLD:g}.",
     )
 
 
 def _region(axis: Axes, temperature: float) -> None:
     """Fig. S7b: the sigmoid, and where it has a gradient worth the name."""
-    width = operating_width(temperature, THRESHOLD)
+    width = study.operating_width(temperature)
     x = torch.linspace(-3 * width, 3 * width, 601, dtype=torch.float64)
     axis.plot(x, SigmoidRanker(temperature).step(x), color=style.BLUE)
     axis.axvspan(-width, width, color=style.YELLOW, alpha=0.45, linewidth=0)

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.studies.ties_and_margins import (
-    GAPS,
-    LANDSCAPE_LAM,
-    MARGINS,
-    POSITIVE,
-    SPREADS,
-    STEPS,
-    _average_precision,
-    expected_ap_after_shift,
-    gap_spread_descent,
-    shifted_scores,
-    train_scorer,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from rankedu.book.studies import ties_and_margins as study
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -73,7 +58,7 @@ def shift_curves(noise: Sequence[float] = (0.01, 0.1), n: int = 200, positives: 
     axes.semilogx(gaps, np.ones_like(gaps), ":", color=style.BLACK, label="as trained")
     facts = []
     for sigma, line, colour in zip(noise, ("-", "--"), (style.BLUE, style.ORANGE), strict=False):
-        values = np.array([expected_ap_after_shift(gap, sigma, relevance) for gap in gaps])
+        values = np.array([study.expected_ap_after_shift(gap, sigma, relevance) for gap in gaps])
         axes.semilogx(gaps, values, line, color=colour, label=f"scores move by {sigma:g}")
         facts.append(
             f"moved by {sigma:g}, AP is {values[0]:.2f} at a gap of {gaps[0]:g} and passes 0.95 near "
@@ -95,7 +80,7 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
     figure, axes = style.figure(1, 2, width=7.0, height=3.8, sharey=True)
     facts = []
     for axis, alpha in zip(axes, (0.0, margin), strict=True):
-        run = train_scorer(alpha)
+        run = study.train_scorer(alpha)
         scores = run.scores()
         for relevant, count in ((False, negatives), (True, positives)):
             lines = scores[:, run.relevance == relevant][:, :count]
@@ -103,7 +88,7 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
             axis.plot(run.steps, lines, look, color=colour, linewidth=1.2)
             axis.plot([], [], look, color=colour, label="positive" if relevant else "negative")
         spread, value = run.spread(), run.average_precision()
-        axis.set(title=f"margin α = {alpha:g}" if alpha else "no margin", xlabel="step of gradient descent")
+        axis.set(title=_margin(alpha), xlabel="step of gradient descent")
         facts.append(
             f"{'margin ' + format(alpha, 'g') if alpha else 'without a margin'}: the spread of the scores goes from "
             f"{spread[0]:.2f} over {spread.max():.2f} to {spread[-1]:.2f}, AP from {value[0]:.2f} to {value[-1]:.2f}"
@@ -112,9 +97,9 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
     axes[0].legend(loc="lower right")
     return style.describe(
         figure,
-        f"Two panels of score trajectories over {STEPS} steps, {positives} positives in solid blue and {negatives} "
-        f"negatives in dashed red. In both, positives rise above negatives within a few dozen steps. Then, on the "
-        f"left, all lines run together towards one score; on the right they stay apart. {'; '.join(facts)}.",
+        f"Two panels of score trajectories over {study.STEPS} steps, {positives} positives in solid blue and "
+        f"{negatives} negatives in dashed red. In both, positives rise above negatives within a few dozen steps. Then, "
+        f"on the left, all lines run together towards one score; on the right they stay apart. {'; '.join(facts)}.",
     )
 
 
@@ -125,8 +110,8 @@ def spread_and_brittleness(noise: float = 0.1) -> Figure:
     looks = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
     colours = (style.RED, style.ORANGE, style.PURPLE, style.BLUE, style.GREEN)
     facts = []
-    for alpha, look, colour in zip(MARGINS, looks, colours, strict=True):
-        run = train_scorer(alpha)
+    for alpha, look, colour in zip(study.MARGINS, looks, colours, strict=True):
+        run = study.train_scorer(alpha)
         options: dict[str, Any] = {"linestyle": look, "color": colour, "linewidth": 1.8}
         left.semilogy(run.steps, run.spread(), label=f"α = {alpha:g}", **options)
         right.plot(run.steps, run.average_precision(noise), **options)
@@ -140,27 +125,23 @@ def spread_and_brittleness(noise: float = 0.1) -> Figure:
     return style.describe(
         figure,
         f"Left, the standard deviation of the scores on a logarithmic axis, right, AP with normal errors of {noise:g} "
-        f"on each score, over {STEPS} training steps, one line for each margin. At the end: {'; '.join(facts)}.",
+        f"on each score, over {study.STEPS} training steps, one line for each margin. At the end: {'; '.join(facts)}.",
     )
 
 
 @style.style()
-def gap_and_spread(margin: float = 0.4, lam: float = LANDSCAPE_LAM) -> Figure:
+def gap_and_spread(margin: float = 0.4, lam: float = study.LANDSCAPE_LAM) -> Figure:
     """The AP loss over the gap between two classes and the spread within them, without a margin and with one."""
     figure, axes = style.figure(1, 2, width=7.2, height=3.9, sharey=True)
     edges = np.linspace(0, 0.8, 9)
-    colours = ListedColormap(_colours(len(edges) - 1))
+    look: dict[str, Any] = {"origin": "lower", "aspect": "auto", "interpolation": "nearest"}
+    look |= {"cmap": style.bands(len(edges) - 1, 0.25).reversed(), "norm": BoundaryNorm(edges, len(edges) - 1)}
     facts = []
     for axis, alpha in zip(axes, (0.0, margin), strict=True):
-        gap, spread = np.meshgrid(np.linspace(*GAPS, 181), np.linspace(SPREADS[0] + 1e-3, SPREADS[1], 121))
-        loss = np.vectorize(lambda g, s, m=alpha: 1 - _average_precision(shifted_scores(g, s, m), POSITIVE))(
-            gap, spread
-        )
-        shown = axis.imshow(loss, origin="lower", extent=(*GAPS, *SPREADS), aspect="auto", cmap=colours,
-                            norm=BoundaryNorm(edges, len(edges) - 1), interpolation="nearest")  # fmt: skip
+        shown = axis.imshow(study.landscape(alpha), extent=(*study.GAPS, *study.SPREADS), **look)
         still, count = _arrows(axis, alpha, lam)
         axis.plot(alpha, 0, "D", color=style.RED, markersize=9, clip_on=False, zorder=5, markeredgecolor="white")
-        axis.set(title=f"margin α = {alpha:g}" if alpha else "no margin", xlabel="gap", xlim=GAPS, ylim=SPREADS)
+        axis.set(xlabel="gap", xlim=study.GAPS, ylim=study.SPREADS, title=_margin(alpha))
         facts.append(f"α = {alpha:g}: tip at gap {alpha:g}; no gradient at {still} of {count} places")
     axes[0].set_ylabel("spread within each class")
     bar = figure.colorbar(shown, ax=axes, ticks=edges[::2])
@@ -177,20 +158,13 @@ def gap_and_spread(margin: float = 0.4, lam: float = LANDSCAPE_LAM) -> Figure:
 def _arrows(axis: Axes, margin: float, lam: float) -> tuple[int, int]:
     """Draw the directions of descent on a coarse grid; count the places without one."""
     gap, spread = (a.ravel() for a in np.meshgrid(np.linspace(-0.45, 1.05, 7), np.linspace(0.1, 0.9, 5)))
-    moves = np.array([gap_spread_descent(g, s, margin, lam) for g, s in zip(gap, spread, strict=True)])
+    moves = np.array([study.gap_spread_descent(g, s, margin, lam) for g, s in zip(gap, spread, strict=True)])
     length = np.hypot(*moves.T)
     still = length == 0
     unit = moves[~still] / length[~still, None]
     axis.quiver(gap[~still], spread[~still], *unit.T, angles="xy", scale=13, width=0.009, pivot="mid")
     axis.plot(gap[still], spread[still], ".", color="black", markersize=5)
     return int(still.sum()), len(still)
-
-
-def _colours(bands: int) -> list[Any]:
-    """The book's landscape colours without the darkest, on which black arrows would not show."""
-    from matplotlib import colormaps
-
-    return list(colormaps[style.LANDSCAPE](np.linspace(1.0, 0.25, bands)))
 
 
 @style.style()
@@ -206,7 +180,7 @@ def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
         )
         axis.plot(step, other, "--", color=style.NEGATIVE, label="two characters")
         axis.plot(step, same, color=style.POSITIVE, label="one character")
-        axis.set(title=f"margin α = {alpha:g}" if alpha else "no margin", xlabel="step of Adam", ylim=(-0.5, 1.05))
+        axis.set(title=_margin(alpha), xlabel="step of Adam", ylim=(-0.5, 1.05))
         facts.append(
             f"margin {alpha:g}: {same[-1]:.3f} within a character, {other[-1]:.3f} ± {spread[-1]:.3f} between two"
         )
@@ -217,3 +191,7 @@ def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
         "Mean cosine similarity of pairs of pictures of one character, a solid blue line, and of two characters, a "
         f"dashed red line in a band of one standard deviation, against the step. At the end: {'; '.join(facts)}.",
     )
+
+
+def _margin(alpha: float) -> str:
+    return f"margin α = {alpha:g}" if alpha else "no margin"

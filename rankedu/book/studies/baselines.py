@@ -32,25 +32,17 @@ from rankedu.metrics import average_precision, hierarchical_average_precision
 from rankedu.rankers import BlackboxRanker
 
 Array = npt.NDArray[np.float64]
-
 Loss = Callable[[Tensor, Tensor], Tensor]
-
 #: The batch: angles in degrees, three items of each of three classes.
 ANGLES = (0.0, 22.0, 72.0, 42.0, 58.0, 98.0, 83.0, 121.0, 147.0)
-
 #: A batch that every query ranks perfectly, levels included; positives have cosines above 0.9, all others below 0.6.
 SORTED = (0.0, 6.0, 13.0, 67.0, 72.0, 79.0, 165.0, 172.0, 177.0)
-
 #: The same but for one thing: c is wide, a and b are near each other, and no one threshold serves all queries.
 UNCALIBRATED = (0.0, 2.0, 5.0, 28.0, 31.0, 33.0, 120.0, 136.0, 154.0)
-
 #: Parent and class of each item; the classes are a, b and c.
 PATHS = torch.tensor([[0, 0]] * 3 + [[0, 1]] * 3 + [[1, 2]] * 3)
-
 CLASS_PATHS = torch.tensor([[0, 0], [0, 1], [1, 2]])
-
 DIM = 2 + len(ANGLES)
-
 #: The losses of the chapter, by family, in the order of all its figures.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "pairs": ("contrastive", "margin", "multi_similarity"),
@@ -61,7 +53,6 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 }
 
 LOSSES = tuple(name for family in FAMILIES.values() for name in family)
-
 TITLES = {
     "multi_similarity": "multi-similarity",
     "triplet_semihard": "triplet, semi-hard",
@@ -78,7 +69,6 @@ TITLES = {
 }
 
 RANDOM = ("triplet_distance_weighted", "margin")  # these two draw their triplets
-
 DRAWS = 100
 
 

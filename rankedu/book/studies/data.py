@@ -6,8 +6,6 @@ from pathlib import Path
 
 import rankedu
 
-__all__ = ["CHECKOUT", "in_checkout"]
-
 CHECKOUT = Path(rankedu.__file__).resolve().parents[1]
 
 

@@ -13,7 +13,6 @@ from rankedu.book.studies.fastap_histograms import fast_ap
 
 #: The papers' tables as printed.
 PRINTED = CHECKOUT / "book" / "data" / "printed"
-
 #: The four scores of the perfectly ranked batch: angles in radians, two classes of two.
 ANGLES = (0.0, 0.01, 0.5, 0.51)
 
@@ -92,11 +91,10 @@ class Gain:
 
 
 _FINE, _TREE, _CSL = "fine", "hierarchical", "CSL"
-
 _SIGMOIDS, _SURROGATE = "sigmoids, without clustering", "the surrogate, without clustering"
-
 _TRAINED, _WEIGHTED = "trained with H-AP", "trained with ΣwAP"
-
+#: What a part of HAPPIER is called beside its gain.
+PARTS = {_SIGMOIDS: "by the surrogate", _SURROGATE: "by clustering", _WEIGHTED: "by H-AP", _TRAINED: "by ΣwAP"}
 #: Every gain in the text of HAPPIER's Sec. 4.2 and 4.3 that can be looked up in one of its tables.
 GAINS = (
     Gain(16.1, "happier_tab_1", "Online Products", "H-AP", _FINE),

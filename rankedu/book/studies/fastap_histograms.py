@@ -14,10 +14,8 @@ from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
 Array = npt.NDArray[np.float64]
-
 #: Of the landscapes. One score lies beyond it; it is the largest of its list either way.
 SCORE_RANGE = (-3.0, 3.0)
-
 #: Similarities as a network in training makes them: mean and spread of the positives, and of the negatives.
 POSITIVES, NEGATIVES = (0.4, 0.2), (0.1, 0.12)
 
@@ -88,7 +86,6 @@ def alone(scores: Tensor, bins: int) -> Tensor:
 
 #: A list of 17: the positives 4th, 5th, 9th and 15th, and a gap in the middle.
 LIST = (0.86, 0.81, 0.72, 0.66, 0.58, 0.51, 0.45, 0.37, 0.12, 0.07, 0.02, -0.04, -0.11, -0.17, -0.32, -0.61, -0.78)
-
 LIST_RELEVANT = tuple(place in (3, 4, 8, 14) for place in range(len(LIST)))
 
 

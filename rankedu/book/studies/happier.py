@@ -26,7 +26,6 @@ from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 
 Array = npt.NDArray[np.float64]
-
 #: The five items of the chapter, from rank 1 to 5: score and relevance.
 FIVE = {"A": (0.9, 1.0), "B": (0.8, 2.0), "C": (0.7, 0.0), "D": (0.6, 1.0), "E": (0.5, 0.0)}
 
@@ -111,7 +110,6 @@ def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
 
 
 RUNS = ("supremum", "stopped 16", "stopped 64", "both 64")
-
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192)
 
 
@@ -144,7 +142,6 @@ def seconds(lengths: tuple[int, ...] = LENGTHS, repeats: int = 5) -> dict[str, l
 
 #: The runs of `STEPS` steps that are made while the page is made; longer ones of more values are in the file `STORED`.
 WEIGHTS, ALPHAS, STEPS = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 40
-
 #: In a checkout: the file that ``python -m rankedu.lab.training.happier`` writes.
 STORED = CHECKOUT / "book" / "data" / "happier_weight.json"
 

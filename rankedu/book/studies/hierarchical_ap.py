@@ -22,12 +22,9 @@ from rankedu.metrics import (
 )
 
 METRICS = ("AP", "H-AP", "ASI", "NDCG")
-
 #: The query's character and three circles of kin around it; the number is how many pictures of each are ranked.
 QUERY = "é"
-
 MILD = "éééèéêéëEgAmЖβ→"
-
 SEVERE = "éééЖéβé→gAmèêëE"
 
 

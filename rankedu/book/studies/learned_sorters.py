@@ -15,12 +15,9 @@ from rankedu.lab.training.sorters import fit_sorter, rank_error
 from rankedu.rankers import LSTMRanker
 
 Array = npt.NDArray[np.float64]
-
 N = 20
-
 #: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
 STEPS = 700
-
 #: Points along each side of its landscape.
 SIZE = 160
 

@@ -14,12 +14,9 @@ import numpy.typing as npt
 from rankedu.book.studies.cached import cached
 
 Floats = npt.NDArray[np.float64]
-
 Ints = npt.NDArray[np.int64]
-
 #: Batch sizes of the figures.
 SIZES = (8, 16, 32, 64, 128, 256, 512)
-
 #: Batch size and memory of the measured gradients, and how many batches are drawn of each.
 GRADIENTS = {(32, 0): 512, (64, 0): 320, (64, 3): 320, (256, 0): 96}
 
@@ -28,9 +25,9 @@ GRADIENTS = {(32, 0): 512, (64, 0): 320, (64, 3): 320, (256, 0): 96}
 class Ranking:
     """A data set in which every item ranks all others."""
 
-    labels: Ints
-    order: npt.NDArray[np.int32]
-    relevant: npt.NDArray[np.bool_]
+    labels: Ints  # (N,)
+    order: npt.NDArray[np.int32]  # (N, N - 1); row q: the other items, most similar first
+    relevant: npt.NDArray[np.bool_]  # whether the item at this place has the label of the query
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -57,7 +54,7 @@ def _mean_by_query(query: Ints, rank: Ints, within: Ints) -> Floats:
 def synthetic_embeddings(
     classes: int = 64, per_class: int = 16, dim: int = 16, noise: float = 0.32, seed: int = 0
 ) -> tuple[npt.NDArray[np.float32], Ints]:
-    """Draw clusters on the sphere, one a class: a stand-in for trained embeddings that takes milliseconds."""
+    """Draw clusters on the sphere, one a class: a stand-in for trained embeddings."""
     random = np.random.default_rng(seed)
     centres = random.standard_normal((classes, dim))
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
@@ -67,7 +64,7 @@ def synthetic_embeddings(
 
 
 def rank_all(embeddings: Any, labels: Any) -> Ranking:
-    """Let every item rank all others by cosine similarity."""
+    """Let every item rank all others by the cosine of embeddings of length 1; O(N²) memory."""
     points, classes = np.asarray(embeddings, dtype=np.float64), np.asarray(labels)
     scores = points @ points.T
     np.fill_diagonal(scores, -np.inf)
@@ -116,7 +113,11 @@ def expected_map(ranking: Ranking, members: int) -> float:
 def sample_estimates(
     ranking: Ranking, batch_size: int, *, batches: int = 100, length: int = 0, per_class: int = 0, seed: int = 0
 ) -> Floats:
-    """The mAP of random batches."""
+    """The mAP of random batches, shape (batches,); nan for one in which no query has a relevant item.
+
+    A memory adds ``length`` batches to every list, which share no item with the current one. With ``per_class``, so many
+    of each of some random classes are drawn, else items at random.
+    """
     drawn = _draws(ranking.labels, batch_size, batches, length, per_class, seed)
     return np.array([_batch_map(ranking, queries, members) for queries, members in drawn])
 
@@ -153,8 +154,9 @@ def _batch_map(ranking: Ranking, queries: Ints, members: Ints) -> float:
     return float(np.mean(_mean_by_query(query, rank, within)))
 
 
-def mean_and_deviation(estimates: Floats) -> tuple[float, float]:
-    """Mean and standard deviation of the batches that have an mAP."""
+def spread(ranking: Ranking, batch_size: int, **options: int) -> tuple[float, float]:
+    """Mean and standard deviation of the mAP of those random batches that have one."""
+    estimates = sample_estimates(ranking, batch_size, **options)
     return float(np.nanmean(estimates)), float(np.nanstd(estimates))
 
 

@@ -19,7 +19,6 @@ from rankedu.losses.on_proposals import proposal_scores
 from rankedu.metrics import box_iou
 
 Floats = npt.NDArray[np.float64]
-
 #: Pictures of VOC 2007's trainval part that show each class, as published, and how many pictures it has.
 VOC07_PICTURES = {
     "person": 2008, "car": 713, "chair": 445, "dog": 421, "cat": 337, "bird": 330, "horse": 287, "train": 261,
@@ -28,7 +27,6 @@ VOC07_PICTURES = {
 }  # fmt: skip
 
 VOC07 = 5011
-
 #: Objects of a scene, at least and at most; all numbers between are equally likely.
 OBJECTS = (3, 8)
 

@@ -10,10 +10,8 @@ import numpy.typing as npt
 from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape
 
 Array = npt.NDArray[np.float64]
-
 #: The random but fixed section of the book's landscapes.
 SEED, EXTENT = 3, 1.2
-
 #: From which corner the landscapes are seen: degrees around the vertical, and above the horizon.
 TURN, ELEVATION = 30.0, 38.0
 

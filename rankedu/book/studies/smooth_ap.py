@@ -17,11 +17,8 @@ from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker, operating_region
 
 BATCH_SIZES = (16, 32, 64, 128, 256)
-
 IMAGES = 4096  #: that each run of Fig. S7a sees, whatever its batch size
-
 THRESHOLD = 0.005
-
 #: Smooth-AP supp. Table S2, as printed in the version we read: complexity, and the loss's milliseconds. Every method
 #: stands behind the same ResNet-50, which takes 705.0 ms, at M = 112 items of which 4 are positive.
 PRINTED = {

@@ -18,7 +18,6 @@ from rankedu.ranks import rank
 from rankedu.solvers import ranking
 
 Array = npt.NDArray[np.float64]
-
 #: The plane of chapter 4 in a larger square.
 SEED, EXTENT = 3, 2.4
 #: Length of the finite steps by which gradients are judged, and the noise on every score, both in units of a score.

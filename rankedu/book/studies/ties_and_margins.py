@@ -4,46 +4,46 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+
+from rankedu.metrics import average_precision
 
 Array = npt.NDArray[np.float64]
-
 Mask = npt.NDArray[np.bool_]
-
 #: The training run of the chapter: strength of the interpolation, step of gradient descent, number of steps.
 LAM, RATE, STEPS, EVERY = 300.0, 0.05, 3300, 30
-
 BATCH, DIM, SEPARATION, SHARE = 128, 4, 3.0, 0.25
-
 #: The margins that the chapter compares.
 MARGINS = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A training run of :func:`train_scorer`, looked at every few steps."""
+    """A training run of :func:`train_scorer`, looked at k times."""
 
-    steps: npt.NDArray[np.int64]
-    weights: Array
-    features: Array
-    relevance: Mask
+    steps: npt.NDArray[np.int64]  # (k,)
+    weights: Array  # of the linear scorer, (k, dim)
+    features: Array  # of items that are never trained on, (n, dim)
+    relevance: Mask  # (n,)
 
     def scores(self) -> Array:
-        """Give the scores of the items at each look, shape (k, n)."""
+        """Scores of the items at each look, shape (k, n)."""
         return self.weights @ self.features.T
 
     def spread(self) -> Array:
-        """Give the standard deviation of the scores at each look, shape (k,)."""
+        """Standard deviation of the scores at each look, shape (k,)."""
         spread: Array = self.scores().std(axis=1)
         return spread
 
     def average_precision(self, noise: float = 0.0, seed: int = 0) -> Array:
-        """Give AP at each look, shape (k,), if scores are off by normal errors of standard deviation ``noise``."""
+        """AP at each look, shape (k,), if scores are off by normal errors of standard deviation ``noise``."""
         scores = self.scores()
         off = noise * np.random.default_rng(seed).standard_normal(scores.shape[1])
-        return np.array([_average_precision(row + off, self.relevance) for row in scores])
+        return ap(scores + off, self.relevance)
 
 
 @functools.lru_cache(maxsize=32)
@@ -66,14 +66,14 @@ def train_scorer(
     (4, 400)
     """
     random = np.random.default_rng(seed)
-    features, relevance = _items(400, np.random.default_rng(99))
+    features, relevance = draw_items(400, np.random.default_rng(99))
     weights = random.standard_normal(DIM)
     weights /= np.linalg.norm(weights)
     looks = []
     for step in range(steps + 1):
         if step % EVERY == 0:
             looks.append(weights)
-        batch, labels = _items(BATCH, random)
+        batch, labels = draw_items(BATCH, random)
         weights = weights - rate * (batch.T @ ap_gradient(batch @ weights, labels, lam, margin))
     return Run(np.arange(0, steps + 1, EVERY), np.array(looks), features, relevance)
 
@@ -124,16 +124,19 @@ def _two_rankings(
     return shifted, before, _ranks(shifted + lam * incoming)
 
 
-def draw_items(n: int, seed: int) -> tuple[Array, Mask]:
-    """Draw items from the two clouds of :func:`train_scorer`: features (n, 4) and relevance (n,).
+def ap(scores: Array, relevance: Mask) -> Array:
+    """AP of each row of scores."""
+    rows = torch.from_numpy(scores)
+    return average_precision(rows, torch.from_numpy(relevance).expand_as(rows)).double().numpy()
 
-    Examples
-    --------
-    >>> features, relevance = draw_items(8, seed=0)
-    >>> features.shape, int(relevance.sum())
-    ((8, 4), 2)
-    """
-    return _items(n, np.random.default_rng(seed))
+
+def draw_items(n: int, seed: int | np.random.Generator) -> tuple[Array, Mask]:
+    """Draw items from the two clouds, the relevant ones first: features (n, 4) and relevance (n,)."""
+    random = np.random.default_rng(seed)
+    relevance = np.arange(n) < SHARE * n
+    features = random.standard_normal((n, DIM))
+    features[:, 0] += SEPARATION * (relevance - 0.5)
+    return features, relevance
 
 
 def expected_ap_after_shift(gap: float, noise: float, relevance: Mask, draws: int = 100) -> float:
@@ -146,23 +149,26 @@ def expected_ap_after_shift(gap: float, noise: float, relevance: Mask, draws: in
     """
     random = np.random.default_rng(3)
     moved = gap * relevance + noise * random.standard_normal((draws, len(relevance)))
-    return float(np.mean([_average_precision(row, relevance) for row in moved]))
+    return float(ap(moved, relevance).mean())
 
 
-#: Seventeen fixed items of the landscape: where they stand in their class, in units of its spread.
+#: Fourteen fixed items of the landscape: where they stand in their class, in units of its spread.
 LANDSCAPE_LAM, GAPS, SPREADS = 12.0, (-0.6, 1.2), (0.0, 1.0)
-
 _U = np.array([-1.1, -0.25, 0.3, 1.05])
-
 _V = np.array([-1.6, -1.1, -0.75, -0.45, -0.15, 0.1, 0.35, 0.7, 1.15, 1.75])
-
 POSITIVE: Mask = np.arange(len(_U) + len(_V)) < len(_U)
 
 
-def shifted_scores(gap: float, spread: float, margin: float) -> Array:
+def shifted_scores(gap: Any, spread: Any, margin: float) -> Array:
     """Scores of the landscape, positives first, shifted by the margin."""
     half = (gap - margin) / 2
-    return np.concatenate([half + spread * _U, -half + spread * _V])
+    return np.concatenate([half + spread * _U, -half + spread * _V], axis=-1)
+
+
+def landscape(margin: float) -> Array:
+    """The AP loss of the landscape's items, a row a spread, a column a gap; shape (121, 181)."""
+    gap, spread = np.meshgrid(np.linspace(*GAPS, 181), np.linspace(SPREADS[0] + 1e-3, SPREADS[1], 121))
+    return 1 - ap(shifted_scores(gap[..., None], spread[..., None], margin), POSITIVE)
 
 
 def gap_spread_descent(gap: float, spread: float, margin: float, lam: float) -> tuple[float, float]:
@@ -179,21 +185,8 @@ def gap_spread_descent(gap: float, spread: float, margin: float, lam: float) -> 
     return down[0], down[1]
 
 
-def _items(n: int, random: np.random.Generator) -> tuple[Array, Mask]:
-    """Draw items from the two clouds, the relevant ones first."""
-    relevance = np.arange(n) < SHARE * n
-    features = random.standard_normal((n, DIM))
-    features[:, 0] += SEPARATION * (relevance - 0.5)
-    return features, relevance
-
-
 def _ranks(scores: Array) -> npt.NDArray[np.int64]:
     """Ordinal ranks of one list: short lists in long loops, where the overhead of tensors would count."""
     ranks = np.empty(len(scores), dtype=np.int64)
     ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
     return ranks
-
-
-def _average_precision(scores: Array, relevance: Mask) -> float:
-    hits = relevance[np.argsort(-scores, kind="stable")]
-    return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())

@@ -46,8 +46,8 @@ def equal_ap() -> Figure:
     return style.describe(
         figure,
         f"A query, the letter {study.QUERY}, and two rankings of the same fifteen pictures, each framed in the colour "
-        "of its level; the level stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, 3, 5 "
-        f"and 7 in both. {'. '.join(facts)}.",
+        "of its level, which stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, 3, 5 and "
+        f"7 in both. {'. '.join(facts)}.",
     )
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from rankedu.book.studies import linear_scorers
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
@@ -41,26 +42,16 @@ class Descent:
 
 
 def train(loss: nn.Module, *, seeds: int = 20, steps: int = 120) -> Descent:
-    """Train linear scorers with a loss of scores and relevance: 30 items of 20 features each, 8 of them relevant.
-
-    Every step has the same length, 0.05 in weights, so that a loss gains nothing from a larger gradient.
-    """
+    """Train linear scorers with a loss of scores and relevance: 30 items of 20 features each, 8 of them relevant."""
     items, relevant, features, held_out = 30, 8, 20, 150
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(seeds, items + held_out, features, generator=generator)
     positive = (torch.arange(items + held_out) % items < relevant).expand(seeds, -1)
     x[..., 0] += 0.6 * positive
-    weight = 0.1 * torch.randn(seeds, features, generator=generator)
-    ap = []
-    for _ in range(steps):
-        weight.requires_grad_()
-        scores = (x[:, :items] @ weight[..., None])[..., 0]
-        ap.append(average_precision(scores.detach(), positive[:, :items]))
-        # The mean over lists divides the step of each by their number.
-        (gradient,) = torch.autograd.grad(seeds * loss(scores, positive[:, :items]), weight)
-        weight = weight.detach() - 0.05 * gradient / gradient.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    start = 0.1 * torch.randn(seeds, features, generator=generator)
+    weight, ap = linear_scorers.descend(loss, x[:, :items], positive[:, :items], start, steps, average_precision)
     others = average_precision((x[:, items:] @ weight[..., None])[..., 0], positive[:, items:])
-    return Descent(torch.stack(ap, 1).double().numpy(), others.double().numpy())
+    return Descent(ap.numpy(), others.double().numpy())
 
 
 @functools.lru_cache(maxsize=32)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +71,12 @@ TITLES = {
 
 RANDOM = ("triplet_distance_weighted", "margin")  # these two draw their triplets
 DRAWS = 100
+RANKED: dict[str, Callable[[], Any]] = {
+    "smooth_ap": SmoothAPLoss,
+    "rambo_ap": lambda: APLoss(BlackboxRanker(lam=10.0)),
+    "roadmap": ROADMAPLoss,
+    "calibration": CalibrationLoss,
+}
 
 
 def title(name: str) -> str:
@@ -90,60 +97,35 @@ def proxies(angles: Sequence[float] = ANGLES) -> Tensor:
     return normalize(embed(angles).reshape(3, 3, DIM).mean(1), dim=1)
 
 
-def make(name: str, at: Tensor | None = None) -> Loss:
-    """A loss of embeddings and label paths; those with proxies get them from ``at``, shape (3, dim)."""
+def make(name: str, at: Tensor | None = None, class_paths: Tensor = CLASS_PATHS) -> Loss:
+    """A loss of embeddings and label paths; those with proxies get them from ``at``, shape (classes, dim)."""
     at = proxies() if at is None else at
-    n_classes, dim = at.shape
     if name in baseline_names():
-        flat: Any = baseline(name, n_classes, dim)
+        flat: Any = baseline(name, *at.shape)
         if name == "normalized_softmax":
             flat.loss.W = torch.nn.Parameter(at.T.clone())
         if name == "proxy_nca_pp":
             flat.loss.proxies = torch.nn.Parameter(at.clone())
-        return _on_leaves(flat)
-    module: Any
-    if name == "csl":
-        module = CSLLoss(CLASS_PATHS, dim)
-        module.proxies = torch.nn.Parameter(at.clone())
-        return _typed(module)
-    if name == "happier":
-        module = HAPPIERLoss(n_classes, dim)
-        module.cluster.proxies = torch.nn.Parameter(at.clone())
-        return _typed(module)
-    if name == "cluster":
-        module = ClusterLoss(n_classes, dim)
-        module.proxies = torch.nn.Parameter(at.clone())
-        return _typed(module)
-    ranked: dict[str, Callable[[], Any]] = {
-        "smooth_ap": SmoothAPLoss,
-        "rambo_ap": lambda: APLoss(BlackboxRanker(lam=10.0)),
-        "roadmap": ROADMAPLoss,
-        "calibration": CalibrationLoss,
-    }
-    return _on_leaves(OnEmbeddings(ranked[name]()))
+        return _of_leaves(flat)
+    if name in RANKED:
+        return _of_leaves(OnEmbeddings(RANKED[name]()))
+    module: Any = {
+        "csl": lambda: CSLLoss(class_paths, at.shape[1]),
+        "happier": lambda: HAPPIERLoss(*at.shape),
+        "cluster": lambda: ClusterLoss(*at.shape),
+    }[name]()
+    (module.cluster if name == "happier" else module).proxies = torch.nn.Parameter(at.clone())
+    return cast("Loss", module)
 
 
 def summed(name: str) -> Loss:
     """The sum over both levels, for a loss that compares items."""
-    if name in baseline_names():
-        return _typed(SumOverLevels(lambda n: baseline(name), CLASS_PATHS))
-    return _typed(SumOverLevels(lambda n: OnEmbeddings(SmoothAPLoss()), CLASS_PATHS))
+    part = partial(baseline, name) if name in baseline_names() else lambda: OnEmbeddings(SmoothAPLoss())
+    return SumOverLevels(lambda n: part(), CLASS_PATHS)
 
 
-def _on_leaves(module: Any) -> Loss:
-    def loss(embeddings: Tensor, paths: Tensor) -> Tensor:
-        value: Tensor = module(embeddings, paths[:, -1])
-        return value
-
-    return loss
-
-
-def _typed(module: Any) -> Loss:
-    def loss(embeddings: Tensor, paths: Tensor) -> Tensor:
-        value: Tensor = module(embeddings, paths)
-        return value
-
-    return loss
+def _of_leaves(module: Any) -> Loss:
+    return lambda embeddings, paths: module(embeddings, paths[:, -1])
 
 
 def descent(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 1) -> tuple[float, Tensor]:
@@ -238,8 +220,7 @@ def pull_at_place(name: str, most: int = 9) -> Array:
 
     The nearest negative always stands 0.01 above it, and no score is equal to another.
     """
-    ranked = {"smooth_ap": SmoothAPLoss, "roadmap": ROADMAPLoss}
-    module = OnEmbeddings(ranked[name]()) if name in ranked else baseline(name)
+    module = OnEmbeddings(RANKED[name]()) if name in RANKED else baseline(name)
     high, low = np.linspace(0.6, 0.9, most), np.linspace(-0.6, -0.2, most)
     query, found = torch.tensor([[1.0, 0.0]], dtype=torch.float64), []
     for above in range(1, most + 1):
@@ -275,17 +256,9 @@ def knowledge() -> dict[str, dict[str, float]]:
             "folded": abs(folded(name, (0.7,))[0] / value - 1),
             **lengths,
             "batches": _batches_over_whole(name),
-            "parents": abs(_with_other_parents(name, others) / value - 1),
+            "parents": abs(descent(make(name, class_paths=others[::3]), embed(ANGLES), others, draws)[0] / value - 1),
         }
     return found
-
-
-def _with_other_parents(name: str, paths: Tensor) -> float:
-    if name != "csl":
-        return descent(make(name), embed(ANGLES), paths, draws_of(name))[0]
-    module = CSLLoss(paths[::3], DIM)
-    module.proxies = torch.nn.Parameter(proxies())
-    return descent(_typed(module), embed(ANGLES), paths)[0]
 
 
 @functools.cache
@@ -300,12 +273,7 @@ def _sixty() -> tuple[Tensor, Tensor, Tensor]:
 
 def _batches_over_whole(name: str) -> float:
     items, means, paths = _sixty()
-    if name == "csl":
-        module: Any = CSLLoss(paths[::3], 8)
-        module.proxies = torch.nn.Parameter(normalize(means))
-        loss = _typed(module)
-    else:
-        loss = make(name, normalize(means, dim=1))
+    loss = make(name, normalize(means, dim=1), paths[::3])
     items = normalize(items, dim=1)
     draws = 8 if name in RANDOM else 1
     whole = descent(loss, items, paths, draws)[0]
@@ -346,7 +314,7 @@ def pulls_by_group(name: str) -> Array:
     if name.startswith("Σ "):
         loss: Loss = summed(name[2:])
     elif name == "hap":
-        loss = _typed(OnEmbeddings(HAPLoss()))
+        loss = OnEmbeddings(HAPLoss())
     else:
         loss = make(name)
     pull = pull_of_pairs(loss, embed(ANGLES))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
+from rankedu.book.studies import linear_scorers
 from rankedu.book.studies.cached import cached
 from rankedu.book.studies.data import CHECKOUT
+from rankedu.book.studies.timing import in_turns
 from rankedu.lab.datasets import augment
 from rankedu.lab.models import ConvNet
 from rankedu.lab.training.happier import HELD, MEASURES, batches, glyph_tree, one_run, results
@@ -87,7 +88,8 @@ class Descent:
 def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
     """Train linear scorers of 20 features on lists of 40 items, 4 of relevance 2, 8 of relevance 1.
 
-    Every step has the same length, 0.05 in weights, so that a loss gains nothing from a larger gradient.
+    By name: "supremum" for HAPPIER's loss, "stopped 64" for blackbox ranks with λ = 64, "both 64" for the same with a
+    gradient through H-rank.
     """
     kind, _, lam = name.partition(" ")
     loss = HAPLoss() if kind == "supremum" else HAPLoss(BlackboxRanker(float(lam)), within_grad=kind == "both")
@@ -97,16 +99,8 @@ def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
     relevance = relevance.expand(seeds, items)
     x = torch.randn(seeds, items, features, generator=generator)
     x[..., 0] += 0.5 * relevance
-    weight = 0.1 * torch.randn(seeds, features, generator=generator)
-    values = []
-    for _ in range(steps):
-        weight.requires_grad_()
-        scores = (x @ weight[..., None])[..., 0]
-        values.append(hierarchical_average_precision(scores.detach(), relevance))
-        # The mean over lists divides the step of each by their number.
-        (slope,) = torch.autograd.grad(seeds * loss(scores, relevance), weight)
-        weight = weight.detach() - 0.05 * slope / slope.norm(dim=1, keepdim=True).clamp(min=1e-12)
-    return Descent(torch.stack(values, 1).double().numpy())
+    start = 0.1 * torch.randn(seeds, features, generator=generator)
+    return Descent(linear_scorers.descend(loss, x, relevance, start, steps, hierarchical_average_precision)[1].numpy())
 
 
 RUNS = ("supremum", "stopped 16", "stopped 64", "both 64")
@@ -119,25 +113,24 @@ def seconds(lengths: tuple[int, ...] = LENGTHS, repeats: int = 5) -> dict[str, l
 
     A tenth of the items are of relevance 2, four tenths of relevance 1; the contenders take turns.
     """
-    contenders = {"pairwise": HAPLoss(), "blackbox": HAPLoss(BlackboxRanker(16.0))}
-    found: dict[str, list[float]] = {name: [] for name in contenders}
+    losses = {"pairwise": HAPLoss(), "blackbox": HAPLoss(BlackboxRanker(16.0))}
+    found: dict[str, list[float]] = {name: [] for name in losses}
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         for n in lengths:
-            scores = torch.randn(n, generator=torch.Generator().manual_seed(n))
+            scores = torch.randn(n, generator=torch.Generator().manual_seed(n), requires_grad=True)
             relevance = (torch.arange(n) < n // 2).float() + (torch.arange(n) < n // 10).float()
-            taken: dict[str, list[float]] = {name: [] for name in contenders}
-            for _ in range(repeats + 2):
-                for name, loss in contenders.items():
-                    leaf, begin = scores.clone().requires_grad_(), time.perf_counter()
-                    torch.autograd.backward(loss(leaf, relevance))
-                    taken[name].append(time.perf_counter() - begin)
-            for name, times in taken.items():
-                found[name].append(statistics.median(times[2:]))
+            steps = {name: partial(_step, loss, scores, relevance) for name, loss in losses.items()}
+            for name, taken in in_turns(steps, repeats).items():
+                found[name].append(taken)
     finally:
         torch.set_num_threads(threads)
     return found
+
+
+def _step(loss: nn.Module, scores: Tensor, relevance: Tensor) -> None:
+    torch.autograd.grad(loss(scores, relevance), scores)
 
 
 #: The runs of `STEPS` steps that are made while the page is made; longer ones of more values are in the file `STORED`.
@@ -148,7 +141,11 @@ STORED = CHECKOUT / "book" / "data" / "happier_weight.json"
 
 @cached
 def below_while_training(preset: str, looks: tuple[int, ...] = (0, 60, 120)) -> dict[int, tuple[int, int, float]]:
-    """How often a setting is below the true loss in batches of glyphs, while HAPPIER is trained."""
+    """How often a setting is below the true loss in batches of glyphs, while HAPPIER is trained.
+
+    By the number of steps: queries whose surrogate is below the true loss, queries, and the mean standard deviation of
+    a query's scores. Each item of a batch queries the 63 others.
+    """
     images, labels = glyph_tree("train")
     torch.manual_seed(0)
     net, step, found = ConvNet(32, channels=(16, 32, 64)), SupremumRanker.preset(preset).step, {}

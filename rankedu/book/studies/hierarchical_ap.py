@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from rankedu.book.studies.timing import in_turns
 from rankedu.hierarchy import levels as common_levels
 from rankedu.hierarchy import relevance
 from rankedu.lab.datasets.glyphs import UnicodeGlyphs
@@ -83,21 +84,16 @@ def h_ap_by_pairs(listed: Tensor) -> Tensor:
 def time_both(
     sizes: Sequence[int] = (250, 500, 1000, 2000, 4000), n_levels: int = 3, repeats: int = 5
 ) -> npt.NDArray[np.float64]:
-    """Milliseconds of the definition and of the nested sets, medians taken in turn; shape (len(sizes), 2)."""
+    """Milliseconds of the definition and of the nested sets, medians; shape (len(sizes), 2)."""
     generator = torch.Generator().manual_seed(0)
     table = []
     for n in sizes:
-        rel = torch.randint(0, n_levels + 1, (n,), generator=generator).double() / n_levels
-        scores, taken = order_of(n), []
-        for _ in range(repeats + 1):  # the first is a warm-up
-            start = time.perf_counter()
-            slow = h_ap_by_pairs(rel)
-            middle = time.perf_counter()
-            fast = hierarchical_average_precision(scores, rel)
-            taken.append((middle - start, time.perf_counter() - middle))
-            if not torch.isclose(slow, fast):
-                raise ArithmeticError(f"H-AP must be the same both ways, got {slow} and {fast}")
-        table.append(1000 * np.median(taken[1:], axis=0))
+        rel, scores = torch.randint(0, n_levels + 1, (n,), generator=generator).double() / n_levels, order_of(n)
+        ways = {"pairs": partial(h_ap_by_pairs, rel), "nested": partial(hierarchical_average_precision, scores, rel)}
+        slow, fast = (way() for way in ways.values())
+        if not torch.isclose(slow, fast):
+            raise ArithmeticError(f"H-AP must be the same both ways, got {slow} and {fast}")
+        table.append([1000 * taken for taken in in_turns(ways, repeats, warm_up=1).values()])
     return np.array(table)
 
 

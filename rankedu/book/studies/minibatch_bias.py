@@ -115,8 +115,8 @@ def sample_estimates(
 ) -> Floats:
     """The mAP of random batches, shape (batches,); nan for one in which no query has a relevant item.
 
-    A memory adds ``length`` batches to every list, which share no item with the current one. With ``per_class``, so many
-    of each of some random classes are drawn, else items at random.
+    A memory adds ``length`` batches to every list, which share no item with the current one. With ``per_class``, so
+    many of each of some random classes are drawn, else items at random.
     """
     drawn = _draws(ranking.labels, batch_size, batches, length, per_class, seed)
     return np.array([_batch_map(ranking, queries, members) for queries, members in drawn])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import math
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.book.studies.cached import cached
+from rankedu.book.studies.timing import in_turns
 from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker, operating_region
 
@@ -61,7 +61,12 @@ def share(embeddings: Tensor, temperature: float) -> float:
 def shares_while_training(
     batch_sizes: tuple[int, ...] = BATCH_SIZES, images: int = IMAGES, temperature: float = 0.01
 ) -> dict[str, dict[int, float]]:
-    """P against batch size, on glyphs: a run for each size, and one network shown batches of each size."""
+    """Mean P for each batch size, on glyphs, by network.
+
+    "run": of all batches of a run that trains with that size, each run seeing so many images; "steps": of its first
+    batches, as many as the run with the largest size has; "same": of batches that one network embeds, the one that the
+    middle size has trained.
+    """
     from rankedu.lab.datasets import UnicodeGlyphs, augment
     from rankedu.lab.models import ConvNet
     from rankedu.lab.training import ClassBalancedSampler
@@ -89,7 +94,7 @@ def shares_while_training(
 def table_s2(
     batch: int = 112, per_class: int = 4, dim: int = 512, rounds: int = 15, device: str = "cpu"
 ) -> list[dict[str, Any]]:
-    """Time each loss of Table S2, forward and backward, beside a backbone: medians, the contenders taken in turn.
+    """Time each loss of Table S2, forward and backward, beside a backbone: medians.
 
     Source
     ------
@@ -102,13 +107,7 @@ def table_s2(
         name: _loss_step(OnEmbeddings(loss), embeddings, labels) for name, loss in zip(PRINTED, losses, strict=True)
     }
     contenders |= _backbones(batch, device)
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for number in range(rounds + 2):
-        for name, step in contenders.items():
-            taken = _timed(step, device)
-            if number >= 2:  # the first rounds warm up
-                seconds[name].append(taken)
-    measured = {name: 1e3 * statistics.median(found) for name, found in seconds.items()}
+    measured = {name: 1e3 * taken for name, taken in in_turns(contenders, rounds, device=device).items()}
     rows = [
         {"name": name, "complexity": o, "printed_ms": ms, "measured_ms": measured[name]}
         for name, (o, ms) in PRINTED.items()
@@ -147,13 +146,3 @@ def _backbones(batch: int, device: str) -> dict[str, Callable[[], object]]:
         images = torch.rand(batch, 3, 224, 224, device=device)
         found["ResNet-50"] = step_of(resnet50(weights=None).to(device), images)
     return found
-
-
-def _timed(step: Callable[[], object], device: str) -> float:
-    if device != "cpu":
-        torch.cuda.synchronize()
-    started = time.perf_counter()
-    step()
-    if device != "cpu":
-        torch.cuda.synchronize()
-    return time.perf_counter() - started

@@ -12,7 +12,7 @@ from rankedu.book.figures import baselines as figures
 from rankedu.book.figures import style
 from rankedu.book.studies import baselines as study
 from rankedu.hierarchy import levels
-from rankedu.losses import baseline_names
+from rankedu.losses import baseline, baseline_names
 
 SIXTEEN = pytest.mark.parametrize("name", study.LOSSES)
 
@@ -74,7 +74,7 @@ def test_only_one_of_them_has_a_common_threshold():
 
 def test_the_semi_hard_miner_takes_no_inverted_triplet():
     every, wrong, taken = study.inverted_triplets()
-    miner = figures.baseline("triplet_semihard").miner
+    miner = baseline("triplet_semihard").miner
     anchors, positives, negatives = miner(study.embed(study.ANGLES), study.PATHS[:, 1])
     apart = (torch.tensor(study.ANGLES)[:, None] - torch.tensor(study.ANGLES)).abs()
     assert len(anchors) == taken and every == 108 and 0 < wrong < every

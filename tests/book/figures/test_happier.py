@@ -8,7 +8,7 @@ import torch
 from rankedu.book.figures import happier as figures
 from rankedu.book.figures import style
 from rankedu.book.studies import happier as study
-from rankedu.lab.training.happier import CHARACTERS, GRID
+from rankedu.lab.training.happier import CHARACTERS, GRID, batches, glyph_tree
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.proofs.bounds import upper_bound
@@ -71,15 +71,15 @@ def test_blackbox_ranks_train_as_well_as_the_step_if_lam_is_large_enough():
 
 
 def test_a_batch_has_every_level():
-    _, labels = figures.glyph_tree("train")
-    for batch in figures.batches(labels, 5, seed=3):
+    _, labels = glyph_tree("train")
+    for batch in batches(labels, 5, seed=3):
         assert len(batch) == len(set(batch.tolist())) == 64
         assert [len(labels[batch, level].unique()) for level in range(3)] == [2, 4, 16]
 
 
 def test_the_letters_of_the_test_are_new_and_each_has_four_characters():
     for split in ("train", "test"):
-        _, labels = figures.glyph_tree(split)
+        _, labels = glyph_tree(split)
         paths = torch.unique(labels, dim=0)
         assert len(paths) == int(labels[:, 2].max()) + 1
         assert (paths[:, 1].bincount() == CHARACTERS).all() and len(paths[:, 0].unique()) == 3
@@ -105,7 +105,7 @@ def test_the_stored_runs_are_what_the_chapter_says_of_them():
     assert {*h_ap} == {*GRID["weight"]} >= {*study.WEIGHTS}
     assert {*study.stored("alpha", "AP")} == {*GRID["alpha"]} >= {*study.ALPHAS}
     assert all(len(seeds) == len(GRID["seed"]) for seeds in h_ap.values())
-    assert "300 steps, 3 seeds; torch" in figures.told_of_stored()
+    assert "300 steps, 3 seeds; torch" in study.about_stored()
 
 
 def test_fig_4_without_stored_runs_says_so(tmp_path):

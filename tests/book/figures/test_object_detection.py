@@ -14,7 +14,7 @@ from rankedu.lab.datasets.scenes import Scenes
 from rankedu.losses import APLoss, MAPLoss
 from rankedu.losses.on_proposals import proposal_scores
 from rankedu.memory import ScoreMemory
-from rankedu.metrics import average_precision, match_detections
+from rankedu.metrics import average_precision, box_iou, match_detections
 from rankedu.rankers import BlackboxRanker
 
 
@@ -112,7 +112,7 @@ def test_cross_entropy_and_the_loss_on_log_odds_learn():
 def test_proposals_of_a_scene_are_labelled_by_overlap():
     target = {"boxes": torch.tensor([[20.0, 20.0, 60.0, 60.0]]), "labels": torch.tensor([3])}
     boxes, labels = study.propose(target, copies=20)
-    overlap = figures.box_iou(boxes, target["boxes"])[:, 0]
+    overlap = box_iou(boxes, target["boxes"])[:, 0]
     assert torch.equal(labels == 3, overlap >= 0.5) and 0 < (labels == 3).sum() < len(labels)
 
 

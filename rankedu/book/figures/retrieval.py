@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,9 +19,10 @@ from torch import Tensor
 from rankedu._validation import check_k
 from rankedu.book.figures import _pictures, paper_figure, style
 from rankedu.book.figures._pictures import IRRELEVANT, QUERY, RELEVANT
-from rankedu.book.studies.retrieval import check, choose_queries, class_of, ranked, spread, values, who_asks
-from rankedu.book.studies.short_runs import characters, letters
+from rankedu.book.studies.retrieval import check, choose_queries, class_of, pr_curve, ranked, spread, values, who_asks
+from rankedu.book.studies.short_runs import ShortRuns, characters, letters
 
+Array = npt.NDArray[np.float64]
 #: How the two networks are drawn.
 LOOKS: tuple[dict[str, Any], ...] = (
     {"color": style.ORANGE, "linestyle": "--"},
@@ -28,40 +30,9 @@ LOOKS: tuple[dict[str, Any], ...] = (
 )
 
 
-def pr_curve(scores: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Recall and precision at the rank of each relevant item, from the first to the last.
-
-    .. math:: \mathrm{recall}_i = \frac{\mathbf{rk}(\mathbf{y}^+)_i}{|\mathrm{rel}|}, \qquad
-              \mathrm{precision}_i = \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
-
-    Examples
-    --------
-    >>> recall, precision = pr_curve(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False]))
-    >>> recall.tolist(), [round(p, 4) for p in precision.tolist()]
-    ([0.5, 1.0], [0.5, 0.6667])
-    """
-    if scores.ndim != 1 or scores.shape != relevance.shape:
-        shapes = tuple(scores.shape), tuple(relevance.shape)
-        raise ValueError(f"relevance must have the shape (n,) of scores, got {shapes[1]} and {shapes[0]}")
-    if scores.isnan().any():
-        raise ValueError(f"scores must not contain NaN, got {int(scores.isnan().sum())}")
-    positive = relevance.bool().cpu()
-    order = np.lexsort((positive.numpy(), -scores.detach().cpu().double().numpy()))
-    return _curve(positive[torch.from_numpy(order)])
-
-
-def _curve(relevant: Tensor) -> tuple[Tensor, Tensor]:
-    """The curve of a list that is given from first to last."""
-    ranks = relevant.nonzero()[:, 0].double() + 1
-    if not len(ranks):
-        raise ValueError("relevance must have a relevant item, got none (leave such queries out)")
-    place = torch.arange(1, len(ranks) + 1, dtype=torch.float64)
-    return place / len(ranks), place / ranks
-
-
 def _draw_curve(axes: Axes, relevant: Tensor, look: Mapping[str, Any], name: str) -> float:
     """Draw the curve of a list from first to last; returns the area under it, the average precision."""
-    recall, precision = _curve(relevant)
+    recall, precision = pr_curve(relevant)
     x, y = torch.cat([torch.zeros(1), recall]), torch.cat([precision[:1], precision])
     axes.step(x.numpy(), y.numpy(), where="pre", label=name, **look)
     return float(precision.mean())
@@ -133,15 +104,14 @@ def _queries(
     """The queries with their names, checked or chosen."""
     if queries is None:
         asked = who_asks(paths, candidates)
-        found = choose_queries(*(values(embedded, paths, asked, candidates) for embedded in (before, after)))
-        return {name: int(asked[place]) for name, place in found.items()}
-    named = queries if isinstance(queries, Mapping) else {f"item {query}": query for query in queries}
+        return choose_queries(*(values(embedded, paths, asked, candidates) for embedded in (before, after)), asked)
+    named = dict(queries) if isinstance(queries, Mapping) else {f"item {query}": query for query in queries}
     for query in named.values():
         if not 0 <= query < len(paths):
             raise ValueError(f"queries must be in [0, {len(paths)}), got {query}")
     if not named:
         raise ValueError("queries must name one at least, got none (None chooses three)")
-    return {name: int(query) for name, query in named.items()}
+    return named
 
 
 @style.style()
@@ -214,70 +184,58 @@ def curves(
 ) -> Figure:
     """The loss of every step, and a metric wherever it was evaluated."""
     named = runs if isinstance(runs, Mapping) else {"": runs}
-    measured = any(_series(rows, metric)[0] for rows in named.values())
+    measured = any(_series(rows, metric).size for rows in named.values())
     figure, axes = style.figure(1, 1 + measured, width=7.0 if measured else 5.0, height=3.3, squeeze=False)
     facts = []
-    for number, (name, rows) in enumerate(named.items()):
-        steps, losses = _series(rows, "loss")
-        if not steps:
+    for (name, look), rows in zip(style.looks(named).items(), named.values(), strict=True):
+        (steps, losses), (at, found) = _series(rows, "loss"), _series(rows, metric)
+        if not len(steps):
             raise ValueError(f"runs must have rows with 'step' and 'loss', got none{f' for {name!r}' if name else ''}")
-        colour, line = _CYCLE[number % len(_CYCLE)]
         smooth = _running_mean(losses, max(1, len(losses) // 20))
-        axes[0, 0].plot(steps, losses, color=colour, linewidth=0.7, alpha=0.35)
-        axes[0, 0].plot(steps, smooth, line, color=colour, label=name)
+        axes[0, 0].plot(steps, losses, color=look.color, linewidth=0.7, alpha=0.35)
+        axes[0, 0].plot(steps, smooth, label=name, **look.line)
         facts.append(f"{name or 'loss'}: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps")
-        at, found = _series(rows, metric)
-        if at:
-            axes[0, 1].plot(at, found, line, marker="o", markersize=5, color=colour, clip_on=False)
-            facts[-1] += f", {metric} {found[-1]:.3f} at the end and {max(found):.3f} at best"
+        if len(at):
+            axes[0, 1].plot(at, found, marker="o", markersize=5, clip_on=False, **look.line)
+            facts[-1] += f", {metric} {found[-1]:.3f} at the end and {found.max():.3f} at best"
     axes[0, 0].set(xlabel="step", title="loss")
     if measured:
         axes[0, 1].set(xlabel="step", title=metric, xlim=axes[0, 0].get_xlim(), ylim=(0, None))
     if len(named) > 1:
-        figure.legend(loc="outside lower center", ncols=3)
+        style.legend_below(figure, axes[0, 0], 3)
     return style.describe(
         figure, f"The loss{f' and {metric}' if measured else ''} against the step of training. {'. '.join(facts)}."
     )
 
 
-_CYCLE = (
-    (style.BLUE, "-"),
-    (style.ORANGE, "--"),
-    (style.GREEN, "-."),
-    (style.RED, ":"),
-    (style.PURPLE, "-"),
-    (style.SKY, "--"),
-    (style.BLACK, "-."),
-)
+def _series(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
+    """The steps at which a column has a number, and the numbers, which may be strings; shape (2, numbers)."""
+    given = [(float(row["step"]), float(row[name])) for row in rows if row.get(name) not in (None, "")]
+    table = np.array(given).reshape(-1, 2).T
+    return table[:, ~np.isnan(table[1])]
 
 
-def _series(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[list[float], list[float]]:
-    """The steps at which a column has a number, and the numbers."""
-    found = []
-    for row in rows:
-        value = row.get(name)
-        if value not in (None, "") and not math.isnan(float(value)):
-            found.append((float(row["step"]), float(value)))
-    return [step for step, _ in found], [value for _, value in found]
-
-
-def _running_mean(numbers: Sequence[float], width: int) -> list[float]:
+def _running_mean(numbers: Array, width: int) -> Array:
     """The mean of each number and those before it, as many as there are up to a width."""
-    total = np.concatenate([[0.0], np.cumsum(numbers)])
-    end = np.arange(1, len(numbers) + 1)
-    begin = np.maximum(end - width, 0)
-    smooth: list[float] = ((total[end] - total[begin]) / (end - begin)).tolist()
+    total, places = np.cumsum(numbers), np.arange(1, len(numbers) + 1)
+    before = np.concatenate([np.zeros(width), total])[: len(total)]
+    smooth: Array = (total - before) / np.minimum(places, width)
     return smooth
+
+
+def _of_run(
+    run: ShortRuns, before: str, after: str, queries: dict[str, int] | None = None, name: str | None = None
+) -> Figure:
+    """What two of the networks of a short run retrieve; the second may be called otherwise."""
+    embeddings, names = (run.embeddings[before], run.embeddings[after]), (before, name or after)
+    test = run.test
+    return before_and_after(test.images, *embeddings, test.labels, queries, names=names, classes=test.names[-1])
 
 
 @paper_figure("RaMBO Fig. 4")
 def glyphs_by_rambo() -> Figure:
     """Retrievals of glyphs by a random network, and by one that RaMBO has trained for some seconds."""
-    run = characters()
-    embeddings = run.embeddings["start"], run.embeddings["RaMBO"]
-    return before_and_after(
-        run.test.images, *embeddings, run.test.labels, names=("start", "RaMBO"), classes=run.test.names[-1]
-    )
+    return _of_run(characters(), "start", "RaMBO")
 
 
 @functools.cache
@@ -287,8 +245,7 @@ def letter_queries() -> dict[str, int]:
     sizes = run.test.labels[:, 0].bincount()[run.test.labels[:, 0]]
     asked = spread((sizes > 200).nonzero()[:, 0])
     pair = (check(run.embeddings[name], run.test.labels) for name in ("softmax", "softmax + Smooth-AP"))
-    chosen = choose_queries(*(values(embedded, paths, asked) for embedded, paths in pair))
-    return {name: int(asked[place]) for name, place in chosen.items()}
+    return choose_queries(*(values(embedded, paths, asked) for embedded, paths in pair), asked)
 
 
 def _letter_page(choice: str, baseline: str) -> Figure:
@@ -327,17 +284,13 @@ def worst_page_of_another_baseline() -> Figure:
 def small_classes() -> Figure:
     """Four queries with few positives: characters, of which there are seven to eleven other pictures."""
     run = characters()
-    embeddings = run.embeddings["start"], run.embeddings["Smooth-AP"]
-    rows, paths = zip(*(check(each, run.test.labels) for each in embeddings), strict=True)
+    rows, paths = zip(*(check(run.embeddings[name], run.test.labels) for name in ("start", "Smooth-AP")), strict=True)
     asked = spread(torch.arange(len(run.test.labels)))
     before, after = (values(each, paths[0], asked) for each in rows)
-    by_gain = (after - before).argsort(descending=True, stable=True)
+    by_gain = asked[(after - before).argsort(descending=True, stable=True)]
     shares = {"most improved": 0.0, "upper third": 1 / 3, "lower third": 2 / 3, "worst": 1.0}
-    places = {name: int(by_gain[round(share * (len(by_gain) - 1))]) for name, share in shares.items()}
-    queries = {name: int(asked[place]) for name, place in places.items()}
-    return before_and_after(
-        run.test.images, *embeddings, run.test.labels, queries, names=("start", "Smooth-AP"), classes=run.test.names[-1]
-    )
+    queries = {name: int(by_gain[round(share * (len(by_gain) - 1))]) for name, share in shares.items()}
+    return _of_run(run, "start", "Smooth-AP", queries)
 
 
 @paper_figure("Smooth-AP supp. Fig. S6")
@@ -350,12 +303,4 @@ def large_and_small_classes() -> Figure:
     for letter in (order[0], order[len(order) // 2], order[-1]):
         members = (run.test.labels[:, 0] == letter).nonzero()[:, 0]
         queries[f"|P| = {len(members) - 1}"] = int(members[len(members) // 2])
-    return before_and_after(
-        run.test.images,
-        run.embeddings["start"],
-        run.embeddings["softmax + Smooth-AP"],
-        run.test.labels,
-        queries,
-        names=("start", "Smooth-AP"),
-        classes=run.test.names[-1],
-    )
+    return _of_run(run, "start", "softmax + Smooth-AP", queries, name="Smooth-AP")

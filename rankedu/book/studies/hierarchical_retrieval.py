@@ -106,8 +106,7 @@ def h_ap(scores: Tensor, levels: Tensor, where: Tensor) -> Tensor:
 def queries_by_h_ap(rows: list[Tensor], paths: Tensor, candidates: Tensor | None = None) -> dict[str, int]:
     """Queries chosen by what the last network gains over the first."""
     asked = who_asks(paths, candidates)
-    found = choose_queries(*(values(each, paths, asked, candidates, h_ap) for each in (rows[0], rows[-1])))
-    return {name: int(asked[place]) for name, place in found.items()}
+    return choose_queries(*(values(each, paths, asked, candidates, h_ap) for each in (rows[0], rows[-1])), asked)
 
 
 def h_ap_of_list(shared: Tensor) -> float:

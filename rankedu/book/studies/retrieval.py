@@ -81,7 +81,7 @@ def values(
     return torch.cat(found)
 
 
-def choose_queries(before: Tensor, after: Tensor) -> dict[str, int]:
+def choose_queries(before: Tensor, after: Tensor, asked: Tensor | None = None) -> dict[str, int]:
     """Name three queries by what they gain: the most, the middle one, and the one that gains least.
 
     Examples
@@ -100,7 +100,20 @@ def choose_queries(before: Tensor, after: Tensor) -> dict[str, int]:
         raise ValueError("before and after must have a query with a value in both, got none (is each class alone?)")
     falling = valid[gain[valid].neg().argsort(stable=True)].tolist()
     chosen = {"most improved": falling[0], "typical": falling[(len(falling) - 1) // 2], "worst": falling[-1]}
-    return {name: index for name, index in chosen.items() if name == "most improved" or index != falling[0]}
+    indices = torch.arange(len(gain)) if asked is None else asked
+    return {name: int(indices[at]) for name, at in chosen.items() if name == "most improved" or at != falling[0]}
+
+
+def pr_curve(relevant: Tensor) -> tuple[Tensor, Tensor]:
+    """Recall and precision at each relevant item of a list, bool (n,), that is given from first to last.
+
+    Each step of the curve is 1/r wide and ends at one of these points, so the area under it is the average precision.
+    """
+    ranks = relevant.nonzero()[:, 0].double() + 1
+    if not len(ranks):
+        raise ValueError("relevance must have a relevant item, got none (leave such queries out)")
+    place = torch.arange(1, len(ranks) + 1, dtype=torch.float64)
+    return place / len(ranks), place / ranks
 
 
 def spread(indices: Tensor, limit: int | None = LIMIT) -> Tensor:

@@ -35,9 +35,7 @@ def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure
         axes.plot(1 + r, push, color=colour, marker=marker, markevery=0.12, markersize=6, label=f"AP: positive no. {k}")
         facts.append(f"no. {k} from {push[0]:.2g} without negatives to {push[-1]:.2g} below {most} of them")
     axes.set(xscale="log", yscale="log", xlabel="1 + negatives above", ylabel="push $dL/d\\mathbf{rk}$, times |rel|")
-    ticks = [1, 2, 5, 10, 20, 50, 100]
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.minorticks_off()
+    style.xticks(axes, (1, 2, 5, 10, 20, 50, 100))
     axes.legend(loc="lower left")
     return style.describe(
         figure,
@@ -93,10 +91,8 @@ def stopped_or_not(lams: Sequence[float] = (16.0, 64.0, 256.0)) -> Figure:
     for axis, lam in zip(axes, lams, strict=True):
         for within, colour, line in ((False, style.ORANGE, "-"), (True, style.PURPLE, "--")):
             run = descend(within, lam)
-            low, middle, high = np.quantile(run.ap, (0.25, 0.5, 0.75), axis=0)
             name = "both ranks" if within else "rk⁺ stopped"
-            axis.fill_between(np.arange(len(middle)), low, high, color=colour, alpha=0.2, linewidth=0)
-            axis.plot(middle, line, color=colour, label=name)
+            middle = style.draw_spread(axis, run.ap, name, color=colour, linestyle=line)
             facts.append(f"λ = {lam:g}, {name}: {middle[-1]:.2f}, perfect at some step in {run.reached()} of 20")
         axis.set(title=f"λ = {lam:g}", xlabel="step", ylim=(0.2, 1.02))
     axes[0].set_ylabel("training AP")

@@ -26,6 +26,10 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 NAMES = tuple(f"{c}{i}" for c in "abc" for i in (1, 2, 3))
 LOOKS = ((style.BLUE, "o"), (style.SKY, "s"), (style.RED, "^"))
 
+#: The losses that are compared in curves.
+COMPARED = style.looks(
+    ("contrastive", "triplet_semihard", "normalized_softmax", "histogram", "smooth_ap", "roadmap", "rambo_ap")
+)
 #: H-AP on Online Products, of the fine loss and of its sum over levels: HAPPIER Tab. 1 as printed in the version we
 #: read, which has no such pair for Smooth-AP and ROADMAP.
 TABLE_1 = {
@@ -154,19 +158,10 @@ def folding_the_fan() -> Figure:
     factors = tuple(np.round(np.linspace(0.1, 1.2, 23), 3).tolist())
     one = factors.index(1.0)
     figure, axes = style.figure(width=7.0, height=4.0)
-    looks = {
-        "contrastive": (style.BLUE, "o"),
-        "triplet_semihard": (style.ORANGE, "s"),
-        "normalized_softmax": (style.GREEN, "^"),
-        "histogram": (style.PURPLE, "D"),
-        "smooth_ap": (style.SKY, "v"),
-        "roadmap": (style.RED, "X"),
-        "rambo_ap": (style.BLACK, "*"),
-    }
     facts = []
-    for name, (colour, marker) in looks.items():
+    for name, look in COMPARED.items():
         ratio = study.folded(name, factors) / study.folded(name, factors)[one]
-        axes.plot(factors, ratio, color=colour, marker=marker, markevery=4, markersize=7, label=study.title(name))
+        axes.plot(factors, ratio, label=study.title(name), markevery=4, markersize=7, **look.all)
         facts.append(f"{study.title(name)} from {ratio[0]:.2f} to {ratio[-1]:.2f}")
     axes.set(xlabel="factor on all angles", ylabel="loss, relative to factor 1", ylim=(0, 2.6), xlim=(0.05, 1.25))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -181,22 +176,13 @@ def folding_the_fan() -> Figure:
 def pull_by_place() -> Figure:
     """The pull on a positive against the number of negatives above it: who knows that it stands deep in the list?"""
     figure, axes = style.figure(width=7.0, height=3.8)
-    looks = {
-        "contrastive": (style.BLUE, "o"),
-        "histogram": (style.PURPLE, "D"),
-        "smooth_ap": (style.SKY, "v"),
-        "roadmap": (style.RED, "X"),
-    }
     facts = []
-    for name, (colour, marker) in looks.items():
+    for name in ("contrastive", "histogram", "smooth_ap", "roadmap"):
         pull = study.pull_at_place(name) / study.pull_at_place(name)[0]
         places = np.arange(1, len(pull) + 1)
-        behind = (
-            {"markersize": 13, "fillstyle": "none", "markeredgewidth": 2}
-            if name == "contrastive"
-            else {"markersize": 7}
-        )
-        axes.plot(places, pull, color=colour, marker=marker, label=study.title(name), **behind)
+        behind: dict[str, Any] = {"markersize": 13, "fillstyle": "none", "markeredgewidth": 2}
+        size = behind if name == "contrastive" else {"markersize": 7}
+        axes.plot(places, pull, label=study.title(name), **COMPARED[name].all, **size)
         facts.append(f"{study.title(name)} {pull[-1]:.2f}")
     axes.set(xlabel="negatives above the positive", ylabel="pull, relative to one above", ylim=(0, None))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -207,17 +193,11 @@ def pull_by_place() -> Figure:
     )
 
 
-# --- what each loss knows
-
-
-# --- hierarchies
-
-
 @style.style()
 def cousins_and_strangers() -> Figure:
     """Fine losses, their sums over levels, and H-AP: the total pull on each kind of pair."""
     figure, axes = style.figure(width=7.2, height=4.2)
-    height, facts = np.arange(len(study.BY_LEVEL))[::-1].astype(float), []
+    height = np.arange(len(study.BY_LEVEL))[::-1].astype(float)
     hatches = ("", "//", "..")
     shares = np.array([study.pulls_by_group(name) for name in study.BY_LEVEL])
     groups = zip(("same class", "cousins", "strangers"), (style.BLUE, style.SKY, style.RED), strict=True)
@@ -225,16 +205,13 @@ def cousins_and_strangers() -> Figure:
         axes.barh(
             height + 0.26 * (1 - k), shares[:, k], 0.24, color=colour, hatch=hatches[k], edgecolor="white", label=group
         )
-    names = ["Σ " + study.title(name[2:]) if name[0] == "Σ" else study.title(name) for name in study.BY_LEVEL[:-1]] + [
-        "H-AP (HAPPIER)"
-    ]
+    names = [*(study.title(name) for name in study.BY_LEVEL[:-1]), "H-AP (HAPPIER)"]
     axes.set_yticks(height, names)
     axes.axvline(0, color=style.BLACK, linewidth=1)
     axes.set(xlabel="net pull, as a share of all (left: pushed apart)", xlim=(-1.0, 0.65))
     axes.tick_params(axis="y", length=0)
     axes.legend(loc="upper left")
-    for name, row in zip(names, shares, strict=True):
-        facts.append(f"{name} {row[0]:+.2f}, {row[1]:+.2f}, {row[2]:+.2f}")
+    facts = [f"{name} {', '.join(f'{s:+.2f}' for s in row)}" for name, row in zip(names, shares, strict=True)]
     return style.describe(
         figure,
         "Bars of the net pull on pairs of the same class, on cousins and on strangers, negative if they are pushed "
@@ -259,15 +236,15 @@ def table_1() -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set(xlabel="H-AP on Online Products, % (printed)", xlim=(40, 62))
     axes.legend(loc="upper right")
-    facts = "; ".join(
-        f"{name}: "
-        + ", ".join(
-            f"{value:g} {kind}" for value, kind in zip(row, ("fine", "with it"), strict=True) if value is not None
-        )
+    kinds = ("fine", "with it")
+    facts = [
+        f"{name}: {value:g} {kind}"
         for name, row in TABLE_1.items()
-    )
+        for value, kind in zip(row, kinds, strict=True)
+        if value is not None
+    ]
     return style.describe(
         figure,
         "H-AP in per cent on Stanford Online Products as printed in Table 1 of HAPPIER, with fine labels and with the "
-        f"hierarchy, for the three Σ losses their sums over levels. {facts}.",
+        f"hierarchy, for the three Σ losses their sums over levels. {'; '.join(facts)}.",
     )

@@ -120,12 +120,10 @@ def broken_bounds() -> Figure:
     for (label, name), (line, colour, size) in zip(SHOWN.items(), looks, strict=True):
         shares = [100 * study.broken_share(name, spread) for spread in study.SPREADS]
         axes.semilogx(study.SPREADS, shares, line, color=colour, label=label, markersize=size)
-        facts.append(
-            f"{label}: {', '.join(f'{value:.0f} % at {s:g}' for value, s in zip(shares, study.SPREADS, strict=True))}"
-        )
+        each = (f"{value:.0f} % at {s:g}" for value, s in zip(shares, study.SPREADS, strict=True))
+        facts.append(f"{label}: {', '.join(each)}")
     axes.set(xlabel="standard deviation of the scores", ylabel="rankings below 1 − H-AP, %", ylim=(-2, 36))
-    axes.set_xticks(study.SPREADS, [f"{s:g}" for s in study.SPREADS])
-    axes.minorticks_off()
+    style.xticks(axes, study.SPREADS)
     axes.legend()
     return style.describe(
         figure,
@@ -160,7 +158,7 @@ def two_gradients(lam: float = 32.0) -> Figure:
         moved = [f"{s:g} of relevance {r:g} by {p:+.2f}" for s, r, p in zip(scores, relevance, pushes, strict=True)]
         facts.append(f"{name}: loss {value.item():.2f}, moves {', '.join(moved)}")
     axes[2].set_xlabel("score   (arrow up: raised by a descent step)")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    style.legend_below(figure, axes[0])
     return style.describe(
         figure,
         "Eight items of relevance 2, 1 and 0 on a line of scores, with an arrow for the negative gradient, the longest "
@@ -178,16 +176,8 @@ def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> Non
         look = {"linestyle": "none", "markersize": 9, "antialiased": False, **looks[level]}
         axes.plot(x, 0 * x, label=f"relevance {level}", **look)
         moves = np.abs(length) > 0.02
-        zeros = np.zeros(int(moves.sum()))
-        axes.quiver(
-            *(x[moves], zeros, zeros, length[moves]),
-            angles="xy",
-            scale_units="xy",
-            scale=1,
-            width=0.006,
-            color=COLOURS[level],
-            antialiased=False,
-        )
+        zeros, look = np.zeros(int(moves.sum())), {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006}
+        axes.quiver(x[moves], zeros, zeros, length[moves], color=COLOURS[level], antialiased=False, **look)
     axes.set(ylim=(-1.15, 1.15), xlim=(0.1, 1.0), yticks=())
     axes.spines["left"].set_visible(False)
 
@@ -205,11 +195,8 @@ def toy_training(names: Sequence[str] = study.RUNS) -> Figure:
     facts = []
     for name, line in zip(names, ("-", ":", "--", "-."), strict=False):
         run = study.descend(name)
-        low, middle, high = np.quantile(run.h_ap, (0.25, 0.5, 0.75), axis=0)
-        label = said(name)
-        (drawn,) = axes.plot(middle, line, label=label)
-        axes.fill_between(np.arange(len(middle)), low, high, color=drawn.get_color(), alpha=0.15, linewidth=0)
-        facts.append(f"{label}: {run.end():.2f}")
+        style.draw_spread(axes, run.h_ap, said(name), linestyle=line)
+        facts.append(f"{said(name)}: {run.end():.2f}")
     axes.set(xlabel="step", ylabel="training H-AP", ylim=(0.1, 1.02))
     axes.legend(loc="lower right")
     return style.describe(
@@ -227,8 +214,7 @@ def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
     for (name, times), line in zip(found.items(), ("o-", "s--"), strict=True):
         axes.loglog(lengths, [1000 * t for t in times], line, label=name)
     axes.set(xlabel="items in the list", ylabel="milliseconds")
-    axes.set_xticks(lengths, [str(n) for n in lengths])
-    axes.minorticks_off()
+    style.xticks(axes, lengths)
     axes.legend()
     ratios = [a / b for a, b in zip(*found.values(), strict=True)]
     return style.describe(
@@ -263,7 +249,7 @@ def alpha_and_weight(steps: int = study.STEPS, path: Path = study.STORED) -> Fig
         axis.set_ylim(0.1, 0.65)
     axes[0].set(xlabel="exponent α (λ = 0.1)", ylabel="on unseen letters")
     axes[1].set(xlabel="weight λ of the clustering (α = 1)")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    style.legend_below(figure, axes[0], 2)
     return style.describe(
         figure,
         f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps. "

@@ -46,8 +46,8 @@ def equal_ap() -> Figure:
     return style.describe(
         figure,
         f"A query, the letter {study.QUERY}, and two rankings of the same fifteen pictures, each framed in the colour "
-        "of its level, which stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, 3, 5 and "
-        f"7 in both. {'. '.join(facts)}.",
+        "of its level, which stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, "
+        f"3, 5 and 7 in both. {'. '.join(facts)}.",
     )
 
 
@@ -217,8 +217,7 @@ def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
         axes.text(0.13, height, f"AP of {name}", va="center")
     axes.axvline(1, color=style.BLACK, linestyle=":", linewidth=1.5)
     axes.set(xscale="log", xlim=(0.1, 20), ylim=(0, 1), xlabel="exponent α", ylabel="share in H-AP")
-    axes.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
-    axes.minorticks_off()
+    style.xticks(axes, (0.1, 0.3, 1, 3, 10))
     weights = {a: study.level_weights(counts, a) for a in (0.1, 1, 3, 10)}
     facts = [f"α = {a:g}: {', '.join(f'{share:.2f}' for share in shares)}" for a, shares in weights.items()]
     return style.describe(
@@ -236,8 +235,7 @@ def cost(sizes: Sequence[int] = (250, 500, 1000, 2000, 4000)) -> Figure:
     axes.plot(sizes, pairs, "s--", color=style.ORANGE, markersize=7, label="the definition, pair by pair")
     axes.plot(sizes, nested, "o-", color=style.BLUE, markersize=7, label="ranks within nested sets")
     axes.set(xscale="log", yscale="log", xlabel="items in the list", ylabel="milliseconds for one query")
-    axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
-    axes.minorticks_off()
+    style.xticks(axes, sizes, "{:,}")
     axes.legend(loc="upper left")
     return style.describe(
         figure,

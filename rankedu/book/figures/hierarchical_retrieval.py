@@ -141,7 +141,7 @@ def draw_severity(
         axis.tick_params(axis="x", length=0)
         axis.margins(y=0.1)
     axes[0].set_ylabel("% of results")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    style.legend_below(figure, axes[0], 3)
     return style.describe(
         figure,
         "Bars of wrong results by what they still share with the query, from the mildest mistakes on the left to the "

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, NullLocator
+from matplotlib.ticker import NullFormatter
 
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.studies import minibatch_bias as study
@@ -21,8 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 def _sizes_axis(axes: Axes, sizes: Sequence[int], label: str) -> None:
     axes.set_xscale("log", base=2)
-    axes.set_xticks(list(sizes), [str(size) for size in sizes])
-    axes.xaxis.set_minor_locator(NullLocator())
+    style.xticks(axes, sizes)
     axes.set(xlabel=label, ylim=(0, 1.03))
 
 
@@ -223,11 +222,10 @@ def staleness(errors: dict[float, dict[int, float]], margin: float) -> Figure:
         axes.loglog(list(ages), list(ages.values()), marker + "-", base=2, label=f"learning rate {rate:g}")
         facts.append(f"learning rate {rate:g}: " + ", ".join(f"{error:.4f} after {age}" for age, error in ages.items()))
     axes.axhline(margin, color=style.BLACK, linestyle="--", label=f"margin α = {margin:g}")
-    shown = list(next(iter(errors.values())))
-    axes.set_xticks(shown, [str(age) for age in shown])
+    shown = next(iter(errors.values()))
+    style.xticks(axes, shown)
     axes.set_yscale("log", base=10)
     axes.set(xlabel="age of the remembered embedding, in batches", ylabel="error of a score (r.m.s.)")
-    axes.xaxis.set_minor_locator(NullLocator())
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return style.describe(
         figure,

@@ -96,9 +96,8 @@ def proportion_by_batch_size(
         left.semilogx(list(shares), list(shares.values()), line, color=colour, label=labels[name])
     left.semilogx(batch_sizes, [1 / size for size in batch_sizes], ":", color=style.GREY, label="the diagonal alone")
     left.set(xlabel="batch size m", ylabel="P", ylim=(0, None), title="pairs that have a gradient")
-    left.set_xticks(batch_sizes, [str(size) for size in batch_sizes])
-    left.minorticks_off()
-    figure.legend(loc="outside lower center", ncols=2, fontsize=10)
+    style.xticks(left, batch_sizes)
+    style.legend_below(figure, left, 2, fontsize=10)
     _region(right, temperature)
     width = study.operating_width(temperature)
     return style.describe(

@@ -80,8 +80,8 @@ RANKED: dict[str, Callable[[], Any]] = {
 
 
 def title(name: str) -> str:
-    """How the book writes a loss."""
-    return TITLES.get(name, name)
+    """How the book writes a loss, and with a Σ before it its sum over levels."""
+    return f"Σ {title(name[2:])}" if name.startswith("Σ ") else TITLES.get(name, name)
 
 
 def embed(angles: Sequence[float] | Tensor) -> Tensor:

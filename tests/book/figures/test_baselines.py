@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 import torch
 
-from rankedu.book.figures import baselines as figures
-from rankedu.book.figures import style
 from rankedu.book.studies import baselines as study
 from rankedu.hierarchy import levels
 from rankedu.losses import baseline, baseline_names
@@ -103,19 +99,3 @@ def test_the_table_in_words_fits_on_a_page():
     assert len(lines) == 18 and max(map(len, lines)) <= 76
     restless = {line[:23].strip() for line in lines if "–" in line}
     assert restless == {"contrastive", "margin", "lifted structure", "N-pair", "angular"}
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        "the_batch",
-        "sixteen_steps",
-        "who_pulls_whom",
-        "folding_the_fan",
-        "pull_by_place",
-        "cousins_and_strangers",
-        "table_1",
-    ],
-)
-def test_descriptions_tell_numbers(draw):
-    assert len(re.findall(r"\d", style.description(getattr(figures, draw)()))) > 10

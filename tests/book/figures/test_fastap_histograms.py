@@ -75,10 +75,3 @@ def test_who_gets_a_gradient(bins):
 def test_training_wants_neither_one_bin_nor_hundreds():
     few, some, many = (study.trained(bins, 4, seeds=2)[0] for bins in (1, 20, 640))
     assert few + 0.1 < some > many + 0.1
-
-
-@pytest.mark.parametrize("draw", [figures.evolution_with_bins, figures.soft_binning_landscape])
-def test_the_landscapes_draw(draw):
-    made = draw()
-    assert "away from the true landscape" in style.description(made)
-    assert style.png(made)

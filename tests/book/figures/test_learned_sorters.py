@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 
 from rankedu import rank
@@ -53,9 +52,3 @@ def test_slopes_are_those_of_finite_differences():
         moved = step * torch.eye(5)[item]
         difference = (ranker(scores + moved) - ranker(scores - moved))[:, item] / (2 * step)
         torch.testing.assert_close(found[:, item], difference, rtol=0.02, atol=0.02)
-
-
-@pytest.mark.parametrize("figure", [figures.learning_to_sort, figures.where_it_fails, figures.order_matters])
-def test_figures_are_described(figure):
-    options = {"lists": 20} if figure is figures.where_it_fails else {}
-    assert len(style.description(figure(steps=STEPS, **options))) > 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +10,6 @@ import torch
 from torch.nn.functional import normalize
 
 from rankedu.book.figures import minibatch_bias as figures
-from rankedu.book.figures import style
 from rankedu.book.studies import minibatch_bias as study
 from rankedu.losses import APLoss, MAPLoss, OnEmbeddings, RecallLoss
 from rankedu.memory import EmbeddingMemory, ScoreMemory
@@ -68,13 +66,14 @@ def test_the_closed_form_follows_sampled_batches(ranking):
         assert np.nanmean(estimates) == pytest.approx(study.expected_map(ranking, (1 + length) * m), abs=0.04)
 
 
-def test_batches_are_too_optimistic():
-    told = style.description(figures.minibatch_map())
-    truth = float(re.search(r"dashed line at ([\d.]+\d)", told).group(1))
-    means = [float(x) for x in re.findall(r"([\d.]+) ± ", told)]
-    spreads = [float(x) for x in re.findall(r" ± ([\d.]+)", told)]
-    assert len(means) == len(study.SIZES) and min(means) > truth
-    assert means == sorted(means, reverse=True) and spreads == sorted(spreads, reverse=True)
+def test_batches_are_too_optimistic(lines):
+    [axes] = figures.minibatch_map().axes
+    [bars] = axes.containers
+    means, truth = bars.lines[0].get_ydata(), lines(axes)["the data set"][0]
+    spreads = [np.ptp(segment[:, 1]) for segment in bars.lines[2][0].get_segments()]
+    assert len(means) == len(study.SIZES) and min(means) > truth == study.synthetic_ranking().mean_ap
+    assert sorted(means, reverse=True) == means.tolist()
+    assert sorted(spreads[1:], reverse=True) == spreads[1:], "the first is cut off at an mAP of 1"
 
 
 def test_balanced_batches_are_more_optimistic_and_vary_less():
@@ -130,10 +129,13 @@ def test_what_is_remembered_changes_the_gradient(loss):
     assert not torch.equal(*gradients)
 
 
-def test_other_figures_tell_what_they_show():
-    assert "has the ranks 5, 3, 3, 2" in style.description(figures.thinning())
-    assert "m = 100: 0.636 at rank 100" in style.description(figures.one_positive())
-    assert "The data set has 0.19" in style.description(figures.composition(sizes=(16, 64)))
-    assert "τ = 3" in style.description(figures.memory_and_bias(sizes=(16,)))
-    made = figures.staleness({1e-3: {1: 0.01, 8: 0.08}}, margin=0.05)
-    assert "0.0800 after 8" in style.description(made)
+def test_thinning_shows_the_ranks_that_are_left():
+    rows = [line.get_xdata() for line in figures.thinning(rank=9, n=24).axes[0].lines]
+    for gone, kept, [rank] in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
+        assert sorted([*gone, *kept, rank]) == [*range(1, 25)] and rank == 9
+    assert [int((kept < 9).sum()) for kept in rows[1::3]] == [8, 4, 2, 2, 1]
+
+
+def test_the_errors_of_a_memory_are_drawn_beside_the_margin(lines):
+    drawn = lines(figures.staleness({1e-3: {1: 0.01, 8: 0.08}}, margin=0.05).axes[0])
+    assert [*drawn["learning rate 0.001"]] == [0.01, 0.08] and [*drawn["margin α = 0.05"]] == [0.05, 0.05]

@@ -116,11 +116,6 @@ def test_proposals_of_a_scene_are_labelled_by_overlap():
     assert torch.equal(labels == 3, overlap >= 0.5) and 0 < (labels == 3).sum() < len(labels)
 
 
-@pytest.mark.parametrize("draw", [figures.pictured_proposals, figures.score_scales])
-def test_figures_tell_what_they_show(draw):
-    assert len(style.description(draw()).split()) > 30
-
-
 def test_hits_become_detections():
     matches = match_detections(*study.as_detections([0, 1, 1, 0, 1], 4), n_classes=1)
     assert matches.of(1)[1].tolist() == [False, True, True, False, True] and matches.truths.tolist() == [4]

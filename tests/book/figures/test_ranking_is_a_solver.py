@@ -14,21 +14,6 @@ from rankedu.book.figures import style
 from rankedu.landscapes import random_coefficients
 from rankedu.proofs.rearrangement import certificate, exhaustive
 
-DRAWN = [
-    figures.lever,
-    figures.rank_and_order,
-    figures.swap_path,
-    figures.fan_and_section,
-    figures.solid_corners,
-]
-
-
-@pytest.mark.parametrize("draw", DRAWN, ids=lambda draw: draw.__name__)
-def test_every_figure_is_described_and_draws_the_same_twice(draw):
-    made = draw()
-    assert len(style.description(made)) > 100
-    assert style.png(made) == style.png(draw())
-
 
 def test_the_two_sums_agree_and_the_two_vectors_do_not():
     y = torch.tensor([float(score) for score in figures.SCORES], dtype=torch.float64)

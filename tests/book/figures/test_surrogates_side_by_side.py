@@ -101,11 +101,9 @@ def test_the_margin_of_the_ap_svm(p, n):
     assert just < 1e-9 < short
 
 
-def test_the_table_tells_every_exponent():
-    told = style.description(
-        figures.measured_table({name: {n: float(n) ** 2 for n in (10, 20, 40)} for name in "abcdefgh"})
-    )
-    assert told.count("exponent 2.00") == 8
+def test_the_table_names_every_exponent(lines):
+    made = figures.measured_table({name: {n: float(n) ** 2 for n in (10, 20, 40)} for name in "abcdefgh"})
+    assert set(lines(made.axes[0])) == {f"{name}: 2.00" for name in "abcdefgh"}
 
 
 def test_weak_blackbox_and_projection_come_to_rest_and_the_sigmoid_does_not():
@@ -118,10 +116,3 @@ def test_every_landscape_has_a_block_for_each_ranker_with_a_strength():
     titles = [axis.get_title() for axis in made.axes if axis.get_title()]
     assert [title.partition(",")[0] for title in titles] == ["the loss itself", *surrogates.METHODS]
     assert f"{style.in_words(len(titles)).capitalize()} solid blocks" in style.description(made)
-
-
-@pytest.mark.parametrize(
-    "draw", [figures.one_walk, figures.gradient_fields, figures.trade_offs, figures.walks_down, figures.most_violated]
-)
-def test_descriptions_hold_numbers(draw):
-    assert len(re.findall(r"\d", style.description(draw()))) > 5

@@ -131,7 +131,7 @@ def draw_map(axis: Axes, coefficients: Array, resolution: int = 160) -> None:
     height = _map(resolution)
     side = (-EXTENT, EXTENT)
     edges = np.linspace(height.min(), height.max(), BANDS + 1)
-    look = {"cmap": style.bands(BANDS), "norm": BoundaryNorm(edges, BANDS), "interpolation": "nearest"}
+    look: dict[str, Any] = {"cmap": style.bands(BANDS), "norm": BoundaryNorm(edges, BANDS), "interpolation": "nearest"}
     axis.imshow(height, origin="lower", extent=side * 2, **look)
     axis.set(xlim=side, ylim=side)
 

@@ -73,7 +73,7 @@ def draw_items(axes: Axes, angles: Sequence[float], size: float = 6.0, smooth: b
     axes.plot(np.cos(arc), np.sin(arc), color=style.GREY, linewidth=1, zorder=0, antialiased=smooth)
     for k, (colour, marker) in enumerate(LOOKS):
         own = np.deg2rad(np.array(angles[3 * k : 3 * k + 3]))
-        look = {"color": colour, "markersize": size, "markeredgecolor": "white", "antialiased": smooth}
+        look: dict[str, Any] = {"color": colour, "markersize": size, "markeredgecolor": "white", "antialiased": smooth}
         axes.plot(np.cos(own), np.sin(own), marker, linestyle="none", zorder=4, **look)
     axes.set_aspect("equal")
     axes.axis("off")

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
 from rankedu.book.studies import blackbox_differentiation as study
+from rankedu.book.studies.ranks import ranks_of
 from rankedu.solvers import assignment, shortest_path
 
 Array = npt.NDArray[np.float64]
@@ -21,7 +22,7 @@ def three_solvers() -> Figure:
     made, (left, middle, right) = style.figure(1, 3, width=7.6, height=3.1)
     scores = np.array([0.5, 0.9, 0.1, 0.7, 0.3])
     left.barh(range(5), scores, color=style.SKY, height=0.7)
-    ranks = study.ranks_of(scores)
+    ranks = ranks_of(scores)
     for row, (score, place) in enumerate(zip(scores, ranks, strict=True)):
         left.text(score + 0.04, row, f"{place:.0f}", va="center", fontweight="bold", color=style.RED)
     left.set(title="ranking", xlim=(0, 1.15), xticks=[], yticks=[], xlabel="y: scores, s: ranks")
@@ -86,7 +87,7 @@ HAND_SCORES = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
 def moving_average() -> Figure:
     """The interpolation is the mean of the staircase over an arrow of length λ."""
     lam, t = 0.5, np.linspace(-0.3, 1.0, 1301)
-    rank = study.ranks_of(HAND_SCORES + t[:, None] * np.array([0, 0, 0, 1.0, 0]))[:, 3]
+    rank = ranks_of(HAND_SCORES + t[:, None] * np.array([0, 0, 0, 1.0, 0]))[:, 3]
     edges = np.array([-0.3, -0.2, 0.2, 0.4, 0.6, 1.0])
     levels = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
     mean = float((4 * 0.2 + 3 * 0.2 + 2 * 0.1) / lam)
@@ -136,7 +137,7 @@ def nonlinear_loss() -> Figure:
     """With a loss that is not linear, each stair has its own interpolation, and they do not join."""
     lam, t = 2.0, np.linspace(-0.5, 2.0, 2501)
     line = study.NONLINEAR["scores"] + t[:, None] * study.NONLINEAR["direction"]
-    truth, patched = study.log_rank(study.ranks_of(line)), study.linearised(line, lam)
+    truth, patched = study.log_rank(ranks_of(line)), study.linearised(line, lam)
     here = 0.62
     frozen = study.linearised(line, lam, study.NONLINEAR["scores"] + here * study.NONLINEAR["direction"])
     jump = np.abs(np.diff(patched))

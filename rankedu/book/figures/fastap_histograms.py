@@ -63,7 +63,7 @@ def soft_bins(bins: int = 4) -> Figure:
 def _bars(axes: Axes, centres: Array, positives: Array, everything: Array, width: float) -> None:
     """Soft counts, the negatives upon the positives."""
     axes.bar(centres, positives, width, color=style.POSITIVE, label="relevant")
-    others = {"bottom": positives, "edgecolor": "white", "label": "irrelevant"}
+    others: dict[str, Any] = {"bottom": positives, "edgecolor": "white", "label": "irrelevant"}
     axes.bar(centres, everything - positives, width, **style.area(False), **others)
 
 

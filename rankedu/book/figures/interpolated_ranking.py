@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from matplotlib.ticker import PercentFormatter
 
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.figures.relief import draw_blocks
-from rankedu.book.studies.interpolated_ranking import _ranks, regime
-from rankedu.book.studies.scaling import fitted_exponent
+from rankedu.book.studies.interpolated_ranking import regime
+from rankedu.book.studies.ranks import ranks_of
 from rankedu.book.studies.section import EXTENT, SEED, view
 from rankedu.landscapes import (
     interpolated_landscape,
@@ -93,7 +92,7 @@ def gradient_bars(lams: tuple[float, float, float] = (0.05, 0.25, 4.0)) -> Figur
     figure, axes = style.figure(1, 3, width=6.4, height=2.9, sharey=True, sharex=True)
     facts = []
     for axis, lam in zip(axes, lams, strict=True):
-        places = _ranks(scores) - _ranks(scores + lam * incoming)
+        places = ranks_of(scores) - ranks_of(scores + lam * incoming)
         for item, (place, c) in enumerate(zip(places, incoming, strict=True)):
             axis.barh(item, place, edgecolor="white", **style.area(c > 0))
         axis.axvline(0, color=style.BLACK, linewidth=1)
@@ -162,18 +161,13 @@ def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict
 
 @style.style()
 def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
-    """Seconds against list length on two logarithmic axes, with the fitted exponents.
+    """Seconds against list length (method → length → seconds) on two logarithmic axes, with the fitted exponents.
 
     Source
     ------
     RaMBO Tab. 1.
     """
     figure, axes = style.figure(width=6.4, height=3.6)
-    facts = []
-    for (method, times), marker in zip(seconds.items(), itertools.cycle("os^DvPX"), strict=False):
-        exponent, margin = fitted_exponent(times)
-        axes.loglog(list(times), list(times.values()), marker + "-", label=f"{method}: $n^{{{exponent:.2f}}}$")
-        facts.append(f"{method}: exponent {exponent:.2f} ± {margin:.2f} over n = {min(times)} to {max(times)}")
-    axes.set(xlabel="list length n", ylabel="seconds, forward + backward")
+    facts = style.draw_scaling(axes, seconds)
     axes.legend(loc="upper left")
     return style.describe(figure, f"Straight lines on logarithmic axes, time against list length. {'; '.join(facts)}.")

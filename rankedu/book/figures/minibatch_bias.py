@@ -117,7 +117,7 @@ def _closed_form(axes: Axes, ranking: Ranking, smallest: int) -> None:
 def _error_bars(axes: Axes, x: Sequence[float], spreads: Sequence[tuple[float, float]], **look: Any) -> list[str]:
     """Draw mean ± standard deviation of batches, within [0, 1]; return them in words."""
     means, deviations = np.array(spreads).T
-    look = {"fmt": "o", "color": style.ORANGE, "capsize": 4, "label": "random batches"} | look
+    look = dict[str, Any](fmt="o", color=style.ORANGE, capsize=4, label="random batches") | look
     axes.errorbar(x, means, yerr=[np.minimum(deviations, means), np.minimum(deviations, 1 - means)], **look)
     return [f"{mean:.2f} ± {deviation:.2f}" for mean, deviation in spreads]
 
@@ -139,7 +139,7 @@ def composition(
     largest = len(np.unique(ranking.labels)) * per_class
     figure, axes = style.figure(width=6.4, height=3.7)
     random = _by_size(axes, ranking, sizes, fmt="o-", label="drawn at random")
-    look = {"fmt": "s--", "color": style.PURPLE, "label": f"{per_class} of each class"}
+    look: dict[str, Any] = {"fmt": "s--", "color": style.PURPLE, "label": f"{per_class} of each class"}
     balanced = _by_size(axes, ranking, [m for m in sizes if m <= largest], per_class, **look)
     axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
     _sizes_axis(axes, sizes, "batch size")
@@ -168,7 +168,7 @@ def memory_and_bias(
         used = [tau for tau in lengths if (1 + tau) * m <= len(ranking)]
         batches = min(300, max(16, 12_000 // m))
         spreads = [study.spread(ranking, m, length=tau, batches=batches) for tau in used]
-        look = {"fmt": marker, "color": colour, "label": f"batch {m}, τ = {', '.join(map(str, used))}"}
+        look: dict[str, Any] = {"fmt": marker, "color": colour, "label": f"batch {m}, τ = {', '.join(map(str, used))}"}
         shown = _error_bars(axes, [(1 + tau) * m * nudge for tau in used], spreads, **look)
         facts.append(f"batch {m}: {', '.join(f'{text} for τ = {t}' for text, t in zip(shown, used, strict=True))}")
     _closed_form(axes, ranking, sizes[0])

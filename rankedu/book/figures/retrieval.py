@@ -104,7 +104,8 @@ def _queries(
     """The queries with their names, checked or chosen."""
     if queries is None:
         asked = who_asks(paths, candidates)
-        return choose_queries(*(values(embedded, paths, asked, candidates) for embedded in (before, after)), asked)
+        gained = [values(embedded, paths, asked, candidates) for embedded in (before, after)]
+        return choose_queries(gained[0], gained[1], asked)
     named = dict(queries) if isinstance(queries, Mapping) else {f"item {query}": query for query in queries}
     for query in named.values():
         if not 0 <= query < len(paths):
@@ -245,7 +246,8 @@ def letter_queries() -> dict[str, int]:
     sizes = run.test.labels[:, 0].bincount()[run.test.labels[:, 0]]
     asked = spread((sizes > 200).nonzero()[:, 0])
     pair = (check(run.embeddings[name], run.test.labels) for name in ("softmax", "softmax + Smooth-AP"))
-    return choose_queries(*(values(embedded, paths, asked) for embedded, paths in pair), asked)
+    before, after = (values(embedded, paths, asked) for embedded, paths in pair)
+    return choose_queries(before, after, asked)
 
 
 def _letter_page(choice: str, baseline: str) -> Figure:

@@ -136,7 +136,7 @@ def draw_items(
     """Mark items, each with its name inside."""
     for place, height, name, good in zip(x, y, names, relevant, strict=True):
         axes.plot([place], [height], markersize=size, zorder=4, **mark(good))
-        ink = {"color": "white" if good else NEGATIVE, "weight": "bold", "size": 0.55 * size}
+        ink: dict[str, Any] = {"color": "white" if good else NEGATIVE, "weight": "bold", "size": 0.55 * size}
         axes.text(place, height, name, ha="center", va="center_baseline", zorder=5, **ink)
 
 

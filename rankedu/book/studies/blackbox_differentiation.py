@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rankedu.book.studies.ranks import ranks_of
+
 Array = npt.NDArray[np.float64]
-
-
-def ranks_of(z: Array) -> Array:
-    """Ranks along the last axis, 1 for the largest."""
-    ranks: Array = 1.0 + np.argsort(np.argsort(-z, axis=-1, kind="stable"), axis=-1).astype(np.float64)
-    return ranks
+Ranks = npt.NDArray[np.int64]
 
 
 def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0) -> tuple[Array, Array]:
@@ -25,14 +22,15 @@ def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0)
     return (lengths == 0).mean(axis=-1), lengths.mean(axis=-1)
 
 
-def log_rank(ranks: Array) -> Array:
+def log_rank(ranks: Ranks) -> Array:
     """The loss: mean logarithm of the ranks of the first two items."""
     value: Array = np.log(ranks[..., :2]).mean(axis=-1)
     return value
 
 
-def log_rank_gradient(ranks: Array) -> Array:
-    slope = np.zeros_like(ranks)
+def log_rank_gradient(ranks: Ranks) -> Array:
+    """Its gradient with respect to the ranks."""
+    slope = np.zeros(ranks.shape)
     slope[..., :2] = 0.5 / ranks[..., :2]
     return slope
 

@@ -106,7 +106,8 @@ def h_ap(scores: Tensor, levels: Tensor, where: Tensor) -> Tensor:
 def queries_by_h_ap(rows: list[Tensor], paths: Tensor, candidates: Tensor | None = None) -> dict[str, int]:
     """Queries chosen by what the last network gains over the first."""
     asked = who_asks(paths, candidates)
-    return choose_queries(*(values(each, paths, asked, candidates, h_ap) for each in (rows[0], rows[-1])), asked)
+    before, after = (values(each, paths, asked, candidates, h_ap) for each in (rows[0], rows[-1]))
+    return choose_queries(before, after, asked)
 
 
 def h_ap_of_list(shared: Tensor) -> float:

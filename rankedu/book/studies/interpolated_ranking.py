@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rankedu.book.studies.ranks import ranks_of
+
 Array = npt.NDArray[np.float64]
 
 
@@ -13,12 +15,7 @@ def regime(n: int, ratio: float, trials: int) -> tuple[float, float]:
     random = np.random.default_rng([n, 7])
     y, c = random.standard_normal((2, trials, n))
     lam = ratio * c.std(-1, keepdims=True) ** -1 * y.std(-1, keepdims=True)
-    before, after = _ranks(y), _ranks(y + lam * c)
-    loss, best = (c * before).sum(-1), (c * _ranks(c)).sum(-1)
+    before, after = ranks_of(y), ranks_of(y + lam * c)
+    loss, best = (c * before).sum(-1), (c * ranks_of(c)).sum(-1)
     smooth = (c * after).sum(-1) + (y * (after - before)).sum(-1) / lam[:, 0]
     return float((before != after).mean()), float(((loss - smooth) / (loss - best)).mean())
-
-
-def _ranks(scores: Array) -> npt.NDArray[np.int64]:
-    ranks: npt.NDArray[np.int64] = 1 + np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1, kind="stable")
-    return ranks

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from rankedu.book.studies.ranks import ranks_of
 from rankedu.metrics import average_precision
 
 Array = npt.NDArray[np.float64]
@@ -117,11 +118,11 @@ def _two_rankings(
 ) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The shifted scores, their ranks, and their ranks after the step along dAP loss/drk."""
     shifted = scores + np.where(relevance, -margin / 2, margin / 2)
-    before = _ranks(shifted)
+    before = ranks_of(shifted)
     within = np.zeros(len(scores))
-    within[relevance] = _ranks(shifted[relevance])
+    within[relevance] = ranks_of(shifted[relevance])
     incoming = within / before**2 / relevance.sum()
-    return shifted, before, _ranks(shifted + lam * incoming)
+    return shifted, before, ranks_of(shifted + lam * incoming)
 
 
 def ap(scores: Array, relevance: Mask) -> Array:
@@ -183,10 +184,3 @@ def gap_spread_descent(gap: float, spread: float, margin: float, lam: float) -> 
     along = np.where(POSITIVE, 0.5, -0.5), np.concatenate([_U, _V])
     down = [float(-(gradient @ direction)) + 0.0 for direction in along]
     return down[0], down[1]
-
-
-def _ranks(scores: Array) -> npt.NDArray[np.int64]:
-    """Ordinal ranks of one list: short lists in long loops, where the overhead of tensors would count."""
-    ranks = np.empty(len(scores), dtype=np.int64)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return ranks

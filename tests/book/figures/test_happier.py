@@ -122,3 +122,15 @@ def test_both_ways_are_timed_at_every_length(lines):
 def test_in_training_the_released_default_is_never_below():
     found = study.below_while_training("happier", looks=(0, 3))
     assert [(below, queries) for below, queries, _ in found.values()] == [(0, 384)] * 2
+
+
+def test_arrows_are_minus_the_gradient():
+    scores, relevance = study.example()
+    for axes, loss in zip(figures.two_gradients().axes, (HAPLoss(), HAPLoss(BlackboxRanker(32.0))), strict=False):
+        leaf = scores.clone().requires_grad_()
+        loss(leaf, relevance).backward()
+        pushes = -leaf.grad / leaf.grad.abs().max()
+        drawn = [pair for arrows in axes.collections for pair in zip(arrows.X, arrows.V, strict=True)]
+        moved = pushes.abs() > 0.02
+        wanted = torch.stack([scores[moved], pushes[moved]], 1)
+        torch.testing.assert_close(torch.tensor(sorted(drawn)), wanted[wanted[:, 0].argsort()])

@@ -7,7 +7,7 @@ import torch
 from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
-from rankedu.book.figures.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, plane
+from rankedu.book.studies.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, plane
 from rankedu.book.studies.ranks import ranks_of
 from rankedu.book.studies.surrogates import Array
 from rankedu.rankers import ProjectionRanker

@@ -55,8 +55,8 @@ def soft_bins(bins: int = 4) -> Figure:
         figure,
         f"Two panels over the score, from −1 at the left to 1 at the right. Above, {bins + 1} triangles, one at each "
         f"centre, each as wide as two bins; each of the items A to E stands on the one or two triangles that cover it, "
-        f"and its shares add up to one. Below, the sums of the shares: {facts}; the positives' part is "
-        f"{', '.join(f'{count:g}' for count in positives.tolist())}.",
+        "and its shares add up to one. Below, the sums of the shares, from the highest centre to the lowest: "
+        f"{facts}; the positives' part is {', '.join(f'{count:g}' for count in positives.tolist())}.",
     )
 
 

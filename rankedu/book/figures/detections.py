@@ -44,7 +44,11 @@ def scenes_before_and_after(
     *,
     names: tuple[str, str] = ("before", "after"),
 ) -> Figure:
-    """The first detections of some scenes, of each as many as it has objects, by two networks."""
+    """The first detections of some scenes, of each as many as it has objects, by two networks.
+
+    ``before`` and ``after`` are what they detect in the first pictures of the data set. Without ``shown``, indices of
+    pictures with a name each, three are chosen by how many objects more the second network finds.
+    """
     if len(before) != len(after):
         raise ValueError(f"after must have the detections of {len(before)} pictures, as before, got {len(after)}")
     if shown is None:
@@ -110,7 +114,11 @@ def _short(score: float) -> str:
 
 @style.style()
 def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Sequence[int] | Tensor]) -> Figure:
-    """How the proposals that hold a class score for it, and how all others do: a column for each network."""
+    """How the proposals that hold a class score for it, and how all others do: a column for each network.
+
+    ``groups`` names sets of classes, from 1, a row each. A score is the log-odds of the class's probability, which for
+    each class is in the order of the probability. Scores beyond 11 are counted at the edge.
+    """
     if not proposals or not groups:
         raise ValueError(f"proposals and groups must have one at least, got {len(proposals)} and {len(groups)}")
     shape = {"height": 0.7 + 2.3 * len(groups), "squeeze": False, "sharex": True, "sharey": True}
@@ -156,7 +164,11 @@ Scored = tuple[Tensor, Tensor]
 def ap_by_class(
     found: Mapping[str, Tensor], frequency: Tensor, classes: Sequence[str], *, metric: str = "AP50"
 ) -> Figure:
-    """A metric of each class, from the most frequent in training to the rarest."""
+    """A metric of each class, from the most frequent in training to the rarest.
+
+    ``found`` has by method the values (C,), or (runs, C), of which the mean is drawn and a line from the least to the
+    largest; ``frequency`` (C,) counts the objects of each class in training.
+    """
     order = frequency.argsort(descending=True, stable=True)
     places = np.arange(len(order))
     figure, (upper, lower) = style.figure(2, 1, width=7.2, height=4.6, sharex=True, height_ratios=(3, 1))

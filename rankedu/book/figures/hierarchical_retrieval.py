@@ -46,7 +46,12 @@ def class_map(
     seed: int = 0,
     limit: int | None = 800,
 ) -> Figure:
-    """A t-SNE map of the classes' mean embeddings, a dot each, in the look of its group at a coarser level."""
+    """A t-SNE map of the classes' mean embeddings, a dot each, in the look of its group at a coarser level.
+
+    Embeddings (N, dim), of several networks by name a column of maps each; labels (N, L), L ≥ 2, are paths from root to
+    leaf; each of ``levels``, 0 the coarsest, is a row of maps. At most ``limit`` classes are mapped. Distances between
+    clusters, and their sizes, mean nothing on such a map; the share above it, which is of all classes, does.
+    """
     named = embeddings if isinstance(embeddings, Mapping) else {"": embeddings}
     if labels.ndim != 2 or labels.shape[1] < 2:
         raise ValueError(f"labels must have shape (N, L) with L >= 2, got {tuple(labels.shape)} (a group and a class)")
@@ -119,7 +124,11 @@ def draw_severity(
     limit: int | None = 2048,
     candidates: Tensor | None = None,
 ) -> Figure:
-    """How severe mistakes are, of some networks side by side: at the first place, and at the first k."""
+    """How severe mistakes are, of some networks side by side: at the first place, and at the first k.
+
+    Embeddings (N, dim) by the network's name, at most five; labels (N, L) are paths from root to leaf, whose ``levels``
+    have these names. So many queries are looked at, evenly spaced; None: all.
+    """
     if not 1 <= len(embeddings) <= len(BARS):
         raise ValueError(f"embeddings must be of one to {len(BARS)} networks, got {len(embeddings)}")
     n_levels = 1 if labels.ndim == 1 else labels.shape[1]
@@ -170,7 +179,11 @@ def hierarchical_retrievals(
     classes: Sequence[str] | None = None,
     candidates: Tensor | None = None,
 ) -> Figure:
-    """What some queries retrieve first, by some networks, each result marked by the level that it shares."""
+    """What some queries retrieve first, by some networks, each result marked by the level that it shares.
+
+    Arguments as for :func:`rankedu.book.figures.retrieval.before_and_after`, embeddings by the network's name, labels
+    (N, L) from root to leaf. Without ``queries`` three are chosen by the H-AP of the first network and the last.
+    """
     check_k(k)
     if not embeddings:
         raise ValueError("embeddings must be of one network at least, got none")

@@ -59,7 +59,13 @@ def before_and_after(
     classes: Sequence[str] | None = None,
     candidates: Tensor | None = None,
 ) -> Figure:
-    """What some queries retrieve first, by two networks, and the precision-recall curves of both."""
+    """What some queries retrieve first, by two networks, and the precision-recall curves of both.
+
+    ``images`` is a tensor (N, H, W) or (N, 3, H, W), or a data set of files with ``load(index)``; of embeddings
+    (N, dim) the cosines count, of labels (N,) or (N, L) the last column is the class. Without ``queries``, indices with
+    a name each, three are chosen among 256 by their average precision. ``candidates``, bool (N,), says what may be
+    retrieved where queries and gallery are apart. Items that tie with a positive stand before it.
+    """
     check_k(k)
     before, paths = check(embeddings_before, labels, name="embeddings_before")
     after, _ = check(embeddings_after, labels, name="embeddings_after")
@@ -183,7 +189,10 @@ def _page(axes: Axes, images: Any, items: list[int], relevant: Tensor, columns: 
 def curves(
     runs: Mapping[str, Sequence[Mapping[str, Any]]] | Sequence[Mapping[str, Any]], metric: str = "R@1"
 ) -> Figure:
-    """The loss of every step, and a metric wherever it was evaluated."""
+    """The loss of every step, and a metric wherever it was evaluated, of one run or of several by name.
+
+    A row has "step", and "loss", the metric or both. The thick line is a running mean of a twentieth of the run.
+    """
     named = runs if isinstance(runs, Mapping) else {"": runs}
     measured = any(_series(rows, metric).size for rows in named.values())
     figure, axes = style.figure(1, 1 + measured, width=7.0 if measured else 5.0, height=3.3, squeeze=False)

@@ -169,7 +169,10 @@ def _arrows(axis: Axes, margin: float, lam: float) -> tuple[int, int]:
 
 @style.style()
 def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
-    """Cosines within the batches of a training run, for several margins."""
+    """Cosines within the batches of a training run, for several margins.
+
+    By margin, for each step: the mean cosine of two items of one class, of two classes, and the latter's deviation.
+    """
     figure, axes = style.figure(1, len(histories), width=6.8, height=3.5, sharey=True, squeeze=False)
     facts = []
     for axis, (alpha, history) in zip(axes[0], histories.items(), strict=True):

@@ -16,7 +16,7 @@ Scored = tuple[Tensor, Tensor]
 
 
 def found_of(detections: Detections, target: Detections) -> float:
-    """The share of a scene's objects that are among its first detections, as many as there are objects.
+    """The share of a scene's objects that are among its first detections, of which as many count; nan without objects.
 
     Examples
     --------

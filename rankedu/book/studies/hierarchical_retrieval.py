@@ -50,7 +50,11 @@ def tsne(means: Tensor, perplexity: float, seed: int) -> Any:
 def levels_of_top(
     embeddings: Tensor, labels: Tensor, k: int = 1, *, limit: int | None = None, candidates: Tensor | None = None
 ) -> Tensor:
-    """The level that each query shares with each of its first k results.
+    """The level that each query shares with each of its first k results: int64 (q, k).
+
+    From 0, nothing in common, to L, the same class; −1 where a query has no more positives than there are places
+    before: what stands there is no mistake that could be avoided. An item that ties with a more relevant one stands before it.
+    ``candidates``, bool (N,), may be retrieved where queries and gallery are apart; the others are then the queries.
 
     Examples
     --------

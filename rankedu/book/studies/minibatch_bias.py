@@ -164,6 +164,8 @@ def spread(ranking: Ranking, batch_size: int, **options: int) -> tuple[float, fl
 def gradients(lam: float = 50.0) -> tuple[Floats, dict[tuple[int, int], Floats]]:
     """AP-loss gradients with respect to a linear map of the synthetic embeddings: of the set, and of many batches.
 
+    Shapes (dim²,), and by batch size and memory (batches, dim²).
+
     The map is applied to every embedding before it is normalised again; its gradient is taken at the identity, so it
     says how the network's last layer should change. Each query has the same λ, whatever the size of the batch.
     """

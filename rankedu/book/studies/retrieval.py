@@ -84,6 +84,9 @@ def values(
 def choose_queries(before: Tensor, after: Tensor, asked: Tensor | None = None) -> dict[str, int]:
     """Name three queries by what they gain: the most, the middle one, and the one that gains least.
 
+    ``before`` and ``after`` hold a metric of each query, shape (q,), larger is better; nan is never chosen. Equals
+    stand in the order of their positions, so the choice is nobody's taste. ``asked`` holds the queries' indices.
+
     Examples
     --------
     >>> before, after = torch.tensor([0.5, 0.5, 0.5, 0.9]), torch.tensor([0.9, 0.6, 0.4, torch.nan])

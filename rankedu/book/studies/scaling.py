@@ -9,7 +9,7 @@ Array = npt.NDArray[np.float64]
 
 
 def fitted_exponent(seconds: dict[int, float], confidence: float = 0.95) -> tuple[float, float]:
-    """Fit seconds ∝ n^k.
+    """Fit seconds ∝ n^k, length → seconds; the interval is k ± margin.
 
     Source
     ------

@@ -94,7 +94,7 @@ def shares_while_training(
 def table_s2(
     batch: int = 112, per_class: int = 4, dim: int = 512, rounds: int = 15, device: str = "cpu"
 ) -> list[dict[str, Any]]:
-    """Time each loss of Table S2, forward and backward, beside a backbone: medians.
+    """Rows of Table S2: name, complexity, printed_ms, and the measured_ms of a forward and a backward pass.
 
     Source
     ------

@@ -19,14 +19,14 @@ from rankedu.rankers.registry import SCORE_RANGE
 class Quality:
     """How good a surrogate of the loss, and its gradient, are on a cloud of random score vectors."""
 
-    bias: float
-    distortion: float
-    nothing: float
-    gained: float
-    cosine: float
-    steadiness: float
-    length: float
-    spread: float
+    bias: float  # mean of surrogate − loss, in units of the loss's standard deviation over the cloud
+    distortion: float  # standard deviation of the same: a constant moves no gradient
+    nothing: float  # share of score vectors whose gradient is shorter than a thousandth of the root mean square length
+    gained: float  # by a step of length 0.3 against the gradient, as a share of what the best step found gains
+    cosine: float  # mean cosine between the two steps, 0 where there is no gradient
+    steadiness: float  # |E g|² / E|g|² under noise of 0.05 on every score; 1 if the gradient does not change
+    length: float  # root mean square length of the gradient
+    spread: float  # standard deviation of that length over its mean
 
 
 @cached
@@ -131,7 +131,11 @@ def sweep() -> dict[str, tuple[Array, list[Quality]]]:
 def descents(
     distortion: float, starts: int = 64, steps: int = 60, length: float = 0.1
 ) -> dict[str, tuple[Array, float]]:
-    """Walk down each surrogate from random scores, with steps of one length."""
+    """Walk down each surrogate from random scores, with steps of one length.
+
+    By name: what is left of the way after each step, (loss − least loss) / (loss at the start − least loss), mean over
+    the starts; and the share of the walks that have come to rest, where the gradient is zero.
+    """
     found = {name: _descent(at(name, distortion), starts, steps, length) for name in METHODS}
     return found | {"LSTM": _descent(known.sorter(), starts, steps, length)}
 

@@ -53,8 +53,8 @@ def levels_of_top(
     """The level that each query shares with each of its first k results: int64 (q, k).
 
     From 0, nothing in common, to L, the same class; −1 where a query has no more positives than there are places
-    before: what stands there is no mistake that could be avoided. An item that ties with a more relevant one stands before it.
-    ``candidates``, bool (N,), may be retrieved where queries and gallery are apart; the others are then the queries.
+    before: what stands there is no mistake that could be avoided. An item that ties with a more relevant one stands
+    before it. ``candidates``, bool (N,), are what may be retrieved where queries and gallery are apart.
 
     Examples
     --------

@@ -22,7 +22,7 @@ LOOKS = {
 @style.style()
 def gains() -> Figure:
     """How far each gain in HAPPIER's text lies from that of its table, and how far rounding reaches."""
-    figure, axes = style.figure(width=7.0, height=4.4)
+    figure, axes = style.figure(width=7.0, height=5.8)
     for verdict, (colour, marker) in LOOKS.items():
         axes.plot([], [], marker, color=colour, label=verdict)
     axes.legend(loc="lower right")
@@ -30,7 +30,7 @@ def gains() -> Figure:
         colour, marker = LOOKS[gain.verdict]
         axes.barh(len(study.GAINS) - at, 2 * gain.reach, 0.7, left=-gain.reach, color="#DDDDDD", edgecolor="none")
         axes.plot(gain.text - gain.given, len(study.GAINS) - at, marker, color=colour)
-    axes.set_yticks(range(len(study.GAINS), 0, -1), [_short(gain) for gain in study.GAINS], fontsize=7)
+    axes.set_yticks(range(len(study.GAINS), 0, -1), [_short(gain) for gain in study.GAINS], fontsize=9)
     axes.set_xlabel("gain in the text − gain in the table, in points")
     counts = {verdict: sum(gain.verdict == verdict for gain in study.GAINS) for verdict in LOOKS}
     far = [gain for gain in study.GAINS if gain.verdict == "differs"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
-from torch import Tensor
 
-from rankedu.book.figures import paper_figure, style
+from rankedu.book.figures import _pictures, paper_figure, style
 from rankedu.book.studies import hierarchical_ap as study
 from rankedu.proofs.hierarchical import certificate
 
@@ -29,14 +29,13 @@ def equal_ap() -> Figure:
     """Two rankings of glyphs with the same AP: one errs among kin, the other among strangers."""
     query, images, listed = study.glyph_rankings()
     figure, axes = style.figure(width=7.6, height=2.7)
-    _picture(axes, query, -1.35, 0.36, style.BLACK)
+    _pictures.draw_row(axes, query[None], [0], [_pictures.QUERY], x=-1.35, y=0.36)
+    marks = [replace(mark, sign=str(level)) for level, mark in enumerate(_pictures.marks_of(3))]
     axes.text(-0.9, 1.36, "query", ha="center")
     facts = []
     for row, (name, pictures, levels) in enumerate(zip(("mild", "severe"), images, listed, strict=True)):
         base = 1.45 - 2.45 * row
-        for place, (picture, level) in enumerate(zip(pictures, levels.tolist(), strict=True)):
-            _picture(axes, picture, place, base, COLOURS[level])
-            axes.text(place + 0.44, base - 0.12, str(level), ha="center", va="top")
+        _pictures.draw_row(axes, pictures, range(len(levels)), [marks[level] for level in levels], y=base)
         values = {key: float(value) for key, value in study.measure(levels).items()}
         text = "   ".join(f"{key} {value:.2f}" for key, value in values.items())
         axes.text(0, base + 1.02, f"{name} mistakes:   {text}", va="bottom")
@@ -49,12 +48,6 @@ def equal_ap() -> Figure:
         "of its level, which stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, "
         f"3, 5 and 7 in both. {'. '.join(facts)}.",
     )
-
-
-def _picture(axes: Axes, image: Tensor, x: float, y: float, colour: str) -> None:
-    """A glyph in a frame."""
-    axes.imshow(image.numpy(), cmap="gray_r", extent=(x, x + 0.88, y, y + 0.88), vmin=0, vmax=255, zorder=2)
-    axes.add_patch(Rectangle((x, y), 0.88, 0.88, fill=False, edgecolor=colour, linewidth=3, zorder=3))
 
 
 @paper_figure("HAPPIER Fig. 2")

@@ -11,7 +11,6 @@ from rankedu.book.figures import paper_figure, style
 from rankedu.book.figures.relief import draw_blocks
 from rankedu.book.studies import learned_sorters as study
 from rankedu.lab.training.sorter_data import DISTRIBUTIONS, draw_scores
-from rankedu.lab.training.sorters import rank_error, sorter_errors
 from rankedu.ranks import rank
 
 Array = npt.NDArray[np.float64]
@@ -63,13 +62,8 @@ def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figur
 @style.style()
 def where_it_fails(n: int = study.N, steps: int = study.STEPS, lists: int = 300) -> Figure:
     """The error of a sorter by kind of list, and when the scores leave the scale of its training."""
-    ranker, _ = study.trained(n, steps)
-    errors = sorter_errors(ranker, lists=lists)
-    scales = np.geomspace(0.01, 100, 17)
-    scores = draw_scores(n, lists, "uniform", generator=torch.Generator().manual_seed(3))
-    by_scale = [rank_error(ranker, scores * float(scale)) for scale in scales]
-    shifts = np.linspace(-4, 4, 17)
-    by_shift = [rank_error(ranker, scores / 4 + float(shift)) for shift in shifts]
+    scales, shifts = np.geomspace(0.01, 100, 17), np.linspace(-4, 4, 17)
+    errors, by_scale, by_shift = study.errors(n, steps, lists, scales, shifts)
     figure, (first, second, third) = style.figure(1, 3, width=7.2, height=3.2)
     first.barh(range(len(DISTRIBUTIONS)), list(errors.values()), color=style.SKY)
     first.set_yticks([])
@@ -96,11 +90,7 @@ def where_it_fails(n: int = study.N, steps: int = study.STEPS, lists: int = 300)
 @style.style()
 def order_matters(n: int = study.N, steps: int = study.STEPS, orders: int = 200, seed: int = 0) -> Figure:
     """One list of scores, given in many orders: the ranks that each item gets."""
-    ranker, _ = study.trained(n, steps)
-    generator = torch.Generator().manual_seed(seed)
-    scores = draw_scores(n, 1, "uniform", generator=generator)[0].sort(descending=True).values
-    order = torch.rand(orders, n, generator=generator).argsort(-1)
-    answers = torch.empty(orders, n).scatter_(1, order, ranker(scores[order]))
+    answers = study.in_many_orders(n, steps, orders, seed)
     low, high = answers.quantile(0.05, 0), answers.quantile(0.95, 0)
     figure, axes = style.figure(width=6.4, height=3.6)
     place = np.arange(1, n + 1)

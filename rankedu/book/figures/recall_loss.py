@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from rankedu.book.figures import style
-from rankedu.book.studies.recall_loss import best_positive_loss, places_gained
+from rankedu.book.studies.recall_loss import best_positive_loss, falling_weights, places_gained
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import outranking_negatives
@@ -109,12 +109,6 @@ def bricks(outranked: Sequence[int] = LATER) -> Figure:
         f"coloured by columns, of heights {', '.join(f'{total[c]:.2f}' for c in r)}: together {by_item:.2f}. Right, "
         f"coloured by rows, of {', '.join(map(str, failing))} bricks: together {by_level:.2f} as well.",
     )
-
-
-def falling_weights(levels: Array) -> dict[str, Array]:
-    """w_K of the log and the log-log closed form, at these K."""
-    step = np.log1p(1 / levels)
-    return {"log": step, "log-log": np.log1p(step / (1 + np.log(levels)))}
 
 
 @style.style()

@@ -11,8 +11,6 @@ from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.studies import smooth_ap as study
-from rankedu.losses import SmoothAPLoss
-from rankedu.metrics import average_precision
 from rankedu.rankers import SigmoidRanker
 
 
@@ -44,27 +42,17 @@ def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figu
 @style.style()
 def temperature_trade(lists: int = 6, n: int = 20, positives: int = 4, seed: int = 0) -> Figure:
     """What a temperature costs: the value is biased where it is large, the gradient dies where it is small."""
-    generator = torch.Generator().manual_seed(seed)
-    scores = torch.rand(lists, n, generator=generator, dtype=torch.float64) * 2 - 1
-    relevance = torch.arange(n).lt(positives).expand(lists, n)
     temperatures = np.geomspace(1e-4, 10, 81)
-    values, norms = [], []
-    for temperature in temperatures:
-        leaf = scores.clone().requires_grad_()
-        each = torch.stack([1 - SmoothAPLoss(float(temperature))(y, r) for y, r in zip(leaf, relevance, strict=True)])
-        (slope,) = torch.autograd.grad(each.sum(), leaf)
-        values.append(each.detach().numpy())
-        norms.append(slope.norm(dim=1).clamp(min=1e-12).numpy())
+    values, norms, exact = study.by_temperature(temperatures, lists, n, positives, seed)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
-    exact = average_precision(scores, relevance).numpy()
     limit = (1 + (positives - 1) / 2) / (1 + (n - 1) / 2)
-    left.semilogx(temperatures, np.array(values), color=style.BLUE, linewidth=1.5)
+    left.semilogx(temperatures, values, color=style.BLUE, linewidth=1.5)
     left.plot([temperatures[0]] * lists, exact, "o", color=style.BLACK, markersize=5, clip_on=False)
     left.axhline(limit, color=style.GREY, linewidth=1, linestyle=":")
     left.set(xlabel="temperature τ", title="smooth AP; dots: AP", ylim=(0, 1))
-    right.loglog(temperatures, np.array(norms), color=style.ORANGE, linewidth=1.5)
+    right.loglog(temperatures, norms, color=style.ORANGE, linewidth=1.5)
     right.set(xlabel="temperature τ", title="length of its gradient", ylim=(1e-6, 1e2))
-    worst = np.abs(np.array(values) - exact).max(1)
+    worst = np.abs(values - exact).max(1)
     at = {t: int(np.argmin(np.abs(temperatures - t))) for t in (1e-3, 1e-2, 1e-1, 1.0)}
     facts = "; ".join(
         f"at τ = {t:g} the value is off by up to {worst[i]:.2f}, the median gradient is {np.median(norms[i]):.2g} long"

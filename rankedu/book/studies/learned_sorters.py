@@ -11,7 +11,8 @@ from torch import Tensor
 
 from rankedu.book.studies.cached import cached
 from rankedu.book.studies.section import View, view
-from rankedu.lab.training.sorters import fit_sorter, rank_error
+from rankedu.lab.training.sorter_data import draw_scores
+from rankedu.lab.training.sorters import fit_sorter, rank_error, sorter_errors
 from rankedu.rankers import LSTMRanker
 
 Array = npt.NDArray[np.float64]
@@ -64,6 +65,26 @@ def _ranks(ranker: LSTMRanker, scores: Tensor) -> Array:
     """What it answers for float64 scores."""
     answer: Array = ranker(scores.float()).double().numpy()
     return answer
+
+
+def errors(
+    n: int, steps: int, lists: int, scales: Array, shifts: Array
+) -> tuple[dict[str, float], list[float], list[float]]:
+    """Errors of a sorter by kind of list; of uniform scores times each factor; of a quarter of them, shifted."""
+    ranker, _ = trained(n, steps)
+    scores = draw_scores(n, lists, "uniform", generator=torch.Generator().manual_seed(3))
+    by_scale = [rank_error(ranker, scores * scale) for scale in scales.tolist()]
+    by_shift = [rank_error(ranker, scores / 4 + shift) for shift in shifts.tolist()]
+    return sorter_errors(ranker, lists=lists), by_scale, by_shift
+
+
+def in_many_orders(n: int, steps: int, orders: int, seed: int) -> Tensor:
+    """The ranks that a sorter gives the items of one list, best first, in random orders of it; shape (orders, n)."""
+    ranker, _ = trained(n, steps)
+    generator = torch.Generator().manual_seed(seed)
+    scores = draw_scores(n, 1, "uniform", generator=generator)[0].sort(descending=True).values
+    order = torch.rand(orders, n, generator=generator).argsort(-1)
+    return torch.empty(orders, n).scatter_(1, order, ranker(scores[order]))
 
 
 def slopes(ranker: LSTMRanker, scores: Tensor) -> Tensor:

@@ -20,6 +20,12 @@ def best_positive_loss(scores: Tensor, relevance: Tensor, lam: float) -> Tensor:
     return torch.log(ranks[relevance].min())  # its rank is 1 + r
 
 
+def falling_weights(levels: Array) -> dict[str, Array]:
+    """w_K of the log and the log-log closed form, at these K."""
+    step = np.log1p(1 / levels)
+    return {"log": step, "log-log": np.log1p(step / (1 + np.log(levels)))}
+
+
 def places_gained(loss: Callable[[Tensor], Tensor], scores: Tensor, lam: float) -> list[int]:
     """How many places each item gains between y and y_λ: −λ times its gradient, whole numbers."""
     leaf = scores.detach().clone().requires_grad_()

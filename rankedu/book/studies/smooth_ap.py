@@ -8,13 +8,18 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from rankedu.book.studies.cached import cached
 from rankedu.book.studies.timing import in_turns
 from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
+from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, operating_region
+
+Array = npt.NDArray[np.float64]
 
 BATCH_SIZES = (16, 32, 64, 128, 256)
 IMAGES = 4096  #: that each run of Fig. S7a sees, whatever its batch size
@@ -34,6 +39,23 @@ def operating_width(temperature: float, threshold: float = THRESHOLD) -> float:
     """The largest difference at which the slope of the sigmoid still exceeds the threshold; 0 if it nowhere does."""
     steepest = 1 / (4 * temperature)
     return 2 * temperature * math.acosh(math.sqrt(steepest / threshold)) if steepest > threshold else 0.0
+
+
+def by_temperature(
+    temperatures: Array, lists: int, n: int, positives: int, seed: int = 0
+) -> tuple[Array, Array, Array]:
+    """Smooth AP of random lists and the length of its gradient, (temperatures, lists) each; and the AP of the lists."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.rand(lists, n, generator=generator, dtype=torch.float64) * 2 - 1
+    relevance = torch.arange(n).lt(positives).expand(lists, n)
+    values, norms = [], []
+    for temperature in temperatures.tolist():
+        leaf = scores.clone().requires_grad_()
+        each = torch.stack([1 - SmoothAPLoss(temperature)(y, r) for y, r in zip(leaf, relevance, strict=True)])
+        (slope,) = torch.autograd.grad(each.sum(), leaf)
+        values.append(each.detach())
+        norms.append(slope.norm(dim=1).clamp(min=1e-12))
+    return torch.stack(values).numpy(), torch.stack(norms).numpy(), average_precision(scores, relevance).numpy()
 
 
 class Watched(nn.Module):

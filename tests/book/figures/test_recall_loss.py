@@ -57,7 +57,7 @@ def test_both_walls_have_the_same_height(outranked):
 def test_the_weights_of_the_figure_are_those_of_the_proofs(name, key):
     claim = recall_weights.closed_form(key)
     exact = [float(claim.weight.subs(claim.k, k)) for k in (1, 2, 7, 100)]
-    np.testing.assert_allclose(figures.falling_weights(np.array([1.0, 2, 7, 100]))[name], exact, rtol=1e-12)
+    np.testing.assert_allclose(study.falling_weights(np.array([1.0, 2, 7, 100]))[name], exact, rtol=1e-12)
 
 
 def test_the_printed_approximation_is_slow(lines):

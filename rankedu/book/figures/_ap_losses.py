@@ -73,8 +73,8 @@ def most_violated() -> Figure:
     }
     return style.describe(
         figure,
-        "Three columns of eight items in ranks 1 to 8, four relevant (blue discs) and four not (red rings). In the "
-        f"first they stand by score, from {scores.max():.2f} to {scores.min():.2f}. The most "
+        "Three columns of eight items in ranks 1 to 8, four relevant (blue discs) and four not (hollow red squares). "
+        f"In the first they stand by score, from {scores.max():.2f} to {scores.min():.2f}. The most "
         f"violated ranking turns {swaps['most violated']} rightly ordered pairs round; "
         f"with ten times the scores it turns {swaps['the same, scores × 10']} round. Relevant items keep their order "
         "among themselves in all three, and so do the others.",

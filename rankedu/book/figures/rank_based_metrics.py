@@ -62,7 +62,7 @@ def same_cross_entropy() -> Figure:
     return style.describe(
         made,
         "Three models rank eight photographs, of which numbers 1 to 3 are relevant (blue discs) and the others are not "
-        f"(red rings). {'; '.join(texts)}. Model A has the three relevant ones first; models B and C put the "
+        f"(hollow red squares). {'; '.join(texts)}. Model A has the three relevant ones first; models B and C put the "
         "irrelevant photographs 4 and 5 before them.",
     )
 

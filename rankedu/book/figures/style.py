@@ -119,10 +119,10 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def mark(relevant: bool) -> dict[str, Any]:
-    """How an item is marked: a relevant one is a filled disc, an irrelevant one a ring."""
+    """How an item is marked: a relevant one is a filled disc, an irrelevant one a hollow square."""
     if relevant:
         return {"marker": "o", "color": POSITIVE, "markerfacecolor": POSITIVE}
-    return {"marker": "o", "color": NEGATIVE, "markerfacecolor": "white", "markeredgewidth": 1.8}
+    return {"marker": "s", "color": NEGATIVE, "markerfacecolor": "white", "markeredgewidth": 1.8}
 
 
 def area(relevant: bool) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def draw_items(
 ) -> None:
     """Mark items, each with its name inside."""
     for place, height, name, good in zip(x, y, names, relevant, strict=True):
-        axes.plot([place], [height], markersize=size, zorder=4, **mark(good))
+        axes.plot([place], [height], markersize=size if good else 0.87 * size, zorder=4, **mark(good))
         ink: dict[str, Any] = {"color": "white" if good else NEGATIVE, "weight": "bold", "size": 0.55 * size}
         axes.text(place, height, name, ha="center", va="center_baseline", zorder=5, **ink)
 

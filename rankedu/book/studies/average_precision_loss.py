@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import nn
 
 from rankedu.book.studies import linear_scorers
 from rankedu.losses import APLoss
@@ -41,14 +42,16 @@ class Descent:
         return float(perfect[after].mean()) if after.any() else 0.0
 
 
-def train(loss: nn.Module, *, seeds: int = 20, steps: int = 120) -> Descent:
-    """Train linear scorers with a loss of scores and relevance: 30 items of 20 features each, 8 of them relevant."""
+def train(loss: Any, *, seeds: int = 20, steps: int = 120) -> Descent:
+    """Train linear scorers with a loss of blackbox ranks: 30 items of 20 features each, 8 of them relevant."""
     items, relevant, features, held_out = 30, 8, 20, 150
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(seeds, items + held_out, features, generator=generator)
     positive = (torch.arange(items + held_out) % items < relevant).expand(seeds, -1)
     x[..., 0] += 0.6 * positive
     start = 0.1 * torch.randn(seeds, features, generator=generator)
+    loss = copy.deepcopy(loss)
+    loss.ranker.lam *= seeds
     weight, ap = linear_scorers.descend(loss, x[:, :items], positive[:, :items], start, steps, average_precision)
     others = average_precision((x[:, items:] @ weight[..., None])[..., 0], positive[:, items:])
     return Descent(ap.numpy(), others.double().numpy())

@@ -92,7 +92,7 @@ def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
     gradient through H-rank.
     """
     kind, _, lam = name.partition(" ")
-    loss = HAPLoss() if kind == "supremum" else HAPLoss(BlackboxRanker(float(lam)), within_grad=kind == "both")
+    loss = HAPLoss() if kind == "supremum" else HAPLoss(BlackboxRanker(seeds * float(lam)), within_grad=kind == "both")
     items, features = 40, 20
     generator = torch.Generator().manual_seed(0)
     relevance = (torch.arange(items) < 12).float() + (torch.arange(items) < 4).float()

@@ -13,14 +13,14 @@ def descend(
 ) -> tuple[Tensor, Tensor]:
     """Train on features (lists, items, d) and relevance (lists, items); weights (lists, d), the metric (lists, steps).
 
-    Every step has the same length, 0.05 in weights, so that a loss gains nothing from a larger gradient.
+    Every step has the same length, 0.05 in weights, so that a loss gains nothing from a larger gradient. The mean over
+    lists divides the step of each by their number: blackbox ranks need so many times the λ of one list.
     """
     values = []
     for _ in range(steps):
         weight.requires_grad_()
         scores = (x @ weight[..., None])[..., 0]
         values.append(metric(scores.detach(), relevance))
-        # The mean over lists divides the step of each by their number.
-        (slope,) = torch.autograd.grad(len(x) * loss(scores, relevance), weight)
+        (slope,) = torch.autograd.grad(loss(scores, relevance), weight)
         weight = weight.detach() - 0.05 * slope / slope.norm(dim=1, keepdim=True).clamp(min=1e-12)
     return weight, torch.stack(values, 1).double()

@@ -10,8 +10,9 @@ from rankedu.book.figures import style
 
 
 def test_relevant_and_irrelevant_differ_without_colour():
-    disc, ring = style.mark(True), style.mark(False)
-    assert disc["markerfacecolor"] == disc["color"] and ring["markerfacecolor"] == "white"
+    disc, square = style.mark(True), style.mark(False)
+    assert disc["markerfacecolor"] == disc["color"] and square["markerfacecolor"] == "white"
+    assert disc["marker"] != square["marker"]
     assert style.area(False)["hatch"] and not style.area(True)["hatch"]
 
 

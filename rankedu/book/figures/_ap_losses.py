@@ -60,7 +60,7 @@ def most_violated() -> Figure:
             axis.plot([x + 0.12, x + 0.88], ends, color=colour, linewidth=1.4, alpha=0.6)
     for x, (title, ranks) in enumerate(columns.items()):
         names = (f"{score:.2f}".lstrip("0") for score in scores)
-        style.draw_items(axis, [x] * 8, -ranks, names, relevance, size=21)
+        style.draw_items(axis, [x] * 8, -ranks, names, relevance, size=25)
         axis.text(x, -0.2, title, ha="center")
     axis.set(xlim=(-0.45, 2.45), ylim=(-8.6, 0.2), yticks=range(-8, 0), yticklabels=range(8, 0, -1), ylabel="rank")
     axis.set_xticks([])

@@ -50,7 +50,8 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4, seed: i
         figure,
         f"A row of {n} items, the relevant one, a blue disc, at rank {rank}, all others hollow red squares. Below it "
         f"{draws} random batches of {batch}, each with the relevant item and {batch - 1} of the others in their old "
-        f"places, the rest greyed out. In the batches the relevant item has the ranks {', '.join(map(str, ranks[1:]))}.",
+        "places, the rest greyed out. In the batches the relevant item has the ranks "
+        f"{', '.join(map(str, ranks[1:]))}.",
     )
 
 

@@ -43,9 +43,6 @@ TABLE_1 = {
 }
 
 
-# --- the figures
-
-
 @style.style()
 def the_batch() -> Figure:
     """Nine embeddings on an arc, named, and the proxies of their classes."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.figure import Figure
 
@@ -13,8 +12,6 @@ from rankedu.book.figures import style
 from rankedu.book.studies import blackbox_differentiation as study
 from rankedu.book.studies.ranks import ranks_of
 from rankedu.solvers import assignment, shortest_path
-
-Array = npt.NDArray[np.float64]
 
 
 def three_solvers() -> Figure:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,8 +16,6 @@ from rankedu.book.figures import paper_figure, style
 from rankedu.book.studies import happier as study
 from rankedu.losses import HAPLoss
 from rankedu.rankers import BlackboxRanker, SupremumRanker
-
-Array = npt.NDArray[np.float64]
 
 #: One colour a level, from nothing in common to the same leaf.
 COLOURS = (style.RED, style.ORANGE, style.POSITIVE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
@@ -19,8 +18,6 @@ from rankedu.landscapes import (
     random_section,
     section_gradient,
 )
-
-Array = npt.NDArray[np.float64]
 
 
 @paper_figure("RaMBO Fig. 1")

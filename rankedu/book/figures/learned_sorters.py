@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.figure import Figure
 
@@ -12,8 +11,6 @@ from rankedu.book.figures.relief import draw_blocks
 from rankedu.book.studies import learned_sorters as study
 from rankedu.lab.training.sorter_data import DISTRIBUTIONS, draw_scores
 from rankedu.ranks import rank
-
-Array = npt.NDArray[np.float64]
 
 
 @style.style()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
@@ -14,9 +13,6 @@ from matplotlib.ticker import NullFormatter
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.studies import minibatch_bias as study
 from rankedu.book.studies.minibatch_bias import Ranking
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def _sizes_axis(axes: Axes, sizes: Sequence[int], label: str) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
@@ -20,8 +19,6 @@ from rankedu.book.studies import proposals as made
 from rankedu.lab.datasets.scenes import CLASSES, Scenes
 from rankedu.losses.on_proposals import SCORES, proposal_scores
 from rankedu.metrics import average_precision
-
-Floats = npt.NDArray[np.float64]
 
 
 @style.style()

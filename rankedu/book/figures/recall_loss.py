@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,8 +16,6 @@ from rankedu.book.studies.recall_loss import best_positive_loss, falling_weights
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import outranking_negatives
-
-Array = npt.NDArray[np.float64]
 
 #: One query, from the best item to the worst: its scores, and which items are relevant.
 QUERY_SCORES = (0.97, 0.90, 0.84, 0.77, 0.71, 0.63, 0.58, 0.51, 0.46, 0.38, 0.32, 0.25, 0.21, 0.12)

@@ -15,7 +15,6 @@ from rankedu.book.figures import paper_figure, style
 from rankedu.book.studies import ties_and_margins as study
 
 Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 @style.style()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rankedu.book.studies.ranks import ranks_of
-
-Array = npt.NDArray[np.float64]
 
 
 def regime(n: int, ratio: float, trials: int) -> tuple[float, float]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
-
-Array = npt.NDArray[np.float64]
 
 
 def fitted_exponent(seconds: dict[int, float], confidence: float = 0.95) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from tools.notebooks import pairs
 from tools.site import api_reference, architecture
 
 #: Rooms of which readers call nothing by name: what draws the book, and what commands do.
-OF_THE_BOOK = {"book/explorables", "book/figures", "book/new_chapter"}
+OF_THE_BOOK = {"book/explorables", "book/figures", "book/studies", "book/new_chapter"}
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,7 @@ ROOMS = [
     ("lab/methods",),
     ("lab/experiments",),
     ("lab/dumps",),
+    ("book/studies",),
     ("book/figures", "book/explorables"),
     ("book/exercises",),
     ("book/new_chapter",),

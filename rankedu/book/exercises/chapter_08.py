@@ -1,18 +1,19 @@
 """Chapter 8, the average precision loss: from ranks to AP, its gradient, and all classes in one list."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def ap_from_ranks(ranks):
-    within = np.arange(1, len(ranks) + 1)
-    return np.mean(within / np.sort(ranks))
+    listed = np.arange(1, ranks.max() + 1)
+    return reference.average_precision(-listed.astype(float), np.isin(listed, ranks))
 
 
 def ap_gradient_wrt_ranks(ranks):
@@ -21,9 +22,7 @@ def ap_gradient_wrt_ranks(ranks):
 
 
 def class_agnostic_ap(scores, relevance):
-    in_one_list = relevance.flatten()[np.argsort(-scores.flatten(), kind="stable")]
-    ranks = 1 + np.flatnonzero(in_one_list)
-    return np.mean(np.arange(1, len(ranks) + 1) / ranks)
+    return 1 - reference.class_agnostic_loss(scores, relevance)
 
 
 def _within(ranks):
@@ -31,11 +30,11 @@ def _within(ranks):
 
 
 def _by_class(scores, relevance):
-    return np.mean([class_agnostic_ap(y, rel) for y, rel in zip(scores.T, relevance.T, strict=True)])
+    return 1 - reference.mean_average_precision_loss(scores, relevance)
 
 
 def _by_item(scores, relevance):
-    return np.mean([class_agnostic_ap(y, rel) for y, rel in zip(scores, relevance, strict=True) if rel.any()])
+    return _by_class(scores.T, relevance.T)
 
 
 def _rank_cases() -> list[Case]:

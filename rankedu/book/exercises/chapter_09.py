@@ -1,27 +1,22 @@
 """Chapter 9, Smooth-AP: ranks counted by sigmoids, the loss, and who still has a gradient."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def sigmoid_rank(scores, temperature):
-    counts = 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
-    np.fill_diagonal(counts, 0)
-    return 1 + counts.sum(axis=1)
+    return np.array(reference.sigmoid_rank(scores, temperature))
 
 
 def smooth_ap(scores, relevance, temperature):
-    counts = 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
-    np.fill_diagonal(counts, 0)
-    ranks = 1 + counts.sum(axis=1)
-    within = 1 + counts[:, relevance].sum(axis=1)
-    return np.mean((within / ranks)[relevance])
+    return reference.smooth_ap(scores, relevance, temperature)
 
 
 def operating_width(temperature, threshold):

@@ -1,37 +1,35 @@
 """Chapter 14, HAPPIER: the step, the offset that joins its parts, and the clustering loss."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def supremum_step(x, temperature, slope, delta, offset, start):
-    curve = 1 / (1 + np.exp(-x / temperature))
-    near = np.where(x > 0, start + curve, curve)
-    return np.where(x > delta, slope * (x - delta) + offset, near)
+    return np.array([reference.happier_step(value, temperature, slope, delta, offset, start) for value in x])
 
 
 def continuous_offset(temperature, delta, start):
-    return start + 1 / (1 + np.exp(-delta / temperature))
+    return start + reference.sigmoid(delta / temperature)
 
 
 def clustering_loss(embeddings, proxies, classes, temperature):
-    v = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-    p = proxies / np.linalg.norm(proxies, axis=1, keepdims=True)
-    logits = v @ p.T / temperature
-    own = logits[np.arange(len(classes)), classes]
-    return np.mean(np.log(np.exp(logits).sum(axis=1)) - own)
+    cosines = _unit(embeddings) @ _unit(proxies).T
+    return np.mean([reference.clustering_loss(*pair, temperature) for pair in zip(cosines, classes, strict=True)])
+
+
+def _unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def _logits(embeddings, proxies, temperature):
-    v = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-    p = proxies / np.linalg.norm(proxies, axis=1, keepdims=True)
-    return v @ p.T / temperature
+    return _unit(embeddings) @ _unit(proxies).T / temperature
 
 
 def _softmax_loss(logits, classes):
@@ -124,6 +122,12 @@ EXERCISES = (
             ),
             Mistake(
                 lambda x, temperature, slope, delta, offset, start: np.where(
+                    x > delta, slope * (x - delta) + offset, _curve(x, temperature)
+                ),
+                "leaves the start out: between 0 and δ it lifts the sigmoid",
+            ),
+            Mistake(
+                lambda x, temperature, slope, delta, offset, start: np.where(
                     x > delta, slope * (x - delta) + offset, np.where(x >= 0, start, 0) + _curve(x, temperature)
                 ),
                 "adds the start at 0: a tie counts σ(0) = 1/2",
@@ -193,6 +197,18 @@ EXERCISES = (
                     embeddings @ proxies.T / temperature, classes
                 ),
                 "takes dot products as they come: bring both to length 1 first",
+            ),
+            Mistake(
+                lambda embeddings, proxies, classes, temperature: _softmax_loss(
+                    _unit(embeddings) @ proxies.T / temperature, classes
+                ),
+                "brings the embeddings to length 1 and leaves the proxies as they are: a cosine needs both",
+            ),
+            Mistake(
+                lambda embeddings, proxies, classes, temperature: _softmax_loss(
+                    embeddings @ _unit(proxies).T / temperature, classes
+                ),
+                "brings the proxies to length 1 and leaves the embeddings as they are: a cosine needs both",
             ),
             Mistake(
                 lambda embeddings, proxies, classes, temperature: _softmax_loss(

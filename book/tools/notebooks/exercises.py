@@ -20,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.site.plain import plain, quoted
 from tools.notebooks.slices import import_lines, joined
 
-from rankedu.book.exercises import check, statement
+from rankedu.book.exercises import check, find
 
 ROOT = Path(__file__).resolve().parents[3]
 STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")
@@ -75,7 +75,7 @@ def _asked(exercise: Exercise) -> str:
     if exercise.grade != "code":
         return ""
     name = re.search(r'check\("(\w+)"', exercise.stub)[1]
-    call, _, what = statement(name).partition(": ")
+    call, _, what = find(name).statement.partition(": ")
     return f"*What is checked:* `{call}`: {what}"
 
 

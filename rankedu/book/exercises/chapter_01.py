@@ -122,11 +122,15 @@ EXERCISES = (
                 lambda y, rel: np.mean(_as_printed(y, rel, numerator=np.greater)),
                 "counts > in the numerator: an item counts itself, so it needs >=",
             ),
-            Mistake(lambda y, rel: reference.average_precision(-y, rel), "sorts from the smallest score: the largest is best"),
+            Mistake(
+                lambda y, rel: reference.average_precision(-y, rel),
+                "sorts from the smallest score: the largest is best",
+            ),
             Mistake(lambda y, rel: 1 - reference.average_precision(y, rel), "returns the loss 1 − AP instead of AP"),
             Mistake(lambda y, rel: np.mean(1 / rank_min(y)[rel]), "puts 1 in the numerator: a mean reciprocal rank"),
             Mistake(
-                lambda y, rel: reference.average_precision(y, ~rel) if (~rel).any() else 0.0, "swaps relevant and irrelevant"
+                lambda y, rel: reference.average_precision(y, ~rel) if (~rel).any() else 0.0,
+                "swaps relevant and irrelevant",
             ),
         ],
     ),

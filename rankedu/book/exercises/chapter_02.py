@@ -86,8 +86,8 @@ _SIGN = "turns the sign around: a step against the gradient must lead towards th
 EXERCISES = (
     Exercise(
         "blackbox_layer",
-        "blackbox_layer(solver, lam): a function of a torch tensor y that returns solver(y) and hands back the gradient "
-        "of Eq. 10. Two rows are compared: the solution, and the gradient of weights · solution.",
+        "blackbox_layer(solver, lam): a function of a torch tensor y that returns solver(y) and hands back the "
+        "gradient of Eq. 10. Two rows are compared: the solution, and the gradient of weights · solution.",
         lambda solver, y, weights, lam: [solver(y), blackbox_gradient(solver, y, weights, lam)],
         lambda: [dict(zip(("solver", "y", "weights", "lam"), case.values(), strict=True)) for case in _cases()],
         [
@@ -102,7 +102,8 @@ EXERCISES = (
                 _layer(lambda f, y, c, lam: (f(y + c) - f(y)) / lam), "moves y by the gradient without the factor λ"
             ),
             Mistake(
-                lambda solver, lam: solver, "returns the solution alone: autograd then finds no gradient, as the solver has none"
+                lambda solver, lam: solver,
+                "returns the solution alone: autograd then finds no gradient, as the solver has none",
             ),
             Mistake(_layer(lambda f, y, c, lam: f(y + lam * c) / lam), "leaves out the unperturbed solution"),
             Mistake(

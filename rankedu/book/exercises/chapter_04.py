@@ -76,7 +76,8 @@ EXERCISES = (
     Exercise(
         "blackbox_rank",
         "blackbox_rank(scores, lam): the ranks of a vector as a torch tensor of floats, with the backward pass of "
-        "Algorithm 1. Two rows are compared: the ranks, and the gradient of weights · ranks with respect to the scores.",
+        "Algorithm 1. Two rows are compared: the ranks, and the gradient of weights · ranks with respect to the "
+        "scores.",
         lambda scores, weights, lam: [reference.rank(scores), reference.rank_gradient(scores, weights, lam)],
         _cases,
         [
@@ -106,7 +107,9 @@ EXERCISES = (
                 "multiplies by the incoming gradient once more",
             ),
             Mistake(
-                _ranker(lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam / len(y), lambda y: _ranks(y) / len(y)),
+                _ranker(
+                    lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam / len(y), lambda y: _ranks(y) / len(y)
+                ),
                 "divides the ranks by n, as the released code does",
             ),
             Mistake(_ranker(lambda y, c, lam: c), "lets the incoming gradient pass through as it is"),

@@ -35,7 +35,14 @@ def _precision_cases() -> list[Case]:
 def _batches() -> list[Case]:
     rng = np.random.default_rng(4)
     cases = []
-    for length, sizes in ((1, (2, 2)), (1, (2, 3, 1)), (2, (2, 2, 2, 2)), (3, (2, 1)), (2, (3, 2, 4, 1, 2)), (0, (2, 3))):
+    for length, sizes in (
+        (1, (2, 2)),
+        (1, (2, 3, 1)),
+        (2, (2, 2, 2, 2)),
+        (3, (2, 1)),
+        (2, (3, 2, 4, 1, 2)),
+        (0, (2, 3)),
+    ):
         drawn = [(rng.integers(-9, 10, n) / 10).tolist() for n in sizes]
         marks = [(rng.random(n) < 0.5).tolist() for n in sizes]
         cases.append({"length": length, "scores": drawn, "relevance": marks})
@@ -75,7 +82,9 @@ def _memory(detach=True, latest_first=True, forget=True, more=0, cut=False, batc
         kept = []
 
         def extend(scores, relevance):
-            old = kept if not forget else kept[len(kept) - max(length + more, 0) :] if len(kept) > length + more else kept
+            old = (
+                kept if not forget else kept[len(kept) - max(length + more, 0) :] if len(kept) > length + more else kept
+            )
             old = old[::-1] if latest_first else old
             now = [(scores.detach() if cut else scores, relevance)]
             rows = now + old if batch_first else old + now
@@ -133,17 +142,21 @@ EXERCISES = (
     ),
     Exercise(
         "Memory",
-        "Memory(length): a class whose instances are called with the scores and the relevance of one batch after the other, "
-        "torch vectors, and return both for the list made of this batch and of the `length` batches before it, the latest "
-        "first; a gradient reaches the batch alone. Three rows are compared, after the last batch: scores, relevance, and "
-        "the gradient of the sum of all scores.",
+        "Memory(length): a class whose instances are called with the scores and the relevance of one batch after the "
+        "other, torch vectors, and return both for the list made of this batch and of the `length` batches before it,"
+        " the latest first; a gradient reaches the batch alone. Three rows are compared, after the last batch: "
+        "scores, relevance, and the gradient of the sum of all scores.",
         _remembered,
         _batches,
         [
             Mistake(_memory(detach=False), "lets the gradient flow into batches that are past: detach what is kept"),
-            Mistake(_memory(latest_first=False), "lists the oldest batch first: the latest comes right after the batch"),
+            Mistake(
+                _memory(latest_first=False), "lists the oldest batch first: the latest comes right after the batch"
+            ),
             Mistake(_memory(forget=False), "never forgets: batches older than `length` have to go"),
-            Mistake(_memory(more=-1), "counts the current batch as a remembered one: the list holds 1 + length batches"),
+            Mistake(
+                _memory(more=-1), "counts the current batch as a remembered one: the list holds 1 + length batches"
+            ),
             Mistake(_memory(more=1), "keeps one batch too many"),
             Mistake(_memory(cut=True), "cuts the gradient of the current batch, too: nothing would be trained"),
             Mistake(_memory(batch_first=False), "puts the memory first; the batch comes first"),

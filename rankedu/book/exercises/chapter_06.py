@@ -27,7 +27,7 @@ def margin_gradient(scores, relevance, lam, margin):
 
 
 def _train(gradient, seed, lam, margin, rate=0.02, steps=500):
-    """The given loop: the weights of a linear scorer after so many batches, of which the first feature tells a little."""
+    """The given loop: weights of a linear scorer after so many batches, in which the first feature tells a little."""
     rng, weights = np.random.default_rng(seed), np.full(4, 0.3)
     for _ in range(steps):
         items = rng.normal(size=(16, 4))
@@ -91,9 +91,9 @@ EXERCISES = (
     ),
     Exercise(
         "margin_gradient",
-        "margin_gradient(scores, relevance, lam, margin): the gradient, by Algorithm 1, of the sum of the relevant items' "
-        "ranks, with a margin. A loop trains the weights of a linear scorer by it, on 500 noisy batches of 16 items; without a "
-        "margin the weights, which are what is judged, shrink and the scores collapse.",
+        "margin_gradient(scores, relevance, lam, margin): the gradient, by Algorithm 1, of the sum of the relevant "
+        "items' ranks, with a margin. A loop trains the weights of a linear scorer by it, on 500 noisy batches of 16 "
+        "items; without a margin the weights, which are what is judged, shrink and the scores collapse.",
         lambda seed, lam, margin: _train(margin_gradient, seed, lam, margin),
         _runs,
         [

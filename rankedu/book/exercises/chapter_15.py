@@ -90,7 +90,9 @@ def _embedding_cases() -> list[Case]:
     first = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     cases = [{"embeddings": first, "labels": np.array([0, 0, 1]), "margin": 1.0}]
     for n, dim, margin in ((4, 2, 1.0), (6, 3, 1.2), (8, 4, 1.3), (12, 8, 1.4)):
-        cases.append({"embeddings": _unit(rng.standard_normal((n, dim))), "labels": np.arange(n) // 2, "margin": margin})
+        cases.append(
+            {"embeddings": _unit(rng.standard_normal((n, dim))), "labels": np.arange(n) // 2, "margin": margin}
+        )
     return cases
 
 

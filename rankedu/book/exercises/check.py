@@ -24,9 +24,9 @@ __all__ = ["Feedback", "check"]
 def check(name: str, answer: Any) -> Feedback:
     """Tell whether a function solves an exercise, and what it got wrong.
 
-    In a notebook or at a prompt the feedback shows itself; elsewhere, as in a script, it is printed. An exception of the
-    reader's function becomes part of it. The function gets NumPy arrays unless the statement says otherwise, and torch
-    tensors if it raises with these; it may return floats, lists, arrays or tensors. An unknown name is a ValueError.
+    In a notebook or at a prompt the feedback shows itself; elsewhere, as in a script, it is printed. The function gets
+    NumPy arrays unless the statement says otherwise, and torch tensors if it raises with these; it may return floats,
+    lists, arrays or tensors. What it raises becomes part of the feedback; an unknown name is a ValueError.
 
     >>> _ = check("lam_code", lambda lam_paper, n: lam_paper / n)
     ✓ lam_code: right on all 5 inputs.

@@ -34,6 +34,7 @@ ROOMS = [
     ("lab/experiments",),
     ("lab/dumps",),
     ("book/figures", "book/explorables"),
+    ("book/definitions",),
     ("book/exercises",),
     ("book/new_chapter",),
     ("cli",),

@@ -107,18 +107,24 @@ def sliders(page) -> list[str]:
 WITHOUT_FORMULAS = (
     """document.querySelectorAll("mjx-container > mjx-math").forEach((one) => one.replaceChildren("x"))"""
 )
-#: Contrast depends on what an element is, where, and on what is in it: of elements alike in that, two are enough.
-THIN = """() => {
-  const kind = (element) => `${element.tagName} ${element.getAttribute("class") ?? ""}`;
-  const seen = new Map();
+#: Contrast depends on what an element is, where, and on what is in it: of elements alike in that, two are enough, on
+#: however many pages they stand. Those that this process has looked at are left out.
+THIN = """(seen) => {
+  const kind = (element) => `${element.tagName} ${element.getAttribute("class") ?? ""} ${element.style.cssText}`;
+  const short = (text) => [...text].reduce((sum, one) => (Math.imul(sum, 31) + one.charCodeAt(0)) | 0, 7) + text.length;
+  const here = new Map(), known = new Set(seen);
   document.querySelectorAll("body *").forEach((element) => {
     if (!element.isConnected) return;
-    let told = [...new Set([...element.querySelectorAll("*")].map(kind))].sort().join("+");
-    for (let at = element, up = 0; at && up < 6; at = at.parentElement, up += 1) told += `/${kind(at)}`;
-    seen.set(told, (seen.get(told) ?? 0) + 1);
-    if (seen.get(told) > 2) element.remove();
+    let look = [...new Set([...element.querySelectorAll("*")].map(kind))].sort().join("+");
+    for (let at = element, up = 0; at && up < 6; at = at.parentElement, up += 1) look += `/${kind(at)}`;
+    look = short(look);
+    here.set(look, (here.get(look) ?? 0) + 1);
+    if (known.has(look) || here.get(look) > 2) element.remove();
   });
+  return [...here.keys()];
 }"""
+#: Looks of elements whose contrast this process has seen to be good.
+seen: set[int] = set()
 RUN = """async ([theme, options]) => {
   const root = document.documentElement;
   root.dataset.theme = root.dataset.mode = theme;
@@ -128,8 +134,10 @@ RUN = """async ([theme, options]) => {
     `${one.id} (${theme}): ` + one.nodes.map((node) =>
       `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; "));
 }"""
-CONTRAST = {"runOnly": ["color-contrast"]}
-ALL_BUT_CONTRAST = {"rules": {"color-contrast": {"enabled": False}}}
+COLOURS = ["color-contrast", "link-in-text-block"]
+CONTRAST = {"runOnly": COLOURS}
+#: `region` is of moderate impact at most, so that it could not be found.
+ALL_BUT_CONTRAST = {"rules": {name: {"enabled": False} for name in [*COLOURS, "region"]}}
 
 
 @cache
@@ -149,7 +157,8 @@ def accessibility(page, themes: tuple[str, ...] = ()) -> list[str]:
         page.evaluate(WITHOUT_FORMULAS)
     found = page.evaluate(RUN, ["light", ALL_BUT_CONTRAST])
     if themes:
-        page.evaluate(THIN)
-    for theme in themes:
-        found += page.evaluate(RUN, [theme, CONTRAST])
+        looks = page.evaluate(THIN, list(seen))
+        contrast = [each for theme in themes for each in page.evaluate(RUN, [theme, CONTRAST])]
+        seen.update([] if contrast else looks)
+        found += contrast
     return found

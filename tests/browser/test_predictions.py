@@ -1,0 +1,126 @@
+"""A prediction is answered first: what answers it is folded, opened by one gesture, and remembered."""
+
+from __future__ import annotations
+
+import pytest
+import walk
+
+pytestmark = pytest.mark.browser
+CHAPTERS = [name for name in walk.PAGES if name.startswith("chapters/")]
+#: Outputs and reveals that a reader sees though they answer a prediction, and predictions without a field.
+GIVEN_AWAY = """() => [...document.querySelectorAll(".admonition.predict")].flatMap((box) => {
+  const seen = [];
+  for (let next = box.nextElementSibling; next; next = next.nextElementSibling) {
+    if (next.matches(".admonition.reveal") && next.checkVisibility({contentVisibilityAuto: true})) seen.push("reveal");
+    seen.push(...[...next.querySelectorAll(".cell_output *")].filter((one) =>
+      one.checkVisibility({contentVisibilityAuto: true})).map((one) => one.tagName));
+    if (next.matches(".admonition.reveal")) break;
+  }
+  return box.querySelector("form.prediction button") ? seen : [...seen, "no field"];
+})"""
+
+
+@pytest.fixture
+def reader(chromium):
+    """Opens chapters in one context, so that what a page keeps is found by the next visit."""
+    context = chromium.new_context(offline=True, viewport=walk.SIZES["desk"])
+
+    def visit(name):
+        page = context.new_page()
+        page.goto((walk.HTML / name).as_uri())
+        return page
+
+    yield visit
+    context.close()
+
+
+def test_no_chapter_shows_what_answers_a_prediction(reader):
+    for name in CHAPTERS:
+        page = reader(name)
+        assert page.locator(".admonition.predict").count() >= 2, name
+        assert not page.evaluate(GIVEN_AWAY), name
+        page.close()
+
+
+def test_an_answer_is_shown_beside_the_result_and_found_again(reader):
+    page = reader(CHAPTERS[0])
+    box, reveal = page.locator(".admonition.predict").first, page.locator(".admonition.reveal").first
+    show, skip, again = (box.locator(f"button:text-is('{name}')") for name in ("Show", "Skip", "Fold again"))
+    show.click()
+    assert "Commit to an answer" in box.locator("[role=status]").inner_text() and not reveal.is_visible()
+    answer(page, box)
+    show.press("Enter")
+    assert reveal.is_visible() and "You said" in reveal.inner_text() and not show.is_visible()
+    said = reveal.locator(".prediction-said").inner_text()
+    page.reload()
+    assert reveal.is_visible() and reveal.locator(".prediction-said").inner_text() == said
+    again.click()
+    assert not reveal.is_visible()
+    page.reload()
+    assert not reveal.is_visible()
+    skip.click()
+    assert reveal.is_visible() and not reveal.locator(".prediction-said").inner_text()
+
+
+def answer(page, box):
+    """Some answer, in whatever field the prediction has."""
+    typed = box.locator("form.prediction input")
+    if typed.count():
+        typed.first.fill("1")
+    elif box.locator("input[type=radio]").count():
+        box.locator("input[type=radio]").first.check()
+    elif box.locator("[role=slider]").count():
+        box.locator("[role=slider]").first.press("ArrowUp")
+
+
+def test_on_paper_and_without_scripts_every_prediction_is_open(reader, chromium):
+    page = reader(CHAPTERS[0])
+    page.emulate_media(media="print")
+    hidden = page.locator(".admonition.reveal:not(:visible), .prediction:visible")
+    assert page.locator(".admonition.reveal").count() >= 2 and not hidden.count()
+    plain = chromium.new_context(java_script_enabled=False).new_page()
+    plain.goto((walk.HTML / CHAPTERS[0]).as_uri())
+    assert plain.locator(".admonition.reveal").first.is_visible() and not plain.locator("form.prediction").count()
+    plain.context.close()
+
+
+def test_the_search_of_the_browser_opens_what_it_finds(reader):
+    """A link to words in what is folded is what a search does: the part opens, and nothing claims an answer."""
+    page = reader(CHAPTERS[0])
+    part = page.locator(".admonition.reveal").first
+    assert part.get_attribute("hidden") == "until-found"
+    part.evaluate("part => part.dispatchEvent(new Event('beforematch'))")
+    assert part.is_visible() and not part.locator(".prediction-said").inner_text()
+
+
+FIELDS = """
+<div class="admonition predict {kind}" id="p"><p class="admonition-title">Predict</p><p>Question</p>{items}</div>
+<div class="cell"><div class="cell_output"><p>7</p></div></div>
+<div class="admonition reveal dropdown" id="r"><p class="admonition-title">Reveal</p><p>It is 7.</p></div>"""
+ITEMS = "<ul><li>first</li><li>second</li><li>third</li></ul>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "items", "act", "said"),
+    [
+        ("words", "", lambda box: box.locator("input").fill("both fall"), "You said: both fall."),
+        ("number", "", lambda box: box.locator("input").fill("0.8"), "You said: 0.8."),
+        ("choice", ITEMS, lambda box: box.get_by_label("second").check(), "You said: second."),
+        ("order", ITEMS, lambda box: box.get_by_label("Move third up").click(), "You said: first, third, second."),
+        ("curve", "", lambda box: box.get_by_role("slider").first.press("ArrowUp"), "You drew:"),
+    ],
+)
+def test_each_kind_of_field_takes_an_answer_and_puts_it_back(chromium, tmp_path, kind, items, act, said):
+    script = (walk.HTML / "_static" / "predict.js").read_text(encoding="utf-8")
+    body = FIELDS.format(kind=kind, items=items)
+    (tmp_path / "page.html").write_text(f"<meta charset=utf-8><main>{body}</main><script>{script}</script>", "utf-8")
+    page = chromium.new_context().new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    reveal = page.locator("#r")
+    assert not reveal.is_visible()
+    act(page.locator("#p"))
+    page.get_by_role("button", name="Show", exact=True).click()
+    assert said in reveal.inner_text()
+    page.reload()
+    assert said in reveal.inner_text()
+    page.context.close()

@@ -15,8 +15,7 @@ import torch
 from tools.teaching import question_bank as questions
 
 import rankedu
-from rankedu import blackbox, hierarchy, losses, metrics, rankers, solvers
-from rankedu import reference
+from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
 from rankedu.book.exercises import find, names
 
 BANK = questions.bank()

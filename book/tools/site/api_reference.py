@@ -121,32 +121,15 @@ def kind(value: Any) -> str:
 
 
 def command_line() -> str:
-    """The page of the commands, from what they say with `--help`."""
+    """The page of the commands, as typer makes it from what they say with `--help`."""
     import typer
+    from typer.cli import get_docs_for_click
 
     from rankedu.cli import app
 
-    lines = ["(api-cli)=", "# Command line", "", "Where `make` has installed it, write `.venv/bin/rankedu`.", ""]
-    return "\n".join(lines + commands(typer.main.get_command(app), "rankedu"))
-
-
-def commands(command: Any, path: str) -> list[str]:
-    """A command with its options, or those that it holds."""
-    inner = getattr(command, "commands", None)
-    if inner is not None:
-        return [line for name, found in sorted(inner.items()) for line in commands(found, f"{path} {name}")]
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
-    usage = " ".join([path, *(p.name.upper() for p in arguments), *(["[OPTIONS]"] if options else [])])
-    lines = [f"## {path}", "", command.help or "", "", f"```sh\n{usage}\n```", ""]
-    if arguments or options:
-        lines += ["| name | meaning | default |", "|---|---|---|"]
-    for p in [*arguments, *options]:
-        name = p.name.upper() if p in arguments else ", ".join(p.opts)
-        default = "" if p in arguments or p.default in (None, False) else f"`{p.default}`"
-        default = p.show_default if isinstance(getattr(p, "show_default", None), str) else default
-        lines.append(f"| `{name}` | {p.help or ''} | {default} |".replace("...", "…"))
-    return [*lines, ""]
+    command = typer.main.get_command(app)
+    page = get_docs_for_click(obj=command, ctx=typer.Context(command), name="rankedu", title="Command line")
+    return f"(api-cli)=\n{page}\n"
 
 
 def prepare(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

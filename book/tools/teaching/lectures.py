@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PREDICT = re.compile(
-    r"^(?P<fence>:{3,})\{admonition\} Predict\n:class: predict \w+\n(?P<question>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE
+    r"^(?P<fence>:{3,})\{admonition\} Predict\n:class: predict \w+\n(?P<question>.*?)^(?P=fence)$",
+    re.DOTALL | re.MULTILINE,
 )
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 GRADES = {"hand": "by hand", "code": "with code", "research": "open-ended"}
@@ -108,15 +109,6 @@ def find_question(chapter: int, words: str, given: str = "") -> Question:
     return Question(chapter, section, found[0]["question"].strip(), given)
 
 
-def exercise_title(label: str) -> str:
-    """What an exercise is called."""
-    text = chapters()[int(label[2:4])].text
-    match = re.search(rf"^:+\{{exercise\}} (.+)\n:label: {label}$", text, re.MULTILINE)
-    if not match:
-        raise ValueError(f"exercise must be one of its chapter, got {label!r}: correct data/lectures.yaml")
-    return match[1]
-
-
 def markdown() -> str:
     """What the page for teachers includes: a plan of each lecture."""
     return "\n\n".join(map(_plan, lectures())) + "\n"
@@ -128,7 +120,8 @@ def _plan(lecture: Lecture) -> str:
     aims = "\n".join(f"* {aim}" for aim in lecture.aims)
     course = "\n".join(f"1. {_step(slide)}" for slide in lecture.slides)
     exercises = "\n".join(
-        f"* {{ref}}`{label}`, *{exercise_title(label)}*, {GRADES[label.split('-')[2]]}" for label in lecture.exercises
+        f"* {{ref}}`{label}`, *{labels.labels()[label].title}*, {GRADES[label.split('-')[2]]}"
+        for label in lecture.exercises
     )
     link = f'<p><a href="_static/slides/{file_name(lecture)}">Slides of lecture {lecture.number}</a></p>'
     parts = [

@@ -96,7 +96,7 @@ def words(text: str, chapter: int) -> str:
 
 def _exercises(lecture: Lecture) -> str:
     rows = (
-        f"<li>Chapter {int(label[2:4])}: {escape(lectures.exercise_title(label))}, {GRADES[label.split('-')[2]]}</li>"
+        f"<li>Chapter {int(label[2:4])}: {escape(labels.labels()[label].title)}, {GRADES[label.split('-')[2]]}</li>"
         for label in lecture.exercises
     )
     return f"<ul>{''.join(rows)}</ul>"

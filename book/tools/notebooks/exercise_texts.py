@@ -119,12 +119,12 @@ def _directives(source: str) -> list[tuple[str, str, str]]:
 
 def _add_setups(exercises: list[Exercise], cells: list[NotebookNode]) -> None:
     """Find out, for each exercise, which statements of the chapter it needs that no earlier one has brought."""
-    told = [
+    sources = [
         c.source
         for c in cells
         if c.cell_type == "code" and not {"exercise", "solution"} & set(c.metadata.get("tags", []))
     ]
-    chapter = statements(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE) for source in told)
+    chapter = statements(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE) for source in sources)
     for exercise in exercises:
         if exercise.grade == "code":
             chapter += [s for s in statements([exercise.stub, *exercise.code]) if _imports(s)]

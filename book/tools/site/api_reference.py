@@ -92,9 +92,9 @@ def section(module: str, *, first: bool) -> str:
     names = public(module)
     lines = [] if first else [f"## {module.removeprefix('rankedu.')}", ""]
     lines += ["```{eval-rst}", f".. automodule:: {module}", "   :no-members:", "", f".. currentmodule:: {module}", ""]
-    told = [name for name, value in names.items() if kind(value) != "data"]
-    if told:
-        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in told), ""]
+    listed = [name for name, value in names.items() if kind(value) != "data"]
+    if listed:
+        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in listed), ""]
     for name, value in names.items():
         lines += constant(module, name) if kind(value) == "data" else [f".. auto{kind(value)}:: {name}"]
         lines += [*(MEMBERS if inspect.isclass(value) else []), ""]
@@ -107,9 +107,9 @@ def constant(module: str, name: str) -> list[str]:
     value = repr(getattr(importlib.import_module(module), name))
     lines = [f".. py:data:: {name}", *([f"   :value: {value}"] if len(value) < 80 and "<" not in value else []), ""]
     for path in [room, *sorted(room.parent.glob("*.py"))] if room.stem == "__init__" else [room]:
-        told = re.search(rf"((?:^#:.*\n)+){name}\b[^\n]*=", path.read_text(encoding="utf-8"), re.MULTILINE)
-        if told:
-            return lines + [f"   {line.removeprefix('#:').strip()}" for line in told[1].splitlines()]
+        comment = re.search(rf"((?:^#:.*\n)+){name}\b[^\n]*=", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if comment:
+            return lines + [f"   {line.removeprefix('#:').strip()}" for line in comment[1].splitlines()]
     return lines
 
 
@@ -135,11 +135,11 @@ def command_line() -> str:
 def prepare(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Make links of the chapters in "Explained in chapters 4 and 12", before napoleon reads the lines."""
     text = "\n".join(lines)
-    told = re.sub(r"(?<=chapter )(\d+)(?!\d)", r":ref:`\1 <ch-\1>`", text)
-    told = re.sub(r"chapters (\d+(?:, \d+)*,? (?:and|to) \d+)", lambda m: f"chapters {linked(m[1])}", told)
-    told = re.sub(r"<ch-(\d)>", r"<ch-0\1>", told)
-    told = re.sub(r"^(\s*)([A-Za-z])\. ", r"\1\\\2. ", told, flags=re.MULTILINE)  # "L. Default: 1" begins no list
-    lines[:] = told.split("\n")
+    text = re.sub(r"(?<=chapter )(\d+)(?!\d)", r":ref:`\1 <ch-\1>`", text)
+    text = re.sub(r"chapters (\d+(?:, \d+)*,? (?:and|to) \d+)", lambda m: f"chapters {linked(m[1])}", text)
+    text = re.sub(r"<ch-(\d)>", r"<ch-0\1>", text)
+    text = re.sub(r"^(\s*)([A-Za-z])\. ", r"\1\\\2. ", text, flags=re.MULTILINE)  # "L. Default: 1" begins no list
+    lines[:] = text.split("\n")
     WRITTEN[name] = list(lines)
 
 

@@ -85,6 +85,6 @@ def effects(file: str, steps: int) -> str:
         return "These runs have not been made yet.\n"
     runs = json.loads(path.read_text(encoding="utf-8"))
     shared = {name: {json.dumps(run[name]) for run in runs} for name in ("lam", "lr", "pretrain", "device", "versions")}
-    told = "; ".join(f"{name} {' / '.join(sorted(values))}" for name, values in shared.items())
-    told = re.sub(r'["{}]', "", told)
-    return f"{results_markdown(path, steps=steps)}\n{len(runs)} runs of {steps} steps; shared by all: {told}.\n"
+    settings = "; ".join(f"{name} {' / '.join(sorted(values))}" for name, values in shared.items())
+    settings = re.sub(r'["{}]', "", settings)
+    return f"{results_markdown(path, steps=steps)}\n{len(runs)} runs of {steps} steps; shared by all: {settings}.\n"

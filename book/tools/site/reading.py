@@ -120,8 +120,8 @@ def minutes(step: str) -> int:
 def rate(chapter: Chapter) -> float:
     """Words a minute, by what a chapter says of itself."""
     parts = re.split(r"^## (.+)$", _CELL.sub("", chapter.text), flags=re.MULTILINE)
-    told = [text for title, text in zip(["", *parts[1::2]], parts[::2], strict=True) if title not in LATER]
-    return sum(map(words, told)) / chapter.read
+    counted = [text for title, text in zip(["", *parts[1::2]], parts[::2], strict=True) if title not in LATER]
+    return sum(map(words, counted)) / chapter.read
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The four lectures of `data/lectures.yaml`: what is told there, joined with what the chapters say."""
+"""The four lectures of `data/lectures.yaml`: what is said there, joined with what the chapters say."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def lectures() -> tuple[Lecture, ...]:
     )
 
 
-def _slide(told: Mapping[str, Any]) -> Question | Picture:
-    if "predict" in told:
-        return find_question(**{("chapter" if name == "predict" else name): value for name, value in told.items()})
-    return Picture(**{("label" if name == "figure" else name): value for name, value in told.items()})
+def _slide(entry: Mapping[str, Any]) -> Question | Picture:
+    if "predict" in entry:
+        return find_question(**{("chapter" if name == "predict" else name): value for name, value in entry.items()})
+    return Picture(**{("label" if name == "figure" else name): value for name, value in entry.items()})
 
 
 def find_question(chapter: int, words: str, given: str = "") -> Question:

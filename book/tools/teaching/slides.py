@@ -73,8 +73,8 @@ def _content(slide: Question | Picture) -> tuple[str, str, str]:
     """Kind, heading and body of a slide."""
     if isinstance(slide, Question):
         asked = words(f"{slide.given}\n\n{slide.text}\n\n{quoted(slide.text, HERE)}", slide.chapter)
-        told = f'<p class="below">Chapter {slide.chapter}: {escape(slide.section)}</p>'
-        return "predict long" if len(asked) > 400 else "predict", "Predict", to_html(asked) + told
+        place = f'<p class="below">Chapter {slide.chapter}: {escape(slide.section)}</p>'
+        return "predict long" if len(asked) > 400 else "predict", "Predict", to_html(asked) + place
     from rankedu.book.figures import style
 
     drawn = slide.figure()

@@ -84,8 +84,8 @@ def _common(exercise: Exercise, tried: list[Outcome]) -> str:
         answers = [answer for outcome in tried if (answer := _answer(exercise, outcome))]
         if len(answers) < len(tried):  # not to be compared: that has been said
             return ""
-        if told := relation(answers):
-            return told
+        if common := relation(answers):
+            return common
     right = (outcome.case for outcome in tried if outcome.problem is None)
     return where_wrong(right, (outcome.case for outcome in tried if outcome.problem is not None))
 

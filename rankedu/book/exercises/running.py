@@ -68,8 +68,8 @@ def _something(value: Any) -> Any:
 
 def _both(first: list[Outcome], kinds: Any) -> Outcome:
     """Neither kind of array went through: say so, for a function in torch must not be told of NumPy alone."""
-    told = {type(outcome.raised) for outcome in first}
-    if len(told) == 1:
+    kinds_of_error = {type(outcome.raised) for outcome in first}
+    if len(kinds_of_error) == 1:
         return first[0]
     others = (f"with {_KINDS[kind]} {exception(o.raised)}" for kind, o in zip(kinds, first, strict=True) if o.raised)
     problem = f"{str(first[0].problem).removesuffix('.')}. Every kind of array was tried: {', '.join(others)}."

@@ -34,13 +34,10 @@ WRONG = {
             lambda y, rel: np.mean([(rel & (y > s)).sum() / (y >= s).sum() for s in y[rel]]),
             "counts > in the numerator:",
         ),
-        (lambda y, rel: np.mean([(rel & (y >= s)).sum() / ((y > s).sum()) for s in y[rel]]), "which is too large"),
-        (lambda y, rel: np.mean([(rel & (y >= s)).sum() // (1 + (y > s).sum()) for s in y[rel]]), "which is too small"),
         (
             lambda y, rel: [(rel & (y >= s)).sum() / (1 + (y > s).sum()) for s in y[rel]],
             "where one number was expected",
         ),
-        (lambda y, rel: y[rel].mean(), "which is too small"),
     ],
     "expected_ap": [
         (
@@ -65,7 +62,6 @@ WRONG = {
         (lambda f, y, c, lam: (y + lam * c) @ f(y + lam * c) - y @ f(y), r"forgets to divide by λ\."),
         (lambda f, y, c, lam: ((y + lam * c) @ f(y) - y @ f(y)) / lam, r"evaluates the loss itself, c·s\(y\):"),
         (lambda f, y, c, lam: (y + lam * c) * f(y + lam * c) - y * f(y), "where one number was expected"),
-        (lambda f, y, c, lam: (f(y + lam * c) - f(y)) / lam, "where one number was expected"),
     ],
     "swap_gain": [
         (lambda y, ranks, r: y[ranks == r][0] - y[ranks == r + 1][0], "returns the change of the"),
@@ -110,11 +106,6 @@ WRONG = {
             lambda rank, n, batch: n / (batch * rank) * (1 - math.comb(n - rank - 1, batch) / math.comb(n, batch)),
             "raised ValueError",
         ),
-        (
-            lambda rank, n, batch: n / (batch * rank) * math.comb(n - rank, batch) / math.comb(n, batch),
-            "which is too small",
-        ),
-        (lambda rank, n, batch: 1 / (rank * batch / n), "which is too large"),
     ],
     "Memory": [
         (lambda length: lambda y, rel: (torch.cat([y, y]), torch.cat([rel, rel])), "whose entry"),
@@ -125,8 +116,6 @@ WRONG = {
     "all_values_near_a_tie": [
         (lambda r: sorted(set(reference("all_values_near_a_tie")(r)) - {1.0}), "where shape"),
         (lambda r: set(reference("all_values_near_a_tie")(r)), "where 2 numbers were expected"),
-        (lambda r: [reference("average_precision")(-np.arange(len(r)), r)], "where shape"),
-        (lambda r: [0.0, *reference("all_values_near_a_tie")(r)], "where shape"),
     ],
     "margin_gradient": [
         (lambda y, r, lam, m: 0 * y, "does not rank by the first feature"),
@@ -137,13 +126,11 @@ WRONG = {
         (lambda y, rel, w: w(0), "raised ZeroDivisionError"),
         (lambda y, rel, w: w[0], "raised TypeError"),
         (lambda y, rel, w: [w(1 + r) for r in np.flatnonzero(rel)], "where one number was expected"),
-        (lambda y, rel, w: w(1), "which is too small"),
     ],
     "weights_from_W": [
         (lambda W: W[1:] - W[0], r"returns W itself without W\(0\)\."),
         (lambda W: np.diff(W)[::-1], "the right list back to front"),
         (lambda W: np.append(np.diff(W), 0), "where shape"),
-        (lambda W: np.diff(W, n=2), "where shape"),
     ],
     "ap_loss": [
         (lambda ranker, y, rel: 1 - (ranker.among(y, rel) / ranker(y)).detach()[rel], "raised TypeError|where"),
@@ -158,7 +145,6 @@ WRONG = {
         ),
         (lambda ranks: 1 / ranks**2 / len(ranks), "leaves out the rank within"),
         (lambda ranks: -1 / ranks**2, "whose entry 0 is too small"),
-        (lambda ranks: reference("ap_gradient_wrt_ranks")(ranks).sum(), "where shape"),
     ],
     "class_agnostic_ap": [
         (lambda y, rel: np.mean(rel), "which is too small"),
@@ -167,7 +153,6 @@ WRONG = {
             lambda y, rel: np.array([reference("average_precision")(a, b) for a, b in zip(y.T, rel.T, strict=True)]),
             "where one number was expected",
         ),
-        (lambda y, rel: reference("average_precision")(y.max(1), rel.any(1)), "which is too large"),
     ],
     "sigmoid_rank": [
         (lambda y, t: 0.5 + (1 / (1 + np.exp((y[:, None] - y[None]) / t))).sum(0), "has the difference the wrong"),
@@ -190,10 +175,6 @@ WRONG = {
             lambda y, rel, t: reference("sigmoid_rank")(y[rel], t) / reference("sigmoid_rank")(y, t)[rel],
             "where one number was expected",
         ),
-        (
-            lambda y, rel, t: np.mean(reference("sigmoid_rank")(y[rel], t) / reference("sigmoid_rank")(y, t)),
-            "which is too small",
-        ),
     ],
     "operating_width": [
         (lambda t, s: tau * 2, "raised NameError: name 'tau'"),  # noqa: F821
@@ -203,27 +184,20 @@ WRONG = {
     ],
     "soft_histogram": [
         (lambda y, b: np.histogram(y, bins=b)[0], "where shape"),
-        (lambda y, b: np.histogram(y, bins=b + 1, range=(-1, 1))[0][::-1], "whose entry 0 is too large"),
         (lambda y, b: reference("soft_histogram")(y, b)[::-1], "starts at the lowest centre:"),
-        (lambda y, b: reference("soft_histogram")(y, b + 1), "where shape"),
     ],
     "fast_ap_from_histograms": [
         (lambda p, h: (p * np.cumsum(p) / np.cumsum(h)).sum(), "which is too large"),
-        (lambda p, h: np.mean(np.cumsum(p) / np.maximum(np.cumsum(h), 1)), "which is too small"),
         (lambda p, h: (np.cumsum(p) / np.maximum(np.cumsum(h), 1e-9) * p).sum() / h.sum(), "divides by the number of"),
-        (lambda p, h: p.sum() / h.sum(), "which is too small"),
     ],
     "histogram_rank": [
         (lambda y, b: np.round(reference("histogram_rank")(y, b)), "whose entry 0 is too small"),
-        (lambda y, b: reference("sigmoid_rank")(y, 1 / b), "whose entry 0 is too large"),
         (lambda y, b: reference("histogram_rank")(-y, b), "gives the largest score the"),
         (lambda y, b: np.sort(reference("histogram_rank")(y, b)), "which holds the right numbers in another order"),
     ],
     "mean_rank_error": [
         (lambda a, y: (a - 1 - (-y).argsort(1).argsort(1)).mean(), "lets errors of opposite signs"),
         (lambda a, y: np.abs(a - 1 - (-y).argsort(1).argsort(1)).mean(1), "where one number was expected"),
-        (lambda a, y: np.abs(a - 1 - (-y).argsort(0).argsort(0)).mean(), "which is too large"),
-        (lambda a, y: np.abs(a - 1 - (-y).argsort(1).argsort(1)).max(), "which is too large"),
     ],
     "spearman_loss": [
         (
@@ -231,34 +205,23 @@ WRONG = {
             r"returns the correlation\. \(Right on",
         ),
         (lambda a, b: 6 * np.sum((a - b) ** 2) / (len(a) * len(a) ** 2 - 1), "which is too small"),
-        (lambda a, b: 6 * np.sum(a - b) ** 2 / (len(a) * (len(a) ** 2 - 1)), "which is too small"),
-        (lambda a, b: 1 - np.corrcoef(a, b), "where one number was expected"),
     ],
     "soft_ranks": [
         (lambda y, s: reference("soft_ranks")(y, s)[::-1], "the right list back to front"),
         (lambda y, s: np.sort(reference("soft_ranks")(y, s)), "returns the ranks in sorted"),
         (lambda y, s: np.round(reference("soft_ranks")(y, s)), "whose entry 0 is too small"),
-        (lambda y, s: reference("sigmoid_rank")(y, s), "whose entry 0 is too large"),
-        (lambda y, s: -y / s, "whose entry 0 is too small"),
     ],
     "error_driven_update": [
         (lambda y, rel, d: reference("error_driven_update")(y, rel, 2 * d), "whose entry 0 is too small"),
-        (lambda y, rel, d: reference("error_driven_update")(y, ~rel, d), "whose entry 0 is too small"),
-        (lambda y, rel, d: reference("error_driven_update")(y, rel, d)[rel], "where shape"),
-        (lambda y, rel, d: np.abs(reference("error_driven_update")(y, rel, d)), "whose entry 1 is too large"),
         (lambda y, rel, d: reference("error_driven_update")(y, rel, d) / 2, "too small by the same factor"),
     ],
     "levels_by_prefix": [
         (lambda q, p: 1 + reference("levels_by_prefix")(q, p), r"too large by exactly one\. \(Right"),
         (lambda q, p: np.argmin(p == q, axis=1), "whose entry 0 is too small"),
-        (lambda q, p: (p == q).sum(), "where shape"),
-        (lambda q, p: np.cumprod(p == q, axis=0).sum(axis=1), "whose entry 0 is too large"),
     ],
     "relevance_eq4": [
-        (lambda lab, a: (lab / lab.max()) ** a / np.bincount(lab)[lab].sum(), "whose entry 0 is too small"),
-        (lambda lab, a: (lab / len(set(lab))) ** a / np.bincount(lab)[lab], "whose entry 0 is too small"),
         (lambda lab, a: (lab // lab.max()) ** a / np.bincount(lab)[lab], "whose entry 1 is too small"),
-        (lambda lab, a: ((lab + 1) / lab.max()) ** a / np.bincount(lab)[lab], "whose entry 0 is too large"),
+        (lambda lab, a: (lab / lab.max()) ** a / np.bincount(lab)[lab].sum(), "whose entry 0 is too small"),
     ],
     "h_ap_from_rankings": [
         (lambda among, rel: sum(among(rel >= r).sum() for r in rel), "called too often"),
@@ -272,10 +235,6 @@ WRONG = {
             "leaves the start out: between",
         ),
         (lambda x, t, s, d, o, st: 1 / (1 + math.exp(-x / t)), "raised TypeError"),
-        (
-            lambda x, t, s, d, o, st: np.where(x > d, s * x - d + o, st * (x > 0) + 1 / (1 + np.exp(-x / t))),
-            "whose entry 4 is too large",
-        ),
         (lambda x, t, s, d, o, st: float(x > 0), "raised TypeError"),
     ],
     "hap_loss": [
@@ -290,16 +249,12 @@ WRONG = {
     ],
     "clustering_loss": [
         (lambda e, p, c, t: np.mean(-np.log(np.exp(e @ p.T / t))), "which is too small"),
-        (lambda e, p, c, t: reference("clustering_loss")(e.T, p, c, t), "which is too small"),
         (lambda e, p, c, t: reference("clustering_loss")(e, p, c, 1 / t), "multiplies by the temperature: cosines"),
-        (lambda e, p, c, t: reference("clustering_loss")(e, p, np.zeros_like(c), t), "which is too large"),
         (lambda e, p, c, t: reference("clustering_loss")(e, p, c, t) / np.log(2), "too large by the same factor"),
     ],
     "contrastive_loss": [
-        (lambda e, lab, m: reference("contrastive_loss")(e, lab, 2 * m), "which is too large"),
-        (lambda e, lab, m: reference("contrastive_loss")(e, np.arange(len(lab)), m), "which is too small"),
         (lambda e, lab, m: reference("contrastive_loss")(2 * e, lab, m), "which is too large"),
-        (lambda e, lab, m: np.linalg.norm(e[:, None] - e, axis=2), "where one number was expected"),
+        (lambda e, lab, m: reference("contrastive_loss")(e, lab, 2 * m), "which is too large"),
     ],
     "softmax_over_proxies": [
         (lambda e, lab, p, t: reference("softmax_over_proxies")(p, lab, e, t), "raised ValueError"),
@@ -316,33 +271,24 @@ WRONG = {
             "which is too small",
         ),
         (lambda y, rel, a, b: (a - y)[rel & (y < a)].mean() + (y - b)[~rel & (y > b)].mean(), "which is not a number"),
-        (lambda y, rel, a, b: (a - y)[rel].mean() + (y - b)[~rel].mean(), "which is too small"),
         (lambda y, rel, a, b: reference("calibration_loss")(y, rel, a, b) / 2, "too small by the same factor"),
     ],
     "csl_loss": [
-        (lambda s, lab, m, k: reference("csl_loss")(s, lab, -m, k), "which is too small"),
         (lambda s, lab, m, k: reference("csl_loss")(s, lab, m, 1 / k), "which is too large"),
-        (lambda s, lab, m, k: reference("csl_loss")(s, lab, m, k) / len(m), "which is too small"),
-        (lambda s, lab, m, k: reference("csl_loss")(s, lab, m[:1], k), "which is too large"),
+        (lambda s, lab, m, k: reference("csl_loss")(s, lab, -m, k), "which is too small"),
     ],
     "blame": [
         (lambda y, rel: reference("blame")(y, ~rel), "whose entry 0 is too large"),
-        (lambda y, rel: reference("blame")(y, rel).sum(), "where shape"),
         (lambda y, rel: -reference("blame")(y, rel), "the right value with the sign"),
         (lambda y, rel: reference("blame")(y, rel)[::-1], "the right list back to front"),
-        (lambda y, rel: np.where(rel, 1 / reference("rank_min")(y), 0), "whose entry 0 is too large"),
     ],
     "chance_of_absence": [
         (lambda s, p, lab: 1 - s * p * (1 + lab), "adds the chances of the"),
         (lambda s, p, lab: (1 - s) ** p * (1 + lab), "which is too large"),
         (lambda s, p, lab: (1 - s) ^ p, "raised TypeError"),
-        (lambda s, p, lab: math.exp(-s * p * (1 + lab)), "which is too large"),
     ],
     "voc_ap": [
         (lambda h, o: reference("average_precision")(-np.arange(len(h)), h), "which is too large"),
-        (lambda h, o: (np.cumsum(h) / np.arange(1, len(h) + 1)).mean(), "which is too large"),
-        (lambda h, o: reference("voc_ap")(h[::-1], o), "which is too large"),
-        (lambda h, o: reference("voc_ap")(h, len(h)), "which is too small"),
         (lambda h, o: reference("voc_ap")(h, o) * o, "adds the precisions up, without"),
     ],
 }

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from rankedu import reference as plain
 from rankedu.book.exercises import Feedback, check, find, names
 from rankedu.book.exercises.patterns import relation, where_wrong
 from rankedu.book.exercises.running import outcomes
@@ -15,6 +16,10 @@ from rankedu.book.exercises.wording import show_case, show_value
 
 def reference(name):
     return find(name).reference
+
+
+def sigmoid_rank(scores, temperature):
+    return np.array(plain.sigmoid_rank(scores, temperature))
 
 
 #: Exercise → wrong answers that no list of known mistakes was made from, and what the reader is told of each.
@@ -154,27 +159,24 @@ WRONG = {
             "where one number was expected",
         ),
     ],
-    "sigmoid_rank": [
-        (lambda y, t: 0.5 + (1 / (1 + np.exp((y[:, None] - y[None]) / t))).sum(0), "has the difference the wrong"),
-        (lambda y, t: (1 / (1 + np.exp((y[:, None] - y[None]) / t))).sum(1), "too small by the same amount"),
-        (lambda y, t: 0.5 + (1 / (1 + np.exp((y[:, None] - y[None]) * t))).sum(1), "multiplies by the temperature: it"),
-        (lambda y, t: 1 + np.exp(-y / t), "whose entry 0 is too small"),
-    ],
     "smooth_ap": [
         (
-            lambda y, rel, t: (
-                np.mean(reference("sigmoid_rank")(y[rel], t)) / np.mean(reference("sigmoid_rank")(y, t)[rel])
-            ),
+            lambda y, rel, t: np.mean(sigmoid_rank(y[rel], t)) / np.mean(sigmoid_rank(y, t)[rel]),
             "divides sums: the mean is",
         ),
         (
-            lambda y, rel, t: np.mean(reference("sigmoid_rank")(y, t)[rel] / reference("sigmoid_rank")(y[rel], t)),
+            lambda y, rel, t: np.mean(sigmoid_rank(y, t)[rel] / sigmoid_rank(y[rel], t)),
             "which is too large",
         ),
         (
-            lambda y, rel, t: reference("sigmoid_rank")(y[rel], t) / reference("sigmoid_rank")(y, t)[rel],
+            lambda y, rel, t: sigmoid_rank(y[rel], t) / sigmoid_rank(y, t)[rel],
             "where one number was expected",
         ),
+    ],
+    "smooth_ap_gradient": [
+        (lambda y, rel, t: reference("smooth_ap_gradient")(y, rel, 2 * t), "whose entry 0 is too"),
+        (lambda y, rel, t: reference("smooth_ap_gradient")(y, rel, t)[rel], "where shape"),
+        (lambda y, rel, t: 2 * reference("smooth_ap_gradient")(y, rel, t), "too large by the same factor"),
     ],
     "operating_width": [
         (lambda t, s: tau * 2, "raised NameError: name 'tau'"),  # noqa: F821
@@ -182,13 +184,11 @@ WRONG = {
         (lambda t, s: t * np.arccosh(np.sqrt(1 / (4 * t * s))), "too small by the same factor"),
         (lambda t, s: 2 * t * np.arccosh(1 / (4 * t * s)), "which is too large"),
     ],
-    "soft_histogram": [
-        (lambda y, b: np.histogram(y, bins=b)[0], "where shape"),
-        (lambda y, b: reference("soft_histogram")(y, b)[::-1], "starts at the lowest centre:"),
-    ],
-    "fast_ap_from_histograms": [
-        (lambda p, h: (p * np.cumsum(p) / np.cumsum(h)).sum(), "which is too large"),
-        (lambda p, h: (np.cumsum(p) / np.maximum(np.cumsum(h), 1e-9) * p).sum() / h.sum(), "divides by the number of"),
+    "fast_ap": [
+        (lambda y, rel, b: rel.mean(), "which is too small"),
+        (lambda y, rel, b: reference("fast_ap")(y, rel, 2 * b), "which is too"),
+        (lambda y, rel, b: reference("average_precision")(y, rel), "which is too large"),
+        (lambda y, rel, b: reference("fast_ap")(y, ~rel, b), "which is too"),
     ],
     "histogram_rank": [
         (lambda y, b: np.round(reference("histogram_rank")(y, b)), "whose entry 0 is too small"),

@@ -1,7 +1,7 @@
 """Chapter 5, mini-batch bias and memory: what a batch is expected to say, and a memory of the batches before."""
 
 # Plain NumPy, no annotations.
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _drive(answer, length, scores, relevance):
         if returned is None:
             raise NotImplementedError
     values, marks = returned
-    slopes = [torch.zeros_like(leaf) for leaf in leaves]
+    slopes = tuple(torch.zeros_like(leaf) for leaf in leaves)
     if values.requires_grad:
         slopes = torch.autograd.grad(values.sum(), leaves, materialize_grads=True)
     reached = torch.cat(slopes[::-1])[: len(values)]
@@ -82,14 +82,12 @@ def _memory(detach=True, latest_first=True, forget=True, more=0, cut=False, batc
         kept = []
 
         def extend(scores, relevance):
-            old = (
-                kept if not forget else kept[len(kept) - max(length + more, 0) :] if len(kept) > length + more else kept
-            )
-            old = old[::-1] if latest_first else old
+            old = kept[: max(length + more, 0)] if forget else kept[:]
+            old = old if latest_first else old[::-1]
             now = [(scores.detach() if cut else scores, relevance)]
             rows = now + old if batch_first else old + now
             rows = rows if itself or not old else old
-            kept.append((scores.detach() if detach else scores, relevance))
+            kept.insert(0, (scores.detach() if detach else scores, relevance))
             return tuple(map(torch.cat, zip(*rows, strict=True)))
 
         return extend

@@ -195,9 +195,10 @@ WRONG = {
         (lambda y, b: reference("histogram_rank")(-y, b), "gives the largest score the"),
         (lambda y, b: np.sort(reference("histogram_rank")(y, b)), "which holds the right numbers in another order"),
     ],
-    "mean_rank_error": [
-        (lambda a, y: (a - 1 - (-y).argsort(1).argsort(1)).mean(), "lets errors of opposite signs"),
-        (lambda a, y: np.abs(a - 1 - (-y).argsort(1).argsort(1)).mean(1), "where one number was expected"),
+    "teach_to_sort": [
+        (lambda net, draw, steps: net(draw()), "raised TypeError"),
+        (lambda net, draw, steps: torch.nn.Identity(), "times what always answering the middle gives"),
+        (lambda net, draw, steps: [draw() for _ in range(steps)] and None, "nothing returned yet"),
     ],
     "spearman_loss": [
         (

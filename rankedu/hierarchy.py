@@ -222,12 +222,10 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
 
     Parameters
     ----------
-    levels : Tensor of int, shape (..., n)
-        0 is nothing in common with the query, L the same leaf.
+    levels, where
+        As :func:`relevance`.
     weights : sequence of float, length L
         :math:`w_1, \dots, w_L` ≥ 0, from the coarsest level to the leaves, not all 0. Only their ratios matter to H-AP.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part, and are counted. Default: all.
 
     Returns
     -------

@@ -235,9 +235,8 @@ def interpolated_landscape(section: Section, coefficients: Array, lam: float) ->
 
     Parameters
     ----------
-    section : Section
-    coefficients : array of float, shape (n,)
-        c; one for each score.
+    section, coefficients
+        As :func:`rank_landscape`.
     lam : float
         Strength λ > 0 of the interpolation.
 
@@ -278,11 +277,8 @@ def section_gradient(section: Section, coefficients: Array, lam: float) -> Array
 
     Parameters
     ----------
-    section : Section
-    coefficients : array of float, shape (n,)
-        c, the incoming gradient dL/drk.
-    lam : float
-        Strength λ > 0 of the interpolation.
+    section, coefficients, lam
+        As :func:`interpolated_landscape`; c is the incoming gradient dL/drk.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """The book in one file: every definition that it teaches, in its plainest form.
 
-Plain Python on lists of numbers; nothing but `math` is imported. The scores ``y`` are a list, larger is better;
+Lists in, lists or numbers out; nothing is imported but `math`. The scores ``y`` are a list, larger is better;
 ``relevant`` is a list of truth values, ``rel`` one of numbers >= 0, both of the same length. An item that does not take
-part is not in the lists. The fast functions of the library give the same numbers, and are tested against these.
-Floats go in and come out, and so do `Fraction`s, exactly, wherever no root, logarithm or exponential is taken.
+part is not in the lists; a query without a relevant item has the value nan. The fast functions of the library give the
+same numbers, and are tested against these. `Fraction`s give exact `Fraction`s where no root, log or exp is taken.
 """
 
 import math
@@ -14,7 +14,6 @@ import math
 
 def order(y):
     """The items from the best to the worst.
-
     >>> order([0.5, 0.9, 0.5])
     [1, 0, 2]
     """
@@ -23,7 +22,6 @@ def order(y):
 
 def rank(y, ties="ordinal"):
     """The rank of every item, 1 for the best; tied items by position, or all with their best or worst rank.
-
     >>> rank([0.5, 0.9, 0.5]), rank([0.5, 0.9, 0.5], "min"), rank([0.5, 0.9, 0.5], "max")
     ([2, 1, 3], [2, 1, 2], [3, 1, 3])
     """
@@ -37,18 +35,15 @@ def rank(y, ties="ordinal"):
 
 def rank_among(y, members):
     """rk(y+): the rank of every member among the members, 0 for all others (RaMBO Eq. 17).
-
     >>> rank_among([0.9, 0.1, 0.5], [True, False, True])
     [1, 0, 2]
     """
-    chosen = [i for i in range(len(y)) if members[i]]
-    among = dict(zip(chosen, rank([y[i] for i in chosen])))
-    return [among.get(i, 0) for i in range(len(y))]
+    place = iter(rank([score for score, inside in zip(y, members) if inside]))
+    return [next(place) if inside else 0 for inside in members]
 
 
 def outranking_negatives(y, relevant):
     """r_i = rk(y)_i - rk(y+)_i: how many irrelevant items outrank each relevant one; 0 for all others (RaMBO Eq. 17).
-
     >>> outranking_negatives([0.9, 0.8, 0.7], [False, True, True])
     [0, 1, 1]
     """
@@ -56,12 +51,11 @@ def outranking_negatives(y, relevant):
 
 
 # ---------------------------------------------------------------------------------- blackbox differentiation of ranks
-# rk(y) minimises y·π over all permutations π of 1, ..., n           RaMBO Theorem 1: larger scores, smaller ranks
+# rk(y) minimises y·π over all permutations π of 1, ..., n          RaMBO Proposition 1: larger scores, smaller ranks
 
 
 def rank_gradient(y, incoming, lam):
     """Algorithm 1: rank again after a step of length lam along the incoming gradient, and take the difference quotient.
-
     >>> rank_gradient([0.9, 0.1, 0.5], [0, 1, 0], lam=4.0)
     [0.25, -0.5, 0.25]
     """
@@ -71,7 +65,6 @@ def rank_gradient(y, incoming, lam):
 
 def optimal_value(z):
     """m(z) = min over π of z·π: continuous, concave and piecewise linear, as a minimum of linear functions is.
-
     >>> optimal_value([3.0, 1.0])
     5.0
     """
@@ -80,7 +73,6 @@ def optimal_value(z):
 
 def interpolated(y, c, lam):
     """f_lam(y) = (m(y + lam c) - m(y)) / lam: the function whose gradient Algorithm 1 returns, for the loss c·rk(y).
-
     >>> interpolated([0.5, 0.0], [1.0, 0.0], lam=1.0)  # Eq. 10; the loss itself is 1
     1.0
     >>> interpolated([-0.5, 0.0], [1.0, 0.0], lam=1.0)  # here it is 2
@@ -93,7 +85,7 @@ def interpolated(y, c, lam):
 
 
 def mean(values):
-    """The mean; nan of nothing: a query without a relevant item has no value."""
+    """The mean; nan of nothing."""
     values = list(values)
     return sum(values) / len(values) if values else math.nan
 
@@ -110,7 +102,6 @@ def average_precision(y, relevant, ties="ordinal"):
     """The mean over the relevant items of the precision at their ranks.
 
     Tied scores go by position; or irrelevant ones first, relevant ones first, or the mean over all orders is taken.
-
     >>> average_precision([0.9, 0.8, 0.7, 0.1], [False, True, True, False])  # (1/2 + 2/3) / 2
     0.5833333333333333
     >>> [average_precision([0.5, 0.5], [True, False], ties) for ties in ("pessimistic", "optimistic", "expected")]
@@ -126,7 +117,6 @@ def average_precision(y, relevant, ties="ordinal"):
 
 def expected_average_precision(y, relevant):
     """Average precision, averaged over all orders of tied items: each is equally likely at each place of its group.
-
     >>> round(expected_average_precision([0.5, 0.5, 0.5], [True, False, False]), 4)  # (1 + 1/2 + 1/3) / 3
     0.6111
     """
@@ -141,30 +131,49 @@ def expected_average_precision(y, relevant):
     return sum(total) / found if found else math.nan
 
 
+def average_precision_at_k(y, relevant, k):
+    """AP@K: a relevant item that is not among the first k adds 0."""
+    return mean(ratio(a, b, y) * (b <= k) for a, b, r in zip(rank_among(y, relevant), rank(y), relevant) if r)
+
+
+def map_at_r(y, relevant):
+    """AP at R, the number of relevant items.
+    >>> map_at_r([0.9, 0.8, 0.7, 0.1], [True, False, True, False])  # (1/1 + 0) / 2
+    0.5
+    """
+    return average_precision_at_k(y, relevant, sum(map(bool, relevant)))
+
+
 def precision_at_k(y, relevant, k):
     """The share of the first k that is relevant (RaMBO Eq. 5, at any rank)."""
     return ratio(sum(bool(r) and place <= k for r, place in zip(relevant, rank(y))), k, y)
 
 
 def recall_at_k(y, relevant, k):
-    """1 if one of the first k is relevant, else 0: what retrieval papers call recall (RaMBO Eq. 7).
-
+    """1 if one of the first k is relevant, else 0: what retrieval papers call recall (RaMBO Eq. 7), others hit rate.
     >>> [recall_at_k([0.9, 0.8, 0.7], [False, True, True], k) for k in (1, 2, 3)]
     [0, 1, 1]
     """
     return int(any(r and place <= k for r, place in zip(relevant, rank(y)))) if any(relevant) else math.nan
 
 
-def map_at_r(y, relevant):
-    """Precision at the ranks of the relevant items among the first R, summed and divided by R, their number."""
-    found = zip(rank_among(y, relevant), rank(y), relevant)
-    size = sum(map(bool, relevant))
-    return sum(ratio(a, b, y) for a, b, r in found if r and b <= size) / size if size else math.nan
+def recall_share_at_k(y, relevant, k):
+    """The share of what is relevant that is among the first k: what information retrieval calls recall."""
+    return mean(ratio(place <= k, 1, y) for r, place in zip(relevant, rank(y)) if r)
+
+
+def r_precision(y, relevant):
+    """Precision at R, the number of relevant items; there it is the share of them that is found, too."""
+    return recall_share_at_k(y, relevant, sum(map(bool, relevant)))
+
+
+def reciprocal_rank(y, relevant):
+    """1 / rank of the best relevant item."""
+    return max((ratio(1, place, y) for r, place in zip(relevant, rank(y)) if r), default=math.nan)
 
 
 def spearman(y, target):
     """The correlation of the ranks; tied items share the mean of theirs.
-
     >>> spearman([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
     0.5
     """
@@ -173,13 +182,12 @@ def spearman(y, target):
     return sum(x * z for x, z in zip(a, b)) / spread if spread else math.nan
 
 
-def ndcg(y, gains):
-    """Gains discounted by log2(1 + rank), divided by what the best order would have.
-
+def ndcg(y, gains, k=math.inf):
+    """Gains discounted by log2(1 + rank), divided by what the best order would have; only the first k count.
     >>> ndcg([0.9, 0.8], [0, 1])  # 1 / log2(3)
     0.6309297535714575
     """
-    found, best = (sum(gain / math.log2(1 + place) for gain, place in zip(gains, rank(by))) for by in (y, gains))
+    found, best = (sum(g / math.log2(1 + r) for g, r in zip(gains, rank(by)) if r <= k) for by in (y, gains))
     return found / best if best else math.nan
 
 
@@ -188,7 +196,6 @@ def ndcg(y, gains):
 
 def shift_by_margin(y, relevant, margin):
     """Relevant scores are lowered by half the margin, all others raised by it (RaMBO Eq. 14).
-
     >>> shift_by_margin([1.0, 0.0], [True, False], margin=0.5)
     [0.75, 0.25]
     """
@@ -196,16 +203,15 @@ def shift_by_margin(y, relevant, margin):
 
 
 def loss_at_k(y, relevant, k):
-    """The share of relevant items that k or more irrelevant ones outrank (RaMBO Eq. 16)."""
+    """L@K: the share of relevant items that k or more irrelevant ones outrank (RaMBO Eq. 16 and 18)."""
     return mean(ratio(negatives >= k, 1, y) for negatives, r in zip(outranking_negatives(y, relevant), relevant) if r)
 
 
-# sum over K of w_K L@K  =  mean over relevant i of W(r_i),   W(k) = w_1 + ... + w_k           RaMBO Eq. 18, Prop. 2
+# sum over K of w_K L@K  =  mean over relevant i of W(r_i),   W(k) = w_1 + ... + w_k          RaMBO Eq. 19, Prop. 2
 
 
 def recall_loss(y, relevant, W):
     """The mean of W over the numbers of irrelevant items that outrank the relevant ones.
-
     >>> recall_loss([0.9, 0.8, 0.7, 0.6], [False, True, False, True], W_log)  # (log 2 + log 3) / 2
     0.8958797346140275
     """
@@ -213,7 +219,7 @@ def recall_loss(y, relevant, W):
 
 
 def W_log(k):
-    """log(1 + k): its weights w_K = log(1 + 1/K) fall like 1/K (RaMBO Eq. 19)."""
+    """log(1 + k): its weights w_K = log(1 + 1/K) fall like 1/K (RaMBO Eq. 20)."""
     return math.log(1 + k)
 
 
@@ -224,13 +230,12 @@ def W_loglog(k):
 
 def mean_average_precision_loss(scores, relevant):
     """1 - mAP of scores by item and class: each class that has a relevant item is a query (RaMBO Eq. 6 and 22).
-
     >>> table, truth = [[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]], [[True, False], [True, True], [False, False]]
     >>> mean_average_precision_loss(table, truth)  # (0 + 1/2) / 2
     0.25
     """
-    classes = [(y, r) for y, r in zip(zip(*scores), zip(*relevant)) if any(r)]
-    return 1 - mean(average_precision(y, r) for y, r in classes)
+    classes = zip(zip(*scores), zip(*relevant))
+    return 1 - mean(average_precision(y, r) for y, r in classes if any(r))
 
 
 def class_agnostic_loss(scores, relevant):
@@ -244,13 +249,12 @@ def class_agnostic_loss(scores, relevant):
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)), also where exp would overflow."""
-    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(max(x, -745)) / (1 + math.exp(max(x, -745)))
+    """1 / (1 + exp(-x)), in a form that cannot overflow."""
+    return (1 + math.tanh(x / 2)) / 2
 
 
 def sigmoid_rank(y, temperature, members=None):
-    """1 + sum over j != k of σ((y_j - y_k) / τ), over all items or the members alone.
-
+    """The rank with sigmoids, among all items or the members alone.
     >>> [round(value, 3) for value in sigmoid_rank([0.9, 0.5], temperature=0.2)]
     [1.119, 1.881]
     """
@@ -260,7 +264,6 @@ def sigmoid_rank(y, temperature, members=None):
 
 def smooth_ap(y, relevant, temperature):
     """Average precision of sigmoid ranks: the mean over the relevant items of soft rk(y+) / rk(y).
-
     >>> round(smooth_ap([0.9, 0.5], [False, True], temperature=0.2), 4)  # 1 / 1.881
     0.5317
     """
@@ -273,7 +276,6 @@ def smooth_ap(y, relevant, temperature):
 
 def soft_histogram(y, bins):
     """Each score in [-1, 1] shares itself out between the two nearest of bins + 1 centres.
-
     >>> soft_histogram([0.75, 0.25, -0.25], bins=4)
     [0.5, 1.0, 1.0, 0.5, 0]
     """
@@ -281,38 +283,33 @@ def soft_histogram(y, bins):
     return [sum(max(0, 1 - abs(place - centre)) for place in places) for centre in range(bins + 1)]
 
 
-def cumulated(values):
-    """The sums of the first one, two, three ... values."""
-    return [sum(values[: end + 1]) for end in range(len(values))]
-
-
 def histogram_rank(y, bins):
     """The rank to be expected if each item falls into one of its two bins, and those in a bin share their mean rank.
-
     >>> histogram_rank([0.75, 0.25, -0.25], bins=4)
     [1.125, 2.0, 2.875]
     """
     h = soft_histogram(y, bins)
-    middle = [(1 + 2 * H - own) / 2 for H, own in zip(cumulated(h), h)]
+    middle = [(1 + own) / 2 + sum(h[:centre]) for centre, own in enumerate(h)]
     return [sum(share * m for share, m in zip(soft_histogram([score], bins), middle)) for score in y]
 
 
 def fast_ap(y, relevant, bins):
     """FastAP = (1 / N+) sum over l of h+_l H+_l / H_l, of scores that are cosines.
-
     >>> fast_ap([1.0, 0.5, 0.0], [True, False, True], bins=4)  # (1/1 + 2/3) / 2
     0.8333333333333333
     """
     h, h_plus = soft_histogram(y, bins), soft_histogram([score for score, r in zip(y, relevant) if r], bins)
-    shares = [a * b / c for a, b, c in zip(h_plus, cumulated(h_plus), cumulated(h)) if c]
+    shares = [a * sum(h_plus[: end + 1]) / sum(h[: end + 1]) for end, a in enumerate(h_plus) if a]
     return sum(shares) / sum(map(bool, relevant)) if any(relevant) else math.nan
+
+
+# P(-y / ε) = argmin over points p of the permutahedron of |p + y / ε|                        Blondel et al., 2020
 
 
 def projected_rank(y, strength):
     """The point of the permutahedron that is nearest to -y / ε: ranks, and straight lines where scores are near.
 
     From best to worst, blocks are joined until the means of -y_i / ε - i rise; in a block, ranks are linear in y.
-
     >>> projected_rank([3.0, 2.0, 0.0], strength=1.0), projected_rank([0.5, 0.0], strength=1.0)
     ([1.0, 2.0, 3.0], [1.25, 1.75])
     """
@@ -334,7 +331,6 @@ def _level(block):
 
 def level(path, query):
     """How many labels two paths from the root have in common before they part: 0 is nothing, L the same leaf.
-
     >>> level(["bird", "owl"], ["bird", "kiwi"]), level(["fish", "owl"], ["bird", "owl"])
     (1, 0)
     """
@@ -342,14 +338,17 @@ def level(path, query):
     return same.index(False) if False in same else len(same)
 
 
-def relevance(levels, alpha=1, n_levels=None):
-    """rel(k) = (l / L)^α / |Ω(l)| for an item of level l, shared among all items of that level (HAPPIER Eq. 4).
+# rel(k) = (l / L)^α / |Ω(l)| for an item k of level l                                                HAPPIER Eq. 4
 
-    >>> relevance([2, 1, 1, 0])
-    [1.0, 0.25, 0.25, 0.0]
+
+def relevance(levels, alpha=1, n_levels=None, monotone=False):
+    """The weight of a level, shared among its items; monotone: among all items at least as near (chapter 13).
+    >>> relevance([2, 1, 1, 0]), relevance([2, 1, 1, 0], monotone=True)
+    ([1.0, 0.25, 0.25, 0.0], [1.0, 0.16666666666666666, 0.16666666666666666, 0.0])
     """
     deepest = n_levels or max(levels) or 1
-    return [(own / deepest) ** alpha / levels.count(own) if own else 0.0 for own in levels]
+    sharing = {own: sum(other == own or (monotone and other > own) for other in levels) for own in levels}
+    return [(own / deepest) ** alpha / sharing[own] if own else 0.0 for own in levels]
 
 
 def weighted_ap_relevance(levels, weights):
@@ -363,13 +362,11 @@ def weighted_ap_relevance(levels, weights):
 
 def h_rank(y, rel):
     """A rank in which an item that stands above counts as much as it has in common with the query and with k.
-
     >>> h_rank([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])
     [0.5, 0.0, 1.5]
     """
-    ranks = rank(y)
-    above = [[j for j in range(len(y)) if ranks[j] < ranks[k]] for k in range(len(y))]
-    return [own + sum(min(own, rel[j]) for j in above[k]) if own else own for k, own in enumerate(rel)]
+    items = list(zip(rel, rank(y)))
+    return [own + sum(min(own, other) for other, above in items if above < place) for own, place in items]
 
 
 # H-rank(k) = sum over t with r_t <= rel(k) of (r_t - r_{t-1}) rk({j : rel(j) >= r_t})_k         chapter 13 of the book
@@ -377,21 +374,19 @@ def h_rank(y, rel):
 
 def h_rank_nested(y, rel):
     """The same as a weighted sum of ordinary ranks within nested sets: O(L n log n), and for any ranker.
-
     >>> h_rank_nested([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])
     [0.5, 0.0, 1.5]
     """
     total, below = [0 * own for own in rel], 0
     for grade in sorted(set(rel) - {0}):
         within = rank_among(y, [own >= grade for own in rel])
-        total = [sum_ + (grade - below) * place for sum_, place in zip(total, within)]
+        total = [so_far + (grade - below) * place for so_far, place in zip(total, within)]
         below = grade
     return total
 
 
 def hierarchical_average_precision(y, rel):
     """H-AP: the sum of H-rank / rank over the relevant items, divided by the sum of their relevances (HAPPIER Eq. 3).
-
     >>> hierarchical_average_precision([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])  # (0.5/1 + 1.5/3) / 1.5
     0.6666666666666666
     """
@@ -401,16 +396,12 @@ def hierarchical_average_precision(y, rel):
 
 def average_set_intersection(y, levels):
     """ASI: how much of the ideal first k, level by level, is among the first k; the mean over k = 1 ... R.
-
     >>> average_set_intersection([0.8, 0.9, 0.7], [2, 1, 0])  # (0/1 + 2/2) / 2
     0.5
     """
-    found, ideal = [levels[i] for i in order(y)], sorted(levels, reverse=True)
-    common = [
-        sum(min(found[:k].count(v), ideal[:k].count(v)) for v in set(levels) - {0})
-        for k in range(1, 1 + sum(own > 0 for own in levels))
-    ]
-    return mean(ratio(count, k, y) for k, count in enumerate(common, 1))
+    found, ideal, kinds = [levels[i] for i in order(y)], sorted(levels, reverse=True), set(levels) - {0}
+    depths = range(1, 1 + sum(own > 0 for own in levels))
+    return mean(ratio(sum(min(found[:k].count(v), ideal[:k].count(v)) for v in kinds), k, y) for k in depths)
 
 
 # step(x) = σ(x/τ) for x <= 0;  1/2 + σ(x/τ) up to δ;  ρ (x - δ) + offset beyond                     HAPPIER Section 3.2
@@ -418,7 +409,6 @@ def average_set_intersection(y, levels):
 
 def happier_step(x, temperature=0.01, slope=100.0, delta=0.05, offset=None, start=0.5):
     """HAPPIER's step above the Heaviside function; without an offset it begins where the sigmoid ends.
-
     >>> happier_step(-1.0) < 1e-9, happier_step(0.0), round(happier_step(0.25), 4)
     (True, 0.5, 21.4933)
     """
@@ -427,20 +417,28 @@ def happier_step(x, temperature=0.01, slope=100.0, delta=0.05, offset=None, star
     return slope * (x - delta) + (start + sigmoid(delta / temperature) if offset is None else offset)
 
 
-def happier_loss(y, rel, step=happier_step):
+def happier_lower_step(x, below=10, above=25):
+    """HAPPIER's step below the Heaviside function, for H-rank: the loss may use it for items of higher relevance.
+    >>> [happier_lower_step(x) for x in (-0.1, 0.0, 0.01, 0.1)]
+    [-1.0, 0.0, 0.75, 1.0]
+    """
+    return min(above * x + 1 / 2, 1.0) if x > 0 else below * x
+
+
+def happier_loss(y, rel, step=happier_step, lower=None):
     """1 - H-AP with ranks from above: whoever is less relevant counts by the step, all others as they are (Eq. 5).
 
-    Of two tied items the one that is less relevant stands below.
-
+    Of two tied items the one that is less relevant stands below. With a lower step, H-ranks are from below.
     >>> round(happier_loss([0.9, 0.8, 0.7, 0.1], [0.5, 0.0, 1.0, 0.0]), 4)
     0.625
     """
-    n, total = range(len(y)), 0
-    for k in n:
-        above = [j for j in n if j != k and (y[j], rel[j]) >= (y[k], rel[k])]
-        numerator = rel[k] + sum(min(rel[k], rel[j]) for j in above)
-        hard = 1 + sum(rel[j] >= rel[k] for j in above)
-        total += numerator / (hard + sum(step(y[j] - y[k]) for j in n if rel[j] < rel[k])) if rel[k] else 0
+    total = 0
+    for k, own in enumerate(rel):
+        others = [(y[j] - y[k], rel[j]) for j in range(len(y)) if j != k]
+        counts = [lower(x) if lower and other > own else (x, other) >= (0, own) for x, other in others]
+        numerator = own + sum(min(own, other) * count for count, (_, other) in zip(counts, others))
+        hard = 1 + sum(x >= 0 for x, other in others if other >= own)
+        total += numerator / (hard + sum(step(x) for x, other in others if other < own))
     return 1 - total / sum(rel) if any(rel) else math.nan
 
 

@@ -15,7 +15,7 @@
     for (let next = box.nextElementSibling; next; next = next.nextElementSibling) {
       if (next.matches(".admonition.reveal")) return [...found, next];
       if (next.matches(".admonition.predict")) break;
-      if (next.matches("figure, .cell_output")) found.push(next);
+      if (next.matches("figure, .cell_output, .highlight-pycon")) found.push(next);
       else found.push(...next.querySelectorAll(".cell_output"));
     }
     return [];
@@ -31,6 +31,7 @@
         const input = element("input", { type: "radio", name, value: item.textContent.trim() });
         const label = element("label", {}, input, " ", ...item.childNodes);
         item.append(label);
+        item.setAttribute("role", "none"); // of the radio group, no longer of a list
         return input;
       });
       list.classList.add("prediction-choices");

@@ -5,7 +5,10 @@ from rankedu.metrics.binary import (
     average_precision,
     map_at_r,
     precision_at_k,
+    r_precision,
     recall_at_k,
+    recall_share_at_k,
+    reciprocal_rank,
 )
 from rankedu.metrics.detection import evaluate_detections
 from rankedu.metrics.graded import ndcg, spearman
@@ -14,14 +17,14 @@ from rankedu.metrics.hierarchical import (
     average_set_intersection,
     hierarchical_average_precision,
     hierarchical_rank,
-    recall_at_k_per_level,
 )
 from rankedu.metrics.matches import DetectionMatches, match_detections
 from rankedu.metrics.overlaps import box_iou
-from rankedu.metrics.retrieval import evaluate_retrieval, merge
+from rankedu.metrics.retrieval import RetrievalMetrics, evaluate_retrieval
 
 __all__ = [
     "DetectionMatches",
+    "RetrievalMetrics",
     "UndefinedMetricWarning",
     "average_precision",
     "average_precision_per_level",
@@ -33,10 +36,11 @@ __all__ = [
     "hierarchical_rank",
     "map_at_r",
     "match_detections",
-    "merge",
     "ndcg",
     "precision_at_k",
+    "r_precision",
     "recall_at_k",
-    "recall_at_k_per_level",
+    "recall_share_at_k",
+    "reciprocal_rank",
     "spearman",
 ]

@@ -1,12 +1,12 @@
 """Metrics of many queries at once, as formulas of the ranks and levels of their relevant items.
 
-Each is the definition of :mod:`rankedu.metrics` summed query by query: the lists of all queries stand one after the
-other, and `numpy.bincount` adds up, always in the same order.
+The lists of all queries stand one after the other, and `numpy.bincount` adds up, always in the same order.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,29 +14,47 @@ import torch
 from rankedu.hierarchy import relevance
 from rankedu.metrics._relevant import Bools, Floats, Ints, Relevant
 
-__all__ = ["Formulas", "is_graded", "parse"]
+__all__ = ["Formulas", "Metric", "exactly", "parse"]
 
 GRADED = ("h_ap", "asi", "ndcg")
-PLAIN = ("average_precision", "map_at_r")
-AT_K = re.compile(r"(recall|precision)_at_([1-9]\d*)")
+OF_ONE_LEVEL = ("recall", "recall_share", "precision", "average_precision", "map_at_r", "r_precision", "mrr")
+SPELLINGS = {
+    "ap": "average_precision",
+    "map": "average_precision",
+    "meanaverageprecision": "average_precision",
+    "map@r": "map_at_r",
+    "reciprocalrank": "mrr",
+    "hitrate": "recall",
+    "r": "recall",
+    "p": "precision",
+    **{kind.replace("_", ""): kind for kind in (*OF_ONE_LEVEL, *GRADED)},
+}
+NEEDS_K, TAKES_K = {"recall", "recall_share", "precision"}, {"average_precision", "ndcg"}
+KNOWN = "recall@K, recall_share@K, precision@K, ap, ap@K, map@r, r_precision, mrr, h_ap, asi, ndcg, ndcg@K"
 
 
-def is_graded(metric: str) -> bool:
-    """Whether a metric is of all levels together."""
-    return metric in GRADED
+class Metric(NamedTuple):
+    """What a name asks for."""
+
+    kind: str
+    k: int | None
 
 
-def parse(metrics: object) -> tuple[str, ...]:
-    """Names of metrics, each known, none twice."""
+def parse(metrics: object) -> dict[str, Metric]:
+    """Read names of metrics, each as it was written."""
     if isinstance(metrics, str) or not isinstance(metrics, (tuple, list)) or not metrics:
-        raise TypeError(f"metrics must be a tuple of names, got {metrics!r} (e.g. ('recall_at_1', 'map_at_r'))")
-    for name in metrics:
-        if not isinstance(name, str) or not (name in GRADED + PLAIN or AT_K.fullmatch(name)):
-            raise ValueError(
-                f"metrics must be among recall_at_K, precision_at_K, {', '.join(PLAIN + GRADED)}, got {name!r} "
-                "(K is a number, e.g. recall_at_10)"
-            )
-    return tuple(dict.fromkeys(metrics))
+        raise TypeError(f"metrics must be a tuple of names, got {metrics!r} (e.g. ('recall@1', 'map@r'))")
+    return {name: _read(name) for name in metrics}
+
+
+def _read(name: object) -> Metric:
+    plain = re.sub(r"[-_ ]", "", re.sub(r"[-_ ]at[-_ ]", "@", str(name).lower()))
+    word, _, depth = plain.partition("@")
+    at_k = re.fullmatch(r"[1-9]\d*", depth)
+    kind = SPELLINGS.get(word if at_k else plain, "")
+    if not (kind in NEEDS_K | TAKES_K if at_k else kind and kind not in NEEDS_K):
+        raise ValueError(f"metrics must be among {KNOWN}, got {name!r} (K is a number, as in recall@10)")
+    return Metric(kind, int(depth) if at_k else None)
 
 
 class Formulas:
@@ -44,7 +62,7 @@ class Formulas:
 
     Parameters
     ----------
-    metrics : tuple of str
+    metrics : dict of str to Metric
     n_levels : int
         L.
     items : int
@@ -55,7 +73,7 @@ class Formulas:
         Which relevance, for H-AP.
     """
 
-    def __init__(self, metrics: tuple[str, ...], n_levels: int, items: int, alpha: float, monotone: bool) -> None:
+    def __init__(self, metrics: dict[str, Metric], n_levels: int, items: int, alpha: float, monotone: bool) -> None:
         self.metrics, self.n_levels, self.monotone = metrics, n_levels, monotone
         self.weight = relevance(torch.arange(n_levels + 1), alpha, n_levels).numpy()[1:]  # of a lone item at each level
         self.discount = 1 / np.log2(np.arange(2.0, items + 2))
@@ -63,36 +81,18 @@ class Formulas:
 
     def __call__(self, found: Relevant) -> dict[str, Floats]:
         """One value for each query and level, (q, L), or for a graded metric for each query, (q,); nan if undefined."""
-        values = {m: np.empty(found.size.T.shape) for m in self.metrics if not is_graded(m)}
         with np.errstate(invalid="ignore"):
-            if values:
-                for level in range(self.n_levels):
-                    for name, value in self._binary(found, level, list(values)).items():
-                        values[name][:, level] = value
-            graded = {"h_ap": self._h_ap, "asi": self._asi, "ndcg": self._ndcg}
-            values.update({m: graded[m](found) for m in self.metrics if is_graded(m)})
-        return {m: values[m] for m in self.metrics}
-
-    def _binary(self, found: Relevant, level: int, metrics: list[str]) -> dict[str, Floats]:
-        """Metrics for which the items of this level (from 0: the first) or finer are relevant, and no others."""
-        query, rank, size = found.query, found.rank, found.size[level]
-        if level:
-            positive = found.level > level
-            query, rank = query[positive], rank[positive]
-        start = np.cumsum(size) - size
-        precision = (np.arange(1, len(rank) + 1) - start[query]) / rank
-        values = {}
-        for name in metrics:
-            if name == "average_precision":
-                value = np.bincount(query, precision, len(size)) / size
-            elif name == "map_at_r":
-                near = rank <= size[query]
-                value = np.bincount(query[near], precision[near], len(size)) / size
-            else:
-                kind, k = AT_K.fullmatch(name).groups()  # type: ignore[union-attr]
-                hits = np.bincount(query[rank <= int(k)], minlength=len(size))
-                value = (hits > 0).astype(float) if kind == "recall" else hits / int(k)
-            values[name] = np.where(size > 0, value, np.nan)
+            levels: list[_AtLevel] = []
+            if any(metric.kind in OF_ONE_LEVEL for metric in self.metrics.values()):
+                levels = [_at_level(found, level) for level in range(1, self.n_levels + 1)]
+            values = {}
+            for name, (kind, k) in self.metrics.items():
+                if kind == "ndcg":
+                    values[name] = self._ndcg(found, k)
+                elif kind in GRADED:
+                    values[name] = self._h_ap(found) if kind == "h_ap" else self._asi(found)
+                else:
+                    values[name] = np.stack([_binary(kind, k, at_level) for at_level in levels], axis=1)
         return values
 
     def _h_ap(self, found: Relevant) -> Floats:
@@ -106,8 +106,7 @@ class Formulas:
             member = graded >= step[found.query]
             query, rank = found.query[member], found.rank[member]
             size = np.bincount(query, minlength=len(total))
-            within = np.arange(1, len(rank) + 1) - (np.cumsum(size) - size)[query]
-            total += (step - below) * np.bincount(query, within / rank, len(total))
+            total += (step - below) * np.bincount(query, _number(query, size) / rank, len(total))
             below = step
         value: Floats = np.minimum(total / (count * table).sum(0), 1.0)
         return value
@@ -133,7 +132,7 @@ class Formulas:
         near = found.rank <= reach[found.query]
         here = np.zeros(len(found.rank), np.int16)
         here[(start[found.query] + found.rank - 1)[near]] = found.level[near]
-        depth = np.arange(1, len(here) + 1) - start[found.query]
+        depth = _number(found.query, reach)
         common = np.zeros(len(here), np.int64)
         above = np.zeros(len(reach), np.int64)  # items of a finer level
         for level, count in reversed(list(enumerate(exactly(found.size), start=1))):
@@ -144,17 +143,62 @@ class Formulas:
         value: Floats = np.bincount(found.query, common / depth, len(reach)) / reach
         return value
 
-    def _ndcg(self, found: Relevant) -> Floats:
-        """NDCG with gain 2^level − 1 over the whole list."""
+    def _ndcg(self, found: Relevant, k: int | None) -> Floats:
+        """NDCG with gain 2^level − 1 over the whole list, or its first k places."""
         gain = 2.0 ** np.arange(self.n_levels + 1) - 1
-        reached = np.bincount(found.query, gain[found.level] * self.discount[found.rank - 1], found.size.shape[1])
+        near = slice(None) if k is None else found.rank <= k
+        gained = gain[found.level[near]] * self.discount[found.rank[near] - 1]
+        reached = np.bincount(found.query[near], gained, found.size.shape[1])
         best = np.zeros(found.size.shape[1])
         above = np.zeros(found.size.shape[1], np.int64)
         for level, count in reversed(list(enumerate(exactly(found.size), start=1))):
-            best += gain[level] * (self.ideal[above + count] - self.ideal[above])
+            places = above, above + count
+            begin, end = places if k is None else (np.minimum(place, k) for place in places)
+            best += gain[level] * (self.ideal[end] - self.ideal[begin])
             above = above + count
         value: Floats = np.minimum(reached / best, 1.0)
         return value
+
+
+class _AtLevel(NamedTuple):
+    """The items of a level or finer."""
+
+    query: Ints
+    rank: Ints
+    number: Ints  # among those of the query, from 1
+    size: Ints  # (q,) how many each query has
+
+
+def _at_level(found: Relevant, level: int) -> _AtLevel:
+    query, rank, size = found.query, found.rank, found.size[level - 1]
+    if level > 1:
+        positive = found.level >= level
+        query, rank = query[positive], rank[positive]
+    return _AtLevel(query, rank, _number(query, size), size)
+
+
+def _binary(kind: str, k: int | None, items: _AtLevel) -> Floats:
+    """A metric of one level: a sum over the relevant items that stand near enough, and what it is divided by."""
+    query, rank, number, size = items
+    near: Any = slice(None) if k is None else rank <= k
+    if kind in ("map_at_r", "r_precision"):
+        near = rank <= size[query]
+    weight = None
+    if kind in ("average_precision", "map_at_r"):
+        weight = number[near] / rank[near]
+    elif kind == "mrr":
+        weight = (number == 1) / rank
+    total = np.bincount(query[near], weight, len(size))
+    if kind == "recall":
+        total = np.minimum(total, 1)
+    divisor: Any = {"recall": 1, "mrr": 1, "precision": k}.get(kind, size)
+    return np.where(size > 0, total / divisor, np.nan)
+
+
+def _number(query: Ints, size: Ints) -> Ints:
+    """The places of all items in the lists of their queries, from 1."""
+    number: Ints = np.arange(1, len(query) + 1) - (np.cumsum(size) - size)[query]
+    return number
 
 
 def exactly(count: Ints) -> Ints:

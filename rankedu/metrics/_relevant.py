@@ -1,8 +1,6 @@
 """The relevant items of each query: their ranks among all items, and their levels. All metrics are formulas of these.
 
-The readable way is a stable sort of every row. On the CPU there are two faster ones: the rank of an item is a count of
-the larger scores, which for a few items needs no sort; and where there are many, a stable sort of float32 is two of
-16-bit integers, for which NumPy has a radix sort.
+The readable way is `sort_all`. On the CPU `count_or_sort` is faster: it counts few ranks, and sorts many by their bits.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from torch import Tensor
 
 from rankedu import hierarchy
 
-__all__ = ["Relevant", "Tree", "count_or_sort", "sort_all"]
+__all__ = ["Relevant", "SharedClasses", "Tree", "count_or_sort", "sort_all"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -80,6 +78,14 @@ class Tree:
         other = item != queries[number]
         return number[other], item[other]
 
+    def levels(self, queries: Ints, device: torch.device) -> Tensor:
+        """Levels of these queries with all items, (q, g) int16; a query's own is 0."""
+        mine, others = (torch.from_numpy(x).to(device) for x in (self.queries[:, queries], self.gallery))
+        levels = torch.zeros(len(queries), others.shape[1], dtype=torch.int16, device=device)
+        for own, other in zip(mine, others, strict=True):
+            levels += (own[:, None] == other) & (own[:, None] >= 0)
+        return _without_own(levels, queries) if self.own else levels
+
     def agree(self, queries: Ints, items: Ints) -> npt.NDArray[np.int16]:
         """Levels of pairs."""
         mine, others = self.queries[:, queries], self.gallery[:, items]
@@ -98,28 +104,52 @@ def _nodes(paths: Ints) -> Ints:
     return nodes
 
 
-def sort_all(scores: Tensor, tree: Tree, queries: Ints) -> Relevant:
+class SharedClasses:
+    """For every query, which items share a class with it: the relevance of items with several labels.
+
+    Parameters
+    ----------
+    labels : Tensor of bool, shape (q, C)
+    gallery_labels : Tensor of bool, shape (g, C), optional
+        Default: the labels, and no query is its own candidate.
+    """
+
+    n_levels = 1
+
+    def __init__(self, labels: Tensor, gallery_labels: Tensor | None = None) -> None:
+        self.own = gallery_labels is None
+        self.queries, self.gallery = labels, labels if gallery_labels is None else gallery_labels
+
+    def levels(self, queries: Ints, device: torch.device) -> Tensor:
+        """1 where a class is shared, 0 elsewhere, (q, g) int16; a query's own is 0."""
+        mine, others = (x.to(device).float() for x in (self.queries[torch.from_numpy(queries)], self.gallery))
+        levels = (mine @ others.T > 0).short()
+        return _without_own(levels, queries) if self.own else levels
+
+
+def _without_own(levels: Tensor, queries: Ints) -> Tensor:
+    levels[range(len(queries)), queries] = 0
+    return levels
+
+
+def sort_all(scores: Tensor, levels: Tensor, n_levels: int) -> Relevant:
     """Sort each row: the definition, on any device.
 
     Parameters
     ----------
     scores : Tensor, shape (q, g)
-        −inf for the query itself.
-    tree : Tree
-    queries : array of int, shape (q,)
-        The rows' queries.
+        −inf for what is no candidate.
+    levels : Tensor of int16, shape (q, g)
+        0 for what is no candidate.
+    n_levels : int
+        L.
     """
-    mine, others = (torch.from_numpy(x).to(scores.device) for x in (tree.queries[:, queries], tree.gallery))
-    levels = torch.zeros(scores.shape, dtype=torch.int16, device=scores.device)
-    for own, other in zip(mine, others, strict=True):
-        levels += (own[:, None] == other) & (own[:, None] >= 0)
-    if tree.own:
-        levels[range(len(queries)), queries] = 0
+    size = torch.stack([(levels >= level).sum(1) for level in range(1, n_levels + 1)])
     order = (scores + 0.0).sort(dim=1, descending=True, stable=True).indices
     in_order = levels.gather(1, order)
     query, place = in_order.nonzero(as_tuple=True)
     level = in_order[query, place]
-    return Relevant(query.cpu().numpy(), place.cpu().numpy() + 1, level.cpu().numpy(), tree.size[:, queries])
+    return Relevant(query.cpu().numpy(), place.cpu().numpy() + 1, level.cpu().numpy(), size.cpu().numpy())
 
 
 def count_or_sort(scores: Tensor, tree: Tree, queries: Ints) -> Relevant:

@@ -1,16 +1,14 @@
-"""Cosine similarities in tiles, the same to the last bit however the work is cut.
+"""Similarities in tiles, the same to the last bit however the work is cut.
 
 A matrix product may add up in another order when its shape changes, and a last bit decides who stands first. So the
-tiles' shape depends on the whole task alone, the numbers of queries and of items, and never on how much of it is done
-here or at a time. On the CPU each tile is one thread's work, so the number of threads does not matter either.
-
-In a product of few rows the order may even change from one column to the next, and so it may in the last columns, if
-their number is no multiple of what a processor takes at a time: two items with the same embedding would get different
-similarities. So both are filled up with zeros.
+tiles' shape depends on the numbers of queries and items alone, and never on how much is done here or at a time; on the
+CPU a tile is one thread's work. In a product of few rows, or in the last columns of one, the order may change from one
+column to the next, and two items with the same embedding would differ: both are filled up with zeros.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -43,7 +41,7 @@ def check_matrix(embeddings: Tensor, *, name: str) -> None:
     if embeddings.ndim != 2 or not len(embeddings):
         raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
     for start in range(0, len(embeddings), BLOCK):
-        length = _lengths(_wide(embeddings[start : start + BLOCK].detach()))
+        length = _lengths(embeddings[start : start + BLOCK].detach().to(_wider(embeddings.dtype)))
         odd = ~length.isfinite().squeeze(1)
         if odd.any():
             first = int(odd.nonzero()[0])
@@ -53,13 +51,9 @@ def check_matrix(embeddings: Tensor, *, name: str) -> None:
             )
 
 
-def _wide(embeddings: Tensor) -> Tensor:
+def _wider(*dtypes: torch.dtype) -> torch.dtype:
     """At least float32: in 16 bits a test set has more items than there are similarities."""
-    return embeddings.to(_at_least_float32(embeddings.dtype))
-
-
-def _at_least_float32(dtype: torch.dtype) -> torch.dtype:
-    return torch.promote_types(dtype, torch.float32)
+    return functools.reduce(torch.promote_types, dtypes, torch.float32)
 
 
 def _lengths(embeddings: Tensor) -> Tensor:
@@ -94,19 +88,22 @@ class Similarities:
         It is copied, once.
     device : torch.device
         Where to compute.
+    kind : {"cosine", "dot", "euclidean"}
+        Euclidean: q·g − |g|²/2, which ranks as the distance does; in float64, since it is a small difference.
     """
 
-    def __init__(self, embeddings: Tensor, gallery: Tensor, device: torch.device) -> None:
-        self.embeddings = embeddings.detach()
-        self.dtype = _at_least_float32(torch.promote_types(embeddings.dtype, gallery.dtype))
-        self.device = device
+    def __init__(self, embeddings: Tensor, gallery: Tensor, device: torch.device, kind: str = "cosine") -> None:
+        self.embeddings, self.device, self.kind = embeddings.detach(), device, kind
+        self.dtype = torch.float64 if kind == "euclidean" else _wider(embeddings.dtype, gallery.dtype)
         self.height = tile_height(len(embeddings), len(gallery))
         self.items = len(gallery)
         columns = -(-self.items // COLUMNS) * COLUMNS
         self.gallery = torch.empty(columns, gallery.shape[1], dtype=self.dtype, device=device)
         self.gallery[self.items :] = 0
         self.gallery[: self.items] = gallery.detach()
-        _unit(self.gallery)
+        if kind == "cosine":
+            _unit(self.gallery)
+        self.bias = self.gallery.square().sum(1) / -2 if kind == "euclidean" else None
 
     def buffer(self) -> Tensor:
         """Room for a tile."""
@@ -117,5 +114,9 @@ class Similarities:
         rows = self.embeddings[start : start + self.height]
         queries = torch.zeros(self.height, rows.shape[1], dtype=self.dtype, device=self.device)
         queries[: len(rows)] = rows
-        torch.mm(_unit(queries), self.gallery.T, out=out)
+        if self.kind == "cosine":
+            _unit(queries)
+        torch.mm(queries, self.gallery.T, out=out)
+        if self.bias is not None:
+            out += self.bias
         return out[: len(rows), : self.items]

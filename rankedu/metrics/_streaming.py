@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -14,42 +14,82 @@ import torch
 from torch import Tensor
 
 from rankedu.metrics._formulas import Formulas
-from rankedu.metrics._relevant import Floats, Ints, Tree, count_or_sort, sort_all
+from rankedu.metrics._relevant import Floats, Ints, Relevant, SharedClasses, Tree, count_or_sort, sort_all
 from rankedu.metrics._similarities import Similarities
 
-__all__ = ["stream"]
+__all__ = ["Where", "stream"]
 
 LIST = 1 << 17  # relevant items whose formulas are computed at once: their temporaries stay in the cache
 
+Where = Tensor | Callable[[Tensor], Tensor] | None
+
+
+class _Tiles:
+    """The work on one tile: similarities, ranks of the relevant items, and what the formulas make of them."""
+
+    def __init__(
+        self, similarities: Similarities, relevant: Tree | SharedClasses, formulas: Formulas, where: Where
+    ) -> None:
+        self.similarities, self.relevant, self.formulas, self.where = similarities, relevant, formulas, where
+        self.room = local()
+
+    def __call__(self, start: int) -> list[tuple[dict[str, Floats], Ints]]:
+        """Values, and numbers of relevant items, of the queries from ``start`` on."""
+        if not hasattr(self.room, "tile"):
+            self.room.tile = self.similarities.buffer()
+        scores = self.similarities.tile(start, out=self.room.tile)
+        queries = np.arange(start, start + len(scores))
+        if self.relevant.own:
+            scores[range(len(queries)), queries] = -torch.inf
+        return [(self.formulas(found), found.size) for found in self._ranked(scores, queries)]
+
+    def _ranked(self, scores: Tensor, queries: Ints) -> Iterator[Relevant]:
+        tree = self.relevant
+        if isinstance(tree, Tree) and self.where is None and scores.device.type == "cpu":
+            for piece in _pieces(tree.size[0, queries]):
+                yield count_or_sort(scores[piece], tree, queries[piece])
+            return
+        levels = tree.levels(queries, scores.device)
+        if self.where is not None:
+            left_out = ~self._taking_part(queries).to(scores.device)
+            scores.masked_fill_(left_out, -torch.inf)
+            levels.masked_fill_(left_out, 0)
+        yield sort_all(scores, levels, tree.n_levels)
+
+    def _taking_part(self, queries: Ints) -> Tensor:
+        chosen, shape = torch.from_numpy(queries), (len(queries), self.similarities.items)
+        mask = self.where(chosen) if callable(self.where) else self.where[chosen]  # type: ignore[index]
+        if not isinstance(mask, Tensor) or mask.shape != shape or mask.dtype != torch.bool:
+            got = f"{tuple(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__name__
+            raise ValueError(f"where must give a bool Tensor of shape {shape} for {len(queries)} queries, got {got}")
+        return mask
+
 
 def stream(
-    similarities: Similarities, tree: Tree, formulas: Formulas, shard: tuple[int, int], chunk_size: int, progress: bool
-) -> dict[str, Tensor]:
-    """Tile by tile: similarities, ranks of the relevant items, and what the formulas make of them."""
+    similarities: Similarities,
+    relevant: Tree | SharedClasses,
+    formulas: Formulas,
+    where: Where,
+    part: tuple[int, int],
+    chunk_size: int,
+    progress: bool,
+) -> tuple[dict[str, Tensor], Tensor]:
+    """Values of each metric, one a query, and numbers of relevant items by level, (q, L), of the i-th of n parts."""
     height, n = similarities.height, len(similarities.embeddings)
     starts = range(0, n, height)
-    mine = starts[shard[0] * len(starts) // shard[1] : (shard[0] + 1) * len(starts) // shard[1]]
-    ranked = count_or_sort if similarities.device.type == "cpu" else sort_all
-    room = local()
-
-    def work(start: int) -> list[dict[str, Floats]]:
-        if not hasattr(room, "tile"):
-            room.tile = similarities.buffer()
-        scores = similarities.tile(start, out=room.tile)
-        queries = np.arange(start, start + len(scores))
-        if tree.own:
-            scores[range(len(queries)), queries] = -torch.inf
-        pieces = _pieces(tree.size[0, queries])
-        return [formulas(ranked(scores[piece], tree, queries[piece])) for piece in pieces]
-
-    nobody = torch.empty(0, similarities.items)
-    done = [formulas(count_or_sort(nobody, tree, np.arange(0)))]  # for the shapes, should the shard be empty
+    mine = starts[part[0] * len(starts) // part[1] : (part[0] + 1) * len(starts) // part[1]]
+    work = _Tiles(similarities, relevant, formulas, where)
+    empty = np.zeros(0, np.int64)
+    none = Relevant(empty, empty, empty.astype(np.int16), np.zeros((relevant.n_levels, 0), np.int64))
+    done = [(formulas(none), none.size)]  # for the shapes, should the part be empty
     sizes = [min(height, n - start) for start in mine]
     with _workers(similarities.device, chunk_size // height) as run, _bar(sum(sizes), progress) as bar:
-        for size, values in zip(sizes, run(work, mine), strict=True):
-            done += values
+        for size, found in zip(sizes, run(work, mine), strict=True):
+            done += found
             bar.update(size)
-    return {m: torch.from_numpy(np.concatenate([values[m] for values in done])) for m in formulas.metrics}
+    values = {name: np.concatenate([found[name] for found, _ in done]) for name in formulas.metrics}
+    counts = np.concatenate([count for _, count in done], axis=1).T
+    return {name: torch.from_numpy(value) for name, value in values.items()}, torch.from_numpy(counts.copy())
 
 
 def _pieces(sizes: Ints) -> Iterator[slice]:

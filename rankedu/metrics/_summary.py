@@ -1,4 +1,4 @@
-"""From one value a query to means, by level and over all levels, and to what must be said about them."""
+"""Aggregate per-query values into the result: means by level and over all levels, and what must be said about them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from torch import Tensor
 
 from rankedu.hierarchy import InvertedRelevanceWarning
-from rankedu.metrics._formulas import is_graded
 from rankedu.metrics._relevant import Bools
 from rankedu.metrics.binary import UndefinedMetricWarning
 
@@ -22,27 +21,21 @@ def _mean(values: Tensor) -> tuple[float, int]:
     return (math.fsum(defined.tolist()) / len(defined) if len(defined) else math.nan), len(defined)
 
 
-def summary(values: dict[str, Tensor], shard: tuple[int, int]) -> dict[str, Any]:
-    """From one value a query to the result."""
-    rows: list[dict[str, Any]] = []
-    binary = {m: v for m, v in values.items() if not is_graded(m)}
-    graded = {m: v for m, v in values.items() if is_graded(m)}
-    for level in range(next(iter(binary.values())).shape[1] if binary else 0):
-        rows.append({"level": level + 1, **_row({m: v[:, level] for m, v in binary.items()})})
+def summary(values: dict[str, Tensor]) -> dict[str, Any]:
+    """What :func:`evaluate_retrieval` returns; a metric of one level has values of shape (n, L), a graded one (n,)."""
+    of_one_level = {m: v for m, v in values.items() if v.ndim == 2}
+    graded = {m: v for m, v in values.items() if v.ndim == 1}
+    n_levels = next(iter(of_one_level.values())).shape[1] if of_one_level else 0
+    rows: list[dict[str, Any]] = [
+        {"level": level + 1, **_row({m: v[:, level] for m, v in of_one_level.items()})} for level in range(n_levels)
+    ]
     if graded:
         rows.append({"level": "all", **_row(graded)})
-    if shard[1] == 1:
-        _warn_left_out(rows)
+    _warn_left_out(rows)
     levels = {row["level"]: {k: v for k, v in row.items() if k != "level"} for row in rows}
-    flat = {**levels.pop("all", {}), **(levels[max(levels)] if levels else {})}
+    flat = {**levels.pop("all", {}), **(levels[n_levels] if levels else {})}
     order = [*values, "queries", "left_out"]
-    return {
-        **{key: flat[key] for key in order},
-        "levels": levels,
-        "table": rows,
-        "per_query": values,
-        "shard": shard,
-    }
+    return {**{key: flat[key] for key in order}, "levels": levels, "table": rows, "per_query": values}
 
 
 def _row(values: dict[str, Tensor]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import torch
@@ -10,7 +11,16 @@ from torch import Tensor
 from rankedu._validation import as_relevance, check_choice, check_k, check_mask, check_values
 from rankedu.ranks import descending, rank, rank_among
 
-__all__ = ["UndefinedMetricWarning", "average_precision", "map_at_r", "precision_at_k", "recall_at_k"]
+__all__ = [
+    "UndefinedMetricWarning",
+    "average_precision",
+    "map_at_r",
+    "precision_at_k",
+    "r_precision",
+    "recall_at_k",
+    "recall_share_at_k",
+    "reciprocal_rank",
+]
 
 
 class UndefinedMetricWarning(UserWarning):
@@ -40,8 +50,20 @@ def _positives(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tenso
     return positive
 
 
+def _found(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The ranks of the relevant items, infinite for all others, (..., n); and how many there are, (...)."""
+    positive = _positives(scores, relevance, where)
+    ranks = rank(scores, where=where).double().masked_fill(~positive, math.inf)
+    return ranks, positive.sum(-1)
+
+
 def average_precision(
-    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "ordinal"
+    scores: Tensor,
+    relevance: Tensor,
+    *,
+    where: Tensor | None = None,
+    ties: str = "ordinal",
+    k: int | None = None,
 ) -> Tensor:
     r"""Average, over the relevant items, the precision at their ranks.
 
@@ -58,6 +80,8 @@ def average_precision(
         Items that take part. Default: all.
     ties : {"ordinal", "pessimistic", "optimistic", "expected"}
         Order of tied items: by position; relevant ones last; relevant ones first; the mean over all orders.
+    k : int, optional
+        Only the ranks up to k count (AP@K); it is divided by the number of all relevant items still. Default: all.
 
     Returns
     -------
@@ -115,6 +139,8 @@ def average_precision(
             ranks = above + hits - positives_above
         else:
             ranks = above + hits - positives_above + size - positives
+    if k is not None:
+        weight = weight * (ranks <= check_k(k))
     total = (weight * hits / ranks.clamp(min=1)).sum(-1)
     count = positive.sum(-1)
     return per_query(total / count, count > 0, scores, why="have no relevant item")
@@ -128,12 +154,8 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    scores, relevance, where
+        As :func:`average_precision`.
 
     Returns
     -------
@@ -155,27 +177,22 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
     >>> map_at_r(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
-    positive = _positives(scores, relevance, where)
-    ranks, among = rank(scores, where=where), rank_among(scores, positive)
-    count = positive.sum(-1)
-    near = positive & (ranks <= count.unsqueeze(-1))
-    total = (near * among / ranks.clamp(min=1).double()).sum(-1)
+    ranks, count = _found(scores, relevance, where)
+    near = ranks <= count.unsqueeze(-1)
+    among = rank_among(scores, near)
+    total = (among / ranks).sum(-1)
     return per_query(total / count, count > 0, scores, why="have no relevant item")
 
 
 def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    r"""Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean.
+    r"""Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean, others call it hit rate.
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
+    scores, relevance, where
+        As :func:`average_precision`.
     k : int
         At least 1; may exceed n.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
 
     Returns
     -------
@@ -202,10 +219,43 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
     >>> recall_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=2)
     (tensor(0.), tensor(1.))
     """
-    k = check_k(k)
-    positive = _positives(scores, relevance, where)
-    found = (positive & (rank(scores, where=where) <= k)).any(-1)
-    return per_query(found.double(), positive.any(-1), scores, why="have no relevant item")
+    ranks, count = _found(scores, relevance, where)
+    found = (ranks <= check_k(k)).any(-1)
+    return per_query(found.double(), count > 0, scores, why="have no relevant item")
+
+
+def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
+    r"""Which share of the relevant items is among the k best? The recall of information retrieval.
+
+    Parameters
+    ----------
+    scores, relevance, k, where
+        As :func:`recall_at_k`, the hit rate, which asks for one relevant item only.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
+        item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`recall_at_k`.
+
+    Notes
+    -----
+    O(n log n). Ties go by position. Explained in chapter 1.
+
+    Examples
+    --------
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([True, False, True])
+    >>> recall_share_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=1)
+    (tensor(0.5000), tensor(1.))
+    """
+    ranks, count = _found(scores, relevance, where)
+    found = (ranks <= check_k(k)).sum(-1)
+    return per_query(found.double() / count, count > 0, scores, why="have no relevant item")
 
 
 def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
@@ -213,14 +263,10 @@ def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor |
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
+    scores, relevance, where
+        As :func:`average_precision`.
     k : int
         At least 1; may exceed n, and the share is of k all the same.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
 
     Returns
     -------
@@ -246,7 +292,72 @@ def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor |
     >>> precision_at_k(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]), k=2)
     tensor(0.5000)
     """
-    k = check_k(k)
-    positive = _positives(scores, relevance, where)
-    found = (positive & (rank(scores, where=where) <= k)).sum(-1)
-    return per_query(found.double() / k, positive.any(-1), scores, why="have no relevant item")
+    ranks, count = _found(scores, relevance, where)
+    found = (ranks <= check_k(k)).sum(-1)
+    return per_query(found.double() / k, count > 0, scores, why="have no relevant item")
+
+
+def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""Share of relevant items among the R best, R being their number.
+
+    Parameters
+    ----------
+    scores, relevance, where
+        As :func:`average_precision`.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
+        item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_precision`.
+
+    Notes
+    -----
+    O(n log n). Ties go by position. At k = R precision and the share that recall counts are one. Explained in chapter
+    1.
+
+    Examples
+    --------
+    >>> r_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
+    tensor(0.5000)
+    """
+    ranks, count = _found(scores, relevance, where)
+    found = (ranks <= count.unsqueeze(-1)).sum(-1)
+    return per_query(found.double() / count, count > 0, scores, why="have no relevant item")
+
+
+def reciprocal_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+    r"""One over the rank of the best relevant item (MRR is its mean over queries).
+
+    Parameters
+    ----------
+    scores, relevance, where
+        As :func:`average_precision`.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In (0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
+        item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_precision`.
+
+    Notes
+    -----
+    O(n log n). Ties go by position. Explained in chapter 1.
+
+    Examples
+    --------
+    >>> reciprocal_rank(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, True]))
+    tensor(0.5000)
+    """
+    ranks, count = _found(scores, relevance, where)
+    return per_query(1 / ranks.amin(-1), count > 0, scores, why="have no relevant item")

@@ -32,19 +32,11 @@ def evaluate_detections(
 
     Parameters
     ----------
-    detections : sequence of dict, one an image
-        "boxes" (n, 4), "labels" (n,) and "scores" (n,), as torchvision's detectors return them.
-    truths : sequence of dict, one an image
-        "boxes" (m, 4), "labels" (m,) and, optional, "difficult" (m,) bool: neither hits nor misses.
-    n_classes : int
-        Labels are 1 to n_classes; 0 is the background.
-    iou : float
-        Least overlap that counts, in (0, 1].
+    detections, truths, n_classes, iou, matching
+        As :func:`match_detections`.
     interpolation : {"all-point", "11-point", "none"}
         The formula above, which is the area under the precision envelope (VOC since 2010); the mean of that envelope at
         the recalls 0, 0.1, …, 1 (VOC 2007); p instead of p̃, which is Eq. 4–5.
-    matching : {"voc", "coco"}
-        Who takes which truth, see :func:`match_detections`.
 
     Returns
     -------
@@ -57,12 +49,8 @@ def evaluate_detections(
 
     Raises
     ------
-    ValueError
-        For lists of different lengths, missing entries, shapes that do not fit, boxes that are not finite or whose
-        corners stand in another order, NaN scores, labels outside of 1 to n_classes, ``iou`` outside of (0, 1], or
-        unknown names. The image is named.
-    TypeError
-        For entries of another type.
+    ValueError, TypeError
+        As :func:`match_detections`.
 
     Warns
     -----

@@ -1,17 +1,4 @@
-r"""Metrics of a ranking whose items are more or less relevant: H-AP, set intersections, and AP and recall by level.
-
-H-rank is a weighted sum of ordinary ranks within nested sets. Let :math:`0 = r_0 < r_1 < \dots < r_L` be the distinct
-relevances. The smaller of two of them is made of the steps that both reach,
-
-.. math:: \min(\mathrm{rel}_k, \mathrm{rel}_j)
-          = \sum_t (r_t - r_{t-1})\, [\mathrm{rel}_k \ge r_t]\, [\mathrm{rel}_j \ge r_t],
-
-and the sum over the items j ranked at or above k turns the last bracket into a rank:
-
-.. math:: \mathcal{H}\text{-}\mathrm{rank}(k)
-          = \sum_{t \,:\, r_t \le \mathrm{rel}_k} (r_t - r_{t-1}) \cdot
-            \mathrm{rank\_among}\{j : \mathrm{rel}_j \ge r_t\}(k).
-"""
+"""Metrics of a ranking whose items are more or less relevant: H-AP, set intersections, and AP by level."""
 
 from __future__ import annotations
 
@@ -19,9 +6,8 @@ import warnings
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
-from rankedu._validation import check_k, check_like
+from rankedu._validation import check_like
 from rankedu.hierarchy import check_levels, check_n_levels
 from rankedu.metrics.binary import UndefinedMetricWarning, per_query
 from rankedu.ranks import Descending, descending
@@ -31,10 +17,7 @@ __all__ = [
     "average_set_intersection",
     "hierarchical_average_precision",
     "hierarchical_rank",
-    "recall_at_k_per_level",
 ]
-
-_FEW = 24  # distinct relevances that are taken one by one; beyond, bisecting is faster
 
 
 def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
@@ -68,8 +51,8 @@ def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None
 
     Notes
     -----
-    O(n log n + L n) for L distinct relevances in a row while they are few, O(n log² n) at most, exact but for rounding.
-    With binary relevance it is the rank among the relevant items. Ties go by position. Explained in chapter 13.
+    O(n log n + L n) for L distinct relevances in a row, exact but for rounding: a sum of ranks within nested sets. With
+    binary relevance it is the rank among the relevant items. Ties go by position. Explained in chapter 13.
 
     Examples
     --------
@@ -94,12 +77,8 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    relevance : Tensor, shape (..., n)
-        Finite and ≥ 0, any dtype, e.g. of :func:`rankedu.hierarchy.relevance`; its scale does not matter.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    scores, relevance, where
+        As :func:`hierarchical_rank`; the scale of the relevance does not matter.
 
     Returns
     -------
@@ -118,8 +97,8 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
 
     Notes
     -----
-    O(n log n + L n) for L distinct relevances in a row while they are few, O(n log² n) at most (the definition, and the
-    published code, take O(n²)). Levels of equal relevance are one. With binary relevance it is
+    O(n log n + L n) for L distinct relevances in a row (the definition, and the published code, take O(n²)). Levels of
+    equal relevance are one. With binary relevance it is
     :func:`~rankedu.metrics.average_precision`. Ties go by position.
 
     What it misses to 1 is a sum over inversions, each by how far it is wrong and where it stands:
@@ -169,40 +148,12 @@ def _common_sums(relevance: Tensor) -> Tensor:
     The sets {rel ≥ r_1} ⊃ {rel ≥ r_2} ⊃ … one by one; in a set, places are ranked by a cumulative sum.
     """
     sums, below = torch.zeros_like(relevance), torch.zeros_like(relevance[..., :1])
-    for _ in range(_FEW):
-        members = relevance > below
-        if not members.any():
-            return sums
+    while (members := relevance > below).any():
         step = relevance.masked_fill(~members, torch.inf).amin(-1, keepdim=True)
         step = torch.where(step.isinf(), below, step)
         sums += (step - below) * members * members.cumsum(-1)
         below = step
-    return sums + _common_sums_of_many((relevance - below).clamp(min=0.0))
-
-
-def _common_sums_of_many(relevance: Tensor) -> Tensor:
-    """The same for any number of distinct relevances, by bisecting them.
-
-    Number the places by relevance. At each step a block holds a range of numbers, in order of place; split it in the
-    middle. Of two places that part here, the lower number has the smaller relevance, and that is their minimum: so an
-    upper one adds up the lower ones before it, a lower one counts the upper ones before it.
-    """
-    n = relevance.shape[-1]
-    size = 1 << (n - 1).bit_length()
-    value = pad(relevance, (0, size - n))  # what is added stands last, so nobody comes after it
-    number = pad(relevance, (0, size - n), value=torch.inf).argsort(dim=-1, stable=True).argsort(dim=-1)
-    code, sums, half = number, value.clone(), size // 2
-    while half:
-        code, value, sums = (x.unflatten(-1, (-1, 2 * half)) for x in (code, value, sums))
-        upper = (code & half) > 0
-        lower_before = value.masked_fill(upper, 0.0).cumsum(-1)
-        upper_before = upper.cumsum(-1)
-        sums = sums + torch.where(upper, lower_before, value * upper_before)
-        lower_place = (~upper).cumsum(-1) - 1
-        place = torch.where(upper, half + upper_before - 1, lower_place)
-        code, value, sums = (torch.empty_like(x).scatter_(-1, place, x).flatten(-2) for x in (code, value, sums))
-        half //= 2
-    return sums.gather(-1, number)[..., :n]
+    return sums
 
 
 def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | None = None) -> Tensor:
@@ -274,12 +225,8 @@ def average_precision_per_level(
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    levels : Tensor of int, shape (..., n)
-        0 is nothing in common with the query, L the same leaf.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    scores, levels, where
+        As :func:`average_set_intersection`.
     n_levels : int, optional
         L. Default: the largest level in ``levels``.
 
@@ -315,57 +262,17 @@ def average_precision_per_level(
         within = positive.cumsum(-1)
         values.append((positive * within / ranks.double()).sum(-1) / within[..., -1])
         defined.append(within[..., -1] > 0)
-    return _per_level(torch.stack(values, -1), torch.stack(defined, -1), scores)
-
-
-def recall_at_k_per_level(
-    scores: Tensor, levels: Tensor, k: int = 1, *, where: Tensor | None = None, n_levels: int | None = None
-) -> Tensor:
-    r"""Is an item of level l or finer among the k best? 1 or 0, for each level (R@1 by default).
-
-    Parameters
-    ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
-    levels : Tensor of int, shape (..., n)
-        0 is nothing in common with the query, L the same leaf.
-    k : int
-        At least 1; may exceed n.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
-    n_levels : int, optional
-        L. Default: the largest level in ``levels``.
-
-    Returns
-    -------
-    Tensor, shape (..., L)
-        From level 1, the coarsest, to L, the leaves; float64 for float64 scores and else float32; nan, and one warning,
-        where no item reaches the level.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision_per_level`; also for k < 1.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
-    Notes
-    -----
-    O(n log n + L). Ties go by position. Explained in chapter 13.
-
-    Examples
-    --------
-    >>> recall_at_k_per_level(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 2]))
-    tensor([1., 0.])
-    """
-    k = check_k(k)
-    here, sorted_levels = _arrange_levels(scores, levels, where)
-    best = sorted_levels.masked_fill(here.cumsum(-1) > k, 0).amax(-1, keepdim=True)
-    level = torch.arange(1, check_n_levels(levels, n_levels) + 1, device=levels.device)
-    defined = sorted_levels.amax(-1, keepdim=True) >= level
-    return _per_level((best >= level).double(), defined, scores)
+    value, there = torch.stack(values, -1), torch.stack(defined, -1)
+    if not there.all():
+        missing = (~there).flatten(0, -2).sum(0) if there.ndim > 1 else (~there).long()
+        told = ", ".join(f"{int(count)} at level {i}" for i, count in enumerate(missing, start=1) if count)
+        warnings.warn(
+            f"{told} of {there[..., 0].numel()} queries have no item of that level or finer: their value is nan "
+            "(leave them out of a mean with nanmean)",
+            UndefinedMetricWarning,
+            stacklevel=2,
+        )
+    return value.masked_fill(~there, torch.nan).to(torch.float64 if scores.dtype == torch.float64 else torch.float32)
 
 
 def _arrange_levels(scores: Tensor, levels: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -378,18 +285,3 @@ def _arrange_levels(scores: Tensor, levels: Tensor, where: Tensor | None) -> tup
         return torch.ones_like(order.first), sorted_levels
     here = order.arrange(where)
     return here, sorted_levels.masked_fill(~here, 0)
-
-
-def _per_level(values: Tensor, defined: Tensor, scores: Tensor) -> Tensor:
-    """Put nan where a query has no item of a level, and say how often, level by level."""
-    if not defined.all():
-        missing = (~defined).flatten(0, -2).sum(0) if defined.ndim > 1 else (~defined).long()
-        told = ", ".join(f"{int(count)} at level {i}" for i, count in enumerate(missing, start=1) if count)
-        warnings.warn(
-            f"{told} of {defined[..., 0].numel()} queries have no item of that level or finer: their value is nan "
-            "(leave them out of a mean with nanmean)",
-            UndefinedMetricWarning,
-            stacklevel=3,
-        )
-    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
-    return values.masked_fill(~defined, torch.nan).to(dtype)

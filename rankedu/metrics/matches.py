@@ -106,7 +106,7 @@ def match_detections(
     detections : sequence of dict, one an image
         "boxes" (n, 4), "labels" (n,) and "scores" (n,), as torchvision's detectors return them.
     truths : sequence of dict, one an image
-        "boxes" (m, 4), "labels" (m,) and, optional, "difficult" (m,) bool.
+        "boxes" (m, 4), "labels" (m,) and, optional, "difficult" (m,) bool: neither hits nor misses.
     n_classes : int
         Labels are 1 to n_classes; 0 is the background.
     iou : float
@@ -121,7 +121,9 @@ def match_detections(
     Raises
     ------
     ValueError, TypeError
-        As :func:`evaluate_detections`.
+        For lists of different lengths, entries that miss or are of another type or shape, boxes that are not finite or
+        whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or ``iou`` outside (0, 1].
+        The image is named.
 
     Source
     ------

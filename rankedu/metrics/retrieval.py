@@ -8,14 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rankedu._validation import check_choice
 from rankedu.metrics._formulas import Formulas, parse
-from rankedu.metrics._relevant import Tree
-from rankedu.metrics._shards import check_shard, join, process
+from rankedu.metrics._processes import gather, process, refuse_copies
+from rankedu.metrics._relevant import SharedClasses, Tree
 from rankedu.metrics._similarities import Similarities, check_matrix, full_precision
-from rankedu.metrics._streaming import stream
+from rankedu.metrics._streaming import Where, stream
 from rankedu.metrics._summary import summary, warn_inverted
 
-__all__ = ["evaluate_retrieval", "merge"]
+__all__ = ["RetrievalMetrics", "evaluate_retrieval"]
 
 
 def evaluate_retrieval(
@@ -24,31 +25,40 @@ def evaluate_retrieval(
     *,
     gallery: Tensor | None = None,
     gallery_labels: Tensor | None = None,
+    where: Where = None,
+    similarity: str = "cosine",
     metrics: Sequence[str] = ("recall_at_1", "average_precision", "map_at_r"),
     alpha: float = 1.0,
     monotone: bool = False,
     chunk_size: int = 1024,
     device: torch.device | str | None = None,
     progress: bool = True,
-    shard: tuple[int, int] | None = None,
     distributed: bool = False,
 ) -> dict[str, Any]:
-    r"""Rank the gallery by cosine similarity for every query, and average the metrics over queries.
+    r"""Rank the gallery by similarity for every query, and average the metrics over queries.
 
     Parameters
     ----------
     embeddings : Tensor, shape (n, dim)
         The queries, of any length from 1e-12 on; float16 and bfloat16 are ranked in float32, which keeps their order
         without ties.
-    labels : Tensor of int, shape (n,) or (n, L)
-        Classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`); −1 below the end of a path.
+    labels : Tensor, shape (n,), (n, L) or (n, C)
+        int: classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`), −1 below the end of a path.
+        bool: which of C classes an item has; items that share one are relevant to each other.
     gallery : Tensor, shape (g, dim), optional
         The items to be ranked. Default: the queries, and no query ranks itself.
-    gallery_labels : Tensor of int, shape (g,) or (g, L), optional
+    gallery_labels : Tensor, shape (g,), (g, L) or (g, C), optional
         Goes with ``gallery``.
+    where : Tensor of bool, shape (n, g), or callable, optional
+        Which items are candidates of which query. A callable gets the numbers of some queries, (q,), and returns their
+        rows, (q, g): so the mask need not fit into memory. Default: all.
+    similarity : {"cosine", "dot", "euclidean"}
+        Largest cosine, largest dot product, or smallest distance first.
     metrics : sequence of str
-        Of one level: "recall_at_K", "precision_at_K", "average_precision", "map_at_r". Of all levels together: "h_ap",
-        "asi", "ndcg" (gain :math:`2^l - 1`).
+        Of one level: "recall@K" (is one of the first K relevant? also called "hit_rate@K"), "recall_share@K" (how much
+        of what is relevant is among the first K: the recall of information retrieval), "precision@K", "ap", "ap@K",
+        "map@r", "r_precision", "mrr". Of all levels together: "h_ap", "asi", "ndcg", "ndcg@K" (gain :math:`2^l - 1`).
+        "recall_at_1" and the like will do as well.
     alpha : float
         Exponent of the relevance (Eq. 4), for "h_ap".
     monotone : bool
@@ -60,8 +70,6 @@ def evaluate_retrieval(
         Where to compute. Default: where the embeddings are.
     progress : bool
         Show a progress bar when it takes more than two seconds (needs tqdm).
-    shard : pair of int, optional
-        ``(i, n)``: rank only the i-th of n shares of the queries, i from 0. :func:`merge` puts the results together.
     distributed : bool
         In a torch.distributed process group: every process passes its own part of the queries (and of the gallery), and
         gets the result of the whole, which is that of the parts concatenated by rank of the process.
@@ -72,8 +80,8 @@ def evaluate_retrieval(
         What was asked for, and what it is over:
 
         ============================== ===================================================================
-        a metric's name                float, the mean over the queries; a metric of one level is that of
-                                       the finest, so "recall_at_1" asks for the query's own leaf
+        a metric's name, as given      float, the mean over the queries; a metric of one level is that of
+                                       the finest, so "recall@1" asks for the query's own leaf
         ``"queries"``, ``"left_out"``  how many queries the means are over (at the finest level), and how
                                        many more have no relevant item there, and were left out
         ``"levels"``                   the same for each level, by its number from 1 to L: items of that
@@ -82,16 +90,15 @@ def evaluate_retrieval(
                                        ``pandas.DataFrame(result["table"])`` likes it
         ``"per_query"``                float64 Tensors of shape (n, L), or (n,) for a metric of all
                                        levels; nan for queries left out
-        ``"shard"``                    which share of the queries this is; (0, 1) for all
         ============================== ===================================================================
 
     Raises
     ------
     ValueError
         For a row that is not finite (it is named), tensors whose sizes do not fit, labels that are no paths, an unknown
-        metric, alpha ≤ 0, or parts that do not fit each other.
+        metric, alpha ≤ 0, parts that do not fit each other, or that are copies of each other.
     TypeError
-        For embeddings that are not floating point, or labels that are not integers.
+        For embeddings that are not floating point, or labels that are neither integers nor bool.
     RuntimeError
         For ``distributed`` without a process group.
 
@@ -109,11 +116,12 @@ def evaluate_retrieval(
     Notes
     -----
     O(n · g · dim) for the similarities. A query with few relevant items counts the larger scores for each of them; one
-    with many sorts its row. Memory is a copy of the gallery and ``chunk_size`` · g similarities. Ties go by position.
+    with many sorts its row, and so do all with ``where`` or several classes an item. Memory is a copy of the gallery
+    and ``chunk_size`` · g similarities. Ties go by position.
 
     The numbers do not depend on how the work is cut: similarities are computed in tiles whose shape follows from n and
-    g alone, each by one thread, ranks are whole numbers, and the sum over queries is exact. So shards and processes
-    agree to the last bit, given the same kind of processor and the same version of torch. Explained in chapter 13.
+    g alone, each by one thread, ranks are whole numbers, and the sum over queries is exact. So processes agree to the
+    last bit, given the same kind of processor and the same version of torch. Explained in chapter 13.
 
     Examples
     --------
@@ -122,55 +130,66 @@ def evaluate_retrieval(
     >>> result = evaluate_retrieval(embeddings[:4], labels[:4], gallery=embeddings, gallery_labels=labels)
     >>> result["recall_at_1"], result["queries"]
     (1.0, 4)
+
+    Paths, and metrics of all levels:
+
     >>> paths = torch.tensor([[0, 0], [0, 0], [0, 1], [0, 1]])
-    >>> result = evaluate_retrieval(embeddings[:4], paths, metrics=("recall_at_1", "h_ap"))
-    >>> [(level, row["recall_at_1"]) for level, row in result["levels"].items()], round(result["h_ap"], 4)
+    >>> result = evaluate_retrieval(embeddings[:4], paths, metrics=("recall@1", "h_ap"))
+    >>> [(level, row["recall@1"]) for level, row in result["levels"].items()], round(result["h_ap"], 4)
     ([(1, 1.0), (2, 0.0)], 0.7292)
+
+    Re-identification: pictures of the same person by the same camera are no candidates.
+
+    >>> camera = torch.tensor([0, 1, 0, 1])
+    >>> junk = lambda q: (labels[q, None] == labels[:4]) & (camera[q, None] == camera)
+    >>> evaluate_retrieval(embeddings[:4], labels[:4], where=lambda q: ~junk(q), metrics=("ap", "mrr"))["mrr"]
+    0.4583333333333333
     """
-    metrics = parse(metrics)
+    wanted = parse(metrics)
+    check_choice(similarity, ("cosine", "dot", "euclidean"), name="similarity")
     if (gallery is None) != (gallery_labels is None):
         given, missing = ("gallery", "gallery_labels") if gallery_labels is None else ("gallery_labels", "gallery")
         raise ValueError(f"{missing} must be given with {given}, got None (one label for each item of the gallery)")
+    part = (0, 1)
     if distributed:
-        if shard is not None:
-            raise ValueError(f"shard must be None with distributed=True, got {shard!r} (each process takes its share)")
-        shard = process()
-        embeddings, labels = join(embeddings, name="embeddings"), join(labels, name="labels")
+        part = process()
+        embeddings, labels = _joined(embeddings, labels, "")
         if gallery is not None and gallery_labels is not None:
-            gallery, gallery_labels = join(gallery, name="gallery"), join(gallery_labels, name="gallery_labels")
-    part = check_shard((0, 1) if shard is None else shard)
+            gallery, gallery_labels = _joined(gallery, gallery_labels, "gallery_")
+        where = torch.cat(gather(where, name="where")) if isinstance(where, Tensor) else where
     _check(embeddings, labels, gallery, gallery_labels, chunk_size)
-    tree = Tree(labels, gallery_labels)
+    relevant = (SharedClasses if labels.dtype == torch.bool else Tree)(labels, gallery_labels)
     candidates = embeddings if gallery is None else gallery
-    formulas = Formulas(metrics, tree.n_levels, len(candidates), alpha, monotone)
+    if isinstance(where, Tensor) and where.shape != (len(embeddings), len(candidates)):
+        expected = (len(embeddings), len(candidates))
+        raise ValueError(f"where must have shape {expected}, a row a query, got {tuple(where.shape)}")
+    formulas = Formulas(wanted, relevant.n_levels, len(candidates), alpha, monotone)
     on = torch.device(embeddings.device if device is None else device)
     with full_precision(on):
-        similarities = Similarities(embeddings, candidates, on)
-        values = stream(similarities, tree, formulas, part, chunk_size, progress)
+        similarities = Similarities(embeddings, candidates, on, similarity)
+        values, counts = stream(similarities, relevant, formulas, where, part, chunk_size, progress)
     if distributed:
-        values = {m: join(v.to(embeddings.device), name=m).cpu() for m, v in values.items()}
-    if "h_ap" in metrics:
-        warn_inverted(formulas.inverted(tree.size))
-    return summary(values, (0, 1) if distributed else part)
+        values = {name: _together(value, embeddings) for name, value in values.items()}
+        counts = _together(counts, embeddings)
+    if any(metric.kind == "h_ap" for metric in wanted.values()):
+        warn_inverted(formulas.inverted(counts.numpy().T))
+    return summary(values)
 
 
-def merge(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Put the results of all shards together.
+class RetrievalMetrics:
+    """The same, for embeddings that come batch by batch: update, compute, reset.
 
     Parameters
     ----------
-    results : sequence of dict
-        What :func:`evaluate_retrieval` returned for the shards (0, n), …, (n − 1, n), in any order.
-
-    Returns
-    -------
-    dict
-        What it returns without shards, to the last bit.
+    metrics : sequence of str
+        Their names, see :func:`evaluate_retrieval`.
+    **settings
+        All others that :func:`evaluate_retrieval` takes by name, but for the gallery.
 
     Raises
     ------
-    ValueError
-        If a shard is missing or there twice, or the metrics differ.
+    ValueError, TypeError
+        As :func:`evaluate_retrieval`; also for a result that is asked for before there are queries.
 
     Source
     ------
@@ -178,23 +197,55 @@ def merge(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     Notes
     -----
-    The sum over queries is exact, so it does not matter where it is cut. Explained in chapter 13.
+    It keeps all embeddings, where they are; the metrics are of the whole set, and no mean of batches. With
+    ``distributed=True`` the result is that of all processes. Explained in chapter 13.
 
     Examples
     --------
-    >>> embeddings = torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
-    >>> labels = torch.arange(9) // 3
-    >>> parts = [evaluate_retrieval(embeddings, labels, shard=(i, 2)) for i in range(2)]
-    >>> merge(parts)["map_at_r"] == evaluate_retrieval(embeddings, labels)["map_at_r"]
-    True
+    >>> metric = RetrievalMetrics(("recall@1", "mrr"))
+    >>> metric.update(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))
+    >>> metric.update(torch.tensor([[0.8, 0.6], [0.6, 0.8]]), torch.tensor([0, 1]))
+    >>> metric.compute()["recall@1"]
+    0.5
     """
-    shards = sorted(tuple(result["shard"]) for result in results)
-    if not shards or shards != [(i, len(shards)) for i in range(len(shards))]:
-        raise ValueError(f"results must be of all n shards, (0, n) to (n - 1, n), got {shards}")
-    ordered = [result["per_query"] for result in sorted(results, key=lambda result: tuple(result["shard"]))]
-    if any(list(values) != list(ordered[0]) for values in ordered):
-        raise ValueError(f"results must be of the same metrics, got {[list(values) for values in ordered]}")
-    return summary({m: torch.cat([values[m] for values in ordered]) for m in ordered[0]}, (0, 1))
+
+    def __init__(
+        self, metrics: Sequence[str] = ("recall_at_1", "average_precision", "map_at_r"), **settings: Any
+    ) -> None:
+        parse(metrics)
+        self.settings: dict[str, Any] = {**settings, "metrics": metrics}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all embeddings."""
+        self._parts: dict[bool, list[tuple[Tensor, Tensor]]] = {False: [], True: []}
+
+    def update(self, embeddings: Tensor, labels: Tensor, *, gallery: bool = False) -> None:
+        """Add queries, or items of a gallery of its own: embeddings (n, dim) and labels (n,), (n, L) or (n, C)."""
+        self._parts[gallery].append((embeddings.detach(), labels.detach()))
+
+    def compute(self) -> dict[str, Any]:
+        """Evaluate all that has come, as :func:`evaluate_retrieval` does."""
+        if not self._parts[False]:
+            raise ValueError("compute() needs queries, got none: call update(embeddings, labels) first")
+        embeddings, labels = (torch.cat(parts) for parts in zip(*self._parts[False], strict=True))
+        if not self._parts[True]:
+            return evaluate_retrieval(embeddings, labels, **self.settings)
+        items, item_labels = (torch.cat(parts) for parts in zip(*self._parts[True], strict=True))
+        return evaluate_retrieval(embeddings, labels, gallery=items, gallery_labels=item_labels, **self.settings)
+
+
+def _joined(embeddings: Tensor, labels: Tensor, prefix: str) -> tuple[Tensor, Tensor]:
+    """The embeddings and labels of all processes."""
+    name = "gallery" if prefix else "embeddings"
+    parts, ids = gather(embeddings, name=name), gather(labels, name=f"{prefix}labels")
+    refuse_copies(parts, ids, name=name)
+    return torch.cat(parts), torch.cat(ids)
+
+
+def _together(values: Tensor, embeddings: Tensor) -> Tensor:
+    """The values of all processes' queries; they travel by way of the embeddings' device."""
+    return torch.cat(gather(values.to(embeddings.device), name="values")).cpu()
 
 
 def _check(
@@ -212,6 +263,12 @@ def _check(
                 f"{prefix}labels must have shape ({len(matrix)},) or ({len(matrix)}, L), a row for each of {name}, "
                 f"got {tuple(ids.shape)}"
             )
+    if gallery_labels is not None and (labels.dtype == torch.bool) != (gallery_labels.dtype == torch.bool):
+        raise TypeError(f"gallery_labels must be of the kind of labels, {labels.dtype}, got {gallery_labels.dtype}")
+    if labels.dtype == torch.bool and (
+        labels.ndim != 2 or (gallery_labels is not None and gallery_labels.shape[1:] != labels.shape[1:])
+    ):
+        raise ValueError(f"labels of bool must have shape (n, C), a column a class, got {tuple(labels.shape)}")
     if gallery is not None and gallery.shape[1] != embeddings.shape[1]:
         raise ValueError(
             f"gallery must have the {embeddings.shape[1]} dimensions of embeddings, got {gallery.shape[1]} "

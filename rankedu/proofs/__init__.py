@@ -1,10 +1,7 @@
 """Statements that a machine checks, each with a certificate that can be checked again by someone who trusts nobody.
 
-`rearrangement` proves that ranking is a solver (exact arithmetic), `interpolation` examines the interpolated value
-:math:`f_\\lambda` of any solver (float64), `recall_weights` turns weights of recall at K into a function of the rank
-(exact), `hierarchical` takes H-rank apart into ordinary ranks and `relevance` examines what defines it (exact).
-`bounds` decides which surrogate losses lie above the true one (exact).
-No torch in here; a module is imported when it is first named.
+Exact arithmetic on the definitions of `rankedu.reference`, except for `interpolation`, which examines any solver in
+float64. No torch in here; a module is imported when it is first named.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rankedu.proofs._exact import exact_scores
+from rankedu.proofs._exact import exact_numbers, exact_relevance, verdict
 from rankedu.proofs._steps import DIGITS, MOST_DIGITS, Infimum, Interval, Step, hard_loss, surrogate_loss
 
 __all__ = ["Comparison", "compare", "compare_checked"]
@@ -45,42 +45,21 @@ class Comparison:
         """Whether the surrogate is at least the true loss."""
         return self.surrogate.low >= self.hard
 
+    @verdict
     def verify(self) -> bool:
-        """Compute both losses again, the surrogate to twice as many digits, and demand that they fit.
-
-        Returns
-        -------
-        bool
-            True if ``hard`` is right, ``surrogate`` holds the new bounds, and both give the same verdict.
-
-        Notes
-        -----
-        O(n²) exact operations. Explained in chapter 14.
-
-        Examples
-        --------
-        >>> compare([0.5, 0.25], [0, 1]).verify()
-        True
-        """
-        try:
-            return _verify(self)
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
+        """Compute both losses again, the surrogate to twice as many digits, and demand that they fit; O(n²)."""
+        bounds = self.surrogate
+        if not all(type(value) is Fraction for value in (*self.scores, *self.relevance, self.hard)):
             return False
-
-
-def _verify(found: Comparison) -> bool:
-    claimed, (below, above) = found.hard, found.surrogate
-    if not all(type(value) is Fraction for value in (*found.scores, *found.relevance, claimed, below, above)):
-        return False
-    if hard_loss(found.scores, found.relevance, found.ties) != claimed:
-        return False
-    for digits in (2 * DIGITS, 2 * MOST_DIGITS):
-        low, high = surrogate_loss(found.scores, found.relevance, found.step, found.lower, digits)
-        if below <= low <= high <= above:
-            return low >= claimed if found.holds else above < claimed
-        if high < below or above < low:
+        if hard_loss(self.scores, self.relevance, self.ties) != self.hard:
             return False
-    return False
+        for digits in (2 * DIGITS, 2 * MOST_DIGITS):
+            found = surrogate_loss(self.scores, self.relevance, self.step, self.lower, digits)
+            if bounds.low <= found.low <= found.high <= bounds.high:
+                return found.low >= self.hard if self.holds else bounds.high < self.hard
+            if found.high < bounds.low or bounds.high < found.low:
+                return False
+        return False
 
 
 def compare(
@@ -116,7 +95,7 @@ def compare(
     Raises
     ------
     ValueError, TypeError
-        For numbers that are none or out of range, tuples of unequal length, or an unknown ``ties``.
+        For numbers that are none or out of range, lists of unequal length, or an unknown ``ties``.
     ArithmeticError
         If thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
 
@@ -135,16 +114,14 @@ def compare(
     >>> found.hard, round(float(found.surrogate.high), 4), found.holds
     (Fraction(1, 6), 0.104, False)
     """
-    y, rel = exact_scores(scores), exact_scores(relevance)
+    y, rel = exact_numbers(scores, "scores"), exact_relevance(relevance)
     if len(y) != len(rel):
         raise ValueError(f"relevance must have one entry a score, expected {len(y)}, got {len(rel)}")
-    if min(rel) < 0 or not any(rel):
-        raise ValueError(f"relevance must be >= 0 and not 0 for all items, got {[float(r) for r in rel]}")
     if ties not in ("optimistic", "pessimistic"):
         raise ValueError(f"ties must be one of 'optimistic', 'pessimistic', got {ties!r}")
     if (below is None) != (above is None):
         raise ValueError("below and above must be given together, got one of them (or leave out both)")
-    step = Step.exact(temperature, slope, delta, offset, start)
+    step = Step.exact(temperature=temperature, slope=slope, delta=delta, offset=offset, start=start)
     return compare_checked(y, rel, step, None if below is None else Infimum.exact(below, above), ties)
 
 

@@ -1,11 +1,75 @@
-"""Exact input: any one-dimensional list, array or tensor as Python numbers, or an error that names what came."""
+"""What all proofs share: exact input, a verdict whatever a certificate holds, tables, and SymPy where it is needed."""
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def exact_number(value: Any, name: str, *, least: int | None = None) -> Fraction:
+    """A finite number as a fraction; a float is the binary fraction that it is."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        exact = Fraction(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a real number, got {value!r} ({type(value).__name__})") from None
+    except (ValueError, OverflowError):
+        raise ValueError(f"{name} must be finite, got {value!r}") from None
+    if least is not None and exact < least:
+        raise ValueError(f"{name} must be >= {least}, got {value!r}")
+    return exact
+
+
+def exact_numbers(sequence: Iterable[Any], name: str, *, least: int | None = None) -> tuple[Fraction, ...]:
+    """Finite numbers as fractions."""
+    return tuple(exact_number(value, f"{name}[{i}]", least=least) for i, value in enumerate(_values(sequence, name)))
+
+
+def exact_relevance(sequence: Iterable[Any], name: str = "relevance") -> tuple[Fraction, ...]:
+    """Finite numbers >= 0 as fractions, one of them > 0."""
+    exact = exact_numbers(sequence, name, least=0)
+    if not any(exact):
+        raise ValueError(f"{name} must have an entry > 0, got {len(exact)} times 0")
+    return exact
+
+
+def whole_number(value: Any, name: str, *, least: int) -> int:
+    """An int that is at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
+    if value < least:
+        raise ValueError(f"{name} must be >= {least}, got {value}")
+    return value
+
+
+def whole_numbers(sequence: Iterable[Any], name: str) -> tuple[int, ...]:
+    """Ints that are at least 0."""
+    return tuple(whole_number(value, f"{name}[{i}]", least=0) for i, value in enumerate(_values(sequence, name)))
+
+
+def checked_permutation(permutation: Iterable[Any], n: int) -> tuple[int, ...]:
+    """Each of the ranks 1, …, n once, as ints; whole floats are taken too."""
+    values = _values(permutation, "permutation")
+    if len(values) != n:
+        raise ValueError(f"permutation must have one rank an item, expected {n}, got {len(values)}")
+    for i, value in enumerate(values):
+        if not isinstance(value, (int, float, Fraction)):
+            raise TypeError(f"permutation[{i}] must be a whole number, got {value!r}")
+    count = Counter(values)
+    missing = [rank for rank in range(1, n + 1) if rank not in count]
+    if missing:
+        shown = values if n <= 12 else [*values[:12], "…"]
+        advice = "ranks start at 1: add 1" if set(values) == set(range(n)) else "tied ranks must be made ordinal first"
+        raise ValueError(
+            f"permutation must hold each of the ranks 1, …, {n} once, got {shown}: {missing[0]} is missing ({advice})"
+        )
+    return tuple(int(value) for value in values)
 
 
 def _values(sequence: Iterable[Any], name: str) -> list[Any]:
@@ -22,36 +86,38 @@ def _values(sequence: Iterable[Any], name: str) -> list[Any]:
     return [value.item() if hasattr(value, "item") else value for value in values]
 
 
-def exact_scores(scores: Iterable[Any]) -> tuple[Fraction, ...]:
-    """Finite scores as fractions; a float is the binary fraction that it is."""
-    exact = []
-    for i, value in enumerate(_values(scores, "scores")):
+def verdict(check: Callable[[T], bool]) -> Callable[[T], bool]:
+    """Let `verify` answer yes or no, whatever was put into the fields."""
+
+    @functools.wraps(check)
+    def verify(self: T) -> bool:
         try:
-            if isinstance(value, (str, bytes)):
-                raise TypeError
-            exact.append(Fraction(value))
-        except TypeError:
-            what = f"got {value!r} ({type(value).__name__}) at index {i}"
-            raise TypeError(f"scores must be one-dimensional and hold real numbers, {what}: pass one query") from None
-        except (ValueError, OverflowError):
-            raise ValueError(f"scores must be finite, got {value!r} at index {i}: remove it or replace it") from None
-    return tuple(exact)
+            return bool(check(self))
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
+            return False
+
+    return verify
 
 
-def checked_permutation(permutation: Iterable[Any], n: int) -> tuple[int, ...]:
-    """Each of the ranks 1, …, n once, as ints; whole floats are taken too."""
-    values = _values(permutation, "permutation")
-    if len(values) != n:
-        raise ValueError(f"permutation must have one rank a score, expected {n}, got {len(values)}")
-    for i, value in enumerate(values):
-        if not isinstance(value, (int, float, Fraction)):
-            raise TypeError(f"permutation must hold whole numbers, got {value!r} at index {i}")
-    count = Counter(values)
-    missing = [rank for rank in range(1, n + 1) if rank not in count]
-    if missing:
-        shown = values if n <= 12 else [*values[:12], "…"]
-        advice = "ranks start at 1: add 1" if set(values) == set(range(n)) else "tied ranks must be made ordinal first"
-        raise ValueError(
-            f"permutation must hold each of the ranks 1, …, {n} once, got {shown}: {missing[0]} is missing ({advice})"
-        )
-    return tuple(int(value) for value in values)
+def named(names: Sequence[str] | None, n: int) -> list[str]:
+    """What to call n items. Default: their indices."""
+    labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
+    if len(labels) != n:
+        raise ValueError(f"names must have one entry an item, expected {n}, got {len(labels)}")
+    return labels
+
+
+def table(rows: Sequence[tuple[str, ...]]) -> str:
+    """Columns of equal width, with a line below the first row."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "-|-".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def import_sympy() -> Any:
+    try:
+        import sympy
+    except ImportError:
+        raise ImportError("this proof needs SymPy: pip install 'rankedu[lab]'") from None
+    return sympy

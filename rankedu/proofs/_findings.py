@@ -22,12 +22,16 @@ class Finding:
         By how much, at worst, one of the solver's answers is beaten at its own point by another one seen (0 is ideal).
     tolerance : float
         Bound for the rounding of ``z · s``.
+    worst, allowed : float
+        The largest violation of the statement that was seen, and what rounding alone may explain of it.
     again : callable
         Repeats the examination.
     """
 
     unbeaten: float
     tolerance: float
+    worst: float
+    allowed: float
     again: Callable[[], Any] = field(repr=False)
 
     @property
@@ -37,8 +41,8 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether the statement held wherever it was examined."""
-        return self.minimising
+        """Whether the statement held wherever it was examined, and the solver minimises."""
+        return self.minimising and self.worst <= self.allowed
 
     def verify(self) -> bool:
         """Examine the solver again, and demand that all findings come out the same and that the statement holds."""
@@ -53,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Continuity(Finding):
-    """Finding of `continuity`.
+    """Finding of `continuity`; ``worst`` is by how much a step exceeds ``lipschitz`` times its length.
 
     Attributes
     ----------
@@ -61,27 +65,16 @@ class Continuity(Finding):
         Where on the segment (0 is the start, 1 the end), and :math:`f_\\lambda` there.
     lipschitz : float
         The constant, per unit of distance, that the step sizes were held against.
-    worst : float
-        Largest excess of a step over ``lipschitz`` times its length; negative or 0 if there is none.
-    allowed : float
-        Rounding allowed for in ``worst``.
     """
 
     times: Array
     values: Array
     lipschitz: float
-    worst: float
-    allowed: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether no step is larger than the Lipschitz constant allows, and the solver minimises."""
-        return self.minimising and self.worst <= self.allowed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PiecewiseAffine(Finding):
-    """Finding of `piecewise_affine`.
+    """Finding of `piecewise_affine`; ``worst`` is the distance from chord and slope within a piece.
 
     Attributes
     ----------
@@ -89,10 +82,6 @@ class PiecewiseAffine(Finding):
         Both ends and all breakpoints as times in [0, 1], and :math:`f_\\lambda` there.
     slopes : ndarray, shape (pieces,)
         :math:`(\\mathbf{s}_\\lambda - \\mathbf{s})/\\lambda \\cdot (\\text{end} - \\text{start})` within each piece.
-    worst : float
-        Largest distance from the chord, and from the slope, seen within a piece.
-    allowed : float
-        Rounding allowed for in ``worst``.
     complete : bool
         False if the search was given up because the answers do not fit a concave function or never end.
     """
@@ -100,8 +89,6 @@ class PiecewiseAffine(Finding):
     breakpoints: Array
     values: Array
     slopes: Array
-    worst: float
-    allowed: float
     complete: bool
 
     @property
@@ -112,12 +99,12 @@ class PiecewiseAffine(Finding):
     @property
     def holds(self) -> bool:
         """Whether it is affine between breakpoints, with Algorithm 1's slope, and the solver minimises."""
-        return self.minimising and self.complete and self.worst <= self.allowed
+        return super().holds and self.complete
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gradient(Finding):
-    """Finding of `gradient`.
+    """Finding of `gradient`; ``worst`` is the largest difference between the two, nan if all points were skipped.
 
     Attributes
     ----------
@@ -125,17 +112,11 @@ class Gradient(Finding):
         Central differences (nan where skipped) and the gradients they are compared with.
     differentiable : ndarray of bool, shape (m,)
         False for points skipped because the answers were not seen to be constant around them, at any step tried.
-    worst : float
-        Largest difference between the two, nan if all points were skipped.
-    allowed : float
-        Rounding allowed for in ``worst``.
     """
 
     differences: Array
     claimed: Array
     differentiable: NDArray[np.bool_]
-    worst: float
-    allowed: float
 
     @property
     def skipped(self) -> int:
@@ -145,38 +126,27 @@ class Gradient(Finding):
     @property
     def holds(self) -> bool:
         """Whether something was compared, all of it agrees, and the solver minimises."""
-        return bool(self.minimising and self.differentiable.any() and self.worst <= self.allowed)
+        return bool(self.differentiable.any()) and super().holds
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bracket(Finding):
-    """Finding of `bracket`.
+    """Finding of `bracket`; ``worst`` is the largest distance outside the bracket.
 
     Attributes
     ----------
     lower, values, upper : ndarray, shape (m,)
         :math:`\\mathbf{c} \\cdot \\mathbf{s}_\\lambda`, :math:`f_\\lambda`, :math:`\\mathbf{c} \\cdot \\mathbf{s}`.
-    worst : float
-        Largest distance outside the bracket; negative or 0 if there is none.
-    allowed : float
-        Rounding allowed for in ``worst``.
     """
 
     lower: Array
     values: Array
     upper: Array
-    worst: float
-    allowed: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether all values lie within their bracket, and the solver minimises."""
-        return self.minimising and self.worst <= self.allowed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Agreement(Finding):
-    """Finding of `agreement_region`.
+    """Finding of `agreement_region`; ``worst`` counts where agreement is lost at the next smaller λ.
 
     Attributes
     ----------
@@ -186,19 +156,11 @@ class Agreement(Finding):
         Whether :math:`f_\\lambda = f` at each point.
     shares : ndarray, shape (l,)
         Share of the points that agree.
-    lost : int
-        Points and neighbouring λ with agreement at the larger and none at the smaller one: 0 says nested.
     """
 
     lams: Array
     agrees: NDArray[np.bool_]
     shares: Array
-    lost: int
-
-    @property
-    def holds(self) -> bool:
-        """Whether agreement is never lost as λ falls, and the solver minimises."""
-        return self.minimising and self.lost == 0
 
     @property
     def reaches_one(self) -> bool:

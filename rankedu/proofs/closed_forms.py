@@ -1,7 +1,4 @@
-r"""The closed forms of Eq. 20, symbolically, and how fast their weights fall.
-
-Part of `rankedu.proofs.recall_weights`, from where it can be imported too.
-"""
+"""The closed forms of Eq. 20, symbolically, and how fast their weights fall. Offered by `recall_weights`, too."""
 
 from __future__ import annotations
 
@@ -11,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Asymptotics", "LogarithmBounds", "Telescoping", "asymptotics", "closed_form", "logarithm_bounds"]
+from rankedu.proofs._exact import import_sympy, whole_number
+
+__all__ = ["Asymptotics", "Telescoping", "asymptotics", "closed_form"]
 
 
 @dataclass(frozen=True)
@@ -33,24 +32,8 @@ class Telescoping:
     def verify(self) -> bool:
         r"""Check :math:`W(0) = 0` and :math:`e^{w_k} = e^{W(k)} / e^{W(k-1)}` for all k, symbolically.
 
-        Returns
-        -------
-        bool
-            True if both hold. Then the product of :math:`e^{w_i}` telescopes, and the sum of the w is W, by induction.
-
-        Source
-        ------
-        RaMBO Eq. 20.
-
-        Notes
-        -----
-        False also where SymPy cannot decide. Explained in chapter 7.
-
-        Examples
-        --------
-        >>> claim = closed_form("log")
-        >>> claim.verify(), Telescoping(claim.k, claim.weight, claim.total + 1).verify()
-        (True, False)
+        Then the product of :math:`e^{w_i}` telescopes, and the sum of the w is W, by induction. False also where SymPy
+        cannot decide.
         """
         sympy = import_sympy()
         start = sympy.simplify(self.total.subs(self.k, 0))
@@ -88,93 +71,16 @@ def closed_form(weights: str) -> Telescoping:
 
     Examples
     --------
-    >>> closed_form("loglog").weight, closed_form("loglog").total
-    (log(1 + log(1 + 1/k)/(log(k) + 1)), log(log(k + 1) + 1))
+    >>> claim = closed_form("loglog")
+    >>> claim.weight, claim.total, claim.verify()
+    (log(1 + log(1 + 1/k)/(log(k) + 1)), log(log(k + 1) + 1), True)
     """
-    check_word(weights)
+    _check_word(weights)
     sympy = import_sympy()
     k = sympy.Symbol("k", positive=True, integer=True)
     if weights == "log":
         return Telescoping(k, sympy.log(1 + 1 / k), sympy.log(1 + k))
     return Telescoping(k, sympy.log(1 + sympy.log(1 + 1 / k) / (1 + sympy.log(k))), sympy.log(1 + sympy.log(1 + k)))
-
-
-@dataclass(frozen=True)
-class LogarithmBounds:
-    r"""The inequality :math:`x/(1+x) \le \log(1+x) \le x` for x ≥ 0, in SymPy. Made by `logarithm_bounds`.
-
-    Attributes
-    ----------
-    x : sympy.Symbol
-        Not negative.
-    lower, upper : sympy.Expr
-        The two bounds of log(1 + x).
-    """
-
-    x: Any
-    lower: Any
-    upper: Any
-
-    def verify(self) -> bool:
-        """Check that both gaps are 0 at x = 0 and have a derivative ≥ 0.
-
-        Returns
-        -------
-        bool
-            True if so; then log(1 + x) lies between the bounds for every x ≥ 0.
-
-        Source
-        ------
-        RaMBO Eq. 20.
-
-        Notes
-        -----
-        Explained in chapter 7.
-
-        Examples
-        --------
-        >>> logarithm_bounds().verify()
-        True
-        """
-        sympy = import_sympy()
-        logarithm = sympy.log(1 + self.x)
-        gaps = [self.upper - logarithm, logarithm - self.lower]
-        slopes = [sympy.factor(sympy.together(sympy.diff(gap, self.x))) for gap in gaps]
-        return all(gap.subs(self.x, 0) == 0 for gap in gaps) and all(slope.is_nonnegative is True for slope in slopes)
-
-
-def logarithm_bounds() -> LogarithmBounds:
-    r"""State the inequality from which the asymptotics of the weights follow.
-
-    Returns
-    -------
-    LogarithmBounds
-
-    Raises
-    ------
-    ImportError
-        Without SymPy.
-
-    Source
-    ------
-    RaMBO Eq. 20.
-
-    Notes
-    -----
-    With x = 1/K: :math:`\frac{1}{K+1} \le w_K \le \frac1K` for the weights "log". Used twice, with
-    :math:`u = \log(1 + \frac1K) / (1 + \log K)` and :math:`\frac{u}{1+u} = \log(1 + \frac1K) / (1 + \log(K+1))`:
-
-    .. math:: \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)} \quad \text{for "loglog".}
-
-    Explained in chapter 7.
-
-    Examples
-    --------
-    >>> logarithm_bounds().lower
-    x/(x + 1)
-    """
-    x = import_sympy().Symbol("x", nonnegative=True)
-    return LogarithmBounds(x, x / (1 + x), x)
 
 
 @dataclass(frozen=True)
@@ -204,7 +110,7 @@ class Asymptotics:
 def asymptotics(
     weights: str, up_to: int = 10**6, closed_form: Callable[[np.ndarray[Any, Any]], Any] | None = None
 ) -> Asymptotics:
-    r"""Check the bounds of `logarithm_bounds` for all K up to a million.
+    r"""Check the bounds of the weights of Eq. 20 for all K up to a million.
 
     Parameters
     ----------
@@ -221,8 +127,8 @@ def asymptotics(
 
     Raises
     ------
-    ValueError
-        For another word, or ``up_to`` < 1.
+    ValueError, TypeError
+        For another word, or ``up_to`` that is no int ≥ 1.
 
     Source
     ------
@@ -230,6 +136,11 @@ def asymptotics(
 
     Notes
     -----
+    By :math:`x/(1+x) \le \log(1+x) \le x`, used once for "log", and twice for "loglog":
+
+    .. math:: \frac{1}{K+1} \le w_K \le \frac1K, \qquad
+              \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)}.
+
     The log-log weights are like 1/(K log K) in the limit only, which is slow: the quotient is about 1 − 1/log K, 0.93
     at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Explained in chapter 7.
 
@@ -239,10 +150,8 @@ def asymptotics(
     >>> found.holds, round(found.first, 3), round(found.last, 2)
     (True, 0.527, 0.93)
     """
-    check_word(weights)
-    if up_to < 1:
-        raise ValueError(f"up_to must be >= 1, got {up_to}")
-    k = np.arange(1.0, up_to + 1)
+    _check_word(weights)
+    k = np.arange(1.0, whole_number(up_to, "up_to", least=1) + 1)
     if weights == "log":
         w, lower, upper, like = np.log1p(1 / k), 1 / (k + 1), 1 / k, 1 / k
     else:
@@ -256,14 +165,6 @@ def asymptotics(
     return Asymptotics(up_to, float(slack.min()), float(w[0]), float(w[-1] / like[-1]))
 
 
-def check_word(weights: str) -> None:
+def _check_word(weights: str) -> None:
     if weights not in ("log", "loglog"):
         raise ValueError(f"weights must be 'log' or 'loglog', got {weights!r} (for others use Telescoping)")
-
-
-def import_sympy() -> Any:
-    try:
-        import sympy
-    except ImportError:
-        raise ImportError("the closed forms need SymPy: pip install 'rankedu[lab]'") from None
-    return sympy

@@ -9,37 +9,26 @@ linear, :math:`f(\mathbf{y}) = \mathbf{c} \cdot \mathbf{s}(\mathbf{y})`, and wri
 
 As a minimum of finitely many linear functions, m is concave, piecewise linear and continuous. Six facts follow.
 
-1. *Piecewise affine and continuous*: so is the difference of two such functions. Along a segment, m has at most one
-   piece for each element of S, and so :math:`f_\lambda` breaks only where one of its terms does (`piecewise_affine`).
-2. *Lipschitz*. Almost everywhere the gradient is :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda`, a
-   difference of two elements of S, so the constant diam(S)/λ does. For permutations, diam(S) = √(n(n² − 1)/3), the
-   distance of the identity from its reverse. The elements *seen* on a segment suffice: from :math:`m(\mathbf{z}') \le
-   \mathbf{z}' \cdot \mathbf{s}(\mathbf{z})` and the same with the two points exchanged, for :math:`\mathbf{d} =
-   \mathbf{z}' - \mathbf{z}`, :math:`\mathbf{d} \cdot \mathbf{s}(\mathbf{z}') \le m(\mathbf{z}') - m(\mathbf{z}) \le
-   \mathbf{d} \cdot \mathbf{s}(\mathbf{z})`, at both ends of the arrow :math:`\lambda\mathbf{c}` (`continuity`).
-3. *Gradient*. Where the minimisers at :math:`\mathbf{y}` and at :math:`\mathbf{y} + \lambda\mathbf{c}` are both unique,
-   they are the gradients of m there, so :math:`\nabla f_\lambda = (\mathbf{s}_\lambda - \mathbf{s})/\lambda`: what
-   Algorithm 1 returns. Elsewhere there may or may not be a kink, and the formula is a one-sided gradient if both calls
-   break ties by one fixed infinitesimal perturbation (as ranking by position does), otherwise possibly neither: for
-   S = {(1, 2), (2, 1)}, c = (1, 1) and y = (0, 0), :math:`f_\lambda` is 3 everywhere, and the formula may give
-   (1, −1)/λ (`gradient`).
-4. *Bracket*: :math:`\mathbf{c} \cdot \mathbf{s}_\lambda \le f_\lambda(\mathbf{y}) \le \mathbf{c} \cdot \mathbf{s}`.
-   For :math:`m(\mathbf{y} + \lambda\mathbf{c}) \le (\mathbf{y} + \lambda\mathbf{c}) \cdot \mathbf{s}` gives the right
-   half, and :math:`m(\mathbf{y}) \le \mathbf{y} \cdot \mathbf{s}_\lambda` the left one (`bracket`).
-5. *Agreement*. By the same line :math:`f_\lambda(\mathbf{y}) = f(\mathbf{y})` if and only if :math:`\mathbf{s}` is
-   still a minimiser at :math:`\mathbf{y} + \lambda\mathbf{c}`; so wherever :math:`\mathbf{s}_\lambda = \mathbf{s}`.
-6. *Nested*. The gap :math:`g(\lambda) = (\mathbf{y} + \lambda\mathbf{c}) \cdot \mathbf{s} - m(\mathbf{y} +
-   \lambda\mathbf{c}) = \lambda (f - f_\lambda)` is a linear function minus a concave one: convex, ≥ 0, and 0 at λ = 0.
-   So g, and g/λ too, never falls as λ grows: who agrees at λ agrees at every smaller λ. Where the minimiser at
-   :math:`\mathbf{y}` is unique, g is 0 on a whole interval (0, λ*], S being finite, so the share of agreeing points
-   rises to 1 as λ → 0. At a tie it need not: there :math:`f_\lambda \to \min \mathbf{c} \cdot \mathbf{s}` over all
-   minimisers, and the solver may have picked another one (`agreement_region`).
+1. *Piecewise affine and continuous*: so is the difference of two such functions (`piecewise_affine`).
+2. *Lipschitz* with diam(S)/λ, for almost everywhere the gradient is a difference of two elements of S, over λ. The
+   elements *seen* suffice: with :math:`\mathbf{d} = \mathbf{z}' - \mathbf{z}`, :math:`\mathbf{d} \cdot
+   \mathbf{s}(\mathbf{z}') \le m(\mathbf{z}') - m(\mathbf{z}) \le \mathbf{d} \cdot \mathbf{s}(\mathbf{z})`
+   (`continuity`).
+3. *Gradient*: where the minimisers at :math:`\mathbf{y}` and :math:`\mathbf{y} + \lambda\mathbf{c}` are unique,
+   :math:`\nabla f_\lambda = (\mathbf{s}_\lambda - \mathbf{s})/\lambda`, as Algorithm 1 returns. At a tie that is a
+   one-sided gradient if both calls break ties in one fixed way, as by position; otherwise possibly none (`gradient`).
+4. *Bracket*: :math:`\mathbf{c} \cdot \mathbf{s}_\lambda \le f_\lambda(\mathbf{y}) \le \mathbf{c} \cdot \mathbf{s}`
+   (`bracket`).
+5. *Agreement*: :math:`f_\lambda = f` if and only if :math:`\mathbf{s}` still minimises at :math:`\mathbf{y} +
+   \lambda\mathbf{c}`.
+6. *Nested*: who agrees at λ agrees at every smaller λ, as the gap :math:`\lambda (f - f_\lambda)` is convex in λ, ≥ 0,
+   and 0 at 0. So the share of agreeing points rises to 1 as λ → 0, but for ties (`agreement_region`).
 
-Each function below examines one fact for a given solver and returns a frozen certificate: ``holds``, the worst
-violation seen, and ``verify()``, which calls the solver again. All of them also compare the solver's answers with each
-other: no answer may be beaten, at its own point, by one given elsewhere. A solver that does not minimise is found out
-by this, though its :math:`f_\lambda` can look perfectly smooth (a maximiser's does). Tolerances are bounds for the
-rounding of the sums involved, no taste. In this module ties are the solver's business: any minimiser will do.
+Chapter 2 proves them. Each function examines one for a given solver and returns a frozen certificate: ``holds``, the
+worst violation seen, and ``verify()``, which calls the solver again. All compare the solver's answers with each other,
+too: none may be beaten, at its own point, by one given elsewhere. So a solver that does not minimise is found out,
+though its :math:`f_\lambda` may look smooth (a maximiser's does). Tolerances are bounds for rounding. Any minimiser of
+tied ones will do.
 """
 
 from __future__ import annotations
@@ -66,48 +55,7 @@ __all__ = [
     "continuity",
     "gradient",
     "piecewise_affine",
-    "value",
 ]
-
-
-def value(solver: Solver, gradient: ArrayLike, lam: float, scores: ArrayLike) -> float:
-    r"""Interpolated value :math:`f_\lambda` as a difference quotient of the solver's least value.
-
-    Parameters
-    ----------
-    solver : callable
-        ``solver(y)`` minimises ``y · s`` over a finite set; ndarray (n,) to (n,).
-    gradient : array_like, shape (n,)
-        Coefficients **c** of the linear loss: the incoming gradient of Algorithm 1.
-    lam : float
-        Length of the step, > 0.
-    scores : array_like, shape (n,)
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If an input is not finite, not one-dimensional, of another length than ``scores``, or ``lam`` is not > 0.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Eq. 10.
-
-    Notes
-    -----
-    Two calls of the solver. Ties do not matter: both minimisers give the same value. Explained in chapter 2.
-
-    Examples
-    --------
-    >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
-    >>> value(ranking, [1.0, 0.0], 2.0, [0.5, 1.5])  # halfway between the ranks 2 and 1
-    1.5
-    """
-    probe = Probe(solver, gradient, lam, scores)
-    return float(probe.values(probe.points)[0])
 
 
 def continuity(
@@ -124,8 +72,12 @@ def continuity(
 
     Parameters
     ----------
-    solver, gradient, lam
-        As in `value`.
+    solver : callable
+        ``solver(y)`` minimises ``y · s`` over a finite set; ndarray (n,) to (n,).
+    gradient : array_like, shape (n,)
+        Coefficients **c** of the linear loss: the incoming gradient of Algorithm 1.
+    lam : float
+        Length of the step, > 0.
     start, end : array_like, shape (n,)
         The segment.
     steps : int
@@ -140,12 +92,12 @@ def continuity(
 
     Raises
     ------
-    ValueError
-        As in `value`; also if ``steps`` < 1 or ``start`` and ``end`` differ in length.
+    ValueError, TypeError
+        For input that is not finite, not one-dimensional, of lengths that differ, ``lam`` ≤ 0 or ``steps`` < 1.
 
     Source
     ------
-    RaMBO Eq. 10.
+    RaMBO Eq. 9; RaMBO Eq. 10.
 
     Notes
     -----
@@ -267,7 +219,7 @@ def gradient(
     Parameters
     ----------
     solver, gradient, lam
-        As in `value`.
+        As in `continuity`.
     points : array_like, shape (n,) or (m, n)
     claimed : callable, optional
         The gradient to be examined; ndarray (n,) to (n,). Default: :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda`.
@@ -283,7 +235,7 @@ def gradient(
     Raises
     ------
     ValueError
-        As in `value`; also if ``step`` is not > 0.
+        As in `continuity`; also if ``step`` is not > 0.
 
     Source
     ------
@@ -336,7 +288,7 @@ def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) 
     Parameters
     ----------
     solver, gradient, lam
-        As in `value`.
+        As in `continuity`.
     points : array_like, shape (n,) or (m, n)
 
     Returns
@@ -347,7 +299,7 @@ def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) 
     Raises
     ------
     ValueError
-        As in `value`.
+        As in `continuity`.
 
     Source
     ------
@@ -380,7 +332,7 @@ def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float],
     Parameters
     ----------
     solver, gradient
-        As in `value`.
+        As in `continuity`.
     lams : sequence of float, length l
         All > 0, in any order.
     points : array_like, shape (n,) or (m, n)
@@ -393,7 +345,7 @@ def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float],
     Raises
     ------
     ValueError
-        As in `value`; also if ``lams`` is empty.
+        As in `continuity`; also if ``lams`` is empty.
 
     Source
     ------
@@ -426,7 +378,8 @@ def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float],
         lams=np.array(falling),
         agrees=agrees,
         shares=agrees.mean(axis=1),
-        lost=int((agrees[:-1] & ~agrees[1:]).sum()),
+        worst=float((agrees[:-1] & ~agrees[1:]).sum()),
+        allowed=0.0,
     )
 
 

@@ -1,29 +1,32 @@
 r"""Ranking minimises :math:`\mathbf{y} \cdot \pi` over permutations, proved swap by swap in exact arithmetic.
 
-The whole proof is one line of algebra, repeated. Let two neighbours of a ranking hold the ranks :math:`r` and
-:math:`r + 1`, the upper one scoring :math:`b`, the lower one :math:`a`. Exchanging them changes the objective from
-:math:`b\,r + a\,(r+1)` to :math:`a\,r + b\,(r+1)`, that is, it saves exactly :math:`a - b`. Whoever sorts by exchanging
-neighbours that stand in the wrong order therefore never pays, and ends at :math:`\mathbf{rk}(\mathbf{y})`.
-
-A `Certificate` is the list of these exchanges. Its gains telescope to the whole difference
-:math:`\mathbf{y} \cdot \pi - \mathbf{y} \cdot \mathbf{rk}(\mathbf{y})`, and `Certificate.verify` recomputes all of it.
-
-Ties go by position, as in ``rankedu.rank(..., ties="ordinal")``: of two equal scores the earlier item gets the better
-rank. An exchange of two tied items gains 0 and is still made when the earlier item stands below the later one, so that
-every path ends at the one target :math:`\mathbf{rk}(\mathbf{y})`. With distinct scores every gain is > 0, so the
-difference is 0 for :math:`\pi = \mathbf{rk}(\mathbf{y})` alone: the "moreover" of RaMBO's Theorem 1.
+Let two neighbours hold the ranks :math:`r` and :math:`r + 1`, the upper one scoring :math:`b`, the lower one :math:`a`.
+Exchanging them saves :math:`b\,r + a\,(r+1) - a\,r - b\,(r+1) = a - b`. Whoever sorts by exchanging neighbours that
+stand in the wrong order therefore never pays, and ends at :math:`\mathbf{rk}(\mathbf{y})`; the gains add up to
+:math:`\mathbf{y} \cdot \pi - \mathbf{y} \cdot \mathbf{rk}(\mathbf{y})`. Tied items are exchanged, at gain 0, if the
+earlier one stands below the later one. With distinct scores every gain is > 0: the "moreover" of RaMBO's Theorem 1.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby, pairwise, permutations
+from itertools import permutations
 from math import factorial, prod
 from typing import Any
 
-from rankedu.proofs._exact import checked_permutation, exact_scores
+from rankedu import reference
+from rankedu.proofs._exact import (
+    checked_permutation,
+    exact_numbers,
+    import_sympy,
+    named,
+    table,
+    verdict,
+    whole_number,
+)
 
 __all__ = ["Certificate", "Exhaustive", "Swap", "TwoElementLemma", "certificate", "exhaustive", "two_element_lemma"]
 
@@ -36,10 +39,8 @@ class Swap:
     ----------
     rank : int
         The upper of the two ranks; the other one is ``rank + 1``.
-    down : int
-        Index of the item that falls from ``rank`` to ``rank + 1``.
-    up : int
-        Index of the item that rises from ``rank + 1`` to ``rank``.
+    down, up : int
+        Indices of the item that falls from ``rank`` and of the one that rises to it.
     gain : Fraction
         By how much the objective falls: ``scores[up] - scores[down]``, never negative.
     """
@@ -57,10 +58,8 @@ class Certificate:
     Attributes
     ----------
     scores : tuple of Fraction, length n
-    permutation : tuple of int, length n
-        The rank that each item starts with.
-    target : tuple of int, length n
-        The ranks of the scores, ties by position.
+    permutation, target : tuple of int, length n
+        The ranks at the start, and those of the scores, ties by position.
     swaps : tuple of Swap
         As many as ``permutation`` has pairs in the wrong order.
     start_value, end_value, total_gain : Fraction
@@ -80,63 +79,36 @@ class Certificate:
         """Whether no two scores are equal; then ``total_gain`` is 0 only if ``permutation`` is ``target``."""
         return len(set(self.scores)) == len(self.scores)
 
+    @verdict
     def verify(self) -> bool:
-        """Recompute everything from ``scores`` and ``permutation``, trusting no stored result.
+        """Recompute everything from ``scores`` and ``permutation``: each swap, its gain, the end, and both values.
 
-        Returns
-        -------
-        bool
-            True if the ranks are a permutation; each swap exchanges the two items that then hold neighbouring ranks,
-            puts a pair into the right order, and has the stored gain, which is not negative; the values are those
-            before the first and after the last swap; the gains sum to their difference; the end is ``target`` and is
-            sorted, ties by position; and, with distinct scores, the gain is 0 for ``target`` alone. False for anything
-            else, whatever was put into the fields. Another order of swaps that also sorts is another valid proof.
-
-        Source
-        ------
-        RaMBO Thm. 1; RaMBO Prop. 1.
-
-        Notes
-        -----
-        O(n + number of swaps) exact operations. Explained in chapter 3.
-
-        Examples
-        --------
-        >>> import dataclasses
-        >>> proof = certificate([0.5, 0.25], [2, 1])
-        >>> proof.verify(), dataclasses.replace(proof, swaps=()).verify()
-        (True, False)
+        Another order of swaps that also sorts is another valid proof. O(n + number of swaps) exact operations.
         """
-        try:
-            return _verify(self)
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
+        y, n = self.scores, len(self.scores)
+        numbers = (*y, self.start_value, self.end_value, self.total_gain, *(s.gain for s in self.swaps))
+        whole = (*self.permutation, *self.target, *(k for s in self.swaps for k in (s.rank, s.down, s.up)))
+        if not all(type(x) is Fraction for x in numbers) or not all(type(k) is int for k in whole):
             return False
+        order = _order(checked_permutation(self.permutation, n))
+        value = start = _dot(y, self.permutation)
+        for swap in self.swaps:
+            if not 1 <= swap.rank < n or (order[swap.rank - 1], order[swap.rank]) != (swap.down, swap.up):
+                return False
+            before = y[swap.down] * swap.rank + y[swap.up] * (swap.rank + 1)
+            after = y[swap.up] * swap.rank + y[swap.down] * (swap.rank + 1)
+            if not before - after == swap.gain >= 0 or not _wrong(y, swap.down, swap.up):
+                return False
+            order[swap.rank - 1], order[swap.rank] = swap.up, swap.down
+            value -= swap.gain
+        if order != reference.order(y) or self.target != tuple(reference.rank(y)):
+            return False
+        if (self.start_value, self.end_value, self.total_gain) != (start, reference.optimal_value(y), start - value):
+            return False
+        return value == self.end_value and (not self.distinct or (start == value) == (self.permutation == self.target))
 
     def explain(self, names: Sequence[str] | None = None) -> str:
-        """Write the proof as a table, one line a swap.
-
-        Parameters
-        ----------
-        names : sequence of str, length n, optional
-            What to call the items. Default: their indices.
-
-        Returns
-        -------
-        str
-            The ranking (best first) and the objective after each swap, with its gain.
-
-        Raises
-        ------
-        ValueError
-            If there are not as many names as scores.
-
-        Source
-        ------
-        RaMBO Thm. 1.
-
-        Notes
-        -----
-        Ties go by position. O(n · number of swaps), it prints the whole ranking each time. Explained in chapter 3.
+        """Write the ranking and the objective after each swap as a table; items are called by names, or by number.
 
         Examples
         --------
@@ -147,11 +119,8 @@ class Certificate:
         1    | c a b               | a over b | 1/4  | 11/4
         total gain 1/4 = 3 − 11/4, so rk(y) costs no more than this permutation
         """
-        labels = [str(i) for i in range(len(self.scores))] if names is None else [str(name) for name in names]
-        if len(labels) != len(self.scores):
-            raise ValueError(f"names must have one entry a score, expected {len(self.scores)}, got {len(labels)}")
-        order = _order(self.permutation)
-        value = self.start_value
+        labels = named(names, len(self.scores))
+        order, value = _order(self.permutation), self.start_value
         rows = [("step", "ranking, best first", "swap", "gain", "y·π")]
         rows.append(("0", " ".join(labels[i] for i in order), "", "", str(value)))
         for step, swap in enumerate(self.swaps, 1):
@@ -160,7 +129,7 @@ class Certificate:
             move = f"{labels[swap.up]} over {labels[swap.down]}"
             rows.append((str(step), " ".join(labels[i] for i in order), move, str(swap.gain), str(value)))
         end = f"total gain {self.total_gain} = {self.start_value} − {self.end_value}, "
-        return _table(rows) + f"\n{end}so rk(y) costs no more than this permutation"
+        return table(rows) + f"\n{end}so rk(y) costs no more than this permutation"
 
 
 def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificate:
@@ -169,7 +138,7 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     Parameters
     ----------
     scores : iterable of int, float, Fraction or Decimal; array or tensor, shape (n,)
-        In any order, ties allowed, finite. A float is taken as the exact binary fraction that it is.
+        Finite, in any order, ties allowed. A float is taken as the exact binary fraction that it is.
     permutation : iterable of int; array or tensor, shape (n,)
         :math:`\pi`: the rank of each item, each of 1, …, n once.
 
@@ -180,10 +149,8 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
 
     Raises
     ------
-    ValueError
-        If a score is not finite, the lengths differ, or ``permutation`` is not one.
-    TypeError
-        If the input is not one-dimensional or holds something else than numbers.
+    ValueError, TypeError
+        For scores that are no finite numbers, or a ``permutation`` that is none of their number.
 
     Source
     ------
@@ -191,8 +158,8 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
 
     Notes
     -----
-    Insertion sort: O(n + inversions) exact operations, at most n(n − 1)/2 swaps. Ties go by position: tied items are
-    swapped, at gain 0, only if the earlier one stands below the later one. Explained in chapter 3.
+    Insertion sort: O(n + inversions) exact operations, at most n(n − 1)/2 swaps. Ties go by position. Explained in
+    chapter 3.
 
     Examples
     --------
@@ -200,7 +167,7 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     >>> proof.target, len(proof.swaps), proof.total_gain, proof.verify()
     ((2, 3, 1), 2, Fraction(5, 4), True)
     """
-    exact = exact_scores(scores)
+    exact = exact_numbers(scores, "scores")
     start = checked_permutation(permutation, len(exact))
     order = _order(start)
     swaps = []
@@ -211,9 +178,8 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
             swaps.append(Swap(rank, down, up, exact[up] - exact[down]))
             order[rank - 1], order[rank] = up, down
             rank -= 1
-    target = _ranks(order)
-    before, after = _dot(exact, start), _dot(exact, target)
-    return Certificate(exact, start, target, tuple(swaps), before, after, before - after)
+    before, after = _dot(exact, start), reference.optimal_value(exact)
+    return Certificate(exact, start, tuple(reference.rank(exact)), tuple(swaps), before, after, before - after)
 
 
 @dataclass(frozen=True)
@@ -238,27 +204,8 @@ class TwoElementLemma:
     gain: Any
 
     def verify(self) -> bool:
-        """Check the identity ``before − after = gain`` and the sign of the gain, symbolically.
-
-        Returns
-        -------
-        bool
-            True if the identity holds for all reals and ``gain`` is ≥ 0 for a ≥ b and > 0 for a > b.
-
-        Source
-        ------
-        RaMBO Thm. 1.
-
-        Notes
-        -----
-        The sign is read off after writing a = b + d with d ≥ 0, and d > 0 for the strict case. Explained in chapter 3.
-
-        Examples
-        --------
-        >>> two_element_lemma().verify()
-        True
-        """
-        sympy = _sympy()
+        """Check ``before − after = gain`` for all reals, and that ``gain`` is ≥ 0 for a ≥ b and > 0 for a > b."""
+        sympy = import_sympy()
         higher_below = self.higher * (self.rank + 1) + self.lower * self.rank
         higher_above = self.higher * self.rank + self.lower * (self.rank + 1)
         stated = sympy.expand(self.before - higher_below) == 0 and sympy.expand(self.after - higher_above) == 0
@@ -295,7 +242,7 @@ def two_element_lemma() -> TwoElementLemma:
     >>> lemma.before, lemma.after, lemma.gain
     (a*(r + 1) + b*r, a*r + b*(r + 1), a - b)
     """
-    a, b, r = _sympy().symbols("a b r", real=True)
+    a, b, r = import_sympy().symbols("a b r", real=True)
     return TwoElementLemma(a, b, r, before=a * (r + 1) + b * r, after=a * r + b * (r + 1), gain=a - b)
 
 
@@ -346,14 +293,11 @@ def exhaustive(n: int, scores: Iterable[Any] | None = None) -> Exhaustive:
     Returns
     -------
     Exhaustive
-        Counts, all minimisers, and the two verdicts.
 
     Raises
     ------
-    ValueError
-        If ``n`` is out of range or not the number of scores.
-    TypeError
-        If ``n`` is not an integer.
+    ValueError, TypeError
+        If ``n`` is no int from 1 to 9, or not the number of scores.
 
     Source
     ------
@@ -370,61 +314,25 @@ def exhaustive(n: int, scores: Iterable[Any] | None = None) -> Exhaustive:
     >>> exhaustive(3, [1, 1, 0]).minimisers
     ((1, 2, 3), (2, 1, 3))
     """
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(f"n must be an int, got {n!r} ({type(n).__name__})")
-    if not 1 <= n <= 9:
-        raise ValueError(
-            f"n must be from 1 to 9, got {n} (there are n! permutations: use certificate() on single ones)"
-        )
-    exact = exact_scores([*range(2, n + 1, 2), *range(1, n + 1, 2)] if scores is None else scores)
+    if whole_number(n, "n", least=1) > 9:
+        raise ValueError(f"n must be at most 9, got {n} (there are n! permutations: use certificate() on single ones)")
+    exact = exact_numbers([*range(2, n + 1, 2), *range(1, n + 1, 2)] if scores is None else scores, "scores")
     if len(exact) != n:
         raise ValueError(f"scores must have n = {n} entries, got {len(exact)}")
-    descending = sorted(exact, reverse=True)
-    identity = tuple(range(1, n + 1))
+    descending, identity = sorted(exact, reverse=True), tuple(range(1, n + 1))
     least, distinct = _dot(descending, identity), len(set(exact)) == n
-    certified, theorem = 0, True
-    values = {}
+    certified, theorem, values = 0, True, {}
     for ranks in permutations(identity):
-        plain = _dot(descending, ranks)
-        proof = certificate(descending, ranks)
+        plain, proof = _dot(descending, ranks), certificate(descending, ranks)
         certified += proof.verify() and (proof.start_value, proof.end_value) == (plain, least)
         theorem &= least <= plain and not (distinct and plain == least and ranks != identity)
         values[ranks] = _dot(exact, ranks)
     best = min(values.values())
     minimisers = tuple(ranks for ranks, value in values.items() if value == best)
-    expected = prod(factorial(len(list(tied))) for _, tied in groupby(descending))
-    proposition = certificate(exact, identity).target in minimisers and len(minimisers) == expected
+    expected = prod(map(factorial, Counter(exact).values()))
+    proposition = tuple(reference.rank(exact)) in minimisers and len(minimisers) == expected
     complete = certified == factorial(n)
     return Exhaustive(n, factorial(n), exact, certified, minimisers, expected, theorem and complete, proposition)
-
-
-def _verify(proof: Certificate) -> bool:
-    y = proof.scores
-    n = len(y)
-    numbers = (*y, proof.start_value, proof.end_value, proof.total_gain, *(s.gain for s in proof.swaps))
-    whole = (*proof.permutation, *proof.target, *(k for s in proof.swaps for k in (s.rank, s.down, s.up)))
-    if not all(type(x) is Fraction for x in numbers) or not all(type(k) is int for k in whole):
-        return False
-    if len(proof.permutation) != n or set(proof.permutation) != set(range(1, n + 1)):
-        return False
-    order = _order(proof.permutation)
-    value = _dot(y, proof.permutation)
-    if value != proof.start_value:
-        return False
-    for swap in proof.swaps:
-        if not 1 <= swap.rank < n or (order[swap.rank - 1], order[swap.rank]) != (swap.down, swap.up):
-            return False
-        gain = y[swap.down] * swap.rank + y[swap.up] * (swap.rank + 1)
-        gain -= y[swap.up] * swap.rank + y[swap.down] * (swap.rank + 1)
-        if gain != swap.gain or gain < 0 or not _wrong(y, swap.down, swap.up):
-            return False
-        order[swap.rank - 1], order[swap.rank] = swap.up, swap.down
-        value -= gain
-    if any(_wrong(y, above, below) for above, below in pairwise(order)) or _ranks(order) != proof.target:
-        return False
-    if not value == _dot(y, proof.target) == proof.end_value or proof.total_gain != proof.start_value - value:
-        return False
-    return not proof.distinct or (proof.total_gain == 0) == (proof.permutation == proof.target)
 
 
 def _wrong(y: Sequence[Fraction], above: int, below: int) -> bool:
@@ -437,30 +345,5 @@ def _dot(y: Sequence[Fraction], ranks: Sequence[int]) -> Fraction:
 
 
 def _order(ranks: Sequence[int]) -> list[int]:
-    """Items from the best rank to the worst: the inverse permutation."""
-    order = [0] * len(ranks)
-    for item, rank in enumerate(ranks):
-        order[rank - 1] = item
-    return order
-
-
-def _ranks(order: Sequence[int]) -> tuple[int, ...]:
-    ranks = [0] * len(order)
-    for place, item in enumerate(order):
-        ranks[item] = place + 1
-    return tuple(ranks)
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "-|-".join("-" * width for width in widths))
-    return "\n".join(lines)
-
-
-def _sympy() -> Any:
-    try:
-        import sympy
-    except ImportError:
-        raise ImportError("two_element_lemma() needs SymPy: pip install 'rankedu[lab]'") from None
-    return sympy
+    """Items from the best rank to the worst."""
+    return sorted(range(len(ranks)), key=ranks.__getitem__)

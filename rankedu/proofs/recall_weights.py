@@ -1,13 +1,9 @@
 r"""From the weights :math:`w_K` of recall at K to one function :math:`W` of the rank, and back.
 
 Everything is one double sum, read by rows or by columns. An item that :math:`r_i` irrelevant ones outrank fails at the
-levels :math:`K = 1, \dots, r_i` and pays :math:`w_K` at each, in all :math:`W(r_i) = \sum_{K \le r_i} w_K`. Summed over
-items first, level K has :math:`|\{i : r_i \ge K\}|` items that fail. That is Lemma 1, for :math:`r_i = 0` too: such an
-item fails nowhere, and :math:`W(0) = 0`. Proposition 2 divides by the number of relevant items.
-
-As printed in the version we read, the supplementary calls the :math:`r_i` positive integers (they may be 0), takes the
-complement of rel(y*) where that of :math:`\{r_i < K\}` is meant, and inside the sum for the log-log weights has k in
-the place of the index i. All results are right, and checked here.
+levels :math:`K = 1, \dots, r_i` and pays :math:`w_K` at each, in all :math:`W(r_i) = \sum_{K \le r_i} w_K`; level K has
+:math:`|\{i : r_i \ge K\}|` items that fail. That is Lemma 1, for :math:`r_i = 0` too: :math:`W(0) = 0`. Proposition 2
+divides by the number of relevant items. What the supplementary prints differently stands in the book's errata.
 """
 
 from __future__ import annotations
@@ -19,28 +15,19 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Any
 
-from rankedu.proofs._exact import exact_scores
-from rankedu.proofs.closed_forms import (
-    Asymptotics,
-    LogarithmBounds,
-    Telescoping,
-    asymptotics,
-    closed_form,
-    import_sympy,
-    logarithm_bounds,
-)
+from rankedu import reference
+from rankedu.proofs._exact import exact_numbers, import_sympy, verdict, whole_number, whole_numbers
+from rankedu.proofs.closed_forms import Asymptotics, Telescoping, asymptotics, closed_form
 
 __all__ = [
     "Asymptotics",
     "DoubleSum",
-    "LogarithmBounds",
     "Telescoping",
     "asymptotics",
     "closed_form",
     "closed_form_to_weights",
     "exhaustive",
     "lemma_1",
-    "logarithm_bounds",
     "proposition_2",
     "weights_to_closed_form",
 ]
@@ -71,39 +58,11 @@ class DoubleSum:
     by_level: Fraction
     by_item: Fraction
 
+    @verdict
     def verify(self) -> bool:
-        """Recompute everything from ``weights`` and ``outranked``, trusting no stored result.
-
-        Returns
-        -------
-        bool
-            True if weights and r are ≥ 0, the counts are right, both sums are the stored ones, and they are equal.
-
-        Source
-        ------
-        RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
-
-        Notes
-        -----
-        O(items · largest r) exact operations. Explained in chapter 7.
-
-        Examples
-        --------
-        >>> import dataclasses
-        >>> proof = lemma_1([1, Fraction(1, 2)], [2, 0])
-        >>> proof.verify(), dataclasses.replace(proof, by_item=Fraction(2)).verify()
-        (True, False)
-        """
-        if any(w < 0 for w in self.weights) or any(r < 0 for r in self.outranked):
-            return False
-        if self.divisor not in (1, len(self.outranked)):
-            return False
-        levels = range(1, max(self.outranked, default=0) + 1)
-        failing = tuple(sum(r >= level for r in self.outranked) for level in levels)
-        by_level = sum((_weight(self.weights, k) * count for k, count in enumerate(failing, 1)), Fraction(0))
-        by_item = sum((sum(self.weights[:r], Fraction(0)) for r in self.outranked), Fraction(0))
-        sums_right = (self.by_level, self.by_item) == (by_level / self.divisor, by_item / self.divisor)
-        return failing == self.failing and sums_right and by_level == by_item
+        """Compute both sums again from ``weights`` and ``outranked``, and demand that they are equal."""
+        fresh = _double_sum(self.weights, self.outranked, self.divisor)
+        return self.divisor in (1, len(self.outranked)) and self == fresh and self.by_level == self.by_item
 
 
 def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
@@ -122,8 +81,8 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
 
     Raises
     ------
-    ValueError
-        For a weight or an r below 0, or none at all.
+    ValueError, TypeError
+        For weights that are not finite and ≥ 0, or an r that is no int ≥ 0, or none at all.
 
     Source
     ------
@@ -139,7 +98,7 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
     >>> proof.failing, proof.by_level, proof.by_item
     ((2, 1, 1), Fraction(17, 6), Fraction(17, 6))
     """
-    return _double_sum(weights, outranked, mean=False)
+    return _double_sum(weights, outranked, 1)
 
 
 def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
@@ -159,8 +118,8 @@ def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
 
     Raises
     ------
-    ValueError
-        For a weight below 0, or a ranking without a relevant item.
+    ValueError, TypeError
+        For weights that are not finite and ≥ 0, or a ranking without a relevant item.
 
     Source
     ------
@@ -179,31 +138,17 @@ def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
     """
     if not any(ranking):
         raise ValueError(f"ranking must have a relevant item, got {list(ranking)} (the mean over none is not defined)")
-    outranked = [sum(not above for above in ranking[:place]) for place, item in enumerate(ranking) if item]
-    return _double_sum(weights, outranked, mean=True)
+    negatives = reference.outranking_negatives(range(len(ranking), 0, -1), ranking)
+    outranked = [r for r, relevant in zip(negatives, ranking, strict=True) if relevant]
+    return _double_sum(weights, outranked, len(outranked))
 
 
-def _double_sum(weights: Iterable[Any], outranked: Iterable[int], *, mean: bool) -> DoubleSum:
-    w, r = _exact_weights(weights), tuple(outranked)
-    if not r or not all(isinstance(count, int) and count >= 0 for count in r):
-        raise ValueError(f"outranked must hold integers >= 0, at least one, got {list(r)} (r counts irrelevant items)")
+def _double_sum(weights: Iterable[Any], outranked: Iterable[int], divisor: int) -> DoubleSum:
+    w, r = exact_numbers(weights, "weights", least=0), whole_numbers(outranked, "outranked")
     failing = tuple(sum(count >= level for count in r) for level in range(1, max(r) + 1))
-    by_level = sum((_weight(w, level) * count for level, count in enumerate(failing, 1)), Fraction(0))
+    by_level = sum((weight * count for weight, count in zip(w, failing, strict=False)), Fraction(0))
     by_item = sum((sum(w[:count], Fraction(0)) for count in r), Fraction(0))
-    divisor = len(r) if mean else 1
     return DoubleSum(w, r, failing, divisor, by_level / divisor, by_item / divisor)
-
-
-def _exact_weights(weights: Iterable[Any]) -> tuple[Fraction, ...]:
-    exact = exact_scores(weights)
-    for level, weight in enumerate(exact, 1):
-        if weight < 0:
-            raise ValueError(f"weights must be >= 0, got w_{level} = {weight} (else worse recall would be rewarded)")
-    return exact
-
-
-def _weight(weights: Sequence[Fraction], level: int) -> Fraction:
-    return weights[level - 1] if level <= len(weights) else Fraction(0)
 
 
 def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
@@ -223,8 +168,8 @@ def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
 
     Raises
     ------
-    ValueError
-        For a weight below 0, or n out of range.
+    ValueError, TypeError
+        For weights that are not finite and ≥ 0, or n out of range.
 
     Source
     ------
@@ -239,12 +184,13 @@ def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
     >>> exhaustive([1, Fraction(1, 2), Fraction(1, 3)], 4)
     (70, 15)
     """
-    if not 1 <= n <= 8:
-        raise ValueError(f"n must be from 1 to 8, got {n} (the cases multiply: use lemma_1() on single ones)")
-    w = _exact_weights(weights)
+    if whole_number(n, "n", least=1) > 8:
+        raise ValueError(f"n must be at most 8, got {n} (the cases multiply: use lemma_1() on single ones)")
+    w = exact_numbers(weights, "weights", least=0)
     lemma = sum(lemma_1(w, r).verify() for r in combinations_with_replacement(range(n + 1), n))
-    rankings = [ranking for ranking in product((False, True), repeat=n) if any(ranking)]
-    return lemma, sum(proposition_2(w, ranking).verify() for ranking in rankings)
+    return lemma, sum(
+        proposition_2(w, ranking).verify() for ranking in product((False, True), repeat=n) if any(ranking)
+    )
 
 
 def weights_to_closed_form(weights: Any) -> Any:
@@ -287,28 +233,24 @@ def weights_to_closed_form(weights: Any) -> Any:
     if hasattr(weights, "free_symbols"):
         return _sum_symbolically(weights)
     if callable(weights):
-        return _Sum(weights)
-    exact = _exact_weights(weights)
-    return _Sum(lambda level: _weight(exact, level))
+        return _sums(weights)
+    exact = exact_numbers(weights, "weights", least=0)
+    return _sums(lambda level: exact[level - 1] if level <= len(exact) else Fraction(0))
 
 
-class _Sum:
+def _sums(weight: Callable[[int], Any]) -> Callable[[int], Any]:
     """W of a function w; the sums so far are remembered."""
+    totals: list[Any] = [Fraction(0)]
 
-    def __init__(self, weight: Callable[[int], Any]) -> None:
-        self._weight = weight
-        self._totals: list[Any] = []
+    def total(k: int) -> Any:
+        for level in range(len(totals), whole_number(k, "k", least=0) + 1):
+            value = weight(level)
+            if not value >= 0:
+                raise ValueError(f"weights must be >= 0, got w_{level} = {value} (worse recall would be rewarded)")
+            totals.append(value + totals[-1] if level > 1 else value)
+        return totals[k]
 
-    def __call__(self, k: int) -> Any:
-        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-            raise ValueError(f"k must be an int >= 0, got {k!r} (it counts the irrelevant items that outrank one)")
-        while len(self._totals) < k:
-            level = len(self._totals) + 1
-            weight = self._weight(level)
-            if not weight >= 0:
-                raise ValueError(f"weights must be >= 0, got w_{level} = {weight} (worse recall would be rewarded)")
-            self._totals.append(weight + (self._totals[-1] if self._totals else 0))
-        return self._totals[k - 1] if k else Fraction(0)
+    return total
 
 
 def _sum_symbolically(weight: Any) -> Any:
@@ -367,9 +309,7 @@ def closed_form_to_weights(closed_form: Any) -> Any:
         raise ValueError(f"closed_form must have W(0) = 0, got {total(0)} (a sum of no weights: subtract W(0))")
 
     def weight(level: int) -> Any:
-        if level < 1:
-            raise ValueError(f"K must be >= 1, got {level} (the first weight is w_1)")
-        step = total(level) - total(level - 1)
+        step = total(whole_number(level, "K", least=1)) - total(level - 1)
         if not float(step) >= -1e-12:
             raise ValueError(f"closed_form must not fall, got w_{level} = W({level}) - W({level - 1}) = {step}")
         return step

@@ -1,19 +1,16 @@
-"""What the choice of a relevance makes of H-AP: a weighted mean of APs, or the wrong order of levels. Exact.
-
-`weighted_ap` shows for one ranking that H-AP is a weighted mean of the APs of all levels, if the relevance is made for
-it. `level_relevance` says, for given numbers of items per level, whether Eq. 4 keeps the order that it promises.
-"""
+"""What the choice of a relevance makes of H-AP: a weighted mean of APs, or the wrong order of levels. Exact."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from rankedu.proofs._exact import _values, checked_permutation
-from rankedu.proofs.hierarchical import _average_precision, _exact_relevance, _safely, certificate
+from rankedu import reference
+from rankedu.proofs._exact import checked_permutation, exact_relevance, verdict, whole_number, whole_numbers
+from rankedu.proofs.hierarchical import _scores, certificate
 
 __all__ = ["LevelRelevance", "WeightedAP", "level_relevance", "weighted_ap"]
 
@@ -40,27 +37,13 @@ class WeightedAP:
     averages: tuple[Fraction | None, ...]
     h_ap: Fraction
 
+    @verdict
     def verify(self) -> bool:
-        """Recompute all, H-AP by its definition, and compare it with the weighted mean of the APs.
-
-        Returns
-        -------
-        bool
-
-        Source
-        ------
-        HAPPIER Sec. 3.1.
-
-        Notes
-        -----
-        O(n² L). Explained in chapter 13.
-
-        Examples
-        --------
-        >>> weighted_ap([2, 0, 1], [1, 1], [2, 1, 3]).verify()
-        True
-        """
-        return _safely(lambda: _verify_weighted(self))
+        """Recompute all, H-AP by its definition, and compare it with the weighted mean of the APs; O(n² L)."""
+        fresh = weighted_ap(self.levels, self.weights, self.permutation)
+        defined = [(w, a) for w, a in zip(fresh.weights, fresh.averages, strict=True) if a is not None]
+        mean = sum(w * a for w, a in defined) / sum(w for w, _ in defined)
+        return fresh == self and certificate(fresh.relevance, fresh.permutation).verify() and fresh.h_ap == mean
 
 
 def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iterable[Any]) -> WeightedAP:
@@ -81,11 +64,9 @@ def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iter
 
     Raises
     ------
-    ValueError
-        If a level lies outside 0, …, L, a weight is negative, no item reaches a level with a weight > 0, or
-        ``permutation`` is not one.
-    TypeError
-        If the input is not one-dimensional or holds something else than numbers.
+    ValueError, TypeError
+        For levels that are no ints from 0 to L, weights that are not ≥ 0, no item that reaches a level with a weight
+        > 0, or a ``permutation`` that is none.
 
     Source
     ------
@@ -101,15 +82,15 @@ def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iter
     >>> found.averages, found.h_ap
     ((Fraction(7, 12), Fraction(1, 2)), Fraction(13, 24))
     """
-    exact = _exact_relevance(weights, name="weights")
-    listed = _whole(levels, "levels")
-    if not all(0 <= level <= len(exact) for level in listed):
+    exact, listed = exact_relevance(weights, "weights"), whole_numbers(levels, "levels")
+    if max(listed) > len(exact):
         raise ValueError(f"levels must be from 0 to {len(exact)}, one weight a level, got {listed}")
     ranks = checked_permutation(permutation, len(listed))
-    relevance = _weighted_relevance(listed, exact)
+    relevance = tuple(map(Fraction, reference.weighted_ap_relevance(listed, exact)))
     if not any(relevance):
         raise ValueError(f"levels must reach a level with a weight > 0, got {listed} with weights {exact}")
-    averages = tuple(_average_precision([v >= p for v in listed], ranks) for p in range(1, len(exact) + 1))
+    reached = ([level >= depth for level in listed] for depth in range(1, len(exact) + 1))
+    averages = tuple(reference.average_precision(_scores(ranks), r) if any(r) else None for r in reached)
     return WeightedAP(listed, ranks, exact, relevance, averages, certificate(relevance, ranks).h_ap)
 
 
@@ -138,30 +119,25 @@ class LevelRelevance:
     fine_first: Fraction
     coarse_first: Fraction
 
+    @verdict
     def verify(self) -> bool:
         r"""Recompute all; prove that the monotone variant rises strictly from each level to every finer one.
 
-        Returns
-        -------
-        bool
-            True if the fields are right, the finest-first ranking falls short of 1 exactly if a pair is inverted, and,
-            for every pair of levels m < l with :math:`C_m \ge C_l` items at least as near, the two summands of
-            :math:`l^\alpha C_m - m^\alpha C_l = (l^\alpha - m^\alpha)\, C_m + m^\alpha (C_m - C_l)` are > 0 and ≥ 0.
-
-        Source
-        ------
-        HAPPIER Eq. 4.
-
-        Notes
-        -----
-        O(n² L). Explained in chapter 13.
-
-        Examples
-        --------
-        >>> level_relevance([2, 10]).verify()
-        True
+        For levels m < l with :math:`C_m \ge C_l` items at least as near, the two summands of :math:`l^\alpha C_m -
+        m^\alpha C_l = (l^\alpha - m^\alpha)\, C_m + m^\alpha (C_m - C_l)` must be > 0 and ≥ 0. And the finest-first
+        ranking must fall short of 1 exactly if a pair is inverted.
         """
-        return _safely(lambda: _verify_levels(self))
+        if self != level_relevance(self.counts, self.alpha) or (self.fine_first < 1) != bool(self.inverted):
+            return False
+        near = [sum(self.counts[i:]) for i in range(len(self.counts))]
+        for m, f in combinations(range(1, len(near) + 1), 2):
+            low, high = m**self.alpha, f**self.alpha
+            parts = (high - low) * near[m - 1], low * (near[m - 1] - near[f - 1])
+            if high * near[m - 1] - low * near[f - 1] != sum(parts) or (near[m - 1] and parts[0] <= 0) or parts[1] < 0:
+                return False
+            if self.counts[m - 1] and self.counts[f - 1] and self.monotone[m - 1] >= self.monotone[f - 1]:
+                return False
+        return True
 
 
 def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
@@ -182,10 +158,8 @@ def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
 
     Raises
     ------
-    ValueError
-        If a count is negative, all are 0, or alpha < 1.
-    TypeError
-        If a count or alpha is not a whole number.
+    ValueError, TypeError
+        For counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
 
     Source
     ------
@@ -193,7 +167,7 @@ def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
 
     Notes
     -----
-    O(n L) for n items. Explained in chapter 13.
+    O(n²) for n items. Explained in chapter 13.
 
     Examples
     --------
@@ -205,56 +179,16 @@ def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
     >>> found.monotone
     (Fraction(1, 24), Fraction(1, 10))
     """
-    numbers = _whole(counts, "counts")
-    if min(numbers) < 0 or not any(numbers):
-        raise ValueError(f"counts must be >= 0 and not all 0, got {numbers}")
-    if isinstance(alpha, bool) or not isinstance(alpha, int):
-        raise TypeError(f"alpha must be an int, got {alpha!r} (rankedu.hierarchy.relevance takes any number > 0)")
-    if alpha < 1:
-        raise ValueError(f"alpha must be >= 1, got {alpha}")
-    size = len(numbers)
-    weights = [Fraction(level, size) ** alpha for level in range(1, size + 1)]
-    near = [sum(numbers[i:]) for i in range(size)]
-    eq_4 = tuple(w / c if c else Fraction(0) for w, c in zip(weights, numbers, strict=True))
-    monotone = tuple(w / m if c else Fraction(0) for w, m, c in zip(weights, near, numbers, strict=True))
-    occupied = [level for level in range(1, size + 1) if numbers[level - 1]]
-    inverted = tuple((m, f) for m, f in combinations(occupied, 2) if eq_4[f - 1] < eq_4[m - 1])
-    coarse_first = [value for value, c in zip(eq_4, numbers, strict=True) for _ in range(c)]
-    ranks = range(1, len(coarse_first) + 1)
-    values = (certificate(order, ranks).h_ap for order in (coarse_first[::-1], coarse_first))
-    return LevelRelevance(numbers, alpha, eq_4, monotone, inverted, *values)
-
-
-def _verify_weighted(proof: WeightedAP) -> bool:
-    fresh = weighted_ap(proof.levels, proof.weights, proof.permutation)
-    defined = [(w, a) for w, a in zip(fresh.weights, fresh.averages, strict=True) if a is not None]
-    mean = sum(w * a for w, a in defined) / sum(w for w, _ in defined)
-    return fresh == proof and certificate(fresh.relevance, fresh.permutation).verify() and fresh.h_ap == mean
-
-
-def _verify_levels(proof: LevelRelevance) -> bool:
-    fresh = level_relevance(proof.counts, proof.alpha)
-    if fresh != proof or (fresh.fine_first < 1) != bool(fresh.inverted):
-        return False
-    near = [sum(fresh.counts[i:]) for i in range(len(fresh.counts))]
-    for m, f in combinations(range(1, len(near) + 1), 2):
-        low, high = m**fresh.alpha, f**fresh.alpha
-        parts = (high - low) * near[m - 1], low * (near[m - 1] - near[f - 1])
-        if high * near[m - 1] - low * near[f - 1] != sum(parts) or (near[m - 1] and parts[0] <= 0) or parts[1] < 0:
-            return False
-        if fresh.counts[m - 1] and fresh.counts[f - 1] and fresh.monotone[m - 1] >= fresh.monotone[f - 1]:
-            return False
-    return True
-
-
-def _weighted_relevance(levels: Sequence[int], weights: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    near = [sum(level >= p for level in levels) for p in range(1, len(weights) + 1)]
-    return tuple(sum((weights[p] / near[p] for p in range(level)), Fraction(0)) for level in levels)
-
-
-def _whole(numbers: Iterable[Any], name: str) -> tuple[int, ...]:
-    values = _values(numbers, name)
-    for i, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name} must hold whole numbers, got {value!r} at index {i}")
-    return tuple(values)
+    numbers = whole_numbers(counts, "counts")
+    if not any(numbers):
+        raise ValueError(f"counts must not all be 0, got {numbers}")
+    whole_number(alpha, "alpha", least=1)
+    levels = [Fraction(level) for level, count in enumerate(numbers, 1) for _ in range(count)]
+    eq_4, monotone = (reference.relevance(levels, alpha, len(numbers), kind) for kind in (False, True))
+    of_level = [dict(zip(levels, values, strict=True)) for values in (eq_4, monotone)]
+    tables = [tuple(known.get(Fraction(v), Fraction(0)) for v in range(1, len(numbers) + 1)) for known in of_level]
+    occupied = [level for level, count in enumerate(numbers, 1) if count]
+    inverted = tuple((m, f) for m, f in combinations(occupied, 2) if tables[0][f - 1] < tables[0][m - 1])
+    ranks = range(1, len(levels) + 1)
+    fine_first, coarse_first = (certificate(listed, ranks).h_ap for listed in (eq_4[::-1], eq_4))
+    return LevelRelevance(numbers, alpha, tables[0], tables[1], inverted, fine_first, coarse_first)

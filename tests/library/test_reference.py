@@ -109,7 +109,17 @@ BINARY = {
         lambda *x, where: metrics.recall_at_k(*x, 2, where=where),
         lambda *x: reference.recall_at_k(*x, 2),
     ),
+    "ap_at_2": (
+        lambda *x, where: metrics.average_precision(*x, where=where, k=2),
+        lambda *x: reference.average_precision_at_k(*x, 2),
+    ),
+    "recall_share_at_2": (
+        lambda *x, where: metrics.recall_share_at_k(*x, 2, where=where),
+        lambda *x: reference.recall_share_at_k(*x, 2),
+    ),
     "map_at_r": (metrics.map_at_r, reference.map_at_r),
+    "r_precision": (metrics.r_precision, reference.r_precision),
+    "reciprocal_rank": (metrics.reciprocal_rank, reference.reciprocal_rank),
 }
 
 
@@ -134,6 +144,7 @@ def test_graded_metrics(query):
     t, rel, w = tensors(*query)
     y, r = taking_part(query[2], query[0], query[1])
     close(metrics.ndcg(t, rel, where=w), reference.ndcg(y, r))
+    close(metrics.ndcg(t, rel, where=w, k=2), reference.ndcg(y, r, 2))
     close(metrics.spearman(t, rel, where=w), reference.spearman(y, r))
     close(metrics.hierarchical_average_precision(t, rel, where=w), reference.hierarchical_average_precision(y, r))
     close(metrics.hierarchical_rank(t, rel, where=w), scattered(reference.h_rank(y, r), query[2]))
@@ -146,8 +157,9 @@ def test_hierarchies(query):
     close(metrics.average_set_intersection(t, levels, where=w), reference.average_set_intersection(y, own))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = hierarchy.relevance(levels, alpha=2.0, n_levels=3, where=w)
-    close(found, scattered(reference.relevance(own, 2.0, 3), query[2]))
+        for monotone in (False, True):
+            found = hierarchy.relevance(levels, alpha=2.0, n_levels=3, where=w, monotone=monotone)
+            close(found, scattered(reference.relevance(own, 2.0, 3, monotone), query[2]))
     weights = [0.2, 0.3, 0.5]
     found = hierarchy.weighted_ap_relevance(levels, weights, where=w)
     close(found, scattered(reference.weighted_ap_relevance(own, weights), query[2]))
@@ -177,16 +189,13 @@ def test_fractions_stay_fractions(items):
 
 
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.booleans()), min_size=1, max_size=6))
-def test_expected_average_precision_is_the_mean_over_all_orders(items):
-    scores, relevant = zip(*items, strict=True)
+def test_average_precision_of_tied_items_is_the_worst_the_best_and_the_mean_over_all_orders(items):
+    y, relevant = ([Fraction(score) for score, _ in items], [label for _, label in items])
     if any(relevant):
-        orders = list(permutations(range(len(items))))
-        every = [
-            reference.average_precision([Fraction(scores[i]) for i in order], [relevant[i] for i in order])
-            for order in orders
-        ]
-        found = reference.average_precision(list(map(Fraction, scores)), relevant, "expected")
-        assert found == sum(every) / len(every)
+        orders = permutations(range(len(items)))
+        every = [reference.average_precision([y[i] for i in order], [relevant[i] for i in order]) for order in orders]
+        found = [reference.average_precision(y, relevant, ties) for ties in ("pessimistic", "optimistic", "expected")]
+        assert found == [min(every), max(every), sum(every) / len(every)]
 
 
 # ----------------------------------------------------------------------------------------------------------- losses
@@ -228,11 +237,15 @@ def test_losses(name, query):
         (losses.HAPLoss(BLACKBOX), lambda y, r: 1 - reference.hierarchical_average_precision(y, r)),
         (losses.HAPLoss(), reference.happier_loss),
         (
+            losses.HAPLoss(lower=rankers.InfimumStep()),
+            lambda y, r: reference.happier_loss(y, r, lower=reference.happier_lower_step),
+        ),
+        (
             losses.HAPLoss(rankers.SupremumRanker.preset("happier_inat")),
             lambda y, r: reference.happier_loss(y, r, lambda x: reference.happier_step(x, offset=1.0, start=0.0)),
         ),
     ],
-    ids=["blackbox", "happier", "happier_inat"],
+    ids=["blackbox", "happier", "happier_lower", "happier_inat"],
 )
 @given(query=queries(score=FINITE, label=GRADES))
 def test_hierarchical_losses(library, plain, query):

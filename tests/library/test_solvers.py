@@ -5,14 +5,11 @@ import sys
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankedu.blackbox import differentiate
 from rankedu.solvers import assignment, ranking, shortest_path
-
-settings.register_profile("no deadline", deadline=None)  # a shared machine may be slow
-settings.load_profile("no deadline")
 
 MOVES = {
     "forward": [(1, 1), (1, 0), (0, 1)],

@@ -39,10 +39,9 @@ LOCAL = {
     "relevance": {"n_levels", "monotone"},
     "weighted_ap_relevance": {"weights"},
     "average_precision_per_level": {"n_levels"},
-    "recall_at_k_per_level": {"n_levels"},
-    "evaluate_retrieval": {"embeddings", "gallery", "gallery_labels", "metrics", "monotone", "chunk_size", "device"}
-    | {"progress", "shard", "distributed"},
-    "merge": {"results"},
+    "evaluate_retrieval": {"embeddings", "gallery", "gallery_labels", "similarity", "metrics", "monotone", "chunk_size"}
+    | {"device", "progress", "distributed"},
+    "RetrievalMetrics": {"metrics", "settings"},
     "box_iou": {"boxes", "others"},
     "DetectionMatches": {"hits", "ignored", "images", "places", "taken", "truths"},
     "match_detections": {"detections", "truths", "n_classes", "iou", "matching"},

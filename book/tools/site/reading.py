@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[3]
 BOOK = ROOT / "book"
 #: What the minutes of a chapter do not count: exercises take as long as they take, the rest is for looking up.
 LATER = ("Exercises", "Self-test", "Paper map", "Further reading")
+#: Minutes for a prediction or an explorable on a page; a chapter counts them in the minutes that it states.
+TO_TRY = 2
+_TRY = re.compile(r"\{explorable\}|^:class: predict ", re.MULTILINE)
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
 _REFERENCE = re.compile(r"\{(ref|eq|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`")
@@ -114,7 +117,8 @@ def minutes(step: str) -> int:
         return max(1, round(words(text) / rate(chapter)))
     every = chapters().values()
     mean = sum(rate(chapter) * chapter.read for chapter in every) / sum(chapter.read for chapter in every)
-    return max(1, round(words((BOOK / f"{step}.md").read_text(encoding="utf-8")) / mean))
+    text = (BOOK / f"{step}.md").read_text(encoding="utf-8")
+    return max(1, round(words(text) / mean + TO_TRY * len(_TRY.findall(text))))
 
 
 def rate(chapter: Chapter) -> float:

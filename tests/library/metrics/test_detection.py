@@ -486,22 +486,16 @@ GOOD = {"boxes": BOX, "labels": torch.tensor([1]), "scores": torch.tensor([0.5])
 @pytest.mark.parametrize(
     ("key", "value", "error", "message"),
     [
-        ("boxes", BOX.tolist(), TypeError, r"must be a torch.Tensor, got list"),
         ("boxes", BOX.bool(), TypeError, r"must be floating point or integer, got torch.bool"),
-        ("boxes", BOX[0], ValueError, r"must have shape \(..., n, 4\), got \(4,\) .*one box is \(1, 4\)"),
         ("boxes", BOX[None], ValueError, r"must have shape \(n, 4\), got \(1, 1, 4\)"),
         ("boxes", BOX * math.nan, ValueError, r"\[0\] must be finite, got \[nan"),
         ("boxes", -BOX, ValueError, r"\[0\] must have x1 <= x2 .*x2 = x \+ width"),
         ("labels", torch.tensor([1.0]), TypeError, r"must be integers, got torch.float32"),
         ("labels", torch.tensor([1, 1]), ValueError, r"must have shape \(1,\), .* got \(2,\)"),
         ("labels", torch.tensor([0]), ValueError, r"\[0\] must be from 1 to n_classes = 2, got 0 .*background"),
-        ("labels", torch.tensor([3]), ValueError, r"\[0\] must be from 1 to n_classes = 2, got 3"),
         ("scores", [0.5], TypeError, r"must be a torch.Tensor, got list"),
-        ("scores", torch.tensor([True]), TypeError, r"must be floating point or integer, got torch.bool"),
-        ("scores", torch.zeros(2), ValueError, r"must have shape \(1,\), .* got \(2,\)"),
         ("scores", torch.tensor([math.nan]), ValueError, r"\[0\] must not be NaN"),
         ("difficult", torch.tensor([0]), TypeError, r"must be bool, got torch.int64"),
-        ("difficult", torch.tensor([True, False]), ValueError, r"must have shape \(1,\), .* got \(2,\)"),
     ],
 )
 def test_bad_boxes(key, value, error, message):
@@ -550,11 +544,10 @@ def test_bad_settings(settings, message):
     [
         ([[0, 0, 1, 1]], TypeError, r"others must be a torch.Tensor, got list"),
         (BOX[:, :3], ValueError, r"others must have shape \(\.\.\., n, 4\), got \(1, 3\)"),
-        (-BOX.expand(2, 3, 4), ValueError, r"others\[0, 0\] must have x1 <= x2"),
         (BOX.expand(3, 1, 4), ValueError, r"others must .* broadcast .*\(2,\), got \(3,\)"),
         (BOX.to("meta"), ValueError, r"others must be on the device of boxes, cpu, got meta"),
     ],
-    ids=["type", "shape", "order", "batches", "device"],
+    ids=["type", "shape", "batches", "device"],
 )
 def test_bad_overlaps(others, error, message):
     with pytest.raises(error, match=message):

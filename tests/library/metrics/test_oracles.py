@@ -3,7 +3,7 @@
 import ir_measures
 import pytest
 import torch
-from ir_measures import AP, Success, nDCG
+from ir_measures import AP, RR, R, Rprec, nDCG
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from rankedu.hierarchy import weighted_ap_relevance
@@ -12,7 +12,9 @@ from rankedu.metrics import (
     average_precision_per_level,
     hierarchical_average_precision,
     ndcg,
-    recall_at_k_per_level,
+    r_precision,
+    recall_share_at_k,
+    reciprocal_rank,
 )
 
 L = 3
@@ -67,8 +69,6 @@ def test_metrics_per_level_are_ir_measures(queries):
     scores, levels = queries
     expected = torch.stack(trec([AP(rel=v) for v in range(1, L + 1)], scores, levels), -1)
     torch.testing.assert_close(average_precision_per_level(scores, levels), expected, rtol=1e-6, atol=1e-6)
-    expected = torch.stack(trec([Success(rel=v) @ 1 for v in range(1, L + 1)], scores, levels), -1)
-    assert torch.equal(recall_at_k_per_level(scores, levels), expected)
 
 
 @pytest.mark.parametrize("weights", [[1.0, 1.0, 1.0], [0.2, 0.3, 0.5]])
@@ -78,3 +78,19 @@ def test_h_ap_of_the_weighted_ap_relevance_is_ir_measures_weighted_ap(queries, w
     expected = (per_level * torch.tensor(weights, dtype=torch.float64)).sum(-1) / sum(weights)
     found = hierarchical_average_precision(scores, weighted_ap_relevance(levels, weights))
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("measure", "metric"),
+    [
+        (AP(rel=2) @ 5, lambda y, r: average_precision(y, r, k=5)),
+        (R(rel=2) @ 5, lambda y, r: recall_share_at_k(y, r, 5)),
+        (Rprec(rel=2), r_precision),
+        (RR(rel=2), reciprocal_rank),
+    ],
+    ids=str,
+)
+def test_other_metrics_of_one_level_are_ir_measures(queries, measure, metric):
+    scores, levels = queries
+    (expected,) = trec([measure], scores, levels)
+    torch.testing.assert_close(metric(scores, levels >= 2), expected, rtol=1e-6, atol=1e-6)

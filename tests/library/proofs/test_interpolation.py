@@ -122,7 +122,7 @@ def test_value_is_the_difference_of_two_minima():
     everything = np.array(list(permutations(range(1, 6))))
     c, y, lam = draw(0), draw(1), 0.7
     expected = ((everything @ (y + lam * c)).min() - (everything @ y).min()) / lam
-    assert ip.value(ranking, c, lam, y) == pytest.approx(expected, abs=1e-12)
+    assert ip.bracket(ranking, c, lam, y).values[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_breakpoints_are_where_the_ranking_changes():
@@ -138,7 +138,7 @@ def test_breakpoints_are_where_the_ranking_changes():
     np.testing.assert_allclose(found.breakpoints, sorted(expected), atol=1e-9)
     assert found.pieces == len(expected) - 1
     finer = np.linspace(0, 1, 301)
-    values = [ip.value(ranking, c, lam, start + t * (end - start)) for t in finer]
+    values = ip.bracket(ranking, c, lam, start + finer[:, None] * (end - start)).values
     np.testing.assert_allclose(np.interp(finer, found.breakpoints, found.values), values, atol=1e-9)
 
 
@@ -217,19 +217,20 @@ def test_the_solver_gets_a_copy():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ip.value(ranking, [1.0], 0.0, [1.0]), ValueError, r"lam must be > 0 and finite, got 0.0"),
-        (lambda: ip.value(ranking, [1.0], np.nan, [1.0]), ValueError, r"lam must be"),
-        (lambda: ip.value(ranking, [1.0, 2.0], 1.0, [1.0]), ValueError, r"gradient must have the shape of the scores"),
-        (lambda: ip.value(ranking, [np.inf], 1.0, [1.0]), ValueError, r"gradient must be finite, got inf"),
-        (lambda: ip.value(ranking, [1.0], 1.0, [np.nan]), ValueError, r"points must be finite"),
-        (lambda: ip.value(ranking, [1.0], 1.0, []), ValueError, r"points must be finite, of shape"),
-        (lambda: ip.value("rank", [1.0], 1.0, [1.0]), TypeError, r"solver must be callable"),
+        (lambda: ip.bracket(ranking, [1.0], np.nan, [1.0]), ValueError, r"lam must be > 0 and finite, got nan"),
         (
-            lambda: ip.value(lambda y: y[:1], [1.0, 1.0], 1.0, [1.0, 2.0]),
+            lambda: ip.bracket(ranking, [1.0, 2.0], 1.0, [1.0]),
+            ValueError,
+            r"gradient must have the shape of the scores",
+        ),
+        (lambda: ip.bracket(ranking, [np.inf], 1.0, [1.0]), ValueError, r"gradient must be finite, got inf"),
+        (lambda: ip.bracket(ranking, [1.0], 1.0, []), ValueError, r"points must be finite, of shape"),
+        (lambda: ip.bracket("rank", [1.0], 1.0, [1.0]), TypeError, r"solver must be callable"),
+        (
+            lambda: ip.bracket(lambda y: y[:1], [1.0, 1.0], 1.0, [1.0, 2.0]),
             ValueError,
             r"solver\(y\) must have the shape",
         ),
-        (lambda: ip.continuity(ranking, [1.0], 1.0, [0.0], [1.0, 2.0]), ValueError, r"end must have the shape"),
         (lambda: ip.continuity(ranking, [1.0], 1.0, [0.0], [1.0], steps=0), ValueError, r"steps must be >= 1"),
         (lambda: ip.gradient(ranking, [1.0], 1.0, [0.0], step=0.0), ValueError, r"step must be > 0"),
         (lambda: ip.agreement_region(ranking, [1.0], [], [0.0]), ValueError, r"lams must have at least one"),

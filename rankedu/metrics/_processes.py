@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["check_shard", "join", "process"]
-
-
-def check_shard(shard: Any) -> tuple[int, int]:
-    """A pair (i, n) with 0 <= i < n."""
-    try:
-        i, n = shard
-        valid = isinstance(i, int) and isinstance(n, int) and 0 <= i < n
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
-        raise ValueError(f"shard must be a pair (i, n) of int with 0 <= i < n, got {shard!r} (e.g. (0, 4) to (3, 4))")
-    return i, n
+__all__ = ["gather", "process", "refuse_copies"]
 
 
 def process() -> tuple[int, int]:
@@ -32,8 +21,8 @@ def process() -> tuple[int, int]:
     return torch.distributed.get_rank(), torch.distributed.get_world_size()
 
 
-def join(part: Tensor, *, name: str) -> Tensor:
-    """Concatenate the parts of all processes; every process gets the whole."""
+def gather(part: Tensor, *, name: str) -> list[Tensor]:
+    """The parts of all processes; every process gets them all."""
     part = part.detach().contiguous()
     kinds: list[Any] = [None] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(kinds, (part.shape, part.dtype))
@@ -46,4 +35,14 @@ def join(part: Tensor, *, name: str) -> Tensor:
     parts = [torch.empty_like(room) for _ in rows]
     # as bytes, since not every back end knows every dtype
     torch.distributed.all_gather([p.view(torch.uint8) for p in parts], room.view(torch.uint8))
-    return torch.cat([p[:n] for p, n in zip(parts, rows, strict=True)])
+    return [p[:n] for p, n in zip(parts, rows, strict=True)]
+
+
+def refuse_copies(embeddings: list[Tensor], labels: list[Tensor], *, name: str) -> None:
+    """Each process must hold another part: where all hold the whole, every item would find its copies first."""
+    for i, j in combinations(range(len(embeddings)), 2):
+        if len(embeddings[i]) and torch.equal(embeddings[i], embeddings[j]) and torch.equal(labels[i], labels[j]):
+            raise ValueError(
+                f"{name} must be another part of the whole in each process, got the same {len(embeddings[i])} rows and "
+                f"labels in processes {i} and {j} (if each process has the whole, leave out distributed=True)"
+            )

@@ -1,0 +1,44 @@
+"""The claims of the papers: each with its rule, and no rule younger than the records that it decides."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+import yaml
+from tools.notebooks import pairs
+
+FILE = pairs.ROOT / "book" / "data" / "claims.yaml"
+RECORDS = pairs.ROOT / "book" / "data" / "claims"
+CLAIMS = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+
+def test_every_claim_has_a_source_an_experiment_and_a_rule_that_can_fail():
+    assert len(CLAIMS) >= 20 and len({claim["id"] for claim in CLAIMS}) == len(CLAIMS)
+    for claim in CLAIMS:
+        assert set(claim) == {"id", "family", "source", "claim", "experiment", "rule"}, claim["id"]
+        assert re.match(r"(RaMBO|Smooth-AP|HAPPIER)\b.*(Table|Figure|Section|abstract)", claim["source"]), claim["id"]
+        assert re.search(r"larger than (0|-1 point)", claim["rule"]), claim["id"]
+    assert {claim["source"].split()[0].rstrip(",") for claim in CLAIMS} == {"RaMBO", "Smooth-AP", "HAPPIER"}
+
+
+def test_every_method_that_a_claim_names_exists():
+    from rankedu.lab.methods import METHODS
+
+    named = {word for claim in CLAIMS for word in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", claim["experiment"])}
+    known = {*METHODS, "held_out", "rambo_map", "cross_entropy", "minibatch_statistics"}
+    assert named and named <= known, named - known
+
+
+def commits(*arguments: str) -> list[int]:
+    """When the commits that git lists were made, in seconds, the last first."""
+    command = ["git", "log", "--format=%ct", *arguments]
+    return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
+
+
+@pytest.mark.skipif(not RECORDS.exists(), reason="no claim has been put to the test yet")
+def test_no_rule_is_younger_than_the_first_of_its_records():
+    changed = commits("-G", "^  rule:", "--", str(FILE))
+    records = commits("--", str(RECORDS))
+    assert changed and records and changed[0] <= records[-1]

@@ -79,12 +79,10 @@ test: validate lint  ## run every check
 	$(PY) book/tools build
 	$(PY) -m pytest -n 2 --dist worksteal tests/site/test_built_book.py tests/browser
 
-# What could be measured is recorded, and held against the goals, also if a benchmark fails.
+# What could be measured is recorded, and held against the goals, also if a row fails.
 bench: export OMP_NUM_THREADS = 1
 bench: $(VENV)/.has-test  ## measure speed as ratios; tell which goals are met and what got slower
-	mkdir -p book/_build
-	$(PY) -m pytest benchmarks --benchmark-only --benchmark-json=book/_build/benchmarks.json; failed=$$?; \
-	$(PY) benchmarks/record.py book/_build/benchmarks.json book/data/speed.json && exit $$failed
+	$(PY) -m benchmarks
 
 ##@ For a release
 

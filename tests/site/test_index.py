@@ -55,11 +55,6 @@ LOCAL = {
     "HAPLoss": {"ranker", "within_grad", "lower"},
     "HAPPIERLoss": {"n_classes", "dim", "monotone", "ranker", "within_grad", "lower", "exclude_self", "memory"},
     "ClusterLoss": {"n_classes", "dim"},
-    "BlackboxRanks": {"args", "kwargs"},
-    "published_ap": {"below"},
-    "published_fast_ap": {"bins"},
-    "published_h_ap": {"step"},
-    "published_sup_ap": {"step"},
     "CSLLoss": {"class_labels", "dim", "margins", "scale"},
 }
 LOSSES = ["losses.average_precision", "losses.recall", "losses.on_embeddings", "losses.margin", "memory"]
@@ -70,7 +65,6 @@ SMOOTH = ["rankers.sigmoid", "losses.smooth_ap"]
 LEARNED = ["rankers.lstm", "rankers.equivariance", "rankers.exact_sorter"]
 SUPREMUM = ["rankers.supremum", "losses.supremum_ap", "losses.calibration"]
 DETECTION = ["metrics.overlaps", "metrics.matches", "metrics.detection"]
-TRANSCRIBED = ["lab.experiments._published"]
 MODULES = [
     "ranks",
     "blackbox",
@@ -87,7 +81,6 @@ MODULES = [
     *LEARNED,
     *HIERARCHICAL,
     *DETECTION,
-    *TRANSCRIBED,
 ]
 #: A ranker of the table is judged without being listed here.
 MODULES += sorted({known.ranker.__module__.removeprefix("rankedu.") for known in RANKERS.values()} - {*MODULES})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from tools.results import papers, papers_page, papers_speed
 
-from rankedu.lab.experiments._speed_tables import seconds_of
+from rankedu.lab.experiments.speed.tables import seconds_of
 from rankedu.lab.runs import Record
 from rankedu.lab.runs.records import flatten
 
@@ -68,6 +69,7 @@ def test_without_the_record_the_page_says_so(records):
     assert made["speed_record"].count("not measured yet") == 2
     assert "rankedu run speed --preset speed_cpu" in made["speed_record"]
     assert made["speed_batches"] == "CPU: not measured.\n\nGPU: not measured.\n"
+    assert "not measured yet" in made["speed_gpu"] and "python -m benchmarks.gpu" in made["speed_gpu"]
 
 
 def test_the_record_stands_beside_what_is_printed():
@@ -102,6 +104,31 @@ def test_the_latest_run_counts_and_a_gpu_has_columns_of_its_own():
     found = lines(papers_speed.blocks([late, made_up(), gpu])["rambo_tab_6"])
     assert ["AP, ours", "CPU, here", "2.00 ms", "20.0 ms", "200 ms", "2.00 s", "15"] in found
     assert ["AP, ours", "GPU, here", "10.0 µs", "100 µs", "1.00 ms", "10.0 ms", "15"] in found
+
+
+def test_what_the_command_for_a_gpu_has_written_stands_in_the_tables(tmp_path, monkeypatch):
+    def row(part, work, who, size, **found):
+        return {"device": "cuda", "part": part, "work": work, "contender": who, "size": size, "note": "", **found}
+
+    rows = [
+        row("long lists", "AP", "ours", 10**8, seconds=0.19),
+        row("step", "Smooth-AP", "ours", 128, seconds=0.0004),
+        row("batches", "Smooth-AP", "ours", 4096, seconds=0.01, bytes=2.0**28),
+        row("batches", "Smooth-AP", "ours", 512, synchronisations=9),
+        row("evaluation", "all", "", 1_100_000, seconds=None) | {"note": "not measured: the budget is used up"},
+    ]
+    about = {"machine": "abacus", "versions": {"torch": "2.11", "cuda": "13.0"}, "missing": ["hypothesis"]}
+    about |= {"seconds": 420.0, "tests": {"passed": 80, "failed": 1, "skipped": 0, "names": ["a"]}}
+    file = tmp_path / "speed_gpu.json"
+    file.write_text(json.dumps(about | {"rows": rows}))
+    monkeypatch.setattr(papers_speed, "GPU", file)
+    made = papers_speed.blocks([])
+    assert ["AP, ours", "GPU, here", "–", "–", "–", "190 ms", "–"] in lines(made["rambo_tab_6"])
+    assert "abacus; torch 2.11, CUDA 13.0; 7 min. Missing: hypothesis." in made["speed_gpu"]
+    assert "80 passed, 1 failed, 0 skipped" in made["speed_gpu"] and "the budget is used up" in made["speed_gpu"]
+    found = lines(made["speed_gpu"])
+    assert ["Smooth-AP", "ours", "400 µs"] in found and ["Smooth-AP", "ours", "256 MiB"] in found
+    assert ["Smooth-AP", "9"] in found
 
 
 def test_the_page_includes_every_block_and_repeats_no_printed_number():

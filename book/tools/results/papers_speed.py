@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rankedu.lab.experiments._speed_found import beside
-from rankedu.lab.experiments._speed_tables import (
+from rankedu.lab.experiments.speed.tables import (
+    beside,
     compare,
     counts,
     duration,
@@ -27,20 +28,24 @@ PRESETS = {"cpu": "speed_cpu", "cuda": "speed_gpu"}
 FREE = ("rounds", "seconds", "budget", "memory", "longest", "seed")
 NAMES = {"cpu": "CPU", "cuda": "GPU"}
 NOT_MEASURED = "not measured"
+#: What `python -m benchmarks.gpu` has written.
+GPU = DATA / "speed_gpu.json"
 Row = dict[str, Any]
 
 
 def blocks(records: Sequence[Record]) -> dict[str, str]:
     """Name → Markdown of each block."""
     found = kept(records)
+    gpu: dict[str, Any] = json.loads(GPU.read_text(encoding="utf-8")) if GPU.exists() else {}
     rows = {device: rows_of(record.metrics) if record else [] for device, record in found.items()}
+    rows["cuda"] = rows["cuda"] or gpu.get("rows", [])
     made = {
         "rambo_tab_6": _lists(rows),
         "rambo_tab_1": _growth(rows),
         "smooth_ap_tab_s2": _backbone(rows),
         "speed_batches": _batches(rows),
     }
-    return {**made, "speed_record": _origins(found)}
+    return {**made, "speed_record": _origins(found), "speed_gpu": _gpu(gpu)}
 
 
 def kept(records: Iterable[Record]) -> dict[str, Record | None]:
@@ -176,3 +181,26 @@ def _batches(rows: Mapping[str, Sequence[Row]]) -> str:
         here = pivot(rows[device], "batches", device)
         parts.append(markdown([{"on": name, **line} for line in here]) if here else f"{name}: {NOT_MEASURED}.")
     return "\n\n".join([*parts, _ratios(rows, "batches")]).rstrip() + "\n"
+
+
+def _gpu(found: Mapping[str, Any]) -> str:
+    """What the command for a GPU has measured beyond the other tables."""
+    command = "```sh\npython -m benchmarks.gpu\n```\n"
+    if not found:
+        return f"Training steps, evaluation and memory on a GPU: {NOT_MEASURED} yet. They would be by\n\n{command}"
+    rows, versions, tests = found["rows"], found["versions"], found["tests"]
+    about = f"{found['machine']}; torch {versions['torch']}, CUDA {versions['cuda']}; {found['seconds'] / 60:.0f} min. "
+    about += f"Missing: {', '.join(found['missing']) or 'nothing'}. Tests that need a GPU: "
+    counted = ("passed", "failed", "skipped")
+    about += tests if isinstance(tests, str) else ", ".join(f"{tests[how]} {how}" for how in counted)
+    shares = [row for row in compare(rows) if row["part"] in ("step", "evaluation")]
+    waits = [row for row in rows if "synchronisations" in row]
+    tables = [
+        pivot(rows, "step", "cuda"),
+        pivot(rows, "evaluation", "cuda"),
+        ratio_table(shares),
+        pivot(rows, "batches", "cuda", "bytes", lambda size: f"{size / 2**20:,.0f} MiB"),
+        [{"loss": row["work"], "waits for the GPU": str(row["synchronisations"])} for row in waits],
+    ]
+    missed = [f"* {row['part']}, {row['work']}, {row['contender']}: {row['note']}" for row in rows if row["note"]]
+    return "\n\n".join([f"{about}. Made by", command, *map(markdown, filter(None, tables)), *missed]) + "\n"

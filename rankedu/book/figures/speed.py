@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankedu.book.figures import style
-from rankedu.lab.experiments._speed_tables import duration, size_text
+from rankedu.lab.experiments.speed.tables import duration, size_text
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -30,22 +30,6 @@ LOOKS = {
 @style.style()
 def list_times(rows: Sequence[Row], printed: Mapping[int, float] | None = None) -> Figure:
     """Draw the seconds of a loss of one long list against its length: AP on the left, recall on the right.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Those of the part "long lists" on one device, from :func:`rankedu.lab.experiments.speed.run`.
-    printed : mapping of int to float, optional
-        Length → seconds of AP that the paper prints.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If nothing was measured.
 
     Source
     ------
@@ -70,22 +54,7 @@ def list_times(rows: Sequence[Row], printed: Mapping[int, float] | None = None) 
 
 @style.style()
 def batch_times(rows: Sequence[Row]) -> Figure:
-    """Draw the seconds of each loss of a batch against the batch's size, a panel each, beside one matrix product.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Those of the part "batches" on one device.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If nothing was measured.
-    """
+    """Draw the seconds of each loss of a batch against the batch's size, a panel each, beside one matrix product."""
     timed = _timed(rows)
     works = [work for work in dict.fromkeys(row["work"] for row in timed) if work != "limit"]
     figure, grid = style.figure(-(-len(works) // 4), min(4, len(works)), width=10.4, height=2.9 * -(-len(works) // 4),
@@ -115,20 +84,6 @@ def batch_times(rows: Sequence[Row]) -> Figure:
 @style.style()
 def exponents(rows: Sequence[Row]) -> Figure:
     """Draw the measured exponents of n and p with their 95 % intervals, and those that the formulas have.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Those of the part "growth" on one device.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If nothing was measured.
 
     Source
     ------

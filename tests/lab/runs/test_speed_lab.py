@@ -10,19 +10,26 @@ import pytest
 import torch
 import yaml
 
-from rankedu.lab.experiments import _footprint, _published, _stopwatch, speed
-from rankedu.lab.experiments import _speed_backbone as backbone
-from rankedu.lab.experiments._exponents import fit_growth
-from rankedu.lab.experiments._speed_batches import make_batch, own_losses, transcriptions, values
-from rankedu.lab.experiments._speed_found import beside
-from rankedu.lab.experiments._speed_growth import METHODS, cells_of
-from rankedu.lab.experiments._speed_lists import LOSSES, bytes_a_score, make_list
-from rankedu.lab.experiments._speed_tables import compare, duration, metrics_of, pivot, ratio_table, rows_of, seconds_of
-from rankedu.lab.experiments._stopwatch import Limits, race
+from rankedu.lab import models
+from rankedu.lab.experiments import speed
+from rankedu.lab.experiments.speed import contestants, published, stopwatch
+from rankedu.lab.experiments.speed.contestants import ALONE, LISTS, LOSSES, OURS, VALUE, VALUES, WRITTEN, Batch, List
+from rankedu.lab.experiments.speed.growth import METHODS, cells_of, exponents
+from rankedu.lab.experiments.speed.stopwatch import Limits, race, race_by_size
+from rankedu.lab.experiments.speed.tables import (
+    PRINTED_MS,
+    beside,
+    compare,
+    duration,
+    metrics_of,
+    ratio_table,
+    rows_of,
+    seconds_of,
+)
 from rankedu.lab.runs import find_labs, list_presets, plan
 from rankedu.lab.runs.parameters import read_parameters
 from rankedu.lab.runs.records import flatten
-from rankedu.losses import FastAPLoss, MAPLoss, OnEmbeddings, SmoothAPLoss
+from rankedu.losses import FastAPLoss, MAPLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
 
 LABS = find_labs()
@@ -32,37 +39,47 @@ PRINTED = Path(__file__).resolve().parents[3] / "book" / "data" / "printed"
 # --- The transcriptions -----------------------------------------------------------------------------------------------
 
 
-def both(one, other, leaf):
-    """Values and gradients of two losses of the same leaf."""
+@pytest.fixture
+def steps(monkeypatch):
+    """Value and gradient of every step that a contender has taken."""
     found = []
-    for loss in (one, other):
-        value = loss(leaf)
-        found.append((value.item(), torch.autograd.grad(value, leaf)[0]))
+
+    def step(loss, start):
+        leaf = start.double().requires_grad_()
+
+        def take():
+            value = loss(leaf)
+            found.append((value.item(), torch.autograd.grad(value, leaf)[0]))
+
+        return take
+
+    monkeypatch.setattr(contestants, "step", step)
     return found
 
 
 @pytest.mark.parametrize("per_class", [2, 4])
-@pytest.mark.parametrize("name", list(own_losses(1)))
-def test_a_transcription_is_the_loss_with_its_gradient(name, per_class):
-    embeddings, paths = make_batch(32, per_class, 8, 0, "cpu")
-    leaf = embeddings.double().requires_grad_()
-    ours = OnEmbeddings(own_losses(32)[name])
-    given = paths if name == "H-AP" else paths[:, -1]
-    (value, gradient), (other, expected) = both(lambda e: ours(e, given), transcriptions(paths, 32)[name], leaf)
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_transcription_is_the_loss_with_its_gradient(steps, name, per_class):
+    for work in Batch(32, per_class, dim=8).works([(name, OURS), (name, WRITTEN)]).values():
+        work()
+    (value, gradient), (other, expected) = steps
     assert value == pytest.approx(other, abs=1e-6) and expected.abs().max() > 0
     assert (gradient - expected).abs().max() < 1e-5 * expected.abs().max()
 
 
-@pytest.mark.parametrize("below", [-math.inf, -1e3])
-@pytest.mark.parametrize("name", [("AP", "ours"), ("recall", "ours")])
-def test_of_one_list_too_and_however_the_others_are_lowered(name, below):
-    scores, relevance = make_list(500, 0.1, 3, "cpu")
-    written = LOSSES[name[0], "transcription"](200.0)
-    if name[0] == "AP":
-        written = lambda y, r: _published.published_ap(y, r, 200.0, 0.02, below)  # noqa: E731
-    (value, gradient), (other, expected) = both(
-        lambda y: LOSSES[name](200.0)(y, relevance), lambda y: written(y, relevance), scores
-    )
+@pytest.mark.parametrize("name", ["Smooth-AP", "SupAP", "H-AP"])
+def test_the_loss_alone_has_the_value_of_the_whole(steps, name):
+    whos = [OURS, ALONE, *(["query by query"] if name == "H-AP" else [])]
+    for work in Batch(32, 4, dim=8, halves=True).works((name, who) for who in whos).values():
+        work()
+    assert [value for value, _ in steps] == pytest.approx([steps[0][0]] * len(whos), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in LISTS if name[0] in ("AP", "recall", "rank layer")], ids=" ".join)
+def test_everybody_has_the_same_loss_of_a_list(steps, name):
+    for work in List(500, 0.1, seed=3).works([(name[0], OURS), name]).values():
+        work()
+    (value, gradient), (other, expected) = steps[0], steps[-1]
     assert value == pytest.approx(other, abs=1e-6)
     assert torch.allclose(gradient, expected, atol=1e-7) and expected.count_nonzero() > 20
 
@@ -72,11 +89,11 @@ def test_the_mean_over_classes_and_across_them():
     scores = torch.randn(40, 6, generator=generator, dtype=torch.float64).requires_grad_()
     relevance = torch.arange(40)[:, None] % 6 == torch.arange(6)
     ours = MAPLoss(BlackboxRanker(3.0), margin=0.1)
-    found = [ours(scores, relevance).item(), _published.published_map(scores, relevance, 3.0, 0.1).item()]
+    found = [ours(scores, relevance).item(), published.published_map(scores, relevance, 3.0, 0.1).item()]
     assert found[0] == pytest.approx(found[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("written", [_published.published_smooth_ap, _published.published_fast_ap])
+@pytest.mark.parametrize("written", [published.published_smooth_ap, published.published_fast_ap])
 def test_queries_without_a_positive_do_not_count(written):
     scores = torch.rand(3, 6, generator=torch.Generator().manual_seed(0)).requires_grad_()
     relevance = torch.tensor([[1, 0, 0, 1, 0, 0], [0] * 6, [0, 1, 0, 0, 0, 0]]).bool()
@@ -91,9 +108,9 @@ def test_queries_without_a_positive_do_not_count(written):
 
 @pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
 def test_all_libraries_find_the_same_average_precision():
-    embeddings, paths = make_batch(32, 4, 8, 0, "cpu")
-    found = {name: float(work()) for name, work in values(embeddings, paths[:, -1]).items()}
-    assert len(found) == 3 and max(found.values()) - min(found.values()) < 1e-6
+    works = Batch(32, 4, dim=8).works((VALUE, who) for who in VALUES)
+    found = [float(work()) for work in works.values()]
+    assert len(found) == 3 and max(found) - min(found) < 1e-6
 
 
 # --- The intervals ----------------------------------------------------------------------------------------------------
@@ -105,27 +122,23 @@ def test_the_intervals_hold_the_truth_as_often_as_they_promise():
     pairs = [(n, p) for n in (1e3, 2e3, 4e3, 8e3) for p in (10, 20, 40, 80)]
     for _ in range(1000):
         medians = np.median(random.gamma(9.0, 0.03, (len(pairs), 5)), 1) + random.normal(0, 0.03, len(pairs))
-        found = fit_growth([(n, p, n**1.3 * p**0.4 * math.exp(x)) for (n, p), x in zip(pairs, medians, strict=True)])
-        held += abs(found.a - 1.3) < found.a_margin, abs(found.b - 0.4) < found.b_margin
+        cells = [(n, p, n**1.3 * p**0.4 * math.exp(x)) for (n, p), x in zip(pairs, medians, strict=True)]
+        (a, a_margin), (b, b_margin) = exponents(cells)
+        held += abs(a - 1.3) < a_margin, abs(b - 0.4) < b_margin
     assert (abs(held / 1000 - 0.95) < 0.02).all()  # three standard deviations of 1,000 draws
-
-
-def test_a_narrower_promise_makes_a_narrower_interval():
-    cells = [(n, p, n * p * (1 + 0.1 * ((n + p) % 3))) for n in (10, 20, 40) for p in (1, 2, 4)]
-    assert fit_growth(cells, 0.5).a_margin < 0.5 * fit_growth(cells, 0.95).a_margin
 
 
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([(1, 1, 1.0)] * 3, "cells must be four or more"),
+        ([(1, 1, 1.0)] * 3, "more than there are columns"),
         ([(1, 1, 1.0), (2, 2, 2.0), (3, 3, 0.0), (4, 1, 1.0)], "of numbers > 0"),
         ([(n, n, n) for n in (1, 2, 4, 8, 16)], "n and p that vary together"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(cells, message):
     with pytest.raises(ValueError, match=message):
-        fit_growth(cells)
+        exponents(cells)
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
@@ -134,7 +147,7 @@ def test_a_grid_has_lengths_and_counts_that_vary_by_themselves(method):
         cells = cells_of(method, scale)
         assert len({n for n, _ in cells}) == len({p for _, p in cells}) == 4 and len(set(cells)) == 16
         assert all(2 <= p <= n / 2 for n, p in cells)
-        fit_growth([(n, p, method.claim(n, p)) for n, p in cells])
+        exponents([(n, p, method.claim(n, p)) for n, p in cells])
 
 
 # --- The race ---------------------------------------------------------------------------------------------------------
@@ -151,9 +164,9 @@ def clockwork(monkeypatch):
 
         return lambda size: {("AP", name): work(name, s * size) for name, s in takes.items()}
 
-    monkeypatch.setattr(_stopwatch.time, "process_time", lambda: now[0])
-    monkeypatch.setattr(_stopwatch.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(_stopwatch, "peak_of", lambda work, device: (work(), 2.0**30))
+    monkeypatch.setattr(stopwatch.time, "process_time", lambda: now[0])
+    monkeypatch.setattr(stopwatch.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(stopwatch, "peak_of", lambda work, device: (work(), 2.0**30))
     return works, calls
 
 
@@ -190,6 +203,20 @@ def test_a_contender_that_is_warm_when_the_budget_ends_is_told_with_its_one_call
     assert row["note"] == "one call, not warmed up: the budget is used up"
 
 
+def test_who_is_not_installed_says_so_and_others_are_timed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
+    batch = Batch(16, dim=4)
+    rows = race([16], lambda size: batch.works([("FastAP", OURS), ("FastAP", "pytorch-metric-learning")]), Limits(1))
+    assert rows[0]["seconds"] > 0 and rows[1]["seconds"] is None
+    assert rows[1]["note"].startswith("not measured: ") and "pytorch_metric_learning" in rows[1]["note"]
+
+
+def test_the_rows_of_a_size_are_there_before_the_next_size_is_begun():
+    made = []
+    sizes = race_by_size([2, 1], lambda size: (made.append(size), {("sum", OURS): int})[1], Limits(rounds=1))
+    assert next(sizes)[0]["size"] == 1 and made == [1]
+
+
 def test_the_expectation_goes_on_from_what_was_not_tried(clockwork):
     works, _ = clockwork
     limits = Limits(rounds=1, budget=1e6, memory=2.0**31)
@@ -197,9 +224,9 @@ def test_the_expectation_goes_on_from_what_was_not_tried(clockwork):
     assert [row.get("expected bytes") for row in rows] == [None, 1e3 * 2**30, 1e6 * 2**30]
 
 
-ALONE = """
+CHILD = """
 import torch
-from rankedu.lab.experiments._footprint import peak_of
+from rankedu.lab.experiments.speed.stopwatch import peak_of
 for numbers in (1 << 24, 3 << 24):
     print(*peak_of(lambda: torch.ones(numbers).sum().item()))
 """
@@ -207,28 +234,29 @@ for numbers in (1 << 24, 3 << 24):
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="reads the peak from Linux's /proc")
 def test_memory_is_counted():
-    said = subprocess.check_output([sys.executable, "-c", ALONE], text=True)  # here, others may free some meanwhile
+    said = subprocess.check_output([sys.executable, "-c", CHILD], text=True)  # here, others may free some meanwhile
     (small, taken), (large, more) = (map(float, line.split()) for line in said.splitlines())
     assert (small, large) == (1 << 24, 3 << 24)
     assert 6e7 < taken < 8e7 and 1.8e8 < more < 2.6e8
 
 
 def test_free_memory_is_limited_by_the_container(tmp_path, monkeypatch):
-    monkeypatch.setattr(_footprint, "_CGROUP", tmp_path)
+    monkeypatch.setattr(stopwatch, "_CGROUP", tmp_path)
     (tmp_path / "memory.current").write_text("1000")
     for most, free in (("3000", 2000.0), ("500", 0.0)):
         (tmp_path / "memory.max").write_text(most)
-        assert _footprint.free_memory() == free
+        assert stopwatch.free_memory() == free
     (tmp_path / "memory.max").write_text("max")
-    assert _footprint.free_memory() > 1e6
+    assert stopwatch.free_memory() > 1e6
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="reads the peak from Linux's /proc")
 def test_bytes_of_a_list_are_counted_in_a_process_of_their_own():
-    found = bytes_a_score(500_000, 0.01, 0)
-    assert set(found) == set(LOSSES)
+    names = [(loss, who) for loss in ("AP", "recall") for who in (OURS, WRITTEN)]
+    found = contestants.bytes_a_score(names, 500_000, 0.01, 0)
+    assert list(found) == names
     for loss in ("AP", "recall"):
-        assert 4 < found[loss, "ours"] < found[loss, "transcription"] < 100
+        assert 4 < found[loss, OURS] < found[loss, WRITTEN] < 100
 
 
 # --- What is told -----------------------------------------------------------------------------------------------------
@@ -267,14 +295,6 @@ def test_ratios_are_to_the_same_work_and_to_the_limits_alone():
     assert {"ours": "AP", "over": "product", "on": "cpu", "128": "2.0 behind"} in lines and len(lines) == 3
 
 
-def test_what_was_not_tried_stands_in_the_table():
-    lines = pivot([row(), row(size=4096, seconds=None), row(who="theirs")], "batches", "cpu")
-    assert lines == [
-        {"work": "AP", "by": "ours", "128": "1.00 s", "4,096": "not tried"},
-        {"work": "AP", "by": "theirs", "128": "1.00 s", "4,096": "–"},
-    ]
-
-
 @pytest.mark.parametrize("text", ["350 µs", "1.30 ms", "33.0 ms", "9.99 s", "36.4 s", "331 ms"])
 def test_durations_are_read_as_they_are_written(text):
     assert duration(seconds_of(text)) == text
@@ -291,9 +311,9 @@ def test_the_numbers_that_the_package_holds_are_the_printed_ones():
         assert [seconds_of(text) for text in line["values"]] == list(speed.PRINTED[line["ours"]].values())
     found = {line["ours"]: seconds_of(line["values"][2]) for line in table_s2["rows"]}
     assert {name: 1e3 * s for name, s in found.items()} == pytest.approx(
-        {name: ms for name, ms in backbone.PRINTED.items() if name != "backbone"}
+        {name: ms for name, ms in PRINTED_MS.items() if name != "backbone"}
     )
-    assert {seconds_of(line["values"][1]) for line in table_s2["rows"]} == {backbone.PRINTED["backbone"] / 1e3}
+    assert {seconds_of(line["values"][1]) for line in table_s2["rows"]} == {PRINTED_MS["backbone"] / 1e3}
     for line in table_1["rows"]:
         assert METHODS[line["ours"]].printed.startswith(line["values"][0])
 
@@ -343,10 +363,10 @@ def test_a_resnet_that_cannot_be_had_is_replaced_and_the_note_says_so(monkeypatc
             raise ImportError("torchvision is needed for the ResNets and can't be imported (no such module)")
         return real(name, **options)
 
-    real = backbone.build
-    monkeypatch.setattr(backbone, "build", refuse)
+    real = models.build
+    monkeypatch.setattr(models, "build", refuse)
     parameters = {**speed.DEFAULTS, **SMALL, "model": "resnet50"}
-    rows = backbone.beside_backbone(parameters, Limits(rounds=1), "cpu")
+    rows = speed.beside_backbone(parameters, Limits(rounds=1), "cpu")
     assert rows[0]["contender"] == "convnet_wide" and rows[0]["note"].startswith("instead of resnet50: torchvision is")
     line = beside(rows)[1]
     assert line["by"] == "ours" and line["of the network"].endswith("(printed: 0.5 %)")

@@ -17,7 +17,6 @@ SECTION = re.search(r"^## A worked example: add a loss.*?(?=^## )", TEXT, re.DOT
 FILES = ["rankedu/reference.py", "rankedu/losses/discounted_gain.py", "rankedu/losses/__init__.py"]
 
 TESTS = ["tests/library/test_reference.py", "tests/library/losses/test_contract.py"]
-TESTS = [test for test in TESTS if (ROOT / test).exists()]
 
 
 def block_after(what):

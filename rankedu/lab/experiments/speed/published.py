@@ -37,18 +37,6 @@ class BlackboxRanks(torch.autograd.Function):
     Source
     ------
     RaMBO Alg. 1.
-
-    Notes
-    -----
-    Explained in chapter 4.
-
-    Examples
-    --------
-    >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
-    >>> ranks = BlackboxRanks.apply(scores, 4.0)
-    >>> ranks[1].backward()
-    >>> ranks.tolist(), scores.grad.tolist()
-    ([1.0, 3.0, 2.0], [0.25, -0.5, 0.25])
     """
 
     @staticmethod
@@ -91,18 +79,6 @@ def published_ap(
     Source
     ------
     RaMBO Eq. 15; RaMBO Eq. 21.
-
-    Notes
-    -----
-    For scores and relevance of shape (..., n). The ranks within the relevant items are those in a list in which all
-    others are lowered by ``below``; released code takes a number such as −1000, and sorts a little longer for it.
-    Explained in chapter 8.
-
-    Examples
-    --------
-    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
-    >>> round(published_ap(scores, relevance, lam=2.0).item(), 4)
-    0.4167
     """
     ranks, within = _ranks(scores, relevance, lam, margin, below)
     return _mean(1 - within / ranks, relevance)
@@ -114,17 +90,6 @@ def published_map(scores: Tensor, relevance: Tensor, lam: float, margin: float =
     Source
     ------
     RaMBO Eq. 22; RaMBO Eq. 23.
-
-    Notes
-    -----
-    For scores and relevance of shape (batch, classes). Explained in chapter 8.
-
-    Examples
-    --------
-    >>> scores = torch.tensor([[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]])
-    >>> relevance = torch.tensor([[True, False], [True, True], [False, False]])
-    >>> round(published_map(scores, relevance, lam=2.0).item(), 4)
-    0.2315
     """
     by_class = published_ap(scores.T, relevance.T, lam, margin)
     across = published_ap(scores.T.reshape(-1), relevance.T.reshape(-1), lam, margin)
@@ -137,16 +102,6 @@ def published_recall(scores: Tensor, relevance: Tensor, lam: float, margin: floa
     Source
     ------
     RaMBO Eq. 17; RaMBO Eq. 20.
-
-    Notes
-    -----
-    For scores and relevance of shape (..., n). Explained in chapter 7.
-
-    Examples
-    --------
-    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
-    >>> round(published_recall(scores, relevance, lam=2.0).item(), 4)  # log 2, twice
-    0.6931
     """
     ranks, within = _ranks(scores, relevance, lam, margin)
     return _mean(torch.log1p((ranks - within).clamp(min=0)), relevance)
@@ -165,20 +120,7 @@ def published_smooth_ap(
     Source
     ------
     Smooth-AP supp. Tab. S1.
-
-    Notes
-    -----
-    For scores, relevance and where of shape (..., n); lays out n² differences for each list. As printed, the rank
-    among the positives is the product ``gt.T * R``, and the loss has no gradient; here it is counted. The sigmoid is as
-    printed: where two float32 scores are more than 88 temperatures apart its exponential overflows, which leaves the
-    value right and the gradient nan. Explained in chapter 9.
-
-    Examples
-    --------
-    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
-    >>> round(published_smooth_ap(scores, relevance).item(), 4)
-    0.4167
-    """
+    """  # as printed, the rank among the positives is the product `gt.T * R`, which has no gradient; here it is counted
     others = 1 - torch.eye(scores.shape[-1]).to(scores)
     if where is not None:
         others = others * where.unsqueeze(-2)
@@ -198,17 +140,6 @@ def published_fast_ap(scores: Tensor, relevance: Tensor, where: Tensor | None = 
 
     .. math:: \mathrm{FastAP} = \frac{1}{N^+} \sum_{l} \frac{H^+_l\, h^+_l}{H_l}, \qquad
               h_l = \sum_j \max(0, 1 - |z_j - c_l| / \Delta)
-
-    Notes
-    -----
-    For cosines, relevance and where of shape (..., n); z = 2 − 2s, with L = ``bins`` steps Δ from 0 to 4. Lays out n
-    (L + 1) pulses for each list. The formula is that of Cakir et al. 2019. Explained in chapter 10.
-
-    Examples
-    --------
-    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
-    >>> round(published_fast_ap(scores, relevance, bins=20).item(), 4)
-    0.4167
     """
     here = _here(scores, where)
     centres = torch.linspace(0, 4, bins + 1).to(scores)
@@ -229,17 +160,6 @@ def published_h_ap(
     Source
     ------
     HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
-
-    Notes
-    -----
-    For scores, relevance ≥ 0 and where of shape (..., n); lays out n² differences for each list.
-    Explained in chapter 14.
-
-    Examples
-    --------
-    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([0.5, 0.0, 1.0, 0.0])
-    >>> round(published_h_ap(scores, relevance, step=lambda x: (x >= 0).to(x)).item(), 4)
-    0.3333
     """
     x, here = _differences(scores), _here(scores, where)
     of_k, of_j, counted = relevance.unsqueeze(-1), relevance.unsqueeze(-2), here.unsqueeze(-2)
@@ -259,16 +179,6 @@ def published_sup_ap(
     Source
     ------
     HAPPIER Sec. 3.2.
-
-    Notes
-    -----
-    For scores, relevance and where of shape (..., n); lays out n² differences for each list. Explained in chapter 14.
-
-    Examples
-    --------
-    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False])
-    >>> round(published_sup_ap(scores, relevance, step=lambda x: (x >= 0).to(x)).item(), 4)
-    0.4167
     """
     x, here = _differences(scores), _here(scores, where)
     others, fellows = ~relevance & here, relevance & here

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = [
+    "PRINTED_MS",
+    "beside",
     "compare",
     "counts",
     "duration",
@@ -18,6 +20,7 @@ __all__ = [
     "rows_of",
     "seconds_of",
     "size_text",
+    "table",
     "verdict",
 ]
 
@@ -26,18 +29,13 @@ Row = dict[str, Any]
 NAMES = ("device", "part", "work", "contender", "size")
 #: Two times are level if neither is more than so much longer: runs differ by that much.
 LEVEL = 1.05
+#: Milliseconds that Smooth-AP's Table S2 prints for a batch of 112.
+PRINTED_MS = {"backbone": 705.0, "Blackbox AP": 3.7, "FastAP": 4.2, "Smooth-AP": 6.6}
 _UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def metrics_of(rows: Iterable[Row]) -> dict[str, Any]:
-    """Nest rows: device → part → what is done → who does it → size → what was found; None is not measured.
-
-    Examples
-    --------
-    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "contender": "ours", "size": 128, "seconds": 0.5}
-    >>> metrics_of([row])
-    {'cpu': {'batches': {'AP': {'ours': {'128': {'seconds': 0.5}}}}}}
-    """
+    """Nest rows: device → part → what is done → who does it → size → what was found; None is not measured."""
     nested: dict[str, Any] = {}
     for row in rows:
         inner = nested
@@ -53,13 +51,7 @@ def _is_told(key: str, value: Any) -> bool:
 
 
 def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
-    """Bring the metrics of a record, flat as `rankedu.lab.runs.records.flatten` leaves them, back to rows.
-
-    Examples
-    --------
-    >>> rows_of({"cpu/batches/AP/ours/128/seconds": 0.5, "cpu/batches/AP/ours/128/rounds": 3})
-    [{'device': 'cpu', 'part': 'batches', 'work': 'AP', 'contender': 'ours', 'size': 128, 'seconds': 0.5, 'rounds': 3}]
-    """
+    """Bring the metrics of a record, flat as `rankedu.lab.runs.records.flatten` leaves them, back to rows."""
     rows: dict[tuple[str, ...], Row] = {}
     for path, value in metrics.items():
         *names, what = path.split("/")
@@ -71,37 +63,12 @@ def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
 
 
 def verdict(ratio: float) -> str:
-    """Tell whether a time is shorter than the one it is divided by.
-
-    Examples
-    --------
-    >>> verdict(0.5), verdict(0.97), verdict(3.0)
-    ('ahead', 'level', 'behind')
-    """
+    """Tell whether a time is shorter than the one it is divided by."""
     return "ahead" if ratio < 1 / LEVEL else "behind" if ratio > LEVEL else "level"
 
 
 def compare(rows: Iterable[Row]) -> list[Row]:
-    """Divide our times by those of everybody else at the same size, and by those of the limits.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Of :func:`rankedu.lab.experiments.speed.run`.
-
-    Returns
-    -------
-    list of dict
-        ``device``, ``part``, ``work``, ``size``, ``against``, ``limit`` (whether that is no rival, but what bounds
-        us), ``ratio`` and ``verdict``.
-
-    Examples
-    --------
-    >>> names = {"device": "cpu", "part": "batches", "work": "AP", "size": 128}
-    >>> (found,) = compare([{**names, "contender": who, "seconds": s} for who, s in (("ours", 1.0), ("theirs", 4.0))])
-    >>> found["against"], found["ratio"], found["verdict"]
-    ('theirs', 0.25, 'ahead')
-    """
+    """Divide our times by those of everybody else at the same size, and by those of the limits."""
     timed = [row for row in rows if row.get("seconds") is not None and row["part"] != "growth"]
     found = []
     for mine in timed:
@@ -125,26 +92,7 @@ def _limits(work: str) -> tuple[str, ...]:
 
 
 def ratio_table(ratios: Sequence[Row], sizes: Mapping[int, str] | None = None) -> list[dict[str, str]]:
-    """Lay out ratios with their verdicts: a line for each of ours and each other, a column for each size.
-
-    Parameters
-    ----------
-    ratios : sequence of dict
-        From :func:`compare`.
-    sizes : mapping, optional
-        Size → the heading of its column. Default: all sizes, with commas.
-
-    Returns
-    -------
-    list of dict
-        Texts.
-
-    Examples
-    --------
-    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "against": "theirs", "size": 4096, "ratio": 0.5}
-    >>> ratio_table([{**row, "verdict": "ahead"}])
-    [{'ours': 'AP', 'over': 'theirs', 'on': 'cpu', '4,096': '0.50 ahead'}]
-    """
+    """Lay out ratios with their verdicts: a line for each of ours and each other, a column for each size."""
     heads = sizes or {size: size_text(size) for size in sorted({row["size"] for row in ratios})}
     lines: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in ratios:
@@ -160,8 +108,6 @@ def ratio_table(ratios: Sequence[Row], sizes: Mapping[int, str] | None = None) -
 def counts(ratios: Sequence[Row]) -> str:
     """In how many ratios we are ahead, level and behind: of rivals, and of what bounds us.
 
-    Examples
-    --------
     >>> counts([{"verdict": "ahead", "limit": False}, {"verdict": "behind", "limit": True}])
     'Of 1 ratio to rivals we are ahead in 1; of 1 to a limit we are behind in 1.'
     """
@@ -176,27 +122,10 @@ def counts(ratios: Sequence[Row]) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def pivot(rows: Iterable[Row], part: str, device: str, what: str = "seconds") -> list[dict[str, str]]:
-    """Lay out a part as a table: a line for each contender, a column for each size.
-
-    Parameters
-    ----------
-    rows : iterable of dict
-        Of :func:`rankedu.lab.experiments.speed.run`.
-    part, device : str
-    what : {"seconds", "best"}
-
-    Returns
-    -------
-    list of dict
-        Texts; "not tried" where there was no time or memory for it, with what it would have needed.
-
-    Examples
-    --------
-    >>> row = {"device": "cpu", "part": "batches", "work": "AP", "contender": "ours", "size": 4096, "seconds": 0.5}
-    >>> pivot([row], "batches", "cpu")
-    [{'work': 'AP', 'by': 'ours', '4,096': '500 ms'}]
-    """
+def pivot(
+    rows: Iterable[Row], part: str, device: str, what: str = "seconds", text: Callable[[float], str] | None = None
+) -> list[dict[str, str]]:
+    """Lay out a part as a table: a line for each contender, a column for each size."""
     mine = [row for row in rows if (row["part"], row["device"]) == (part, device) and what in row]
     sizes = sorted({row["size"] for row in mine})
     lines: dict[tuple[str, str], dict[str, str]] = {}
@@ -204,9 +133,56 @@ def pivot(rows: Iterable[Row], part: str, device: str, what: str = "seconds") ->
         key = row["work"], row["contender"]
         empty = {"work": key[0], "by": key[1], **{size_text(size): "–" for size in sizes}}
         lines.setdefault(key, empty)[size_text(row["size"])] = (
-            duration(row[what]) if row[what] is not None else _not(row)
+            (text or duration)(row[what]) if row[what] is not None else _not(row)
         )
     return list(lines.values())
+
+
+def beside(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Table S2: what is printed, what was measured, and the loss as a part of the network's time.
+
+    >>> rows = [{"work": "backbone", "contender": "convnet", "seconds": 0.1},
+    ...         {"work": "FastAP", "contender": "ours", "seconds": 0.002}]
+    >>> [line["of the network"] for line in beside(rows)]
+    ['', '2 % (printed: 0.6 %)']
+    """
+    rows = list(rows)
+    network = next((row["seconds"] for row in rows if row["work"] == "backbone"), None)
+    lines = []
+    for row in rows:
+        printed, seconds, part = PRINTED_MS[row["work"]], row["seconds"], ""
+        if row["work"] != "backbone" and seconds is not None and network:
+            parts = 100 * seconds / network, 100 * printed / PRINTED_MS["backbone"]
+            part = "{:.2g} % (printed: {:.1g} %)".format(*parts)
+        here = "not measured" if seconds is None else duration(seconds)
+        names = {"work": row["work"], "by": row["contender"], "printed": f"{printed:g} ms"}
+        lines.append({**names, "here": here, "of the network": part})
+    return lines
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write rows as aligned text: the first's keys are the columns; numbers have three digits, words stand to the left.
+
+    >>> print(table([{"by": "ours", "1,000": "1 ms"}, {"by": "theirs", "1,000": "20 ms"}]))
+    by      1,000
+    ours     1 ms
+    theirs  20 ms
+    """
+    if not rows:
+        return "not measured"
+    names = list(rows[0])
+    columns = [[name, *(_cell(row.get(name)) for row in rows)] for name in names]
+    padded = []
+    for column in columns:
+        width, words = max(map(len, column)), all(cell[:1].isalpha() for cell in column)
+        padded.append([cell.ljust(width) if words else cell.rjust(width) for cell in column])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*padded, strict=True))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _not(row: Mapping[str, Any]) -> str:
@@ -220,8 +196,6 @@ def _not(row: Mapping[str, Any]) -> str:
 def ratio_text(ratio: float) -> str:
     """Two digits or three.
 
-    Examples
-    --------
     >>> [ratio_text(ratio) for ratio in (0.0068, 0.5, 1.66, 112.0)]
     ['0.0068', '0.50', '1.7', '112']
     """
@@ -230,21 +204,13 @@ def ratio_text(ratio: float) -> str:
 
 
 def size_text(size: int) -> str:
-    """A number with commas.
-
-    Examples
-    --------
-    >>> size_text(10**6)
-    '1,000,000'
-    """
+    """A number with commas."""
     return f"{size:,}"
 
 
 def duration(seconds: float) -> str:
     """Seconds with three digits, in the unit that suits them.
 
-    Examples
-    --------
     >>> duration(0.00035), duration(0.331), duration(36.4)
     ('350 µs', '331 ms', '36.4 s')
     """
@@ -257,8 +223,6 @@ def duration(seconds: float) -> str:
 def exponent_text(value: float, margin: float) -> str:
     """Write an exponent with half of its interval.
 
-    Examples
-    --------
     >>> exponent_text(-0.001, 0.0132)
     '0.00 ± 0.01'
     """
@@ -266,13 +230,7 @@ def exponent_text(value: float, margin: float) -> str:
 
 
 def seconds_of(text: str) -> float:
-    """Read what :func:`duration` writes, and papers print.
-
-    Examples
-    --------
-    >>> seconds_of("1.3 ms"), seconds_of("36.4 s")
-    (0.0013, 36.4)
-    """
+    """Read what :func:`duration` writes, and papers print."""
     match = re.fullmatch(r"([\d.]+) (µs|ms|s)", text)
     if match is None:
         raise ValueError(f"text must be a number and µs, ms or s, got {text!r}")

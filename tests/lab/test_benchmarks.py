@@ -1,0 +1,138 @@
+"""What `make bench` and the command for a GPU measure, keep and tell."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as bench
+from benchmarks import gpu
+from benchmarks.rows import Row, rows
+from rankedu.lab.experiments.speed.contestants import PRODUCT
+
+#: Rows that cannot be made small.
+SLOW = ("train", "start")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_kept_row_is_measured_again_and_every_goal_is_of_something_that_is_found():
+    declared = {row.name: row for row in rows()}
+    kept = {row["work"]: row["found"] for row in json.loads(bench.RECORD.read_text(encoding="utf-8"))["rows"]}
+    assert len(declared) == len(rows()) and set(kept) <= set(declared)
+    for name, row in declared.items():
+        assert name not in kept or all(bench.value(kept[name], what) is not None for what in row.goals), name
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "row", [row for row in rows(64) if row.name[:5] not in ("train", "start")], ids=lambda r: r.name
+)
+def test_a_row_can_be_measured(row):
+    found = bench.measure(row._replace(rounds=1, seconds=0.01))
+    assert found["seconds"] > 0 and all(number == number for number in found["found"].values())
+    assert all(bench.value(found["found"], what) is not None for what in row.goals)
+
+
+@pytest.fixture
+def trial(tmp_path, monkeypatch, capsys):
+    """Run the benchmarks with rows that find what is said here; what is kept and what is told."""
+    path = tmp_path / "speed.json"
+
+    def run(*arguments, **found):
+        def make(value):
+            return lambda: ({}, lambda: {"ratio to theirs": value} if value else 1 / 0)
+
+        declared = [Row(name, make(value), {"theirs": 1.0}) for name, value in found.items()]
+        monkeypatch.setattr(bench, "rows", lambda shrink: declared)
+        failed = bench.main(["--record", str(path), *arguments])
+        kept = json.loads(path.read_text())["rows"] if path.exists() else []
+        return failed, {row["work"]: row["found"]["ratio to theirs"] for row in kept}, capsys.readouterr().out
+
+    return run
+
+
+def test_what_got_slower_is_told_and_not_kept_unless_it_is_accepted(trial):
+    assert trial(a=0.5, b=0.6)[:2] == (False, {"a": 0.5, "b": 0.6})
+    failed, kept, told = trial(a=0.7, b=0.65)
+    assert (failed, kept) == (False, {"a": 0.5, "b": 0.65}) and "SLOWER a, ratio to theirs: 0.7, was 0.5" in told
+    assert trial("--accept", a=0.7)[1] == {"a": 0.7, "b": 0.65}
+
+
+def test_goals_are_met_missed_or_not_measured(trial):
+    *_, told = trial("b", "c", a=0.1, b=0.9, c=1.2)
+    verdicts = [line.split()[-2:] for line in told.splitlines() if "theirs" in line and " of " in line]
+    assert [words[-1] for words in verdicts] == ["measured", "pass", "MISS"]
+
+
+def test_a_row_that_fails_does_not_lose_the_others(trial):
+    failed, kept, told = trial(a=0, b=0.5)
+    assert failed and kept == {"b": 0.5} and "FAILED a" in told and "ZeroDivisionError" in told
+
+
+# --- The command for a GPU --------------------------------------------------------------------------------------------
+
+#: What a bare machine lacks.
+BARE = """
+import sys
+for name in ("torchvision torchmetrics sklearn pytorch_metric_learning scipy psutil tqdm yaml matplotlib typer pandas "
+             "papermill dask filelock platformdirs").split():
+    sys.modules[name] = None
+from benchmarks import gpu
+sys.exit(gpu.main(sys.argv[1:]))
+"""
+
+
+def gpu_command(path, *arguments):
+    command = [sys.executable, "-c", BARE, "--quick", "--out", str(path), *arguments]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True, timeout=300)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    file = str(tmp_path_factory.mktemp("tests") / "test_some.py")
+    skips = '@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")'
+    Path(file).write_text(f"import pytest, torch\n{skips}\ndef test_one(): pass\ndef test_two(): assert False\n")
+    return gpu_command(tmp_path_factory.mktemp("gpu") / "speed_gpu.json", "--tests", file)
+
+
+def test_the_command_runs_with_torch_and_numpy_alone(found):
+    assert found["quick"] and "pytorch_metric_learning" in found["missing"] and "torchvision" in found["missing"]
+    notes = {(row["work"], row["contender"]): row["note"] for row in found["rows"]}
+    assert all(not note for (_, who), note in notes.items() if who != "pytorch-metric-learning"), notes
+    assert "pytorch_metric_learning" in notes["FastAP", "pytorch-metric-learning"]
+    assert {row["part"] for row in found["rows"]} == {"long lists", "batches", "step", "evaluation"}
+    assert all(row["seconds"] > 0 for row in found["rows"] if not row["note"])
+
+
+def test_only_tests_that_need_a_gpu_are_run(found):
+    assert sum(found["tests"][how] for how in ("passed", "failed", "skipped")) == 1 and not found["tests"]["names"]
+
+
+def test_a_budget_that_is_used_up_is_told(tmp_path):
+    found = gpu_command(tmp_path / "speed_gpu.json", "--budget", "0", "--tests", "nowhere")
+    assert len(found["rows"]) == 9 and {row["note"] for row in found["rows"]} == {"not measured: the budget is used up"}
+
+
+def test_what_was_found_is_on_the_disk_after_every_size(tmp_path):
+    report = gpu.Report(tmp_path / "found.json", "cpu", True)
+    for size in (1, 2):
+        report.add("batches", [{"work": "AP", "contender": "ours", "size": size, "seconds": 1.0, "note": ""}])
+        assert len(json.loads(report.path.read_text())["rows"]) == size
+
+
+def test_goals_on_a_gpu_are_of_a_gpu(tmp_path):
+    def row(device, work, who, seconds):
+        names = {"part": "batches", "work": work, "contender": who, "size": 4096}
+        return {"device": device, **names, "seconds": seconds}
+
+    path, lines = tmp_path / "speed_gpu.json", []
+    for device, verdict in (("cpu", "not measured"), ("cuda", "pass")):
+        rows = [row(device, "Smooth-AP", "ours", 2.0), row(device, "limit", PRODUCT, 1.0)]
+        path.write_text(json.dumps({"rows": rows}))
+        lines = gpu.goals(bench.goal, path)
+        assert [line.endswith(verdict) for line in lines if line.startswith("Smooth-AP, batch 4096")] == [True]
+    assert sum(line.endswith("not measured") for line in lines) == len(lines) - 1
+    assert all(line.endswith("not measured") for line in gpu.goals(bench.goal, tmp_path / "nothing.json"))

@@ -1,0 +1,141 @@
+"""The losses on a device that is not the CPU: the same values and gradients, and no scores that are copied to the host.
+
+Without a GPU a tensor stands in that says it lies elsewhere and computes on the CPU. What a GPU would wait for is
+counted: numbers that become Python's, shapes that depend on values, and copies.
+"""
+
+import contextlib
+from collections import Counter
+from typing import ClassVar
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+from rankedu.losses import APLoss, FastAPLoss, HAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
+from rankedu.rankers import BlackboxRanker, SigmoidRanker
+
+#: Operators whose result, or its shape, the host has to wait for.
+WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "bincount", "equal", "_unique2", "tolist"}
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor on a device that is not the CPU, for whoever asks; it holds one on the CPU, and counts waits."""
+
+    waits: ClassVar[Counter] = Counter()
+
+    @staticmethod
+    def __new__(cls, held):
+        layout = {"strides": held.stride(), "storage_offset": held.storage_offset(), "dtype": held.dtype}
+        return torch.Tensor._make_wrapper_subclass(cls, held.size(), **layout, device="meta")
+
+    def __init__(self, held):
+        self.held = held
+
+    def tolist(self):
+        return compute(torch.ops.aten._to_copy.default, (self,), {"device": "cpu"}).tolist()
+
+    def numpy(self):
+        return compute(torch.ops.aten._to_copy.default, (self,), {"device": "cpu"}).numpy()
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        return compute(function, args, kwargs or {})
+
+
+def compute(function, args, kwargs):
+    """On the CPU; what comes out lies elsewhere again, unless it was copied to the host."""
+    name, copied = function.overloadpacket.__name__, str(kwargs.get("device")) == "cpu"
+    if name in ("index", "index_put", "index_put_"):
+        name = "nonzero" if any(i is not None and i.dtype == torch.bool for i in args[1]) else name
+    if copied:
+        name = "tolist"
+        assert not args[0].dtype.is_floating_point or args[0].numel() == 1, f"scores are copied: {tuple(args[0].shape)}"
+    Elsewhere.waits[name] += name in WAITS
+
+    def here(x):
+        return x.held if isinstance(x, Elsewhere) else torch.device("cpu") if isinstance(x, torch.device) else x
+
+    found = function(*tree_map(here, args), **tree_map(here, kwargs))
+    if copied:
+        return found
+    return tree_map(
+        lambda x: Elsewhere(x) if isinstance(x, torch.Tensor) and not isinstance(x, Elsewhere) else x, found
+    )
+
+
+class Made(TorchDispatchMode):
+    """What is made on a tensor's device lies there."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        there = str(kwargs.get("device")) == "meta" or any(issubclass(kind, Elsewhere) for kind in types)
+        return compute(function, args, kwargs) if there else function(*args, **kwargs)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Lay a tensor elsewhere; autocast, which does not know the place, does nothing there."""
+    real = torch.autocast
+    monkeypatch.setattr(
+        torch, "autocast", lambda k, **more: contextlib.nullcontext() if k == "meta" else real(k, **more)
+    )
+    Elsewhere.waits.clear()
+    with Made():
+        yield lambda tensor: Elsewhere(tensor.detach().clone())
+
+
+def batch(size):
+    labels = torch.arange(size) // 4
+    embeddings = torch.randn(size, 8, generator=torch.Generator().manual_seed(0))
+    return embeddings.requires_grad_(), torch.stack([labels // 2, labels], 1)
+
+
+LOSSES = {
+    "Smooth-AP": (SmoothAPLoss, 16),
+    "Smooth-AP's ranker, own gradients": (lambda: APLoss(SigmoidRanker(0.1), within_grad=True), 16),
+    "FastAP": (FastAPLoss, 16),
+    "AP": (lambda: APLoss(BlackboxRanker(8.0), 0.02), 20),
+    "recall": (lambda: RecallLoss(BlackboxRanker(8.0), 0.02), 20),
+    "SupAP": (SupAPLoss, 16),
+    "H-AP": (HAPLoss, 40),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_values_and_gradients_are_those_of_the_cpu_and_waits_are_few(elsewhere, name):
+    make, most = LOSSES[name]
+    loss, counted = OnEmbeddings(make()), []
+    for size in (32, 64):
+        embeddings, paths = batch(size)
+        labels = paths if name == "H-AP" else paths[:, 1]
+        expected = loss(embeddings, labels)
+        expected.backward()
+        Elsewhere.waits.clear()
+        there = elsewhere(embeddings).requires_grad_()
+        found = loss(there, elsewhere(labels))
+        found.backward()
+        torch.testing.assert_close(found.held.detach(), expected.detach())
+        torch.testing.assert_close(there.grad.held, embeddings.grad)
+        counted.append(Elsewhere.waits.total())
+    assert counted[0] == counted[1] <= most, "a larger batch waits no more often"
+
+
+@pytest.mark.parametrize("loss", [LOSSES[name][0]() for name in ("AP", "recall", "Smooth-AP")], ids=repr)
+def test_one_list(elsewhere, loss):
+    scores = torch.randn(500, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    relevance = torch.arange(500) % 7 == 0
+    loss(scores, relevance).backward()
+    there = elsewhere(scores).requires_grad_()
+    loss(there, elsewhere(relevance)).backward()
+    torch.testing.assert_close(there.grad.held, scores.grad)
+
+
+def test_the_count_sees_a_copy_and_a_wait(elsewhere):
+    there = elsewhere(torch.rand(3))
+    assert float(there.sum()) > 0 and Elsewhere.waits.total() == 1
+    assert len(there[there > 2]) == 0 and Elsewhere.waits.total() == 2
+    for copy in (torch.Tensor.cpu, torch.Tensor.tolist, torch.Tensor.numpy):
+        with pytest.raises((AssertionError, RuntimeError, TypeError)):
+            copy(there)

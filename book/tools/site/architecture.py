@@ -35,6 +35,7 @@ ROOMS = [
     ("lab/dumps",),
     ("book/studies",),
     ("book/figures", "book/explorables"),
+    ("book/definitions",),
     ("book/exercises",),
     ("book/new_chapter",),
     ("cli",),

@@ -38,8 +38,8 @@ def inputs() -> str:
     hidden = re.compile(r"/(_build|__pycache__|\.[^/]*)/")
     read = [path for path in found if not hidden.search(path.as_posix().removeprefix(ROOT.as_posix()))]
     read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / ".github" / "workflows" / "ci.yml"]
-    told = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH", "LAUNCH")]
-    return hashed(sorted(read), repr(page_links.history()), importlib.metadata.version("sphinx"), *told)
+    settings = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH", "LAUNCH")]
+    return hashed(sorted(read), repr(page_links.history()), importlib.metadata.version("sphinx"), *settings)
 
 
 def is_built(html: Path) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.book.exercises import reference
+from rankedu.book.exercises import find
 from rankedu.book.figures import ties_and_margins as figures
 from rankedu.book.studies import ties_and_margins as study
 from rankedu.losses import APLoss, shift_by_margin
@@ -23,7 +23,7 @@ def test_every_value_of_ap_is_reached_near_a_tie(labels, distance):
     nudges = torch.tensor(list(itertools.permutations(range(len(labels))))).double() / len(labels)
     values = average_precision(0.3 + distance * nudges, relevance.expand(len(nudges), -1))
     np.testing.assert_allclose(
-        sorted({round(v, 9) for v in values.tolist()}), reference("all_values_near_a_tie")(labels)
+        sorted({round(v, 9) for v in values.tolist()}), find("all_values_near_a_tie").reference(labels)
     )
 
 

@@ -116,16 +116,19 @@ def static(environment: Any) -> str:
     return "../" * environment.docname.count("/") + "_static/"
 
 
-def live_markup(explorable: Live, environment: Any) -> nodes.raw:
-    """A live explorable on the page that Sphinx is reading: a picture, and where the scripts lie that move it."""
+def live_markup(explorable: Live, static: str) -> str:
+    """The HTML of a live explorable: a picture, and below ``static`` the scripts that compute what the reader does."""
     files = ["python.js", *(f"live/{module}.js" for module in javascript.needed(explorable.module))]
-    scripts = html.escape(json.dumps([static(environment) + file for file in files]))
-    return nodes.raw(
-        "",
+    scripts = html.escape(json.dumps([static + file for file in files]))
+    return (
         f'<figure class="explorable" id="explorable-{explorable.name}" data-live="{explorable.name}" '
-        f'data-module="{explorable.module}" data-scripts="{scripts}">{explorable.inside()}</figure>',
-        format="html",
+        f'data-module="{explorable.module}" data-scripts="{scripts}">{explorable.inside()}</figure>'
     )
+
+
+def place_live(name: str, environment: Any) -> nodes.raw:
+    """A live explorable on the page that Sphinx is reading."""
+    return nodes.raw("", live_markup(Live(name), static(environment)), format="html")
 
 
 def write_scripts(folder: Path) -> None:
@@ -176,7 +179,7 @@ class ExplorableRenderer:
         content = data.content if isinstance(data.content, dict) else json.loads(data.content)
         page = renderer.renderer.sphinx_env
         if "live" in content:
-            return [live_markup(Live(content["live"]), page)]
+            return [place_live(content["live"], page)]
         return [place(load(content["explorable"]), page)]
 
 
@@ -197,7 +200,7 @@ class LiveDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Show the live explorable that the argument names."""
-        return [live_markup(Live(self.arguments[0]), self.env)]
+        return [place_live(self.arguments[0], self.env)]
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -3,8 +3,8 @@
 The subset is that of `rankedu/reference.py`: functions, numbers, text, lists, tuples, dictionaries and sets; loops,
 comprehensions, f-strings; of the standard library only `math`. What lies outside of it is refused with its file and
 line when the book is built, so nothing can fail on a reader's machine for lack of a translation. Whatever means
-something else in JavaScript (division by zero, `==` of lists, the truth of an empty list, `-1` as an index) is a call of
-the small library `py` in `python.js`. Names and order stay, so the translation can be read beside its source.
+something else in JavaScript (division by zero, `==` of lists, the truth of an empty list, `-1` as an index) is a call
+of the small library `py` in `python.js`. Names and order stay, so the translation can be read beside its source.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 #: What `python.js` knows of Python's built-in functions and of the methods of its values.
-BUILTINS = set(
-    "abs all any bool dict enumerate float int len list map max min next range reversed round set sorted str sum tuple "
-    "type zip".split()
-)
-METHODS = set("append copy count extend get index insert items join keys pop remove values".split())
+BUILTINS = {
+    *("abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "len", "list", "map", "max", "min"),
+    *("next", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type", "zip"),
+}
+METHODS = {
+    *("append", "copy", "count", "extend", "get", "index", "insert", "items", "join", "keys", "pop", "remove"),
+    *("values"),
+}
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -45,11 +47,12 @@ COMPARED: dict[type[ast.AST], Callable[[str, str], str]] = {
     ast.NotIn: "!py.contains({1}, {0})".format,
 }
 #: Words that JavaScript keeps for itself.
-RESERVED = set(
-    "arguments await case catch const debugger default delete do enum eval export extends function implements in "
-    "instanceof interface let new null package private protected public py static super switch this throw true typeof "
-    "undefined var void".split()
-)
+RESERVED = {
+    *("arguments", "await", "case", "catch", "const", "debugger", "default", "delete", "do", "enum", "eval"),
+    *("export", "extends", "function", "implements", "in", "instanceof", "interface", "let", "new", "null"),
+    *("package", "private", "protected", "public", "py", "static", "super", "switch", "this", "throw", "true"),
+    *("typeof", "undefined", "var", "void"),
+}
 Signature = list[str]
 
 
@@ -164,7 +167,7 @@ class Module:
     def do_AugAssign(self, node: ast.AugAssign, names: set[str]) -> list[str]:
         operator = "grow" if isinstance(node.op, ast.Add) else OPERATORS.get(type(node.op))
         if operator is None:
-            raise self.refused(node.op)
+            raise self.refused(node, type(node.op).__name__)
         read = ast.copy_location(ast.parse(ast.unparse(node.target), mode="eval").body, node)
         return [self.assign(node.target, f"py.{operator}({self.value(read)}, {self.value(node.value)})", names)]
 
@@ -264,14 +267,14 @@ class Module:
     def of_BinOp(self, node: ast.BinOp) -> str:
         operator = OPERATORS.get(type(node.op))
         if operator is None:
-            raise self.refused(node.op)
+            raise self.refused(node, type(node.op).__name__)
         return f"py.{operator}({self.value(node.left)}, {self.value(node.right)})"
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> str:
         if isinstance(node.op, ast.Not):
             return f"!{self.truth(node.operand)}"
         if not isinstance(node.op, ast.USub):
-            raise self.refused(node.op)
+            raise self.refused(node, type(node.op).__name__)
         return f"(-{self.value(node.operand)})"
 
     def of_BoolOp(self, node: ast.BoolOp) -> str:
@@ -318,7 +321,9 @@ class Module:
             return f"py.methods.{called.attr}({', '.join([self.value(called.value), *arguments])})"
         if isinstance(called, ast.Name) and called.id in BUILTINS and called.id not in self.names:
             if node.keywords:
-                arguments.append(f"py.named({{ {', '.join(f'{k.arg}: {self.value(k.value)}' for k in node.keywords)} }})")
+                arguments.append(
+                    f"py.named({{ {', '.join(f'{k.arg}: {self.value(k.value)}' for k in node.keywords)} }})"
+                )
         elif node.keywords:
             arguments = self.in_order(node, arguments)
         return f"{self.value(called)}({', '.join(arguments)})"
@@ -361,7 +366,11 @@ class Module:
         for loop in reversed(loops):
             for test in reversed(loop.ifs):
                 text = f"if ({self.truth(test)}) {text}"
-            text = f"for (const {self.pattern(loop.target, set())} of py.iter({self.value(loop.iter)})) {text}"
+            hidden: set[str] = set()
+            target = self.pattern(loop.target, hidden)
+            if hidden & {one.id for one in ast.walk(loop.iter) if isinstance(one, ast.Name)}:
+                raise self.refused(loop.iter, f"a comprehension whose variable hides what it runs over: {target}")
+            text = f"for (const {target} of py.iter({self.value(loop.iter)})) {text}"
         return f"(() => {{ const made_ = {empty}; {text} return made_; }})()"
 
     def parameters(self, arguments: ast.arguments) -> str:
@@ -378,8 +387,3 @@ def _parameters(node: ast.FunctionDef) -> Signature:
 
 def _safe(name: str) -> str:
     return f"{name}_" if name in RESERVED else name
-
-
-def plain(value: Any) -> Any:
-    """What the translation's numbers and lists look like in JSON: for comparisons with what the page returns."""
-    return json.loads(json.dumps(value))

@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from tools.site.explorables import MAX_BYTES, markup, write_frames
 
 from rankedu.book.explorables import (
     Control,
@@ -19,7 +20,6 @@ from rankedu.book.explorables import (
     log_slider,
     slider,
 )
-from tools.site.explorables import MAX_BYTES, markup, write_frames
 from rankedu.book.explorables.core import MAX_CONTROLS, MAX_FRAMES, MIME
 from rankedu.book.figures import style
 

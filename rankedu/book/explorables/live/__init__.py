@@ -57,8 +57,8 @@ class Live:
         first = self()
         data = json.dumps(first, ensure_ascii=False).replace("<", "\\u003c")
         return (
-            f'<figcaption>{html.escape(self.caption)}</figcaption>{self.svg()}<div class="explorable-controls" '
-            f'role="group" aria-label="{html.escape(self.caption)}" hidden></div><p class="says">'
+            f'<figcaption>{html.escape(self.caption)}</figcaption><div class="explorable-controls" role="group" '
+            f'aria-label="{html.escape(self.caption)}" hidden></div>{self.svg()}<p class="says">'
             f'{html.escape(first["says"])}</p><p class="trouble" role="status" hidden></p>'
             f'<script type="application/json">{data}</script>'
         )

@@ -6,7 +6,7 @@ from rankedu.reference import average_precision, rank, rank_among, rank_gradient
 START = {
     "scores": [0.93, 0.84, 0.72, 0.63, 0.52, 0.44, 0.3, 0.12],
     "relevance": [False, False, True, False, True, False, False, True],
-    "held": 4,
+    "held": 7,
     "lanes": [],
     "steps": 0,
     "playing": False,
@@ -64,7 +64,7 @@ def moved(lane, steps):
 
 
 def step_of(number, y, relevant):
-    """One step of gradient descent on 1 - AP: with its own gradient, with Algorithm 1, or with that of sigmoid ranks."""
+    """One step of gradient descent on 1 - AP: by its own gradient, by Algorithm 1, or by that of sigmoid ranks."""
     if number == 0:
         return [0.0 for _ in y]  # AP is constant but for jumps, where it has no derivative
     gradient = blackbox_gradient(y, relevant) if number == 1 else sigmoid_gradient(y, relevant)

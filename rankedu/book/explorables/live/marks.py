@@ -1,7 +1,7 @@
 """The few marks that a live explorable draws with: plain Python, for it runs in the page, too.
 
-A mark is an element of SVG: its tag, its attributes and its text. A class says what it means, never its colour:
-`positive`, `negative`, `one`, `two`, `three`, `grey`, `ink`, `wanted`; `page/live.css` gives these a colour by day and by night.
+A mark is an element of SVG: its tag, its attributes and its text. A class says what it means (`positive`, `negative`,
+`two`, `three`, `grey`, `ink`, `axis`, `guide`, `thin`, `thick`); `page/live.css` gives it a colour by day and by night.
 Every scene is 480 units wide; x grows to the right and y downwards.
 """
 

@@ -199,8 +199,10 @@ def test_every_handle_follows_mouse_and_keys_and_axe_finds_nothing(reader, name)
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         page.mouse.move(x, y)
         page.mouse.down()
-        page.mouse.move(x + 31, y - 17)
-        page.mouse.move(x + 40, y - 23)
+        low, now, high = (float(handle.get_attribute(f"aria-value{one}")) for one in ("min", "now", "max"))
+        side = 1 if now < (low + high) / 2 else -1
+        page.mouse.move(x + 31 * side, y - 17 * side)
+        page.mouse.move(x + 40 * side, y - 23 * side)
         page.mouse.up()
         dragged = wait_for_change(page, before)
         for key in ("Home", "ArrowRight", "ArrowUp", "End", "PageDown"):

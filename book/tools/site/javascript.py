@@ -23,7 +23,7 @@ BUILTINS = {
 }
 METHODS = {
     *("append", "copy", "count", "extend", "get", "index", "insert", "items", "join", "keys", "pop", "remove"),
-    *("values"),
+    "values",
 }
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",

@@ -108,7 +108,7 @@ def staircase(y, relevant, held):
     for low, high in zip(ends, ends[1:]):
         level = up(average_precision(at((low + high) / 2), relevant))
         steps += [(across(low), level), (across(high), level)]
-    smooth = [(across(k / 60), up(smooth_ap(at(k / 60), relevant, TEMPERATURE))) for k in range(61)]
+    smooth = [(across(k / 40), up(smooth_ap(at(k / 40), relevant, TEMPERATURE))) for k in range(41)]
     name = "ABCDEFGH"[held]
     here = up(average_precision(y, relevant))
     return [

@@ -10,6 +10,12 @@ import math
 WIDTH = 480
 
 
+def scaled(value, low, high, start, end):
+    """Where a value from ``low`` to ``high`` stands between ``start`` and ``end``; never outside."""
+    share = (min(max(value, low), high) - low) / (high - low)
+    return start + share * (end - start)
+
+
 def line(points, kind="ink"):
     """A line through points."""
     return ["polyline", {"class": kind, "points": _joined(points)}, ""]

@@ -10,8 +10,8 @@ START = {
     "tick": False,
 }
 LEFT, RIGHT = 34, 446
-BARS, WALL = (110, 178), (214, 352)
-MOST = 4.0
+BARS, WALL = (100, 172), (212, 352)
+MOST = 3.2
 
 
 def bricks(state):

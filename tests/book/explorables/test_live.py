@@ -18,7 +18,7 @@ from rankedu.book.explorables.live import Live, descend, live, names
 
 @pytest.mark.parametrize("name", names())
 def test_each_is_a_picture_in_words_and_asks_a_question(name):
-    explorable = live(name)
+    explorable = Live(name)
     data = explorable._repr_mimebundle_()
     assert data[MIME] == {"live": name}
     picture = ElementTree.fromstring(data["image/svg+xml"])
@@ -34,7 +34,7 @@ def test_a_name_that_is_none():
 
 
 def test_a_nan_is_an_error():
-    explorable = live("descend")
+    explorable = live(descend)
     with pytest.raises(ValueError, match="JSON"):
         explorable({**explorable.start, "more": math.nan})
 
@@ -45,7 +45,7 @@ def test_the_kernel_answers_what_the_front_end_asks(name, monkeypatch):
     pytest.importorskip("anywidget")
     from rankedu.book.explorables.live.widget import widget
 
-    explorable, said = live(name), []
+    explorable, said = Live(name), []
     made = widget(explorable)
     monkeypatch.setattr(type(made), "send", lambda self, content: said.append(content))
     first = explorable()

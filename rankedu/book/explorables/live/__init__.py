@@ -14,12 +14,15 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from rankedu.book.explorables.core import MIME, is_live
 
-#: What a page needs beside the explorable itself: the script that moves it and what its marks look like.
-PAGE = Path(__file__).parent / "page"
+#: What the marks look like.
+LOOK = Path(__file__).parent / "page" / "live.css"
+#: That, and the script that moves them.
+PAGE = LOOK.parent
 _ROOMS = {"marks", "widget"}
 
 
@@ -46,7 +49,7 @@ class Live:
         marks = "".join(
             f"<{tag} {_attributes(attributes)}>{html.escape(words)}</{tag}>" for tag, attributes, words in made["marks"]
         )
-        style = f"<style>{(PAGE / 'live.css').read_text(encoding='utf-8')}</style>" if alone else ""
+        style = f"<style>{LOOK.read_text(encoding='utf-8')}</style>" if alone else ""
         about = {"viewBox": f"0 0 480 {made['height']}", "role": "img", "aria-label": made["says"]}
         ground = '<rect width="100%" height="100%" fill="white"/>' if alone else ""
         head = f'<svg xmlns="http://www.w3.org/2000/svg" class="live" {_attributes(about)}>'
@@ -77,9 +80,9 @@ class Live:
         return data
 
 
-def live(name: str) -> Live:
-    """The live explorable of that name, as the last line of a cell."""
-    return Live(name)
+def live(module: ModuleType) -> Live:
+    """The live explorable of a module, as the last line of a cell."""
+    return Live(module.__name__.rpartition(".")[2])
 
 
 def names() -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from rankedu.book.explorables.live import PAGE, Live
+from rankedu.book.explorables.live import LOOK, PAGE, Live
 
 _JOIN = """
 export default {
@@ -36,7 +36,7 @@ class LiveWidget(anywidget.AnyWidget):
     """Sends the reader's changes to the kernel, and what it makes of them back."""
 
     _esm = (PAGE / "live.js").read_text(encoding="utf-8") + _JOIN
-    _css = (PAGE / "live.css").read_text(encoding="utf-8")
+    _css = LOOK.read_text(encoding="utf-8")
     inside = traitlets.Unicode().tag(sync=True)
 
     def answer(self, explorable: Live, said: dict[str, Any]) -> None:

@@ -113,7 +113,7 @@ def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -
 
 def static(environment: Any) -> str:
     """The folder of scripts and frames, as the page that Sphinx is reading sees it."""
-    return "../" * environment.docname.count("/") + "_static/"
+    return "../" * str(environment.docname).count("/") + "_static/"
 
 
 def live_markup(explorable: Live, static: str) -> str:

@@ -108,7 +108,9 @@ def lane_marks(shown, number, lane, relevant):
     marks.append(bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"))
     marks.append(line([(LEFT, y), (RIGHT, y)], "axis"))
     marks += [item(across(score), y, r) for score, r in zip(lane, relevant)]
-    told = f"AP {shown['reached'][number]:.2f}, when errors of {NOISE:.2f} shake the scores {shown['shaken'][number]:.2f}"
+    told = (
+        f"AP {shown['reached'][number]:.2f}, when errors of {NOISE:.2f} shake the scores {shown['shaken'][number]:.2f}"
+    )
     marks.append(text(LEFT, y + 32, told, "small"))
     return marks
 

@@ -49,7 +49,10 @@ def scores(point):
 
 def at(point):
     """Where a point of the plane is drawn."""
-    return [scaled(point[0], -2.5, 2.5, X - 2.5 * UNIT, X + 2.5 * UNIT), scaled(point[1], -2, 2, Y + 2 * UNIT, Y - 2 * UNIT)]
+    return [
+        scaled(point[0], -2.5, 2.5, X - 2.5 * UNIT, X + 2.5 * UNIT),
+        scaled(point[1], -2, 2, Y + 2 * UNIT, Y - 2 * UNIT),
+    ]
 
 
 def place(ranks):

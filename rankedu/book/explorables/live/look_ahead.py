@@ -63,7 +63,9 @@ def meetings(y, c):
 def lines(y, c, lam, crossings):
     """The scores along the arrow, and a ring where two cross."""
     marks = [line([(LEFT, LINES[0]), (LEFT, LINES[1])], "axis"), text(LEFT, 15, "scores  y + t c")]
-    marks.append(polygon([(LEFT, LINES[0]), (across(lam), LINES[0]), (across(lam), STEPS[1]), (LEFT, STEPS[1])], "area"))
+    marks.append(
+        polygon([(LEFT, LINES[0]), (across(lam), LINES[0]), (across(lam), STEPS[1]), (LEFT, STEPS[1])], "area")
+    )
     for i in range(len(y)):
         kind = "positive" if c[i] > 0 else "negative" if c[i] < 0 else "grey"
         ends = [0.0, *[t for t in [-y[i] / c[i], (1 - y[i]) / c[i]] if 0 < t < FAR]] if c[i] else [0.0]

@@ -63,7 +63,10 @@ def bars(values, before):
     marks = []
     for k, name in enumerate(["AP, owls", "AP, birds", "H-AP", "NDCG"]):
         at = 186 + 26 * k
-        marks += [text(LEFT - 10, at + 12, name, "", "end"), bar(LEFT, at, 214 * values[k], 14, "two" if k == 2 else "grey")]
+        marks += [
+            text(LEFT - 10, at + 12, name, "", "end"),
+            bar(LEFT, at, 214 * values[k], 14, "two" if k == 2 else "grey"),
+        ]
         marks.append(line([(LEFT + 214 * before[k], at - 3), (LEFT + 214 * before[k], at + 17)], "ink"))
         change = values[k] - before[k]
         told = f"{values[k]:.2f}" if abs(change) < 0.0005 else f"{values[k]:.2f} ({change:+.2f})"

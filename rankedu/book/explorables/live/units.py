@@ -25,7 +25,7 @@ LEFT, RIGHT, LOW, HIGH = 128, 366, -4, 3
 def units(state):
     """Somebody trained with λ = 4: was that much? Drag what else they may have done."""
     logs = state["logs"]
-    values = [10**logs[0], *[float(round(10**k)) for k in logs[1:4]], *[10**k for k in logs[4:]]]
+    values = [10 ** logs[0], *[float(round(10**k)) for k in logs[1:4]], *[10**k for k in logs[4:]]]
     lam, n, queries, relevant, factor, spread = values
     relevant = min(relevant, n - 1)
     paper = n * lam
@@ -73,7 +73,10 @@ def ruler(rho, n, spread):
     for k, paper in enumerate(PAPERS):
         name, lam, items, queries, relevant = paper
         x = place(strength(items * lam, items, queries, relevant, spread))
-        marks += [line([(x, 286 - 4 * k), (x, 322)], "two thin"), text(x - 3, 282 - 4 * k, "ABC"[k], "small two", "end")]
+        marks += [
+            line([(x, 286 - 4 * k), (x, 322)], "two thin"),
+            text(x - 3, 282 - 4 * k, "ABC"[k], "small two", "end"),
+        ]
     marks.append(text(12, 362, "A Online Products, B In-shop, C CUB-200", "small two"))
     return [*marks, dot(place(rho), 311, "three", 7)]
 

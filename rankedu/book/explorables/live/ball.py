@@ -148,7 +148,7 @@ def words(shown):
     """The picture for those who do not see it."""
     low, high = shown["useful"]
     return (
-        f"A map of six scores in a plane, shaded by the loss interpolated with λ = {shown['lam']:.2f}. The ball starts at "
-        f"a loss of {shown['losses'][0]:.2f} and after {STEPS} steps of {'Adam' if shown['adam'] else 'SGD'} stands at "
-        f"{shown['losses'][-1]:.2f}. The rule of thumb advises λ from {low:.2f} to {high:.2f}."
+        f"A map of six scores in a plane, shaded by the loss interpolated with λ = {shown['lam']:.2f}. The ball "
+        f"starts at a loss of {shown['losses'][0]:.2f} and after {STEPS} steps of {'Adam' if shown['adam'] else 'SGD'} "
+        f"stands at {shown['losses'][-1]:.2f}. The rule of thumb advises λ from {low:.2f} to {high:.2f}."
     )

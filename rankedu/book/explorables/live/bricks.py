@@ -89,7 +89,7 @@ def words(shown):
     weights = ", ".join([f"{weight:.2f}" for weight in shown["weights"]])
     heights = ", ".join([f"{height:.2f}" for height in shown["wall"]])
     return (
-        f"Seven items, two of them relevant. The weights are {weights}; their sums W(0) to W(5) are {heights}, which is "
-        f"{shown['from_log']:.2f} from log(1 + r) at most. The loss, the mean of W over the relevant items, is "
+        f"Seven items, two of them relevant. The weights are {weights}; their sums W(0) to W(5) are {heights}, which "
+        f"is {shown['from_log']:.2f} from log(1 + r) at most. The loss, the mean of W over the relevant items, is "
         f"{shown['loss']:.2f}."
     )

@@ -119,7 +119,7 @@ def words(shown):
     """The picture for those who do not see it."""
     (gap_0, gap_1), (ap_0, ap_1), (noisy_0, noisy_1) = shown["gaps"], shown["reached"], shown["shaken"]
     return (
-        f"Eight scores, three of them relevant, after {shown['steps']} steps of gradient descent. Without a margin AP is "
-        f"{ap_0:.2f}, the gap between relevant and irrelevant scores {gap_0:.2f}, and AP under errors {noisy_0:.2f}; "
+        f"Eight scores, three of them relevant, after {shown['steps']} steps of gradient descent. Without a margin AP "
+        f"is {ap_0:.2f}, the gap between relevant and irrelevant scores {gap_0:.2f}, AP under errors {noisy_0:.2f}; "
         f"with a margin of {shown['margin']:.2f} they are {ap_1:.2f}, {gap_1:.2f} and {noisy_1:.2f}."
     )

@@ -63,7 +63,7 @@ def height(value):
 def curve(step, start, offset):
     """The step that counts an item from above: a sigmoid to the left of 0, more to its right, a slope beyond δ."""
     left = [(onto(k / 200), height(step(k / 200))) for k in range(-40, 1, 2)]
-    middle = [(onto(k / 200), height(step(k / 200 + 1e-9))) for k in range(0, 11)]
+    middle = [(onto(k / 200), height(step(k / 200 + 1e-9))) for k in range(11)]
     end = min(0.4, DELTA + (3 - offset) / SLOPE)
     right = [(onto(DELTA), height(offset)), (onto(end), height(offset + SLOPE * (end - DELTA)))]
     return [

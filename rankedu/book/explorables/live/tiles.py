@@ -40,7 +40,7 @@ def height(level):
 
 def metrics(y, levels):
     """AP if only the owl counts, AP if every bird does, H-AP, and NDCG of the same relevances."""
-    if not any([level > 0 for level in levels]):
+    if not any(level > 0 for level in levels):
         return [0.0, 0.0, 0.0, 0.0]
     rel = relevance(levels, 1, LEVELS)
     owl = [level == LEVELS for level in levels]

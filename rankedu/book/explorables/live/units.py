@@ -71,7 +71,7 @@ def ruler(rho, n, spread):
     for power in (-4, -2, 0, 2):
         marks.append(text(place(10**power), 340, f"{10**power:g}", "small", "middle"))
     for k, paper in enumerate(PAPERS):
-        name, lam, items, queries, relevant = paper
+        lam, items, queries, relevant = paper[1:]
         x = place(strength(items * lam, items, queries, relevant, spread))
         marks += [
             line([(x, 286 - 4 * k), (x, 322)], "two thin"),
@@ -87,6 +87,6 @@ def words(shown, verdict):
     return (
         f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper, for lists of "
         f"{shown['n']:.0f}, {shown['queries']:.0f} queries, {shown['p']:.0f} relevant items and scores that spread by "
-        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score and ρ is {shown['rho']:.3g}, {verdict}; useful "
-        f"is {low:.2g} to {high:.2g}."
+        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score and ρ is {shown['rho']:.3g}, {verdict}; "
+        f"useful is {low:.2g} to {high:.2g}."
     )

@@ -80,7 +80,7 @@ const py = (() => {
   class Named {}
   const named = (values) => Object.assign(new Named(), values);
   const options = (args) => (args[args.length - 1] instanceof Named ? args.pop() : {});
-  const order = (a, b) => (less(a, b) ? -1 : less(b, a) ? 1 : 0);
+  const order = (a, b) => (typeof a === "number" && a === b ? 0 : less(a, b) ? -1 : less(b, a) ? 1 : 0);
   const best = (args, sign) => {
     const { key = (x) => x, ...rest } = options(args);
     const values = args.length === 1 ? list(args[0]) : args;
@@ -90,10 +90,13 @@ const py = (() => {
 
   /* Half to even, as Python rounds: a number that ends in exactly 5 is the one case that toFixed decides otherwise. */
   const fixed = (x, digits) => {
-    const long = Math.abs(x).toFixed(Math.min(digits + 40, 100));
-    const cut = long.length - Math.min(40, 100 - digits);
     let text = Math.abs(x).toFixed(digits);
-    if (/^50*$/.test(long.slice(cut)) && /[02468]\.?$/.test(long.slice(0, cut))) text = long.slice(0, cut).replace(/\.$/, "");
+    if (Math.abs(((Math.abs(x) * 10 ** digits) % 1) - 0.5) < 1e-6) {
+      const long = Math.abs(x).toFixed(Math.min(digits + 40, 100));
+      const cut = long.length - Math.min(40, 100 - digits);
+      const even = /^50*$/.test(long.slice(cut)) && /[02468]\.?$/.test(long.slice(0, cut));
+      if (even) text = long.slice(0, cut).replace(/\.$/, "");
+    }
     return (x < 0 || Object.is(x, -0) ? "-" : "") + text;
   };
   const general = (x, digits) => {
@@ -154,15 +157,19 @@ const py = (() => {
   };
   const range = (...ends_) => {
     const [from, to, step = 1] = ends_.length === 1 ? [0, ends_[0]] : ends_;
-    return Array.from({ length: Math.max(Math.ceil((to - from) / nonzero(step)), 0) }, (_, i) => from + i * step);
+    const made = [];
+    nonzero(step);
+    for (let i = from; step > 0 ? i < to : i > to; i += step) made.push(i);
+    return made;
   };
   const zip = (...columns) => {
     const { strict } = options(columns);
-    const rows = columns.map(list);
-    const lengths = rows.map((row) => row.length);
-    const length = rows.length ? Math.min(...lengths) : 0;
-    if (strict && lengths.some((one) => one !== length)) fail("ValueError", "zip of unlike lengths");
-    return Array.from({ length }, (_, i) => rows.map((row) => row[i]));
+    const rows = columns.map((x) => (isList(x) ? x : list(x)));
+    const length = rows.length ? Math.min(...rows.map((row) => row.length)) : 0;
+    if (strict && rows.some((row) => row.length !== length)) fail("ValueError", "zip of unlike lengths");
+    const made = [];
+    for (let i = 0; i < length; i += 1) made.push(rows.map((row) => row[i]));
+    return made;
   };
   const sorted = (x, how = {}) => {
     const { key = (one) => one, reverse = false } = how;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import random
@@ -11,7 +12,7 @@ import shutil
 import pytest
 import walk
 from tools.notebooks import pairs
-from tools.site import explorables
+from tools.site import explorables, javascript
 
 from rankedu import reference
 from rankedu.book.explorables.live import PAGE, Live, names
@@ -145,6 +146,58 @@ def test_the_book_in_one_file_computes_in_the_page_what_it_computes_in_python(re
     )
     losses = [reference.recall_loss(given["y"], given["relevant"], W) for W in (reference.W_log, reference.W_loglog)]
     assert agree([*losses, 0.25], got)
+
+
+PYTHON = """
+import math
+
+def values():
+    x, y = [3, 1, 2], {"b": 1, "a": [2]}
+    x[-1] = 5
+    x[1:2] = [7, 8]
+    x += [9]
+    first, *rest = x
+    total = 0
+    for k, (a, b) in enumerate(zip(x, x[1:])):
+        if k == 3:
+            break
+        total += a * b
+    while total > 100:
+        total //= 2
+    return [
+        x, y, first, rest, total, x[::-1], x[-2:], x[:100], x[1:-1:2], -7 // 2, -7 % 3, 7.5 % -2, 2**-1, not [],
+        [] or 5, [1] and "yes", 0 or None, None is None, (1, 2) < (1, 3), [1, 2] <= [1, 2], [2] > [1, 9], 1 < 2 <= 2 < 1,
+        "ab" < "b", [1, [2]] == [1, [2]], True == 1, True + True, 2 in x, "a" in y, 5 not in {1, 5}, [1, 2] + [3], 2 * [0, 1],
+        "ab" * 2, sorted([3, 1, 2], key=lambda one: -one), sorted([[2, 1], [1, 2]]), sorted("hello", reverse=True),
+        max([1, 3, 2]), min(4, 2), max([], default=-1), min(x, key=lambda one: abs(one - 6)), sum([0.1, 0.2], 1),
+        any([]), all([]), round(2.5), round(-0.5), round(2.675, 2), int(-3.7), abs(-2), len({1, 2, 2}),
+        list(range(5, 0, -2)), [a for a in range(3) for b in range(a) if a != b], {k: v for v, k in enumerate("ab")}, ", ".join(["p", "q"]),
+        dict(zip("ab", [1, 2])), y.get("z", 3), [*y], {**y, "a": 0}, math.hypot(3, 4), math.log10(1000),
+        next(k for k in x if k > 6), [list(pair) for pair in {"k": 1}.items()], x.index(8), x.count(9), [3, 1].pop(), bool([0]), bool(""), list(reversed(x)),
+    ]
+"""
+FORMS = [".2f", "+.1f", ".0f", "d", "g", ".3g", "+.2g", ".1%"]
+
+
+def test_what_python_means_the_translation_means(reader, folder, monkeypatch):
+    """Where JavaScript would mean something else: indices, slices, truth, comparisons, division, rounding, formats."""
+    (folder / "meanings.py").write_text(PYTHON, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    page = reader("descend")
+    page.locator("figure").hover()
+    page.wait_for_function("globalThis.py")
+    page.add_script_tag(content=javascript.translate("meanings"))
+    here = importlib.import_module("meanings").values()
+    there = page.evaluate("() => py.to(py.modules.meanings.values())")
+    for number, pair in enumerate(zip(json.loads(json.dumps(here)), there, strict=True)):
+        assert agree(*pair), (number, pair)
+    dice = random.Random(0)
+    numbers = [0.125, 0.375, 2.5, 3.5, -0.5, 0.0, -0.0, 1e-5, 123456.5, 1e16, 999999.5, 0.045, 1.005]
+    numbers += [dice.choice([-1, 1]) * 10 ** dice.uniform(-7, 8) for _ in range(200)]
+    wanted = [[format(int(x) if form == "d" else x, form) for form in FORMS] for x in numbers]
+    run = "([xs, forms]) => xs.map((x) => forms.map((form) => py.format(form === 'd' ? Math.trunc(x) + 0 : x, form)))"
+    for x, one, other in zip(numbers, wanted, page.evaluate(run, [numbers, FORMS]), strict=True):
+        assert one == other, x
 
 
 def wander(explorable, steps, random):

@@ -166,14 +166,16 @@ def values():
         total //= 2
     return [
         x, y, first, rest, total, x[::-1], x[-2:], x[:100], x[1:-1:2], -7 // 2, -7 % 3, 7.5 % -2, 2**-1, not [],
-        [] or 5, [1] and "yes", 0 or None, None is None, (1, 2) < (1, 3), [1, 2] <= [1, 2], [2] > [1, 9], 1 < 2 <= 2 < 1,
-        "ab" < "b", [1, [2]] == [1, [2]], True == 1, True + True, 2 in x, "a" in y, 5 not in {1, 5}, [1, 2] + [3], 2 * [0, 1],
-        "ab" * 2, sorted([3, 1, 2], key=lambda one: -one), sorted([[2, 1], [1, 2]]), sorted("hello", reverse=True),
-        max([1, 3, 2]), min(4, 2), max([], default=-1), min(x, key=lambda one: abs(one - 6)), sum([0.1, 0.2], 1),
-        any([]), all([]), round(2.5), round(-0.5), round(2.675, 2), int(-3.7), abs(-2), len({1, 2, 2}),
-        list(range(5, 0, -2)), [a for a in range(3) for b in range(a) if a != b], {k: v for v, k in enumerate("ab")}, ", ".join(["p", "q"]),
-        dict(zip("ab", [1, 2])), y.get("z", 3), [*y], {**y, "a": 0}, math.hypot(3, 4), math.log10(1000),
-        next(k for k in x if k > 6), [list(pair) for pair in {"k": 1}.items()], x.index(8), x.count(9), [3, 1].pop(), bool([0]), bool(""), list(reversed(x)),
+        [] or 5, [1] and "yes", 0 or None, None is None, (1, 2) < (1, 3), [1, 2] <= [1, 2], [2] > [1, 9],
+        1 < 2 <= 2 < 1, "ab" < "b", [1, [2]] == [1, [2]], True == 1, True + True, 2 in x, "a" in y,
+        5 not in {1, 5}, [1, 2] + [3], 2 * [0, 1], "ab" * 2, sorted([3, 1, 2], key=lambda one: -one),
+        sorted([[2, 1], [1, 2]]), sorted("hello", reverse=True), max([1, 3, 2]), min(4, 2), max([], default=-1),
+        min(x, key=lambda one: abs(one - 6)), sum([0.1, 0.2], 1), any([]), all([]), round(2.5), round(-0.5),
+        round(2.675, 2), int(-3.7), abs(-2), len({1, 2, 2}), list(range(5, 0, -2)),
+        [a for a in range(3) for b in range(a) if a != b], {k: v for v, k in enumerate("ab")},
+        ", ".join(["p", "q"]), dict(zip("ab", [1, 2])), y.get("z", 3), [*y], {**y, "a": 0}, math.hypot(3, 4),
+        math.log10(1000), next(k for k in x if k > 6), [list(pair) for pair in {"k": 1}.items()], x.index(8),
+        x.count(9), [3, 1].pop(), bool([0]), bool(""), list(reversed(x)),
     ]
 """
 FORMS = [".2f", "+.1f", ".0f", "d", "g", ".3g", "+.2g", ".1%"]

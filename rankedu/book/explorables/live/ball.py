@@ -28,7 +28,7 @@ def ball(state):
     shown = {**shown, "stop": trail[-1], "stops": ends, "useful": [3 / 6 * spread, spread]}
     left, top, bottom = MAP
     marks = [
-        text(left, 16, f"λ = {lam:.2f}: the loss, interpolated; strong colours: low", "small"),
+        text(left, 16, f"λ = {lam:.2f}; strong colours: low loss", "small"),
         *landscape(log_lam),
     ]
     marks += [line([place(point) for point in trail], "positive thick"), dot(*place(trail[-1]), "negative", 6)]
@@ -133,7 +133,7 @@ def stops(ends, here, log_lam, useful):
 
     low, high = [across(math.log10(bound)) for bound in useful]
     return [
-        text(left, top - 24, "the loss at the end by λ;", "small"),
+        text(left, top - 24, "the last loss over λ;", "small"),
         text(left, top - 9, "grey: the rule of thumb", "small"),
         bar(low, top, high - low, bottom - top, "area"),
         line([(left, top), (left, bottom), (right, bottom)], "axis"),

@@ -38,7 +38,7 @@ def bricks(state):
         x = 80 + 76 * k
         top = scaled(weight, 0, 1, BARS[1], BARS[0])
         marks += [bar(x - 22, top, 44, BARS[1] - top, tone(k)), line([(x - 22, top), (x + 22, top)], "thick")]
-        marks.append(text(x, BARS[1] + 15, f"w{k + 1} = {weight:.2f}", "small", "middle"))
+        marks.append(text(x, BARS[1] + 15, f"w{k + 1} {weight:.2f}", "small", "middle"))
         moves = [along("y", "weights", k, 0, 1, BARS[1], BARS[0])]
         handles.append(handle(f"Weight {k + 1}", x, top, f"{weight:.2f}", moves))
     marks += [*walls(weights, wall), *courses(relevant, found, weights, loss)]

@@ -32,7 +32,7 @@ export default {
 """
 
 
-class LiveWidget(anywidget.AnyWidget):  # type: ignore[misc]
+class LiveWidget(anywidget.AnyWidget):
     """Sends the reader's changes to the kernel, and what it makes of them back."""
 
     _esm = (PAGE / "live.js").read_text(encoding="utf-8") + _JOIN

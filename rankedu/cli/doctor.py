@@ -26,6 +26,7 @@ _NEEDS = {
     "sympy": "lab",
     "matplotlib": "lab",
     "pillow": "lab",
+    "anywidget": "lab",
     "ipywidgets": "lab",
     "jupyterlab": "lab",
     "jupyterlab-myst": "lab",

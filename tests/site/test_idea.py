@@ -36,4 +36,4 @@ def test_the_losses_run_and_push_as_the_page_says(capsys):
 def test_it_can_be_read_in_thirty_minutes():
     prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
     assert 1200 < len(prose.split()) < 2200
-    assert PAGE.count("{explorable}") >= 3 and PAGE.count(":class: predict ") >= 4
+    assert PAGE.count("{live}") >= 5 and PAGE.count(":class: predict ") >= 4

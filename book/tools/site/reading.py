@@ -22,7 +22,7 @@ BOOK = ROOT / "book"
 LATER = ("Exercises", "Self-test", "Paper map", "Further reading")
 #: Minutes for a prediction or an explorable on a page; a chapter counts them in the minutes that it states.
 TO_TRY = 2
-_TRY = re.compile(r"\{explorable\}|^:class: predict ", re.MULTILINE)
+_TRY = re.compile(r"\{(?:explorable|live)\}|^:class: predict ", re.MULTILINE)
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
 _REFERENCE = re.compile(r"\{(ref|eq|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,10 +22,21 @@ RANKABLE = (
 )
 
 
+def check_tensor(values: Any, name: str) -> None:
+    """A tensor; words are numbered."""
+    if isinstance(values, Tensor):
+        return
+    words = getattr(getattr(values, "dtype", None), "kind", "") in ("U", "S", "O")  # of a NumPy array
+    words |= isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values)
+    hint = f"use torch.as_tensor({name})"
+    if words:
+        hint = f"number the words: torch.as_tensor(numpy.unique({name}, return_inverse=True)[1])"
+    raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} ({hint})")
+
+
 def check_values(values: Tensor, *, name: str = "scores") -> None:
     """Values that can be ranked along a last dimension of at least one item."""
-    if not isinstance(values, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    check_tensor(values, name)
     if values.dtype not in RANKABLE:
         raise TypeError(
             f"{name} must be float16, bfloat16, float32, float64 or integer, got {values.dtype} "
@@ -37,7 +49,7 @@ def check_values(values: Tensor, *, name: str = "scores") -> None:
         )
 
 
-def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores") -> None:
+def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores", hint: str = "") -> None:
     """No NaN among the items that take part."""
     if not values.is_floating_point():
         return
@@ -48,14 +60,13 @@ def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores")
         first = tuple(nan.nonzero()[0].tolist())
         raise ValueError(
             f"{name} must not contain NaN, got {int(nan.sum())} of {nan.numel()}, the first at index {first} "
-            f"(find what made it, or leave these items out with where=~{name}.isnan())"
+            f"(find what made it, or {hint or f'leave these items out with where=~{name}.isnan()'})"
         )
 
 
 def check_floating(values: Tensor, *, name: str = "scores") -> None:
     """Values through which a gradient can flow."""
-    if not isinstance(values, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    check_tensor(values, name)
     if not values.is_floating_point():
         raise TypeError(
             f"{name} must be floating point to be differentiated, got {values.dtype} "
@@ -65,8 +76,7 @@ def check_floating(values: Tensor, *, name: str = "scores") -> None:
 
 def check_like(values: Tensor, scores: Tensor, *, name: str, other: str = "scores") -> None:
     """The same shape and device as the scores."""
-    if not isinstance(values, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__} (use torch.as_tensor({name}))")
+    check_tensor(values, name)
     if values.shape != scores.shape:
         shape = tuple(scores.shape)
         hint = "(one for each)"
@@ -110,23 +120,49 @@ def check_choice(value: str, choices: Sequence[str], *, name: str) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def check_number(
+    value: float,
+    name: str,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    most: float = math.inf,
+    hint: str = "",
+) -> float:
+    """A finite number in a range, open at ``above``; the hint says what to do."""
+    if above > -math.inf:
+        wanted = f"> {above:g}"
+    elif most < math.inf:
+        wanted = f"in [{least:g}, {most:g}]"
+    else:
+        wanted = f">= {least:g}" if least > -math.inf else ""
+    advice = f" ({hint})" if hint else ""
+    try:
+        if isinstance(value, (str, bytes, bool)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number{' ' * bool(wanted)}{wanted}, got {value!r}{advice}") from None
+    if not math.isfinite(number) or number <= above or not least <= number <= most:
+        raise ValueError(f"{name} must be finite{' and ' * bool(wanted)}{wanted}, got {number}{advice}")
+    return number
+
+
+def check_count(value: int, name: str, *, least: int = 1, hint: str = "") -> int:
+    """An int that is large enough."""
+    advice = f" ({hint})" if hint else ""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, got {type(value).__name__}{advice or f' (use int({name}))'}")
+    if value < least:
+        raise ValueError(f"{name} must be >= {least}, got {value}{advice}")
+    return value
+
+
 def check_lam(lam: float) -> float:
     """The strength of the interpolation: a finite number > 0."""
-    try:
-        lam = float(lam)
-    except (TypeError, ValueError):
-        raise TypeError(f"lam must be a number > 0, got {lam!r}") from None
-    if not lam > 0:
-        raise ValueError(f"lam must be > 0, got {lam} (the limit lam -> 0 is the staircase itself: use rank())")
-    if math.isinf(lam):
-        raise ValueError(f"lam must be finite, got {lam} (the interpolation flattens out as lam grows: try lam=4.0)")
-    return lam
+    return check_number(lam, "lam", above=0, hint="the limit lam -> 0 is the staircase itself: use rank(); try 4.0")
 
 
 def check_k(k: int) -> int:
     """The depth of a top-k metric: an integer >= 1."""
-    if isinstance(k, bool) or not isinstance(k, int):
-        raise TypeError(f"k must be an int, got {type(k).__name__} (use int(k))")
-    if k < 1:
-        raise ValueError(f"k must be >= 1, got {k} (the best item has rank 1)")
-    return k
+    return check_count(k, "k", hint="the best item has rank 1")

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from rankedu._fast.gradient import once
 from rankedu._validation import check_floating, check_lam
 
 __all__ = ["Solver", "differentiate", "interpolate"]
@@ -42,13 +42,15 @@ class _Blackbox(torch.autograd.Function):
         return solution
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         scores, solution = ctx.saved_tensors
-        perturbed = scores + ctx.lam * gradient
-        if perturbed.isnan().any():  # an overflow on its way to a gradient scaler, which will skip the step
-            return torch.full_like(scores, torch.nan), None, None
-        return (_solve(ctx.solver, perturbed) - solution) / ctx.lam, None, None
+        with torch.no_grad():
+            perturbed = scores + ctx.lam * gradient
+            if perturbed.isnan().any():  # an overflow on its way to a gradient scaler, which will skip the step
+                found = torch.full_like(scores, torch.nan)
+            else:
+                found = (_solve(ctx.solver, perturbed) - solution) / ctx.lam
+        return once(found), None, None
 
 
 def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
@@ -87,7 +89,8 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
     Notes
     -----
     Two calls of the solver, one in each direction. The gradient is *not* linear in the incoming one: a loss multiplied
-    by a constant (a gradient scaler does that) acts like a λ multiplied by it. Explained in chapter 2.
+    by a constant (a gradient scaler does that) acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are
+    made safe against that; for a ranker of yours that uses this, set ``linear = False``. Explained in chapter 2.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
+from rankedu._validation import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
 from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["EmbeddingMemory", "ScoreMemory"]
@@ -19,11 +19,7 @@ class _Memory(nn.Module):
 
     def __init__(self, length: int) -> None:
         super().__init__()
-        if isinstance(length, bool) or not isinstance(length, int):
-            raise TypeError(f"length must be an int, got {type(length).__name__} (it counts batches)")
-        if length < 0:
-            raise ValueError(f"length must be >= 0, got {length} (it counts batches; 0 remembers nothing)")
-        self.length = length
+        self.length = check_count(length, "length", least=0, hint="it counts batches; 0 remembers nothing")
         self._batches: deque[tuple[Tensor, ...]] = deque(maxlen=length)
 
     def extra_repr(self) -> str:
@@ -49,7 +45,7 @@ class _Memory(nn.Module):
             )
         columns = zip(current, *self._batches, strict=True)
         extended = tuple(torch.cat([now, *(past.to(now) for past in column)]) for now, *column in columns)
-        if self.training:
+        if self.training and torch.is_grad_enabled():  # a validation leaves no trace
             self._batches.appendleft(tuple(part.detach().clone() for part in current))
         return extended
 
@@ -84,8 +80,9 @@ class ScoreMemory(_Memory):
     -----
     The *list* grows: along the batch axis, so that each class ranks (1 + τ) · batch items. The released code does so
     for the mAP loss, while its memory for recall adds queries, which changes no rank. The remembered scores have no
-    gradient. A batch is stored after it was read, so it never meets its own copy; in eval mode nothing is stored.
-    Batches may differ in size, dtype and device; the current batch's are used. O(τ · batch · classes) memory.
+    gradient. A batch is stored after it was read, so it never meets its own copy. Nothing is stored in eval mode, nor
+    where gradients are off. Batches may differ in size, dtype and device; the current batch's are used. O(τ · batch ·
+    classes) memory.
     Explained in chapter 5.
 
     Examples
@@ -180,9 +177,9 @@ class EmbeddingMemory(_Memory):
     Notes
     -----
     The remembered embeddings were made by the network of some steps ago, and have no gradient. A batch is stored after
-    it was read, so it never meets its own copy; in eval mode nothing is stored. Batches may differ in size, dtype and
-    device; the current batch's are used. ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest.
-    O(τ · batch · dim) memory. Explained in chapter 5.
+    it was read, so it never meets its own copy. Nothing is stored in eval mode, nor where gradients are off. Batches
+    may differ in size, dtype and device; the current batch's are used. ``OnEmbeddings(loss,
+    memory=EmbeddingMemory(3))`` does the rest. O(τ · batch · dim) memory. Explained in chapter 5.
 
     Examples
     --------

@@ -21,33 +21,32 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from rankedu._fast.by_relevance import Columns, by_relevance, count
-from rankedu._fast.once import once
-from rankedu.rankers import SupremumRanker
-from rankedu.rankers._pairwise import PairwiseRanker, bounded
-from rankedu.rankers.supremum import NOTHING
+from rankedu._fast.by_relevance import Columns, Counts, by_relevance, count
+from rankedu._fast.gradient import wanted, with_gradient
+from rankedu._fast.tiles import made_finite, tile_size
 
 __all__ = ["pairwise_loss"]
-
-#: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
-TILE = {"cpu": 1 << 19, "cuda": 1 << 24}
 
 
 class Setting(NamedTuple):
     """What the pairs are counted with."""
 
-    ranker: PairwiseRanker
+    ranker: Any  # a PairwiseRanker
     within_grad: bool = False  # let the gradient flow through H-rank; not for a SupremumRanker
     lower: Any = None  # the step for items of higher relevance in H-rank; None counts them; for a SupremumRanker
 
 
-def pairwise_loss(scores: Tensor, group: Tensor, drop: Tensor, where: Tensor | None, setting: Setting) -> Tensor:
+def pairwise_loss(
+    scores: Tensor, shifted: Tensor, group: Tensor, drop: Tensor, where: Tensor | None, setting: Setting
+) -> Tensor:
     """Compute 1 − H-AP with the ranker's step: the mean over the queries that have a relevant item.
 
     Parameters
     ----------
     scores : Tensor, shape (..., n)
-        float32 or float64.
+        Get the gradient.
+    shifted : Tensor, shape (..., n)
+        What is ranked: the scores after the margin, float32 or float64.
     group : Tensor of int64, shape (..., n)
         0 for the largest relevance of the row, then 1, 2, …; G for irrelevance.
     drop : Tensor of float64, shape (..., G)
@@ -59,44 +58,29 @@ def pairwise_loss(scores: Tensor, group: Tensor, drop: Tensor, where: Tensor | N
     -------
     Tensor, shape ()
 
-    Raises
-    ------
-    RuntimeError
-        When a gradient of the gradient is asked for.
-
     Notes
     -----
     O(positives · n) time for each query, O(queries · n) memory.
     """
-    n, groups = scores.shape[-1], drop.shape[-1]
-    scores, group, drop = scores.reshape(-1, n), group.reshape(-1, n), drop.reshape(-1, groups)
-    if where is not None:  # those who do not take part are a group of their own, behind all others
-        hidden = ~where.reshape(-1, n)
-        scores, group = scores.masked_fill(hidden, 0.0), group.masked_fill(hidden, groups + 1)
-    with torch.autocast(scores.device.type, enabled=False):  # its matrix products would come in 16 bits
-        value: Tensor = _Loss.apply(bounded(scores), group, drop.to(scores), setting)
-    return value
-
-
-class _Loss(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, group: Tensor, drop: Tensor, setting: Setting) -> Tensor:
-        groups = drop.shape[-1]
-        columns = by_relevance(scores, group, groups)
-        sums = (_HardSums if isinstance(setting.ranker, SupremumRanker) else _SoftSums)(columns, drop, setting)
-        sums.with_gradient = ctx.needs_input_grad[0]
+    n, groups, learning = scores.shape[-1], drop.shape[-1], wanted(scores)
+    with torch.no_grad(), torch.autocast(scores.device.type, enabled=False):  # its products would come in 16 bits
+        values, group, drop = shifted.reshape(-1, n), group.reshape(-1, n), drop.reshape(-1, groups).to(shifted)
+        if where is not None:  # those who do not take part are a group of their own, behind all others
+            hidden = ~where.reshape(-1, n)
+            values, group = values.masked_fill(hidden, 0.0), group.masked_fill(hidden, groups + 1)
+        finite = made_finite(values, None)
+        columns = by_relevance(finite, group, groups)
+        sums = (_HardSums if setting.ranker.hard else _SoftSums)(columns, drop, setting, learning)
         for tile in tiles(columns, groups):
             sums.add(tile)
         answered = columns.first[:, groups] > 0
-        queries = int(answered.sum())
-        gradient = torch.empty_like(scores).scatter_(-1, columns.item, sums.gradient)
-        ctx.save_for_backward(gradient / queries)
-        return (1 - sums.value[answered]).sum() / queries
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        (slope,) = ctx.saved_tensors
-        return once((slope * gradient).detach()), None, None, None
+        queries, gradient = int(answered.sum()), None
+        if learning:
+            gradient = torch.empty_like(finite).scatter_(-1, columns.item, sums.gradient.div_(queries))
+            if finite is not values:  # an infinite score has no gradient
+                gradient.masked_fill_(finite != values, 0.0)
+        value = (1 - sums.value[answered]).sum() / queries
+    return with_gradient(value, scores, gradient, where)
 
 
 class _Tile(NamedTuple):
@@ -112,7 +96,7 @@ class _Tile(NamedTuple):
 def tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
     """Group by group; queries of about the same group sizes together, so that there is little padding."""
     n, device = columns.scores.shape[1], columns.scores.device
-    budget = TILE.get(device.type, TILE["cuda"])
+    budget = 2 * tile_size(device)
     for g in range(groups):
         start, end = columns.first[:, g], columns.first[:, g + 1]
         rows = (end > start).nonzero().squeeze(1)
@@ -134,8 +118,8 @@ def tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
 class _Sums:
     """H-AP of each query and the gradient of the loss by column, tile after tile."""
 
-    def __init__(self, columns: Columns, drop: Tensor, setting: Setting) -> None:
-        self.scores, self.setting, self.with_gradient = columns.scores, setting, True
+    def __init__(self, columns: Columns, drop: Tensor, setting: Setting, with_gradient: bool) -> None:
+        self.scores, self.setting, self.with_gradient = columns.scores, setting, with_gradient
         relevance = torch.nn.functional.pad(drop.flip(-1).cumsum(-1).flip(-1), (0, 2))
         self.relevance = relevance.gather(-1, columns.group)
         self.column = torch.arange(self.scores.shape[1], device=self.scores.device)
@@ -164,30 +148,34 @@ class _Sums:
 class _HardSums(_Sums):
     """A `SupremumRanker` counts items of lower relevance by its step, and all others by the Heaviside function."""
 
-    def __init__(self, columns: Columns, drop: Tensor, setting: Setting) -> None:
-        super().__init__(columns, drop, setting)
+    def __init__(self, columns: Columns, drop: Tensor, setting: Setting, with_gradient: bool) -> None:
+        super().__init__(columns, drop, setting, with_gradient)
         self.counts = count(columns, drop)
 
     def add(self, tile: _Tile) -> None:
-        rank, h_rank, higher, lower, relevance, own = (
-            x.take(tile.place) for x in (*self.counts, self.relevance, self.scores)
-        )
-        rank, h_rank, relevance, own = rank.clamp_(min=1), h_rank * tile.real, relevance * tile.real, own.unsqueeze(-1)
+        counts = Counts(*(part.take(tile.place) for part in self.counts))
+        own = self.scores.take(tile.place).unsqueeze(-1)
         below, here = self._slice(tile.rows, tile.end, self.length[tile.rows], -math.inf)
-        counted, slope = _count_below(self.setting.ranker, below - own, lower, self.with_gradient)
-        rank += counted
+        counted, slope = self.setting.ranker.sum_and_slope_(below - own, counts.lower, self.with_gradient)
+        rank = counts.rank.clamp_(min=1) + counted
+        h_rank = counts.h_rank * tile.real
         if self.setting.lower is not None and int(tile.start.max()):
-            before, there = self._slice(tile.rows, torch.zeros_like(tile.start), tile.start, math.nan)
-            differences = before - own
-            padding = differences.isnan()
-            h_rank += relevance * (self.setting.lower(differences).masked_fill(padding, 0.0).sum(-1) - higher)
-            if self.with_gradient:
-                rising = self.setting.lower.slope(differences).masked_fill(padding, 0.0)
-                self._spread(tile, there, -relevance / rank, rising)
+            h_rank += self._correct(tile, own, counts.higher, rank)
         share = h_rank / rank
         self.value.index_add_(0, tile.rows, share.sum(-1))
         if self.with_gradient:
             self._spread(tile, here, share / rank, slope)
+
+    def _correct(self, tile: _Tile, own: Tensor, higher: Tensor, rank: Tensor) -> Tensor:
+        """Count the items of higher relevance by the lower step instead; what that changes in H-rank."""
+        step, relevance = self.setting.lower, self.relevance.take(tile.place) * tile.real
+        before, there = self._slice(tile.rows, torch.zeros_like(tile.start), tile.start, math.nan)
+        differences = before - own
+        padding = differences.isnan()
+        if self.with_gradient:
+            self._spread(tile, there, -relevance / rank, step.slope(differences).masked_fill(padding, 0.0))
+        change: Tensor = relevance * (step(differences).masked_fill(padding, 0.0).sum(-1) - higher)
+        return change
 
 
 class _SoftSums(_Sums):
@@ -212,28 +200,3 @@ class _SoftSums(_Sums):
             self._spread(tile, here, share / rank, slope)
             if self.setting.within_grad:
                 self._spread(tile, here, -tile.real / rank, slope.mul_(smaller))
-
-
-def _count_below(
-    ranker: PairwiseRanker, differences: Tensor, positive: Tensor, with_gradient: bool
-) -> tuple[Tensor, Tensor]:
-    """Sum the step over the last dimension, and find its slope.
-
-    ``positive``, the number of differences above 0, is known. The slope is, of the plain ranker, made of the same
-    sigmoid: below δ it is σ(1 − σ)/τ, and ρ above, where the sigmoid is held at its value at δ.
-    """
-    if type(ranker) is not SupremumRanker:
-        slope = ranker.slope(differences) if with_gradient else differences
-        return ranker.step_(differences).sum(-1), slope
-    far = torch.gt(differences, ranker.delta, out=torch.empty_like(differences))
-    beyond = (differences - ranker.delta).clamp_(min=0).sum(-1) if ranker.rho else 0.0
-    at_delta = 1 / (1 + math.exp(-min(ranker.delta / ranker.temperature, 700.0)))
-    jump = ranker.offset - ranker.start - at_delta
-    curve = differences.clamp_(max=ranker.delta).mul_(1 / ranker.temperature)
-    curve = torch.threshold_(curve, NOTHING, -math.inf).sigmoid_()
-    total = curve.sum(-1) + ranker.start * positive + ranker.rho * beyond + jump * far.sum(-1)
-    if with_gradient:
-        level = at_delta * (1 - at_delta)
-        curve.addcmul_(curve, curve, value=-1).add_(far, alpha=ranker.rho * ranker.temperature - level)
-        curve.mul_(1 / ranker.temperature)
-    return total, curve

@@ -11,18 +11,18 @@ The definition is `rankedu.rankers.BlackboxRanker`; this gives exactly its ranks
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from rankedu._fast import sorting
+from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.sorting import Bools, Floats, Ints, blocks, pack, packable
+from rankedu._fast.tiles import Part, value_and_slopes
 
-__all__ = ["packable", "ranks_of_positives"]
+__all__ = ["loss_of_positives", "packable"]
 
 FEW = 9  # positives of one query that are counted, not sorted
 LONG = 4096  # items of a query for which a loop over queries costs nothing
@@ -37,26 +37,41 @@ class _Sorted:
     """Queries with many positives. The positives are listed from the best to the worst, query by query."""
 
     def __init__(self, keys: Ints, positive: Bools, *, merging: bool) -> None:
-        rows, n = keys.shape
         self.keys, self.merging = keys, merging
-        self.size = max(PIECE, -(-n // PIECES)) if merging else n
+        self.size = max(PIECE, -(-keys.shape[1] // PIECES)) if merging else keys.shape[1]
         if merging:
-            self.query, item = np.divmod(np.flatnonzero(positive), n)
-            self.key = keys[self.query, item]
-        for start in range(0, n, self.size):
-            sorting.sort(keys[:, start : start + self.size])
-        if not merging:
-            self.query, place = np.divmod(np.flatnonzero((sorting.low(keys) & 1).view(np.int32)), n)
-            self.key = keys[self.query, place]
-        self.start = np.searchsorted(self.query, np.arange(rows + 1))
-        if merging:
-            for mine in self._queries():
-                self.key[mine].sort()
-            self.above = self._above()
-            place = self.above.sum(0, dtype=np.int64)
-        self.place = place  # among all of the query, from 0
-        self.rank = place + 1
-        self.within = np.arange(1, len(place) + 1) - self.start[self.query]
+            self._list_by_position(positive)
+            self._sort_pieces()
+            self._sort_positives()
+        else:
+            self._sort_pieces()
+            self._list_by_rank()
+        self.rank = self.place + 1
+        self.within = np.arange(1, len(self.place) + 1) - self.start[self.query]
+
+    def _sort_pieces(self) -> None:
+        for start in range(0, self.keys.shape[1], self.size):
+            sorting.sort(self.keys[:, start : start + self.size])
+
+    def _list_by_position(self, positive: Bools) -> None:
+        self._list(*np.divmod(np.flatnonzero(positive), self.keys.shape[1]))
+
+    def _list_by_rank(self) -> None:
+        """The rows are sorted, so that place is rank; from 0."""
+        labels = (sorting.low(self.keys) & 1).view(np.int32)
+        query, self.place = np.divmod(np.flatnonzero(labels), self.keys.shape[1])
+        self._list(query, self.place)
+
+    def _list(self, query: Ints, column: Ints) -> None:
+        self.query, self.key = query, self.keys[query, column]
+        self.start = np.searchsorted(query, np.arange(len(self.keys) + 1))
+
+    def _sort_positives(self) -> None:
+        """Then a place is the sum of what stands above in each piece."""
+        for own in self._queries():
+            self.key[own].sort()
+        self.above = self._above()
+        self.place = self.above.sum(0, dtype=np.int64)
 
     def _queries(self) -> Iterator[slice]:
         """Where the positives of each query stand in their list."""
@@ -68,9 +83,9 @@ class _Sorted:
     def _above(self) -> npt.NDArray[np.int32]:
         """How many items of each piece stand above each positive; shape (pieces, p)."""
         above = np.empty((-(-self.keys.shape[1] // self.size), len(self.key)), np.int32)
-        for row, mine in enumerate(self._queries()):
+        for row, own in enumerate(self._queries()):
             for found, piece in zip(above, self._pieces(row), strict=True):
-                found[mine] = np.searchsorted(piece, self.key[mine])
+                found[own] = np.searchsorted(piece, self.key[own])
         return above
 
     def displacement(self, moved: Ints) -> Floats:
@@ -78,14 +93,14 @@ class _Sorted:
         if not self.merging:
             return self._sort_again(moved)
         change = np.zeros(self.keys.shape, np.float32)
-        for row, mine in enumerate(self._queries()):
-            order = np.argsort(moved[mine])
-            new, old = moved[mine][order], self.key[mine]
+        for row, own in enumerate(self._queries()):
+            order = np.argsort(moved[own])
+            new, old = moved[own][order], self.key[own]
             above = np.zeros(len(new), np.int64)
-            for piece, passed in zip(self._pieces(row), self.above[:, mine], strict=True):
+            for piece, passed in zip(self._pieces(row), self.above[:, own], strict=True):
                 above += _pass(piece, passed, new, out=change[row])
             rank = above - np.searchsorted(old, new) + np.arange(len(new))
-            change[row, sorting.low(old)[order] >> 1] = rank - self.place[mine][order]
+            change[row, sorting.low(old)[order] >> 1] = rank - self.place[own][order]
         return change
 
     def _sort_again(self, moved: Ints) -> Floats:
@@ -168,56 +183,22 @@ class _Counted:
         return change
 
 
-class _RanksOfPositives(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        scores: Tensor,
-        positive: Tensor,
-        where: Tensor | None,
-        margin: float,
-        lam: float,
-        scale: Tensor | None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        label, mask = positive.numpy(), None if where is None else where.numpy()
-        keys = pack(scores.detach().numpy(), label, mask, margin)
-        count = label.sum(-1, dtype=np.int64)
-        found: _Counted | _Sorted
-        if count.max() <= FEW:
-            found = _Counted(keys, label)
-        else:
-            found = _Sorted(keys, label, merging=keys.shape[1] >= LONG and count.sum() <= DENSE * keys.size)
-        ctx.found, ctx.where, ctx.lam, ctx.scale = found, where, lam, scale
-        query = torch.from_numpy(found.query)
-        dtype = np.float32 if keys.shape[1] <= EXACT else np.float64
-        ranks, within = (torch.from_numpy(x.astype(dtype)) for x in (found.rank, found.within))
-        ctx.mark_non_differentiable(within, query)
-        return ranks, within, query
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
-        found, unit = ctx.found, 1.0
-        if ctx.scale is not None:  # the ranker gives rk/n, so rk is n times that
-            unit = ctx.scale[torch.from_numpy(found.query)]
-        moved = torch.from_numpy(sorting.score(found.key)) + ctx.lam * (gradient * unit)
-        if moved.isnan().any():  # an overflow on its way to a gradient scaler, which will skip the step
-            change = torch.full(found.keys.shape, torch.nan)
-        else:
-            change = torch.from_numpy(found.displacement(sorting.with_score(found.key, moved.float().numpy())))
-            change /= ctx.lam if ctx.scale is None else ctx.lam * ctx.scale[:, None]
-        if ctx.where is not None:
-            change.masked_fill_(~ctx.where, 0.0)
-        return change, None, None, None, None, None
-
-
-def ranks_of_positives(
-    scores: Tensor, positive: Tensor, where: Tensor | None, *, margin: float, lam: float, normalized: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Rank the positives of all queries, after the shift by the margin.
+def loss_of_positives(
+    part: Part,
+    scores: Tensor,
+    positive: Tensor,
+    where: Tensor | None,
+    *,
+    margin: float,
+    lam: float,
+    normalized: bool,
+) -> Tensor:
+    """Sum up what the positives add to the loss, after the shift by the margin.
 
     Parameters
     ----------
+    part : callable
+        As for :func:`rankedu._fast.tiles.loss_of_positives`.
     scores : Tensor, shape (..., n)
         `packable`, without NaN among those who take part.
     positive, where : Tensor of bool, shape (..., n)
@@ -228,19 +209,56 @@ def ranks_of_positives(
 
     Returns
     -------
-    tuple of Tensor, shape (p,)
-        For each positive, in an order of its own: its rank, with the blackbox gradient for the scores; its rank within
-        the positives, without one; how many positives its query has.
+    Tensor, shape ()
+        Its gradient, that of Algorithm 1 for the loss itself, is made here.
 
     Notes
     -----
-    O(n log n), or O(p n) for at most 9 positives a query. 8 bytes a score are kept for the backward pass.
+    O(n log n), or O(p n) for at most 9 positives a query. At the peak 8 bytes a score are taken by keys and 4 by the
+    gradient, which is kept.
     """
     n = scores.shape[-1]
-    scores, positive = scores.reshape(-1, n), positive.reshape(-1, n)
-    where = None if where is None else where.reshape(-1, n)
-    scale = None
-    if normalized:
-        scale = torch.full((len(scores),), float(n)) if where is None else where.sum(-1).float().clamp(min=1)
-    ranks, within, query = _RanksOfPositives.apply(scores, positive, where, margin, lam, scale)
-    return ranks, within, torch.bincount(query, minlength=len(scores))[query]
+    positive, where = positive.reshape(-1, n), None if where is None else where.reshape(-1, n)
+    label, here = positive.numpy(), None if where is None else where.numpy()
+    found = _find(pack(scores.detach().reshape(-1, n).numpy(), label, here, margin), label)
+    dtype = np.float32 if n <= EXACT else np.float64
+    ranks, within = (torch.from_numpy(x.astype(dtype)) for x in (found.rank, found.within))
+    query = torch.from_numpy(found.query)
+    size = torch.bincount(query, minlength=len(positive))[query]
+    if not wanted(scores):
+        return part(ranks, within, size)
+    value, slopes = value_and_slopes(part, ranks, within, size)
+    if slopes is None:
+        return value
+    gradient = _gradient(found, slopes[0], lam, _count(positive, where) if normalized else None)
+    if where is not None:
+        gradient.masked_fill_(~where, 0.0)
+    return with_gradient(value, scores, gradient, where)
+
+
+def _count(positive: Tensor, where: Tensor | None) -> Tensor:
+    """How many take part in each row."""
+    n = positive.shape[1]
+    return torch.full((len(positive),), float(n)) if where is None else where.sum(-1).float().clamp(min=1)
+
+
+def _find(keys: Ints, positive: Bools) -> _Counted | _Sorted:
+    """Rank the positives, in the way that suits their number."""
+    count = positive.sum(-1, dtype=np.int64)
+    if count.max() <= FEW:
+        return _Counted(keys, positive)
+    return _Sorted(keys, positive, merging=keys.shape[1] >= LONG and count.sum() <= DENSE * keys.size)
+
+
+def _gradient(found: _Counted | _Sorted, slope: Tensor, lam: float, count: Tensor | None) -> Tensor:
+    """Algorithm 1: move the positives by λ times the slope, rank again, and divide what has changed by λ.
+
+    ``count``: of a ranker that gives rk/n, where rk is n times that, n for each row.
+    """
+    step = lam if count is None else lam * count[torch.from_numpy(found.query)]
+    moved = torch.from_numpy(sorting.score(found.key)) + step * slope
+    if moved.isnan().any():
+        return torch.full(found.keys.shape, torch.nan)
+    change = torch.from_numpy(found.displacement(sorting.with_score(found.key, moved.float().numpy())))
+    change /= lam if count is None else lam * count[:, None]
+    return change

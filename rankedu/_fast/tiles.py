@@ -1,15 +1,15 @@
-r"""Ranks of the positives by pairwise steps, without laying out all pairs at once.
+r"""A loss of the positives' ranks by pairwise steps, without laying out all pairs at once.
 
 A loss reads the ranks of the positives alone, so p · n of the n² pairs of a row will do. They are taken tile by tile,
 a tile being some (query, positive) pairs times all candidates; queries may have any number of positives each, for the
-pairs are one flat list. With weights :math:`a_k = \partial L / \partial \mathbf{rk}_k` and :math:`b_k = \partial L /
-\partial \mathbf{rk}^+_k` the gradient is closed-form, and the backward pass computes the same tiles anew:
+pairs are one flat list. With the weights :math:`a_k = \partial L / \partial \mathbf{rk}_k` and :math:`b_k = \partial L
+/ \partial \mathbf{rk}^+_k`, known as soon as the ranks of the tile are, the gradient is closed-form,
 
 .. math:: \frac{\partial L}{\partial y_i} = \sum_{k \in \mathrm{rel}} (a_k + b_k [i \in \mathrm{rel}])\,
           \mathrm{slope}(y_i - y_k)
-          - [i \in \mathrm{rel}] \sum_j (a_i + b_i [j \in \mathrm{rel}])\, \mathrm{slope}(y_j - y_i)
+          - [i \in \mathrm{rel}] \sum_j (a_i + b_i [j \in \mathrm{rel}])\, \mathrm{slope}(y_j - y_i),
 
-Besides the scores and their gradient one tile is held, and 16 bytes for each positive.
+and made while the tile is still in the cache. Besides the scores and their gradient one tile is held.
 """
 
 from __future__ import annotations
@@ -21,18 +21,88 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from rankedu._validation import check_choice
-from rankedu.rankers._pairwise import PairwiseRanker, bounded
+from rankedu._fast.gradient import leaves, wanted, with_gradient
 
-__all__ = ["ranks_of_positives", "tileable"]
+__all__ = ["TILE", "Part", "bounded", "loss_of_positives", "made_finite", "tile_size", "value_and_slopes"]
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
 
 #: A tile takes no more than half of what the scores take, unless they are very few.
 SMALL = 3 << 16
+
+#: Ranks, ranks among the positives, numbers of the query's positives, (p,) each, to what these add to the loss, ().
+Part = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def tile_size(device: torch.device) -> int:
+    """How many pairs of scores are looked at together."""
+    return TILE.get(device.type, TILE["cuda"])
+
+
+def bounded(scores: Tensor) -> Tensor:
+    """Infinite scores as very large ones: equal ones then differ by 0, not by NaN. They have no gradient."""
+    largest = torch.finfo(scores.dtype).max / 4
+    return scores.clamp(-largest, largest)
+
+
+def loss_of_positives(
+    ranker: Any, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, *, shifted: Tensor, within: str
+) -> Tensor:
+    r"""Sum up what the positives add to the loss.
+
+    Parameters
+    ----------
+    ranker : PairwiseRanker
+        Only its :meth:`step_` and :meth:`slope_` are called, with differences of shape (t, n), -inf for who is not to
+        be counted.
+    part : callable
+        Differentiable, and the same for some positives at a time as for all.
+    scores : Tensor, shape (..., n)
+        Get the gradient.
+    positive : Tensor of bool, shape (..., n)
+        The relevant items that take part.
+    where : Tensor of bool, shape (..., n), or None
+        Items that take part.
+    shifted : Tensor, shape (..., n)
+        What is ranked: the scores after the margin, float32 or float64, without NaN among those who take part.
+    within : {"soft", "stopped", "hard"}
+        How the positives count each other. "soft": by the step, with its gradient. "stopped": by the step, and the
+        rank among the positives has no gradient. "hard": in both ranks by the Heaviside function with H(0) = 1, without
+        a gradient, so that only the negatives are counted by the step.
+
+    Returns
+    -------
+    Tensor, shape ()
+
+    Notes
+    -----
+    O(p · n) time, all of it forward.
+    """
+    n, value = scores.shape[-1], shifted.new_zeros(())
+    with torch.autocast(scores.device.type, enabled=False):
+        finite, here = made_finite(shifted, where), None if where is None else where.reshape(-1, n)
+        rows, found = finite.reshape(-1, n), find(positive.reshape(-1, n))
+        gradient = torch.zeros_like(rows) if wanted(scores) else None
+        for tile in tiles(found, n):
+            with torch.no_grad():
+                differences = differences_of(rows, here, tile)
+                ranks, among, slope = _count(ranker, differences, tile, within, gradient is not None)
+            size = found.size[tile.query]
+            if gradient is None:
+                value = value + part(ranks, among, size)
+                continue
+            own, weights = value_and_slopes(part, ranks, among, size)
+            value = value + own
+            if weights is None:
+                gradient = None
+                continue
+            with torch.no_grad():
+                _spread(tile, slope(), *weights, within, gradient)
+        if gradient is not None and finite is not shifted:  # an infinite score has no gradient
+            gradient.masked_fill_((finite != shifted).reshape(-1, n), 0.0)
+    return with_gradient(value, scores, gradient, where)
 
 
 class Positives(NamedTuple):
@@ -50,71 +120,59 @@ class Tile(NamedTuple):
     here: slice  # of the list of positives
     query: Tensor  # (t,)
     item: Tensor  # (t, 1)
-    fellows: Tensor  # (t, m) int64: the positives of the same query; item again instead of padding
+    siblings: Tensor  # (t, m) int64: the positives of the same query; item again instead of padding
 
 
-def tileable(ranker: Any) -> bool:
-    """Is this ranker the plain sum over pairs, with nothing in it to be learnt?"""
-    kind = type(ranker)
-    return (
-        isinstance(ranker, PairwiseRanker)
-        and kind.forward is PairwiseRanker.forward
-        and kind.among is PairwiseRanker.among
-        and not any(parameter.requires_grad for parameter in ranker.parameters())
-    )
+def value_and_slopes(
+    part: Part, ranks: Tensor, among: Tensor, size: Tensor
+) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
+    """What these positives add to the loss, and its derivatives by their ranks; None if it does not depend on them.
 
-
-def ranks_of_positives(
-    scores: Tensor, positive: Tensor, where: Tensor | None, *, ranker: PairwiseRanker, within: str = "soft"
-) -> tuple[Tensor, Tensor, Tensor]:
-    r"""For every positive: its rank, its rank among the positives, and how many positives its query has.
-
-    Parameters
-    ----------
-    scores : Tensor, shape (..., n)
-        float32 or float64, shifted by the margin if there is one, without NaN among the items that take part.
-    positive : Tensor of bool, shape (..., n)
-        The relevant items that take part.
-    where : Tensor of bool, shape (..., n), or None
-        Items that take part.
-    ranker : PairwiseRanker
-        Only its :meth:`step_` and :meth:`slope_` are called, with differences of shape (t, n), -inf for who is not to
-        be counted; its own :meth:`forward` and :meth:`among` are not.
-    within : {"soft", "stopped", "hard"}
-        How the positives count each other. "soft": by the step, with its gradient. "stopped": by the step, and the
-        rank among the positives has no gradient. "hard": in both ranks by the Heaviside function with H(0) = 1, without
-        a gradient, so that only the negatives are counted by the step.
-
-    Returns
-    -------
-    ranks, within : Tensor, shape (p,)
-        In the scores' dtype and the order of ``scores[positive]``, with a gradient.
-    count : Tensor of int64, shape (p,)
-
-    Raises
-    ------
-    ValueError
-        For an unknown word.
-    RuntimeError
-        When a gradient of the gradient is asked for: differentiate the ranker's own ranks twice instead.
-
-    Notes
-    -----
-    O(p · n) time, forward and again backward.
+    The value has a graph only if the formula has something to be learnt.
     """
-    check_choice(within, ("soft", "stopped", "hard"), name="within")
-    scores, positive, where = rows_of(scores, positive, where)
-    found = find(positive)
-    ranks, among = _Ranks.apply(scores, where, found, ranker, within)
-    return ranks, among, found.size[found.query]
+    with torch.enable_grad():
+        sources = ranks.detach().requires_grad_(), among.detach().requires_grad_()
+        value = part(*sources, size)
+        if not value.requires_grad:
+            return value, None
+        learnt = any(leaf is not sources[0] and leaf is not sources[1] for leaf in leaves(value))
+        found = torch.autograd.grad(value, sources, retain_graph=learnt, allow_unused=True, materialize_grads=True)
+    return value if learnt else value.detach(), (found[0], found[1])
 
 
-def rows_of(scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """One row a query, without infinities."""
-    if not all(map(math.isfinite, torch.aminmax(scores.detach()))):
-        scores = bounded(scores if where is None else scores.masked_fill(~where, 0.0))
-    n = scores.shape[-1]
-    return scores.reshape(-1, n), positive.reshape(-1, n), None if where is None else where.reshape(-1, n)
+def _count(
+    ranker: Any, differences: Tensor, tile: Tile, within: str, with_slope: bool
+) -> tuple[Tensor, Tensor, Callable[[], Tensor]]:
+    """The ranks of a tile, those among the positives, and what makes the slopes of its pairs."""
+    hard: Tensor | None = None
+    if within == "hard":
+        hard = (differences.gather(1, tile.siblings) >= 0).sum(1)
+        differences.scatter_(1, tile.siblings, -math.inf)
+    step, slope = ranker.step_then_slope_(differences) if with_slope else (ranker.step_(differences), _no_slope)
+    if hard is not None:
+        return 1 + hard + step.sum(1), (1 + hard).to(step), slope
+    return 1 + step.sum(1), 1 + step.gather(1, tile.siblings).sum(1), slope
+
+
+def _no_slope() -> Tensor:
+    raise RuntimeError("no slope was asked for")
+
+
+def _spread(tile: Tile, slopes: Tensor, to_ranks: Tensor, to_among: Tensor, within: str, gradient: Tensor) -> None:
+    """Add the tile's share of the gradient of the scores; ``slopes`` are overwritten."""
+    of_siblings = slopes.gather(1, tile.siblings) if within == "soft" else None
+    slopes *= to_ranks.unsqueeze(1)
+    if of_siblings is not None:
+        slopes.scatter_add_(1, tile.siblings, of_siblings * to_among.unsqueeze(1))
+    slopes.scatter_add_(1, tile.item, -slopes.sum(1, keepdim=True))
+    gradient.index_add_(0, tile.query, slopes)
+
+
+def made_finite(scores: Tensor, where: Tensor | None) -> Tensor:
+    """The very scores, if they are finite; else, who takes no part at 0 and infinities cut off."""
+    if all(map(math.isfinite, torch.aminmax(scores))):
+        return scores
+    return bounded(scores if where is None else scores.masked_fill(~where, 0.0))
 
 
 def find(positive: Tensor) -> Positives:
@@ -130,15 +188,14 @@ def find(positive: Tensor) -> Positives:
 def tiles(found: Positives, n: int) -> Iterator[Tile]:
     """Cut the list of positives into tiles of at most ``TILE`` pairs, or of one positive."""
     p, device = len(found.query), found.query.device
-    most = min(TILE.get(device.type, TILE["cuda"]), max(SMALL, len(found.size) * n // 2))
-    rows = max(1, most // n)
+    rows = max(1, min(tile_size(device), max(SMALL, len(found.size) * n // 2)) // n)
     for start in range(0, p, rows):
         here = slice(start, min(start + rows, p))
         query, item = found.query[here], found.item[here, None]
         first, size = found.first[query, None], found.size[query, None]
         number = torch.arange(int(size.max()), device=device)
-        fellows = torch.where(number < size, found.item[first + torch.minimum(number, size - 1)], item)
-        yield Tile(here, query, item, fellows)
+        siblings = torch.where(number < size, found.item[first + torch.minimum(number, size - 1)], item)
+        yield Tile(here, query, item, siblings)
 
 
 def differences_of(scores: Tensor, where: Tensor | None, tile: Tile) -> Tensor:
@@ -151,53 +208,3 @@ def differences_of(scores: Tensor, where: Tensor | None, tile: Tile) -> Tensor:
         rows = seen.index_select(0, place)
     rows -= rows.gather(1, tile.item)
     return rows.scatter_(1, tile.item, -math.inf)
-
-
-def count(step: Callable[[Tensor], Tensor], differences: Tensor, tile: Tile, within: str) -> tuple[Tensor, Tensor]:
-    """Sum up the steps against all others, and against the other positives."""
-    if within == "hard":
-        counted = (differences.gather(1, tile.fellows) >= 0).sum(1)
-        return counted + step(differences.scatter_(1, tile.fellows, -math.inf)).sum(1), counted
-    values = step(differences)
-    return values.sum(1), values.gather(1, tile.fellows).sum(1)
-
-
-def pull(slopes: Tensor, tile: Tile, to_ranks: Tensor, to_among: Tensor, within: str, gradient: Tensor) -> None:
-    """Add to the gradient of the scores what this tile makes of that of the ranks; ``slopes`` are overwritten."""
-    of_fellows = slopes.gather(1, tile.fellows) if within == "soft" else None
-    slopes *= to_ranks.unsqueeze(1)
-    if of_fellows is not None:
-        slopes.scatter_add_(1, tile.fellows, of_fellows * to_among.unsqueeze(1))
-    slopes.scatter_add_(1, tile.item, -slopes.sum(1, keepdim=True))
-    gradient.index_add_(0, tile.query, slopes)
-
-
-class _Ranks(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, scores: Tensor, where: Tensor | None, found: Positives, ranker: PairwiseRanker, within: str
-    ) -> tuple[Tensor, Tensor]:
-        ranks, among = (scores.new_empty(len(found.query)) for _ in range(2))
-        for tile in tiles(found, scores.shape[1]):
-            differences = differences_of(scores, where, tile)
-            total, counted = count(ranker.step_, differences, tile, within)
-            ranks[tile.here], among[tile.here] = 1 + total, 1 + counted
-        ctx.save_for_backward(scores, where)
-        ctx.found, ctx.ranker, ctx.within = found, ranker, within
-        if within != "soft":
-            ctx.mark_non_differentiable(among)
-        return ranks, among
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, to_ranks: Tensor, to_among: Tensor) -> tuple[Tensor | None, ...]:
-        scores, where = ctx.saved_tensors
-        gradient = torch.zeros_like(scores)
-        for tile in tiles(ctx.found, scores.shape[1]):
-            differences = differences_of(scores, where, tile)
-            if ctx.within == "hard":
-                differences.scatter_(1, tile.fellows, -math.inf)
-            pull(ctx.ranker.slope_(differences), tile, to_ranks[tile.here], to_among[tile.here], ctx.within, gradient)
-        if where is not None and not (to_ranks + to_among).isfinite().all():
-            gradient.masked_fill_(~where, 0.0)  # an overflow does not reach those who do not take part
-        return gradient, None, None, None, None

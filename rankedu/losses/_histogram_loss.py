@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from rankedu._validation import check_count
+
 __all__ = ["HistogramLoss"]
 
 
@@ -19,9 +21,7 @@ class HistogramLoss(nn.Module):
 
     def __init__(self, n_bins: int = 100) -> None:
         super().__init__()
-        if isinstance(n_bins, bool) or not isinstance(n_bins, int) or n_bins < 1:
-            raise ValueError(f"n_bins must be an int >= 1, got {n_bins!r} (published: 100)")
-        self.n_bins = n_bins
+        self.n_bins = check_count(n_bins, "n_bins", hint="published: 100")
 
     def extra_repr(self) -> str:
         return f"n_bins={self.n_bins}"

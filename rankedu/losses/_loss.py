@@ -1,4 +1,9 @@
-"""What all losses of this room share: a formula of the positives' ranks, averaged over queries."""
+"""What all losses of this room share.
+
+The way of the scores: :meth:`ScoreLoss.forward` checks them, :meth:`RankLoss.mean` says what a positive adds to the
+loss, and the ranker ranks and sums up, in `Ranker.loss_of_positives`: readable there, overridden by rankers that can do
+it faster. The gradient is made on the way, at weight 1; backward it is only multiplied.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +13,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast import tiles
-from rankedu._fast.closed_form import mean_over_positives
-from rankedu._fast.radix import packable, ranks_of_positives
 from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
-from rankedu.losses.margin import check_margin, shift, wide
-from rankedu.rankers import BlackboxRanker, SupremumRanker
+from rankedu.losses.margin import check_margin
+from rankedu.rankers._ranker import Ranker, wide
 
-__all__ = ["NoPositivesWarning", "RankLoss"]
+__all__ = ["NoPositivesWarning", "RankLoss", "ScoreLoss"]
 
 
 class NoPositivesWarning(UserWarning):
     """No query of the batch has a relevant item, so the loss is 0."""
 
 
-def check_ranker(ranker: Any) -> Any:
-    """Something that ranks, also among some of the items."""
-    if not callable(ranker) or not callable(getattr(ranker, "among", None)) or isinstance(ranker, type):
-        raise TypeError(
-            f"ranker must be callable and have a method among(), got {ranker!r} "
-            "(pass a ranker of rankedu.rankers, e.g. BlackboxRanker(lam=4.0))"
-        )
+def check_ranker(ranker: Any) -> Ranker:
+    """One of rankedu.rankers, or what is derived from them."""
+    if not isinstance(ranker, Ranker):
+        raise TypeError(f"ranker must be one of rankedu.rankers, got {ranker!r} (e.g. BlackboxRanker(lam=4.0))")
     return ranker
 
 
@@ -60,32 +59,11 @@ def no_positives(scores: Tensor) -> Tensor:
     return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0).sum()
 
 
-class RankLoss(nn.Module):
-    r"""The mean over queries of the mean over a query's positives of ``formula(rk_i, rk⁺_i)``.
+class ScoreLoss(nn.Module):
+    """A loss of scores and binary relevance: checks both, and is 0 where there is nothing to rank.
 
-    A subclass says what the formula is. Everything else, the margin, the gradient through :math:`\mathbf{rk}(
-    \mathbf{y}^+)`, ``where``, and queries without a positive, is the same for all.
+    A subclass says in :meth:`mean` what is computed of them.
     """
-
-    fixed = False  # the formula is elementwise and has nothing in it to be learnt
-
-    def __init_subclass__(cls, **settings: Any) -> None:
-        super().__init_subclass__(**settings)
-        if "formula" in vars(cls) and "fixed" not in vars(cls):
-            cls.fixed = False  # what the parent says of its formula does not hold for another
-
-    def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False) -> None:
-        super().__init__()
-        self.ranker = check_ranker(ranker)
-        self.margin = check_margin(margin)
-        self.within_grad = bool(within_grad)
-
-    def extra_repr(self) -> str:
-        return f"margin={self.margin:g}, within_grad={self.within_grad}"
-
-    def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
-        """What one positive adds, from its rank among all and its rank within the positives; shape (p,) each."""
-        raise NotImplementedError
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
@@ -113,59 +91,48 @@ class RankLoss(nn.Module):
             For scores that are not floating point, or a ``where`` that is not bool.
         """
         positive = positives(scores, relevance, where)
+        self.check_scores(scores, where)
         if not answerable(positive).any():
             return no_positives(scores)
         return self.mean(scores, positive, where)
 
+    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
+        """Refuse scores that this loss cannot take; any without NaN will do unless a subclass says otherwise."""
+
     def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        """Compute the loss of checked input with at least one positive."""
-        values = wide(scores)
-        within_by = self._pairwise()
-        if within_by in ("soft", "stopped") and self.fixed:  # the hard ones share no work between step and slope
-            setting: dict[str, Any] = {"ranker": self.ranker, "within": within_by, "formula": self.formula}
-            return mean_over_positives(shift(values, positive, self.margin), positive, where, **setting)
-        ranks, within, count = self._ranks(values, positive, where)
+        """Compute the loss of checked input with at least one positive: the mean over the queries that have one."""
+        raise NotImplementedError
+
+
+class RankLoss(ScoreLoss):
+    r"""The mean over queries of the mean over a query's positives of ``formula(rk_i, rk⁺_i)``.
+
+    A subclass says what the formula is; the margin and the gradient through the second rank are the same for all.
+    """
+
+    def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False) -> None:
+        super().__init__()
+        self.ranker = check_ranker(ranker)
+        self.margin = check_margin(margin)
+        self.within_grad = bool(within_grad)
+
+    def extra_repr(self) -> str:
+        return f"margin={self.margin:g}, within_grad={self.within_grad}"
+
+    def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
+        """What each positive adds, from its rank and its rank within the positives: elementwise, shape (p,)."""
+        raise NotImplementedError
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
+        """Compute the loss, times a weight, of checked input with at least one positive."""
+        scores = wide(scores)
         queries = answerable(positive).sum()
-        return (self.formula(ranks, within) / (count * queries)).sum().to(values.dtype)  # of long lists counted wider
 
-    def _ranks(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Take the fast path where it gives the same as the readable one."""
-        ranker = self.ranker
-        if type(ranker) is BlackboxRanker and not self.within_grad and packable(scores):
-            setting: dict[str, Any] = {"lam": ranker.lam, "normalized": ranker.normalized}
-            return ranks_of_positives(scores, positive, where, margin=self.margin, **setting)
-        within = self._pairwise()
-        if within is not None:
-            shifted = shift(scores, positive, self.margin)
-            return tiles.ranks_of_positives(shifted, positive, where, ranker=ranker, within=within)
-        return self._readable(scores, positive, where)
+        def part(ranks: Tensor, within: Tensor, size: Tensor) -> Tensor:
+            total = (self.formula(ranks, within) / (size * queries)).sum()
+            total = total.to(scores.dtype)  # of long lists counted wider
+            return total if weight == 1 else weight * total
 
-    def _pairwise(self) -> str | None:
-        """How the positives count each other, if the ranker is the plain sum over pairs."""
-        if isinstance(self.ranker, SupremumRanker):  # its step is for those of lower relevance only
-            return "hard"
-        if tiles.tileable(self.ranker):
-            return "soft" if self.within_grad else "stopped"
-        return None
-
-    def _readable(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """For every positive: rk_α(y)_i, rk_α(y⁺)_i, and how many positives its query has; shape (p,) each."""
-        shifted = shift(scores, positive, self.margin)
-        own = shifted if self.within_grad else shifted.detach()
-        if isinstance(self.ranker, SupremumRanker):
-            within = self.ranker.among(own, positive, where=where)
-            ranks = within + self.ranker.against(shifted, positive, ~positive, where=where)
-        else:
-            ranks = self.ranker(shifted, where=where)
-            within = self.ranker.among(own, positive, where=where)
-        if getattr(self.ranker, "normalized", False):
-            n = positive.new_full(positive.shape, True) if where is None else where
-            ranks, within = (_count_again(r, n.sum(-1, keepdim=True)) for r in (ranks, within))
-        count = positive.sum(-1, keepdim=True).expand_as(positive)
-        return ranks[positive], within[positive], count[positive]
-
-
-def _count_again(ranks: Tensor, n: Tensor) -> Tensor:
-    """From rk/n to rk, a whole number again, with the gradient of the product."""
-    product = ranks * n
-    return product + (product.round() - product).detach()
+        setting: dict[str, Any] = {"margin": self.margin, "within_grad": self.within_grad}
+        loss: Tensor = self.ranker.loss_of_positives(part, scores, positive, where, **setting)
+        return loss

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch import Tensor
 
+from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.interleaving import INFERENCE, Floats, Ints
 from rankedu._validation import check_choice
-from rankedu.losses._loss import no_positives, positives
-from rankedu.losses.margin import wide
+from rankedu.losses._loss import ScoreLoss, positives
+from rankedu.rankers._ranker import wide
 
 __all__ = ["APSVMLoss", "most_violated_ranking"]
 
 Bools = npt.NDArray[np.bool_]
 
 
-class APSVMLoss(nn.Module):
+class APSVMLoss(ScoreLoss):
     r"""The structured hinge of average precision (Yue et al. 2007).
 
     A ranking R swaps a pair if it puts the irrelevant j above the relevant i. The maximum is over all rankings: of what
@@ -37,7 +35,7 @@ class APSVMLoss(nn.Module):
     Raises
     ------
     ValueError
-        For an unknown ``inference``.
+        For an unknown ``inference``; when called, also for scores that are not finite.
 
     Source
     ------
@@ -56,7 +54,7 @@ class APSVMLoss(nn.Module):
     fewest swaps gives the (sub)gradient. It sums to 0 in every row.
 
     O(n log p), or O(n log n + np) with "yue", by NumPy in float64 on the CPU, query by query. How ties are ordered does
-    not matter for the value. The incoming gradient is honoured. Explained in chapter 12.
+    not matter for the value. Explained in chapter 12.
 
     Examples
     --------
@@ -78,61 +76,27 @@ class APSVMLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"inference={self.inference!r}"
 
-    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point and finite; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            Mean over the queries that have a relevant item (0 for those without an irrelevant one), in the scores'
-            dtype, float32 for the 16-bit ones. If no query has a relevant item: 0 with a zero gradient, and one
-            `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`APLoss.forward`; also for scores that are not finite.
-        """
-        positive = positives(scores, relevance, where)
+    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
         check_finite(scores, where)
-        if not positive.any():
-            return no_positives(scores)
-        loss: Tensor = _StructuredHinge.apply(wide(scores), positive, where, self.inference)
-        return loss
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        scores = wide(scores)
+        value, gradient = _hinge(scores, positive, where, self.inference)
+        return with_gradient(value, scores, gradient if wanted(scores) else None, where)
 
 
-class _StructuredHinge(torch.autograd.Function):
-    """The forward pass finds the best ranking, and with it the slope."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, positive: Tensor, where: Tensor | None, inference: str) -> Tensor:
-        y, relevant, here = _rows(scores, positive, where)
-        slope, total = np.zeros_like(y), 0.0
-        queries = np.flatnonzero(relevant.any(1) & (here & ~relevant).any(1))
-        for q in queries:
-            i, j, passes, outranked = _search(y[q], relevant[q], here[q], inference)
-            scale = 2 / (len(i) * len(j))
-            slope[q, i], slope[q, j] = -scale * outranked, scale * passes
-            place = np.arange(1, len(i) + 1)
-            total += (outranked / (place + outranked)).mean() + slope[q, i] @ y[q, i] + slope[q, j] @ y[q, j]
-        count = relevant.any(1).sum()
-        ctx.save_for_backward(torch.from_numpy(slope / count).to(scores).reshape(scores.shape))
-        return scores.new_tensor(total / count)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, incoming: Tensor) -> tuple[Tensor, None, None, None]:
-        (slope,) = ctx.saved_tensors
-        return incoming * slope, None, None, None
+def _hinge(scores: Tensor, positive: Tensor, where: Tensor | None, inference: str) -> tuple[Tensor, Tensor]:
+    """Find the best ranking, and with it the value and the slope."""
+    y, relevant, here = _rows(scores, positive, where)
+    slope, total = np.zeros_like(y), 0.0
+    for q in np.flatnonzero(relevant.any(1) & (here & ~relevant).any(1)):
+        i, j, passes, outranked = _search(y[q], relevant[q], here[q], inference)
+        scale = 2 / (len(i) * len(j))
+        slope[q, i], slope[q, j] = -scale * outranked, scale * passes
+        place = np.arange(1, len(i) + 1)
+        total += (outranked / (place + outranked)).mean() + slope[q, i] @ y[q, i] + slope[q, j] @ y[q, j]
+    count = relevant.any(1).sum()
+    return scores.new_tensor(total / count), torch.from_numpy(slope / count).to(scores)
 
 
 def most_violated_ranking(

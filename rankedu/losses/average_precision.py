@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_values
+from rankedu._validation import check_number, check_values
 from rankedu.losses._loss import RankLoss, no_positives, positives
 
 __all__ = ["APLoss", "MAPLoss"]
@@ -21,7 +20,7 @@ class APLoss(RankLoss):
 
     Parameters
     ----------
-    ranker : Module
+    ranker : Ranker
         Maps scores to ranks, also among some of the items: ``BlackboxRanker(lam=4.0)`` makes this RaMBO's loss.
     margin : float
         α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
@@ -42,9 +41,9 @@ class APLoss(RankLoss):
 
     Notes
     -----
-    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The incoming gradient is honoured, so
-    the loss can be scaled and added to others. With the blackbox ranker it enters as λ does: multiplying the loss by 3
-    gives the gradient of 3λ, times 3, and the mean over Q queries gives each query λ/Q.
+    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
+    so that w times the loss has w times the gradient: it may be scaled, accumulated and added to others. Algorithm 1
+    sees the mean over queries as it is returned here: of Q queries each has λ/Q.
 
     Of float32 scores on a CPU one list may have 10⁸. Beyond the scores and labels it takes about 15 bytes a score and
     180 for each relevant one, the gradient included. Longer lists than 2²⁴ have their ranks counted in float64.
@@ -52,6 +51,7 @@ class APLoss(RankLoss):
 
     Examples
     --------
+    >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([False, True, True, False])
@@ -62,8 +62,6 @@ class APLoss(RankLoss):
     >>> scores.grad
     tensor([ 1.0000, -0.5000, -0.5000,  0.0000])
     """
-
-    fixed = True
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
         return 1 - within / ranks
@@ -82,7 +80,7 @@ class MAPLoss(nn.Module):
 
     Parameters
     ----------
-    ranker : Module
+    ranker : Ranker
         Maps scores to ranks, e.g. ``BlackboxRanker(lam=4.0)``.
     margin : float
         α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
@@ -107,10 +105,12 @@ class MAPLoss(nn.Module):
     Notes
     -----
     O(m log m) for m scores, with the blackbox ranker. Ties go by position, in the second term class after class.
+    Algorithm 1 sees L as printed: its step is λ (1 − w) times the gradient of the first term, λ w times the second's.
     Explained in chapter 8.
 
     Examples
     --------
+    >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]])  # three items, two classes
     >>> relevance = torch.tensor([[True, False], [True, True], [False, False]])
@@ -130,14 +130,11 @@ class MAPLoss(nn.Module):
         super().__init__()
         if memory is not None and not callable(getattr(memory, "extend", None)):
             raise TypeError(f"memory must be a ScoreMemory, got {memory!r} (e.g. ScoreMemory(length=7))")
-        if not 0 <= class_agnostic_weight <= 1:
-            raise ValueError(
-                f"class_agnostic_weight must be in [0, 1], got {class_agnostic_weight} "
-                "(the share of APC: 1/3 makes mAP : APC = 2 : 1)"
-            )
+        hint = "the share of APC: 1/3 makes mAP : APC = 2 : 1"
+        weight = check_number(class_agnostic_weight, "class_agnostic_weight", least=0, most=1, hint=hint)
         self.average_precision = APLoss(ranker, margin, within_grad)
         self.memory: Any = memory
-        self.class_agnostic_weight = float(class_agnostic_weight)
+        self.class_agnostic_weight = weight
 
     def extra_repr(self) -> str:
         return f"class_agnostic_weight={self.class_agnostic_weight:g}"
@@ -172,6 +169,11 @@ class MAPLoss(nn.Module):
             raise ValueError(
                 f"scores must have shape (..., batch, classes), got {tuple(scores.shape)} (for one list use APLoss)"
             )
+        if isinstance(relevance, Tensor) and relevance.shape == scores.shape[:-1]:
+            raise ValueError(
+                f"relevance must have the shape of scores, {tuple(scores.shape)}, got {tuple(relevance.shape)} "
+                f"(of class ids make it by torch.nn.functional.one_hot(labels, {scores.shape[-1]}))"
+            )
         positive = positives(scores, relevance, where)
         if self.memory is not None:
             scores, positive, where = self.memory.extend(scores, positive, where=where)
@@ -179,5 +181,5 @@ class MAPLoss(nn.Module):
             return no_positives(scores)
         by_class = [None if x is None else x.transpose(-1, -2) for x in (scores, positive, where)]
         in_one_list = [None if x is None else x.flatten(-2) for x in by_class]
-        mean_ap, class_agnostic = (self.average_precision.mean(*x) for x in (by_class, in_one_list))  # type: ignore[arg-type]
-        return torch.lerp(mean_ap, class_agnostic, self.class_agnostic_weight)
+        mean, weight = self.average_precision.mean, self.class_agnostic_weight
+        return mean(*by_class, weight=1 - weight) + mean(*in_one_list, weight=weight)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from rankedu._validation import check_count
 from rankedu.losses._recipes import RECIPES, find_recipe
 from rankedu.losses.on_embeddings import check_embeddings
 
@@ -125,11 +126,8 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
             )
     if recipe.proxies:
         for key, value in (("n_classes", n_classes), ("dim", dim)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(
-                    f"{key} must be an int >= 1 for {name!r}, got {value!r} "
-                    f"(it learns a vector for each class: baseline({name!r}, n_classes=100, dim=512))"
-                )
+            hint = f"{name!r} learns a vector for each class: baseline({name!r}, n_classes=100, dim=512)"
+            check_count(value, key, hint=hint)  # type: ignore[arg-type]
         settings |= {"n_classes": n_classes, "dim": dim}
     return Baseline(name, *recipe.make(**settings), n_classes if recipe.proxies else None)
 

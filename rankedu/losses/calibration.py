@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from torch import Tensor, nn
 
+from rankedu._validation import check_number
 from rankedu.losses._loss import no_positives, positives
-from rankedu.losses.margin import wide
 from rankedu.losses.supremum_ap import SupAPLoss
+from rankedu.rankers._ranker import wide
 
 __all__ = ["CalibrationLoss", "ROADMAPLoss"]
 
@@ -54,37 +53,16 @@ class CalibrationLoss(nn.Module):
 
     def __init__(self, at_least: float = 0.9, at_most: float = 0.6) -> None:
         super().__init__()
-        self.at_least, self.at_most = _check(at_least, "at_least"), _check(at_most, "at_most")
+        hint = "cosine similarities are in [-1, 1]"
+        self.at_least = check_number(at_least, "at_least", hint=hint)
+        self.at_most = check_number(at_most, "at_most", hint=hint)
 
     def extra_repr(self) -> str:
         return f"at_least={self.at_least:g}, at_most={self.at_most:g}"
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            In the scores' dtype, float32 for the 16-bit ones.
-
-        Raises
-        ------
-        ValueError
-            For NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is neither 0 nor 1.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
-        """
-        relevant = positives(scores, relevance, where)
-        return self.mean(scores, relevant, where)
+        """Compute the loss of a batch of queries; as :meth:`APLoss.forward`, but for lists without a relevant item."""
+        return self.mean(scores, positives(scores, relevance, where), where)
 
     def mean(self, scores: Tensor, relevant: Tensor, where: Tensor | None) -> Tensor:
         """Compute the loss of checked input."""
@@ -96,16 +74,6 @@ def _mean_of_wrong(excess: Tensor, mask: Tensor) -> Tensor:
     """Average what exceeds 0 among the masked; 0, with a zero gradient, if nothing does."""
     wrong = mask & (excess > 0)
     return excess.masked_fill(~wrong, 0.0).sum() / wrong.sum().clamp(min=1)
-
-
-def _check(bound: float, name: str) -> float:
-    try:
-        number = float(bound)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {bound!r}") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {number} (cosine similarities are in [-1, 1])")
-    return number
 
 
 class ROADMAPLoss(nn.Module):
@@ -156,11 +124,8 @@ class ROADMAPLoss(nn.Module):
         start: float = 0.5,
     ) -> None:
         super().__init__()
-        if not isinstance(weight, (int, float)):
-            raise TypeError(f"weight must be a number in [0, 1], got {weight!r}")
-        if not 0 <= weight <= 1:
-            raise ValueError(f"weight must be in [0, 1], got {weight} (the share of the calibration; 0.5 is published)")
-        self.weight = float(weight)
+        hint = "the share of the calibration; 0.5 is published"
+        self.weight = check_number(weight, "weight", least=0, most=1, hint=hint)
         self.supremum = SupAPLoss(temperature, slope, delta, offset, start)
         self.calibration = CalibrationLoss(at_least, at_most)
 
@@ -168,26 +133,9 @@ class ROADMAPLoss(nn.Module):
         return f"weight={self.weight:g}"
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
+        """Compute the loss of a batch of queries; as :meth:`APLoss.forward`.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            If no query has a relevant item: one `NoPositivesWarning`, and the calibration of the others alone.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`SupAPLoss.forward`.
+        If no query has a relevant item: one `NoPositivesWarning`, and the calibration of the others alone.
         """
         positive = positives(scores, relevance, where)
         scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from rankedu._validation import check_count
 from rankedu.losses._cosine import cosine
 from rankedu.losses.on_embeddings import check_embeddings
+from rankedu.rankers._pairwise import check_temperature
 
 __all__ = ["ClusterLoss"]
 
@@ -58,8 +59,8 @@ class ClusterLoss(nn.Module):
 
     def __init__(self, n_classes: int, dim: int, temperature: float = 0.05) -> None:
         super().__init__()
-        self.temperature = check_temperature(temperature)
-        self.proxies = new_proxies(check_size(n_classes, "n_classes"), dim)
+        self.temperature = check_temperature(temperature, "0.05 is published")
+        self.proxies = new_proxies(check_count(n_classes, "n_classes"), dim)
 
     def extra_repr(self) -> str:
         n_classes, dim = self.proxies.shape
@@ -96,7 +97,7 @@ class ClusterLoss(nn.Module):
 
 def new_proxies(n_classes: int, dim: int) -> nn.Parameter:
     """One row a class, drawn like the weight of a linear layer."""
-    bound = 1 / math.sqrt(check_size(dim, "dim"))
+    bound = 1 / math.sqrt(check_count(dim, "dim"))
     return nn.Parameter(torch.empty(n_classes, dim).uniform_(-bound, bound))
 
 
@@ -129,23 +130,3 @@ def check_dim(embeddings: Tensor, proxies: Tensor) -> None:
             f"embeddings must have shape (batch, {proxies.shape[1]}), got {tuple(embeddings.shape)} "
             "(dim of the loss is the output dimension of the network)"
         )
-
-
-def check_size(size: Any, name: str) -> int:
-    """An int >= 1."""
-    if isinstance(size, bool) or not isinstance(size, int):
-        raise TypeError(f"{name} must be an int, got {type(size).__name__}")
-    if size < 1:
-        raise ValueError(f"{name} must be >= 1, got {size}")
-    return size
-
-
-def check_temperature(temperature: Any) -> float:
-    """A finite number > 0."""
-    try:
-        number = float(temperature)
-    except (TypeError, ValueError):
-        raise TypeError(f"temperature must be a number > 0, got {temperature!r}") from None
-    if not 0 < number < math.inf:
-        raise ValueError(f"temperature must be finite and > 0, got {number} (0.05 is published)")
-    return number

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from rankedu._validation import check_number
 from rankedu.hierarchy import check_paths
 from rankedu.hierarchy import levels as common_levels
 from rankedu.losses._cosine import cosine
@@ -75,9 +76,7 @@ class CSLLoss(nn.Module):
         super().__init__()
         paths = _check_classes(class_labels)
         self.margins = _check_margins(margins, paths.shape[1])
-        if not 0 < scale < math.inf:
-            raise ValueError(f"scale must be finite and > 0, got {scale} (32 is published)")
-        self.scale = float(scale)
+        self.scale = check_number(scale, "scale", above=0, hint="32 is published")
         self.register_buffer("class_labels", paths)
         self.proxies = new_proxies(len(paths), dim)
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch import Tensor
 
-from rankedu.losses._loss import no_positives, positives
-from rankedu.losses.margin import wide
+from rankedu._fast.gradient import wanted, with_gradient
+from rankedu._fast.tiles import tile_size
+from rankedu._validation import check_number
+from rankedu.losses._loss import ScoreLoss
+from rankedu.rankers._ranker import wide
 
 __all__ = ["ErrorDrivenAPLoss"]
 
-#: Pairs compared at a time; a tile has a few temporaries of this size.
-TILE = 1 << 20
 
-
-class ErrorDrivenAPLoss(nn.Module):
+class ErrorDrivenAPLoss(ScoreLoss):
     r"""One minus average precision; what is sent back is the error of each pair, not a derivative (Chen et al. 2019).
 
     Let i be relevant, j irrelevant, and H a step that rises linearly from 0 at −δ to 1 at δ.
@@ -60,7 +58,7 @@ class ErrorDrivenAPLoss(nn.Module):
     others.
 
     O(np) time, for each pair is looked at; the memory is that of the scores and one tile of pairs. Tied scores are half
-    above each other. The incoming gradient is honoured. Explained in chapter 12.
+    above each other. Explained in chapter 12.
 
     Examples
     --------
@@ -76,81 +74,50 @@ class ErrorDrivenAPLoss(nn.Module):
 
     def __init__(self, delta: float = 1.0, interpolated: bool = False) -> None:
         super().__init__()
-        self.delta = check_delta(delta)
+        self.delta = check_number(delta, "delta", least=0, hint="in units of a score: 1 for logits, 0 for none")
         self.interpolated = bool(interpolated)
 
     def extra_repr(self) -> str:
         return f"delta={self.delta:g}, interpolated={self.interpolated}"
 
-    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
-            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`APLoss.forward`.
-        """
-        positive = positives(scores, relevance, where)
-        if not positive.any():
-            return no_positives(scores)
-        here = torch.ones_like(positive) if where is None else where
-        n = scores.shape[-1]
-        rows = [x.reshape(-1, n) for x in (wide(scores).masked_fill(~here, 0.0), positive, here)]
-        loss: Tensor = _ErrorDriven.apply(*rows, self.delta, self.interpolated)
-        return loss
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        scores = wide(scores)
+        learning = wanted(scores)
+        with torch.no_grad():
+            value, update = _errors(scores, positive, where, self.delta, self.interpolated, learning)
+        return with_gradient(value, scores, update, where)
 
 
-class _ErrorDriven(torch.autograd.Function):
-    """Forward counts, for each positive, what is above; backward looks at the pairs again, so that none is stored."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, positive: Tensor, here: Tensor, delta: float, interpolated: bool) -> Tensor:
-        query, item = positive.nonzero(as_tuple=True)
-        above, negatives = scores.new_empty(2, len(query))
-        for tile, steps in tiles(scores, here, query, item, delta):
-            above[tile] = steps.sum(-1) - 0.5  # less its own H(0)
-            negatives[tile] = steps.masked_fill_(positive[query[tile]], 0.0).sum(-1)
-        error = negatives / (1 + above)
-        kept = _interpolated(error, scores, query, item) if interpolated else error
-        count = positive.sum(-1)
-        weight = 1 / (count[query] * (count > 0).sum()).to(scores)
-        # L_ij = H / (1 + above), times the weight and, if interpolated, the share of the error that is kept
-        ctx.save_for_backward(scores, positive, here, query, item)
-        ctx.factor = weight * (kept / error).nan_to_num(0.0) / (1 + above)
-        ctx.pushed = weight * kept
-        ctx.delta = delta
-        return (weight * kept).sum()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, incoming: Tensor) -> tuple[Tensor, None, None, None, None]:
-        scores, positive, here, query, item = ctx.saved_tensors
-        update = torch.zeros_like(scores)
-        for tile, steps in tiles(scores, here, query, item, ctx.delta):
-            update.index_add_(0, query[tile], steps.mul_(ctx.factor[tile, None]))
-        update.masked_fill_(positive, 0.0)
-        update[query, item] = -ctx.pushed
-        return incoming * update, None, None, None, None
+def _errors(
+    scores: Tensor, positive: Tensor, where: Tensor | None, delta: float, interpolated: bool, learning: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Count, for each positive, what is above; if an update is wanted, look at the pairs again: none is stored."""
+    n, here = scores.shape[-1], torch.ones_like(positive) if where is None else where
+    y, positive, here = (x.reshape(-1, n) for x in (scores.masked_fill(~here, 0.0), positive, here))
+    query, item = positive.nonzero(as_tuple=True)
+    above, negatives = y.new_empty(2, len(query))
+    for tile, steps in tiles(y, here, query, item, delta):
+        above[tile] = steps.sum(-1) - 0.5  # less its own H(0)
+        negatives[tile] = steps.masked_fill_(positive[query[tile]], 0.0).sum(-1)
+    error = negatives / (1 + above)
+    kept = _interpolated(error, y, query, item) if interpolated else error
+    count = positive.sum(-1)
+    weight = 1 / (count[query] * (count > 0).sum()).to(y)
+    if not learning:
+        return (weight * kept).sum(), None
+    # L_ij = H / (1 + above), times the weight and, if interpolated, the share of the error that is kept
+    factor = weight * (kept / error).nan_to_num(0.0) / (1 + above)
+    update = torch.zeros_like(y)
+    for tile, steps in tiles(y, here, query, item, delta):
+        update.index_add_(0, query[tile], steps.mul_(factor[tile, None]))
+    update.masked_fill_(positive, 0.0)
+    update[query, item] = -weight * kept
+    return (weight * kept).sum(), update
 
 
 def tiles(scores: Tensor, here: Tensor, query: Tensor, item: Tensor, delta: float) -> Any:
     """Yield H(y_k − y_i) for some positives i at a time and all items k of their queries; 0 outside ``here``."""
-    size = max(1, TILE // scores.shape[1])
+    size = max(1, tile_size(scores.device) // scores.shape[1])
     for start in range(0, len(query), size):
         tile = slice(start, start + size)
         steps = scores[query[tile]] - scores[query[tile], item[tile]].unsqueeze(1)
@@ -169,14 +136,3 @@ def _interpolated(error: Tensor, scores: Tensor, query: Tensor, item: Tensor) ->
     sizes: list[int] = query.unique_consecutive(return_counts=True)[1].tolist()
     smallest = [one.cummin(0).values for one in error[worst_first].split(sizes)]
     return torch.empty_like(error).scatter_(0, worst_first, torch.cat(smallest))
-
-
-def check_delta(delta: float) -> float:
-    """Half the width of the step: a finite number >= 0."""
-    try:
-        delta = float(delta)
-    except (TypeError, ValueError):
-        raise TypeError(f"delta must be a number >= 0, got {delta!r}") from None
-    if not 0 <= delta < math.inf:
-        raise ValueError(f"delta must be finite and >= 0, got {delta} (in units of a score: 1 for logits, 0 for none)")
-    return delta

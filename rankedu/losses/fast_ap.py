@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch import Tensor
 
-from rankedu.losses._loss import no_positives, positives
-from rankedu.losses.margin import wide
+from rankedu._fast.gradient import wanted, with_gradient
+from rankedu._fast.tiles import tile_size
+from rankedu.losses._loss import ScoreLoss
+from rankedu.rankers._ranker import wide
 from rankedu.rankers.histogram import check_bins
 
 __all__ = ["FastAPLoss"]
 
-#: Scores, or bins, in a tile of rows: on a CPU it stays in the cache, on a GPU it is worth a launch.
-TILE = {"cpu": 1 << 16, "cuda": 1 << 24}
+#: A tile has a few temporaries in float64: it must be so much smaller than a tile of pairs.
+SMALLER = 4
 
 #: How far the rounding of 16 bits may carry a cosine beyond 1.
 ROUNDING = 0.01
 
 
-class FastAPLoss(nn.Module):
+class FastAPLoss(ScoreLoss):
     r"""One minus average precision, with the similarities counted in overlapping bins.
 
     .. math:: L = 1 - \frac{1}{N^+} \sum_{l=0}^{L} \frac{h^+_l\, H^+_l}{H_l}, \qquad
@@ -40,7 +39,8 @@ class FastAPLoss(nn.Module):
     Raises
     ------
     ValueError
-        For fewer bins than one.
+        For fewer bins than one; when called, also for scores outside [−1, 1]. What rounding carries beyond, by at most
+        0.01, counts as ±1.
     TypeError
         For bins that are no int.
 
@@ -51,9 +51,8 @@ class FastAPLoss(nn.Module):
     Notes
     -----
     O(n + L) time for each row. The gradient, the true one, is found together with the value and kept; besides it and
-    the scores one tile of rows is held. It is multiplied by the incoming gradient, so the loss can be scaled and added
-    to others; the released code gives N/2 times this gradient for N queries, whatever comes in. A gradient of the
-    gradient is not to be had.
+    the scores one tile of rows is held. w times the loss has w times the gradient; the released code gives N/2 times
+    this gradient for N queries, whatever comes in. A gradient of the gradient is not to be had.
 
     A positive falls into one of its two bins by a coin, and the loss averages the precision :math:`H^+_l/H_l` at the
     *end* of the bin. With all scores on centres this is the AP of scikit-learn, which takes the precision at the end
@@ -86,69 +85,36 @@ class FastAPLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"bins={self.bins}"
 
-    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Cosine similarities in [−1, 1], floating point. What rounding carries beyond ±1, by at most 0.01, counts
-            as ±1. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do. Rows may have different numbers of relevant items.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part; leave the query itself out with it, as :class:`OnEmbeddings` does. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
-            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError
-            For scores outside [−1, 1], NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is
-            neither 0 nor 1.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
-        """
-        positive = positives(scores, relevance, where)
+    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
         _check_cosine(scores, where)
-        if not positive.any():
-            return no_positives(scores)
-        n = scores.shape[-1]
-        hidden = None if where is None else ~where.reshape(-1, n)
-        ap: Tensor = _SoftBinnedAP.apply(wide(scores).reshape(-1, n), positive.reshape(-1, n), hidden, self.bins)
-        return 1 - ap.sum() / positive.any(-1).sum()
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        scores = wide(scores)
+        learning = wanted(scores)
+        with torch.no_grad():
+            value, gradient = _loss_and_gradient(scores, positive, where, self.bins, learning)
+        return with_gradient(value, scores, gradient, where)
 
 
-class _SoftBinnedAP(torch.autograd.Function):
-    """AP of every row, 0 for rows without a positive. Its gradient is found on the way, and kept."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, positive: Tensor, hidden: Tensor | None, bins: int) -> Tensor:
-        rows, n = scores.shape
-        ap = scores.new_empty(rows)
-        gradient = torch.empty_like(scores) if ctx.needs_input_grad[0] else None
-        size = max(1, TILE.get(scores.device.type, TILE["cuda"]) // max(n, 2 * bins))
-        for start in range(0, rows, size):
-            tile = slice(start, start + size)
-            kind, share = _place(scores[tile], positive[tile], None if hidden is None else hidden[tile], bins)
-            ap[tile], slopes = _average_precision(_cumulate(kind, share, bins))
-            if gradient is not None:  # y moves H_l alone, l being the piece it lies on, and by L/2
-                gradient[tile] = (slopes * (bins / 2)).to(scores.dtype).gather(1, kind)
-        ctx.save_for_backward(gradient, hidden)
-        return ap
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, to_ap: Tensor) -> tuple[Tensor | None, ...]:
-        gradient, hidden = ctx.saved_tensors
-        gradient = gradient * to_ap.unsqueeze(1)
-        if hidden is not None:
-            gradient.masked_fill_(hidden, 0.0)
-        return gradient, None, None, None
+def _loss_and_gradient(
+    scores: Tensor, positive: Tensor, where: Tensor | None, bins: int, learning: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Look at some rows at a time; a row without a positive adds nothing."""
+    n, queries = scores.shape[-1], int(positive.any(-1).sum())
+    y, positive = scores.reshape(-1, n), positive.reshape(-1, n)
+    hidden = None if where is None else ~where.reshape(-1, n)
+    ap, gradient = y.new_zeros(()), torch.empty_like(y) if learning else None
+    size = max(1, tile_size(scores.device) // SMALLER // max(n, 2 * bins))
+    for start in range(0, len(y), size):
+        tile = slice(start, start + size)
+        kind, share = _place(y[tile], positive[tile], None if hidden is None else hidden[tile], bins)
+        found, slopes = _average_precision(_cumulate(kind, share, bins))
+        ap += found.sum()
+        if gradient is not None:  # y moves H_l alone, l being the piece it lies on, and by L/2
+            gradient[tile] = (slopes * (-bins / 2 / queries)).to(y.dtype).gather(1, kind)
+    if gradient is not None and hidden is not None:
+        gradient.masked_fill_(hidden, 0.0)
+    return 1 - ap / queries, gradient
 
 
 def _place(scores: Tensor, positive: Tensor, hidden: Tensor | None, bins: int) -> tuple[Tensor, Tensor]:

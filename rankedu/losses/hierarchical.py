@@ -10,13 +10,16 @@ from torch import Tensor, nn
 
 from rankedu import hierarchy
 from rankedu._fast.by_relevance import grade, shares
+from rankedu._fast.gradient import at_unit_weight
 from rankedu._fast.hierarchical_tiles import Setting, pairwise_loss
-from rankedu._fast.tiles import tileable
+from rankedu._validation import check_number
 from rankedu.losses._loss import check_ranker, no_positives
 from rankedu.losses.clustering import ClusterLoss
-from rankedu.losses.margin import check_margin, wide
+from rankedu.losses.margin import check_margin
 from rankedu.losses.on_embeddings import OnEmbeddings
 from rankedu.rankers import SupremumRanker
+from rankedu.rankers._pairwise import PairwiseRanker
+from rankedu.rankers._ranker import wide
 
 __all__ = ["HAPLoss", "HAPPIERLoss"]
 
@@ -42,7 +45,7 @@ class HAPLoss(nn.Module):
 
     Parameters
     ----------
-    ranker : Module, optional
+    ranker : Ranker, optional
         Maps scores to ranks, also among some of the items. Default: ``SupremumRanker()``.
     margin : float
         α ≥ 0: scores are shifted before they are ranked, by α/2 upwards at relevance 0, by α/2 downwards at the largest
@@ -77,7 +80,8 @@ class HAPLoss(nn.Module):
     and of two different ones the more relevant stands above. So the loss is at least 1 − H-AP *of that reading*
     wherever the step lies above the Heaviside function; if no scores tie, that is the metric. The released code counts
     a tied item of lower relevance as 1 in the numerator but as 1/2 in the denominator, so that its H-AP can exceed 1.
-    Infinite scores have no gradient. The incoming gradient is honoured. Explained in chapter 14.
+    Infinite scores have no gradient. The gradient is made with the value: w times the loss has w times the gradient,
+    with the blackbox ranker too. Explained in chapter 14.
 
     Examples
     --------
@@ -149,11 +153,16 @@ class HAPLoss(nn.Module):
         share = shares(scores, relevance, where)
         if not (share > 0).any():
             return no_positives(scores)
-        group, drop = grade(share)
-        shifted = _shift(wide(scores), group, drop, self.margin)
-        if isinstance(self.ranker, SupremumRanker) or tileable(self.ranker):
-            return pairwise_loss(shifted, group, drop, where, Setting(self.ranker, self.within_grad, self.lower))
-        return self._nested(shifted, share, group, drop, where)
+        scores, (group, drop) = wide(scores), grade(share)
+        if isinstance(self.ranker, PairwiseRanker) and self.ranker.plain:
+            shifted = _shift(scores.detach(), group, drop, self.margin)
+            setting = Setting(self.ranker, self.within_grad, self.lower)
+            return pairwise_loss(scores, shifted, group, drop, where, setting)
+
+        def nested(scores: Tensor) -> Tensor:
+            return self._nested(_shift(scores, group, drop, self.margin), share, group, drop, where)
+
+        return nested(scores) if self.ranker.linear else at_unit_weight(nested, scores, where)
 
     def _nested(self, scores: Tensor, share: Tensor, group: Tensor, drop: Tensor, where: Tensor | None) -> Tensor:
         """H-rank as the weighted sum of ranks within nested sets, from the smallest set to the largest."""
@@ -213,7 +222,8 @@ class HAPPIERLoss(nn.Module):
 
     Notes
     -----
-    λ weighs the clustering, as printed; the released code says so with 0.9 and 0.1. Each embedding is a query; its
+    λ weighs the clustering, as printed; the released code says so with 0.9 and 0.1. The gradient is the weighted sum of
+    the gradients of the two losses, with a blackbox ranker too. Each embedding is a query; its
     candidates are the others of the batch. The proxies are parameters: give ``loss.parameters()`` to an optimiser.
     Explained in chapter 14.
 
@@ -244,10 +254,10 @@ class HAPPIERLoss(nn.Module):
         memory: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        if not 0 <= weight <= 1:
-            raise ValueError(f"weight must be in [0, 1], got {weight} (the share of the clustering; 0.1 is published)")
+        hint = "the share of the clustering; 0.1 is published"
+        self.weight = check_number(weight, "weight", least=0, most=1, hint=hint)
         hierarchy.relevance(torch.zeros(1, dtype=torch.int64), alpha)  # refuses an alpha that is none
-        self.weight, self.alpha, self.monotone = float(weight), float(alpha), bool(monotone)
+        self.alpha, self.monotone = float(alpha), bool(monotone)
         relevance = partial(hierarchy.relevance, alpha=self.alpha, monotone=self.monotone)
         self.average_precision = OnEmbeddings(
             HAPLoss(ranker, margin, within_grad, lower), exclude_self, memory, relevance=relevance

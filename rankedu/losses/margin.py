@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
-import torch
 from torch import Tensor
 
-from rankedu._validation import as_relevance, check_floating
+from rankedu._validation import as_relevance, check_floating, check_number
+from rankedu.rankers._ranker import shift, wide
 
 __all__ = ["shift_by_margin"]
 
@@ -49,6 +47,7 @@ def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
 
     Examples
     --------
+    >>> import torch
     >>> shift_by_margin(torch.tensor([0.75, 0.5, 0.25]), torch.tensor([True, False, True]), margin=0.5)
     tensor([0.5000, 0.7500, 0.0000])
     """
@@ -56,24 +55,6 @@ def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
     return shift(wide(scores), as_relevance(relevance, scores), check_margin(margin))
 
 
-def wide(scores: Tensor) -> Tensor:
-    """16-bit scores as float32: the ranks are counted there, and shifts are not rounded away."""
-    return scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
-
-
-def shift(scores: Tensor, positive: Tensor, margin: float) -> Tensor:
-    """Shift checked scores."""
-    if margin == 0:
-        return scores
-    return torch.where(positive, scores - margin / 2, scores + margin / 2)
-
-
 def check_margin(margin: float) -> float:
     """The margin α: a finite number >= 0."""
-    try:
-        margin = float(margin)
-    except (TypeError, ValueError):
-        raise TypeError(f"margin must be a number >= 0, got {margin!r}") from None
-    if not 0 <= margin < math.inf:
-        raise ValueError(f"margin must be finite and >= 0, got {margin} (in units of a score: try 0.02, or 0 for none)")
-    return margin
+    return check_number(margin, "margin", least=0, hint="in units of a score: try 0.02, or 0 for none")

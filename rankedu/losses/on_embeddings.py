@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
-from rankedu._validation import check_floating, check_like, check_not_nan, check_values
+from rankedu._validation import check_floating, check_like, check_values
 from rankedu.losses._cosine import cosine
 
 __all__ = ["OnEmbeddings"]
@@ -73,7 +73,7 @@ class OnEmbeddings(nn.Module):
         super().__init__()
         if not callable(loss) or isinstance(loss, type):
             raise TypeError(f"loss must be a loss of scores and relevance, got {loss!r} (e.g. RecallLoss(ranker))")
-        if memory is not None and not isinstance(memory, nn.Module):
+        if memory is not None and (not isinstance(memory, nn.Module) or hasattr(memory, "extend")):  # a ScoreMemory
             raise TypeError(f"memory must be an EmbeddingMemory, got {memory!r} (e.g. EmbeddingMemory(length=3))")
         if relevance is not None and not callable(relevance):
             raise TypeError(
@@ -81,7 +81,7 @@ class OnEmbeddings(nn.Module):
             )
         self.loss = loss
         self.relevance = relevance
-        self._told = False
+        self._warned = False
         self.exclude_self = bool(exclude_self)
         self.memory: Any = memory
 
@@ -153,9 +153,9 @@ class OnEmbeddings(nn.Module):
             found = (self.relevance or hierarchy.relevance)(levels, where=where)
         for warning in caught:  # an inverted order would else be told at every batch
             inverted = issubclass(warning.category, hierarchy.InvertedRelevanceWarning)
-            if not (inverted and self._told):
+            if not (inverted and self._warned):
                 warnings.warn(warning.message, warning.category, stacklevel=5)
-            self._told |= inverted
+            self._warned |= inverted
         return found
 
     def _check_references(
@@ -183,7 +183,7 @@ class OnEmbeddings(nn.Module):
 
 
 def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "", paths: bool = False) -> None:
-    """Check a matrix of embeddings without NaN, and one label, or one path if these are allowed, for each row."""
+    """Check a finite matrix of embeddings, and one label, or one path if these are allowed, for each row."""
     name = f"{prefix}embeddings"
     check_values(embeddings, name=name)
     check_floating(embeddings, name=name)
@@ -192,4 +192,10 @@ def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "", pa
     one_level = paths and isinstance(labels, Tensor) and labels.ndim == 2 and labels.shape[1] > 0
     what, rows = (f"{prefix}labels[:, 0]", labels[:, 0]) if one_level else (f"{prefix}labels", labels)
     check_like(rows, embeddings[:, 0], name=what, other=f"{name}[:, 0]")
-    check_not_nan(embeddings, None, name=name)
+    values = embeddings.detach()
+    if not values.sum().isfinite() and not values.isfinite().all():
+        row = int((~values.isfinite()).any(1).nonzero()[0])
+        odd = values[row][~values[row].isfinite()][0].item()
+        raise ValueError(
+            f"{name} must be finite, got {odd} in row {row} (find what made it: the input, or the network?)"
+        )

@@ -95,7 +95,7 @@ class OnProposals(nn.Module):
             raise ValueError(
                 f"class_logits must have shape (P, C + 1), got {tuple(class_logits.shape)} (the background comes first)"
             )
-        check_not_nan(class_logits, None, name="class_logits")
+        check_not_nan(class_logits, None, name="class_logits", hint="leave these rows out")
         check_like(labels, class_logits[:, 0], name="labels", other="class_logits[:, 0]")
         if labels.is_floating_point() or labels.dtype == torch.bool:
             raise TypeError(f"labels must be integers, got {labels.dtype} (0 is the background)")

@@ -35,7 +35,7 @@ class RecallLoss(RankLoss):
 
     Parameters
     ----------
-    ranker : Module
+    ranker : Ranker
         Maps scores to ranks, also among some of the items: ``BlackboxRanker(lam=4.0)`` makes this RaMBO's loss.
     margin : float
         α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
@@ -60,11 +60,11 @@ class RecallLoss(RankLoss):
 
     Notes
     -----
-    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The incoming gradient is honoured, so
-    the loss can be scaled and added to others. With the blackbox ranker it enters as λ does: multiplying the loss by 3
-    gives the gradient of 3λ, times 3, and the mean over Q queries gives each query λ/Q. With normalised ranks
-    r is counted again as n · (rk − rk⁺)/n, n being the number of items that take part. One list of float32 scores on a
-    CPU may have 10⁸; it takes as much memory as that of :class:`APLoss`. Explained in chapter 7.
+    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
+    so that w times the loss has w times the gradient: it may be scaled, accumulated and added to others. Algorithm 1
+    sees the mean over queries as it is returned here: of Q queries each has λ/Q. With normalised ranks r is counted
+    again as n · (rk − rk⁺)/n, n being the number of items that take part. One list of float32 scores on a CPU may have
+    10⁸; it takes as much memory as that of :class:`APLoss`. Explained in chapter 7.
 
     Examples
     --------
@@ -93,7 +93,6 @@ class RecallLoss(RankLoss):
         if isinstance(weights, str):
             check_choice(weights, tuple(_CLOSED_FORMS), name="weights")
             self.closed_form = _CLOSED_FORMS[weights]
-            self.fixed = True
         else:
             self.closed_form = check_closed_form(weights)
 

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rankedu._fast.gradient import at_unit_weight
 from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
 from rankedu.losses._loss import check_ranker
-from rankedu.losses.margin import wide
 from rankedu.metrics import UndefinedMetricWarning
+from rankedu.rankers._ranker import wide
 from rankedu.ranks import rank
 
 __all__ = ["SpearmanLoss"]
@@ -25,7 +26,7 @@ class SpearmanLoss(nn.Module):
 
     Parameters
     ----------
-    ranker : Module
+    ranker : Ranker
         Maps scores to ranks: ``BlackboxRanker(lam=4.0)``, or any other of :mod:`rankedu.rankers`.
 
     Raises
@@ -48,8 +49,8 @@ class SpearmanLoss(nn.Module):
 
     Equal targets share the mean of their ranks, as in :func:`rankedu.metrics.spearman`; the loss is 0 only if the
     ranker gives them equal ranks, and it is no longer 1 − ρ. Ranks of :class:`~rankedu.rankers.BlackboxRanker` with
-    ``normalized=True`` are counted as n · rk/n. The incoming gradient is honoured. O(n log n), besides what the ranker
-    takes. Explained in chapter 11.
+    ``normalized=True`` are counted as n · rk/n. w times the loss has w times the gradient. O(n log n), besides what the
+    ranker takes. Explained in chapter 11.
 
     Examples
     --------
@@ -98,13 +99,17 @@ class SpearmanLoss(nn.Module):
         ordered = goal.amax(-1) > (count.squeeze(-1) + 1) / 2  # not all have the mean rank
         if not ordered.any():
             return _nothing_to_order(scores)
-        ranks = self.ranker(scores, where=where)
-        if getattr(self.ranker, "normalized", False):
-            ranks = ranks * count.to(ranks.dtype)
-        distance = (ranks - goal.to(ranks.dtype)).masked_fill(goal == 0, 0.0)[ordered]
-        scale = 6 / (count * (count.square() - 1))[ordered]
-        loss: Tensor = (distance.square() * scale.to(ranks.dtype)).sum() / ordered.sum()
-        return loss
+        scale = 6 / (count * (count.square() - 1))[ordered] / ordered.sum()
+
+        def distance(scores: Tensor) -> Tensor:
+            ranks = self.ranker(scores, where=where)
+            if getattr(self.ranker, "normalized", False):
+                ranks = ranks * count.to(ranks.dtype)
+            wrong: Tensor = (ranks - goal.to(ranks.dtype)).masked_fill(goal == 0, 0.0)[ordered]
+            return (wrong.square() * scale.to(ranks.dtype)).sum()
+
+        scores = wide(scores)
+        return distance(scores) if self.ranker.linear else at_unit_weight(distance, scores, where)
 
 
 def _check(scores: Tensor, target: Tensor, where: Tensor | None) -> None:

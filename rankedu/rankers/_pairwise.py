@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from rankedu.rankers._ranker import Ranker
+from rankedu._fast import tiles
+from rankedu._fast.tiles import Part, bounded
+from rankedu._validation import check_number
+from rankedu.rankers._ranker import Ranker, shift, wide
 
 __all__ = ["PairwiseRanker"]
 
@@ -21,9 +24,11 @@ class PairwiseRanker(Ranker):
     With the Heaviside function this is the rank itself. A step that has a slope gives the scores a gradient.
 
     A subclass defines :meth:`step` and its derivative :meth:`slope`, both elementwise, with ``step(-inf) = 0`` and
-    ``slope(-inf) = 0``: who is infinitely worse does not count. The losses need the ranks of the positives alone; they
-    take them from :mod:`rankedu._fast.tiles`, which calls :meth:`step_` and :meth:`slope_`.
+    ``slope(-inf) = 0``: who is infinitely worse does not count. The losses need the ranks of the positives alone, and
+    take :mod:`rankedu._fast.tiles`, which calls :meth:`step_` and :meth:`slope_`.
     """
+
+    hard = False  # positives count each other by the Heaviside function, without a gradient
 
     def step(self, differences: Tensor) -> Tensor:
         """Count pairs whose second score is larger by ``differences``; elementwise, with a gradient by autograd."""
@@ -46,32 +51,33 @@ class PairwiseRanker(Ranker):
         slope = self.slope_(differences.clone())
         return self.step_(differences), lambda: slope
 
+    @property
+    def plain(self) -> bool:
+        """Whether this is the sum over pairs and nothing else, with nothing in it to be learnt."""
+        kind = type(self)
+        own = kind.forward is PairwiseRanker.forward and (self.hard or kind.among is PairwiseRanker.among)
+        return own and not any(parameter.requires_grad for parameter in self.parameters())
+
+    def loss_of_positives(
+        self, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, **options: Any
+    ) -> Tensor:
+        """As :meth:`Ranker.loss_of_positives`, in tiles of pairs."""
+        if not self.plain:
+            return super().loss_of_positives(part, scores, positive, where, **options)
+        shifted = shift(scores.detach(), positive, options.get("margin", 0.0))
+        within = "hard" if self.hard else "soft" if options.get("within_grad") else "stopped"
+        return tiles.loss_of_positives(self, part, scores, positive, where, shifted=shifted, within=within)
+
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
-        wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
         if members is None:
             members = torch.ones_like(scores, dtype=torch.bool)
-        finite = bounded(wide.masked_fill(~members, 0.0))
+        finite = bounded(wide(scores).masked_fill(~members, 0.0))
         counts = self.step(finite.unsqueeze(-2) - finite.unsqueeze(-1))  # (..., k, j)
         itself = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
         others = members.unsqueeze(-2) & ~itself
         return (1 + counts.masked_fill(~others, 0.0).sum(-1)).masked_fill(~members, 0.0)
 
 
-def bounded(scores: Tensor) -> Tensor:
-    """Infinite scores as very large ones: equal ones then differ by 0, not by NaN. They have no gradient."""
-    largest = torch.finfo(scores.dtype).max / 4
-    return scores.clamp(-largest, largest)
-
-
-def check_temperature(temperature: float) -> float:
+def check_temperature(temperature: float, hint: str = "in units of a score: try 0.01; the limit is rank()") -> float:
     """The temperature τ: a finite number > 0."""
-    try:
-        temperature = float(temperature)
-    except (TypeError, ValueError):
-        raise TypeError(f"temperature must be a number > 0, got {temperature!r}") from None
-    if not 0 < temperature < math.inf:
-        raise ValueError(
-            f"temperature must be finite and > 0, got {temperature} "
-            "(in units of a score: try 0.01; the limit temperature -> 0 is the rank itself: use rank())"
-        )
-    return temperature
+    return check_number(temperature, "temperature", above=0, hint=hint)

@@ -1,16 +1,40 @@
-"""What every ranker has: ranks among all, and ranks among some."""
+"""What every ranker has: ranks among all, ranks among some, and a way from scores to a loss of the positives' ranks."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
+from rankedu._fast.gradient import at_unit_weight
+from rankedu._fast.tiles import Part
 from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
 
-__all__ = ["Ranker"]
+__all__ = ["Ranker", "shift", "wide"]
+
+
+def wide(scores: Tensor) -> Tensor:
+    """16-bit scores as float32: ranks are counted there, and a small shift is not rounded away."""
+    return scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+
+
+def shift(scores: Tensor, positive: Tensor, margin: float) -> Tensor:
+    """Lower checked positive scores by half the margin, raise all others by it."""
+    if margin == 0:
+        return scores
+    return torch.where(positive, scores - margin / 2, scores + margin / 2)
 
 
 class Ranker(nn.Module):
-    """Map scores to ranks, and give the scores a gradient; a subclass says how, in :meth:`_ranks`."""
+    """Map scores to ranks, and give the scores a gradient; a subclass says how, in :meth:`_ranks`.
+
+    Attributes
+    ----------
+    linear : bool
+        Whether the gradient is linear in the one that comes in. Losses of a ranker for which it is not, as of one made
+        by :func:`rankedu.blackbox.differentiate`, are differentiated with their value, so that they can be scaled.
+    """
+
+    linear = True
 
     def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Rank all items of each row; the largest score has the smallest rank.
@@ -64,6 +88,57 @@ class Ranker(nn.Module):
             members = members & where
         check_not_nan(scores, members)
         return self._ranks(scores, members, where)
+
+    def ranks_of_positives(
+        self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Rank each positive among all, and among the positives; shape (p,) each, in the order of ``scores[positive]``.
+
+        The second has a gradient if ``within_grad``. Both are counts, whatever the scale of the ranker.
+        """
+        ranks = self(scores, where=where)
+        within = self.among(scores if within_grad else scores.detach(), positive, where=where)
+        return ranks[positive], within[positive]
+
+    def loss_of_positives(
+        self,
+        part: Part,
+        scores: Tensor,
+        positive: Tensor,
+        where: Tensor | None,
+        *,
+        margin: float = 0.0,
+        within_grad: bool = False,
+    ) -> Tensor:
+        """Sum up what the positives add to a loss. This is what it means; some rankers do it faster.
+
+        Parameters
+        ----------
+        part : callable, Tensor (p,), Tensor (p,), Tensor (p,) -> Tensor ()
+            Of some positives: their ranks, their ranks among the positives, and how many positives their query has, to
+            the sum of what they add.
+        scores : Tensor, shape (..., n)
+            float32 or float64, without NaN among those who take part.
+        positive : Tensor of bool, shape (..., n)
+            The relevant items that take part, one at least.
+        where : Tensor of bool, shape (..., n), or None
+            Items that take part.
+        margin : float
+            Positives are lowered, all others raised by half of it before they are ranked.
+        within_grad : bool
+            Let the gradient flow through the ranks among the positives too.
+
+        Returns
+        -------
+        Tensor, shape ()
+        """
+        size = positive.sum(-1, keepdim=True).expand_as(positive)[positive]
+
+        def loss(scores: Tensor) -> Tensor:
+            shifted = shift(scores, positive, margin)
+            return part(*self.ranks_of_positives(shifted, positive, where, within_grad=within_grad), size)
+
+        return loss(scores) if self.linear else at_unit_weight(loss, scores, where)
 
     def _check(self, scores: Tensor, where: Tensor | None) -> None:
         check_values(scores)

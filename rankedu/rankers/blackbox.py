@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from rankedu._fast import radix
+from rankedu._fast.tiles import Part
 from rankedu._validation import check_lam
 from rankedu.blackbox import differentiate
-from rankedu.rankers._ranker import Ranker
+from rankedu.rankers._ranker import Ranker, wide
 from rankedu.ranks import rank
 
 __all__ = ["BlackboxRanker"]
@@ -40,8 +44,10 @@ class BlackboxRanker(Ranker):
     Notes
     -----
     O(n log n) in each direction; of many float32 scores on a CPU packed keys are sorted. Ties go by position. In each
-    row the gradient sums to 0, for the ranks always have the same sum. float32 counts exactly up to 2²⁴: give longer
-    rows as float64. Explained in chapter 4.
+    row the gradient sums to 0, for the ranks always have the same sum. What comes in is honoured as it is, as by
+    :func:`rankedu.blackbox.differentiate`: twice as much is twice the λ. The losses of :mod:`rankedu.losses`
+    differentiate themselves at weight 1 instead, so that they can be scaled. float32 counts exactly up to 2²⁴: give
+    longer rows as float64. Explained in chapter 4.
 
     Examples
     --------
@@ -55,6 +61,8 @@ class BlackboxRanker(Ranker):
     tensor([ 0.2500, -0.5000,  0.2500])
     """
 
+    linear = False
+
     def __init__(self, lam: float, normalized: bool = False) -> None:
         super().__init__()
         self.lam = check_lam(lam)
@@ -63,9 +71,30 @@ class BlackboxRanker(Ranker):
     def extra_repr(self) -> str:
         return f"lam={self.lam:g}, normalized={self.normalized}"
 
-    def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
-        wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+    def ranks_of_positives(
+        self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`Ranker.ranks_of_positives`; of normalised ranks, n times as much: counts again."""
+        found = super().ranks_of_positives(scores, positive, where, within_grad=within_grad)
+        if not self.normalized:
+            return found
+        here = torch.ones_like(positive) if where is None else where
+        n = here.sum(-1, keepdim=True).expand_as(positive)[positive]
+        ranks, within = (rank * n + ((rank * n).round() - rank * n).detach() for rank in found)
+        return ranks, within
 
+    def loss_of_positives(
+        self, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, **options: Any
+    ) -> Tensor:
+        """As :meth:`Ranker.loss_of_positives`, on packed keys where scores fit into them."""
+        if type(self) is not BlackboxRanker or options.get("within_grad") or not radix.packable(scores):
+            return super().loss_of_positives(part, scores, positive, where, **options)
+        margin, lam = options.get("margin", 0.0), self.lam
+        return radix.loss_of_positives(
+            part, scores, positive, where, margin=margin, lam=lam, normalized=self.normalized
+        )
+
+    def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         def solver(values: Tensor) -> Tensor:
             ranks = rank(values, where=members)
             if not self.normalized:
@@ -75,6 +104,6 @@ class BlackboxRanker(Ranker):
 
         ranks = differentiate(solver, self.lam)
         if members is None:
-            return ranks(wide)
+            return ranks(wide(scores))
         # Cut off on both sides: neither a score nor a gradient outside, be it NaN, reaches those who take part.
-        return ranks(wide.masked_fill(~members, 0.0)).masked_fill(~members, 0.0)
+        return ranks(wide(scores).masked_fill(~members, 0.0)).masked_fill(~members, 0.0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_values
-from rankedu.rankers.lstm import check_size
+from rankedu._validation import check_count, check_values
 
 __all__ = ["equivariance_error"]
 
@@ -48,7 +47,7 @@ def equivariance_error(ranker: nn.Module, scores: Tensor, *, draws: int = 8, see
     True
     """
     check_values(scores)
-    draws = check_size(draws, "draws", 1)
+    draws = check_count(draws, "draws")
     generator = torch.Generator().manual_seed(seed)
     ranks, total = ranker(scores), 0.0
     for _ in range(draws):

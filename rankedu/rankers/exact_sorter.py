@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from rankedu._validation import check_floating, check_not_nan, check_values
+from rankedu.rankers._ranker import wide
 
 __all__ = ["exact_sorter", "exact_sorter_temperature"]
 
@@ -47,9 +48,9 @@ def exact_sorter(scores: Tensor) -> Tensor:
     check_values(scores)
     check_floating(scores)
     check_not_nan(scores, None)
-    wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
-    temperature = exact_sorter_temperature(wide).unsqueeze(-1).unsqueeze(-1)
-    differences = wide.unsqueeze(-2) - wide.unsqueeze(-1)  # [..., k, j]: y_j - y_k
+    values = wide(scores)
+    temperature = exact_sorter_temperature(values).unsqueeze(-1).unsqueeze(-1)
+    differences = values.unsqueeze(-2) - values.unsqueeze(-1)  # [..., k, j]: y_j - y_k
     return (differences / temperature).sigmoid().sum(-1) + 0.5  # j = k adds ½
 
 

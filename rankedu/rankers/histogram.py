@@ -9,8 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_not_nan
-from rankedu.rankers._ranker import Ranker
+from rankedu._validation import check_count, check_not_nan
+from rankedu.rankers._ranker import Ranker, wide
 
 __all__ = ["HistogramRanker"]
 
@@ -131,10 +131,8 @@ class HistogramRanker(Ranker):
     def _place(self, scores: Tensor, members: Tensor | None) -> _Place:
         """Find each score in the range."""
         low, high = self.score_range
-        wide = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
-        if members is not None:
-            wide = wide.masked_fill(~members, high)
-        position = (high - wide.clamp(low, high)) * (self.bins / (high - low))
+        values = wide(scores) if members is None else wide(scores).masked_fill(~members, high)
+        position = (high - values.clamp(low, high)) * (self.bins / (high - low))
         upper = position.detach().floor().clamp_(0, self.bins - 1)
         return _Place(upper.long(), (position - upper).clamp(max=1.0))
 
@@ -150,11 +148,7 @@ def _count(place: _Place, members: Tensor | None, bins: int) -> Tensor:
 
 def check_bins(bins: int) -> int:
     """The number of bins: an integer >= 1."""
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        raise TypeError(f"bins must be an int, got {type(bins).__name__} (use int(bins))")
-    if bins < 1:
-        raise ValueError(f"bins must be >= 1, got {bins} (one bin makes ranks linear in the scores; try 10)")
-    return bins
+    return check_count(bins, "bins", hint="one bin makes ranks linear in the scores; try 10")
 
 
 def _check_range(score_range: Sequence[float]) -> tuple[float, float]:

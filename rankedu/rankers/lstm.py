@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_choice, check_floating, check_mask, check_not_nan, check_values
+from rankedu._validation import check_choice, check_count, check_floating, check_mask, check_not_nan, check_values
+from rankedu.rankers._ranker import Ranker
 
 __all__ = ["ARCHITECTURES", "LSTMRanker"]
 
@@ -16,7 +17,7 @@ __all__ = ["ARCHITECTURES", "LSTMRanker"]
 ARCHITECTURES: dict[str, tuple[int, int]] = {"lstm": (32, 2), "gru": (32, 2), "conv": (64, 4), "mlp": (256, 2)}
 
 
-class LSTMRanker(nn.Module):
+class LSTMRanker(Ranker):
     r"""Rank by a network whose weights θ are learnt.
 
     .. math:: \mathbf{rk}_\theta(\mathbf{y}) = n \, g_\theta(\mathbf{y})
@@ -65,10 +66,10 @@ class LSTMRanker(nn.Module):
         super().__init__()
         check_choice(architecture, tuple(ARCHITECTURES), name="architecture")
         usual = ARCHITECTURES[architecture]
-        self.n = check_size(n, "n", 2)
+        self.n = check_count(n, "n", least=2)
         self.architecture = architecture
-        self.hidden = check_size(usual[0] if hidden is None else hidden, "hidden", 1)
-        self.layers = check_size(usual[1] if layers is None else layers, "layers", 1)
+        self.hidden = check_count(usual[0] if hidden is None else hidden, "hidden")
+        self.layers = check_count(usual[1] if layers is None else layers, "layers")
         self.body, features = _body(architecture, self.n, self.hidden, self.layers)
         self.head = nn.Linear(features, self.n)
 
@@ -204,12 +205,3 @@ def _body(architecture: str, n: int, hidden: int, layers: int) -> tuple[nn.Modul
         return nn.Sequential(nn.Unflatten(1, (1, n)), *stack, nn.Flatten()), n * hidden
     kind = nn.LSTM if architecture == "lstm" else nn.GRU
     return _Recurrent(kind, hidden, layers), 2 * n * hidden
-
-
-def check_size(value: int, name: str, least: int) -> int:
-    """An int, large enough."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an int, got {type(value).__name__} (use int({name}))")
-    if value < least:
-        raise ValueError(f"{name} must be >= {least}, got {value}")
-    return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu.rankers._ranker import Ranker
+from rankedu._validation import check_number
+from rankedu.rankers._ranker import Ranker, wide
 
 __all__ = ["ProjectionRanker"]
 
@@ -80,7 +80,8 @@ class ProjectionRanker(Ranker):
 
     def __init__(self, strength: float = 1.0) -> None:
         super().__init__()
-        self.strength = _check_strength(strength)
+        hint = "in units of a score: ranks are exact, and have no gradient, once it is below every difference of scores"
+        self.strength = check_number(strength, "strength", above=0, hint=hint)
 
     def extra_repr(self) -> str:
         return f"strength={self.strength:g}"
@@ -96,8 +97,8 @@ class ProjectionRanker(Ranker):
         above = taken - taken.detach()[first][block]  # the best of the block, so that equal scores differ by 0
         mean = above.new_zeros(len(size)).index_add(0, block, above) / size
         ranks = middle[block] - (above - mean[block]) / self.strength
-        dtype = torch.float32 if scores.dtype in (torch.float16, torch.bfloat16) else scores.dtype
-        return torch.zeros_like(scores, dtype=dtype).masked_scatter(members, ranks.to(dtype))
+        empty = torch.zeros_like(wide(scores))
+        return empty.masked_scatter(members, ranks.to(empty.dtype))
 
 
 class _Blocks(NamedTuple):
@@ -145,17 +146,3 @@ def _check_finite(values: Tensor) -> None:
         raise ValueError(
             f"scores must be finite to be projected, got {odd} (leave such items out with where=scores.isfinite())"
         )
-
-
-def _check_strength(strength: float) -> float:
-    """The strength of the smoothing: a finite number > 0."""
-    try:
-        strength = float(strength)
-    except (TypeError, ValueError):
-        raise TypeError(f"strength must be a number > 0, got {strength!r}") from None
-    if not 0 < strength < math.inf:
-        raise ValueError(
-            f"strength must be finite and > 0, got {strength} (in units of a score: ranks are exact, and have no "
-            "gradient, once it is below every difference of two scores)"
-        )
-    return strength

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_mask, check_not_nan, check_values
+from rankedu._validation import check_mask, check_not_nan, check_number, check_values
 from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
 
 __all__ = ["SigmoidRanker", "operating_region"]
@@ -139,7 +139,8 @@ def operating_region(
         where = torch.ones_like(scores, dtype=torch.bool)
     check_mask(where, scores, name="where")
     check_not_nan(scores, where)
-    width = _half_width(check_temperature(temperature), _check_threshold(threshold))
+    threshold = check_number(threshold, "threshold", above=0, hint="a sigmoid is flat nowhere: try 0.005")
+    width = _half_width(check_temperature(temperature), threshold)
     largest = torch.finfo(torch.float64).max / 4  # two infinite scores are tied; who does not take part stands behind
     values = scores.detach().double().clamp(-largest, largest).masked_fill(~where, math.inf).sort(-1).values
     low, high = _bounds(values, values - width, values + width)
@@ -159,14 +160,3 @@ def _bounds(values: Tensor, low: Tensor, high: Tensor, closed: bool = False) -> 
 def _half_width(temperature: float, threshold: float) -> float:
     """Up to which difference the slope exceeds the threshold; 0 if it never does."""
     return 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))
-
-
-def _check_threshold(threshold: float) -> float:
-    """What counts as a gradient: a finite number > 0."""
-    try:
-        threshold = float(threshold)
-    except (TypeError, ValueError):
-        raise TypeError(f"threshold must be a number > 0, got {threshold!r}") from None
-    if not 0 < threshold < math.inf:
-        raise ValueError(f"threshold must be finite and > 0, got {threshold} (a sigmoid is flat nowhere: try 0.005)")
-    return threshold

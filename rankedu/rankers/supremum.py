@@ -9,8 +9,9 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_mask, check_not_nan
-from rankedu.rankers._pairwise import PairwiseRanker, bounded, check_temperature
+from rankedu._fast.tiles import bounded
+from rankedu._validation import check_mask, check_not_nan, check_number
+from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
 from rankedu.ranks import rank
 
 __all__ = ["PRESETS", "InfimumStep", "SupremumRanker"]
@@ -82,6 +83,8 @@ class SupremumRanker(PairwiseRanker):
     tensor([ 0.0000, 22.4933,  0.0000])
     """
 
+    hard = True
+
     def __init__(
         self,
         temperature: float = 0.01,
@@ -92,11 +95,13 @@ class SupremumRanker(PairwiseRanker):
     ) -> None:
         super().__init__()
         self.temperature = check_temperature(temperature)
-        self.rho = _check(slope, "slope", "100 is published")
-        self.delta = _check(delta, "delta", "0.05 is published")
-        self.start = _check(start, "start", "1/2 keeps the bound")
+        self.rho = check_number(slope, "slope", least=0, hint="100 is published")
+        self.delta = check_number(delta, "delta", least=0, hint="0.05 is published")
+        self.start = check_number(start, "start", least=0, hint="1/2 keeps the bound")
         end = self.start + 1 / (1 + math.exp(-min(self.delta / self.temperature, 700.0)))
-        self.offset = end if offset is None else _check(offset, "offset", "None joins the parts at delta")
+        self.offset = (
+            end if offset is None else check_number(offset, "offset", least=0, hint="None joins the parts at delta")
+        )
         self.jump = self.offset - end
 
     @classmethod
@@ -164,6 +169,26 @@ class SupremumRanker(PairwiseRanker):
         """The sigmoid, 0 where it is nothing beside a rank: further down lie the denormal numbers, which are slow."""
         return torch.threshold_(differences.mul_(1 / self.temperature), NOTHING, -torch.inf).sigmoid_()
 
+    def sum_and_slope_(self, differences: Tensor, lower: Tensor, with_slope: bool) -> tuple[Tensor, Tensor | None]:
+        """Sum the step over the last dimension, and make its slope of the same sigmoid; ``differences`` are lost.
+
+        ``lower`` is the number of differences above 0. Below δ the slope is σ(1 − σ)/τ, and ρ above, where the sigmoid
+        is held at its value at δ.
+        """
+        if type(self) is not SupremumRanker:
+            slope = self.slope(differences) if with_slope else None
+            return self.step_(differences).sum(-1), slope
+        far = torch.gt(differences, self.delta, out=torch.empty_like(differences))
+        beyond = (differences - self.delta).clamp_(min=0).sum(-1) if self.rho else 0.0
+        curve = self._sigmoid_(differences.clamp_(max=self.delta))
+        total = curve.sum(-1) + self.start * lower + self.rho * beyond + self.jump * far.sum(-1)
+        if with_slope:
+            at_delta = self.offset - self.start - self.jump
+            level = at_delta * (1 - at_delta)
+            curve.addcmul_(curve, curve, value=-1).add_(far, alpha=self.rho * self.temperature - level)
+            curve.mul_(1 / self.temperature)
+        return total, curve
+
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Count, for each member, the members whose score is at least its own; hard, without a gradient.
 
@@ -174,6 +199,14 @@ class SupremumRanker(PairwiseRanker):
         if where is not None:
             members = members & where
         return rank(scores, where=members, ties="max").to(torch.promote_types(scores.dtype, torch.float32))
+
+    def ranks_of_positives(
+        self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`Ranker.ranks_of_positives`; its step is for the irrelevant items alone."""
+        within = self.among(scores, positive, where=where)
+        ranks = within + self.against(scores, positive, ~positive, where=where)
+        return ranks[positive], within[positive]
 
     def against(self, scores: Tensor, members: Tensor, others: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Count, for each member, by how much the others outrank it; with a gradient.
@@ -250,8 +283,8 @@ class InfimumStep:
     """
 
     def __init__(self, below: float = 10.0, above: float = 25.0) -> None:
-        self.below = _check(below, "below", "10 is published")
-        self.above = _check(above, "above", "25 is published")
+        self.below = check_number(below, "below", least=0, hint="10 is published")
+        self.above = check_number(above, "above", least=0, hint="25 is published")
 
     def __repr__(self) -> str:
         return f"InfimumStep(below={self.below:g}, above={self.above:g})"
@@ -264,14 +297,3 @@ class InfimumStep:
         rising = (differences > 0) & (self.above * differences + 0.5 <= 1)
         flat = torch.zeros_like(differences)
         return flat.masked_fill(differences <= 0, self.below).masked_fill(rising, self.above)
-
-
-def _check(value: float, name: str, advice: str) -> float:
-    """A finite number >= 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number >= 0, got {value!r}") from None
-    if not 0 <= number < math.inf:
-        raise ValueError(f"{name} must be finite and >= 0, got {number} ({advice})")
-    return number

@@ -4,6 +4,7 @@ import io
 
 import pytest
 import torch
+from drawn import coin, random
 from torch.nn.functional import normalize
 
 from rankedu.losses import APLoss, MAPLoss, OnEmbeddings, RecallLoss
@@ -11,14 +12,6 @@ from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.rankers import BlackboxRanker
 
 nan = float("nan")
-
-
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-def coin(*shape, p=0.4, seed=1):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
 
 
 def batches(sizes=(4, 1, 3, 5), classes=3):
@@ -75,7 +68,6 @@ def recall_gradient(remembered, labels, remember_labels, *, rows):
     """The gradient of a batch; what is remembered adds rows, as published in code, or items to be ranked."""
     leaf = random(8, 4).requires_grad_()
     batch, old = (normalize(x, dim=1) for x in (leaf, remembered))
-    loss = RecallLoss(BlackboxRanker(5.0), margin=0.05)
     everything, all_labels = torch.cat([batch, old]), torch.cat([labels, remember_labels])
     if rows:
         queries, candidates = (everything, all_labels), (batch, labels)
@@ -86,8 +78,8 @@ def recall_gradient(remembered, labels, remember_labels, *, rows):
     similarities = queries[0] @ candidates[0].T
     if rows:  # the similarities of earlier batches are stored, as numbers
         similarities = torch.cat([similarities[:8], similarities[8:].detach()])
-    # The sum over queries, so that a larger batch does not change λ.
     count = ((queries[1].unsqueeze(1) == candidates[1]) & where).any(-1).sum()
+    loss = RecallLoss(BlackboxRanker(5.0 * int(count)), margin=0.05)  # so that a larger batch does not change λ
     (count * loss(similarities, queries[1].unsqueeze(1) == candidates[1], where=where)).backward()
     return leaf.grad
 
@@ -179,6 +171,18 @@ def test_reset_and_eval():
     assert repr(memory) == "ScoreMemory(length=2)"
 
 
+@pytest.mark.parametrize("off", [torch.no_grad, torch.inference_mode])
+def test_a_validation_is_not_remembered(off):
+    """The network is in eval mode, without gradients; nobody thinks of the loss."""
+    loss, labels = OnEmbeddings(APLoss(BlackboxRanker(1.0)), memory=EmbeddingMemory(2)), torch.tensor([1, 1, 2, 2])
+    loss(random(4, 3), labels)
+    with off():
+        loss(random(4, 3, seed=1), labels)
+        assert len(loss.memory(random(4, 3), labels)[0]) == 8
+    assert len(loss.memory) == 4 and torch.equal(loss.memory(random(1, 3), labels[:1])[0][1:], random(4, 3))
+    assert loss.memory.training
+
+
 def filled(memory, *batch):
     memory(*batch)
     return memory
@@ -197,7 +201,11 @@ BAD = {
         "holds batches of 3 dimensions, got one of 2",
     ),
     "NaN": (lambda: ScoreMemory(1)(s * nan, s), ValueError, "scores must not contain NaN"),
-    "NaN embedding": (lambda: EmbeddingMemory(1)(s * nan, y), ValueError, "embeddings must not contain NaN"),
+    "NaN embedding": (
+        lambda: EmbeddingMemory(1)(s * nan, y),
+        ValueError,
+        "embeddings must be finite, got nan",
+    ),
     "one axis": (lambda: ScoreMemory(1)(y, y), ValueError, r"\(batch, classes\) to be remembered, got \(2,\)"),
     "relevance": (lambda: ScoreMemory(1)(s, 2 * s), ValueError, "relevance must be bool, or 0 and 1"),
     "labels": (lambda: EmbeddingMemory(1)(s, y[:1]), ValueError, r"labels .* \(2,\), got \(1,\)"),

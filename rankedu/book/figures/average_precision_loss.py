@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from matplotlib.patches import Rectangle
-from torch import nn
 
 from rankedu.book.figures import style
 from rankedu.losses import APLoss
@@ -115,8 +115,8 @@ class Descent:
         return float(perfect[after].mean()) if after.any() else 0.0
 
 
-def train(loss: nn.Module, *, seeds: int = 20, steps: int = 120) -> Descent:
-    """Train linear scorers with a loss of scores and relevance: 30 items of 20 features each, 8 of them relevant.
+def train(loss: Any, *, seeds: int = 20, steps: int = 120) -> Descent:
+    """Train linear scorers with a loss of blackbox ranks: 30 items of 20 features each, 8 of them relevant.
 
     Every step has the same length, 0.05 in weights, so that a loss gains nothing from a larger gradient.
     """
@@ -126,13 +126,13 @@ def train(loss: nn.Module, *, seeds: int = 20, steps: int = 120) -> Descent:
     positive = (torch.arange(items + held_out) % items < relevant).expand(seeds, -1)
     x[..., 0] += 0.6 * positive
     weight = 0.1 * torch.randn(seeds, features, generator=generator)
-    ap = []
+    loss, ap = copy.deepcopy(loss), []
+    loss.ranker.lam *= seeds  # the mean over lists divides the step of each by their number
     for _ in range(steps):
         weight.requires_grad_()
         scores = (x[:, :items] @ weight[..., None])[..., 0]
         ap.append(average_precision(scores.detach(), positive[:, :items]))
-        # The mean over lists divides the step of each by their number.
-        (gradient,) = torch.autograd.grad(seeds * loss(scores, positive[:, :items]), weight)
+        (gradient,) = torch.autograd.grad(loss(scores, positive[:, :items]), weight)
         weight = weight.detach() - 0.05 * gradient / gradient.norm(dim=1, keepdim=True).clamp(min=1e-12)
     others = average_precision((x[:, items:] @ weight[..., None])[..., 0], positive[:, items:])
     return Descent(torch.stack(ap, 1).double().numpy(), others.double().numpy())

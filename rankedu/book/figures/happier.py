@@ -272,8 +272,8 @@ def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
         gradient through H-rank.
     seeds, steps : int
     """
-    kind, _, lam = name.partition(" ")
-    loss = HAPLoss() if kind == "supremum" else HAPLoss(BlackboxRanker(float(lam)), within_grad=kind == "both")
+    kind, _, lam = name.partition(" ")  # the mean over lists divides the step of each by their number
+    loss = HAPLoss() if kind == "supremum" else HAPLoss(BlackboxRanker(seeds * float(lam)), within_grad=kind == "both")
     items, features = 40, 20
     generator = torch.Generator().manual_seed(0)
     relevance = (torch.arange(items) < 12).float() + (torch.arange(items) < 4).float()
@@ -286,8 +286,7 @@ def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
         weight.requires_grad_()
         scores = (x @ weight[..., None])[..., 0]
         values.append(hierarchical_average_precision(scores.detach(), relevance))
-        # The mean over lists divides the step of each by their number.
-        (slope,) = torch.autograd.grad(seeds * loss(scores, relevance), weight)
+        (slope,) = torch.autograd.grad(loss(scores, relevance), weight)
         weight = weight.detach() - 0.05 * slope / slope.norm(dim=1, keepdim=True).clamp(min=1e-12)
     return Descent(torch.stack(values, 1).double().numpy())
 

@@ -468,9 +468,9 @@ def _gradient(embeddings: Any, labels: Any, batch: Any, remembered: Any, lam: fl
     queries = (relevance & where).any(1).sum()
     if queries == 0:
         return None
-    loss = queries * APLoss(BlackboxRanker(lam))(scores, relevance, where=where)  # a sum: λ is each query's own
-    (gradient,) = torch.autograd.grad(loss, weights)
-    result: Floats = (gradient / queries).double().flatten().numpy()
+    ranker = BlackboxRanker(lam * int(queries))  # the mean over queries leaves each its own λ
+    (gradient,) = torch.autograd.grad(APLoss(ranker)(scores, relevance, where=where), weights)
+    result: Floats = gradient.double().flatten().numpy()
     return result
 
 

@@ -42,6 +42,9 @@ def embed_for_gradient(
 
     Notes
     -----
+    Between the two calls stands ``loss(embeddings.requires_grad_(), labels).backward()``, so that what the loss itself
+    has to learn, such as proxies, gets its gradient too; ``torch.autograd.grad(value, embeddings)`` would leave it out.
+
     In chunks, a batch costs one forward pass more, and memory for the graph of a chunk, and for B · dim numbers. The
     second pass draws the random numbers (of dropout) that the first one drew, and leaves the buffers (the running
     statistics of batch norm) as if there had been one pass. The gradient is the direct one, but for rounding, for a
@@ -53,7 +56,8 @@ def embed_for_gradient(
     --------
     >>> net, images = nn.Linear(3, 2), torch.ones(4, 3)
     >>> embeddings, backward = embed_for_gradient(net, images, chunk=2)
-    >>> backward(torch.ones(4, 2))  # of the sum of all embeddings
+    >>> embeddings.requires_grad_().sum().backward()  # a loss
+    >>> backward(embeddings.grad)
     >>> net.bias.grad
     tensor([4., 4.])
     """

@@ -9,7 +9,7 @@ from torch import nn
 from rankedu.lab.models import ConvNet
 from rankedu.lab.training import Recipe, train
 from rankedu.lab.training.large_batch import embed_for_gradient
-from rankedu.losses import OnEmbeddings, RecallLoss, SmoothAPLoss
+from rankedu.losses import HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
 
 LOSSES = {
@@ -46,6 +46,18 @@ def test_the_gradient_is_the_direct_one(loss, chunk):
     direct = torch.cat([g.flatten() for g in torch.autograd.grad(value, net.parameters())])
     assert direct.abs().max() > 1e-3
     torch.testing.assert_close(gradients(net, loss, chunk=chunk), direct, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("chunk", [None, 5])
+def test_what_the_loss_learns_is_trained_too(chunk):
+    """Proxies of HAPPIER: their gradient is the direct one, and a step moves them."""
+    net, (loss, twin) = network(), (HAPPIERLoss(n_classes=4, dim=4).double() for _ in range(2))
+    twin.load_state_dict(loss.state_dict())
+    gradients(net, loss, chunk=chunk)
+    twin(net(images()), LABELS).backward()
+    torch.testing.assert_close(loss.cluster.proxies.grad, twin.cluster.proxies.grad, rtol=1e-12, atol=1e-14)
+    torch.optim.SGD(loss.parameters(), lr=0.1).step()
+    assert not torch.equal(loss.cluster.proxies, twin.cluster.proxies)
 
 
 def test_frozen_batch_norm_makes_no_difference():

@@ -4,19 +4,15 @@ import math
 
 import pytest
 import torch
+from drawn import DEVICES, random
 from pytorch_metric_learning.losses import CosFaceLoss
 from torch.nn.functional import normalize
 
 from rankedu.losses import CSLLoss
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 nan, inf = float("nan"), float("inf")
 #: The last class stands alone; a leaf id is used under two parents.
 CLASSES = torch.tensor([[0, 0, 0], [0, 0, 1], [0, 1, 2], [0, 1, 3], [1, 2, 0], [1, 2, 4], [2, 3, 5]])
-
-
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
 
 def csl(classes=CLASSES, dim=6, dtype=torch.float64, **setting):
@@ -158,7 +154,7 @@ BAD = {
     "flat": (lambda: loss(e, CLASSES[:2, 0]), ValueError, r"shape \(batch, 3\) as class_labels, got \(2,\)"),
     "rows": (lambda: loss(e, CLASSES[:3]), ValueError, r"labels\[:, 0\] must have the shape .* \(2,\), got \(3,\)"),
     "dim": (lambda: loss(e[:, :4], CLASSES[:2]), ValueError, r"shape \(batch, 6\), got \(2, 4\)"),
-    "NaN": (lambda: loss(e * nan, CLASSES[:2]), ValueError, "embeddings must not contain NaN"),
+    "NaN": (lambda: loss(e * nan, CLASSES[:2]), ValueError, "embeddings must be finite, got nan in row 0"),
     "fractions": (lambda: loss(e, CLASSES[:2] / 2), TypeError, "labels must be integer"),
     "twice": (lambda: CSLLoss(CLASSES[[0, 1, 0]], 6), ValueError, "name each class once, got 3 rows of 2 classes"),
     "no leaf": (lambda: CSLLoss(torch.tensor([[0, 1], [2, -1]]), 6), ValueError, r"a leaf in every row, got \[2, -1\]"),

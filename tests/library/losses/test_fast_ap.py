@@ -4,30 +4,22 @@ import warnings
 
 import pytest
 import torch
+from drawn import cosines, random
 from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 from sklearn.metrics import average_precision_score
 from torch.nn.functional import normalize
 
-from rankedu.losses import FastAPLoss, NoPositivesWarning, OnEmbeddings, fast_ap
+from rankedu._fast import tiles
+from rankedu.losses import FastAPLoss, OnEmbeddings
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 BINS = [1, 5, 10, 20, 40]
 nan, inf = float("nan"), float("inf")
 
 
-def cosines(*shape, seed=0, dtype=torch.float64):
-    uniform = torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return (2 * uniform - 1).to(dtype)
-
-
 def coin(*shape, p=0.3, seed=1):
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
-
-
-def random(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def histograms(scores, bins, *masks):
@@ -63,7 +55,7 @@ def value_and_gradient(loss, *leaves, scale=1.0):
 @pytest.mark.parametrize("tile", [1, 20, 1 << 16])
 @pytest.mark.parametrize("seed", range(3))
 def test_value_and_gradient_are_the_formula(monkeypatch, bins, ragged, tile, seed):
-    monkeypatch.setitem(fast_ap.TILE, "cpu", tile)
+    monkeypatch.setitem(tiles.TILE, "cpu", 4 * tile)
     scores, relevance = cosines(2, 6, 9, seed=seed), coin(2, 6, 9, seed=seed + 5)
     where = coin(2, 6, 9, p=0.8, seed=seed + 9) if ragged else None
     found = value_and_gradient(lambda s: FastAPLoss(bins)(s, relevance, where=where), scores)
@@ -128,15 +120,6 @@ def test_the_released_gradient_is_half_the_number_of_queries_too_large(queries):
     released = -(slope + slope.T) @ x
     _, gradient = value_and_gradient(lambda e: FastAPLoss(10)(e @ e.T, relevance, where=where), x)
     torch.testing.assert_close(released, queries / 2 * gradient)
-    assert gradient.any()
-
-
-@pytest.mark.parametrize("scale", [3.0, -0.5, 0.0])
-def test_the_incoming_gradient_is_honoured(scale):
-    scores, relevance = cosines(4, 9), coin(4, 9)
-    _, gradient = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores)
-    _, scaled = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores, scale=scale)
-    torch.testing.assert_close(scaled, scale * gradient)
     assert gradient.any()
 
 
@@ -227,53 +210,9 @@ def test_what_rounding_carries_beyond_one_counts_as_one():
     assert FastAPLoss()(hidden, torch.tensor([1, 1, 1, 0, 1]), where=where).item() < 1
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_where_is_leaving_out(dtype):
-    scores, relevance, where = cosines(12, dtype=dtype), coin(12, p=0.5), coin(12, p=0.7, seed=3)
-    padded = scores.masked_fill(~where, nan)
-    value, gradient = value_and_gradient(lambda s: FastAPLoss()(s, relevance, where=where), padded)
-    expected, slope = value_and_gradient(lambda s: FastAPLoss()(s, relevance[where]), scores[where])
-    assert torch.equal(value, expected) and torch.equal(gradient[where], slope)
-    assert (gradient[~where] == 0).all() and slope.any()
-    _, overflow = value_and_gradient(lambda s: FastAPLoss()(s, relevance, where=where), padded, scale=nan)
-    assert overflow[where].isnan().all() and (overflow[~where] == 0).all()
-
-
-def test_queries_without_a_positive_do_not_count():
-    scores, relevance = cosines(4, 6), coin(4, 6, p=0.5)
-    relevance[1] = False
-    rest = [0, 2, 3]
-    value, gradient = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores)
-    expected, slope = value_and_gradient(lambda s: FastAPLoss()(s, relevance[rest]), scores[rest])
-    torch.testing.assert_close(value, expected)
-    torch.testing.assert_close(gradient[rest], slope)
-    assert (gradient[1] == 0).all()
-
-
 @pytest.mark.filterwarnings("ignore::rankedu.losses.NoPositivesWarning")
 def test_a_batch_without_queries_is_zero():
     assert FastAPLoss()(torch.empty(0, 4), torch.empty(0, 4, dtype=torch.bool)).item() == 0
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
-def test_no_positives_at_all_is_zero_and_one_warning(dtype):
-    scores = cosines(4, 3, dtype=dtype).requires_grad_()
-    with pytest.warns(
-        NoPositivesWarning, match=r"relevance must have .* got none in scores of shape \(4, 3\)"
-    ) as caught:
-        value = FastAPLoss()(scores, torch.zeros(4, 3))
-    assert len(caught) == 1 and caught[0].filename == __file__
-    value.backward()
-    assert value.item() == 0 and not scores.grad.any()
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_16_bits_are_counted_in_32(dtype):
-    scores, relevance = cosines(2, 200, dtype=dtype), coin(2, 200)
-    found = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores)
-    expected = value_and_gradient(lambda s: FastAPLoss()(s, relevance), scores.float())
-    assert found[0].dtype == torch.float32 and torch.equal(found[0], expected[0])
-    assert found[1].dtype == dtype and torch.equal(found[1], expected[1].to(dtype))
 
 
 def test_all_relevant_is_perfect_and_one_item_too():
@@ -295,27 +234,6 @@ def test_all_tied_has_the_share_of_positives_at_a_centre(at):
     assert gradient.isfinite().all()
 
 
-def test_layout_and_a_second_backward():
-    scores, relevance = cosines(6, 4), coin(4, 6, p=0.5)
-    torch.testing.assert_close(FastAPLoss()(scores.T, relevance), FastAPLoss()(scores.T.contiguous(), relevance))
-    leaf = scores.T.clone().requires_grad_()
-    value = FastAPLoss()(leaf, relevance)
-    (first,) = torch.autograd.grad(value, leaf, retain_graph=True)
-    assert torch.equal(first, torch.autograd.grad(value, leaf)[0])
-    assert not FastAPLoss()(scores.T, relevance).requires_grad
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_every_device_gives_the_same(device):
-    scores, relevance, where = cosines(30, 40), coin(30, 40), coin(30, 40, p=0.8, seed=9)
-    on_device = relevance.to(device), where.to(device)
-    found = value_and_gradient(lambda s: FastAPLoss()(s, on_device[0], where=on_device[1]), scores.float().to(device))
-    expected = value_and_gradient(lambda s: FastAPLoss()(s, relevance, where=where), scores)
-    assert found[1].device.type == device
-    for x, y in zip(found, expected, strict=True):
-        torch.testing.assert_close(x.cpu().double(), y, rtol=1e-4, atol=1e-6)
-
-
 y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
 BAD = {
     "no bin": (lambda: FastAPLoss(0), ValueError, "bins must be >= 1, got 0"),
@@ -331,12 +249,6 @@ BAD = {
         ValueError,
         r"cosine similarities, .* got 2 \(",
     ),
-    "NaN": (lambda: FastAPLoss()(torch.tensor([0.1, nan]), yes), ValueError, "scores .* NaN, got 1 of 2"),
-    "empty": (lambda: FastAPLoss()(y[:0], yes[:0]), ValueError, r"n >= 1, got \(0,\)"),
-    "integers": (lambda: FastAPLoss()(y.long(), yes), TypeError, "scores must be floating point"),
-    "graded": (lambda: FastAPLoss()(y, 2 * y), ValueError, "relevance must be bool, or 0 and 1"),
-    "shapes": (lambda: FastAPLoss()(y, yes[:1]), ValueError, r"relevance .* \(2,\), got \(1,\)"),
-    "where": (lambda: FastAPLoss()(y, yes, where=y), TypeError, "where must be bool"),
 }
 
 

@@ -5,11 +5,12 @@ from math import log, log1p
 
 import pytest
 import torch
+from drawn import coin, random
 
 from rankedu import outranking_negatives
 from rankedu.blackbox import interpolate
 from rankedu.losses import RecallLoss, shift_by_margin
-from rankedu.rankers import BlackboxRanker
+from rankedu.rankers import BlackboxRanker, SigmoidRanker
 from rankedu.solvers import ranking
 
 
@@ -27,14 +28,6 @@ SLOPES = {
     "loglog": lambda r: 1 / ((1 + r) * (1 + torch.log1p(r))),
     torch.special.expm1: torch.exp,
 }
-
-
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-def coin(*shape, p=0.4, seed=1):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
 
 
 def gradient(loss, scores, relevance, **options):
@@ -159,3 +152,12 @@ def test_a_constant_w_is_allowed():
     """W(k) = 1 for k ≥ 1: all the weight on K = 1. It has no slope, so nothing moves."""
     loss = RecallLoss(BlackboxRanker(1.0), weights=lambda r: r.clamp(max=1))
     assert loss(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([False, True, True])).item() == 1
+
+
+@pytest.mark.parametrize("ranker", [BlackboxRanker(1.0), Readable(1.0), SigmoidRanker(0.1)], ids=repr)
+def test_a_w_without_a_derivative_gives_a_loss_without_one(ranker):
+    """So that backward() complains instead of learning nothing in silence."""
+    table = torch.log1p(torch.arange(9.0))
+    scores, relevance = random(8, dtype=torch.float32).requires_grad_(), torch.arange(8) % 3 == 0
+    loss = RecallLoss(ranker, weights=lambda r: table[r.long().clamp(max=8)])(scores, relevance)
+    assert not loss.requires_grad

@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 import torch
+from drawn import coin, gradient, random
 from pytorch_metric_learning.losses import SmoothAPLoss as OfPytorchMetricLearning
 from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
@@ -16,7 +17,6 @@ from rankedu.rankers import SigmoidRanker
 from rankedu.rankers._pairwise import PairwiseRanker
 
 TEMPERATURES = [0.005, 0.01, 0.05, 0.1, 1.0]
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 nan, inf = float("nan"), float("inf")
 
 
@@ -27,25 +27,11 @@ class Readable(SigmoidRanker):
         return super().among(scores, members, where=where)
 
 
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-def coin(*shape, p=0.4, seed=1):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
-
-
 def batch(sizes, *, dim=8, noise=0.7, seed=0, dtype=torch.float64):
     """Embeddings of classes of the given sizes, sorted by class."""
     labels = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
     centres = random(len(sizes), dim, seed=seed)
     return (centres[labels] + noise * random(len(labels), dim, seed=seed + 1)).to(dtype), labels
-
-
-def gradient(loss, scores, relevance, *, scale=1.0, **options):
-    leaf = scores.detach().clone().requires_grad_()
-    (scale * loss(leaf, relevance, **options)).backward()
-    return leaf.grad
 
 
 def definition(y, relevant, temperature):
@@ -152,29 +138,12 @@ def test_gradcheck(temperature, within_grad):
         assert torch.autograd.gradcheck(lambda s: 3 * loss(s, relevance, where=where), y, eps=1e-8, atol=1e-5)
     else:
         positive, ranker = relevance & where, SigmoidRanker(temperature)
-        _, among, count = tiles.ranks_of_positives(y, positive, where, ranker=ranker)
         leaf = y.detach().clone().requires_grad_()
-        ranks = ranker(leaf, where=where)[positive]
+        ranks, among = ranker.ranks_of_positives(leaf, positive, where, within_grad=False)
+        count = positive.sum(-1, keepdim=True).expand_as(positive)[positive]
         ((1 - among.detach() / ranks) / count / 2).sum().backward()
         found = gradient(APLoss(ranker), y, relevance, where=where)
         torch.testing.assert_close(found, leaf.grad, rtol=1e-10, atol=1e-12)
-
-
-def test_the_words_of_the_engine():
-    y, positive = 0.05 * random(3, 12), coin(3, 12)
-    setting = {"ranker": SigmoidRanker(0.02)}
-    soft, stopped, hard = (
-        tiles.ranks_of_positives(y.clone().requires_grad_(), positive, None, **setting, within=w)
-        for w in ("soft", "stopped", "hard")
-    )
-    assert [x[1].requires_grad for x in (soft, stopped, hard)] == [True, False, False]
-    assert torch.equal(soft[0], stopped[0]) and torch.equal(soft[1], stopped[1])
-    torch.testing.assert_close(hard[0] - hard[1], soft[0] - soft[1])  # the negatives are counted by the step
-    assert torch.equal(hard[1], hard[1].round()) and not torch.equal(soft[1], soft[1].round())
-    for _, _, count in (soft, stopped, hard):
-        assert torch.equal(count, positive.sum(-1, keepdim=True).expand_as(positive)[positive])
-    with pytest.raises(ValueError, match="within must be one of 'soft', 'stopped', 'hard', got 'none'"):
-        tiles.ranks_of_positives(y, positive, None, **setting, within="none")
 
 
 def test_a_step_that_learns_takes_the_readable_path():
@@ -349,49 +318,6 @@ def test_where_pytorch_metric_learning_is_not_right():
 # The contract of a loss
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_16_bits_are_ranked_in_32(dtype):
-    y, relevance = random(2, 200, dtype=dtype), coin(2, 200)
-    loss = SmoothAPLoss(0.1)
-    assert loss(y, relevance).dtype == torch.float32
-    assert torch.equal(loss(y, relevance), loss(y.float(), relevance))
-    found = gradient(loss, y, relevance)
-    assert found.dtype == dtype and torch.equal(found, gradient(loss, y.float(), relevance).to(dtype))
-
-
-def test_layout_and_numbers_for_relevance():
-    y, relevance, where = 0.1 * random(5, 4, 9), coin(5, 4, 9), coin(5, 4, 9, p=0.8, seed=6)
-    loss = SmoothAPLoss(0.05)
-    straight = [x.transpose(0, 2).contiguous() for x in (y, relevance, where)]
-    turned = [x.transpose(0, 2) for x in (y, relevance, where)]
-    assert not turned[0].is_contiguous()
-    expected = loss(straight[0], straight[1], where=straight[2])
-    torch.testing.assert_close(loss(turned[0], turned[1].long(), where=turned[2]), expected)
-    found = gradient(lambda s, r: loss(s.transpose(0, 2), r, where=turned[2]), y, turned[1])
-    torch.testing.assert_close(found.transpose(0, 2), gradient(loss, straight[0], straight[1], where=straight[2]))
-    row = loss(y[0, 0], relevance[0, 0])
-    torch.testing.assert_close(row, loss(y[:1, :1], relevance[:1, :1]))
-
-
-def test_queries_without_a_positive_do_not_count():
-    y, relevance = 0.1 * random(2, 3, 6), coin(2, 3, 6)
-    relevance[0, 1] = False
-    loss = SmoothAPLoss(0.05)
-    each = [loss(y[q], relevance[q]) for q in product(range(2), range(3)) if relevance[q].any()]
-    torch.testing.assert_close(loss(y, relevance), torch.stack(each).mean())
-    assert (gradient(loss, y, relevance)[0, 1] == 0).all()
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
-def test_no_positives_at_all_is_zero_and_one_warning(dtype):
-    y = random(4, 3, dtype=dtype).requires_grad_()
-    with pytest.warns(NoPositivesWarning, match="got none in scores of shape") as caught:
-        value = SmoothAPLoss()(y, torch.zeros(4, 3))
-    assert len(caught) == 1 and caught[0].filename == __file__
-    value.backward()
-    assert value.item() == 0 and torch.equal(y.grad, torch.zeros_like(y))
-
-
 def test_all_relevant_is_perfect():
     y = 0.01 * random(3, 7)
     assert SmoothAPLoss()(y, torch.ones(3, 7)).item() == pytest.approx(0, abs=1e-12)
@@ -404,47 +330,6 @@ def test_all_tied_shares_the_mean_rank():
     assert SmoothAPLoss()(torch.zeros(4), torch.tensor([0, 1, 0, 1])).item() == pytest.approx(1 - 1.5 / 2.5)
 
 
-def test_the_incoming_gradient_is_honoured():
-    y, relevance = 0.1 * random(3, 20), coin(3, 20)
-    loss, once = SmoothAPLoss(0.05), gradient(SmoothAPLoss(0.05), y, relevance)
-    torch.testing.assert_close(gradient(loss, y, relevance, scale=3.0), 3 * once)
-    both = gradient(lambda s, r: loss(s, r) + RecallLoss(SigmoidRanker(0.1))(s, r), y, relevance)
-    torch.testing.assert_close(both, once + gradient(RecallLoss(SigmoidRanker(0.1)), y, relevance))
-    leaf = y.clone().requires_grad_()
-    value = loss(leaf, relevance)
-    (first,) = torch.autograd.grad(value, leaf, retain_graph=True)
-    assert torch.equal(first, torch.autograd.grad(value, leaf)[0])
-
-
-def test_an_overflow_reaches_nobody_who_does_not_take_part():
-    y, relevance, where = random(2, 9).requires_grad_(), coin(2, 9, seed=3), coin(2, 9, p=0.7, seed=2)
-    assert not where.all(-1).any() and (relevance & where).any(-1).all()
-    (SmoothAPLoss()(y, relevance, where=where) * nan).backward()
-    assert y.grad[where].isnan().all() and (y.grad[~where] == 0).all()
-
-
-def test_a_gradient_of_the_gradient_is_refused():
-    y, relevance = 0.1 * random(2, 9).requires_grad_(), coin(2, 9)
-    (first,) = torch.autograd.grad(SmoothAPLoss()(y, relevance), y, create_graph=True)
-    with pytest.raises(RuntimeError, match="differentiate twice"):
-        first.square().sum().backward()
-
-
-def test_what_a_formula_of_ones_own_has_to_learn_gets_a_gradient():
-    class Weighed(APLoss):
-        def __init__(self):
-            super().__init__(SigmoidRanker(0.1), within_grad=True)
-            self.weight = torch.nn.Parameter(torch.tensor(2.0))
-
-        def formula(self, ranks, within):
-            return self.weight * super().formula(ranks, within)
-
-    loss, y, relevance = Weighed(), random(2, 9), coin(2, 9)
-    loss(y, relevance).backward()
-    plain = APLoss(SigmoidRanker(0.1), within_grad=True)(y, relevance)
-    torch.testing.assert_close(loss.weight.grad, plain.to(loss.weight))
-
-
 def test_scores_changed_before_the_backward_do_not_matter():
     """The gradient has been found with the value."""
     y, relevance = 0.1 * random(2, 9).requires_grad_(), coin(2, 9)
@@ -454,25 +339,6 @@ def test_scores_changed_before_the_backward_do_not_matter():
     with torch.no_grad():
         scores.mul_(2)
     assert torch.equal(torch.autograd.grad(value, y)[0], expected) and expected.any()
-
-
-def test_scores_changed_before_the_backward_are_noticed_where_it_needs_them():
-    y, relevance = 0.1 * random(2, 9).requires_grad_(), coin(2, 9)
-    scores = y * 1
-    value = RecallLoss(SigmoidRanker(0.1), weights=torch.log1p)(scores, relevance)
-    with torch.no_grad():
-        scores.mul_(2)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        value.backward()
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_every_device_gives_the_same(device):
-    y, relevance, where = 0.1 * random(5, 300), coin(5, 300), coin(5, 300, p=0.8, seed=9)
-    expected = gradient(SmoothAPLoss(), y, relevance, where=where)
-    found = gradient(SmoothAPLoss(), y.to(device), relevance.to(device), where=where.to(device))
-    assert found.device.type == device
-    torch.testing.assert_close(found.cpu(), expected)
 
 
 def peak(work):
@@ -504,12 +370,6 @@ y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
 BAD = {
     "temperature": (lambda: SmoothAPLoss(0), ValueError, r"temperature must be finite and > 0, got 0.0 .*rank\(\)"),
     "no temperature": (lambda: SmoothAPLoss("a"), TypeError, "temperature must be a number > 0, got 'a'"),
-    "NaN": (lambda: SmoothAPLoss()(y * nan, yes), ValueError, "scores .* NaN, got 2 of 2"),
-    "empty": (lambda: SmoothAPLoss()(y[:0], yes[:0]), ValueError, r"n >= 1, got \(0,\)"),
-    "integers": (lambda: SmoothAPLoss()(y.long(), yes), TypeError, "scores must be floating point"),
-    "graded": (lambda: SmoothAPLoss()(y, 2 * y), ValueError, "relevance must be bool, or 0 and 1"),
-    "shapes": (lambda: SmoothAPLoss()(y, yes[:1]), ValueError, r"relevance .* \(2,\), got \(1,\)"),
-    "where": (lambda: SmoothAPLoss()(y, yes, where=y), TypeError, "where must be bool"),
 }
 
 

@@ -6,15 +6,15 @@ from itertools import product
 
 import pytest
 import torch
+from drawn import coin, gradient
 
 from rankedu._fast import tiles
-from rankedu.losses import APLoss, NoPositivesWarning, OnEmbeddings, SupAPLoss
+from rankedu.losses import APLoss, OnEmbeddings, SupAPLoss
 from rankedu.metrics import average_precision
 from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, SupremumRanker
 
 nan, inf = float("nan"), float("inf")
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 SETTINGS = {name: dict(PRESETS[name]) for name in PRESETS} | {"warm": {"temperature": 0.3, "delta": 0.2, "slope": 2.0}}
 KEPT = [name for name in PRESETS if upper_bound(**PRESETS[name]).holds]
 BROKEN = [name for name in PRESETS if name not in KEPT]
@@ -23,10 +23,6 @@ BROKEN = [name for name in PRESETS if name not in KEPT]
 def random(*shape, seed=0, spread=0.1, dtype=torch.float64):
     drawn = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return (spread * drawn).to(dtype)
-
-
-def coin(*shape, p=0.4, seed=1):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
 
 
 def step(x, temperature=0.01, slope=100.0, delta=0.05, offset=None, start=0.5):
@@ -45,12 +41,6 @@ def definition(scores, relevance, **setting):
         against = sum(step(scores[j] - scores[k], **setting) for j in range(len(scores)) if j not in positive)
         total = total + within / (within + against)
     return 1 - total / len(positive)
-
-
-def gradient(loss, scores, relevance, *, scale=1.0, **options):
-    leaf = scores.detach().clone().requires_grad_()
-    (scale * loss(leaf, relevance, **options)).backward()
-    return leaf.grad
 
 
 def per_query(ranker, scores, positive):
@@ -93,7 +83,8 @@ def test_fast_path_is_the_readable_one(monkeypatch, name, tile):
             y[~where] = nan
         positive = relevance if where is None else relevance & where
         leaf = y.clone().requires_grad_()
-        ranks, within, count = loss._readable(leaf, positive, where)
+        ranks, within = loss.ranker.ranks_of_positives(leaf, positive, where, within_grad=False)
+        count = positive.sum(-1, keepdim=True).expand_as(positive)[positive]
         expected = ((1 - within / ranks) / count / positive.any(-1).sum()).sum()
         (-2 * expected).backward()
         torch.testing.assert_close(loss(y, relevance, where=where), expected.detach(), rtol=1e-12, atol=1e-12)
@@ -254,71 +245,14 @@ def test_what_leaves_it_as_it_is(name):
     torch.testing.assert_close(loss(y, relevance.long()), loss(y, relevance))
 
 
-def test_it_combines_with_other_losses():
-    y, relevance = random(3, 9), coin(3, 9)
-    one, other = SupAPLoss(), SupAPLoss(**PRESETS["roadmap_inat"])
-    together = gradient(lambda s, r: one(s, r) + 3 * other(s, r), y, relevance)
-    torch.testing.assert_close(together, gradient(one, y, relevance) + 3 * gradient(other, y, relevance))
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_16_bits_are_counted_in_32(dtype):
-    y, relevance, loss = random(3, 9, dtype=dtype), coin(3, 9), SupAPLoss()
-    assert loss(y, relevance).dtype == torch.float32 and torch.equal(loss(y, relevance), loss(y.float(), relevance))
-    assert torch.equal(gradient(loss, y, relevance), gradient(loss, y.float(), relevance).to(dtype))
-
-
-def test_who_does_not_take_part():
-    y, relevance, where = random(12), coin(12, seed=6), coin(12, p=0.7, seed=3)
-    loss, hidden = SupAPLoss(), y.masked_fill(~where, nan)
-    torch.testing.assert_close(loss(hidden, relevance, where=where), loss(y[where], relevance[where]))
-    found = gradient(loss, hidden, relevance, where=where)
-    torch.testing.assert_close(found[where], gradient(loss, y[where], relevance[where]))
-    assert (found[~where] == 0).all() and found.any()
-
-
-def test_queries_without_a_positive_do_not_count():
-    y, relevance, loss = random(4, 6), coin(4, 6), SupAPLoss()
-    relevance[1] = False
-    kept = torch.tensor([0, 2, 3])
-    torch.testing.assert_close(loss(y, relevance), loss(y[kept], relevance[kept]))
-    assert not gradient(loss, y, relevance)[1].any()
-
-
-def test_no_positives_at_all_is_zero_and_one_warning():
-    y = random(4, 3).requires_grad_()
-    with pytest.warns(NoPositivesWarning) as caught:
-        value = SupAPLoss()(y, torch.zeros(4, 3))
-    assert len(caught) == 1 and caught[0].filename == __file__
-    value.backward()
-    assert value.item() == 0 and torch.equal(y.grad, torch.zeros_like(y))
-
-
 def test_one_item():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert SupAPLoss()(torch.tensor([0.3]), torch.tensor([True])).item() == 0
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("name", ["continuous", "happier_inat"])
-def test_every_device_gives_the_same(device, name):
-    y, relevance, where = random(30, 20), coin(30, 20), coin(30, 20, p=0.8, seed=9)
-    loss = SupAPLoss(**PRESETS[name])
-    found = gradient(loss, y.float().to(device), relevance.to(device), where=where.to(device))
-    assert found.device.type == device
-    expected = gradient(loss, y.float().double(), relevance, where=where)
-    torch.testing.assert_close(found.cpu().double(), expected, rtol=1e-3, atol=1e-4)
-
-
 y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
 BAD = {
-    "NaN": (lambda: SupAPLoss()(torch.tensor([0.1, nan]), yes), ValueError, "scores .* NaN, got 1 of 2"),
-    "empty": (lambda: SupAPLoss()(y[:0], yes[:0]), ValueError, r"n >= 1, got \(0,\)"),
-    "integers": (lambda: SupAPLoss()(y.long(), yes), TypeError, "scores must be floating point"),
-    "graded": (lambda: SupAPLoss()(y, 2 * y), ValueError, "relevance must be bool, or 0 and 1"),
-    "shapes": (lambda: SupAPLoss()(y, yes[:1]), ValueError, r"relevance .* \(2,\), got \(1,\)"),
-    "where": (lambda: SupAPLoss()(y, yes, where=y), TypeError, "where must be bool"),
     "temperature": (lambda: SupAPLoss(temperature=-1), ValueError, "temperature must be finite and > 0, got -1"),
     "offset": (lambda: SupAPLoss(offset=-1), ValueError, "offset must be finite and >= 0, got -1"),
 }

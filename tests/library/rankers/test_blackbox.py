@@ -2,16 +2,13 @@
 
 import pytest
 import torch
+from drawn import random
 
 from rankedu import rank, rank_among
 from rankedu.rankers import BlackboxRanker
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 HALF = [torch.float16, torch.bfloat16]
-
-
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
 
 def coin(*shape, seed=0):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from drawn import DEVICES, random
 
 from rankedu import rank
 from rankedu.losses import APLoss, OnEmbeddings, RecallLoss, SpearmanLoss
@@ -15,12 +16,7 @@ from rankedu.rankers import (
 )
 from rankedu.rankers.lstm import ARCHITECTURES
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 nan, inf = float("nan"), float("inf")
-
-
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
 
 def untrained(n=5, architecture="lstm", **options):

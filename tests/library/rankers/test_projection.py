@@ -6,20 +6,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
+from drawn import DEVICES, random
 from scipy.optimize import minimize
 
 from rankedu import rank
 from rankedu.losses import APLoss
 from rankedu.rankers import ProjectionRanker
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 HALF = [torch.float16, torch.bfloat16]
 STRENGTHS = [0.01, 0.3, 1.0, 3.0, 100.0]
 nan, inf = float("nan"), float("inf")
-
-
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
 
 def coin(*shape, p=0.6, seed=1):

@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 import torch
+from drawn import DEVICES, random
 
 from rankedu import rank, rank_among
 from rankedu.rankers import SigmoidRanker, operating_region
@@ -12,12 +13,7 @@ from rankedu.rankers._pairwise import PairwiseRanker
 
 TEMPERATURES = [0.005, 0.01, 0.05, 0.1, 1.0]
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 nan, inf = float("nan"), float("inf")
-
-
-def random(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
 
 def coin(*shape, p=0.6, seed=0):

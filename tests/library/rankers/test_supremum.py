@@ -4,13 +4,13 @@ import math
 
 import pytest
 import torch
+from drawn import DEVICES, coin
 
 from rankedu import rank
 from rankedu.rankers import PRESETS, InfimumStep, SupremumRanker
 
 nan, inf = float("nan"), float("inf")
 TAU, RHO, DELTA = 0.01, 100.0, 0.05
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 OTHER = {
     "no delta": {"delta": 0.0},
     "flat": {"slope": 0.0, "offset": 1.0},
@@ -39,10 +39,6 @@ def points(dtype=torch.float64):
 
 def random(*shape, seed=0, spread=0.1):
     return spread * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def coin(*shape, p=0.4, seed=1):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -1,0 +1,125 @@
+"""A loss whose gradient was made with its value: backward, it is multiplied by what comes in, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+__all__ = ["at_unit_weight", "leaves", "once", "wanted", "with_gradient"]
+
+
+def with_gradient(value: Tensor, scores: Tensor, gradient: Tensor | None, where: Tensor | None = None) -> Tensor:
+    """Give a value the gradient that is known for the scores; its own graph, if it has one, stays.
+
+    Parameters
+    ----------
+    value : Tensor, shape ()
+    scores : Tensor, shape (..., n)
+    gradient : Tensor, of as many numbers as the scores, or None
+        Of the value by the scores. None where no gradient is wanted.
+    where : Tensor of bool, shape (..., n), optional
+        Outside, the gradient stays 0, also if what comes in is an overflow.
+
+    Returns
+    -------
+    Tensor, shape ()
+        Its gradient refuses to be differentiated.
+    """
+    return value if gradient is None else _join(value, [scores], [gradient.reshape(scores.shape)], where)
+
+
+def at_unit_weight(loss: Callable[[Tensor], Tensor], scores: Tensor, where: Tensor | None = None) -> Tensor:
+    """Differentiate a loss now, as if it were the last value of all, and keep the gradient.
+
+    A blackbox gradient is not linear in the one that comes in: a loss that is scaled would have another λ. Here w times
+    the loss has exactly w times the gradient, for the scores and for everything else that is to be learnt.
+
+    Parameters
+    ----------
+    loss : callable, Tensor (..., n) -> Tensor ()
+    scores : Tensor, shape (..., n)
+    where : Tensor of bool, shape (..., n), optional
+        As for :func:`with_gradient`.
+
+    Returns
+    -------
+    Tensor, shape ()
+    """
+    if not torch.is_grad_enabled():
+        return loss(scores)
+    leaf = scores.detach().requires_grad_(scores.requires_grad)
+    value = loss(leaf)
+    if not value.requires_grad:
+        return value
+    learnt = [source for source in leaves(value) if source is not leaf]
+    sources = [leaf, *learnt] if leaf.requires_grad else learnt
+    gradients = torch.autograd.grad(value, sources, retain_graph=True, allow_unused=True, materialize_grads=True)
+    if not leaf.requires_grad:
+        where = None
+    return _join(value.detach(), [scores, *learnt] if leaf.requires_grad else learnt, gradients, where)
+
+
+def wanted(scores: Tensor) -> bool:
+    """Whether a gradient for the scores will be asked for."""
+    return scores.requires_grad and torch.is_grad_enabled()
+
+
+def once(gradient: Tensor) -> Tensor:
+    """Let a gradient pass that has no graph; if a graph is wanted, one that refuses to be differentiated.
+
+    torch's ``once_differentiable`` refuses only if the gradient that comes in has a graph, which that of a plain loss
+    has not: then its second derivative would be 0, and nobody would know.
+    """
+    if not torch.is_grad_enabled():
+        return gradient
+    passed: Tensor = _Once.apply(gradient, torch.zeros((), requires_grad=True))
+    return passed
+
+
+def _join(value: Tensor, sources: Any, gradients: Any, where: Tensor | None) -> Tensor:
+    joined: Tensor = _Known.apply(value, where, *sources, *gradients)
+    return joined
+
+
+class _Known(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, where: Tensor | None, *sources_and_gradients: Tensor) -> Tensor:
+        ctx.save_for_backward(where, *sources_and_gradients[len(sources_and_gradients) // 2 :])
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, incoming: Tensor) -> tuple[Tensor | None, ...]:
+        where, *gradients = ctx.saved_tensors
+        with torch.no_grad():
+            scaled = [gradient * incoming for gradient in gradients]
+            if where is not None and not incoming.isfinite():
+                scaled[0].masked_fill_(~where, 0.0)  # an overflow does not reach those who do not take part
+        own = incoming if ctx.needs_input_grad[0] else None
+        return own, None, *map(once, scaled), *[None] * len(gradients)
+
+
+class _Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, anchor: Tensor) -> Tensor:
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError("trying to differentiate twice a loss whose gradient has none (use the ranker's own ranks)")
+
+
+def leaves(value: Tensor) -> list[Tensor]:
+    """Every tensor to be learnt that a value was made of: where its graph ends."""
+    seen, todo, found = set(), [value.grad_fn], []
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+        todo += [parent for parent, _ in node.next_functions]
+    return found

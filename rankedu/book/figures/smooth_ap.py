@@ -163,7 +163,7 @@ def shares_while_training(
     net = nets[batch_sizes[len(batch_sizes) // 2]].eval()
     for size in batch_sizes:
         generator = torch.Generator().manual_seed(1)
-        sampler = ClassBalancedSampler(data.labels[:, -1], size, 4, batches=max(4, 1024 // size), seed=1, small="drop")
+        sampler = ClassBalancedSampler(data.labels[:, -1], size, 4, batches=max(4, 1024 // size), seed=1)
         with torch.no_grad():
             shares = [share(net(augment(data.images[batch], generator=generator)), temperature) for batch in sampler]
         found["same"][size] = statistics.fmean(shares)

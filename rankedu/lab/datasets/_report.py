@@ -1,4 +1,4 @@
-"""What a check of a data set found, and how it is told."""
+"""What a check of a data set found, and how it is reported."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Count", "Report", "told"]
+__all__ = ["Count", "Report", "complaint"]
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many there are of something in one part of a data set, and how many there should be, if it is known.
-
-    Examples
-    --------
-    >>> Count("train", "images", found=5_864, published=5_864).ok
-    True
-    """
+    """How many there are of something in one part of a data set, and how many there should be, if it is known."""
 
     part: str
     what: str
@@ -31,18 +25,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Report:
-    """What :func:`rankedu.lab.datasets.check` found.
-
-    Attributes
-    ----------
-    name, title : str
-    folder : Path or None
-    counts : tuple of Count
-    problems, notes : tuple of str
-        What is wrong besides counts; what is worth knowing.
-    counted_by : str
-        Who printed the published counts.
-    """
+    """What :func:`rankedu.lab.datasets.check` found."""
 
     name: str
     title: str
@@ -61,11 +44,11 @@ class Report:
         lines = [f"{self.title}{f' in {self.folder}' if self.folder else ''}"]
         for count in self.counts:
             if count.published is None:
-                told = "no published count"
+                note = "no published count"
             else:
-                told = "as published" if count.ok else f"published: {count.published:,}"
+                note = "as published" if count.ok else f"published: {count.published:,}"
             mark = "✗" if not count.ok else "✓" if count.published else " "
-            lines.append(f"{mark} {count.part:16}{count.what:16}{count.found:>9,}  {told}")
+            lines.append(f"{mark} {count.part:16}{count.what:16}{count.found:>9,}  {note}")
         lines += [f"✗ {problem}" for problem in self.problems] + [f"  {note}" for note in self.notes]
         if self.counted_by:
             lines.append(f"  Published counts: {self.counted_by}.")
@@ -74,7 +57,7 @@ class Report:
         return "\n".join([*lines, differ if wrong else "Nothing differs."])
 
 
-def told(paths: Sequence[Path], one: str, many: str, remedy: str) -> list[str]:
+def complaint(paths: Sequence[Path], one: str, many: str, remedy: str) -> list[str]:
     """A complaint about files that names the first three."""
     if not paths:
         return []

@@ -43,14 +43,14 @@ class Piece(NamedTuple):
 
 def cut_glyphs(drawn: Rendering) -> dict[str, list[Glyph]]:
     """The glyphs of each character, one for each face that draws it."""
-    found: dict[str, list[Glyph]] = {}
+    glyphs: dict[str, list[Glyph]] = {}
     for image, code in zip(drawn.images, drawn.codepoints.tolist(), strict=True):
         rows, columns = np.flatnonzero(image.any(1)), np.flatnonzero(image.any(0))
         middle = float(columns[0] + columns[-1]) / 2 + 1, float(rows[0] + rows[-1]) / 2 + 1
         half = float(columns[-1] - columns[0] + 1) / 2, float(rows[-1] - rows[0] + 1) / 2
         glyph = Glyph(np.pad(image, 1).astype(np.float32) / np.float32(255), middle, half)
-        found.setdefault(chr(code), []).append(glyph)
-    return found
+        glyphs.setdefault(chr(code), []).append(glyph)
+    return glyphs
 
 
 def paint_glyph(glyph: Glyph, side: float, angle: float, plated: bool) -> Piece:

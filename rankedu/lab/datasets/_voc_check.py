@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rankedu.lab.datasets._report import Count, Report, told
+from rankedu.lab.datasets._report import Count, Report, complaint
 from rankedu.lab.datasets._voc_files import FACTS, Annotation, read_annotation
-from rankedu.lab.datasets.files import CorruptImage, read_image
+from rankedu.lab.datasets.files import read_image, undecodable
 from rankedu.lab.datasets.lists import data_folder
 from rankedu.lab.datasets.voc import NAMES, listed, pixels
 
@@ -16,25 +16,7 @@ __all__ = ["check_voc"]
 
 
 def check_voc(root: str | os.PathLike[str] | None = None, *, decode: bool = False, progress: bool = False) -> Report:
-    """Compare Pascal VOC on disk with what is published.
-
-    Parameters
-    ----------
-    root, decode, progress
-        As for :func:`rankedu.lab.datasets.check`.
-
-    Returns
-    -------
-    Report
-        Without 2012 there is a note, since 2007 is complete without it.
-
-    Raises
-    ------
-    ValueError
-        If a list is no text.
-    FileNotFoundError
-        If the folder is missing.
-    """
+    """Compare Pascal VOC on disk with what is published; 2007 is complete without 2012."""
     devkit = data_folder(FACTS, root)
     counts: list[Count] = []
     problems: list[str] = []
@@ -49,9 +31,9 @@ def check_voc(root: str | os.PathLike[str] | None = None, *, decode: bool = Fals
         except FileNotFoundError as error:
             problems.append(str(error))
             continue
-        found, complaints = _read(paths)
-        problems += complaints + _look_for(found, decode, progress)
-        counts += _count(part, found, published)
+        annotations, complaints = _read(paths)
+        problems += complaints + _look_for(annotations, decode, progress)
+        counts += _count(part, annotations, published)
     both = _overlap(devkit)
     are = "picture of 2007 is" if len(both) == 1 else "pictures of 2007 are"
     problems += [f"{len(both):,} {are} in trainval and in test, {min(both)!r} first"] if both else []
@@ -61,47 +43,41 @@ def check_voc(root: str | os.PathLike[str] | None = None, *, decode: bool = Fals
 
 def _read(paths: Sequence[Path]) -> tuple[dict[Path, Annotation], list[str]]:
     """The annotations that can be read, and complaints about the others."""
-    found, missing, wrong = {}, [], []
+    annotations, missing, wrong = {}, [], []
     for path in paths:
         try:
-            found[path] = read_annotation(path)
+            annotations[path] = read_annotation(path)
         except FileNotFoundError:
             missing.append(path)
         except ValueError:
             wrong.append(path)
-    return found, [
-        *told(missing, "listed annotation is missing", "listed annotations are missing", FACTS.where()),
-        *told(wrong, "annotation cannot be read", "annotations cannot be read", FACTS.where()),
+    return annotations, [
+        *complaint(missing, "listed annotation is missing", "listed annotations are missing", FACTS.where()),
+        *complaint(wrong, "annotation cannot be read", "annotations cannot be read", FACTS.where()),
     ]
 
 
-def _look_for(found: dict[Path, Annotation], decode: bool, progress: bool) -> list[str]:
+def _look_for(annotations: dict[Path, Annotation], decode: bool, progress: bool) -> list[str]:
     """Complaints about pictures that are missing or cannot be decoded, and about names that are none of the owner's."""
-    from tqdm import tqdm
-
-    images = [path.parent.parent / "JPEGImages" / annotation.file for path, annotation in found.items()]
+    images = [path.parent.parent / "JPEGImages" / annotation.file for path, annotation in annotations.items()]
     there = [image for image in images if image.is_file()]
-    corrupt = []
-    if decode:
-        for image in tqdm(there, desc="decoding", unit="image", delay=2, disable=None if progress else True):
-            try:
-                read_image(image, FACTS, pixels)
-            except CorruptImage:
-                corrupt.append(image)
-    strange = [path for path, annotation in found.items() if not set(annotation.names) <= set(NAMES)]
+    corrupt = undecodable(there, lambda image: read_image(image, FACTS, pixels), progress) if decode else []
+    strange = [path for path, annotation in annotations.items() if not set(annotation.names) <= set(NAMES)]
     return [
-        *told(sorted(set(images) - set(there)), "picture is missing", "pictures are missing", FACTS.where()),
-        *told(corrupt, "picture cannot be decoded", "pictures cannot be decoded", FACTS.where()),
-        *told(strange, "annotation names another class", "annotations name other classes", f"there are {len(NAMES)}"),
+        *complaint(sorted(set(images) - set(there)), "picture is missing", "pictures are missing", FACTS.where()),
+        *complaint(corrupt, "picture cannot be decoded", "pictures cannot be decoded", FACTS.where()),
+        *complaint(
+            strange, "annotation names another class", "annotations name other classes", f"there are {len(NAMES)}"
+        ),
     ]
 
 
-def _count(part: str, found: dict[Path, Annotation], published: Mapping[str, int]) -> list[Count]:
+def _count(part: str, annotations: dict[Path, Annotation], published: Mapping[str, int]) -> list[Count]:
     """Pictures, objects and classes; the owner counts objects without difficult ones."""
-    difficult = sum(sum(annotation.difficult) for annotation in found.values())
-    objects = sum(len(annotation.names) for annotation in found.values()) - difficult
-    classes = len({name for annotation in found.values() for name in annotation.names})
-    counts = {"images": len(found), "objects": objects, "difficult": difficult, "classes": classes}
+    difficult = sum(sum(annotation.difficult) for annotation in annotations.values())
+    objects = sum(len(annotation.names) for annotation in annotations.values()) - difficult
+    classes = len({name for annotation in annotations.values() for name in annotation.names})
+    counts = {"images": len(annotations), "objects": objects, "difficult": difficult, "classes": classes}
     return [Count(part, what, count, published.get(what)) for what, count in counts.items()]
 
 

@@ -69,32 +69,17 @@ def _text(element: ElementTree.Element, tag: str) -> str:
 
 def _box(item: ElementTree.Element) -> tuple[float, float, float, float]:
     """The edges of a box. The parts of a person have boxes of their own, further down; they are not read."""
-    found = item.find("bndbox")
-    if found is None:
+    box = item.find("bndbox")
+    if box is None:
         raise ValueError("<object> has no <bndbox>")
-    left, top, right, bottom = (float(_text(found, tag)) for tag in ("xmin", "ymin", "xmax", "ymax"))
+    left, top, right, bottom = (float(_text(box, tag)) for tag in ("xmin", "ymin", "xmax", "ymax"))
     if right < left or bottom < top:
         raise ValueError(f"<bndbox> ends before it begins: {left:g}, {top:g}, {right:g}, {bottom:g}")
     return left - 1, top - 1, right, bottom
 
 
 def write_voc(data: DetectionData, folder: str | os.PathLike[str], *, part: str, year: int = 2007) -> Path:
-    """Write a data set in the published layout, with pictures in PNG, which loses nothing.
-
-    Parameters
-    ----------
-    data : DetectionData
-    folder : path
-        Will hold ``VOCdevkit``.
-    part : str
-        Name of the list: "trainval" or "test".
-    year : int
-
-    Returns
-    -------
-    Path
-        The folder.
-    """
+    """Write a data set in the published layout, with pictures in PNG, which loses nothing."""
     from PIL import Image
 
     home = Path(folder) / "VOCdevkit" / f"VOC{year}"

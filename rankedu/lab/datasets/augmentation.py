@@ -1,10 +1,12 @@
-"""Augmentation as batched tensor code: every image of a batch is turned, bent, blurred and soiled in its own way."""
+"""Augmentation as batched tensor code: each image of a batch is turned, bent, blurred and made noisy anew."""
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from rankedu._validation import check_number
 
 __all__ = ["augment"]
 
@@ -15,35 +17,12 @@ PART = 64
 
 
 def augment(images: Tensor, *, generator: torch.Generator | None = None, strength: float = 1.0) -> Tensor:
-    """Draw a new version of each image: affine jitter, blur and noise.
+    """Draw a new version of each image (B, H, W) or (B, 1, H, W), with affine jitter, blur and noise: (B, 1, H, W).
 
-    Parameters
-    ----------
-    images : Tensor, shape (B, H, W) or (B, 1, H, W)
-        uint8 from 0 to 255, or floating point from 0 to 1. 0 is what lies outside the picture.
-    generator : torch.Generator, optional
-        Makes the draws repeatable. Random numbers are drawn on its device, so that one on the CPU gives the same draws
-        for images on any device. Default: the global generator of the images' device.
-    strength : float
-        ≥ 0. At 1, uniform draws of rotation (± 0.25 rad), scale (± 20 %), shear (± 0.2) and shift (± 15 % of half the
-        width); blur, a blend with a copy smoothed by a 5 × 5 binomial filter with a weight from 0 to 1; and Gaussian
-        noise of standard deviation 0.25. At 0 the images are only converted.
-
-    Returns
-    -------
-    Tensor, shape (B, 1, H, W)
-        Between 0 and 1; float32, or the images' own floating-point dtype.
-
-    Raises
-    ------
-    ValueError
-        For another shape, or a strength < 0.
-    TypeError
-        For images that are neither uint8 nor floating point.
-
-    Notes
-    -----
-    O(B · H · W). Explained on the data sets page of the book.
+    Strength 1 means uniform rotation (± 0.25 rad), scale (± 20 %), shear (± 0.2) and shift (± 15 % of half the width);
+    blur, a blend with a copy smoothed by a 5 × 5 binomial filter; and Gaussian noise of standard deviation 0.25.
+    Strength 0 only converts. Random numbers are drawn on the generator's device, so that one on the CPU serves images
+    anywhere alike.
 
     Examples
     --------
@@ -52,8 +31,7 @@ def augment(images: Tensor, *, generator: torch.Generator | None = None, strengt
     torch.Size([3, 1, 32, 32])
     """
     clean = _as_pictures(images)
-    if not strength >= 0:
-        raise ValueError(f"strength must be >= 0, got {strength} (0 only converts the images)")
+    check_number(strength, "strength", least=0, hint="0 only converts the images")
     if strength == 0 or len(clean) == 0:
         return clean
     device = clean.device if generator is None else generator.device
@@ -61,11 +39,11 @@ def augment(images: Tensor, *, generator: torch.Generator | None = None, strengt
     noise = torch.randn(clean.shape, generator=generator, device=device).to(clean)
     size = PART if clean.device.type == "cpu" else len(clean)
     parts = zip(clean.split(size), jitter.split(size), noise.split(size), strict=True)
-    return torch.cat([_soil(images, draws, normal, strength) for images, draws, normal in parts])
+    return torch.cat([_augment(images, draws, normal, strength) for images, draws, normal in parts])
 
 
-def _soil(clean: Tensor, jitter: Tensor, noise: Tensor, strength: float) -> Tensor:
-    """Turn, bend, blur and soil pictures as the draws (B, 6) and the normal noise say."""
+def _augment(clean: Tensor, jitter: Tensor, noise: Tensor, strength: float) -> Tensor:
+    """Augment pictures as the draws (B, 6) and the normal noise say."""
     grid = F.affine_grid(_affine(2 * jitter[:, :5] - 1, strength), list(clean.shape), align_corners=False)
     moved = F.grid_sample(clean, grid, align_corners=False)
     weight = (min(strength, 1.0) * jitter[:, 5])[:, None, None, None]

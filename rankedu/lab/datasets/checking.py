@@ -10,14 +10,14 @@ from pathlib import Path
 
 from rankedu._validation import check_choice
 from rankedu.lab.datasets import cub, dyml, files, inaturalist, inshop, sop
-from rankedu.lab.datasets._report import Count, Report, told
+from rankedu.lab.datasets._report import Count, Report, complaint
 from rankedu.lab.datasets._voc_check import check_voc
-from rankedu.lab.datasets.lists import Row, data_folder
+from rankedu.lab.datasets.lists import ListedImage, data_folder
 from rankedu.lab.datasets.published import DETECTION, PUBLISHED, Published
 
 __all__ = ["Count", "Report", "check"]
 
-_READ: dict[str, Callable[[Path], list[Row]]] = {
+_READ: dict[str, Callable[[Path], list[ListedImage]]] = {
     "cub": cub.read,
     "sop": sop.read,
     "inshop": inshop.read,
@@ -30,35 +30,10 @@ _READ: dict[str, Callable[[Path], list[Row]]] = {
 def check(
     name: str, root: str | os.PathLike[str] | None = None, *, decode: bool = False, progress: bool = False
 ) -> Report:
-    """Compare a data set on disk with what is published.
+    """Compare a data set on disk with what is published; with ``decode`` every image is decoded, which takes long.
 
-    Parameters
-    ----------
-    name : str
-        As for :func:`rankedu.lab.datasets.open_dataset`; or ``scenes``, or ``voc``.
-    root : path, optional
-        As for :func:`rankedu.lab.datasets.open_dataset`.
-    decode : bool
-        Decode every image as well, and name those that cannot be. Takes minutes to hours.
-    progress : bool
-        Show a bar while decoding.
-
-    Returns
-    -------
-    Report
-        ``report.ok``, ``report.counts``, ``report.problems``; ``str(report)`` is for people.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or lists that are not as published.
-    FileNotFoundError
-        If a list is missing, with the address where its owner publishes it.
-
-    Notes
-    -----
     Counts images and distinct names of each level in every part, looks for every listed file, and for leaf classes that
-    are in the training and in the test. Explained on the data sets page of the book.
+    are in the training and in the test.
     """
     check_choice(name, (*PUBLISHED, *DETECTION), name="name")
     if name == "voc":
@@ -72,10 +47,16 @@ def check(
     rows = _READ[name](folder)
     paths = list(dict.fromkeys(folder / row.file for row in rows))
     missing = [path for path in paths if not path.is_file()]
-    corrupt = _undecodable([path for path in paths if path.is_file()], facts, progress) if decode else []
+    corrupt = (
+        files.undecodable([path for path in paths if path.is_file()], lambda path: files.decode(path, facts), progress)
+        if decode
+        else []
+    )
     problems = [
-        *told(missing, "listed image is missing", "listed images are missing", facts.where()),
-        *told(corrupt, "image cannot be decoded", "images cannot be decoded", "on_corrupt='skip' passes over them"),
+        *complaint(missing, "listed image is missing", "listed images are missing", facts.where()),
+        *complaint(
+            corrupt, "image cannot be decoded", "images cannot be decoded", "on_corrupt='skip' passes over them"
+        ),
         *_shared(rows, facts),
     ]
     undecoded = () if decode else ("Images were not decoded (--decode does it).",)
@@ -83,7 +64,7 @@ def check(
     return Report(name, facts.title, folder, _counts(rows, facts), tuple(problems), notes, facts.counted_by)
 
 
-def _counts(rows: Sequence[Row], facts: Published) -> tuple[Count, ...]:
+def _counts(rows: Sequence[ListedImage], facts: Published) -> tuple[Count, ...]:
     """Images and classes of every part, and of all parts what is published of them."""
     counts = []
     for part in [*dict.fromkeys(row.part for row in rows), *(["all"] if "all" in facts.counts else [])]:
@@ -98,7 +79,7 @@ def _counts(rows: Sequence[Row], facts: Published) -> tuple[Count, ...]:
     return tuple(counts)
 
 
-def _shared(rows: Sequence[Row], facts: Published) -> list[str]:
+def _shared(rows: Sequence[ListedImage], facts: Published) -> list[str]:
     """A complaint about leaf classes on both sides; those of DyML's separate benchmarks are numbered on their own."""
     if facts.name.startswith("dyml"):
         return []
@@ -107,7 +88,7 @@ def _shared(rows: Sequence[Row], facts: Published) -> list[str]:
     return [f"{len(both)} classes are in the training and in the test, {' '.join(min(both))!r} first"] if both else []
 
 
-def _alone(rows: Sequence[Row]) -> list[str]:
+def _alone(rows: Sequence[ListedImage]) -> list[str]:
     """A note about classes of one image: alone in the training, or in queries and gallery together."""
     groups = Counter((row.part.replace("query", "test").replace("gallery", "test"), row.names) for row in rows)
     alone = Counter(part for (part, _), count in groups.items() if count == 1)
@@ -115,18 +96,6 @@ def _alone(rows: Sequence[Row]) -> list[str]:
         f"{part}: {count} class{'es' * (count > 1)} with one image only; as a query it has no positive and is left out."
         for part, count in sorted(alone.items())
     ]
-
-
-def _undecodable(paths: Sequence[Path], facts: Published, progress: bool) -> list[Path]:
-    from tqdm import tqdm
-
-    found = []
-    for path in tqdm(paths, desc="decoding", unit="image", delay=2, disable=None if progress else True):
-        try:
-            files.decode(path, facts)
-        except files.CorruptImage:
-            found.append(path)
-    return found
 
 
 def _check_glyphs(facts: Published, root: str | os.PathLike[str] | None) -> Report:
@@ -138,8 +107,8 @@ def _check_glyphs(facts: Published, root: str | os.PathLike[str] | None) -> Repo
     counts = []
     for split in ("train", "test"):
         data = UnicodeGlyphs(split, root=root)
-        found = {level: len(column.unique()) for level, column in zip(facts.levels, data.labels.T, strict=True)}
-        counts += [Count(split, "images", len(data)), *(Count(split, what, count) for what, count in found.items())]
+        classes = {level: len(column.unique()) for level, column in zip(facts.levels, data.labels.T, strict=True)}
+        counts += [Count(split, "images", len(data)), *(Count(split, what, count) for what, count in classes.items())]
     return _report_pixels(facts, tuple(counts), same)
 
 

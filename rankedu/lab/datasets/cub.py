@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import PUBLISHED
 
 __all__ = ["CUB200"]
@@ -18,25 +18,7 @@ FACTS = PUBLISHED["cub"]
 class CUB200(ImageFiles):
     """CUB-200-2011, split as for retrieval: the first 100 classes train, the others test.
 
-    Parameters
-    ----------
-    split : {"train", "test"}
-    root : path, optional
-        The folder that holds ``CUB_200_2011``, as the owner's archive unpacks. Default: ``$RANKEDU_DATA``.
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If ``images.txt``, ``image_class_labels.txt`` or ``classes.txt`` is missing.
-    ValueError
-        If they are not as published, or do not fit together.
-
-    Notes
-    -----
-    One level of labels. The owner's own ``train_test_split.txt``, which is for classification, is not used.
-    Explained on the data sets page of the book.
+    In ``root/CUB_200_2011``. The owner's own ``train_test_split.txt``, which is for classification, is not used.
     """
 
     def __init__(self, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any) -> None:
@@ -44,7 +26,7 @@ class CUB200(ImageFiles):
         super().__init__(FACTS, folder, read(folder), split, **settings)
 
 
-def read(folder: Path) -> list[Row]:
+def read(folder: Path) -> list[ListedImage]:
     """Read the owner's lists: of images, of their classes, and of the classes' names."""
     files, classes, names = (_table(folder / name) for name in ("images.txt", "image_class_labels.txt", "classes.txt"))
     order = {number: place for place, number in enumerate(sorted(names, key=int))}
@@ -55,7 +37,7 @@ def read(folder: Path) -> list[Row]:
                 f"{folder / 'image_class_labels.txt'} must have a class of {FACTS.title} for image {image}"
             )
         number = classes[image]
-        rows.append(Row("train" if order[number] < 100 else "test", f"images/{file}", (names[number],)))
+        rows.append(ListedImage("train" if order[number] < 100 else "test", f"images/{file}", (names[number],)))
     return sorted(rows, key=lambda row: row.part == "test")
 
 

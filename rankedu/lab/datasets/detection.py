@@ -21,35 +21,10 @@ NAMES = ("scenes", *_YEARS)
 def open_detection(
     name: str, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any
 ) -> DetectionData:
-    """Open a split of a data set for object detection.
+    """Open a split, "train" or "test", of a data set for object detection, by its name in ``NAMES``.
 
-    Parameters
-    ----------
-    name : {"scenes", "voc07", "voc0712"}
-        :class:`Scenes`; Pascal VOC 2007; Pascal VOC 2007 and 2012.
-    split : {"train", "test"}
-        Of VOC: trainval, and the test of 2007.
-    root : path, optional
-        The folder that holds the folders of all data sets. Default: ``$RANKEDU_DATA``. Scenes need none.
-    **settings
-        ``images``, how many; of scenes also ``size`` and ``seed``.
-
-    Returns
-    -------
-    Scenes or VOC
-        ``data[i]`` is an image, uint8 (3, H, W), and a target with ``boxes``, ``labels`` from 1 on, and ``difficult``;
-        ``data.target(i)`` is the target alone; ``data.names[label - 1]``; ``data.flips``: may a picture be mirrored?
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, split or setting.
-    FileNotFoundError
-        If a list is missing, with the address where its owner publishes it.
-
-    Notes
-    -----
-    Explained on the data sets page of the book.
+    ``data[i]`` is an image, uint8 (3, H, W), and a target with ``boxes``, ``labels`` from 1 on, and ``difficult``;
+    ``data.names[label - 1]``; ``data.flips``: may a picture be mirrored? Scenes take ``images``, ``size`` and ``seed``.
 
     Examples
     --------

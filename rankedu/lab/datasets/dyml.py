@@ -9,7 +9,7 @@ from typing import Any
 
 from rankedu._validation import check_choice
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import PUBLISHED, Published
 
 __all__ = ["DyML"]
@@ -23,34 +23,14 @@ _HEAD = re.compile(r"\s*fname((?:\s*,\s*(?:coarse_id|middle_id|fine_id|label_id|
 class DyML(ImageFiles):
     """DyML-Vehicle, DyML-Animal or DyML-Product: coarse → middle → fine.
 
-    Parameters
-    ----------
-    kind : {"vehicle", "animal", "product"}
-    split : {"train", "query", "gallery", "test"}
-        Of products "train" and "test". Of vehicles and animals the test is a set of queries and a gallery for each
-        level; ``"test"`` is both in one set, which is not the published protocol.
-    level : {"fine", "middle", "coarse"}
-        Of the queries and the gallery of vehicles and animals, which have labels of this level only. Elsewhere unused.
-    root : path, optional
-        The folder that holds ``dyml_vehicle``, ``dyml_animal`` and ``dyml_product``. Default: ``$RANKEDU_DATA``.
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
+    Of vehicles and animals the test is a set of queries and a gallery for each ``level``, with labels of that level
+    only; ``"test"`` is both in one set, which is not the published protocol.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a list is missing.
-    ValueError
-        If it is not as published.
-
-    Notes
-    -----
     The layout was learned from the authors' reading code and from HAPPIER's, not from the files: ``train/label.csv``
     with ``train/imgs``; ``bmk_fine``, ``bmk_middle`` and ``bmk_coarse``, each with ``query.csv``, ``gallery.csv`` and
     folders ``query`` and ``gallery``; of products ``mini-bmk_all_in_one`` with ``label.csv`` and ``imgs``. Both codes
     show that the head of a list and its first image share a line; a list that has them on two is read as well.
     HAPPIER's code loses that first image. Test labels are numbered apart from those of the training.
-    Explained on the data sets page of the book.
     """
 
     def __init__(
@@ -79,13 +59,13 @@ class DyML(ImageFiles):
             self.levels = (level,)
 
 
-def read(folder: Path, facts: Published) -> list[Row]:
+def read(folder: Path, facts: Published) -> list[ListedImage]:
     """Read all lists, training first."""
     tests = [f"{part}_{level}" for level in facts.benchmarks for part in ("query", "gallery")] or ["test"]
     return [row for part in ("train", *tests) for row in read_part(folder, facts, part)]
 
 
-def read_part(folder: Path, facts: Published, part: str) -> list[Row]:
+def read_part(folder: Path, facts: Published, part: str) -> list[ListedImage]:
     """Read one list: of "train", of "test", or of "query_fine" and its like."""
     kind, _, level = part.partition("_")
     path, images = folder / "train" / "label.csv", "train/imgs"
@@ -103,7 +83,7 @@ def read_part(folder: Path, facts: Published, part: str) -> list[Row]:
         if len(fields) != len(columns):
             raise malformed(path, line, ", ".join(columns))
         entry = dict(zip(columns, fields, strict=True))
-        rows.append(Row(part, f"{images}/{entry['fname']}", tuple(entry[name] for name in wanted)))
+        rows.append(ListedImage(part, f"{images}/{entry['fname']}", tuple(entry[name] for name in wanted)))
     return rows
 
 

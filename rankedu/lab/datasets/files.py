@@ -12,61 +12,29 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
-from rankedu.lab.datasets.lists import Row, missing, number_paths
+from rankedu._validation import check_choice, check_count
+from rankedu.lab.datasets.lists import ListedImage, missing, number_paths
 from rankedu.lab.datasets.published import Published
 from rankedu.lab.datasets.transforms import CROPS, draw, view
 
-__all__ = ["CorruptImage", "ImageFiles", "decode", "read_image"]
+__all__ = ["CorruptImage", "ImageFiles", "decode", "read_image", "undecodable"]
 
 
 class ImageFiles:
-    """Images on disk with labels from root to leaf.
+    """Images on disk: ``paths``, ``labels`` (N, L) from root to leaf, and ``names[level][label]``.
 
-    Parameters
-    ----------
-    facts : Published
-    folder : path
-        Of this data set.
-    rows : sequence of Row
-        Of all parts, training first: labels are numbered in this order, so those of the training split start at 0 and
-        have no gaps.
-    split : str
-        One of ``facts.splits``.
-    image_size : int
-        Side of the pictures, in pixels.
-    crop : {"area", "window"}
-        How pictures are cut: see :func:`rankedu.lab.datasets.transforms.view`.
-    on_corrupt : {"raise", "skip"}
-        What to do with a file that cannot be decoded. ``"skip"`` names it in a warning, once in each process, and
-        takes the next image of its class instead, always the same one. In a test such a stand-in finds its double,
-        so mend or unlist the file before you report a number: ``rankedu data check NAME --decode`` names all.
-
-    Attributes
-    ----------
-    paths : list of Path
-    labels : Tensor of int64, shape (N, L)
-        From root to leaf. Numbers are the same in all splits.
-    names : tuple of L tuples of str
-        ``names[level][label]``.
-    levels : tuple of L str
-        What the levels are called.
-
-    Raises
-    ------
-    ValueError
-        For an unknown split, crop or ``on_corrupt``, an ``image_size`` < 1, or a split without images.
-
-    Notes
-    -----
-    Opening reads the lists only. A missing image is an error when it is asked for.
+    Labels are numbered over the rows of all parts, training first, so that they are the same in all splits. Opening
+    reads the lists only; a missing image is an error when it is asked for. For ``crop`` see
+    :func:`rankedu.lab.datasets.transforms.view`. With ``on_corrupt="skip"`` a file that cannot be decoded is named in a
+    warning, and the next image of its class takes its place. In a test such a stand-in finds its double, so mend or
+    unlist the file before you report a number.
     """
 
     def __init__(
         self,
         facts: Published,
         folder: Path,
-        rows: Sequence[Row],
+        rows: Sequence[ListedImage],
         split: str,
         *,
         image_size: int = 224,
@@ -76,8 +44,7 @@ class ImageFiles:
         check_choice(split, tuple(facts.splits), name="split")
         check_choice(crop, CROPS, name="crop")
         check_choice(on_corrupt, ("raise", "skip"), name="on_corrupt")
-        if image_size < 1:
-            raise ValueError(f"image_size must be >= 1, got {image_size} (the papers use 224)")
+        check_count(image_size, "image_size", hint="the papers use 224")
         labels, self.names = number_paths(row.names for row in rows)
         keep = [index for part in facts.splits[split] for index, row in enumerate(rows) if row.part == part]
         if not keep:
@@ -102,29 +69,7 @@ class ImageFiles:
         return f"{self.facts.title} ({self.split}: images {len(self)}, {counts})"
 
     def load(self, index: int, generator: torch.Generator | None = None) -> Tensor:
-        """Decode one image.
-
-        Parameters
-        ----------
-        index : int
-        generator : torch.Generator, optional
-            Draws a training view; always as many numbers, so that the generator's state does not depend on the images.
-            Default: the view of the test.
-
-        Returns
-        -------
-        Tensor of float32, shape (3, image_size, image_size)
-            Normalised by the mean and standard deviation of ImageNet.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the file is missing.
-        ValueError
-            If it cannot be decoded, and with ``on_corrupt="skip"`` no other image of its class can.
-        ModuleNotFoundError
-            Without Pillow.
-        """
+        """Decode one image, (3, S, S), normalised as ImageNet: the view of the test, or one the generator draws."""
         draws = None if generator is None else draw(generator)
         for candidate in self._candidates(index):
             path = self.paths[candidate]
@@ -178,3 +123,16 @@ def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Te
         raise CorruptImage(f"{path} cannot be decoded: {error}") from None
     except Image.DecompressionBombError as error:
         raise CorruptImage(f"{path} cannot be decoded: {error}") from None
+
+
+def undecodable(paths: Sequence[Path], read: Callable[[Path], Any], progress: bool) -> list[Path]:
+    """Those of the files that cannot be decoded."""
+    from tqdm import tqdm
+
+    corrupt = []
+    for path in tqdm(paths, desc="decoding", unit="image", delay=2, disable=None if progress else True):
+        try:
+            read(path)
+        except CorruptImage:
+            corrupt.append(path)
+    return corrupt

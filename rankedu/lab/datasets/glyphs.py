@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from rankedu._validation import check_choice
 from rankedu.lab.datasets.augmentation import augment
+from rankedu.lab.datasets.held_out import check_open
 from rankedu.lab.datasets.rendering import (
     CHECKED_WITH,
     FACES,
@@ -25,54 +27,40 @@ from rankedu.lab.datasets.rendering import (
     Rendering,
     cached_rendering,
     drawn_with,
+    missing_glyphs,
     render,
 )
-from rankedu.lab.datasets.unicode_tree import LEVELS, base_letter, halves, hierarchy, owners, script
+from rankedu.lab.datasets.unicode_tree import (
+    LEVELS,
+    SHARES,
+    base_letter,
+    deal,
+    halves,
+    hierarchy,
+    owners,
+    script,
+    with_variants,
+)
 
 __all__ = ["LEVELS", "UnicodeGlyphs", "augment", "base_letter", "card", "card_markdown", "script"]
+
+#: Two halves, all, and the splits of the protocol.
+SPLITS = ("train", "test", "all", *SHARES)
 
 
 class UnicodeGlyphs:
     """About 3,300 characters in up to twelve faces: 35,690 pictures of 32 × 32.
 
-    Parameters
-    ----------
-    split : {"train", "test", "all"}
-        Half the characters train, the other half tests. No base letter is on both sides, and no picture.
-    root : path, optional
-        Folder of the cache file. Default: ``$RANKEDU_DATA``, else the user's cache folder.
-    characters : iterable of str, optional
-        Draw only these, at once and without a cache, for examples and tests.
+    ``images`` are uint8 (N, 32, 32), 0 is paper and 255 is ink: pass them through :func:`augment`. ``labels`` (N, 3)
+    run from root to leaf, script → base letter → character, a tree, and have the same numbers in all splits;
+    ``names[level][label]`` are their names. ``faces`` (N,) index :data:`rankedu.lab.datasets.rendering.FACES`.
+    ``twins`` (N,) says whether another character has the same picture, as A has in Latin, Greek and Cyrillic.
 
-    Attributes
-    ----------
-    images : Tensor of uint8, shape (N, 32, 32)
-        0 is paper, 255 is ink. Pass them through :func:`augment`.
-    labels : Tensor of int64, shape (N, 3)
-        From root to leaf: script, base letter, character. A tree: each base letter lies in one script. The same
-        numbers in all splits, so they are not consecutive in one.
-    faces : Tensor of int64, shape (N,)
-        Index into :data:`rankedu.lab.datasets.rendering.FACES`.
-    twins : Tensor of bool, shape (N,)
-        Whether another character has the same picture, pixel for pixel, as A has in Latin, Greek and Cyrillic.
-    names : tuple of three tuples of str
-        ``names[level][label]``, for instance ``names[0][labels[i, 0]]``, the script of the i-th picture.
-
-    Raises
-    ------
-    ValueError
-        For an unknown split, or if none of the ``characters`` is drawn.
-    ModuleNotFoundError
-        Without matplotlib; without platformdirs, if no folder is named.
-
-    Warns
-    -----
-    UserWarning
-        If matplotlib draws other pixels than those of the pinned checksum: results are then not comparable.
-
-    Notes
-    -----
-    Drawn in about 2 s, then read from one file in well under one. Explained on the data sets page of the book.
+    ``"train"`` and ``"test"`` are halves. The splits of the protocol, ``"pretrain"``, ``"fit"``, ``"val"`` and
+    ``"held_out"``, hold about 40, 25, 10 and 25 % of the characters, and another ``salt`` deals them anew. No base
+    letter and no picture is in two of either. ``letters`` keeps a tree whose coarse levels can be learned: Latin, Greek
+    and Cyrillic, the base letters with four characters or more. ``characters`` draws only these, for examples and
+    tests.
 
     Examples
     --------
@@ -89,26 +77,28 @@ class UnicodeGlyphs:
         self,
         split: str = "train",
         *,
+        salt: int = 0,
+        letters: bool = False,
         root: str | os.PathLike[str] | None = None,
         characters: Iterable[str] | None = None,
     ) -> None:
-        check_choice(split, ("train", "test", "all"), name="split")
+        check_choice(split, SPLITS, name="split")
+        check_open(split)
         drawn = cached_rendering(root) if characters is None else render(characters)
         if len(drawn.images) == 0:
             raise ValueError("characters must hold one that at least eight of the faces draw, got none (try 'AÀБ')")
-        drawn_characters = [chr(code) for code in np.unique(drawn.codepoints)]
-        paths, self.names = hierarchy(drawn_characters)
-        leaf = np.searchsorted(np.unique(drawn.codepoints), drawn.codepoints)
+        codes, leaf = np.unique(drawn.codepoints, return_inverse=True)
+        drawn_characters = [chr(code) for code in codes]
         pictures = owners(drawn)
-        keep = np.ones(len(leaf), dtype=bool)
-        if split != "all":
-            keep = halves(drawn_characters, pictures)[leaf] == (split == "train")
-        self.split = split
+        known = with_variants(drawn_characters) if letters else np.ones(len(codes), dtype=bool)
+        paths, self.names = hierarchy([drawn_characters[index] for index in np.flatnonzero(known)])
+        keep = (known & _within(split, drawn_characters, pictures, salt))[leaf]
+        self.split, self.salt = split, salt
         self.images = torch.from_numpy(drawn.images[keep])
-        self.labels = torch.from_numpy(paths[leaf[keep]])
+        self.labels = torch.from_numpy(paths[(known.cumsum() - 1)[leaf[keep]]])
         self.faces = torch.from_numpy(drawn.faces[keep])
-        shared = {picture for picture, characters_of in pictures.items() if len(characters_of) > 1}
-        self.twins = torch.tensor([image.tobytes() in shared for image in drawn.images[keep]])
+        shared = {picture for picture, sharing in pictures.items() if len(sharing) > 1}
+        self.twins = torch.tensor([image.tobytes() in shared for image in drawn.images[keep]], dtype=torch.bool)
 
     def __len__(self) -> int:
         return len(self.images)
@@ -122,38 +112,42 @@ class UnicodeGlyphs:
         return f"UnicodeGlyphs({self.split!r}: {len(self)} images, {classes} characters)"
 
 
+def _within(
+    split: str, characters: Sequence[str], pictures: dict[bytes, list[str]], salt: int
+) -> npt.NDArray[np.bool_]:
+    """Which characters a split holds."""
+    kept: npt.NDArray[np.bool_] = np.ones(len(characters), dtype=bool)
+    if split in SHARES:
+        kept = deal(characters, pictures, salt) == split
+    elif split != "all":
+        kept = halves(characters, pictures) == (split == "train")
+    return kept
+
+
 def card(root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Count what the data set holds.
-
-    Parameters
-    ----------
-    root : path, optional
-        As for :class:`UnicodeGlyphs`.
-
-    Returns
-    -------
-    dict
-        ``characters``, ``images``, ``faces``; ``splits``: for each split its images, the classes of each level, the
-        base letters of several characters, and the images with a twin in the same split; ``scripts``: characters of
-        each script in train and test; ``items_per_character``: how many characters have 8, …, 12 images; ``twins``:
-        images, characters and pairs of characters with identical pictures, pairs of which all pictures are identical,
-        and pairs across scripts; ``sha256``, ``pinned_sha256``, ``drawn_with``, ``checked_with``.
-    """
-    drawn = cached_rendering(root)
-    splits = {name: UnicodeGlyphs(name, root=root) for name in ("train", "test", "all")}
-    every = splits["all"]
-    items = Counter(every.labels[:, 2].bincount().tolist())
+    """Count what the data set holds: images and classes by split, script and number of faces; twins, and boxes."""
+    drawn, data = cached_rendering(root), UnicodeGlyphs("all", root=root)
+    pictures, characters, leaf = owners(drawn), data.names[2], data.labels[:, 2].numpy()
+    side = np.where(halves(characters, pictures), "train", "test")[leaf]
+    dealt = deal(characters, pictures)[leaf]
+    in_tree = with_variants(characters)[leaf]
+    masks = {name: torch.from_numpy(side == name) for name in ("train", "test")}
+    masks["all"] = torch.ones(len(data), dtype=torch.bool)
+    boxes = missing_glyphs()
     return {
-        "characters": len(every.names[2]),
-        "images": len(every),
+        "characters": len(characters),
+        "images": len(data),
         "faces": len(FACES),
-        "splits": {name: _count_split(data) for name, data in splits.items()},
+        "splits": {name: _count(data, mask) for name, mask in masks.items()},
+        "protocol": {name: _count(data, torch.from_numpy(dealt == name)) for name in SHARES},
+        "letters": {name: _count(data, torch.from_numpy((dealt == name) & in_tree)) for name in SHARES},
         "scripts": {
-            name: {side: _count_under(splits[side], number) for side in ("train", "test")}
-            for number, name in enumerate(every.names[0])
+            name: {side: _count(data, masks[side] & (data.labels[:, 0] == number))["characters"] for side in masks}
+            for number, name in enumerate(data.names[0])
         },
-        "items_per_character": dict(sorted(items.items())),
-        "twins": {"images": int(every.twins.sum()), **_count_twins(drawn)},
+        "items_per_character": dict(sorted(Counter(data.labels[:, 2].bincount().tolist()).items())),
+        "twins": {"images": int(data.twins.sum()), **_count_twins(drawn)},
+        "boxes": sum(image.tobytes() in boxes for image in drawn.images),
         "sha256": drawn.sha256(),
         "pinned_sha256": PINNED_SHA256,
         "drawn_with": drawn_with(),
@@ -161,20 +155,16 @@ def card(root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     }
 
 
-def _count_split(data: UnicodeGlyphs) -> dict[str, int]:
-    """Images and classes of a split. A twin is always in the split of its double."""
-    pairs = torch.unique(data.labels[:, 1:], dim=0)
+def _count(data: UnicodeGlyphs, kept: Tensor) -> dict[str, int]:
+    """Images and classes of a part of the data. A twin is always in the split of its double."""
+    labels = data.labels[kept]
+    pairs = torch.unique(labels[:, 1:], dim=0)
     return {
-        "images": len(data),
-        **{f"{level}s": len(torch.unique(data.labels[:, column])) for column, level in enumerate(LEVELS)},
+        "images": len(labels),
+        **{f"{level}s": len(torch.unique(labels[:, column])) for column, level in enumerate(LEVELS)},
         "shared base letters": int((pairs[:, 0].bincount() > 1).sum()),
-        "twins": int(data.twins.sum()),
+        "twins": int(data.twins[kept].sum()),
     }
-
-
-def _count_under(data: UnicodeGlyphs, number: int) -> int:
-    """How many characters a script has."""
-    return len(torch.unique(data.labels[data.labels[:, 0] == number, 2]))
 
 
 def _count_twins(drawn: Rendering) -> dict[str, int]:
@@ -190,23 +180,12 @@ def _count_twins(drawn: Rendering) -> dict[str, int]:
 
 
 def card_markdown(root: str | os.PathLike[str] | None = None) -> str:
-    """Write the tables of the data card, which the book's data sets page includes.
-
-    Parameters
-    ----------
-    root : path, optional
-        As for :class:`UnicodeGlyphs`.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Write the tables of the data card, which the book's data sets page includes."""
     facts = card(root)
     twins, splits = facts["twins"], facts["splits"]
     share = 100 * splits["test"]["twins"] / splits["test"]["images"]
-    lines = ["| | train | test | all |", "|---|---:|---:|---:|"]
-    lines += [f"| {key} | " + " | ".join(f"{splits[s][key]:,}" for s in splits) + " |" for key in splits["all"]]
+    lines = [*_table(splits), "", "The splits of the protocol, with the salt 0:", "", *_table(facts["protocol"])]
+    lines += ["", "Of these, the letters-only tree:", "", *_table(facts["letters"])]
     lines += ["", "Characters by the number of their images:", "", "| images | characters |", "|---:|---:|"]
     lines += [f"| {size} | {count:,} |" for size, count in facts["items_per_character"].items()]
     lines += ["", "Characters of each script:", "", "| script | train | test |", "|---|---:|---:|"]
@@ -217,10 +196,18 @@ def card_markdown(root: str | os.PathLike[str] | None = None) -> str:
         f"Twins: {twins['images']:,} images of {twins['characters']:,} characters are pixel for pixel the picture of "
         f"another character as well. They make {twins['pairs']:,} pairs of characters "
         f"({twins['pairs across scripts']:,} across scripts), of which {twins['identical pairs']:,} "
-        f"cannot be told apart in any face that draws both. "
-        f"In the test split {share:.1f} % of the images have a twin.",
+        "cannot be told apart in any face that draws both. "
+        f"In the test split {share:.1f} % of the images have a twin. "
+        f"The box that a face shows for a missing glyph is {facts['boxes'] or 'none'} of the images.",
         "",
         f"Checked with {facts['checked_with']}, SHA-256 `{facts['pinned_sha256']}`; this page was made with "
         f"{facts['drawn_with']}, which draws {same} pixels.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _table(columns: dict[str, dict[str, int]]) -> list[str]:
+    """Counts of several splits side by side."""
+    lines = [f"| | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+    rows = next(iter(columns.values()))
+    return [*lines, *(f"| {row} | {' | '.join(f'{counts[row]:,}' for counts in columns.values())} |" for row in rows)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from rankedu._validation import check_choice
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import INAT_LISTS, PUBLISHED, RANKS
 
 __all__ = ["INaturalist2018"]
@@ -18,30 +18,12 @@ __all__ = ["INaturalist2018"]
 class INaturalist2018(ImageFiles):
     """iNaturalist 2018, split by species as in Smooth-AP and HAPPIER.
 
-    Parameters
-    ----------
-    split : {"train", "test"}
-    hierarchy : {"base", "full"}
-        ``"base"``: super-category → species, both read from the paths. ``"full"``: kingdom → phylum → class → order →
-        family → genus → species.
-    root : path, optional
-        The folder that holds ``inaturalist_2018``, which you make: the owner's archives have no folder of their own.
-        Default: ``$RANKEDU_DATA``. In it lie ``train_val2018``, the split lists ``Inat_dataset_splits`` and, for the
-        full hierarchy, ``categories.json`` (small, real names) or ``train2018.json`` (large, with made-up names).
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a list is missing, or with ``hierarchy="full"`` the taxonomy.
-    ValueError
-        If they are not as published.
-
-    Notes
-    -----
-    A label stands for a name and all that is above it. So a genus of plants and a genus of animals that share their
-    name, as Morus does, are two labels; HAPPIER's code makes them one. Explained on the data sets page of the book.
+    ``hierarchy`` "base": super-category → species, both read from the paths; "full": kingdom → phylum → class → order →
+    family → genus → species. The folder ``root/inaturalist_2018`` you make: the owner's archives have none of their
+    own. In it lie ``train_val2018``, the split lists ``Inat_dataset_splits`` and, for the full hierarchy,
+    ``categories.json`` (small, real names) or ``train2018.json`` (large, with made-up names). A label stands for a name
+    and all that is above it: a genus of plants and one of animals that share their name, as Morus does, are two labels;
+    HAPPIER's code makes them one.
     """
 
     def __init__(
@@ -57,7 +39,7 @@ class INaturalist2018(ImageFiles):
         super().__init__(facts, folder, read(folder, hierarchy), split, **settings)
 
 
-def read(folder: Path, hierarchy: str = "base") -> list[Row]:
+def read(folder: Path, hierarchy: str = "base") -> list[ListedImage]:
     """Read the two lists of Smooth-AP's authors. A path ends in super-category/category/image."""
     facts = PUBLISHED[f"inat_{hierarchy}"]
     taxonomy = _taxonomy(folder, required=hierarchy == "full")
@@ -75,7 +57,7 @@ def read(folder: Path, hierarchy: str = "base") -> list[Row]:
                 above = (super_category,)
             elif not above:
                 raise ValueError(f"the taxonomy in {folder} must have category {category} of {path.name}")
-            rows.append(Row(part, f"train_val2018/{super_category}/{category}/{image}", (*above, name)))
+            rows.append(ListedImage(part, f"train_val2018/{super_category}/{category}/{image}", (*above, name)))
     return rows
 
 
@@ -90,8 +72,8 @@ def _taxonomy(folder: Path, *, required: bool) -> dict[int, tuple[tuple[str, ...
         where = PUBLISHED["inat_full"].where()
         raise FileNotFoundError(f"{folder / 'categories.json'} is missing, and so is train2018.json ({where})")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        entries = found["categories"] if isinstance(found, dict) else found
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        entries = listed["categories"] if isinstance(listed, dict) else listed
         return {
             int(entry["id"]): (tuple(str(entry[rank]) for rank in RANKS[:-1]), f"{entry['id']} {entry['name']}")
             for entry in entries

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import PUBLISHED
 
 __all__ = ["InShop"]
@@ -19,27 +19,9 @@ LIST = "list_eval_partition.txt"
 class InShop(ImageFiles):
     """In-shop Clothes Retrieval: category, such as WOMEN/Dresses → item. Queries are answered from a gallery.
 
-    Parameters
-    ----------
-    split : {"train", "query", "gallery", "test"}
-        The published protocol searches the gallery for each query. ``"test"`` is both in one set: another task.
-    root : path, optional
-        The folder that holds ``In-shop Clothes Retrieval Benchmark``, with ``Eval/list_eval_partition.txt`` and the
-        images of ``img.zip`` as ``Img/img`` or ``img``. Default: ``$RANKEDU_DATA``.
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the list is missing.
-    ValueError
-        If it is not as published.
-
-    Notes
-    -----
-    Two levels of labels. The category is read from the path; of an item that had two, the first would count.
-    Explained on the data sets page of the book.
+    Splits are "train", "query" and "gallery"; ``"test"`` is both in one set: another task. The folder ``root/In-shop
+    Clothes Retrieval Benchmark`` has ``Eval/list_eval_partition.txt`` and the images as ``Img/img`` or ``img``. The
+    category is read from the path; of an item that had two, the first would count.
     """
 
     def __init__(self, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any) -> None:
@@ -47,11 +29,11 @@ class InShop(ImageFiles):
         super().__init__(FACTS, folder, read(folder), split, **settings)
 
 
-def read(folder: Path) -> list[Row]:
+def read(folder: Path) -> list[ListedImage]:
     """Read the owner's list: the number of images, the heads of the columns, then one image a line."""
     path = folder / LIST if (folder / LIST).is_file() else folder / "Eval" / LIST
     images = "Img/" if (folder / "Img" / "img").is_dir() else ""
-    rows: list[Row] = []
+    rows: list[ListedImage] = []
     category: dict[str, str] = {}
     for line in read_lines(path, FACTS)[2:]:
         fields = line.split()
@@ -59,5 +41,5 @@ def read(folder: Path) -> list[Row]:
             raise malformed(path, line, "img/SEX/category/item/image.jpg item_id train|query|gallery")
         file, item, part = fields
         of = category.setdefault(item, "/".join(file.split("/")[1:3]))
-        rows.append(Row(part, images + file, (of, item)))
+        rows.append(ListedImage(part, images + file, (of, item)))
     return sorted(rows, key=lambda row: row.part != "train")

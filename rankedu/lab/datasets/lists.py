@@ -12,10 +12,10 @@ from torch import Tensor
 
 from rankedu.lab.datasets.published import Published
 
-__all__ = ["Row", "data_folder", "malformed", "missing", "number_paths", "read_lines"]
+__all__ = ["ListedImage", "data_folder", "malformed", "missing", "number_paths", "read_lines"]
 
 
-class Row(NamedTuple):
+class ListedImage(NamedTuple):
     """One image of an owner's list: the part it belongs to, its file, the names of its labels from root to leaf."""
 
     part: str
@@ -24,22 +24,7 @@ class Row(NamedTuple):
 
 
 def data_folder(facts: Published, root: str | os.PathLike[str] | None = None) -> Path:
-    """Find the folder of one data set below ``root``, else below ``$RANKEDU_DATA``.
-
-    Parameters
-    ----------
-    facts : Published
-    root : path, optional
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    FileNotFoundError
-        If no root is named, or none of the folder's usual names is there.
-    """
+    """Find the folder of one data set below ``root``, else below ``$RANKEDU_DATA``."""
     chosen = root if root is not None else os.environ.get("RANKEDU_DATA")
     if not chosen:
         raise FileNotFoundError(
@@ -64,19 +49,9 @@ def read_lines(path: Path, facts: Published) -> list[str]:
 
 
 def number_paths(paths: Iterable[tuple[str, ...]]) -> tuple[Tensor, tuple[tuple[str, ...], ...]]:
-    """Number the levels of label paths in the order in which they come.
+    """Number label paths in the order in which they come: labels (N, L), and the names of each level.
 
-    Parameters
-    ----------
-    paths : iterable of tuple of str
-        Names from root to leaf, as many for each.
-
-    Returns
-    -------
-    Tensor of int64, shape (N, L)
-        A label stands for a name and all that is above it: the same name under another parent is another label.
-    tuple of L tuples of str
-        The names of each level.
+    A label stands for a name and all that is above it: the same name under another parent is another label.
 
     Examples
     --------

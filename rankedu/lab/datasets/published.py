@@ -18,27 +18,10 @@ RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 class Published:
     """One data set, as published.
 
-    Attributes
-    ----------
-    name : str
-        What :func:`rankedu.lab.datasets.open_dataset` calls it.
-    title : str
-    url : str
-        Where its owner publishes it; empty if nothing is to be fetched.
-    folders : tuple of str
-        Names that its folder may have, below the folder of all data sets. The first is the usual one.
-    levels : tuple of str
-        Of the labels, from root to leaf.
-    splits : mapping of str to tuple of str
-        The parts of the owner's lists that make each split.
-    counts : mapping of str to mapping of str to int
-        ``counts[part]["images"]`` and ``counts[part][level]``, where published.
-    counted_by : str
-        Who printed these counts.
-    separate_gallery : bool
-        Whether queries and gallery are two lists: then open the splits "query" and "gallery".
-    benchmarks : tuple of str
-        Levels that have their own queries and gallery; empty where one serves all.
+    ``folders`` are the names its folder may have, the usual one first; ``levels`` those of the labels from root to
+    leaf; ``splits`` the parts of the owner's lists that make each split; ``counts[part]`` has images and classes of a
+    level, where published, and ``counted_by`` who printed them. With ``separate_gallery`` open the splits "query" and
+    "gallery"; ``benchmarks`` are levels that have their own queries and gallery.
     """
 
     name: str
@@ -104,7 +87,7 @@ _ALL = (
         "",
         (),
         ("script", "base letter", "character"),
-        {"train": ("train",), "test": ("test",), "all": ("train", "test")},
+        {split: (split,) for split in ("train", "test", "all", "pretrain", "fit", "val", "held_out")},
     ),
     Published(
         "cub",

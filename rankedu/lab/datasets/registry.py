@@ -47,38 +47,11 @@ class Data(Protocol):
 
 
 def open_dataset(name: str, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any) -> Data:
-    """Open a split of a data set.
+    """Open a split of a data set of :data:`DATASETS`, below ``root`` or ``$RANKEDU_DATA``.
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`DATASETS`: ``glyphs``, ``cub``, ``sop``, ``inshop``, ``inat_base``, ``inat_full``,
-        ``dyml_vehicle``, ``dyml_animal``, ``dyml_product``.
-    split : str
-        One of ``DATASETS[name].splits``: "train" and "test"; where ``DATASETS[name].separate_gallery``, "query" and
-        "gallery".
-    root : path, optional
-        The folder that holds the folders of all data sets. Default: ``$RANKEDU_DATA``; of the glyphs, which are kept
-        there as one file, else the user's cache folder.
-    **settings
-        Of the data set: ``image_size``, ``crop`` and ``on_corrupt`` of image files, ``level`` of DyML.
-
-    Returns
-    -------
-    UnicodeGlyphs or ImageFiles
-        With ``labels`` (N, L), ``names`` and ``split``; the glyphs have ``images``, the others
-        ``load(index, generator)``.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, split or setting, or lists that are not as published.
-    FileNotFoundError
-        If a list is missing, with the address where its owner publishes it.
-
-    Notes
-    -----
-    Explained on the data sets page of the book.
+    It has ``labels`` (N, L), ``names`` and ``split``; the glyphs have ``images``, the others ``load(index,
+    generator)``. Settings are the data set's own: ``image_size``, ``crop`` and ``on_corrupt`` of image files, ``level``
+    of DyML.
 
     Examples
     --------
@@ -114,7 +87,7 @@ def catalogue(root: str | os.PathLike[str] | None = None) -> str:
         folder = find(name, root)
         found = f"found in {folder}" if folder else "not found" if facts.folders else "drawn on this machine"
         lines.append(f"{name:14}{facts.title} ({found})")
-        counts = [f"{part}: {_told(counts)}" for part, counts in facts.counts.items()]
+        counts = [f"{part}: {_listed(counts)}" for part, counts in facts.counts.items()]
         if counts:
             lines.append(f"{'':14}{'; '.join(counts)}")
         if facts.url:
@@ -125,27 +98,16 @@ def catalogue(root: str | os.PathLike[str] | None = None) -> str:
 
 
 def markdown(datasets: Mapping[str, Published] = DATASETS) -> str:
-    """Write the table of the papers' data sets, which the book's data sets page includes.
-
-    Parameters
-    ----------
-    datasets : mapping of str to Published
-        Default: those for retrieval.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Write the table of the papers' data sets, which the book's data sets page includes."""
     lines = ["| data set | levels | as published | folder |", "|---|---|---|---|"]
     for name, facts in datasets.items():
         if facts.url:
-            counts = [f"{part}: {_told(counts)}" for part, counts in facts.counts.items()]
+            counts = [f"{part}: {_listed(counts)}" for part, counts in facts.counts.items()]
             title, levels = f"[{facts.title}]({facts.url})", " → ".join(facts.levels)
             published = f"{'; '.join(counts)} ({facts.counted_by})"
             lines.append(f"| `{name}` {title} | {levels} | {published} | `{facts.folders[0]}` |")
     return "\n".join(lines) + "\n"
 
 
-def _told(counts: Mapping[str, int]) -> str:
+def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{what} {count:,}" for what, count in counts.items())

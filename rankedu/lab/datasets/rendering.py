@@ -12,8 +12,6 @@ import os
 import re
 import unicodedata
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankedu._files import written
+from rankedu.lab.datasets.cache import cached_arrays
 
 __all__ = ["CHECKED_WITH", "FACES", "MIN_FACES", "PINNED_SHA256", "SIZE", "Rendering", "cached_rendering", "render"]
 
@@ -66,27 +64,11 @@ class Rendering(NamedTuple):
 
 
 def render(characters: Iterable[str] | None = None) -> Rendering:
-    """Draw every character that has a Unicode name in every face that has it.
+    """Draw every character, or those that are given, that has a Unicode name, in every face that has it.
 
-    Parameters
-    ----------
-    characters : iterable of str, optional
-        Draw only these. Default: all that the faces hold, about 3,300.
-
-    Returns
-    -------
-    Rendering
-        Characters that fewer than eight faces draw are left out; so are empty pictures, such as those of spaces. A
-        face that lacks a character draws nothing for it: the box that stands for a missing glyph never counts.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Without matplotlib.
-
-    Notes
-    -----
-    About 1.5 s for all characters. Explained on the data sets page of the book.
+    Characters that fewer than eight faces draw are left out; so are empty pictures, such as those of spaces. A face
+    that lacks a character draws nothing for it: the box that stands for a missing glyph never counts. About 1.5 s for
+    all.
 
     Examples
     --------
@@ -97,17 +79,17 @@ def render(characters: Iterable[str] | None = None) -> Rendering:
     fonts = _fonts()
     charmaps = [{code for code, glyph in font.get_charmap().items() if glyph} for font in fonts]
     wanted = set().union(*charmaps) if characters is None else {ord(character) for character in characters}
-    found = []
+    glyphs = []
     for code in sorted(code for code in wanted if unicodedata.name(chr(code), "")):
         if sum(code in charmap for charmap in charmaps) < MIN_FACES:
             continue
         drawn = [(code, face, _draw(font, code)) for face, font in enumerate(fonts) if code in charmaps[face]]
         visible = [item for item in drawn if item[2].any()]
         if len(visible) >= MIN_FACES:
-            found += visible
-    images = np.stack([image for *_, image in found]) if found else np.zeros((0, SIZE, SIZE), np.uint8)
+            glyphs += visible
+    images = np.stack([image for *_, image in glyphs]) if glyphs else np.zeros((0, SIZE, SIZE), np.uint8)
     return Rendering(
-        images, np.array([code for code, *_ in found], np.int64), np.array([f for _, f, _ in found], np.int64)
+        images, np.array([code for code, *_ in glyphs], np.int64), np.array([f for _, f, _ in glyphs], np.int64)
     )
 
 
@@ -130,8 +112,13 @@ def _matplotlib() -> tuple[Any, Any]:
     return matplotlib, ft2font
 
 
-def _draw(font: Any, code: int) -> npt.NDArray[np.uint8]:
-    """Draw one glyph: centred from left to right, upright on the writing line, smaller if it would not fit."""
+def missing_glyphs() -> set[bytes]:
+    """The boxes that the faces show for a character that they lack."""
+    return {_draw(font, None).tobytes() for font in _fonts()}
+
+
+def _draw(font: Any, code: int | None) -> npt.NDArray[np.uint8]:
+    """Draw one glyph (or the box for a missing one) centred on the writing line, smaller if it would not fit."""
     from matplotlib import ft2font
 
     constants: Any = ft2font  # they became an enumeration in matplotlib 3.10
@@ -139,7 +126,7 @@ def _draw(font: Any, code: int) -> npt.NDArray[np.uint8]:
     points = POINTS
     while True:
         font.set_size(points, DPI)
-        glyph = font.load_char(code, flags=flags)
+        glyph = font.load_glyph(0, flags=flags) if code is None else font.load_char(code, flags=flags)
         left, bottom = (math.floor(edge / 64) for edge in glyph.bbox[:2])
         right, top = (math.ceil(edge / 64) for edge in glyph.bbox[2:])
         width, height = right - left, top - bottom
@@ -172,78 +159,21 @@ def drawn_with() -> str:
 
 
 def cached_rendering(root: str | os.PathLike[str] | None = None) -> Rendering:
-    """Read the rendering of all characters from its cache file; draw it and write the file if there is none.
-
-    Parameters
-    ----------
-    root : path, optional
-        Folder of the cache file. Default: ``$RANKEDU_DATA``, else the user's cache folder.
-
-    Returns
-    -------
-    Rendering
-
-    Warns
-    -----
-    UserWarning
-        If the pixels are not those of the pinned checksum, or the file cannot be written.
-
-    Notes
-    -----
-    The file is written whole or not at all. Its name holds the versions of matplotlib and FreeType, and it carries the
-    checksum of its contents: one that is damaged is drawn anew.
-    """
+    """Read the rendering of all characters from its cache file; draw it and write the file if there is none."""
     version = drawn_with()
-    path = cache_folder(root) / f"glyphs-{re.sub(r'[ ()]+', '-', version).strip('-')}.npz"
-    found = _read(path)
-    if found is None:
-        found = render()
-        _write(path, found)
-    checksum = found.sha256()
-    if checksum != PINNED_SHA256:
+    file = f"characters-{re.sub(r'[ ()]+', '-', version).strip('-')}.npz"
+    drawn = Rendering(**cached_arrays(file, lambda: render()._asdict(), root))
+    warn_of_other_pixels("UnicodeGlyphs", drawn, PINNED_SHA256)
+    return drawn
+
+
+def warn_of_other_pixels(data: str, drawn: Rendering, pinned: str) -> None:
+    """Warn if the drawings are not those of the pinned checksum."""
+    checksum = drawn.sha256()
+    if checksum != pinned:
         warnings.warn(
-            f"UnicodeGlyphs: {version} draws other pixels (SHA-256 {checksum[:12]}…) than {CHECKED_WITH}, with which "
-            f"the data set was checked ({PINNED_SHA256[:12]}…). Everything works, but results are not comparable "
+            f"{data}: {drawn_with()} draws other pixels (SHA-256 {checksum[:12]}…) than {CHECKED_WITH}, with which "
+            f"the data set was checked ({pinned[:12]}…). Everything works, but results are not comparable "
             "with the book's; for those, install that version.",
-            stacklevel=3,
-        )
-    return found
-
-
-def cache_folder(root: str | os.PathLike[str] | None = None) -> Path:
-    """Find the folder for data: ``root``, else ``$RANKEDU_DATA``, else the user's cache folder."""
-    chosen = root if root is not None else os.environ.get("RANKEDU_DATA")
-    if chosen:
-        return Path(chosen).expanduser()
-    try:
-        import platformdirs
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "rankedu finds your cache folder with platformdirs, which is not installed: "
-            "pip install 'rankedu[lab]', or name a folder with root= or $RANKEDU_DATA",
-            name=error.name,
-        ) from error
-    return Path(platformdirs.user_cache_dir("rankedu", appauthor=False))
-
-
-def _read(path: Path) -> Rendering | None:
-    """Read a cache file; None if it is absent, damaged, or not what its checksum says."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            found = Rendering(file["images"], file["codepoints"], file["faces"])
-            return found if found.sha256() == str(file["sha256"]) else None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        return None
-
-
-def _write(path: Path, drawn: Rendering) -> None:
-    """Write a cache file whole or not at all."""
-    try:
-        with written(path) as part, part.open("wb") as file:
-            np.savez_compressed(file, **drawn._asdict(), sha256=np.array(drawn.sha256()))
-    except OSError as error:
-        warnings.warn(
-            f"UnicodeGlyphs could not be cached in {path.parent} ({error.strerror or error}), so it is drawn at every "
-            "start: name a folder that can be written with root= or $RANKEDU_DATA",
             stacklevel=4,
         )

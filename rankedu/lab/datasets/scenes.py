@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.lab.datasets._scene_brushes import cut_glyphs, knots
 from rankedu.lab.datasets._scene_painting import Cast, paint
 from rankedu.lab.datasets._voc_files import write_voc
-from rankedu.lab.datasets.rendering import CHECKED_WITH, drawn_with, render
+from rankedu.lab.datasets.rendering import render, warn_of_other_pixels
 
 __all__ = ["CLASSES", "CLUTTER", "PINNED_SHA256", "Scenes", "card_markdown"]
 
@@ -31,43 +30,10 @@ QUANTILES = torch.tensor([0.05, 0.95])
 
 
 class Scenes:
-    """Scenes with characters of 20 classes, and a box around each: made on the fly.
+    """Scenes with characters of 20 classes, and a box around each: made on the fly, in about 2 ms.
 
-    Parameters
-    ----------
-    split : {"train", "test"}
-        Scenes of one kind, and none is on both sides.
-    images : int
-        How many. The first ones do not depend on it.
-    size : int
-        Side of the pictures in pixels, ≥ 64. Characters keep their size.
-    seed : int
-        ≥ 0. Another seed gives other scenes.
-
-    Attributes
-    ----------
-    names : tuple of 20 str
-        The characters: ``names[label - 1]``; label 0 is the background. Class k is drawn with a probability
-        proportional to 1/k, so they go from frequent to rare.
-    flips : bool
-        Whether a picture may be mirrored: False, since Я is no R.
-
-    Raises
-    ------
-    ValueError
-        For another split, too few ``images``, too small a ``size``, or a negative seed.
-    ModuleNotFoundError
-        Without matplotlib.
-
-    Warns
-    -----
-    UserWarning
-        If matplotlib draws other pixels than those of the pinned checksum: results are then not comparable.
-
-    Notes
-    -----
-    A scene is a function of the seed, the split and its index alone. It takes about 2 ms. Explained on the data sets
-    page of the book.
+    A scene is a function of the seed, the split and its index alone. Class k is drawn with a probability proportional
+    to 1/k, so ``names`` go from frequent to rare; nothing may be mirrored, since Я is no R.
 
     Examples
     --------
@@ -84,12 +50,11 @@ class Scenes:
     def __init__(self, split: str = "train", *, images: int = 1000, size: int = 128, seed: int = 0) -> None:
         check_choice(split, SPLITS, name="split")
         for name, value, least in (("images", images, 1), ("size", size, 64), ("seed", seed, 0)):
-            if value != int(value) or value < least:
-                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-        self.split, self.images, self.size, self.seed = split, int(images), int(size), int(seed)
+            check_count(value, name, least=least)
+        self.split, self.images, self.size, self.seed = split, images, size, seed
         self.names = CLASSES
         drawn = render(CLASSES + CLUTTER)
-        _warn_of_other_pixels(drawn.sha256())
+        warn_of_other_pixels("Scenes", drawn, PINNED_SHA256)
         glyphs = cut_glyphs(drawn)
         self._cast = Cast([glyphs[name] for name in CLASSES], [glyphs[name] for name in CLUTTER])
         self._matrices = knots(self.size)
@@ -98,19 +63,11 @@ class Scenes:
         return self.images
 
     def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """A picture and what is on it.
+        """A picture, uint8 (3, size, size), and what is on it.
 
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        Tensor of uint8, shape (3, size, size)
-        dict
-            ``boxes``, float32 (M, 4): x1, y1, x2, y2 in pixels from the upper left corner, tight around the whole ink
-            of a character, also where another covers it. ``labels``, int64 (M,), from 1 to 20. ``difficult``, bool
-            (M,): less than half of the ink can be seen.
+        ``boxes``, float32 (M, 4): x1, y1, x2, y2 in pixels, tight around the whole ink of a character, also where
+        another covers it; ``labels``, int64 (M,), from 1 to 20; ``difficult``, bool (M,): less than half of the ink can
+        be seen.
         """
         if not -len(self) <= index < len(self):
             raise IndexError(f"index must lie within the {len(self)} scenes, got {index}")
@@ -131,35 +88,12 @@ class Scenes:
         return self[index][1]
 
     def write_voc(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the scenes as files in the layout of Pascal VOC 2007.
-
-        Parameters
-        ----------
-        folder : path
-            Will hold ``VOCdevkit/VOC2007``; open it with ``VOC("trainval", folder, names=scenes.names)``, or with
-            ``"test"``, if these are test scenes. Both can be written to one folder.
-
-        Returns
-        -------
-        Path
-            The folder.
-        """
+        """Write the scenes as files in the layout of Pascal VOC 2007, in ``folder/VOCdevkit``."""
         return write_voc(self, folder, part="trainval" if self.split == "train" else "test")
 
 
 def card_markdown(images: int = 1000) -> str:
-    """Count what the scenes of the default seed hold, for the book's data sets page.
-
-    Parameters
-    ----------
-    images : int
-        How many of each split are counted.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """Count what the scenes of the default seed hold, for the book's data sets page."""
     scenes = {split: Scenes(split, images=images) for split in SPLITS}
     targets = {split: [data.target(index) for index in range(images)] for split, data in scenes.items()}
     joined = {
@@ -177,15 +111,5 @@ def card_markdown(images: int = 1000) -> str:
     lines = [f"| | {' | '.join(SPLITS)} |", "|---|---:|---:|"]
     lines += [f"| {row} | {' | '.join(cells)} |" for row, cells in rows.items()]
     counts = joined["train"]["labels"].bincount(minlength=len(CLASSES) + 1).tolist()[1:]
-    told = ", ".join(f"{name} {count:,}" for name, count in zip(CLASSES, counts, strict=True))
-    return "\n".join([*lines, "", f"Objects of each class in the training: {told}."]) + "\n"
-
-
-def _warn_of_other_pixels(checksum: str) -> None:
-    if checksum != PINNED_SHA256:
-        warnings.warn(
-            f"Scenes: {drawn_with()} draws other pixels (SHA-256 {checksum[:12]}…) than {CHECKED_WITH}, with which the "
-            f"data set was checked ({PINNED_SHA256[:12]}…). Everything works, but results are not comparable with the "
-            "book's; for those, install that version.",
-            stacklevel=3,
-        )
+    per_class = ", ".join(f"{name} {count:,}" for name, count in zip(CLASSES, counts, strict=True))
+    return "\n".join([*lines, "", f"Objects of each class in the training: {per_class}."]) + "\n"

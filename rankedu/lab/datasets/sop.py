@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import Row, data_folder, malformed, read_lines
+from rankedu.lab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from rankedu.lab.datasets.published import PUBLISHED
 
 __all__ = ["OnlineProducts"]
@@ -16,34 +16,14 @@ FACTS = PUBLISHED["sop"]
 
 
 class OnlineProducts(ImageFiles):
-    """Stanford Online Products: super-class → product.
-
-    Parameters
-    ----------
-    split : {"train", "test"}
-    root : path, optional
-        The folder that holds ``Stanford_Online_Products``, as the owner's archive unpacks. Default: ``$RANKEDU_DATA``.
-    **settings
-        ``image_size``, ``crop``, ``on_corrupt``: see :class:`rankedu.lab.datasets.files.ImageFiles`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If ``Ebay_train.txt`` or ``Ebay_test.txt`` is missing.
-    ValueError
-        If they are not as published.
-
-    Notes
-    -----
-    Two levels of labels. Explained on the data sets page of the book.
-    """
+    """Stanford Online Products, in ``root/Stanford_Online_Products``: super-class → product."""
 
     def __init__(self, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any) -> None:
         folder = data_folder(FACTS, root)
         super().__init__(FACTS, folder, read(folder), split, **settings)
 
 
-def read(folder: Path) -> list[Row]:
+def read(folder: Path) -> list[ListedImage]:
     """Read the owner's two lists. A super-class has the name of its folder, less ``_final``."""
     rows = []
     for part in ("train", "test"):
@@ -53,5 +33,5 @@ def read(folder: Path) -> list[Row]:
             if len(fields) != 4 or "/" not in fields[3]:
                 raise malformed(path, line, "image_id class_id super_class_id path")
             super_class = fields[3].split("/")[0].removesuffix("_final")
-            rows.append(Row(part, fields[3], (super_class, fields[1])))
+            rows.append(ListedImage(part, fields[3], (super_class, fields[1])))
     return rows

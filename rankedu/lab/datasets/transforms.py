@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 
 __all__ = ["CROPS", "IMAGENET_MEAN", "IMAGENET_SD", "draw", "view"]
 
@@ -27,56 +27,20 @@ CROPS = ("area", "window")
 
 
 def draw(generator: torch.Generator) -> Tensor:
-    """Draw the random numbers of one training view: always as many, whatever the picture.
-
-    Parameters
-    ----------
-    generator : torch.Generator
-
-    Returns
-    -------
-    Tensor, shape (41,)
-        Uniform from 0 to 1: a coin for the flip; area, shape and place of the boxes that are tried.
-
-    Examples
-    --------
-    >>> draw(torch.Generator().manual_seed(0)).shape
-    torch.Size([41])
-    """
+    """Draw the random numbers (41,) of one training view: always as many, whatever the picture."""
     return torch.rand(1 + 4 * TRIES, generator=generator, device=generator.device).cpu()
 
 
 def view(image: Any, draws: Tensor | None = None, *, size: int = 224, crop: str = "area") -> Tensor:
-    """Cut a box out of a photograph and normalise its colours by those of ImageNet.
+    """Cut a box out of a photograph, (3, size, size), and normalise its colours by those of ImageNet.
 
-    Parameters
-    ----------
-    image : PIL.Image.Image
-        In any mode. A JPEG that has not been decoded yet is decoded no larger than needed.
-    draws : Tensor, shape (41,), optional
-        From :func:`draw`: a random training view. Default: the view of the test, the middle 7/8.
-    size : int
-        Side of the result, in pixels.
-    crop : {"area", "window"}
-        How training views are cut. ``"area"``: 16 to 100 % of the picture's area, 3:4 to 4:3, anywhere, as
-        HAPPIER; in a test the middle of the shorter side. ``"window"``: the picture is made square, and a window of 7/8
-        of its sides is cut, 224 pixels from 256, as RaMBO. Both are flipped left to right in half of the draws.
+    Without ``draws``, the view of the test: the middle 7/8. Else a training view, flipped in half of the draws.
+    ``crop`` "area": 16 to 100 % of the picture's area, 3:4 to 4:3, anywhere, as HAPPIER; "window": the picture is made
+    square, and a window of 7/8 of its sides is cut, 224 pixels from 256, as RaMBO.
 
-    Returns
-    -------
-    Tensor of float32, shape (3, size, size)
-
-    Raises
-    ------
-    ValueError
-        For a size < 1 or another crop.
-
-    Notes
-    -----
-    Smooth-AP's code cuts 8 to 100 % of the area; HAPPIER's, on Online Products, resizes to 256 × 256 before the
-    test crop, as "window" does. The papers resize and cut in two steps, rounded to whole pixels; the one step here
-    differs by a fraction of a pixel. An orientation in the picture's metadata is ignored, as it was by the
-    papers' code. Explained on the data sets page of the book.
+    Smooth-AP's code cuts 8 to 100 % of the area; HAPPIER's, on Online Products, resizes to 256 × 256 before the test
+    crop, as "window" does. The papers resize and cut in two steps, rounded to whole pixels; the one step here differs
+    by a fraction of a pixel. An orientation in the picture's metadata is ignored, as it was by the papers' code.
 
     Examples
     --------
@@ -86,8 +50,7 @@ def view(image: Any, draws: Tensor | None = None, *, size: int = 224, crop: str 
     torch.Size([3, 32, 32])
     """
     check_choice(crop, CROPS, name="crop")
-    if size < 1:
-        raise ValueError(f"size must be >= 1, got {size} (the papers use 224)")
+    check_count(size, "size", hint="the papers use 224")
     flip = draws is not None and bool(draws[0] < 0.5)
     if draws is None:
         box = _middle(image.size, crop)

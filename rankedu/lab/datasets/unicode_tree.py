@@ -12,7 +12,20 @@ import numpy.typing as npt
 
 from rankedu.lab.datasets.rendering import Rendering
 
-__all__ = ["LEVELS", "SCRIPTS", "base_letter", "halves", "hierarchy", "owners", "script"]
+__all__ = [
+    "LETTERS",
+    "LEVELS",
+    "SCRIPTS",
+    "SHARES",
+    "VARIANTS",
+    "base_letter",
+    "deal",
+    "halves",
+    "hierarchy",
+    "owners",
+    "script",
+    "with_variants",
+]
 
 #: The levels of the hierarchy, from root to leaf.
 LEVELS = ("script", "base letter", "character")
@@ -39,19 +52,14 @@ SCRIPTS = (
     "WHITE",
 )
 OTHER = "OTHER"
+#: Of the letters-only tree: its scripts, and how many characters a base letter has at least.
+LETTERS, VARIANTS = ("CYRILLIC", "GREEK", "LATIN"), 4
+#: The splits of the protocol, and their shares of the characters.
+SHARES = {"pretrain": 0.40, "fit": 0.25, "val": 0.10, "held_out": 0.25}
 
 
 def script(character: str) -> str:
     """Name the script: the first word of the character's Unicode name, ``OTHER`` if that word is rare.
-
-    Parameters
-    ----------
-    character : str
-        One character.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -64,16 +72,6 @@ def script(character: str) -> str:
 
 def base_letter(character: str) -> str:
     """Take the marks and the case away: compatibility decomposition (NFKD) without marks, case-folded.
-
-    Parameters
-    ----------
-    character : str
-        One character.
-
-    Returns
-    -------
-    str
-        The letter or letters that are left. For a mark that stands alone, the mark.
 
     Examples
     --------
@@ -97,12 +95,12 @@ def hierarchy(characters: Sequence[str]) -> tuple[npt.NDArray[np.int64], tuple[t
 
 def owners(drawn: Rendering) -> dict[bytes, list[str]]:
     """The characters that own each picture, in order."""
-    found: dict[bytes, list[str]] = defaultdict(list)
+    owning: dict[bytes, list[str]] = defaultdict(list)
     for image, code in zip(drawn.images, drawn.codepoints.tolist(), strict=True):
-        characters = found[image.tobytes()]
+        characters = owning[image.tobytes()]
         if chr(code) not in characters:
             characters.append(chr(code))
-    return found
+    return owning
 
 
 def halves(characters: Sequence[str], pictures: dict[bytes, list[str]]) -> npt.NDArray[np.bool_]:
@@ -110,13 +108,10 @@ def halves(characters: Sequence[str], pictures: dict[bytes, list[str]]) -> npt.N
 
     The largest groups are dealt first, each to the side that has fewer characters of its script so far.
     """
-    groups = _groups([base_letter(c) for c in characters], [[base_letter(c) for c in p] for p in pictures.values()])
-    members: dict[str, list[int]] = defaultdict(list)
-    for index, character in enumerate(characters):
-        members[groups[base_letter(character)]].append(index)
     is_train = np.zeros(len(characters), dtype=bool)
     balance: Counter[str] = Counter()  # train less test, in each script and in all
-    for _, group in sorted(members.items(), key=lambda item: (-len(item[1]), _shuffled(item[0]))):
+    groups = _linked(characters, pictures)
+    for _, group in sorted(groups.items(), key=lambda item: (-len(item[1]), _shuffled(item[0]))):
         sizes = Counter(script(characters[index]) for index in group)
         main = sizes.most_common(1)[0][0]
         to_train = (balance[main], balance["all"]) <= (0, 0)
@@ -124,6 +119,47 @@ def halves(characters: Sequence[str], pictures: dict[bytes, list[str]]) -> npt.N
         for name, size in [*sizes.items(), ("all", len(group))]:
             balance[name] += size if to_train else -size
     return is_train
+
+
+def deal(characters: Sequence[str], pictures: dict[bytes, list[str]], salt: int = 0) -> npt.NDArray[np.str_]:
+    """Deal the characters to the splits of :data:`SHARES`, (characters,) names; another salt deals them anew.
+
+    Base letters that share a picture stay together. Large groups come first, those of about a size in an order that the
+    salt makes; each goes to the split that lacks most of its kind: of its script, within or beside the letters-only
+    tree.
+    """
+    groups = _linked(characters, pictures)
+    order = sorted(groups, key=lambda letter: (-len(groups[letter]).bit_length(), _shuffled(f"{salt} {letter}")))
+    kinds = list(zip(map(script, characters), with_variants(characters).tolist(), strict=True))
+    wanted, dealt = Counter(kinds), {split: Counter[tuple[str, bool]]() for split in SHARES}
+    splits = np.empty(len(characters), dtype="U8")
+    for letter in order:
+        sizes = Counter(kinds[index] for index in groups[letter])
+        main = max(sizes, key=lambda kind: (sizes[kind], kind))
+        lacking = {
+            split: (share * wanted[main] - dealt[split][main], share * len(characters) - dealt[split].total())
+            for split, share in SHARES.items()
+        }
+        split = max(lacking, key=lambda name: lacking[name])
+        splits[groups[letter]] = split
+        dealt[split] += sizes
+    return splits
+
+
+def with_variants(characters: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which characters are of the letters-only tree: of three scripts, and of a base letter with four or more."""
+    letters = [(script(character), base_letter(character)) for character in characters]
+    sizes = Counter(letters)
+    return np.array([pair[0] in LETTERS and sizes[pair] >= VARIANTS for pair in letters])
+
+
+def _linked(characters: Sequence[str], pictures: dict[bytes, list[str]]) -> dict[str, list[int]]:
+    """Indices of the characters, by the groups of base letters that share pictures."""
+    groups = _groups([base_letter(c) for c in characters], [[base_letter(c) for c in p] for p in pictures.values()])
+    members: dict[str, list[int]] = defaultdict(list)
+    for index, character in enumerate(characters):
+        members[groups[base_letter(character)]].append(index)
+    return members
 
 
 def _groups(letters: Iterable[str], linked: Iterable[Sequence[str]]) -> dict[str, str]:

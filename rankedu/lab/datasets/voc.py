@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.lab.datasets._voc_files import FACTS, read_annotation
 from rankedu.lab.datasets.files import CorruptImage, read_image
 from rankedu.lab.datasets.lists import data_folder, missing, read_lines
@@ -26,40 +26,10 @@ SPLITS = ("train", "val", "trainval", "test")
 
 
 class VOC:
-    """Pascal VOC of one year or several.
+    """Pascal VOC of one year or several, in ``root/VOCdevkit``: ``years`` (2007,), or (2007, 2012), called 07+12.
 
-    Parameters
-    ----------
-    split : {"trainval", "test", "train", "val"}
-        The owner's lists.
-    root : path, optional
-        The folder that holds ``VOCdevkit``, as the owner's archives unpack. Default: ``$RANKEDU_DATA``.
-    years : sequence of int
-        (2007,), or (2007, 2012) for what is called 07+12. Only the test of 2007 has published annotations.
-    images : int, optional
-        Only the first so many. Default: all.
-    names : sequence of str
-        Classes of another data set in this layout.
-
-    Attributes
-    ----------
-    names : tuple of str
-        ``names[label - 1]``; label 0 is the background.
-    flips : bool
-        Whether a picture may be mirrored: True.
-
-    Raises
-    ------
-    ValueError
-        For another split or year, ``images`` < 1, or lists and annotations that are not as published.
-    FileNotFoundError
-        If a list is missing, with the address where its owner publishes it; for a missing annotation or picture, when
-        it is asked for.
-
-    Notes
-    -----
-    Opening reads the lists only. The owner counts pixels from 1, and xmax is the last column of a box: a box here is
-    xmin − 1, ymin − 1, xmax, ymax, so that its width is x2 − x1. Explained on the data sets page of the book.
+    Only the test of 2007 has published annotations. The owner counts pixels from 1, and xmax is the last column of a
+    box: a box here is xmin − 1, ymin − 1, xmax, ymax, so that its width is x2 − x1. Opening reads the lists only.
     """
 
     flips = True
@@ -77,8 +47,8 @@ class VOC:
         if not years or (split == "test" and tuple(years) != (2007,)):
             hint = "the test of 2007 alone has published annotations" if years else "for instance (2007, 2012)"
             raise ValueError(f"years must be {(2007,)} for the split {split!r}, got {tuple(years)} ({hint})")
-        if images is not None and images < 1:
-            raise ValueError(f"images must be >= 1, got {images} (None takes all)")
+        if images is not None:
+            check_count(images, "images", hint="None takes all")
         self.split, self.years, self.names = split, tuple(years), tuple(names)
         devkit = data_folder(FACTS, root)
         self._paths = [path for year in self.years for path in listed(devkit, year, split)][:images]
@@ -88,28 +58,7 @@ class VOC:
         return len(self._paths)
 
     def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """A picture and what is on it.
-
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        Tensor of uint8, shape (3, H, W)
-        dict
-            ``boxes``, float32 (M, 4): x1, y1, x2, y2 in pixels from the upper left corner. ``labels``, int64 (M,), from
-            1 on. ``difficult``, bool (M,): hard to recognise, says the owner, and left out of the evaluation.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the picture or its annotation is missing.
-        ValueError
-            If one of them cannot be read.
-        ModuleNotFoundError
-            Without Pillow.
-        """
+        """A picture, uint8 (3, H, W), and its ``boxes`` (M, 4), ``labels`` (M,) from 1 on and ``difficult`` (M,)."""
         file, target = self._read(index)
         try:
             return read_image(file, FACTS, pixels), target
@@ -128,16 +77,16 @@ class VOC:
         if not -len(self) <= index < len(self):
             raise IndexError(f"index must lie within the {len(self)} images, got {index}")
         path = self._paths[index]
-        found = read_annotation(path)
-        unknown = [name for name in found.names if name not in self._labels]
+        annotation = read_annotation(path)
+        unknown = [name for name in annotation.names if name not in self._labels]
         if unknown:
             raise ValueError(f"{path}: a name must be one of the {len(self.names)} classes, got {unknown[0]!r}")
         target = {
-            "boxes": torch.tensor(found.boxes, dtype=torch.float32).view(-1, 4),
-            "labels": torch.tensor([self._labels[name] for name in found.names], dtype=torch.int64),
-            "difficult": torch.tensor(found.difficult, dtype=torch.bool),
+            "boxes": torch.tensor(annotation.boxes, dtype=torch.float32).view(-1, 4),
+            "labels": torch.tensor([self._labels[name] for name in annotation.names], dtype=torch.int64),
+            "difficult": torch.tensor(annotation.difficult, dtype=torch.bool),
         }
-        return path.parent.parent / "JPEGImages" / found.file, target
+        return path.parent.parent / "JPEGImages" / annotation.file, target
 
 
 def listed(devkit: Path, year: int, part: str) -> list[Path]:

@@ -258,7 +258,7 @@ def _sampler(parameters: Mapping[str, Any], labels: Tensor) -> Any:
         return None
     names = ("batch_size", "per_class", "super_classes", "batches_per_pair", "seed")
     settings = {name: parameters[name] for name in names}
-    return SuperClassSampler(labels, batches=parameters["steps"], small="drop", **settings)
+    return SuperClassSampler(labels, batches=parameters["steps"], **settings)
 
 
 def state_folder(parameters: Mapping[str, Any], folder: str | os.PathLike[str] | None = None) -> Path:

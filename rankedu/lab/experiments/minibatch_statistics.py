@@ -213,7 +213,7 @@ def _rows(found: Statistics, parameters: Mapping[str, Any]) -> list[dict[str, An
 def _share_of(embeddings: Tensor, labels: Tensor, size: int, parameters: Mapping[str, Any]) -> float:
     """Mean P of batches as the training has them, embedded by one network."""
     per_class, batches = parameters["per_class"], max(4, 1024 // size)
-    sampler = ClassBalancedSampler(labels, size, per_class, batches=batches, seed=1, small="drop")
+    sampler = ClassBalancedSampler(labels, size, per_class, batches=batches, seed=1)
     found = [share(embeddings[batch], temperature_of(parameters)) for batch in sampler]
     return sum(found) / len(found)
 

@@ -31,18 +31,9 @@ class _Carry(torch.autograd.Function):
 class RoIHeads(_Parent):  # type: ignore[misc]
     """torchvision's, but for the loss of the classifier.
 
-    Attributes
-    ----------
-    classifier_loss : Module
-        Called with the class logits of the sampled proposals, (P, C + 1), and their labels, (P,).
-    mark : callable
-        Called with ``"scored"`` before the classifier's loss and its gradient, and with ``"judged"`` after.
-    last : tuple of Tensor, or None
-        Class logits and labels of the last step, without their graph. In eval mode, if there were targets: of all
-        proposals, with −1 for those that are neither object nor background.
+    ``classifier_loss`` is called with class logits (P, C + 1) and labels (P,); ``mark``, with "scored" before it and
+    "judged" after; ``last`` keeps logits and labels of the last step, without their graph.
 
-    Notes
-    -----
     The class logits and the labels are caught as they pass; torchvision's forward does the rest, its cross entropy
     included, which is cheap. The loss is differentiated on the spot, with respect to the logits in float32: a blackbox
     ranker interpolates by λ times the gradient that comes in, so that a weight, or the scale of mixed precision,
@@ -56,10 +47,10 @@ class RoIHeads(_Parent):  # type: ignore[misc]
     @classmethod
     def take_over(cls, heads: nn.Module, classifier_loss: nn.Module) -> RoIHeads:
         """Make torchvision's heads ours, in place."""
-        heads.__class__ = cls
-        found: Any = heads
-        found.classifier_loss, found.mark, found.last = classifier_loss, _ignore, None
-        return found  # type: ignore[no-any-return]
+        ours: Any = heads
+        ours.__class__ = cls
+        ours.classifier_loss, ours.mark, ours.last = classifier_loss, _ignore, None
+        return ours  # type: ignore[no-any-return]
 
     def select_training_samples(self, proposals: list[Tensor], targets: Any) -> Any:
         """Keep the labels of the sampled proposals."""

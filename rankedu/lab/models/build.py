@@ -31,47 +31,12 @@ def build(
     freeze_batch_norm: bool = False,
     weights: str | Path | None = None,
 ) -> EmbeddingNet:
-    """Make an embedding network.
+    """Make an embedding network by its name in ``NAMES``; set the seed before: ``torch.manual_seed(0)``.
 
-    Parameters
-    ----------
-    name : {"convnet", "convnet_wide", "resnet34", "resnet50"}
-        The small network of the book, a wider one, or a ResNet of torchvision.
-    dim : int, optional
-        Dimension of the embedding. Default: 64, and 512 for a ResNet, as in the papers.
-    pretrained : bool
-        For a ResNet: start from ImageNet, if torchvision's folder has the weights; else at random, with a warning.
-    layer_norm : bool
-        Standardise the features before the linear map, as HAPPIER does.
-    in_channels : int, optional
-        Of the pictures. Default: 1, and 3 for a ResNet. A ResNet for one channel gets the small stem for 32 × 32
-        glyphs, see :class:`ResNetEmbedding`.
-    freeze_batch_norm : bool
-        See :func:`rankedu.lab.models.freeze_batch_norm`.
-    weights : path, optional
-        A file made by ``torch.save(net.state_dict(), …)``, of such a network or, for a ResNet, of torchvision's own,
-        less its classifier.
-
-    Returns
-    -------
-    EmbeddingNet
-        Embeddings of length 1; ``net.pretrained`` says how it starts, ``net.head_parameters()`` and
-        ``net.backbone_parameters()`` share the parameters out.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, a network that cannot be pretrained, other channels than a network can read, or weights
-        of another network.
-    FileNotFoundError
-        If there is no such file of weights.
-    ImportError
-        For a ResNet without torchvision.
-
-    Notes
-    -----
-    Set the seed before: ``torch.manual_seed(0)``. ``build("convnet", dim=64)`` is ``ConvNet(64)``, number by number.
-    Used in the retrieval lab.
+    ``dim`` is 64, and 512 for a ResNet, as in the papers; pictures have ``in_channels`` 1, and 3 for a ResNet (one for
+    a single channel gets the small stem for 32 × 32 glyphs). ``pretrained`` starts a ResNet from ImageNet, if
+    torchvision's folder has the weights. ``weights`` is a file made by ``torch.save(net.state_dict(), …)``, of such a
+    network or, for a ResNet, of torchvision's own, less its classifier. ``net.pretrained`` says how it starts.
 
     Examples
     --------
@@ -110,7 +75,7 @@ def _load(net: EmbeddingNet, file: Path) -> str:
     state = read_state(file)
     target: Any = net
     if isinstance(net, ResNetEmbedding) and "fc.weight" in state:
-        target = net.backbone
+        target = net.features
         new = ("fc.", "conv1.") if net.new_stem else ("fc.",)
         state = {key: value for key, value in state.items() if not key.startswith(new)}
         state |= {key: value for key, value in target.state_dict().items() if key.startswith(new)}
@@ -134,7 +99,7 @@ def read_state(file: Path) -> dict[str, Any]:
 
 
 def load_state(target: Any, state: dict[str, Any], file: Path, *, of: str) -> None:
-    """Load what was read; a misfit is told in one line."""
+    """Load what was read; a misfit is reported in one line."""
     try:
         target.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from rankedu.lab.models.head import EmbeddingNet, embedding_head
 
@@ -11,26 +10,7 @@ __all__ = ["ConvNet"]
 
 
 class ConvNet(EmbeddingNet):
-    """Embed 32 × 32 pictures on the unit sphere: three strided convolutions and a linear map.
-
-    Parameters
-    ----------
-    dim : int
-        Dimension of the embedding.
-    channels : tuple of int
-        Of the three convolutions; each halves the picture's side.
-    layer_norm : bool
-        Standardise the features before the linear map, see :func:`rankedu.lab.models.embedding_head`.
-
-    Raises
-    ------
-    ValueError
-        For a dim < 1; :meth:`forward` for pictures of another shape.
-
-    Notes
-    -----
-    About 225,000 parameters at the default. Set the seed before you make one: ``torch.manual_seed(0)``. The last layer
-    is normalised, so that the dot product of two embeddings is their cosine. Used in every chapter that trains.
+    """Embed 32 × 32 pictures on the unit sphere: three strided convolutions and a linear map; 225,000 parameters.
 
     Examples
     --------
@@ -45,25 +25,9 @@ class ConvNet(EmbeddingNet):
         self, dim: int = 64, *, channels: tuple[int, int, int] = (32, 64, 128), layer_norm: bool = False
     ) -> None:
         super().__init__()
+        self.picture = (1, 32, 32)
         layers: list[nn.Module] = []
         for before, after in zip((1, *channels), channels, strict=False):
             layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.BatchNorm2d(after), nn.ReLU()]
         self.features = nn.Sequential(*layers, nn.Flatten())
         self.embed = embedding_head(16 * channels[-1], dim, layer_norm=layer_norm)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Embed a batch.
-
-        Parameters
-        ----------
-        images : Tensor, shape (B, 1, 32, 32)
-            Floating point, from 0 to 1.
-
-        Returns
-        -------
-        Tensor, shape (B, dim)
-            Of length 1.
-        """
-        if images.ndim != 4 or images.shape[1:] != (1, 32, 32):
-            raise ValueError(f"images must have shape (B, 1, 32, 32), got {tuple(images.shape)} (see datasets.augment)")
-        return F.normalize(self.embed(self.features(images)), dim=1)

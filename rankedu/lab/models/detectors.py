@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.lab.models.build import load_state, read_state
 from rankedu.lab.models.narrow import NarrowBackbone
 from rankedu.lab.models.resnet import cached_weights
@@ -36,55 +36,19 @@ def build_detector(
 ) -> nn.Module:
     """Make torchvision's Faster R-CNN, with any loss in the place of its classifier's cross entropy.
 
-    Parameters
-    ----------
-    name : {"narrow", "resnet50_fpn", "resnet101_fpn", "resnext101_32x4d_fpn"}
-        A small one for pictures of about 128 × 128, or one of the paper's.
-    classes : int
-        C ≥ 1; the background is one more, of index 0.
-    classifier_loss : Module, optional
-        Called as ``loss(class_logits, labels)`` with (P, C + 1) and (P,), e.g.
-        ``OnProposals(MAPLoss(BlackboxRanker(1e5), margin=0.15, memory=ScoreMemory(7)))``. Default: cross entropy.
-    pretrained : bool
-        Start the backbone from ImageNet, if torchvision's folder has the weights; else at random, with a warning.
-    weights : path, optional
-        A file made by ``torch.save(net.state_dict(), …)``, of such a detector, whatever its loss, or of an image
-        classifier of torchvision's with that backbone.
-    image_size : int, optional
-        Pictures are resized until their shorter side measures this, or the longer one 5/3 of it. Default: 128 for the
-        narrow one, else 600.
-    proposals : int, optional
-        Proposals of a picture that the classifier is trained on, a quarter of them objects if there are so many.
-        Default: 64 for the narrow one, else 512.
+    ``classifier_loss(class_logits, labels)`` takes (P, C + 1) and (P,), e.g.
+    ``OnProposals(MAPLoss(BlackboxRanker(1e5)))``. ``pretrained`` starts the backbone from ImageNet; ``weights`` is a
+    file made by ``torch.save(net.state_dict(), …)``, of such a detector, whatever its loss, or of an image classifier
+    of torchvision's with that backbone. ``image_size`` is what the shorter side is resized to, ``proposals`` how many
+    of a picture the classifier is trained on.
 
-    Returns
-    -------
-    FasterRCNN
-        Called with a list of pictures, (3, H, W) from 0 to 1, and in training with targets too; it returns losses in
-        training and else detections. ``losses["cross_entropy"]`` has no graph: it is for the log, and in no sum.
-        ``net.roi_heads`` has ``classifier_loss``, ``mark`` and ``last``, see its class; ``net.pretrained`` says how
-        it starts.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, a number that is too small, a network that cannot be pretrained, or weights of another.
-    TypeError
-        For a loss that is no Module.
-    FileNotFoundError
-        If there is no such file of weights.
-    ImportError
-        Without torchvision.
+    Detections are not cut off at a score: AP judges an order, and a loss of the order fixes no level. The paper's
+    detectors are mmdetection's; these have the same parts, and torchvision's settings. ``losses["cross_entropy"]`` is
+    for the log, and in no sum; ``net.pretrained`` says how it starts.
 
     Source
     ------
     RaMBO Sec. 5.2.
-
-    Notes
-    -----
-    Detections are not cut off at a score: AP judges an order, and a loss of the order fixes no level. The paper's
-    detectors are mmdetection's; these have the same parts, and torchvision's settings. Pictures of 600 × 1000 at most
-    are the usual ones for VOC. Set the seed before: ``torch.manual_seed(0)``. Used in the detection lab.
 
     Examples
     --------
@@ -93,7 +57,7 @@ def build_detector(
     ['boxes', 'labels', 'scores']
     """
     check_choice(name, DETECTORS, name="name")
-    _check_number(classes, 1, name="classes")
+    check_count(classes, "classes")
     if classifier_loss is not None and not isinstance(classifier_loss, nn.Module):
         raise TypeError(
             f"classifier_loss must be a Module, got {classifier_loss!r} "
@@ -101,8 +65,8 @@ def build_detector(
         )
     image_size = (128 if name == "narrow" else 600) if image_size is None else image_size
     proposals = (64 if name == "narrow" else 512) if proposals is None else proposals
-    _check_number(image_size, 32, name="image_size")
-    _check_number(proposals, 1, name="proposals")
+    check_count(image_size, "image_size", least=32)
+    check_count(proposals, "proposals")
     if pretrained and name not in PRETRAINED:
         raise ValueError(f"pretrained must be False for {name!r}, got True (weights= takes a file of your own)")
     if pretrained and weights is not None:
@@ -126,8 +90,7 @@ def build_detector(
     RoIHeads.take_over(net.roi_heads, nn.CrossEntropyLoss() if classifier_loss is None else classifier_loss)
     if weights is not None:
         net.pretrained = _load(net, name, Path(weights))
-    found: nn.Module = net
-    return found
+    return net  # type: ignore[no-any-return]
 
 
 def _narrow(torchvision: Any, classes: int, common: dict[str, Any]) -> Any:
@@ -159,7 +122,7 @@ def _with_pyramid(torchvision: Any, name: str, pretrained: bool, to_be_loaded: b
     file = None
     if pretrained:
         kind = getattr(models, PRETRAINED[name]).IMAGENET1K_V1
-        file = _cached(str(kind.url))
+        file = cached_weights(str(kind.url), depth=4)
     frozen = to_be_loaded or file is not None
     norm = torchvision.ops.FrozenBatchNorm2d if frozen else nn.BatchNorm2d
     if name == "resnext101_32x4d_fpn":
@@ -179,10 +142,6 @@ def _with_pyramid(torchvision: Any, name: str, pretrained: bool, to_be_loaded: b
     return net
 
 
-def _cached(url: str) -> Path | None:
-    return cached_weights(url)  # one step further from the caller than in the ResNets, for the warning
-
-
 def _load(net: Any, name: str, file: Path) -> str:
     """Load a state dict of the detector, or of a classifier with its backbone; say what the start is."""
     state = read_state(file)
@@ -195,8 +154,3 @@ def _load(net: Any, name: str, file: Path) -> str:
         state |= {key: value for key, value in net.state_dict().items() if key.startswith(loss)}
     load_state(target, state, file, of=name)
     return f"file {file.name}"
-
-
-def _check_number(value: int, least: int, *, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be an int >= {least}, got {value!r}")

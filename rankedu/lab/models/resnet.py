@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from rankedu.lab.models.head import EmbeddingNet, embedding_head
 from rankedu.lab.models.vision import load_torchvision
@@ -22,28 +21,9 @@ RESNETS = {"resnet34": "ResNet34_Weights", "resnet50": "ResNet50_Weights"}
 class ResNetEmbedding(EmbeddingNet):
     """Embed pictures on the unit sphere: a ResNet up to its pooling, and the head of the papers.
 
-    Parameters
-    ----------
-    backbone : Module
-        Anything with torchvision's names: ``conv1``, ``maxpool`` and a linear classifier ``fc``, which is taken off.
-    dim : int
-        Dimension of the embedding; the papers have 512.
-    layer_norm : bool
-        Standardise the features before the linear map, see :func:`rankedu.lab.models.embedding_head`.
-    in_channels : int
-        Of the pictures. If the backbone reads another number, its first convolution is replaced.
-    small_stem : bool
-        For pictures of about 32 × 32: the first convolution is 3 × 3 with stride 1, and nothing is pooled after it.
-        The usual stem shrinks a picture fourfold before the first block, and one of 32 × 32 would end as one place.
-
-    Raises
-    ------
-    ValueError
-        For a dim < 1; :meth:`forward` for pictures with another number of channels.
-
-    Notes
-    -----
-    A replaced convolution starts at random. Used in the retrieval lab.
+    ``backbone`` is anything with torchvision's names, ``conv1``, ``maxpool`` and ``fc``. If it reads another number of
+    channels, its first convolution is replaced. The small stem is for pictures of about 32 × 32: a convolution of 3 × 3
+    with stride 1, and no pooling; the usual one shrinks a picture fourfold before the first block.
 
     Source
     ------
@@ -82,29 +62,9 @@ class ResNetEmbedding(EmbeddingNet):
                 in_channels, first.out_channels, first.kernel_size, first.stride, first.padding, bias=False
             )
         parts.fc = nn.Identity()
-        self.in_channels, self.new_stem = in_channels, parts.conv1 is not first
-        self.backbone = backbone
+        self.picture, self.new_stem = (in_channels, None, None), parts.conv1 is not first
+        self.features = backbone
         self.embed = embedding_head(features, dim, layer_norm=layer_norm)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Embed a batch.
-
-        Parameters
-        ----------
-        images : Tensor, shape (B, in_channels, H, W)
-            Floating point.
-
-        Returns
-        -------
-        Tensor, shape (B, dim)
-            Of length 1.
-        """
-        if images.ndim != 4 or images.shape[1] != self.in_channels:
-            raise ValueError(
-                f"images must have shape (B, {self.in_channels}, H, W), got {tuple(images.shape)} "
-                "(see in_channels of rankedu.lab.models.build)"
-            )
-        return F.normalize(self.embed(self.backbone(images)), dim=1)
 
 
 def resnet(
@@ -114,38 +74,11 @@ def resnet(
     pretrained: bool = False,
     layer_norm: bool = False,
     in_channels: int = 3,
-    small_stem: bool | None = None,
 ) -> ResNetEmbedding:
-    """Make torchvision's ResNet-34 or ResNet-50 with an embedding head.
+    """Make torchvision's ResNet-34 or ResNet-50 with an embedding head; a single channel gets the small stem.
 
-    Parameters
-    ----------
-    name : {"resnet34", "resnet50"}
-        Which.
-    dim : int
-        Dimension of the embedding.
-    pretrained : bool
-        Start from the ImageNet weights of the papers (torchvision's ``IMAGENET1K_V1``), if they lie in the folder where
-        torchvision keeps them. Nothing is downloaded: without them the start is random, with a warning.
-    layer_norm, in_channels
-        See :class:`ResNetEmbedding`.
-    small_stem : bool, optional
-        See :class:`ResNetEmbedding`. Default: for pictures with one channel, which are glyphs of 32 × 32.
-
-    Returns
-    -------
-    ResNetEmbedding
-        ``net.pretrained`` says how it starts.
-
-    Raises
-    ------
-    ImportError
-        Without torchvision.
-
-    Notes
-    -----
-    21.5 and 24.6 million parameters with 512 dimensions. Set the seed before: ``torch.manual_seed(0)``. Used in
-    the retrieval lab.
+    ``pretrained`` starts from the ImageNet weights of the papers (torchvision's ``IMAGENET1K_V1``), if they lie in the
+    folder where torchvision keeps them. Nothing is downloaded: without them the start is random, with a warning.
     """
     torchvision: Any = load_torchvision("the ResNets", instead="take model='convnet_wide'")
     backbone = getattr(torchvision.models, name)(weights=None)
@@ -155,13 +88,12 @@ def resnet(
         if file is not None:
             backbone.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
             start = f"ImageNet (torchvision {torchvision.__version__}, IMAGENET1K_V1)"
-    stem = in_channels == 1 if small_stem is None else small_stem
-    net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=stem)
+    net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=in_channels == 1)
     net.pretrained = f"{start}, but for a new first convolution" if start != "random" and net.new_stem else start
     return net
 
 
-def cached_weights(url: str) -> Path | None:
+def cached_weights(url: str, *, depth: int = 5) -> Path | None:
     """Find weights of torchvision's in its folder; warn if they are not there."""
     file = Path(torch.hub.get_dir()) / "checkpoints" / url.rsplit("/", 1)[-1]
     if file.is_file():
@@ -169,6 +101,6 @@ def cached_weights(url: str) -> Path | None:
     warnings.warn(
         f"pretrained weights are not at {file}, so the net starts at random (get them from {url}, "
         "or give weights=, the path of a file)",
-        stacklevel=5,  # where build() or build_detector() was called
+        stacklevel=depth,  # where build() or build_detector() was called
     )
     return None

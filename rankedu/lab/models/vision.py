@@ -28,39 +28,9 @@ class StandInWarning(UserWarning):
 def load_torchvision(needed_for: str, *, instead: str = "") -> ModuleType:
     """Import torchvision; where its compiled operators do not load, put equal ones in PyTorch in their place.
 
-    Parameters
-    ----------
-    needed_for : str
-        What the error names, if there is no torchvision: ``"the ResNets"``.
-    instead : str
-        What the error advises besides: ``"take model='convnet_wide'"``.
-
-    Returns
-    -------
-    module
-        torchvision.
-
-    Raises
-    ------
-    ImportError
-        Without torchvision, or with one that does not fit the torch that is installed.
-
-    Warns
-    -----
-    StandInWarning
-        Once, if the compiled operators do not load.
-
-    Notes
-    -----
-    The wheels of torchvision are built for a torch with CUDA. Beside a torch for the CPU their compiled part does not
-    load, and then even ``import torchvision`` fails. Faster R-CNN needs two operators of that part, non-maximum
-    suppression and RoIAlign; both are short in PyTorch. Where the real ones load, nothing is touched. Used in the
-    detection lab.
-
-    Examples
-    --------
-    >>> load_torchvision("this example").__name__
-    'torchvision'
+    torchvision's wheels are built for a torch with CUDA: beside a torch for the CPU even ``import torchvision`` fails.
+    Faster R-CNN needs two operators of the compiled part, and both are short in PyTorch. Where the real ones load,
+    nothing is touched.
     """
     torchvision = _import(needed_for, instead)
     if not _has_operators(torchvision) and not _replaced(torchvision):
@@ -75,27 +45,7 @@ def load_torchvision(needed_for: str, *, instead: str = "") -> ModuleType:
 
 
 def operators() -> str:
-    """Say whose operators a detector runs with.
-
-    Returns
-    -------
-    str
-        ``"torchvision"``: its compiled ones. ``"PyTorch"``: ours, see :func:`load_torchvision`.
-
-    Raises
-    ------
-    ImportError
-        As :func:`load_torchvision`.
-
-    Notes
-    -----
-    For the manifest of a run: the two agree up to rounding, not bit for bit. Used in the detection lab.
-
-    Examples
-    --------
-    >>> operators() in ("torchvision", "PyTorch")
-    True
-    """
+    """Say whose operators a detector runs with, "torchvision" or "PyTorch": they agree up to rounding."""
     return "torchvision" if _has_operators(load_torchvision("object detection")) else "PyTorch"
 
 
@@ -114,8 +64,7 @@ def _import(needed_for: str, instead: str) -> ModuleType:
             f"torchvision is needed for {needed_for} and can't be imported ({error}): "
             "pip install 'rankedu[vision]', a build that fits your torch" + (f"; or {instead}" if instead else "")
         ) from error
-    found: ModuleType = torchvision
-    return found
+    return torchvision  # type: ignore[no-any-return]
 
 
 def _forget_half_imported() -> None:

@@ -9,46 +9,14 @@ from torch import Tensor, nn
 
 from rankedu.lab.models.head import EmbeddingNet, embedding_head
 
-__all__ = ["WideConvNet"]
+__all__ = ["Residual", "WideConvNet", "convolution"]
 
 
 class WideConvNet(EmbeddingNet):
     """Embed small pictures on the unit sphere: stages of a strided convolution and residual blocks, and a linear map.
 
-    Parameters
-    ----------
-    dim : int
-        Dimension of the embedding.
-    channels : sequence of int
-        Of the stages; each halves the picture's side.
-    blocks : sequence of int
-        Residual blocks after each stage's convolution.
-    kernel : int
-        Side of the first convolution, odd: a larger one looks at whole strokes, and costs next to nothing.
-    pool : int
-        The last feature map is averaged to ``pool`` × ``pool`` places, so that pictures of any size will do.
-    in_channels : int
-        Of the pictures.
-    layer_norm : bool
-        Standardise the features before the linear map, see :func:`rankedu.lab.models.embedding_head`.
-
-    Raises
-    ------
-    ValueError
-        For a dim < 1, an even kernel, or another number of blocks than of channels; :meth:`forward` for pictures of
-        another shape.
-
-    Notes
-    -----
-    About 190,000 parameters at the default, and one and a half times the time of :class:`ConvNet` a step. Set the seed
-    before you make one: ``torch.manual_seed(0)``. Used in the retrieval lab.
-
-    Examples
-    --------
-    >>> import torch
-    >>> net = WideConvNet(dim=64, channels=(8, 16, 32))
-    >>> net(torch.zeros(2, 1, 32, 32)).shape
-    torch.Size([2, 64])
+    ``channels`` and ``blocks`` are one number a stage, and each stage halves the side; a large ``kernel`` of the first
+    convolution looks at whole strokes. About 190,000 parameters at the default.
     """
 
     def __init__(
@@ -67,46 +35,29 @@ class WideConvNet(EmbeddingNet):
             raise ValueError(f"blocks must be one number for each of {len(channels)} stages, got {tuple(blocks)}")
         if kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, got {kernel} (the book uses 7)")
-        self.in_channels = in_channels
+        self.picture = (in_channels, None, None)
         layers: list[nn.Module] = []
         before = in_channels
         for stage, (after, count) in enumerate(zip(channels, blocks, strict=True)):
-            layers += _convolution(before, after, kernel if stage == 0 else 3, stride=2)
-            layers += [_Residual(after) for _ in range(count)]
+            layers += convolution(before, after, kernel if stage == 0 else 3, stride=2)
+            layers += [Residual(after) for _ in range(count)]
             before = after
         self.features = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(pool), nn.Flatten())
         self.embed = embedding_head(pool * pool * channels[-1], dim, layer_norm=layer_norm)
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Embed a batch.
 
-        Parameters
-        ----------
-        images : Tensor, shape (B, in_channels, H, W)
-            Floating point, from 0 to 1.
-
-        Returns
-        -------
-        Tensor, shape (B, dim)
-            Of length 1.
-        """
-        if images.ndim != 4 or images.shape[1] != self.in_channels:
-            raise ValueError(f"images must have shape (B, {self.in_channels}, H, W), got {tuple(images.shape)}")
-        return F.normalize(self.embed(self.features(images)), dim=1)
-
-
-def _convolution(before: int, after: int, kernel: int, stride: int = 1) -> list[nn.Module]:
+def convolution(before: int, after: int, kernel: int = 3, *, stride: int = 1) -> list[nn.Module]:
     """A convolution, batch norm and a rectifier. What the norm would subtract, no bias adds."""
     convolution = nn.Conv2d(before, after, kernel, stride=stride, padding=kernel // 2, bias=False)
     return [convolution, nn.BatchNorm2d(after), nn.ReLU()]
 
 
-class _Residual(nn.Module):
+class Residual(nn.Module):
     """Two convolutions whose result is added to what came in."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.change = nn.Sequential(*_convolution(channels, channels, 3), *_convolution(channels, channels, 3)[:-1])
+        self.change = nn.Sequential(*convolution(channels, channels), *convolution(channels, channels)[:-1])
 
     def forward(self, features: Tensor) -> Tensor:
         return F.relu(features + self.change(features))

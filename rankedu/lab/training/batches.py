@@ -40,42 +40,9 @@ def batches(
 ) -> Generator[Batch, None, None]:
     """Turn the sampler's indices into pictures and labels, while the step before is still being computed.
 
-    Parameters
-    ----------
-    data : RetrievalData or FileData
-        Pictures in memory are augmented as a batch, by draws from one generator. Of pictures on disk each is loaded
-        with draws of its own, determined by the seed, the step and its place in the batch.
-    sampler : iterable of Tensor of int64, shape (B,)
-        Whole batches; where several processes train, each takes its share.
-    device : torch.device
-        Of the network.
-    first : int
-        So many batches were used before, and are passed over.
-    seed : int
-        Of the augmentation.
-    strength : float
-        Of the augmentation in memory; 0 for none.
-    paths : bool
-        Labels are paths from root to leaf instead of leaves.
-    workers : int
-        Processes that load pictures from disk. 0: a thread of this process.
-    draws : Tensor, optional
-        :attr:`Batch.draws` of the last batch that was used before.
-
-    Yields
-    ------
-    Batch
-
-    Notes
-    -----
-    In memory every process augments the whole batch, so that any number of processes sees what one would.
-
-    Examples
-    --------
-    >>> from rankedu.lab.datasets import UnicodeGlyphs
-    >>> data = UnicodeGlyphs("all", characters="AB")
-    >>> next(batches(data, [torch.tensor([0, 1, 2])], device=torch.device("cpu"))).images.shape
-    torch.Size([3, 1, 32, 32])
+    The ``first`` batches were used before and are passed over; ``draws`` is :attr:`Batch.draws` of the last of them. In
+    memory every process augments the whole batch, so that any number of processes sees what one would; of pictures on
+    disk each is loaded with draws of its own, determined by the seed, the step and its place in the batch.
     """
     labels, indices = data.labels if paths else leaves(data), islice(sampler, first, None)
     made = (
@@ -114,8 +81,8 @@ def _loaded(
     def keys() -> Iterator[list[tuple[int, int, int]]]:
         for step, batch in indices:
             chosen.put(batch)
-            mine = distributed.share(torch.arange(len(batch)))
-            yield [(int(batch[place]), step, place) for place in mine.tolist()]
+            places = distributed.share(torch.arange(len(batch)))
+            yield [(int(batch[place]), step, place) for place in places.tolist()]
 
     for images in load_pictures(data, keys(), seed=seed, workers=workers, pin=device.type == "cuda"):
         yield chosen.get(), images.to(device, non_blocking=True), None

@@ -14,28 +14,16 @@ from rankedu._files import written
 from rankedu.lab.training import distributed
 from rankedu.lab.training.device import random_state, set_random_state
 from rankedu.lab.training.logs import History
+from rankedu.lab.training.recipe import Recipe
 from rankedu.lab.training.updates import Updates
 
-__all__ = ["Run", "load", "save"]
+__all__ = ["TrainingState", "load", "save"]
 
 KIND = "rankedu training run, 1"
 
 
 def save(state: dict[str, Any], path: Path) -> None:
-    """Write a file whole or not at all.
-
-    Parameters
-    ----------
-    state : dict
-        Tensors, numbers, words, and dicts, lists and tuples of these.
-    path : Path
-        Its folder is made if absent. What stood there stays until the new file is complete.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, for instance as the disk is full; names the file, and leaves the old one.
-    """
+    """Write tensors, numbers, words and containers of these to a file, whole or not at all; an OSError names it."""
     packed = io.BytesIO()  # torch would not say why it could not write
     torch.save({"kind": KIND, **state}, packed)
     try:
@@ -48,25 +36,7 @@ def save(state: dict[str, Any], path: Path) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read what :func:`save` wrote, onto the CPU.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or no checkpoint of a training run.
-
-    Notes
-    -----
-    Nothing in the file is executed.
-    """
+    """Read what :func:`save` wrote, onto the CPU; nothing in the file is executed. A ValueError if it is damaged."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch has many names for it
@@ -82,31 +52,26 @@ def load(path: Path) -> dict[str, Any]:
 
 
 @dataclass
-class Run:
-    """What changes while a network is trained, and what must not.
-
-    Attributes
-    ----------
-    net : Module
-    loss : callable
-        Saved if it is a module: proxies, and what its memory holds.
-    updates : Updates
-    history : History
-    settings : dict
-        What a run that goes on must share with the one that stopped.
-    step : int
-        So many steps are done.
-    draws : Tensor, optional
-        The state of the augmentation's generator after them.
-    """
+class TrainingState:
+    """What changes while a network is trained, and what must not."""
 
     net: nn.Module
-    loss: Any
+    loss: Any  #: saved if it is a module: proxies, and what its memory holds
     updates: Updates
     history: History
-    settings: dict[str, Any]
-    step: int = 0
-    draws: Tensor | None = None
+    settings: dict[str, Any]  #: what a run that goes on must share with the one that stopped
+    step: int = 0  #: so many are done
+    draws: Tensor | None = None  #: the state of the augmentation's generator after them
+
+    @classmethod
+    def start(
+        cls, net: nn.Module, loss: Any, recipe: Recipe, lr: float, *, steps: int, **settings: Any
+    ) -> TrainingState:
+        """A run at its beginning; the number of steps is a setting where the learning rate depends on it."""
+        settings |= {"lr": lr, **asdict(recipe)}
+        if recipe.schedule in ("cosine", "one_cycle"):
+            settings["steps"] = steps
+        return cls(net, loss, Updates(recipe, net, loss, lr), History(), settings)
 
     def check(self) -> None:
         """Raise FloatingPointError if a weight is NaN or infinite; names the step."""
@@ -114,19 +79,7 @@ class Run:
             raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint; where several processes train, all call it, and the first one writes.
-
-        Parameters
-        ----------
-        path : Path
-
-        Raises
-        ------
-        OSError
-            As :func:`save`.
-        FloatingPointError
-            If a weight is NaN or infinite: the checkpoint before is kept.
-        """
+        """Write a checkpoint, unless a weight is not finite; all processes call it, and the first one writes."""
         self.check()
         distributed.average(self.net.buffers())
         random = distributed.collect(random_state(self.device))  # dropout differs from process to process
@@ -142,20 +95,7 @@ class Run:
             raise failed
 
     def load(self, path: Path, steps: int) -> None:
-        """Go on where a checkpoint was written, if it was.
-
-        Parameters
-        ----------
-        path : Path
-        steps : int
-            Where the run is to end.
-
-        Raises
-        ------
-        ValueError
-            If it is damaged, or of another run: names what differs; if more steps are done; or if not all processes see
-            the file.
-        """
+        """Go on where a checkpoint was written, if it was; a ValueError names in what it is of another run."""
         there = distributed.collect(path.exists())
         if not any(there):
             return

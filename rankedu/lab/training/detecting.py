@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.training.detection_batches import Batch, DetectionData, Target, in_order
+from rankedu.lab.training.detection_batches import DetectionBatch, DetectionData, Target, in_order
 from rankedu.metrics import match_detections
 
 __all__ = ["detect", "evaluate_detector", "proposal_scores"]
@@ -18,81 +18,16 @@ __all__ = ["detect", "evaluate_detector", "proposal_scores"]
 def detect(
     net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
 ) -> list[Target]:
-    """Find the objects in every picture.
-
-    Parameters
-    ----------
-    net : Module
-        A detector of torchvision's form: in eval mode a list of pictures (3, H, W) from 0 to 1 becomes a list of dicts.
-        Put in eval mode, and back afterwards.
-    data : DetectionData
-        What is known of its objects is not used.
-    batch_size : int
-        Pictures at a time.
-    workers : int
-        Processes that load pictures. 0: a thread of this process.
-    progress : bool
-        Show a progress bar.
-
-    Returns
-    -------
-    list of dict
-        For each picture ``boxes`` (N, 4), ``scores`` (N,) and ``labels`` (N,), best score first; on the CPU.
-
-    Raises
-    ------
-    ValueError
-        If a weight is NaN or infinite: such a network finds nothing, and says so of everything.
-
-    Notes
-    -----
-    Explained in chapter 16.
-
-    Examples
-    --------
-    >>> class Whole(nn.Linear):  # it takes each picture for an object
-    ...     def forward(self, images):
-    ...         box = torch.tensor([[0.0, 0.0, 8.0, 8.0]])
-    ...         return [{"boxes": box, "scores": torch.ones(1), "labels": torch.tensor([1])} for image in images]
-    >>> from types import SimpleNamespace
-    >>> class Pictures(list):
-    ...     names, flips = ("thing",), False
-    >>> target = {"boxes": torch.empty(0, 4), "labels": torch.empty(0).long(), "difficult": torch.empty(0).bool()}
-    >>> found = detect(Whole(1, 1), Pictures([(torch.zeros(3, 8, 8, dtype=torch.uint8), target)] * 3))
-    >>> len(found), found[0]["labels"]
-    (3, tensor([1]))
-    """
-    return [found for found, _ in _detected(net, data, batch_size, workers, progress)]
+    """Find the objects in every picture: ``boxes`` (N, 4), ``scores`` and ``labels`` each, best first, on the CPU."""
+    return [detections for detections, _ in _detected(net, data, batch_size, workers, progress)]
 
 
 def evaluate_detector(
     net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
 ) -> dict[str, float]:
-    """Measure the mean over classes of the average precision at an overlap of one half.
-
-    Parameters
-    ----------
-    net, data, batch_size, workers, progress
-        As for :func:`detect`.
-
-    Returns
-    -------
-    dict of str to float
-        ``"AP50"``: the area under each class's curve of precision, made monotone, and recall; ``"AP50 11-point"``: its
-        mean at the eleven recalls 0, 0.1, …, 1, as in VOC 2007. The mean is over the classes that occur; nan if none
-        does.
-
-    Raises
-    ------
-    ValueError
-        As :func:`detect`.
-
-    Notes
-    -----
-    See :func:`rankedu.metrics.evaluate_detections`. Explained in chapter 16.
-    """
+    """Measure "AP50", the mean over classes of average precision at an overlap of one half, and its 11-point form."""
     pairs = list(_detected(net, data, batch_size, workers, progress))
-    detections, truths = [found for found, _ in pairs], [truth for _, truth in pairs]
+    detections, truths = [detected for detected, _ in pairs], [truth for _, truth in pairs]
     matches = match_detections(detections, truths, n_classes=len(data.names))
     kinds = {"AP50": "all-point", "AP50 11-point": "11-point"}
     return {name: float(matches.average_precision(kind).nanmean()) for name, kind in kinds.items()}
@@ -102,34 +37,10 @@ def evaluate_detector(
 def proposal_scores(
     net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Score the proposals of every picture, and tell what they hold: what the loss of the classifier would be given.
+    """Score the proposals of every picture: class logits (P, C + 1) and labels (P,), what a loss would be given.
 
-    Parameters
-    ----------
-    net : Module
-        Of :func:`rankedu.lab.models.build_detector`. Put in eval mode, and back afterwards.
-    data, batch_size, workers, progress
-        As for :func:`detect`.
-
-    Returns
-    -------
-    logits : Tensor of float32, shape (P, C + 1)
-        Of the background and the classes; on the CPU.
-    labels : Tensor of int64, shape (P,)
-        The class of the object that the proposal overlaps most, if by half or more; 0 for the background; −1 if that
-        object is difficult.
-
-    Raises
-    ------
-    ValueError
-        As :func:`detect`.
-    TypeError
-        For another network.
-
-    Notes
-    -----
-    All proposals are taken, as the detector makes them when it is tested. In training, the boxes of the objects join
-    them, and a sample is drawn. Explained in chapter 16.
+    All proposals are taken, as the detector makes them when it is tested; the label is −1 for those that are neither
+    object nor background. In training, the boxes of the objects join them, and a sample is drawn.
     """
     heads: Any = getattr(net, "roi_heads", None)
     if not hasattr(heads, "last"):
@@ -138,7 +49,7 @@ def proposal_scores(
         )
     seen = []
     with _testing(net):
-        for batch, _ in _shown(data, net, batch_size, workers, progress):
+        for batch, _ in _batches(data, net, batch_size, workers, progress):
             net(batch.images, batch.targets)
             seen.append([part.cpu() for part in heads.last])
     logits, labels = (torch.cat(parts) for parts in zip(*seen, strict=True))
@@ -149,16 +60,16 @@ def proposal_scores(
 def _detected(
     net: nn.Module, data: DetectionData, batch_size: int, workers: int, progress: bool
 ) -> Iterator[tuple[Target, Target]]:
-    """What is found in each picture, and what is to be found."""
+    """The detections in each picture, and the truths."""
     with _testing(net):
-        for batch, truths in _shown(data, net, batch_size, workers, progress):
-            for found, truth in zip(net(batch.images), truths, strict=True):
-                yield {name: found[name].cpu() for name in ("boxes", "scores", "labels")}, truth
+        for batch, truths in _batches(data, net, batch_size, workers, progress):
+            for detected, truth in zip(net(batch.images), truths, strict=True):
+                yield {name: detected[name].cpu() for name in ("boxes", "scores", "labels")}, truth
 
 
-def _shown(
+def _batches(
     data: DetectionData, net: nn.Module, batch_size: int, workers: int, progress: bool
-) -> Iterator[tuple[Batch, list[Target]]]:
+) -> Iterator[tuple[DetectionBatch, list[Target]]]:
     """The pictures in order, with a progress bar."""
     from tqdm import tqdm
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,16 +12,16 @@ from typing import Any
 import torch
 from torch import nn
 
+from rankedu._validation import check_count, check_number
 from rankedu.lab.training import distributed
-from rankedu.lab.training.checkpoints import Run
+from rankedu.lab.training.checkpoints import TrainingState
 from rankedu.lab.training.detecting import detect, evaluate_detector, proposal_scores
-from rankedu.lab.training.detection_batches import Batch, DetectionData, batches
+from rankedu.lab.training.detection_batches import DetectionBatch, DetectionData, batches
 from rankedu.lab.training.device import seeded
 from rankedu.lab.training.large_batch import autocast
 from rankedu.lab.training.logs import Clock, History
 from rankedu.lab.training.loop import run_steps
-from rankedu.lab.training.recipe import Recipe, check_setting
-from rankedu.lab.training.updates import Updates
+from rankedu.lab.training.recipe import Recipe
 
 __all__ = ["COLUMNS", "detect", "detector_step", "evaluate_detector", "proposal_scores", "train_detector"]
 
@@ -51,107 +49,34 @@ def train_detector(
     workers: int = 0,
     progress: bool = True,
 ) -> History:
-    """Train a detector to find the objects of some classes, and to tell which they are.
+    """Train a detector, see :func:`rankedu.lab.models.build_detector`, to find the objects of some classes; in place.
 
-    Parameters
-    ----------
-    net : Module
-        A detector of torchvision's form, see :func:`rankedu.lab.models.build_detector`: in train mode, pictures and
-        targets become a dict of losses. It is trained in place, on its own device.
-    data : DetectionData
-        Pictures with boxes; mirrored at random if ``data.flips``. What is difficult counts neither as an object of its
-        class nor as background.
-    steps, batch_size : int
-        Batches, and the pictures in one. Every epoch has its own order.
-    lr : float
-        Learning rate, see :class:`Recipe`.
-    seed : int
-        Of the order, the mirroring and the proposals that are sampled. The network's own start is the caller's: set
-        ``torch.manual_seed`` before you make it. The same start, seed and number of threads give the same numbers on
-        the same machine. The global generator of torch is left as it was.
-    weight : float
-        > 0, by which the loss of the classifier is multiplied.
-    test, evaluate_every : DetectionData, int, optional
-        What to evaluate on, see :func:`evaluate_detector`, after every so many steps. Default: after the last one, if
-        there is ``test``.
-    recipe : Recipe
-        Optimiser, schedule, 16 bits, …; pictures are not embedded in chunks.
-    folder : path, optional
-        Where to keep ``checkpoint.pt`` and ``log.csv``, with all of the losses. Default: nothing is kept.
-    resume : bool
-        Go on from the folder's checkpoint, if there is one. On a CPU the result is, bit for bit, that of a run that
-        never stopped, provided that the net is made as it was.
-    checkpoint_every : int, optional
-        Default: after every tenth of the steps. On Ctrl-C, and at the end, there is always one.
-    workers : int
-        Processes that load pictures. 0: a thread of this process.
-    progress : bool
-        Show a progress bar.
-
-    Returns
-    -------
-    History
-        ``losses`` are the sums of all losses; ``loss_seconds`` are those of the classifier's loss alone.
-
-    Raises
-    ------
-    FloatingPointError
-        If a loss or a weight becomes NaN or infinite; names the step. The last checkpoint is sound.
-    KeyboardInterrupt
-        On Ctrl-C, after the step has been finished and a checkpoint written; says where.
-    ValueError
-        For a setting out of its range, or a checkpoint of another run.
-    RuntimeError
-        Where several processes train: the lists that the loss ranks are those of one.
-
-    Notes
-    -----
-    Explained in chapter 16.
-
-    Examples
-    --------
-    >>> class Colour(nn.Linear):  # it learns the mean colour of a picture, which it calls a loss
-    ...     def forward(self, images, targets):
-    ...         colours = torch.stack([image.mean((1, 2)) for image in images])
-    ...         return {"loss_classifier": (self.weight - colours).square().mean()}
-    >>> class Pictures(list):
-    ...     names, flips = ("thing",), False
-    >>> target = {"boxes": torch.empty(0, 4), "labels": torch.empty(0).long(), "difficult": torch.empty(0).bool()}
-    >>> data = Pictures([(torch.zeros(3, 8, 8, dtype=torch.uint8), target)] * 3)
-    >>> history = train_detector(Colour(3, 1), data, steps=5, batch_size=2, lr=0.1, progress=False)
-    >>> history.losses[-1] < history.losses[0]
-    True
+    ``weight`` multiplies the classifier's loss. What is difficult counts neither as an object of its class nor as
+    background. ``seed`` decides on the order, the mirroring and the proposals that are sampled; torch's global
+    generator is left as it was. For ``test``, ``folder``, ``resume`` and ``recipe`` see
+    :func:`rankedu.lab.training.train`; pictures are not embedded in chunks. In the history, ``losses`` are sums, and
+    ``loss_seconds`` those of the classifier's loss alone.
     """
     _check(len(data), recipe, steps=steps, batch_size=batch_size, seed=seed, weight=weight)
-    for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():
-        check_setting(name, number, "an int >= 1, or None", lambda x: x >= 1, kind=int, optional=True)
-    shared = {"lr": lr, "seed": seed, "batch_size": batch_size, "weight": weight, "items": len(data), **asdict(recipe)}
-    if recipe.schedule in ("cosine", "one_cycle"):  # the learning rate depends on it
-        shared["steps"] = steps
-    run = Run(net, None, Updates(recipe, net, None, lr), History(), shared)
+    settings: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
+    run = TrainingState.start(net, None, recipe, lr, steps=steps, weight=weight, items=len(data), **settings)
     path = None if folder is None else Path(folder) / "checkpoint.pt"
-    measure = None if test is None else partial(evaluate_detector, net, test, workers=workers)
     with seeded(seed, run.device):
         if path is not None and resume:
             run.load(path, steps)
         net.train()
-        settings: dict[str, Any] = {"steps": steps, "batch_size": batch_size, "first": run.step, "seed": seed}
-        try:
-            with closing(batches(data, **settings, device=run.device, workers=workers)) as made:
-                run_steps(
-                    run,
-                    made,
-                    steps=steps,
-                    evaluate=measure,
-                    evaluate_every=evaluate_every or steps,
-                    path=path,
-                    checkpoint_every=checkpoint_every or max(1, steps // 10),
-                    progress=progress,
-                    step_by=partial(detector_step, weight=weight),
-                    columns=COLUMNS,
-                )
-        finally:
-            run.updates.wake()
+        run_steps(
+            run,
+            batches(data, steps=steps, first=run.step, device=run.device, workers=workers, **settings),
+            steps=steps,
+            evaluate=None if test is None else partial(evaluate_detector, net, test, workers=workers),
+            evaluate_every=evaluate_every,
+            path=path,
+            checkpoint_every=checkpoint_every,
+            progress=progress,
+            step_by=partial(detector_step, weight=weight),
+            columns=COLUMNS,
+        )
     return run.history
 
 
@@ -162,8 +87,8 @@ def _check(items: int, recipe: Recipe, **settings: Any) -> None:
             f"a detector is trained by one process, got {distributed.world_size()} (start it without torchrun)"
         )
     for name, least in {"steps": 0, "batch_size": 1, "seed": 0}.items():
-        check_setting(name, settings[name], f"an int >= {least}", partial(operator.le, least), kind=int)
-    check_setting("weight", settings["weight"], "> 0", lambda x: x > 0)
+        check_count(settings[name], name, least=least)
+    check_number(settings["weight"], "weight", above=0)
     if recipe.chunk is not None:
         raise ValueError(
             f"recipe.chunk must be None for a detector, got {recipe.chunk} (its pictures are not embedded; "
@@ -173,28 +98,11 @@ def _check(items: int, recipe: Recipe, **settings: Any) -> None:
         raise ValueError("data must have pictures, got 0")
 
 
-def detector_step(run: Run, batch: Batch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
-    """Compute the losses of a batch, add them, update the weights.
+def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
+    """Compute the losses of a batch, add them, update the weights; return the sum, "loss", and each of them.
 
-    Parameters
-    ----------
-    run : Run
-        Its network and the state of its optimiser are changed.
-    batch : Batch
-    clock : Clock
-        Gets the marks "scored" and "judged" from the detector's head, if that has a slot ``mark`` for it.
-    weight : float
-        Of the classifier's loss.
-
-    Returns
-    -------
-    dict of str to float
-        "loss", and each of those that the detector names. "cross_entropy" is for comparison and is no part of the sum.
-
-    Notes
-    -----
-    A loss on the ranks of the classifier's scores cuts the graph there, so that neither weight nor the scale of a
-    16-bit gradient is taken for another λ.
+    "cross_entropy" is for comparison and is no part of the sum. A loss on the ranks of the classifier's scores cuts the
+    graph there, so that neither weight nor the scale of a 16-bit gradient is taken for another λ.
     """
     net: Any = run.net
     for name in ("scored", "judged"):  # of a detector that marks nothing no time is measured

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from rankedu.lab.training.loading import ahead, load
+from rankedu.lab.datasets.detection import DetectionData
+from rankedu.lab.training.loading import ahead, generator_of, load
 
-__all__ = ["Batch", "DetectionData", "Target", "batches", "in_order", "mirrored"]
+__all__ = ["DetectionBatch", "DetectionData", "Target", "batches", "in_order", "mirrored"]
 
 Target = dict[str, Tensor]
 
 
-class DetectionData(Protocol):
-    """What the loop needs of a data set; `Scenes` and `VOC` of :mod:`rankedu.lab.datasets` have it."""
-
-    flips: bool  # whether a picture may be mirrored
-    names: tuple[str, ...]  # of the classes 1, 2, …
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int) -> tuple[Tensor, Target]:
-        """A picture (3, H, W) of uint8; its ``boxes`` (M, 4), ``labels`` (M,) from 1 and ``difficult`` (M,)."""
-        ...
-
-
-class Batch(NamedTuple):
+class DetectionBatch(NamedTuple):
     """Pictures of any sizes, and what is to be found in them."""
 
     images: list[Tensor]  #: (3, H, W), from 0 to 1, on the network's device
@@ -48,80 +35,36 @@ def batches(
     first: int = 0,
     seed: int = 0,
     workers: int = 0,
-) -> Generator[Batch, None, None]:
-    """Load the batches of a training run while the step before is still being computed.
+) -> Generator[DetectionBatch, None, None]:
+    """Load the batches of a training run, from the ``first`` on, while the step before is still being computed.
 
-    Parameters
-    ----------
-    data : DetectionData
-    steps : int
-        Of the whole run.
-    batch_size : int
-        Pictures a batch. Epochs follow each other without a gap: a batch may hold the end of one and the beginning of
-        the next.
-    device : torch.device
-        Of the network.
-    first : int
-        So many batches were used before, and are passed over.
-    seed : int
-        With the number of the epoch it determines the order; with step and place, whether a picture is mirrored.
-    workers : int
-        Processes that load the pictures. 0: a thread of this process.
-
-    Yields
-    ------
-    Batch
+    Epochs follow each other without a gap. Seed and epoch determine the order; seed, step and place, what is mirrored.
     """
     order = _epochs(len(data), seed, first * batch_size)
     keys = ([(next(order), step, place) for place in range(batch_size)] for step in range(first, steps))
-    pictures = load(_Views(data, seed), keys, workers=workers, pin=device.type == "cuda", collate=list)
-    with closing(pictures if workers else ahead(pictures)) as ready:
+    with closing(_load(_Views(data, seed), keys, device, workers)) as ready:
         for items in ready:
-            yield Batch(*_on(device, items))
+            yield DetectionBatch(*_on(device, items))
 
 
 def in_order(
     data: DetectionData, *, batch_size: int, device: torch.device, workers: int = 0
-) -> Generator[tuple[Batch, list[Target]], None, None]:
-    """Load all pictures once, as they are.
-
-    Parameters
-    ----------
-    data, batch_size, device, workers
-        As for :func:`batches`.
-
-    Yields
-    ------
-    Batch
-    list of dict
-        The targets as the data set has them, on the CPU.
-    """
+) -> Generator[tuple[DetectionBatch, list[Target]], None, None]:
+    """Load all pictures once, as they are, each batch with the data set's own targets on the CPU."""
     keys = ([(index,) for index in part.tolist()] for part in torch.arange(len(data)).split(batch_size))
-    pictures = load(_Views(data, None), keys, workers=workers, pin=device.type == "cuda", collate=list)
-    with closing(pictures if workers else ahead(pictures)) as ready:
+    with closing(_load(_Views(data, None), keys, device, workers)) as ready:
         for items in ready:
-            yield Batch(*_on(device, items)), [target for _, target in items]
+            yield DetectionBatch(*_on(device, items)), [target for _, target in items]
+
+
+def _load(views: _Views, keys: Iterable[Any], device: torch.device, workers: int) -> Generator[Any, None, None]:
+    """Lists of pictures and targets, ahead of the reader."""
+    pictures = load(views, keys, workers=workers, pin=device.type == "cuda", collate=list)
+    return pictures if workers else ahead(pictures)
 
 
 def mirrored(image: Tensor, target: Target) -> tuple[Tensor, Target]:
-    """Exchange left and right.
-
-    Parameters
-    ----------
-    image : Tensor, shape (3, H, W)
-    target : dict
-        Its ``boxes`` (M, 4) go along: x becomes W − x.
-
-    Returns
-    -------
-    tuple of Tensor and dict
-
-    Examples
-    --------
-    >>> _, target = mirrored(torch.zeros(3, 4, 10), {"boxes": torch.tensor([[1.0, 0.0, 3.0, 2.0]])})
-    >>> target["boxes"]
-    tensor([[7., 0., 9., 2.]])
-    """
+    """Exchange left and right, also of the boxes (M, 4): x becomes W − x."""
     left, top, right, bottom = target["boxes"].unbind(1)
     width = image.shape[-1]
     return image.flip(-1), {**target, "boxes": torch.stack([width - right, top, width - left, bottom], dim=1)}
@@ -131,15 +74,9 @@ def _epochs(items: int, seed: int, first: int) -> Iterator[int]:
     """The numbers of the pictures, from the ``first`` one that is used: one permutation after the other."""
     epoch, used = divmod(first, items)
     while True:
-        generator = _generator(seed, 0, epoch)
+        generator = generator_of(seed, 0, epoch)
         yield from torch.randperm(items, generator=generator)[used:].tolist()
         epoch, used = epoch + 1, 0
-
-
-def _generator(*key: int) -> torch.Generator:
-    """Random numbers that a few numbers determine."""
-    mixed = np.random.SeedSequence(key).generate_state(1, np.uint64)
-    return torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
 
 
 class _Views(Dataset[tuple[Tensor, Target]]):
@@ -153,7 +90,7 @@ class _Views(Dataset[tuple[Tensor, Target]]):
         image, target = self.data[index]
         if self.seed is None or not self.data.flips:
             return image, target
-        drawn = torch.rand((), generator=_generator(self.seed, 1, *place))
+        drawn = torch.rand((), generator=generator_of(self.seed, 1, *place))
         return mirrored(image, target) if drawn < 0.5 else (image, target)
 
 

@@ -13,28 +13,7 @@ __all__ = ["pick_device", "random_state", "seeded", "set_random_state"]
 
 
 def pick_device(name: str = "auto") -> torch.device:
-    """Find a device, or say that it is not there.
-
-    Parameters
-    ----------
-    name : str
-        ``"auto"``: a GPU if there is one, else the CPU; ``"cpu"``; ``"cuda"``; ``"cuda:1"``, numbered from 0. Under
-        ``torchrun`` "auto" and "cuda" mean the GPU of this process.
-
-    Returns
-    -------
-    torch.device
-
-    Raises
-    ------
-    ValueError
-        For another name, or a GPU that is not there.
-
-    Examples
-    --------
-    >>> pick_device("cpu")
-    device(type='cpu')
-    """
+    """Find a device, "auto", "cpu", "cuda" or "cuda:1"; under ``torchrun`` a GPU is this process's own."""
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "cpu" or (name == "auto" and count == 0):
         return torch.device("cpu")
@@ -64,21 +43,7 @@ def set_random_state(state: list[Tensor], device: torch.device) -> None:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed the generators of :func:`random_state`, and put them back at the end.
-
-    Parameters
-    ----------
-    seed : int
-    device : torch.device
-
-    Examples
-    --------
-    >>> def drawn():
-    ...     with seeded(5, torch.device("cpu")):
-    ...         return torch.rand(())
-    >>> bool(drawn() == drawn())
-    True
-    """
+    """Seed the generators of :func:`random_state`, and put them back at the end."""
     before = random_state(device)
     torch.default_generator.manual_seed(seed)
     if device.type == "cuda":

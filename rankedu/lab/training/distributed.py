@@ -46,17 +46,7 @@ def is_main() -> bool:
 
 @contextmanager
 def joined(device: torch.device | str = "cpu") -> Iterator[None]:
-    """Join the processes that ``torchrun`` has started, and leave them at the end.
-
-    Parameters
-    ----------
-    device : torch.device
-        Of this process: a GPU talks by nccl, a CPU by gloo.
-
-    Notes
-    -----
-    Without ``torchrun``, or where the processes have joined before, it does nothing.
-    """
+    """Join the processes that ``torchrun`` has started, and leave them at the end; without ``torchrun`` do nothing."""
     device = torch.device(device)
     if int(os.environ.get("WORLD_SIZE", 1)) == 1 or dist.is_initialized():
         yield
@@ -71,28 +61,14 @@ def joined(device: torch.device | str = "cpu") -> Iterator[None]:
 
 
 def share(batch: Tensor) -> Tensor:
-    """Take the part of a batch that this process embeds: the parts of all, in order, are the batch.
-
-    Parameters
-    ----------
-    batch : Tensor, shape (B, ...)
-
-    Returns
-    -------
-    Tensor, shape (B / processes, ...)
-
-    Raises
-    ------
-    ValueError
-        If the batch cannot be divided.
-    """
+    """Take the part of a batch that this process embeds: the parts of all, in order, are the batch."""
     if len(batch) % world_size():
         raise ValueError(f"batch_size must be a multiple of the {world_size()} processes, got {len(batch)}")
     return batch.chunk(world_size())[rank()]
 
 
 class _Gather(torch.autograd.Function):
-    """All embeddings on every process. Backward, the gradients that all processes have for mine are added."""
+    """All embeddings on every process. Backward, the gradients that all processes have for the own share are added."""
 
     @staticmethod
     def forward(ctx: Any, embeddings: Tensor) -> Tensor:
@@ -106,30 +82,12 @@ class _Gather(torch.autograd.Function):
 
 
 def gather(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Collect the shares of all processes, with their gradient.
+    """Collect the shares of all processes, with their gradient: (b, dim) to (processes · b, dim), and the labels.
 
-    Parameters
-    ----------
-    embeddings : Tensor, shape (b, dim)
-        The share of this process.
-    labels : Tensor, shape (b,) or (b, L)
-
-    Returns
-    -------
-    tuple of Tensor, shapes (processes · b, dim) and (processes · b,) or (processes · b, L)
-        The same on every process, in the order of the processes.
-
-    Raises
-    ------
-    ValueError
-        If the shares are not of one size.
-
-    Notes
-    -----
     Backward, a process gets the sum over processes of the gradients for its share. If each computes the loss of the
     whole batch, that is ``processes`` times the gradient. The mean over processes of the parameters' gradients, which
     :func:`average_gradients` and torch's DistributedDataParallel take, is then exactly the gradient of one process
-    with the whole batch; for the loss's own parameters it is, too. In a process that is alone nothing is done.
+    with the whole batch; for the loss's own parameters it is, too.
 
     Examples
     --------
@@ -145,25 +103,13 @@ def gather(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace each gradient by its mean over the processes.
-
-    Parameters
-    ----------
-    parameters : iterable of Parameter
-        The same on every process; those without a gradient are left out.
-    """
+    """Replace each gradient by its mean over the processes."""
     average(parameter.grad for parameter in parameters if parameter.grad is not None)
 
 
 @torch.no_grad()
 def average(tensors: Iterable[Tensor]) -> None:
-    """Replace floating-point tensors by their mean over the processes, in one message for each dtype.
-
-    Parameters
-    ----------
-    tensors : iterable of Tensor
-        For instance ``net.buffers()``: the running statistics of batch norm, which are each process's own.
-    """
+    """Replace floating-point tensors by their mean over the processes, in one message for each dtype."""
     if world_size() == 1:
         return
     by_dtype: dict[torch.dtype, list[Tensor]] = {}
@@ -181,13 +127,7 @@ def average(tensors: Iterable[Tensor]) -> None:
 
 @torch.no_grad()
 def broadcast(*modules: Any) -> None:
-    """Let every process begin with the parameters and buffers of the first one.
-
-    Parameters
-    ----------
-    *modules : Module
-        What is no module is passed over.
-    """
+    """Let every process begin with the parameters and buffers of the first one; what is no module is passed over."""
     if world_size() == 1:
         return
     for module in modules:
@@ -196,17 +136,7 @@ def broadcast(*modules: Any) -> None:
 
 
 def collect(value: Any) -> list[Any]:
-    """Small values of all processes, on every process.
-
-    Parameters
-    ----------
-    value : object
-        That pickle can pack.
-
-    Returns
-    -------
-    list
-    """
+    """Small values of all processes, on every process."""
     if world_size() == 1:
         return [value]
     values: list[Any] = [None] * world_size()

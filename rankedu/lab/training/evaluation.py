@@ -31,41 +31,9 @@ def evaluate(
 ) -> dict[str, float]:
     """Measure R@1 and mAP: each query ranks all other items of the data by cosine similarity.
 
-    Parameters
-    ----------
-    net : Module
-        Images (B, 1, H, W) to embeddings (B, dim). Put in eval mode, and back afterwards.
-    data : RetrievalData or FileData
-        Images and labels; the last column of the labels is the class. All items are candidates.
-    limit : int, optional
-        At most so many queries, drawn at random. Default 4096; None: all items.
-    augmented : bool
-        Augment every item in memory once, as in training, which is what makes the task hard. Pictures on disk are
-        taken as they are.
-    strength : float
-        Of the augmentation.
-    seed : int
-        Of the draw of the queries and of the augmentation.
-    chunk_size : int
-        Queries ranked at a time, and images embedded at a time.
-    workers : int
-        Processes that load pictures from disk.
-
-    Returns
-    -------
-    dict of str to float
-        ``"R@1"``: the share of queries whose best candidate has their class; ``"mAP"``: the mean average precision.
-        nan if no query has a second item of its class; such queries do not count.
-
-    Raises
-    ------
-    ValueError
-        If an embedding is NaN or infinite: nothing would outrank it.
-
-    Notes
-    -----
-    An item that ties with a positive is ranked before it, so that a collapsed network, for which everything ties,
-    gets no credit. O(queries · items · dim). Explained in chapter 5.
+    Items in memory are augmented once, as in training, which is what makes the task hard. At most ``limit`` queries are
+    drawn at random; those without a second item of their class do not count. An item that ties with a positive is
+    ranked before it, so that a collapsed network, for which everything ties, gets no credit.
 
     Examples
     --------
@@ -100,28 +68,7 @@ def embed(
     chunk_size: int = 512,
     workers: int = 0,
 ) -> Tensor:
-    """Embed images in eval mode, a chunk at a time.
-
-    Parameters
-    ----------
-    net : Module
-        Put in eval mode, and back afterwards.
-    images : Tensor of uint8, shape (N, H, W)
-        Or a data set: the images that it has in memory, or its pictures on disk, which are taken as they are.
-    strength : float
-        Of the augmentation; 0 for none.
-    generator : torch.Generator, optional
-        Of the augmentation.
-    chunk_size : int
-        Images at a time.
-    workers : int
-        Processes that load pictures from disk.
-
-    Returns
-    -------
-    Tensor, shape (N, dim)
-        On the network's device.
-    """
+    """Embed images (N, H, W) or a data set in eval mode, ``chunk_size`` at a time: (N, dim) on the network's device."""
     device, was_training = next(net.parameters()).device, net.training
     net.eval()
     try:

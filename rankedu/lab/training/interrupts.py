@@ -14,13 +14,6 @@ class Interrupts:
     """While it is entered, the first Ctrl-C only sets ``asked``; a second one acts at once.
 
     Signals are the business of the main thread: in any other nothing is changed.
-
-    Examples
-    --------
-    >>> with Interrupts() as interrupts:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     interrupts.asked
-    True
     """
 
     def __init__(self) -> None:

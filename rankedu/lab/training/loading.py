@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-__all__ = ["FileData", "RetrievalData", "ahead", "in_memory", "leaves", "load", "load_pictures"]
+__all__ = ["FileData", "RetrievalData", "ahead", "generator_of", "in_memory", "leaves", "load", "load_pictures"]
 
 
 class RetrievalData(Protocol):
@@ -45,27 +45,16 @@ def leaves(data: RetrievalData | FileData) -> Tensor:
     return data.labels if data.labels.ndim == 1 else data.labels[:, -1]
 
 
+def generator_of(*key: int) -> torch.Generator:
+    """Random numbers that a few numbers determine."""
+    mixed = np.random.SeedSequence(key).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
+
+
 def load_pictures(
     data: FileData, keys: Iterable[Any], *, seed: int | None = None, workers: int = 0, pin: bool = False
 ) -> Generator[Tensor, None, None]:
-    """Load pictures from disk, several processes at work ahead of the reader.
-
-    Parameters
-    ----------
-    data : FileData
-    keys : iterable of list of (index, step, place)
-        One list a batch.
-    seed : int, optional
-        With it, each picture is another view, determined by seed, step and place. Default: as it is tested with.
-    workers : int
-        Processes. 0: this one.
-    pin : bool
-        Put batches where they are copied to a GPU faster.
-
-    Yields
-    ------
-    Tensor, shape (b, 3, S, S)
-    """
+    """Load pictures (b, 3, S, S) from disk by lists of (index, step, place); with a seed each is another view."""
     yield from load(_Pictures(data, seed), keys, workers=workers, pin=pin)
 
 
@@ -77,23 +66,7 @@ def load(
     pin: bool = False,
     collate: Callable[[list[Any]], Any] | None = None,
 ) -> Generator[Any, None, None]:
-    """Load anything in batches, several processes at work ahead of the reader.
-
-    Parameters
-    ----------
-    pictures : Dataset
-    keys : iterable of list
-        One list a batch.
-    workers, pin
-        As for :func:`load_pictures`.
-    collate : callable
-        Makes a batch of its items. Default: stack them.
-
-    Yields
-    ------
-    object
-        What ``collate`` has made.
-    """
+    """Load anything in batches, several processes at work ahead of the reader; ``pin`` makes copies to a GPU faster."""
     loader = DataLoader(
         pictures,
         batch_sampler=keys,
@@ -120,8 +93,7 @@ class _Pictures(Dataset[Tensor]):
         index, *place = key
         if self.seed is None:
             return self.data.load(index)
-        mixed = np.random.SeedSequence([self.seed, *place]).generate_state(1, np.uint64)
-        return self.data.load(index, torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1))))
+        return self.data.load(index, generator_of(self.seed, *place))
 
 
 def _ignore_interrupts(_: int) -> None:
@@ -130,25 +102,7 @@ def _ignore_interrupts(_: int) -> None:
 
 
 def ahead(items: Iterable[Any], depth: int = 2) -> Generator[Any, None, None]:
-    """Let a thread fetch the next items while the last one is in use.
-
-    Parameters
-    ----------
-    items : iterable
-        What it raises is raised here.
-    depth : int
-        So many items at most are waiting.
-
-    Yields
-    ------
-    object
-        The items, in order.
-
-    Examples
-    --------
-    >>> list(ahead(range(5)))
-    [0, 1, 2, 3, 4]
-    """
+    """Let a thread fetch the next ``depth`` items while the last one is in use; what it raises is raised here."""
     ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
     closed, end = threading.Event(), object()
 

@@ -36,38 +36,14 @@ class History:
     interrupted: list[int] = field(default_factory=list)  #: steps after which it was stopped, and taken up again
 
     def shares(self) -> dict[str, float]:
-        """Tell which share of the steps went into the loss and into waiting, and of the whole run into evaluating.
-
-        Returns
-        -------
-        dict of str to float
-            ``"loss share"``, ``"waiting share"``, ``"evaluation share"``; nan for a run without steps.
-
-        Examples
-        --------
-        >>> History(seconds=8.0, loss_seconds=1.0, evaluating=2.0).shares()
-        {'loss share': 0.125, 'waiting share': 0.0, 'evaluation share': 0.2}
-        """
+        """Tell which share of the steps went into the loss and into waiting, and of the whole run into evaluating."""
         steps, whole = self.seconds or float("nan"), (self.seconds + self.evaluating) or float("nan")
         parts = (self.loss_seconds / steps, self.waiting / steps, self.evaluating / whole)
         return dict(zip(("loss share", "waiting share", "evaluation share"), parts, strict=True))
 
 
 class Clock:
-    """Marks in time; on a GPU, which computes later than it is asked to, marks in its queue.
-
-    Parameters
-    ----------
-    device : torch.device
-
-    Examples
-    --------
-    >>> clock = Clock(torch.device("cpu"))
-    >>> clock.mark("begin"), clock.mark("end")
-    (None, None)
-    >>> clock.between("begin", "end") >= 0
-    True
-    """
+    """Marks in time; on a GPU, which computes later than it is asked to, marks in its queue."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -91,19 +67,8 @@ class Clock:
 
 
 class CsvLog:
-    """A table on disk that grows by a line a step.
+    """A table on disk that grows by a line a step; lines ``after`` the step where a run goes on are dropped.
 
-    Parameters
-    ----------
-    path : Path, optional
-        None: nothing is written.
-    after : int
-        The run goes on after this step: lines of later steps, which were lost and are computed again, are dropped.
-    columns : sequence of str
-        Its head; the first is "step".
-
-    Notes
-    -----
     A context manager. Lines are on disk after :meth:`flush` and at the end.
     """
 
@@ -138,22 +103,7 @@ class CsvLog:
 
 
 def read_log(path: Path) -> list[dict[str, float]]:
-    """Read a log: a dict for each step, without the columns that are empty.
-
-    Parameters
-    ----------
-    path : Path
-        The file ``log.csv`` of a run.
-
-    Returns
-    -------
-    list of dict of str to float
-
-    Examples
-    --------
-    >>> read_log(Path("no such file.csv"))
-    []
-    """
+    """Read a log: a dict for each step, without the columns that are empty."""
     return [{name: float(value) for name, value in row.items() if value} for row in _rows(path)]
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from rankedu._validation import check_count
 from rankedu.lab.training import distributed
 from rankedu.lab.training.batches import Batch
-from rankedu.lab.training.checkpoints import Run
+from rankedu.lab.training.checkpoints import TrainingState
 from rankedu.lab.training.interrupts import Interrupts
 from rankedu.lab.training.large_batch import embed_for_gradient
 from rankedu.lab.training.logs import COLUMNS, Clock, CsvLog
@@ -21,28 +23,12 @@ __all__ = ["Step", "one_step", "run_steps"]
 
 #: Takes a step with a batch, and returns at least its "loss"; if that is not finite, the weights are left as they were.
 #: The clock gets the marks "scored" and "judged", between which the loss is at work.
-Step = Callable[[Run, Any, Clock], dict[str, float]]
+Step = Callable[[TrainingState, Any, Clock], dict[str, float]]
 
 
-def one_step(run: Run, batch: Batch, clock: Clock) -> dict[str, float]:
+def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]:
     """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
 
-    Parameters
-    ----------
-    run : Run
-        Its network, its loss and the state of its optimiser are changed.
-    batch : Batch
-        The share of this process.
-    clock : Clock
-        Gets the marks "scored" and "judged", between which the loss is at work.
-
-    Returns
-    -------
-    dict
-        The "loss". If it is not finite, the weights are left as they were.
-
-    Notes
-    -----
     The graph is cut at the embeddings, so that a batch may be embedded in chunks or by several processes while the loss
     sees all of it. It also keeps the scale of a 16-bit gradient away from the loss, where a blackbox ranker would take
     it for another λ.
@@ -67,83 +53,46 @@ def one_step(run: Run, batch: Batch, clock: Clock) -> dict[str, float]:
 
 
 def run_steps(
-    run: Run,
-    batches: Iterator[Any],
+    run: TrainingState,
+    batches: Generator[Any, None, None],
     *,
     steps: int,
-    evaluate: Callable[[], dict[str, float]] | None,
-    evaluate_every: int,
-    path: Path | None,
-    checkpoint_every: int,
-    progress: bool,
+    evaluate: Callable[[], dict[str, float]] | None = None,
+    evaluate_every: int | None = None,
+    path: Path | None = None,
+    checkpoint_every: int | None = None,
+    progress: bool = True,
     step_by: Step | None = None,
     columns: Sequence[str] = COLUMNS,
 ) -> None:
-    """Do the steps that are left, with everything that comes between two of them.
+    """Bring a run from ``run.step`` to ``steps``, with evaluations, checkpoints and log lines between the steps.
 
-    Parameters
-    ----------
-    run : Run
-        Is brought from ``run.step`` to ``steps``.
-    batches : iterator of Batch
-        From the next step on. Each has ``draws``, what the batches after it are drawn from.
-    steps : int
-        Where the run ends.
-    evaluate : callable, optional
-        Measures the network.
-    evaluate_every, checkpoint_every : int
-        In steps.
-    path : Path, optional
-        Of the checkpoint; the log stands beside it.
-    progress : bool
-        Show a progress bar.
-    step_by : callable
-        Takes one step. Default: :func:`one_step`.
-    columns : sequence of str
-        Of the log; what a step or an evaluation returns under other names is left out.
-
-    Raises
-    ------
-    FloatingPointError, KeyboardInterrupt, ValueError
-        As :func:`rankedu.lab.training.train`.
+    By default it is evaluated at the end, and a checkpoint is written after every tenth of the steps.
     """
     from tqdm import tqdm
 
-    history, clock, step_by = run.history, Clock(run.device), step_by or one_step
-    main, shown = distributed.is_main(), {}
+    for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():
+        if number is not None:
+            check_count(number, name, hint="it counts steps")
+    evaluate_every, checkpoint_every = evaluate_every or steps, checkpoint_every or max(1, steps // 10)
+    clock, step_by, main, shown = Clock(run.device), step_by or one_step, distributed.is_main(), {}
+    hidden = None if progress and main else True  # None: shown on a terminal
     with (
+        closing(batches),
+        run.updates,
         CsvLog(path.with_name("log.csv") if path and main else None, after=run.step, columns=columns) as log,
         Interrupts() as interrupts,
-        tqdm(
-            desc="training", unit="step", initial=run.step, total=steps, disable=None if progress and main else True
-        ) as bar,
+        tqdm(desc="training", unit="step", initial=run.step, total=steps, disable=hidden) as bar,
     ):
         for step in range(run.step + 1, steps + 1):
-            rate = run.updates.begin(step, steps)
-            started = time.perf_counter()
-            batch = next(batches, None)
-            if batch is None:
-                raise ValueError(f"sampler must yield {steps} batches, one for each step, got {step - 1}")
-            history.waiting += time.perf_counter() - started
-            found = step_by(run, batch, clock)
-            value = found["loss"]
-            if not math.isfinite(value):
-                raise FloatingPointError(f"loss must stay finite, got {value} at step {step} (try a smaller lr)")
-            history.loss_seconds += clock.between("scored", "judged")
-            history.seconds += time.perf_counter() - started
-            history.losses.append(value)
-            run.step, run.draws = step, batch.draws
-            row = {"step": step, **found, "lr": rate}
+            row = {"step": step, **_timed_step(run, batches, clock, step_by, step, steps)}
             if evaluate is not None and step % evaluate_every == 0:
-                started = time.perf_counter()
-                run.check()
-                distributed.average(run.net.buffers())
-                history.evaluations.append({"step": step, **evaluate()})
-                history.evaluating += time.perf_counter() - started
-                row |= history.evaluations[-1]
-                shown = {name: f"{number:.3f}" for name, number in history.evaluations[-1].items() if name != "step"}
+                row |= _timed_evaluation(run, evaluate)
+                shown = {
+                    name: f"{number:.3f}" for name, number in run.history.evaluations[-1].items() if name != "step"
+                }
             log.write(row)
-            bar.set_postfix({"loss": f"{value:.3f}", **shown}, refresh=False)
+            bar.set_postfix({"loss": f"{row['loss']:.3f}", **shown}, refresh=False)
             bar.update()
             stop = distributed.anywhere(interrupts.asked, run.device)
             if path is not None and (stop or step % checkpoint_every == 0 or step == steps):
@@ -152,3 +101,32 @@ def run_steps(
             if stop:
                 then = f"the same call goes on from {path}" if path else "without a folder nothing is kept"
                 raise KeyboardInterrupt(f"stopped after step {step} of {steps}: {then}")
+
+
+def _timed_step(
+    run: TrainingState, batches: Generator[Any, None, None], clock: Clock, step_by: Step, step: int, steps: int
+) -> dict[str, float]:
+    """Wait for a batch and take the step; its losses and its learning rate."""
+    rate, started, history = run.updates.begin(step, steps), time.perf_counter(), run.history
+    batch = next(batches, None)
+    if batch is None:
+        raise ValueError(f"sampler must yield {steps} batches, one for each step, got {step - 1}")
+    history.waiting += time.perf_counter() - started
+    losses = step_by(run, batch, clock)
+    if not math.isfinite(losses["loss"]):
+        raise FloatingPointError(f"loss must stay finite, got {losses['loss']} at step {step} (try a smaller lr)")
+    history.loss_seconds += clock.between("scored", "judged")
+    history.seconds += time.perf_counter() - started
+    history.losses.append(losses["loss"])
+    run.step, run.draws = step, batch.draws
+    return {**losses, "lr": rate}
+
+
+def _timed_evaluation(run: TrainingState, evaluate: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """Evaluate the network with the mean of all processes' statistics."""
+    started = time.perf_counter()
+    run.check()
+    distributed.average(run.net.buffers())
+    run.history.evaluations.append({"step": run.step, **evaluate()})
+    run.history.evaluating += time.perf_counter() - started
+    return run.history.evaluations[-1]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count, check_number
 
 __all__ = ["OPTIMIZERS", "SCHEDULES", "Recipe"]
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
-SCHEDULES = ("constant", "cosine", "one_cycle", "steps")
-#: of one_cycle: the share of the steps in which the learning rate rises, and the factors of the first and last step.
+SCHEDULES = ("constant", "cosine", "one_cycle", "steps")  # cosine falls to 0
+#: Of one_cycle: the share of the steps in which the learning rate rises, and the factors of the first and last step.
 RISE, FIRST, LAST = 0.3, 1 / 25, 1 / 25e4
 
 
@@ -21,42 +19,6 @@ RISE, FIRST, LAST = 0.3, 1 / 25, 1 / 25e4
 class Recipe:
     """What a training run does beside choosing batches and a loss.
 
-    Parameters
-    ----------
-    optimizer : {"adam", "adamw", "sgd"}
-        SGD has Nesterov's momentum 0.9.
-    weight_decay : float
-        ≥ 0, of the network's parameters; the loss's own have none.
-    head_lr : float
-        > 0, the factor by which the head, ``net.head_parameters()``, learns faster than the rest.
-    loss_lr : float
-        > 0, the same for the parameters of the loss, for instance proxies.
-    schedule : {"constant", "cosine", "one_cycle", "steps"}
-        What becomes of the learning rate: cosine falls to 0; one_cycle rises from 1/25 of it in the first 30 % of the
-        steps, then falls to 1/250,000; steps multiplies it by ``decay`` after each of the milestones.
-    milestones : tuple of int
-        Steps, rising; for ``schedule="steps"`` only.
-    decay : float
-        In (0, 1].
-    warmup : int
-        In so many first steps the learning rate rises linearly to its value; not with one_cycle, which has its own.
-    head_only : int
-        In so many first steps all parameters but those of the head (and of the loss) rest.
-    clip : float, optional
-        The bound, > 0, of the gradient's norm, over all parameters. Default: none.
-    amp : bool
-        Embed in 16 bits where that is safe (bfloat16 on a CPU, float16 with a scaled gradient on CUDA). The loss is
-        computed in 32 bits.
-    chunk : int, optional
-        Embed so many images at a time, see :func:`rankedu.lab.training.large_batch.embed_for_gradient`. Default: all.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For a value that is out of range, or milestones without ``schedule="steps"``.
-
-    Notes
-    -----
     The learning rate is a pure function of the step, so that a run that goes on needs no state of a scheduler.
 
     Examples
@@ -66,34 +28,38 @@ class Recipe:
     [0.1, 1.0, 1.0, 0.3]
     """
 
-    optimizer: str = "adam"
-    weight_decay: float = 0.0
-    head_lr: float = 1.0
-    loss_lr: float = 1.0
-    schedule: str = "constant"
-    milestones: tuple[int, ...] = ()
+    optimizer: str = "adam"  #: or "adamw", or "sgd", which has Nesterov's momentum 0.9
+    weight_decay: float = 0.0  #: of the network's parameters; the loss's own have none
+    head_lr: float = 1.0  #: the head, ``net.head_parameters()``, learns so many times faster
+    loss_lr: float = 1.0  #: the same for the parameters of the loss, for instance proxies
+    schedule: str = "constant"  #: of the learning rate, one of SCHEDULES
+    milestones: tuple[int, ...] = ()  #: steps after which the schedule "steps" multiplies the rate by ``decay``
     decay: float = 0.3
-    warmup: int = 0
-    head_only: int = 0
-    clip: float | None = None
-    amp: bool = False
-    chunk: int | None = None
+    warmup: int = 0  #: in so many first steps the rate rises linearly; not with one_cycle, which rises by itself
+    head_only: int = 0  #: in so many first steps only the head and the loss learn, as is done with a new head
+    clip: float | None = None  #: the bound of the gradient's norm, over all parameters
+    amp: bool = False  #: embed in 16 bits, bfloat16 on a CPU and float16 on CUDA; the loss has 32
+    chunk: int | None = None  #: embed so many images at a time
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "milestones", tuple(self.milestones))
         check_choice(self.optimizer, OPTIMIZERS, name="optimizer")
         check_choice(self.schedule, SCHEDULES, name="schedule")
-        check_setting("weight_decay", self.weight_decay, ">= 0", lambda x: x >= 0)
-        for name in ("head_lr", "loss_lr"):
-            check_setting(name, getattr(self, name), "> 0", lambda x: x > 0)
-        check_setting("decay", self.decay, "in (0, 1]", lambda x: 0 < x <= 1)
-        check_setting("clip", self.clip, "> 0, or None", lambda x: x > 0, optional=True)
+        check_number(self.weight_decay, "weight_decay", least=0)
+        for name in ("head_lr", "loss_lr", "decay"):
+            check_number(getattr(self, name), name, above=0)
         for name in ("warmup", "head_only"):
-            check_setting(name, getattr(self, name), "an int >= 0", lambda x: x >= 0, kind=int)
-        check_setting("chunk", self.chunk, "an int >= 1, or None", lambda x: x >= 1, kind=int, optional=True)
-        check_setting("amp", self.amp, "True or False", lambda x: True, kind=bool)
+            check_count(getattr(self, name), name, least=0)
+        if self.decay > 1:
+            raise ValueError(f"decay must be in (0, 1], got {self.decay}")
+        if self.clip is not None:
+            check_number(self.clip, "clip", above=0, hint="None for none")
+        if self.chunk is not None:
+            check_count(self.chunk, "chunk", hint="None for all")
+        if not isinstance(self.amp, bool):
+            raise TypeError(f"amp must be True or False, got {self.amp!r}")
         for milestone in self.milestones:
-            check_setting("milestones", milestone, "ints >= 1", lambda x: x >= 1, kind=int)
+            check_count(milestone, "milestones")
         if (self.schedule == "steps") != bool(self.milestones):
             raise ValueError(
                 f"milestones must be given with schedule='steps', and with no other, got {self.milestones} with "
@@ -103,19 +69,7 @@ class Recipe:
             raise ValueError(f"warmup must be 0 with schedule='one_cycle', got {self.warmup} (it rises by itself)")
 
     def factor(self, step: int, steps: int) -> float:
-        """By how much the learning rate is multiplied in a step.
-
-        Parameters
-        ----------
-        step : int
-            From 1 to ``steps``.
-        steps : int
-            Of the whole run.
-
-        Returns
-        -------
-        float
-        """
+        """By how much the learning rate is multiplied in a step, from 1 to ``steps``."""
         done, top = step - 1, max(RISE * steps - 1, 0.0)
         if self.schedule == "one_cycle":
             if done < top:
@@ -130,16 +84,3 @@ class Recipe:
 def _along_cosine(start: float, end: float, done: float) -> float:
     """From one value to another along half a cosine; done goes from 0 to 1."""
     return end + (start - end) * (1 + math.cos(math.pi * done)) / 2
-
-
-def check_setting(
-    name: str, value: Any, expected: str, holds: Callable[[Any], bool], *, kind: type = float, optional: bool = False
-) -> None:
-    """A finite number, int or bool in its range; None, where that stands for a default."""
-    if optional and value is None:
-        return
-    kinds = (int, float) if kind is float else (kind,)
-    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{name} must be {expected}, got {value!r} (a {type(value).__name__})")
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and holds(value)):
-        raise ValueError(f"{name} must be {expected}, got {value!r}")

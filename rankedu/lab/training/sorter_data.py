@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 
 __all__ = ["DISTRIBUTIONS", "draw_scores"]
 
@@ -62,35 +62,13 @@ DISTRIBUTIONS: dict[str, Draw] = {**_PURE, "mixed": _mixed}
 def draw_scores(
     n: int, lists: int, distribution: str | None = None, *, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Draw lists of scores to sort.
+    """Draw ``lists`` lists of n scores to sort, (lists, n): of one distribution, or each of any, all equally likely.
 
-    Parameters
-    ----------
-    n : int
-        Length ≥ 2 of the lists.
-    lists : int
-        How many.
-    distribution : str, optional
-        ``"uniform"`` in [-1, 1]; standard ``"normal"``; ``"evenly spaced"`` over a random part of [-1, 1], in order;
-        the same ``"shuffled"``; ``"mixed"``: a list whose first items are of one of these and whose last items are of
-        another. Default: each list of one of the five, all equally likely.
-    generator : torch.Generator, optional
-        Default: torch's own.
-
-    Returns
-    -------
-    Tensor of float32, shape (lists, n)
-
-    Raises
-    ------
-    ValueError
-        For an unknown distribution, or n < 2.
-
-    Notes
-    -----
-    These are the kinds of lists of SoDeep's released code. There uniform lists come three times as often, under three
-    numbers; evenly spaced ones stay within [0, 1] or span all of [-1, 1]; and an eleventh kind, uniform in a random
-    range, is never drawn, for the number that chooses ends at the tenth. Explained in chapter 11.
+    ``"uniform"`` in [-1, 1]; standard ``"normal"``; ``"evenly spaced"`` over a random part of [-1, 1], in order; the
+    same ``"shuffled"``; ``"mixed"``: first items of one of these and last items of another. These are the kinds of
+    lists of SoDeep's released code. There uniform lists come three times as often, under three numbers; evenly spaced
+    ones stay within [0, 1] or span all of [-1, 1]; and an eleventh kind, uniform in a random range, is never drawn, for
+    the number that chooses ends at the tenth.
 
     Examples
     --------
@@ -98,8 +76,7 @@ def draw_scores(
     tensor([[-0.2000, -0.2000, -0.2000],
             [-0.3200, -0.3200, -0.3200]])
     """
-    if n < 2:
-        raise ValueError(f"n must be >= 2, got {n} (a list of one item is sorted)")
+    check_count(n, "n", least=2, hint="a list of one item is sorted")
     chosen = torch.default_generator if generator is None else generator
     if distribution is None:
         return _any_of(DISTRIBUTIONS, n, lists, chosen)

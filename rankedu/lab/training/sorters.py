@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.training.retrieval import History
+from rankedu._validation import check_count
+from rankedu.lab.training.logs import History
 from rankedu.lab.training.sorter_data import DISTRIBUTIONS, draw_scores
 from rankedu.rankers.lstm import LSTMRanker
 from rankedu.ranks import rank
@@ -33,37 +34,9 @@ def train_sorter(
     layers: int | None = None,
     progress: bool = True,
 ) -> LSTMRanker:
-    """Make a network that sorts lists of n scores, and freeze it.
+    """Make a network that sorts lists of n scores, and freeze it (``ranker.requires_grad_()`` unfreezes it).
 
-    Parameters
-    ----------
-    n : int
-        Length ≥ 2 of the lists.
-    architecture : {"lstm", "gru", "conv", "mlp"}
-        See :class:`rankedu.rankers.LSTMRanker`, also for ``hidden`` and ``layers``.
-    steps : int, optional
-        Batches of 64 lists. Default: as many as take about a minute for lists of 20.
-    seed : int
-        Of the network's start and of the lists. The same seed and number of threads give the same sorter on the same
-        machine. The global generator of torch is left as it was.
-    hidden, layers : int, optional
-        Sizes of the network.
-    progress : bool
-        Show a progress bar.
-
-    Returns
-    -------
-    LSTMRanker
-        Its parameters have no gradient (``ranker.requires_grad_()`` thaws them); scores that pass through do.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :class:`rankedu.rankers.LSTMRanker` and :func:`fit_sorter`.
-
-    Notes
-    -----
-    Explained in chapter 11.
+    The seed decides on the start and the lists; torch's global generator is left as it was.
 
     Examples
     --------
@@ -86,35 +59,7 @@ def fit_sorter(
     .. math:: L(\theta) = \mathop{\mathbb{E}}_{\mathbf{y}} \frac{1}{n} \sum_i
               \bigl| \mathbf{rk}_\theta(\mathbf{y})_i - \mathbf{rk}(\mathbf{y})_i \bigr|
 
-    Parameters
-    ----------
-    ranker : LSTMRanker
-        Trained on its own device; must not be frozen.
-    steps : int, optional
-        Batches of 64 lists, ≥ 0. Default: as many as take about a minute for lists of 20.
-    seed : int
-        Of the lists, see :func:`rankedu.lab.training.draw_scores`.
-    lr : float, optional
-        The highest learning rate; it rises in the first twentieth of the steps, then falls to 0 along a cosine.
-        Default: by architecture.
-    progress : bool
-        Show a progress bar.
-
-    Returns
-    -------
-    History
-        ``losses``: the error of each step, in ranks.
-
-    Raises
-    ------
-    ValueError
-        For steps < 0 or a frozen ranker.
-    FloatingPointError
-        If the error becomes NaN or infinite; names the step.
-
-    Notes
-    -----
-    Explained in chapter 11.
+    A step has 64 lists. The learning rate rises in the first twentieth of the steps, then falls to 0 along a cosine.
 
     Examples
     --------
@@ -125,8 +70,7 @@ def fit_sorter(
     from tqdm import tqdm
 
     steps = STEPS[ranker.architecture] if steps is None else steps
-    if steps < 0:
-        raise ValueError(f"steps must be >= 0, got {steps}")
+    check_count(steps, "steps", least=0)
     if not all(parameter.requires_grad for parameter in ranker.parameters()):
         raise ValueError("ranker must not be frozen, to be trained (thaw it with ranker.requires_grad_())")
     top = LEARNING_RATE[ranker.architecture] if lr is None else lr
@@ -159,23 +103,7 @@ def _rise_and_fall(step: int, steps: int) -> float:
 
 @torch.no_grad()
 def rank_error(ranker: nn.Module, scores: Tensor) -> float:
-    """Measure the mean absolute difference between a ranker's ranks and the true ones.
-
-    Parameters
-    ----------
-    ranker : Module
-        Any ranker.
-    scores : Tensor, shape (..., n)
-        On the ranker's device.
-
-    Returns
-    -------
-    float
-        In ranks. Answering (n + 1)/2 always would give n/4, roughly.
-
-    Notes
-    -----
-    Explained in chapter 11.
+    """Measure the mean absolute difference between a ranker's ranks and the true ones; always the middle: about n/4.
 
     Examples
     --------
@@ -188,24 +116,6 @@ def rank_error(ranker: nn.Module, scores: Tensor) -> float:
 
 def sorter_errors(ranker: LSTMRanker, *, lists: int = 2000, seed: int = 1) -> dict[str, float]:
     """Measure :func:`rank_error` on each of the distributions that sorters are trained on.
-
-    Parameters
-    ----------
-    ranker : LSTMRanker
-        What to measure.
-    lists : int
-        How many of each.
-    seed : int
-        Of the lists; other than in training.
-
-    Returns
-    -------
-    dict of str to float
-        By the names of ``rankedu.lab.training.sorter_data.DISTRIBUTIONS``.
-
-    Notes
-    -----
-    Explained in chapter 11.
 
     Examples
     --------

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from rankedu.lab.training.recipe import Recipe, check_setting
+from rankedu._validation import check_number
+from rankedu.lab.training.recipe import Recipe
 
 __all__ = ["Updates"]
 
@@ -23,21 +24,7 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
 class Updates:
     """An optimiser with a group each for backbone, head and loss, led by a recipe.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    net : Module
-        With a method ``head_parameters`` if the recipe treats the head in its own way. Parameters that have no
-        ``requires_grad`` are left alone.
-    loss : callable
-        If it is a module, then its parameters are trained too.
-    lr : float
-        > 0.
-
-    Raises
-    ------
-    ValueError
-        For an lr that is not > 0, or a network without a head where one is needed.
+    Parameters that have no ``requires_grad`` are left alone; those of a loss are trained if it is a module.
 
     Examples
     --------
@@ -50,7 +37,7 @@ class Updates:
     """
 
     def __init__(self, recipe: Recipe, net: nn.Module, loss: Any, lr: float) -> None:
-        check_setting("lr", lr, "> 0", lambda x: x > 0)
+        check_number(lr, "lr", above=0)
         head: set[int] = set()
         if recipe.head_lr != 1 or recipe.head_only:
             if not hasattr(net, "head_parameters"):
@@ -80,24 +67,13 @@ class Updates:
         return [parameter for group in groups for parameter in group["params"]]
 
     def begin(self, step: int, steps: int) -> float:
-        """Forget the gradients, set the learning rates of a step, let the backbone rest or wake it.
-
-        Parameters
-        ----------
-        step, steps : int
-            As for :meth:`Recipe.factor`.
-
-        Returns
-        -------
-        float
-            The learning rate, without the factors of head and loss.
-        """
+        """Forget the gradients, set a step's learning rates, freeze or unfreeze the backbone; return the basic rate."""
         self.optimizer.zero_grad()
         factor = self.recipe.factor(step, steps)
         for group in self.optimizer.param_groups:
             group["lr"] = group["base"] * factor
         if self.recipe.head_only:
-            self._rest(step <= self.recipe.head_only)
+            self._freeze_backbone(step <= self.recipe.head_only)
         return float(self.optimizer.defaults["lr"] * factor)
 
     def scale(self, gradient: Tensor) -> Tensor:
@@ -116,14 +92,17 @@ class Updates:
         self.scaler.step(self.optimizer)
         self.scaler.update()
 
-    def wake(self) -> None:
-        """Let no parameter rest any longer, wherever the run has ended."""
-        if self.recipe.head_only:
-            self._rest(False)
+    def __enter__(self) -> Updates:
+        return self
 
-    def _rest(self, rest: bool) -> None:
+    def __exit__(self, *_: object) -> None:
+        """Leave no parameter frozen, wherever the run has ended."""
+        if self.recipe.head_only:
+            self._freeze_backbone(False)
+
+    def _freeze_backbone(self, frozen: bool) -> None:
         for parameter in self.parameters("backbone"):
-            parameter.requires_grad_(not rest)
+            parameter.requires_grad_(not frozen)
 
     def state_dict(self) -> dict[str, Any]:
         """The optimiser's state, and the scale."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 import warnings
 from collections import Counter
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.datasets import UnicodeGlyphs, augment, rendering
+from rankedu.lab.datasets import UnicodeGlyphs, augment, held_out, open_dataset, rendering
+from rankedu.lab.datasets.cache import cache_folder, checksum
 from rankedu.lab.datasets.glyphs import LEVELS, base_letter, card, card_markdown, script
 from rankedu.lab.datasets.rendering import Rendering, cached_rendering, drawn_with, render
-from rankedu.lab.datasets.unicode_tree import SCRIPTS, halves, owners
+from rankedu.lab.datasets.unicode_tree import LETTERS, SCRIPTS, SHARES, VARIANTS, deal, halves, owners, with_variants
+from rankedu.lab.training import SuperClassSampler
 
+ROOT = Path(__file__).resolve().parents[3]
 PINNED_VERSION = drawn_with() == rendering.CHECKED_WITH
 
 
@@ -62,19 +68,11 @@ def test_every_character_has_a_name_and_is_drawn_in_eight_faces(splits):
     assert all(unicodedata.name(character) for character in characters_of(splits["all"]))
 
 
-class Box:
-    """A face in which every glyph is the box that stands for a missing one."""
-
-    def __init__(self, font):
-        self.set_size, self.draw_glyph_to_bitmap = font.set_size, font.draw_glyph_to_bitmap
-        self.load_char = lambda code, flags: font.load_glyph(0, flags=flags)
-
-
-def test_the_box_for_a_missing_glyph_never_counts():
-    boxes = {rendering._draw(Box(font), 0).tobytes() for font in rendering._fonts()}
-    assert len(boxes) > 1
+def test_the_box_for_a_missing_glyph_never_counts(splits):
+    boxes = rendering.missing_glyphs()
+    assert len(boxes) > 1 and all(any(box) for box in boxes)
     assert len(render("中").images) == 0
-    assert boxes.isdisjoint(image.tobytes() for image in render(map(chr, range(0x21, 0x250))).images)
+    assert boxes.isdisjoint(image.tobytes() for image in splits["all"].images.numpy())
 
 
 @pytest.mark.parametrize("invisible", [" ", "\u00a0", "\u200b", "\u2003", "\ufe00", "\n"])
@@ -111,7 +109,7 @@ def test_characters_that_nothing_draws():
 
 
 def test_an_unknown_split():
-    with pytest.raises(ValueError, match="split must be one of 'train', 'test', 'all', got 'dev'"):
+    with pytest.raises(ValueError, match=r"split must be one of 'train', 'test', 'all', 'pretrain', .* got 'dev'"):
         UnicodeGlyphs("dev", characters="A")
 
 
@@ -152,7 +150,7 @@ def test_a_damaged_cache_is_drawn_anew(cheap, tmp_path, damage):
     elif damage == "empty":
         path.write_bytes(b"")
     elif damage == "other pixels":
-        np.savez(path, **{**good._asdict(), "images": 255 - good.images}, sha256=np.array(good.sha256()))
+        np.savez(path, **{**good._asdict(), "images": 255 - good.images}, sha256=np.array(checksum(good._asdict())))
     else:
         np.savez(path, **good._asdict())
     assert cached_rendering(tmp_path).sha256() == good.sha256()
@@ -166,7 +164,7 @@ def test_a_failed_write_leaves_nothing_behind(cheap, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez_compressed", full)
-    with pytest.warns(UserWarning, match=r"could not be cached .*No space left on device.*root= or \$RANKEDU_DATA"):
+    with pytest.warns(UserWarning, match=r"could not be kept .*No space left on device.*root= or \$RANKEDU_DATA"):
         assert len(cached_rendering(tmp_path).images) == 48
     assert not list(tmp_path.iterdir())
 
@@ -186,10 +184,10 @@ def test_the_pinned_pixels_do_not_warn(cheap, tmp_path):
 
 def test_where_the_cache_lies(tmp_path, monkeypatch):
     monkeypatch.setenv("RANKEDU_DATA", str(tmp_path / "named"))
-    assert rendering.cache_folder() == tmp_path / "named"
-    assert rendering.cache_folder(tmp_path / "given") == tmp_path / "given"
+    assert cache_folder() == tmp_path / "named"
+    assert cache_folder(tmp_path / "given") == tmp_path / "given"
     monkeypatch.delenv("RANKEDU_DATA")
-    assert "rankedu" in rendering.cache_folder().parts
+    assert "rankedu" in cache_folder().parts
 
 
 # --- how it is labelled and split ----------------------------------------------------------------------------------
@@ -253,6 +251,108 @@ def test_the_split_does_not_depend_on_the_order():
     assert forward.any() and not forward.all()
 
 
+# --- the splits of the protocol ------------------------------------------------------------------------------------
+
+SALTS = [0, 1, 2, 17]
+
+
+@pytest.fixture(scope="module")
+def drawn(root):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return cached_rendering(root)
+
+
+@pytest.fixture(scope="module")
+def characters(drawn):
+    return [chr(code) for code in np.unique(drawn.codepoints)]
+
+
+@pytest.fixture(scope="module")
+def dealt(drawn, characters):
+    return {salt: deal(characters, owners(drawn), salt) for salt in SALTS}
+
+
+@pytest.mark.parametrize("salt", SALTS)
+def test_no_letter_and_no_picture_is_in_two_splits(drawn, characters, dealt, salt):
+    split_of = dict(zip(characters, dealt[salt], strict=True))
+    letters, pictures = ({}, {})
+    for character, split in split_of.items():
+        letters.setdefault(base_letter(character), set()).add(split)
+    for image, code in zip(drawn.images, drawn.codepoints.tolist(), strict=True):
+        pictures.setdefault(image.tobytes(), set()).add(split_of[chr(code)])
+    assert all(len(splits) == 1 for splits in [*letters.values(), *pictures.values()])
+
+
+@pytest.mark.parametrize("salt", SALTS)
+def test_the_splits_have_their_shares_also_of_the_letters_only_tree(characters, dealt, salt):
+    tree = with_variants(characters)
+    for split, share in SHARES.items():
+        held = dealt[salt] == split
+        assert abs(held.mean() - share) < 0.02
+        assert abs(held[tree].mean() - share) < 0.05
+        letters = {(script(c), base_letter(c)) for c, kept in zip(characters, held & tree, strict=True) if kept}
+        assert {name for name, _ in letters} == set(LETTERS) and len(letters) >= 7
+
+
+def test_the_salt_alone_decides(drawn, characters, dealt):
+    forward = dealt[1]
+    assert (deal(characters, owners(drawn), 1) == forward).all()
+    assert (deal(characters[::-1], owners(drawn), 1)[::-1] == forward).all()
+    assert (dealt[0] != forward).mean() > 0.4
+    large = [i for i, c in enumerate(characters) if c in "aioeuhy"]  # the largest groups of letters are dealt anew, too
+    assert len({tuple(splits[large]) for splits in dealt.values()}) > 1
+
+
+def test_the_halves_are_those_that_committed_results_were_made_with(drawn, characters):
+    train = "".join(c for c, kept in zip(characters, halves(characters, owners(drawn)), strict=True) if kept)
+    assert hashlib.sha256(train.encode()).hexdigest()[:16] == "c48836c772a21f1c"
+
+
+def test_the_letters_only_tree(root, splits):
+    data = UnicodeGlyphs("val", letters=True, salt=1, root=root)
+    assert data.names[0] == LETTERS and len(data.names[2]) == 939
+    paths = data.labels.unique(dim=0)
+    assert paths[:, 1].unique(return_counts=True)[1].min() >= VARIANTS
+    whole = UnicodeGlyphs("val", salt=1, root=root)
+    assert characters_of(data) < characters_of(whole) < characters_of(splits["all"])
+    for path in paths.tolist():
+        assert [script(data.names[2][path[2]]), base_letter(data.names[2][path[2]])] == [
+            data.names[level][label] for level, label in enumerate(path[:2])
+        ]
+
+
+@pytest.mark.parametrize("split", ["pretrain", "fit", "val"])
+def test_two_scripts_a_batch(root, split):
+    data = UnicodeGlyphs(split, letters=True, root=root)
+    for batch in SuperClassSampler(data.labels, 64, 4, batches=6):
+        assert data.labels[batch, 0].unique(return_counts=True)[1].tolist() == [32, 32]
+
+
+def test_held_out_letters_are_behind_a_door(root):
+    for open_it in (UnicodeGlyphs, partial(open_dataset, "glyphs")):
+        with pytest.raises(PermissionError, match=r"split must not be 'held_out' before the end.*choose on 'val'"):
+            open_it("held_out", root=root)
+    with held_out.opened():
+        assert len(UnicodeGlyphs("held_out", root=root)) > 8000
+    with pytest.raises(PermissionError):
+        UnicodeGlyphs("held_out", root=root)
+
+
+def test_one_command_alone_opens_the_door():
+    """Whoever selects can't without being named here: nothing else calls `opened`, or knows the variable."""
+    door, command = "rankedu/lab/datasets/held_out.py", "rankedu/cli/claims.py"
+    files = [path for folder in ("rankedu", "book", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    files += [
+        path for folder in ("book", "notebooks") for path in (ROOT / folder).rglob("*.md") if "_build" not in path.parts
+    ]
+    files += [*(ROOT / "notebooks").rglob("*.ipynb"), *(ROOT / "notebooks").rglob("*.yaml"), ROOT / "Makefile"]
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
+    opening = {name for name, text in texts.items() if "held_out.opened" in text or "import opened" in text}
+    setting = {name for name, text in texts.items() if held_out.VARIABLE in text or "held_out.VARIABLE" in text}
+    assert opening <= {command} and setting == {door}
+
+
 def test_twins():
     data = UnicodeGlyphs("all", characters="AАΑg")
     assert data.names[2] == ("A", "g", "Α", "А")  # Latin, Latin, Greek, Cyrillic
@@ -273,7 +373,10 @@ def test_card(root, splits):
     assert facts["images"] == len(splits["all"])
     assert sum(size * count for size, count in facts["items_per_character"].items()) == facts["images"]
     assert facts["splits"]["train"]["twins"] + facts["splits"]["test"]["twins"] == facts["twins"]["images"]
-    assert sum(sum(sides.values()) for sides in facts["scripts"].values()) == facts["characters"]
+    assert sum(sides["train"] + sides["test"] for sides in facts["scripts"].values()) == facts["characters"]
+    assert sum(counts["images"] for counts in facts["protocol"].values()) == facts["images"]
+    assert sum(counts["twins"] for counts in facts["protocol"].values()) == facts["twins"]["images"]
+    assert all(counts["scripts"] == 3 for counts in facts["letters"].values()) and facts["boxes"] == 0
     assert 0 < facts["twins"]["identical pairs"] < facts["twins"]["pairs"]
     assert "| LATIN |" in text and facts["pinned_sha256"] in text
 
@@ -337,7 +440,7 @@ def test_augment_keeps_the_ink():
         (torch.zeros(4, 3, 32, 32), 1.0, ValueError, r"shape \(B, H, W\) or \(B, 1, H, W\), got \(4, 3, 32, 32\)"),
         (torch.zeros(4, 32, 32, dtype=torch.int64), 1.0, TypeError, "uint8 or floating point, got torch.int64"),
         (np.zeros((4, 32, 32)), 1.0, TypeError, "must be a torch.Tensor, got ndarray"),
-        (torch.zeros(4, 32, 32), -1.0, ValueError, "strength must be >= 0, got -1.0"),
+        (torch.zeros(4, 32, 32), -1.0, ValueError, "strength must be finite and >= 0, got -1.0"),
     ],
 )
 def test_augment_refuses(images, strength, error, message):

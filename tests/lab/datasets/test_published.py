@@ -10,7 +10,6 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab import datasets as room
 from rankedu.lab.datasets import (
     CUB200,
     DATASETS,
@@ -230,20 +229,12 @@ def test_every_data_set_opens_by_its_name(name, tmp_path, monkeypatch):
     assert find(name) == find(name, tmp_path) == data.folder
 
 
-def test_the_names_are_those_of_the_registry():
-    assert set(DATASETS) == {"glyphs", *MAKE} and next(iter(DATASETS)) == "glyphs"
-    assert all(facts.name == name for name, facts in DATASETS.items())
-
-
 @pytest.mark.parametrize(
     ("arguments", "settings", "message"),
     [
         (("cup",), {}, "name must be one of 'glyphs', 'cub', .* got 'cup'"),
-        (("voc",), {}, "name must be one of 'glyphs', 'cub', .* got 'voc'"),
         (("cub", "query"), {}, "split must be one of 'train', 'test', got 'query'"),
-        (("sop",), {"size": 8}, "settings of 'sop' must be its own, got 'size'"),
         (("glyphs",), {"image_size": 8}, "settings of 'glyphs' must be its own, got 'image_size'"),
-        (("dyml_animal", "query"), {"level": "order"}, "level must be one of 'coarse', 'middle', 'fine', got 'order'"),
     ],
 )
 def test_a_wrong_name_split_or_setting(tmp_path, arguments, settings, message):
@@ -414,9 +405,3 @@ def test_the_table_of_the_book_has_every_count(datasets, rows):
     for facts in datasets.values():
         for counts in facts.counts.values():
             assert all(f"{count:,}" in table for count in counts.values())
-
-
-def test_the_room_shows_its_classes():
-    assert {"CUB200", "OnlineProducts", "InShop", "INaturalist2018", "DyML", "open_dataset", "check"} <= set(
-        room.__all__
-    )

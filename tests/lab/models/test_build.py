@@ -64,7 +64,7 @@ def test_the_two_parts_are_the_whole_and_embeddings_lie_on_the_sphere(name, laye
     embeddings = net(pictures())
     assert embeddings.shape == (4, 16)
     torch.testing.assert_close(embeddings.norm(dim=1), torch.ones(4))
-    head, backbone = list(net.head_parameters()), list(net.backbone_parameters())
+    head, backbone = list(net.head_parameters()), list(net.features.parameters())
     assert {id(p) for p in head} & {id(p) for p in backbone} == set()
     assert {id(p) for p in head + backbone} == {id(p) for p in net.parameters()}
     assert [len(p) for p in head] == [16, 16]  # a weight and a bias: the layer norm has none
@@ -111,7 +111,7 @@ def test_the_wide_net_reads_pictures_of_any_size():
 def test_the_small_stem_keeps_the_pictures_side(settings, side):
     net = ResNetEmbedding(Tiny(), 8, **settings)
     net(pictures(settings.get("in_channels", 3)))
-    assert net.backbone.seen == (side, side)
+    assert net.features.seen == (side, side)
 
 
 def test_pretrained_weights_are_taken_where_they_are(torchvision):
@@ -121,7 +121,7 @@ def test_pretrained_weights_are_taken_where_they_are(torchvision):
     torch.save(weights.state_dict(), torchvision)
     net = build("resnet34", pretrained=True)
     assert net.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1)"
-    assert torch.equal(net.backbone.conv1.weight, weights.conv1.weight)
+    assert torch.equal(net.features.conv1.weight, weights.conv1.weight)
     glyphs = build("resnet34", pretrained=True, in_channels=1)
     assert glyphs.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1), but for a new first convolution"
 
@@ -133,7 +133,7 @@ def test_weights_of_a_classifier_or_of_the_whole_net(in_channels, torchvision, t
     torch.save(classifier.state_dict(), tmp_path / "classifier.pt")
     net = build("resnet34", dim=8, in_channels=in_channels, weights=tmp_path / "classifier.pt")
     assert net.pretrained == "file classifier.pt"
-    assert net.backbone.bn1.bias.eq(3).all()
+    assert net.features.bn1.bias.eq(3).all()
     torch.save(net.state_dict(), tmp_path / "whole.pt")
     again = build("resnet34", dim=8, in_channels=in_channels, weights=str(tmp_path / "whole.pt"))
     assert torch.equal(net.eval()(pictures(in_channels)), again.eval()(pictures(in_channels)))
@@ -198,10 +198,18 @@ def test_build_refuses(settings, message, torchvision):
         build(**settings)
 
 
-@pytest.mark.parametrize("name", ["convnet_wide", "resnet34"])
-def test_pictures_with_other_channels_are_refused(name, torchvision):
-    with pytest.raises(ValueError, match=r"images must have shape \(B, 1, H, W\), got \(4, 3, 32, 32\)"):
-        build(name, in_channels=1)(pictures(3))
+@pytest.mark.parametrize(
+    ("name", "images", "shape"),
+    [
+        ("convnet", pictures()[0], r"\(B, 1, 32, 32\), got \(1, 32, 32\)"),
+        ("convnet", pictures(side=28), r"\(B, 1, 32, 32\), got \(4, 1, 28, 28\)"),
+        ("convnet_wide", pictures(3), r"\(B, 1, H, W\), got \(4, 3, 32, 32\)"),
+        ("resnet34", pictures(3), r"\(B, 1, H, W\), got \(4, 3, 32, 32\)"),
+    ],
+)
+def test_other_pictures_are_refused(name, images, shape, torchvision):
+    with pytest.raises(ValueError, match=f"images must have shape {shape}"):
+        build(name, in_channels=1)(images)
 
 
 def test_weights_that_do_not_fit_are_refused(torchvision, tmp_path):

@@ -24,6 +24,11 @@ def boxes(n, side, seed=0, dtype=torch.float32):
 # --- non-maximum suppression ---------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True, scope="module")
+def torchvision():
+    return load_torchvision("the oracle")
+
+
 def nms_by_loop(corners, scores, threshold):
     """The definition: numbers in the boxes' precision, compared in double precision."""
     corners, kept = corners.numpy(), []
@@ -130,7 +135,6 @@ def test_roi_align_is_its_definition(ratio, aligned, where):
 @pytest.mark.parametrize("ratio", [-1, 2])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_roi_align_is_torchvisions(dtype, ratio, aligned):
-    load_torchvision("the oracle")
     from torchvision.ops.roi_align import _roi_align
 
     theirs = _roi_align.__wrapped__  # as it is written, not compiled

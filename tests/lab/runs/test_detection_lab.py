@@ -163,11 +163,11 @@ BAD = {
     "loss": ({"loss": "rambo"}, r"loss 'rambo' is unknown.*; there are: cross_entropy, rambo_map"),
     "dataset": ({"dataset": "glyphs"}, "dataset 'glyphs' is unknown.*; there are: scenes, voc07, voc0712"),
     "model": ({"model": "resnet50"}, r"model 'resnet50' is unknown \(did you mean 'resnet50_fpn'"),
-    "lam": ({"lam": 0.0}, "lam must be > 0, got 0.0"),
+    "lam": ({"lam": 0.0}, "lam must be finite and > 0, got 0.0"),
     "scores": ({"scores": "odds"}, "scores must be one of"),
     "share": ({"class_agnostic_weight": 2.0}, r"class_agnostic_weight must be in \[0, 1\], got 2.0"),
     "recipe": ({"optimizer": "adm"}, "optimizer must be one of .*, got 'adm'"),
-    "weight": ({"weight": -1.0}, "weight must be > 0, got -1.0"),
+    "weight": ({"weight": -1.0}, "weight must be finite and > 0, got -1.0"),
     "device": ({"device": "cuda:99"}, "device must be available, got 'cuda:99'"),
     "data": ({"dataset": "voc07", "data_root": "/nowhere"}, r"VOC.* is missing .*host.robots.ox.ac.uk"),
 }

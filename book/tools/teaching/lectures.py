@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PREDICT = re.compile(
-    r"^(?P<fence>:{3,})\{admonition\} Predict\n:class: predict \w+\n(?P<question>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE
+    r"^(?P<fence>:{3,})\{admonition\} Predict\n:class: predict \w+\n(?P<question>.*?)^(?P=fence)$",
+    re.DOTALL | re.MULTILINE,
 )
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 GRADES = {"hand": "by hand", "code": "with code", "research": "open-ended"}

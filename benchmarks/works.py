@@ -37,7 +37,6 @@ from rankedu.lab.experiments.speed.contestants import (
 )
 from rankedu.lab.experiments.speed.stopwatch import Work, peak_of
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
-from rankedu.losses._loss import RankLoss
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_detections, evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
@@ -111,11 +110,8 @@ def map_with_memory(batch: int, classes: int = 20) -> Comparison:
 def readable():
     """Every loss of ranks by the definition of its ranker's ranks, and every rank by a sort in torch."""
     with patch.object(ranks, "MANY", 1 << 40), contextlib.ExitStack() as patches:
-        if definition := getattr(Ranker, "loss_of_positives", None):
-            for kind in (BlackboxRanker, PairwiseRanker):
-                patches.enter_context(patch.object(kind, "loss_of_positives", definition))
-        else:
-            patches.enter_context(patch.multiple(RankLoss, _ranks=RankLoss._readable, _pairwise=lambda self: None))
+        for kind in (BlackboxRanker, PairwiseRanker):
+            patches.enter_context(patch.object(kind, "loss_of_positives", Ranker.loss_of_positives))
         yield
 
 

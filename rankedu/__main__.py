@@ -10,7 +10,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise
-        sys.exit("rankedu: the command line needs Typer, which is not installed: pip install 'rankedu[lab]'")
+        sys.exit("rankedu: the command line needs Typer, which is not installed: pip install 'rankedu[cli]'")
     app()
 
 

@@ -10,8 +10,13 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # the other help shows flags as if they took a value
 )
-data_app = typer.Typer(help="The papers' data sets: what there is, and whether yours are whole.", no_args_is_help=True)
+data_app = typer.Typer(
+    help="The papers' data sets: what there is, and whether yours are whole.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 app.add_typer(data_app, name="data")
 
 

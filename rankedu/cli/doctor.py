@@ -110,8 +110,8 @@ def _pip() -> Finding:
 
 def _disk() -> Finding:
     free = shutil.disk_usage(Path.cwd()).free
-    told = f"{free / 1e9:.1f} GB free here; all extras take {_ENVIRONMENT / 1e9:.1f} GB"
-    return Finding("disk", told, free > _ENVIRONMENT, "make room, or clone to another disk")
+    space = f"{free / 1e9:.1f} GB free here; all extras take {_ENVIRONMENT / 1e9:.1f} GB"
+    return Finding("disk", space, free > _ENVIRONMENT, "make room, or clone to another disk")
 
 
 def _times() -> list[Finding]:

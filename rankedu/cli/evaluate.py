@@ -23,6 +23,9 @@ def evaluate(
     columns: Annotated[
         str | None, typer.Option(metavar="A,B", help="Columns of the table of labels, by name or number.")
     ] = None,
+    header: Annotated[
+        bool, typer.Option("--header", help="The tables of labels have a head, even if it looks like a label.")
+    ] = False,
     key: Annotated[str | None, typer.Option(help="Name of the embeddings in .npz or .pt.")] = None,
     labels_key: Annotated[str | None, typer.Option("--labels-key", help="Name of the labels in .npz or .pt.")] = None,
     alpha: Annotated[float, typer.Option(help="Exponent of the relevance, for h-ap.")] = 1.0,
@@ -35,7 +38,8 @@ def evaluate(
     ] = 1024,
     form: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write JSON to this file too.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write JSON to this file too; - prints it instead of the table."),
     ] = None,
 ) -> None:
     """Judge embeddings that you have saved: each item ranks all others by cosine similarity."""
@@ -53,6 +57,7 @@ def evaluate(
             gallery_labels=gallery_labels,
             metrics=metrics,
             columns=columns,
+            header=header,
             key=key,
             labels_key=labels_key,
             alpha=alpha,
@@ -61,7 +66,9 @@ def evaluate(
             chunk_size=chunk_size,
             progress=sys.stderr.isatty(),
         )
-        if json_file is not None:
+        if json_file == Path("-"):
+            form = "json"
+        elif json_file is not None:
             with written(json_file) as part:
                 part.write_text(report.json(), encoding="utf-8")
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:

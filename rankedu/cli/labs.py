@@ -10,7 +10,11 @@ import typer
 from rankedu.cli._app import app
 
 if TYPE_CHECKING:
+    from rankedu.lab.runs import Run
     from rankedu.lab.runs.tables import Tables
+
+#: Metrics of a run that are printed.
+SHOWN = 30
 
 
 @app.command()
@@ -38,6 +42,10 @@ def run(
         done = run_lab(
             lab, preset=preset, assignments=parameters or (), labs=labs, runs=runs, timeout=timeout, force=force
         )
+    except KeyboardInterrupt:
+        told = "stopped; the same command goes on, from the run's checkpoint if the lab keeps one"
+        print(f"rankedu run: {told}", file=sys.stderr)
+        raise typer.Exit(code=130) from None
     except LabError as error:
         print(f"rankedu run: {error}", file=sys.stderr)
         raise typer.Exit(code=1) from None
@@ -45,7 +53,21 @@ def run(
         print(f"rankedu run: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None
     print("Nothing to do: it has been run (--force runs it again)." if done.skipped else "Done.")
-    print(done.folder)
+    print(_metrics_of(done))
+
+
+def _metrics_of(run: "Run") -> str:
+    """The first metrics of a result, a line each, and where the others are."""
+    from rankedu.lab.runs.records import flatten
+
+    metrics = flatten(run.result.get("metrics", {}))
+    width = max(map(len, metrics), default=0)
+    texts = [
+        "—" if value is None else str(value) if value == int(value) else f"{value:.4g}" for value in metrics.values()
+    ]
+    lines = [f"{name:<{width}}  {text}" for name, text in zip(metrics, texts, strict=True)]
+    more = [f"… and {len(lines) - SHOWN} more in result.json"] if len(lines) > SHOWN else []
+    return "\n".join([*lines[:SHOWN], *more, str(run.folder)])
 
 
 @app.command()
@@ -109,7 +131,8 @@ def sweep(
         print(f"rankedu sweep: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None
     fresh = sum(not run.skipped for run in done)
-    print(f"Done: {fresh} of {len(done)} runs." if fresh else f"Nothing to do: all {len(done)} runs have been done.")
+    now = "" if fresh == len(done) else f", {fresh} of them now"
+    print(f"Done: {len(done)} of {len(done)} runs{now}." if fresh else f"Nothing to do: all {len(done)} runs are done.")
     print(done[0].folder.parent)
 
 
@@ -143,7 +166,7 @@ def results(
     from rankedu.lab.runs import keep_runs, tabulate
 
     try:
-        found = tabulate(
+        tables = tabulate(
             runs or [Path("runs")],
             lab=lab,
             by=by.split(",") if by else None,
@@ -151,14 +174,14 @@ def results(
             where=_settings(where or ()),
             form=form,
         )
-        for line in found.skipped:
+        for line in tables.skipped:
             print(f"skipped {line}", file=sys.stderr)
         if figure is not None:
-            _draw(found, figure)
-        print(found.text)
+            _draw(tables, figure)
+        print(tables.text)
         if keep is not None:
-            written = keep_runs(found.records, keep)
-            print(f"{len(written)} of {len(found.records)} records written to {keep}", file=sys.stderr)
+            written = keep_runs(tables.records, keep)
+            print(f"{len(written)} of {len(tables.records)} records written to {keep}", file=sys.stderr)
     except BrokenPipeError:  # of `rankedu results | head`
         raise
     except (ValueError, OSError, ModuleNotFoundError) as error:
@@ -176,7 +199,7 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
-def _draw(found: "Tables", path: Path) -> None:
+def _draw(tables: "Tables", path: Path) -> None:
     """Write the figure of the first metric of a lab."""
     from rankedu.book.figures import style
     from rankedu.book.figures.results import compare_settings
@@ -184,7 +207,7 @@ def _draw(found: "Tables", path: Path) -> None:
     formats = {".png": style.png, ".svg": style.svg}
     if path.suffix not in formats:
         raise ValueError(f"figure must end in {' or '.join(formats)}, got {path}")
-    if len(found.rows) > 1:
-        raise ValueError(f"figure is of one lab, got {', '.join(found.rows)} (choose with --lab)")
-    [(lab, rows)] = found.rows.items()
-    path.write_bytes(formats[path.suffix](compare_settings(rows, found.metrics[lab][0])))
+    if len(tables.rows) > 1:
+        raise ValueError(f"figure is of one lab, got {', '.join(tables.rows)} (choose with --lab)")
+    [(lab, rows)] = tables.rows.items()
+    path.write_bytes(formats[path.suffix](compare_settings(rows, tables.metrics[lab][0])))

@@ -3,7 +3,7 @@
 from rankedu.losses._loss import NoPositivesWarning
 from rankedu.losses.ap_svm import APSVMLoss, most_violated_ranking
 from rankedu.losses.average_precision import APLoss, MAPLoss
-from rankedu.losses.baselines import baseline, baseline_names, describe_baseline
+from rankedu.losses.baselines import baseline, baseline_names, baseline_settings, describe_baseline
 from rankedu.losses.calibration import CalibrationLoss, ROADMAPLoss
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.csl import CSLLoss
@@ -41,6 +41,7 @@ __all__ = [
     "SupAPLoss",
     "baseline",
     "baseline_names",
+    "baseline_settings",
     "describe_baseline",
     "most_violated_ranking",
     "shift_by_margin",

@@ -14,7 +14,7 @@ from rankedu._validation import check_count
 from rankedu.losses._recipes import RECIPES, find_recipe
 from rankedu.losses.on_embeddings import check_embeddings
 
-__all__ = ["baseline", "baseline_names", "describe_baseline"]
+__all__ = ["baseline", "baseline_names", "baseline_settings", "describe_baseline"]
 
 
 class Baseline(nn.Module):
@@ -153,6 +153,38 @@ def baseline_names() -> tuple[str, ...]:
     True
     """
     return tuple(sorted(RECIPES))
+
+
+def baseline_settings(name: str) -> dict[str, Any]:
+    """List what can be set of a baseline.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`baseline_names`.
+
+    Returns
+    -------
+    dict of str to object
+        Each keyword of :func:`baseline` with its default; ``n_classes`` and ``dim``, None, where the loss learns a
+        vector for each class.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+
+    Notes
+    -----
+    Explained in chapter 15.
+
+    Examples
+    --------
+    >>> baseline_settings("contrastive")
+    {'pos_margin': 0.0, 'neg_margin': 1.0}
+    """
+    keywords = inspect.signature(find_recipe(name).make).parameters.values()
+    return {keyword.name: None if keyword.default is keyword.empty else keyword.default for keyword in keywords}
 
 
 def describe_baseline(name: str) -> str:

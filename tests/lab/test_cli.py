@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -56,8 +57,20 @@ def test_without_typer_the_command_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; from rankedu.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "pip install 'rankedu[lab]'" in done.stderr
+    assert "pip install 'rankedu[cli]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_with_typer_alone_help_doctor_and_evaluate_work(tmp_path):
+    """The extra `cli`: torch, NumPy and Typer."""
+    others = ["scipy", "matplotlib", "sympy", "tqdm", "PIL", "papermill", "dask", "filelock", "nbclient", "yaml"]
+    others += ["jupyter_client", "torchvision", "platformdirs", "psutil", "pytorch_metric_learning"]
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4, 3)))
+    np.save(tmp_path / "y.npy", np.array([0, 0, 1, 1]))
+    code = f"import sys; sys.modules.update(dict.fromkeys({others})); from rankedu.__main__ import main; main()"
+    for arguments, said in [(["--help"], "evaluate"), (["doctor"], "torch"), (["evaluate", "x.npy", "y.npy"], "map@r")]:
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0 and said in done.stdout, done.stderr
 
 
 def test_help_and_the_package_import_without_torch():
@@ -84,6 +97,8 @@ def test_run_says_what_was_wrong_and_what_exists(tmp_path):
         (["sodeep", "--preset", "sodeep_quik"], "did you mean 'sodeep_quick'"),
         (["sodeep", "-p", "step=1"], "did you mean 'steps'?"),
         (["sodeep", "-p", "steps=x"], "'steps' must be int, got 'x'"),
+        (["retrieval", "-p", "loss=smothap"], "loss 'smothap' is unknown (did you mean 'smooth_ap'"),
+        (["detection", "-p", "dataset=voc7"], "dataset 'voc7' is unknown (did you mean 'voc07'"),
         (["sodeep", "--labs", str(tmp_path)], "--labs DIR"),
         (["sodeep", "--timeout", "0"], "timeout must be > 0"),
     ]:
@@ -108,13 +123,18 @@ def test_run_passes_on_what_it_is_given_and_reports(tmp_path, monkeypatch):
         given.update(options, lab=lab)
         if options["timeout"] == 5:
             raise runs.LabError("lab 'x' failed: here it stands", tmp_path / "x.ipynb")
-        return runs.Run("x", tmp_path / "x.ipynb", {}, tmp_path, skipped=not options["force"])
+        if options["timeout"] == 6:
+            raise KeyboardInterrupt
+        result = {"metrics": {"R@1": 0.25, "fine": {"AP": None}}}
+        return runs.Run("x", tmp_path / "x.ipynb", {}, tmp_path, skipped=not options["force"], result=result)
 
     monkeypatch.setattr(runs, "run_lab", run_lab)
     done = run(app, ["run", "x", "--preset", "y", "-p", "a=1", "-p", "b=2", "--runs", "z", "--force"])
-    assert done.exit_code == 0 and done.stdout.splitlines() == ["Done.", str(tmp_path)]
+    assert done.exit_code == 0 and done.stdout.splitlines() == ["Done.", "R@1      0.25", "fine/AP  —", str(tmp_path)]
     assert given["lab"] == "x" and given["preset"] == "y" and list(given["assignments"]) == ["a=1", "b=2"]
     assert str(given["runs"]) == "z" and given["force"] and given["timeout"] == 3600
     assert "Nothing to do" in run(app, ["run", "x"]).stdout
     done = run(app, ["run", "x", "--timeout", "5"])
     assert done.exit_code == 1 and "here it stands" in done.output and "Traceback" not in done.output
+    done = run(app, ["run", "x", "--timeout", "6"])
+    assert done.exit_code == 130 and "stopped; the same command goes on" in done.stderr

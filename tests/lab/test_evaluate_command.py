@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -45,6 +44,10 @@ def expected(embeddings):
 def write(path: str, rows: list[list[str]], comma: str = ",") -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(comma.join(row) + "\n" for row in rows)
+
+
+def one_column(*labels: object) -> None:
+    write("y.csv", [[str(label)] for label in labels])
 
 
 def run(*arguments: str):
@@ -133,6 +136,34 @@ def test_every_format_of_labels_gives_the_same_numbers(save, folder, expected):
 def test_levels_are_named_by_the_head(folder):
     write("y.csv", [["make", "model"], *WORDS])
     assert [line.split()[0] for line in run("x.npy", "y.csv").stdout.splitlines()] == ["level", "make", "model"]
+
+
+def test_what_was_assumed_is_told(folder, embeddings):
+    assert "y.csv: the 2 columns were taken for levels from root to leaf" in run("x.npy", "y.csv").stderr
+    write("y.csv", [["make", "model"], *WORDS])
+    assert "note: y.csv: the first row, 'make, model', was taken for the head" in run("x.npy", "y.csv").stderr
+    one_column("2", *IDS[:, 0])
+    found = run("x.npy", "y.csv", "--header", "--json", "-")
+    assert json.loads(found.stdout)["table"][0]["level"] == "2" and "'2', was taken for the head" in found.stderr
+    np.save("y.npy", IDS[:, 0])
+    assert run("x.npy", "y.npy").stderr == ""
+
+
+@pytest.mark.parametrize(("kind", "said"), [("IP", "inner product"), ("L2", "distance")])
+def test_an_index_that_ranks_otherwise_is_told(folder, embeddings, kind, said):
+    faiss = pytest.importorskip("faiss")
+    for vectors in (embeddings, embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)):
+        index = getattr(faiss, f"IndexFlat{kind}")(5)
+        index.add(vectors)
+        faiss.write_index(index, "x.faiss")
+        told = (
+            f"x.faiss: this index ranks by {said}, and its vectors differ in length" in run("x.faiss", "y.csv").stderr
+        )
+        assert told == (vectors is embeddings)
+
+
+def test_all_is_well_if_levels_are_asked_for_together_alone(folder):
+    assert "no query has a relevant item" not in run("x.npy", "y.csv", "--metrics", "h-ap").stderr
 
 
 def test_a_gallery_shares_the_numbers_of_the_classes(folder, embeddings):
@@ -292,6 +323,28 @@ WRONG = [
         ["x.npy", "y.csv", "--gallery", "g.npy", "--gallery-labels", "y.csv"],
         "g.npy: gallery must have the 5 dimensions of embeddings, got 4",
     ),
+    (lambda: one_column(1, 1, 2, 2, 3, 3, 4, 4), ["x.npy", "y.csv"], "the first, '1', looks like a label"),
+    (lambda: one_column("2.0", *range(7)), ["x.npy", "y.csv"], "the first, '2.0', looks like a label"),
+    (lambda: one_column(*"abcabcab"), ["x.npy", "y.csv"], "got 8, and the first, 'a', looks like a label"),
+    (lambda: one_column(*"abcabca"), ["x.npy", "y.csv", "--header"], "7 rows below the head, one for each item, got 6"),
+    (
+        lambda: write("g.csv", [[f"{item:05}"] for item in range(7)]) or one_column(*range(7)),
+        ["x.npy", "y.csv", "--gallery", "x.npy", "--gallery-labels", "g.csv"],
+        "g.csv: labels must be written as in y.csv, got '00000' here and '0' there, which are two classes",
+    ),
+    (
+        lambda: write("g.csv", [["0"], *([f"{item}.0"] for item in range(1, 7))]) or np.save("y.npy", np.arange(7)),
+        ["x.npy", "y.npy", "--gallery", "x.npy", "--gallery-labels", "g.csv"],
+        "g.csv: labels must be written as in y.npy, got '1.0' here and '1' there",
+    ),
+    (
+        lambda: write("g.csv", [["cat"]] * 7),
+        ["x.npy", "y.csv", "--columns", "1", "--gallery", "x.npy", "--gallery-labels", "g.csv"],
+        "g.csv: labels must have a class in common with y.csv, got none: 'cat' here, 'Fiat' there",
+    ),
+    (lambda: np.save("y.npy", np.eye(7, dtype=int)), ["x.npy", "y.npy"], "7 columns of 0 and 1, one-hot rows (save"),
+    (lambda: np.save("y.npy", np.tri(7) > 0), ["x.npy", "y.npy"], "0 and 1, rows with several classes (an item must"),
+    (lambda: write("y.csv", np.tri(7, dtype=int).astype(str)), ["x.npy", "y.csv"], "y.csv: labels must be a class for"),
     (lambda: None, ["x.npy", "y.csv", "--alpha", "0"], "alpha must be"),
     (lambda: None, ["x.npy", "y.csv", "--chunk-size", "0"], "chunk_size must be"),
     (lambda: None, ["x.npy", "y.csv", "--device", "tpu"], "device must be"),
@@ -325,12 +378,6 @@ def test_a_dump_may_be_larger_than_the_memory(folder):
         file.truncate(file.tell() + rows * dim * 4)
     found = dumps.read_embeddings("large.npy")
     assert found.shape == (rows, dim) and found[rows - 1, 0] == 0
-
-
-def test_help_answers_without_torch():
-    code = "import sys; from rankedu.cli import app; app(['evaluate', '--help'], standalone_mode=False)"
-    done = subprocess.run([sys.executable, "-c", f"{code}; sys.exit('torch' in sys.modules)"], capture_output=True)
-    assert done.returncode == 0 and b"--gallery-labels" in done.stdout
 
 
 def test_labels_that_are_ids_are_told(folder, embeddings):

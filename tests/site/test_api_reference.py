@@ -10,7 +10,7 @@ from tools.notebooks import pairs
 from tools.site import api_reference, architecture
 
 #: Rooms of which readers call nothing by name: what draws the book, and what commands do.
-OF_THE_BOOK = {"book/explorables", "book/figures", "book/new_chapter"}
+OF_THE_BOOK = {"book/definitions", "book/explorables", "book/figures", "book/studies", "book/new_chapter"}
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def test_every_command_is_there_with_its_options(pages):
 
     for name, command in get_command(app).commands.items():
         for inner in getattr(command, "commands", {"": command}):
-            assert f"## rankedu {name} {inner}".rstrip() + "\n" in pages["cli"]
-    assert "| `--gallery-labels` | Goes with --gallery. |  |" in pages["cli"]
-    assert "| `--chunk-size` |" in pages["cli"] and "| `1024` |" in pages["cli"]
+            assert f"## `{f'rankedu {name} {inner}'.strip()}`\n" in pages["cli"]
+    assert "* `--gallery-labels <path>`: Goes with --gallery.\n" in pages["cli"]
+    assert re.search(r"^\* `--chunk-size <int>`: .*  \[default: 1024\]$", pages["cli"], re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ CLAIMS = {
     "all-ranks": "ranks of the positives",
     "fig-3": "5/3 and 4/3",
     "smooth": "A smooth upper bound",
-    "numbers": "figures.GAINS",
+    "numbers": "study.GAINS",
     "random-margin": "fresh normal number",
     "epsilon": "10^{-5}",
     "unstable": "Two sorts",

@@ -104,7 +104,7 @@ def test_a_damaged_notebook_is_noticed_and_mended(tmp_path):
     for folder in (STARTERS, SOLUTIONS):
         shutil.copytree(exercises.ROOT / folder, tmp_path / folder)
     starter, solved = tmp_path / STARTERS / "04_interpolated_ranking.ipynb", tmp_path / SOLUTIONS / "99_gone.ipynb"
-    starter.write_text(starter.read_text(encoding="utf-8").replace("rank_backward", "rank_forward"), encoding="utf-8")
+    starter.write_text(starter.read_text(encoding="utf-8").replace("blackbox_rank", "any_rank"), encoding="utf-8")
     (tmp_path / SOLUTIONS / "05_minibatch_bias.ipynb").rename(solved)
     told = "\n".join(exercises.problems(tmp_path))
     assert "exercises/04_interpolated_ranking.ipynb is not what its chapter says" in told

@@ -51,6 +51,7 @@ LOCAL = {
     "most_violated_ranking": {"inference"},
     "baseline": {"name", "n_classes", "dim", "settings"},
     "describe_baseline": {"name"},
+    "baseline_settings": {"name"},
     "SumOverLevels": {"make_loss", "level_weights"},
     "HAPLoss": {"ranker", "within_grad", "lower"},
     "HAPPIERLoss": {"n_classes", "dim", "monotone", "ranker", "within_grad", "lower", "exclude_self", "memory"},

@@ -285,7 +285,7 @@ def test_mini_batches_stand_with_the_whole():
     assert lines[2:5] == [
         "| 16 | 1.6 | 1.6 | 1.6 | 1.6 |",
         "| 64 | 6.4 | 6.4 | 6.4 | 6.4 |",
-        "| all of about 2048 test pictures | 25.0 | 50.0 | | |",
+        "| all of about 2048 test pictures | 25.0 | 50.0 |   |   |",
     ]
 
 

@@ -15,8 +15,8 @@ import torch
 from tools.teaching import question_bank as questions
 
 import rankedu
-from rankedu import blackbox, hierarchy, losses, metrics, rankers, solvers
-from rankedu.book.exercises import names, reference
+from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
+from rankedu.book.exercises import find, names
 
 BANK = questions.bank()
 NUMBER = re.compile(r"(?<![\w.])[−-]?\d+(?:\.\d+)?(?:/\d+)?")
@@ -65,6 +65,7 @@ def computed(question):
         "itertools": itertools,
         "rank": rankedu.rank,
         "reference": reference,
+        "answer": lambda name: find(name).reference,
     }
     value = eval(question.check, scope)
     return bool(value) if isinstance(value, np.bool_) else value

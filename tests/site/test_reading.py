@@ -98,7 +98,7 @@ def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters
         for slide in lecture.slides:
             number = slide.chapter if isinstance(slide, lectures.Question) else int(slide.label[4:6])
             assert number in lecture.chapters
-        assert all(lectures.exercise_title(label) for label in lecture.exercises)
+        assert all(labels.labels()[label].kind == "exercise" for label in lecture.exercises)
         assert {int(label[2:4]) for label in lecture.exercises} <= set(lecture.chapters)
 
 

@@ -74,24 +74,9 @@ def read(path: Path) -> Chapter:
         for cell in cells
         if (match := re.search(r"^## Objectives\n+(.*?)(?=^## |^\(|\Z)", cell.source, re.DOTALL | re.MULTILINE))
     )
-    exercises = _exercises(_section(cells, "Exercises", "Self-test"))
+    exercises = _exercises(cells)
     _add_setups(exercises, cells)
     return Chapter(path.stem, target.title, objectives[1].strip(), tuple(exercises))
-
-
-def _section(cells: list[NotebookNode], title: str, following: str) -> list[NotebookNode]:
-    """The cells of one section; the ones at its ends are cut."""
-    inside, found = False, []
-    for cell in cells:
-        source = cell.source
-        if cell.cell_type == "markdown":
-            if f"## {title}\n" in source:
-                inside, source = True, source.split(f"## {title}\n", 1)[1]
-            if inside and f"## {following}" in source:
-                return [*found, NotebookNode(cell, source=source.split(f"## {following}", 1)[0])]
-        if inside:
-            found.append(NotebookNode(cell, source=source))
-    raise ValueError(f"a chapter must have the sections {title} and {following}, one after the other")
 
 
 def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
@@ -99,11 +84,11 @@ def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
     current, solving = "", ""
     for cell in cells:
         tags = cell.metadata.get("tags", [])
-        if cell.cell_type == "code" and "exercise" in tags:
-            found[current].stub = cell.source
-            continue
         if cell.cell_type == "code":
-            found[solving].solution.append(("code", cell.source))
+            if "exercise" in tags:
+                found[current].stub = cell.source
+            elif solving:
+                found[solving].solution.append(("code", cell.source))
             continue
         for kind, argument, text in _directives(cell.source):
             if kind == "exercise":
@@ -134,12 +119,12 @@ def _directives(source: str) -> list[tuple[str, str, str]]:
 
 def _add_setups(exercises: list[Exercise], cells: list[NotebookNode]) -> None:
     """Find out, for each exercise, which statements of the chapter it needs that no earlier one has brought."""
-    told = [
+    sources = [
         c.source
         for c in cells
         if c.cell_type == "code" and not {"exercise", "solution"} & set(c.metadata.get("tags", []))
     ]
-    chapter = statements(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE) for source in told)
+    chapter = statements(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE) for source in sources)
     for exercise in exercises:
         if exercise.grade == "code":
             chapter += [s for s in statements([exercise.stub, *exercise.code]) if _imports(s)]

@@ -8,6 +8,7 @@ runs whole solution notebooks, research exercises and all, and keeps nothing.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import sys
 import time
@@ -20,7 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.site.plain import plain, quoted
 from tools.notebooks.slices import import_lines, joined
 
-from rankedu.book.exercises import check, statement
+from rankedu.book.exercises import check, find
 
 ROOT = Path(__file__).resolve().parents[3]
 STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")
@@ -62,8 +63,8 @@ def _opening(chapter: Chapter, folder: Path) -> str:
 def _cells(exercise: Exercise, chapter: Chapter, folder: Path) -> list[NotebookNode]:
     heading = f"## Exercise {exercise.number} ({GRADES[exercise.grade]}): {exercise.title}"
     text = plain(exercise.text, chapter.stem, folder)
-    told = [heading, text, quoted(exercise.text, folder), _asked(exercise)]
-    cells = [new_markdown_cell("\n\n".join(filter(None, told)))]
+    parts = [heading, text, quoted(exercise.text, folder), _asked(exercise)]
+    cells = [new_markdown_cell("\n\n".join(filter(None, parts)))]
     if exercise.setup.chosen:
         source = "# From the chapter, for this exercise:\n" + joined(exercise.setup.chosen)
         cells.append(new_code_cell(source, metadata={"tags": ["setup", exercise.grade]}))
@@ -75,7 +76,7 @@ def _asked(exercise: Exercise) -> str:
     if exercise.grade != "code":
         return ""
     name = re.search(r'check\("(\w+)"', exercise.stub)[1]
-    call, _, what = statement(name).partition(": ")
+    call, _, what = find(name).statement.partition(": ")
     return f"*What is checked:* `{call}`: {what}"
 
 
@@ -111,13 +112,13 @@ def problems(root: Path = ROOT) -> list[str]:
     """What is not as it would be derived: missing or stale notebooks, and those that belong to no chapter."""
     wanted = derived()
     found = {path.relative_to(root) for folder in (STARTERS, SOLUTIONS) for path in (root / folder).glob("*.ipynb")}
-    told = [f"{path} belongs to no chapter" for path in sorted(found - set(wanted))]
+    wrong = [f"{path} belongs to no chapter" for path in sorted(found - set(wanted))]
     for path, content in wanted.items():
         if path not in found:
-            told.append(f"{path} is missing")
+            wrong.append(f"{path} is missing")
         elif (root / path).read_text(encoding="utf-8") != content:
-            told.append(f"{path} is not what its chapter says")
-    return told
+            wrong.append(f"{path} is not what its chapter says")
+    return wrong
 
 
 def write(root: Path = ROOT) -> list[Path]:
@@ -158,9 +159,9 @@ def block() -> str:
         starter, solved = place.format("exercises"), place.format("solutions")
         lines += [f"### {chapter.number}. {chapter.title}", ""]
         lines += [f"{{download}}`starter notebook <{starter}>` · {{download}}`solutions <{solved}>`", ""]
-        for grade, told in GRADES.items():
+        for grade, title in GRADES.items():
             listed = " · ".join(_listed(exercise) for exercise in chapter.exercises if exercise.grade == grade)
-            lines += [f"{told.capitalize()}", f": {listed}", ""]
+            lines += [f"{title.capitalize()}", f": {listed}", ""]
     return "\n".join(lines)
 
 
@@ -170,8 +171,9 @@ def _listed(exercise: Exercise) -> str:
 
 def feedback() -> str:
     """What `check` says to the example on the page."""
-    told = check("rank_min", lambda scores: (scores[None, :] >= scores[:, None]).sum(axis=1))
-    return "".join(f"> {line}".rstrip() + "\n" for line in told._repr_markdown_().splitlines())
+    with contextlib.redirect_stdout(None):  # where `check` prints outside of a notebook
+        answer = check("rank_min", lambda scores: (scores[None, :] >= scores[:, None]).sum(axis=1))
+    return "".join(f"> {line}".rstrip() + "\n" for line in answer._repr_markdown_().splitlines())
 
 
 def write_blocks(folder: Path) -> None:
@@ -196,9 +198,9 @@ def main() -> int:
             if not arguments.chapters or chapter.stem[:2] in arguments.chapters:
                 print(f"{chapter.stem}: {run(chapter):.1f} s", flush=True)
         return 0
-    told = problems()
-    print("\n".join(f"{one}; run `make exercises`" for one in told), end="\n" if told else "", file=sys.stderr)
-    return 1 if told else 0
+    wrong = problems()
+    print("\n".join(f"{one}; run `make exercises`" for one in wrong), end="\n" if wrong else "", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

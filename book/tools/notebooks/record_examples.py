@@ -43,15 +43,15 @@ def run(name: str) -> str:
     """What stands on the terminal after the commands of a script: each, and what it prints."""
     bin = str(Path(sys.executable).parent)
     surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": os.pathsep.join([bin, os.environ["PATH"]])}
-    told = []
+    printed = []
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.py").write_bytes((EXAMPLES / f"{name}.py").read_bytes())
         for command in COMMANDS[name]:
             done = subprocess.run(command.split(), cwd=folder, env=surroundings, capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"{command}\n{done.stderr}")
-            told.append(f"$ {command}\n{done.stdout}")
-    return "\n".join(told)
+            printed.append(f"$ {command}\n{done.stdout}")
+    return "\n".join(printed)
 
 
 def main() -> None:

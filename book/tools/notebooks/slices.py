@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import symtable
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+
+_COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,28 @@ def statements(cells: Iterable[str]) -> list[Statement]:
 
 
 def _statement(source: str, node: ast.stmt) -> Statement:
-    names = _Names()
-    names.visit(node)
-    return Statement(source, node, frozenset(names.binds), frozenset(names.reads), frozenset(names.later))
+    table = symtable.symtable(source, "cell", "exec")
+    binds = {name.get_name() for name in table.get_symbols() if name.is_assigned() or name.is_imported()}
+    reads = {name.get_name() for name in table.get_symbols() if name.is_referenced()}
+    if isinstance(node, (ast.For, ast.With, ast.If, ast.Try)):  # it may read what it has bound itself
+        reads -= binds
+    added = (inner.target for inner in ast.walk(node) if isinstance(inner, ast.AugAssign))
+    reads |= binds & {target.id for target in added if isinstance(target, ast.Name)}
+    now, later = _inner(table)
+    return Statement(source, node, frozenset(binds), frozenset(reads | now - binds), frozenset(later))
+
+
+def _inner(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
+    """The global names that are read inside of a scope: at once, in classes and comprehensions; when it is called."""
+    now: set[str] = set()
+    later: set[str] = set()
+    for child in table.get_children():
+        own = {name.get_name() for name in child.get_symbols() if name.is_global() and name.is_referenced()}
+        at_once, within = _inner(child)
+        immediate = child.get_type() == "class" or child.get_name() in _COMPREHENSIONS
+        now |= own | at_once if immediate else set()
+        later |= within if immediate else own | at_once | within
+    return now, later
 
 
 @dataclass
@@ -112,84 +135,3 @@ def joined(chosen: Iterable[Statement]) -> str:
         text += ("\n\n" if text and (defines or before) else "") + statement.source + "\n"
         before = defines
     return text.strip()
-
-
-class _Names(ast.NodeVisitor):
-    """Collects names; what stands in the body of a function is read later, less what is local there."""
-
-    def __init__(self) -> None:
-        self.binds: set[str] = set()
-        self.reads: set[str] = set()
-        self.later: set[str] = set()
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Load):
-            if node.id not in self.binds:
-                self.reads.add(node.id)
-        else:
-            self.binds.add(node.id)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)
-        for target in node.targets:
-            self.visit(target)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self.visit(node.value)
-        if isinstance(node.target, ast.Name):
-            self.reads.add(node.target.id)
-        self.visit(node.target)
-
-    def visit_For(self, node: ast.For) -> None:
-        self.visit(node.iter)
-        self.visit(node.target)
-        for child in (*node.body, *node.orelse):
-            self.visit(child)
-
-    def visit_alias(self, node: ast.alias) -> None:
-        self.binds.add(node.asname or node.name.split(".")[0])
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        for part in (*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d)):
-            self.visit(part)
-        self.binds.add(node.name)
-        self.later |= self._inside(node.args, node.body)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        for part in node.args.defaults:
-            self.visit(part)
-        self.later |= self._inside(node.args, [node.body])
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        for part in (*node.decorator_list, *node.bases):
-            self.visit(part)
-        inner = _Names()
-        for child in node.body:
-            inner.visit(child)
-        self.reads |= inner.reads - self.binds
-        self.binds.add(node.name)
-        self.later |= inner.later - {node.name}
-
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
-        inner = _Names()
-        for part in node.generators:
-            inner.visit(part.iter)
-            inner.visit(part.target)
-            for condition in part.ifs:
-                inner.visit(condition)
-        parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
-        for element in parts:
-            inner.visit(element)
-        self.reads |= inner.reads - self.binds
-        self.later |= inner.later - inner.binds
-
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
-
-    @staticmethod
-    def _inside(arguments: ast.arguments, body: list[ast.stmt] | list[ast.expr]) -> set[str]:
-        inner = _Names()
-        inner.binds |= {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-        inner.binds |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a}
-        for child in body:
-            inner.visit(child)
-        return (inner.reads | inner.later) - inner.binds

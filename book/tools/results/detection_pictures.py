@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import detections
-from rankedu.lab.experiments._detections import Findings, halves, open_data
 from rankedu.lab.experiments.detection import LOSSES
+from rankedu.lab.experiments.detection_data import Findings, halves, open_data
 from tools.results.papers import DATA, find_run, find_sweep
 
 FOLDER = DATA / "pictures"
@@ -36,9 +36,9 @@ def keep(runs: Path) -> Iterator[Path]:
     by_class = {}
     for name, (grid, own) in RUNS.items():
         sweep = find_sweep(LAB, grid)
-        found = [find_run(runs / LAB, {**sweep.shared(), **own, "seed": seed})[0] for seed in range(sweep.seeds)]
-        by_class[name] = np.stack([Findings.load(folder / "detections.npz").ap.numpy() for folder in found])
-        yield Path(shutil.copyfile(found[0] / "detections.npz", _path(name)))
+        folders = [find_run(runs / LAB, {**sweep.shared(), **own, "seed": seed})[0] for seed in range(sweep.seeds)]
+        by_class[name] = np.stack([Findings.load(folder / "detections.npz").ap.numpy() for folder in folders])
+        yield Path(shutil.copyfile(folders[0] / "detections.npz", _path(name)))
     np.savez_compressed(_path("ap"), **by_class)  # type: ignore[arg-type]
     yield _path("ap")
 
@@ -47,8 +47,8 @@ def blocks() -> dict[str, list[Figure]]:
     """Name → figures; nothing where nothing is kept."""
     if not all(_path(name).exists() for name in (*RUNS, "ap")):
         return {}
-    found = {name: Findings.load(_path(name)) for name in RUNS}
-    (first, one), (second, other) = found.items()
+    findings = {name: Findings.load(_path(name)) for name in RUNS}
+    (first, one), (second, other) = findings.items()
     test = open_data({**one.parameters, "data_root": "", "train_images": 1}).test
     groups = halves(one.frequency)
     with np.load(_path("ap")) as file:
@@ -59,7 +59,7 @@ def blocks() -> dict[str, list[Figure]]:
             detections.scenes_before_and_after(test, one.after, other.after, names=(LOSSES[first], LOSSES[second])),
         ],
         "proposals": [
-            detections.score_histograms({LOSSES[name]: run.proposals_after for name, run in found.items()}, groups)
+            detections.score_histograms({LOSSES[name]: run.proposals_after for name, run in findings.items()}, groups)
         ],
         "ap_by_class": [detections.ap_by_class(by_class, one.frequency, one.names)],
     }

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from rankedu.lab.runs.records import UNTOLD, Record
+from rankedu.lab.runs.records import IGNORED_PARAMETERS, Record
 from rankedu.lab.runs.selection import chosen, plain
 from rankedu.lab.runs.summaries import Row, summarise
 
@@ -31,8 +31,17 @@ Parameters = Mapping[str, Any]
 @cache
 def read(path: Path) -> dict[str, Any]:
     """A YAML file."""
-    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
+
+
+def markdown(rows: Sequence[Mapping[str, object]], left: int | None = None) -> str:
+    """A table whose columns are the keys of the first row; but for the first `left` they hold numbers."""
+    names = list(rows[0])
+    left = len(names) if left is None else left
+    lines = [f"| {' | '.join(names)} |", f"|{'---|' * left}{'---:|' * (len(names) - left)}"]
+    lines += [f"| {' | '.join(str(row.get(name, '')) or ' ' for name in names)} |" for row in rows]
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -94,8 +103,8 @@ class Table:
 
     def sweeps(self, scale: str | None = None) -> list[Sweep]:
         """Those whose runs stand in the table, at one scale or at all."""
-        mine = [s for s in sweeps() if s.lab == self.beside["lab"] and s.name in self.beside["grids"]]
-        return [sweep for sweep in mine if scale in (None, sweep.scale)]
+        beside = [s for s in sweeps() if s.lab == self.beside["lab"] and s.name in self.beside["grids"]]
+        return [sweep for sweep in beside if scale in (None, sweep.scale)]
 
     def scales(self) -> list[str]:
         """How large the runs on the book's own data are: the titles of their columns."""
@@ -103,8 +112,8 @@ class Table:
 
     def variants(self) -> dict[str, Parameters]:
         """Title → parameters, for a table whose rows were run in several ways; mostly there is one."""
-        found: dict[str, Parameters] = self.beside.get("variants", {"": {}})
-        return found
+        variants: dict[str, Parameters] = self.beside.get("variants", {"": {}})
+        return variants
 
     def on_ours(self, row: Parameters, variant: Parameters, scale: str) -> dict[str, Any]:
         """The parameters of the runs of a row on the book's own data: glyphs, or scenes of them."""
@@ -114,8 +123,8 @@ class Table:
     def elsewhere(self, row: Parameters, variant: Parameters, data: str) -> dict[str, Any]:
         """The parameters of the runs of a row on a data set of the papers, as far as they matter."""
         published = self.beside["data"][data]
-        own = {**self._own(row), **published.get("rows", {}).get(row["ours"], {})}
-        return {"dataset": published["dataset"], **own, **variant}
+        parameters = {**self._own(row), **published.get("rows", {}).get(row["ours"], {})}
+        return {"dataset": published["dataset"], **parameters, **variant}
 
     def metrics(self, data: str | None = None) -> dict[str, str]:
         """Heading → what our runs call it, on our own data or on a data set of the papers."""
@@ -137,7 +146,7 @@ def preset(name: str) -> dict[str, Any]:
 
 def deciding(parameters: Parameters) -> dict[str, Any]:
     """Those of some parameters that records hold."""
-    return {name: value for name, value in parameters.items() if name not in UNTOLD}
+    return {name: value for name, value in parameters.items() if name not in IGNORED_PARAMETERS}
 
 
 def tables() -> list[Table]:
@@ -160,9 +169,9 @@ def find(table: Table, row: Parameters, wanted: Parameters, records: Sequence[Re
 def find_run(folder: Path, wanted: Parameters) -> tuple[Path, dict[str, Any]]:
     """The folder of the finished run with some parameters, and all of these."""
     for path in sorted(folder.glob("*/result.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))["parameters"]
-        if all(found.get(name) == value for name, value in wanted.items()) and (path.parent / "net.pt").exists():
-            return path.parent, found
+        parameters = json.loads(path.read_text(encoding="utf-8"))["parameters"]
+        if all(parameters.get(name) == value for name, value in wanted.items()) and (path.parent / "net.pt").exists():
+            return path.parent, parameters
     raise FileNotFoundError(f"{folder} must hold a finished run with {wanted}, found none (see `make results`)")
 
 

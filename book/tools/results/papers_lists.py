@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rankedu.lab.runs.records import Record
 from rankedu.lab.runs.selection import chosen
 from rankedu.lab.runs.summaries import Row, Value, summarise, value_of
-from tools.results.papers import DATA, deciding, preset, sweeps
+from tools.results.papers import DATA, deciding, markdown, preset, sweeps
 
 #: Presets of the lab `retrieval` that train longer than the runs of the tables.
 LONGER = ("glyphs_cpu",)
@@ -21,9 +23,9 @@ def origin(records: Sequence[Record], scale: str) -> str:
     if not records:
         return f"No run of this is kept ({scale}). It would be made by"
     seconds = [record.seconds for record in records if record.seconds is not None]
-    devices = _told(f"{r.machine.get('device')}, {r.machine.get('threads')} threads" for r in records)
-    torch = _told(record.versions.get("torch", "unknown") for record in records)
-    revisions = _told(revision(record) for record in records)
+    devices = _distinct(f"{r.machine.get('device')}, {r.machine.get('threads')} threads" for r in records)
+    torch = _distinct(record.versions.get("torch", "unknown") for record in records)
+    revisions = _distinct(revision(record) for record in records)
     return (
         f"{scale[0].upper()}{scale[1:]}: {len(records)} runs, mean ± standard deviation over the seeds; a run took "
         f"{statistics.fmean(seconds):.0f} s (from {min(seconds):.0f} to {max(seconds):.0f}), all of them "
@@ -37,7 +39,7 @@ def revision(record: Record) -> str:
     return record.git["revision"][:10] + (" with changes" if record.git["modified"] else "")
 
 
-def _told(values: Iterable[str]) -> str:
+def _distinct(values: Iterable[str]) -> str:
     return " / ".join(sorted(set(values)))
 
 
@@ -46,17 +48,36 @@ def figure_4() -> str:
     from rankedu.lab.training.happier import MEASURES, results
 
     path = DATA / "happier_weight.json"
-    lines = [f"| | runs | {' | '.join(MEASURES)} |", f"|---|---:|{'---:|' * len(MEASURES)}"]
-    for name, by_value in results(path).items():
-        for value, found in by_value.items():
-            cells = [value_of(run[measure] for run in found).text(100, 1) for measure in MEASURES]
-            lines.append(f"| {SYMBOLS[name]} = {value:g} | {len(found)} | {' | '.join(cells)} |")
+    rows = [
+        {"": f"{SYMBOLS[name]} = {value:g}", "runs": len(seeds)}
+        | {measure: value_of(run[measure] for run in seeds).text(100, 1) for measure in MEASURES}
+        for name, by_value in results(path).items()
+        for value, seeds in by_value.items()
+    ]
     runs = json.loads(path.read_text(encoding="utf-8"))
-    steps, size, device = (_told(str(run[name]) for run in runs) for name in ("steps", "batch_size", "device"))
+    steps, size, device = (_distinct(str(run[name]) for run in runs) for name in ("steps", "batch_size", "device"))
     seconds = statistics.fmean(run["seconds"] for run in runs)
     about = f"{len(runs)} runs of {steps} steps of {size} pictures, in percent; {seconds:.0f} s each on {device}."
     made = "```sh\npython -m rankedu.lab.training.happier --out book/data/happier_weight.json\n```"
-    return "\n".join(lines) + f"\n\n{about} Made by\n\n{made}\n"
+    return f"{markdown(rows, 1)}\n\n{about} Made by\n\n{made}\n"
+
+
+def margin_and_memory(file: str) -> str:
+    """The log recall loss without and with margin and memory: mean and deviation over the seeds of a file's runs."""
+    runs = json.loads((DATA / file).read_text(encoding="utf-8"))
+    cells: dict[tuple[float, int], list[dict[str, Any]]] = {}
+    for run in sorted(runs, key=lambda run: (run["margin"], run["memory"])):
+        cells.setdefault((run["margin"], run["memory"]), []).append(run)
+    rows = [
+        {"margin α": f"{margin:g}", "memory τ": memory, "runs": len(seeds)}
+        | {name: value_of(run[name] for run in seeds).text() for name in ("R@1", "mAP")}
+        | {"seconds": f"{statistics.fmean(run['seconds'] for run in seeds):.0f}"}
+        for (margin, memory), seeds in cells.items()
+    ]
+    shared = ("lam", "lr", "pretrain", "device", "versions")
+    values = ((name, _distinct(json.dumps(run[name]) for run in runs)) for name in shared)
+    about = re.sub(r'["{}]', "", "; ".join(f"{name} {value}" for name, value in values))
+    return f"{markdown(rows, 0)}\n\n{len(runs)} runs of {runs[0]['steps']} steps; shared by all: {about}.\n"
 
 
 def mini_batches(records: Sequence[Record]) -> str:
@@ -72,36 +93,40 @@ def mini_batches(records: Sequence[Record]) -> str:
 def _mini_batch_table(row: Row) -> str:
     named = "mAP of batches of "
     sizes = [name.removeprefix(named) for name in row.records[0].metrics if name.startswith(named)]
-    columns = ["mAP of batches of {}", "R@1 of batches of {}", "P of batches of {}", "P of a run with batches of {}"]
-    heads = ["mAP of batches", "R@1 of batches", "P, trained network", "P, mean of a training"]
-    lines = [f"| batch size | {' | '.join(heads)} |", f"|---:|{'---:|' * len(heads)}"]
-    for size in sizes:
-        cells = [row.value(column.format(size)).text(100, 1) for column in columns]
-        lines.append(f"| {size} | {' | '.join(cells)} |")
-    whole = [row.value(name).text(100, 1) for name in ("mAP", "R@1")]
-    size = row.records[0].parameters.get("test_images")
-    data = f"all of about {size} test pictures" if size else "all test pictures"
-    lines.append(f"| {data} | {' | '.join(whole)} | | |")
-    return "\n".join(lines)
+    columns = {
+        "mAP of batches": "mAP of batches of {}",
+        "R@1 of batches": "R@1 of batches of {}",
+        "P, trained network": "P of batches of {}",
+        "P, mean of a training": "P of a run with batches of {}",
+    }
+    rows = [
+        {"batch size": size, **{head: row.value(name.format(size)).text(100, 1) for head, name in columns.items()}}
+        for size in sizes
+    ]
+    images = row.records[0].parameters.get("test_images")
+    whole = {f"{name} of batches": row.value(name).text(100, 1) for name in ("mAP", "R@1")}
+    rows.append({"batch size": f"all of about {images} test pictures" if images else "all test pictures", **whole})
+    return markdown(rows, 0)
 
 
 def whole_presets(records: Sequence[Record]) -> str:
     """What the presets that train longer reach: a row each, of the runs that changed nothing but the seed."""
-    metrics = ("R@1", "mAP@R", "seconds", "loss share", "evaluation share")
-    lines = [f"| preset | runs | {' | '.join(metrics)} |", f"|---|---:|{'---:|' * len(metrics)}"]
-    used: list[Record] = []
+    scales = {
+        "R@1": (100, 1),
+        "mAP@R": (100, 1),
+        "seconds": (1, 0),
+        "loss share": (100, 1),
+        "evaluation share": (100, 1),
+    }
+    lines, used = [], []
     for name in LONGER:
         rows = summarise(chosen([record for record in records if record.preset == name], deciding(preset(name))))
-        found = rows[0].records if rows else []
-        used += found
-        scales = [(1, 0) if metric == "seconds" else (100, 1) for metric in metrics]
-        told = [_unbroken(rows[0].value(metric), *scale) for metric, scale in zip(metrics, scales, strict=True) if rows]
-        lines.append(f"| `{name}` | {len(found)} | {' | '.join(told or ['not run'] * len(metrics))} |")
-    return "\n".join(lines) + f"\n\n{origin(used, 'these presets')}\n\n```sh\n{_commands()}\n```\n"
-
-
-def _commands() -> str:
-    return "\n".join(f"rankedu sweep retrieval --preset {name} --seeds 3" for name in LONGER)
+        made = rows[0].records if rows else []
+        used += made
+        cells = {m: _unbroken(rows[0].value(m), *scale) if rows else "not run" for m, scale in scales.items()}
+        lines.append({"preset": f"`{name}`", "runs": len(made), **cells})
+    commands = "\n".join(f"rankedu sweep retrieval --preset {name} --seeds 3" for name in LONGER)
+    return f"{markdown(lines, 1)}\n\n{origin(used, 'these presets')}\n\n```sh\n{commands}\n```\n"
 
 
 def severity(records: Sequence[Record]) -> str:
@@ -109,20 +134,18 @@ def severity(records: Sequence[Record]) -> str:
     from rankedu.lab.methods import METHODS
 
     lab, heads = "hierarchical_retrieval", ("right", "same base letter", "same script", "another script")
-    lines = [f"| trained by | runs | {' | '.join(heads)} |", f"|---|---:|{'---:|' * len(heads)}"]
-    mine = [sweep for sweep in sweeps() if sweep.lab == lab]
-    mine = [sweep for sweep in mine if sweep.scale == mine[0].scale]
-    used: list[Record] = []
-    for sweep in mine:
-        for point in sweep.points():
-            wanted = {**sweep.shared(), **point}
-            rows = summarise(chosen([record for record in records if record.lab == lab], wanted))
-            found = rows[0].records if rows else []
-            used += found
-            cells = [_unbroken(value) for value in map(value_of, zip(*map(_shares, found), strict=True))]
-            title = METHODS[point["loss"]].title
-            lines.append(f"| {title} | {len(found)} | {' | '.join(cells or ['not run'] * len(heads))} |")
-    return "\n".join(lines) + f"\n\n{origin(used, mine[0].scale)} the commands of HAPPIER's Tables 1 and 5.\n"
+    grids = [sweep for sweep in sweeps() if sweep.lab == lab]
+    grids = [sweep for sweep in grids if sweep.scale == grids[0].scale]
+    of_lab = [record for record in records if record.lab == lab]
+    lines, used = [], []
+    for shared, point in ((sweep.shared(), point) for sweep in grids for point in sweep.points()):
+        rows = summarise(chosen(of_lab, {**shared, **point}))
+        made = rows[0].records if rows else []
+        used += made
+        cells = [_unbroken(value_of(column)) for column in zip(*map(_shares, made), strict=True)]
+        about = {"trained by": METHODS[point["loss"]].title, "runs": len(made)}
+        lines.append(about | dict(zip(heads, cells or ["not run"] * len(heads), strict=True)))
+    return f"{markdown(lines, 1)}\n\n{origin(used, grids[0].scale)} the commands of HAPPIER's Tables 1 and 5.\n"
 
 
 def _unbroken(value: Value, factor: float = 100, digits: int = 1) -> str:

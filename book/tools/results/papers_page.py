@@ -32,9 +32,9 @@ def blocks(records: Sequence[Record] | None = None) -> dict[str, str]:
     """Name → Markdown of every table, of what stands for HAPPIER's Figure 4, and of the list of sweeps."""
     if records is None:
         records = collect_runs(DATA / "runs")[0] if (DATA / "runs").is_dir() else []
-    found = {table.name: block(table, records) for table in tables()}
+    made = {table.name: block(table, records) for table in tables()}
     lists = {"mini_batches": mini_batches(records), "mistakes": severity(records), "longer": whole_presets(records)}
-    return {**found, **lists, **speed_blocks(records), "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
+    return {**made, **lists, **speed_blocks(records), "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
 
 
 def block(table: Table, records: Sequence[Record]) -> str:
@@ -97,9 +97,7 @@ def our_columns(table: Table, here: Rows, group: str, metrics: Mapping[str, str]
     """Our runs on one data set."""
     for title, rows in here.items():
         for heading, metric in metrics.items():
-            cells = [
-                _cell(found, metric) if row["ours"] else None for row, found in zip(table.rows(), rows, strict=True)
-            ]
+            cells = [_cell(ours, metric) if row["ours"] else None for row, ours in zip(table.rows(), rows, strict=True)]
             yield Column(group, " ".join(filter(None, (title, heading))), cells)
 
 
@@ -112,7 +110,7 @@ def _cell(row: Row | None, metric: str) -> Value | str:
 
 def html(table: Table, columns: Sequence[Column]) -> str:
     """The table with two lines of headings; the best of a column is bold."""
-    groups = [(group, len(list(found))) for group, found in itertools.groupby(columns, key=lambda c: c.group)]
+    groups = [(group, len(list(columns_of))) for group, columns_of in itertools.groupby(columns, key=lambda c: c.group)]
     top = "".join(f'<th colspan="{width}" scope="colgroup">{escape(group)}</th>' for group, width in groups)
     second = "".join(f'<th scope="col">{escape(column.heading)}</th>' for column in columns)
     bold = [best([v if isinstance(v, Value) else None for v in column.values]) for column in columns]
@@ -152,7 +150,7 @@ def _method(row: Parameters) -> str:
 
 def agreement(table: Table, here: Rows, scale: str) -> str:
     """Spearman's correlation of the printed and our order of methods, for each data set and variant."""
-    told = []
+    agreements = []
     first, metric = next(iter(table.metrics().items()))
     leading = {column.group: column for column in reversed([*printed_columns(table)])}
     for column, (title, rows) in itertools.product(reversed(leading.values()), here.items()):
@@ -163,10 +161,14 @@ def agreement(table: Table, here: Rows, scale: str) -> str:
         ]
         if len(pairs) > 3:  # the order of three says nothing
             data = column.group.removesuffix(", printed")
-            mine = " ".join(filter(None, (title, first)))
+            measured = " ".join(filter(None, (title, first)))
             rho = f"{_rho(pairs):.2f}".replace("-", "−")
-            told.append(f"{column.heading} on {data} against {mine}, {rho} ({len(pairs)} methods)")
-    return f"Rank correlation (Spearman) of the printed numbers with ours ({scale}): {'; '.join(told)}." if told else ""
+            agreements.append(f"{column.heading} on {data} against {measured}, {rho} ({len(pairs)} methods)")
+    return (
+        f"Rank correlation (Spearman) of the printed numbers with ours ({scale}): {'; '.join(agreements)}."
+        if agreements
+        else ""
+    )
 
 
 def _rho(pairs: Sequence[tuple[float, float]]) -> float:

@@ -19,7 +19,7 @@ from rankedu.lab.experiments.speed.tables import (
 )
 from rankedu.lab.runs.records import Record
 from rankedu.lab.runs.selection import chosen
-from tools.results.papers import DATA, preset, read
+from tools.results.papers import DATA, markdown, preset, read
 from tools.results.papers_lists import revision
 
 #: The presets whose records stand on the page, by device. A shorter run is no record.
@@ -50,18 +50,18 @@ def blocks(records: Sequence[Record]) -> dict[str, str]:
 
 def kept(records: Iterable[Record]) -> dict[str, Record | None]:
     """The latest run of each device's preset, none of whose sizes was changed; None if there is none."""
-    mine = sorted((record for record in records if record.lab == "speed"), key=lambda record: record.started)
+    runs = sorted((record for record in records if record.lab == "speed"), key=lambda record: record.started)
     wanted = {
         device: {key: value for key, value in preset(name).items() if key not in FREE}
         for device, name in PRESETS.items()
     }
-    return {device: next(reversed(chosen(mine, sizes)), None) for device, sizes in wanted.items()}
+    return {device: next(reversed(chosen(runs, sizes)), None) for device, sizes in wanted.items()}
 
 
-def _origins(found: Mapping[str, Record | None]) -> str:
+def _origins(records: Mapping[str, Record | None]) -> str:
     """Where the numbers come from, and what makes them again."""
     lines = []
-    for device, record in found.items():
+    for device, record in records.items():
         command = f"```sh\nrankedu run speed --preset {PRESETS[device]}\n```"
         if record is None:
             lines.append(f"{NAMES[device]}: not measured yet. It would be by\n\n{command}")
@@ -72,14 +72,6 @@ def _origins(found: Mapping[str, Record | None]) -> str:
         about += f"NumPy {versions.get('numpy', 'unknown')}; revision {revision(record)}; {minutes} for all of it"
         lines.append(f"{NAMES[device]}: {about}. Made by\n\n{command}")
     return "\n\n".join(lines) + "\n"
-
-
-def markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table whose columns are the keys of the first row."""
-    names = list(rows[0])
-    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
-    lines += [f"| {' | '.join(row.get(name, '') or ' ' for name in names)} |" for row in rows]
-    return "\n".join(lines)
 
 
 def _printed(name: str) -> dict[str, Any]:
@@ -119,11 +111,11 @@ def _list_line(line: Mapping[str, str], sizes: Mapping[int, str], rows: Sequence
 
 def _ratios(rows: Mapping[str, Sequence[Row]], part: str, sizes: Mapping[int, str] | None = None) -> str:
     """Our time over everybody else's, with a verdict; and in how many of them we are ahead."""
-    found = [row for device in rows for row in compare(rows[device]) if row["part"] == part]
-    if not found:
+    ratios = [row for device in rows for row in compare(rows[device]) if row["part"] == part]
+    if not ratios:
         return ""
-    table = [{**line, "on": NAMES[line["on"]]} for line in ratio_table(found, sizes)]
-    return f"Our time divided by the other's. {counts(found)}\n\n{markdown(table)}"
+    table = [{**line, "on": NAMES[line["on"]]} for line in ratio_table(ratios, sizes)]
+    return f"Our time divided by the other's. {counts(ratios)}\n\n{markdown(table)}"
 
 
 def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
@@ -131,11 +123,11 @@ def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
     printed = {row["ours"]: row for row in _printed("rambo_tab_1")["rows"]}
     lines = []
     for device in ("cpu", *(["cuda"] if rows["cuda"] else [])):
-        found = {row["work"]: row for row in rows[device] if row["part"] == "growth" and row.get("n") is not None}
-        for name in dict.fromkeys([*printed, *found]):
+        fitted = {row["work"]: row for row in rows[device] if row["part"] == "growth" and row.get("n") is not None}
+        for name in dict.fromkeys([*printed, *fitted]):
             complexity, general = printed[name]["values"] if name in printed else ("–", "–")
             line = {"method": name, "printed": complexity, "general ranking": general}
-            lines.append(line | _exponents(found.get(name), device))
+            lines.append(line | _exponents(fitted.get(name), device))
     return _page("rambo_tab_1", markdown(lines))
 
 

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import hierarchical_retrieval, retrieval, style
-from rankedu.lab.experiments._test_images import Data, embed_all, open_data
+from rankedu.book.studies import retrieval as study
+from rankedu.lab.experiments.retrieval_data import Data, embed_all, open_data
 from tools.results import detection_pictures
 from tools.results.papers import DATA, find_run, find_sweep
 
@@ -86,7 +87,7 @@ def _retrievals() -> dict[str, list[Figure]]:
     data = glyphs()
     images, labels, names = data.pictures, data.labels, data.names
     start, rambo, smooth, fine, happier = (read(name) for name in (START, "rambo_log", "smooth_ap", "fine", "happier"))
-    chosen = retrieval.choose_queries(*(_ap(embeddings, labels) for embeddings in (start, smooth)))
+    chosen = study.choose_queries(*(_ap(embeddings, labels) for embeddings in (start, smooth)))
     both = {"Smooth-AP": fine, "HAPPIER": happier}
     return {
         "retrievals": [retrieval.before_and_after(images, start, rambo, labels, classes=names[-1])],

@@ -92,9 +92,9 @@ def section(module: str, *, first: bool) -> str:
     names = public(module)
     lines = [] if first else [f"## {module.removeprefix('rankedu.')}", ""]
     lines += ["```{eval-rst}", f".. automodule:: {module}", "   :no-members:", "", f".. currentmodule:: {module}", ""]
-    told = [name for name, value in names.items() if kind(value) != "data"]
-    if told:
-        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in told), ""]
+    listed = [name for name, value in names.items() if kind(value) != "data"]
+    if listed:
+        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in listed), ""]
     for name, value in names.items():
         lines += constant(module, name) if kind(value) == "data" else [f".. auto{kind(value)}:: {name}"]
         lines += [*(MEMBERS if inspect.isclass(value) else []), ""]
@@ -107,9 +107,9 @@ def constant(module: str, name: str) -> list[str]:
     value = repr(getattr(importlib.import_module(module), name))
     lines = [f".. py:data:: {name}", *([f"   :value: {value}"] if len(value) < 80 and "<" not in value else []), ""]
     for path in [room, *sorted(room.parent.glob("*.py"))] if room.stem == "__init__" else [room]:
-        told = re.search(rf"((?:^#:.*\n)+){name}\b[^\n]*=", path.read_text(encoding="utf-8"), re.MULTILINE)
-        if told:
-            return lines + [f"   {line.removeprefix('#:').strip()}" for line in told[1].splitlines()]
+        comment = re.search(rf"((?:^#:.*\n)+){name}\b[^\n]*=", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if comment:
+            return lines + [f"   {line.removeprefix('#:').strip()}" for line in comment[1].splitlines()]
     return lines
 
 
@@ -121,42 +121,25 @@ def kind(value: Any) -> str:
 
 
 def command_line() -> str:
-    """The page of the commands, from what they say with `--help`."""
+    """The page of the commands, as typer makes it from what they say with `--help`."""
     import typer
+    from typer.cli import get_docs_for_click
 
     from rankedu.cli import app
 
-    lines = ["(api-cli)=", "# Command line", "", "Where `make` has installed it, write `.venv/bin/rankedu`.", ""]
-    return "\n".join(lines + commands(typer.main.get_command(app), "rankedu"))
-
-
-def commands(command: Any, path: str) -> list[str]:
-    """A command with its options, or those that it holds."""
-    inner = getattr(command, "commands", None)
-    if inner is not None:
-        return [line for name, found in sorted(inner.items()) for line in commands(found, f"{path} {name}")]
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
-    usage = " ".join([path, *(p.name.upper() for p in arguments), *(["[OPTIONS]"] if options else [])])
-    lines = [f"## {path}", "", command.help or "", "", f"```sh\n{usage}\n```", ""]
-    if arguments or options:
-        lines += ["| name | meaning | default |", "|---|---|---|"]
-    for p in [*arguments, *options]:
-        name = p.name.upper() if p in arguments else ", ".join(p.opts)
-        default = "" if p in arguments or p.default in (None, False) else f"`{p.default}`"
-        default = p.show_default if isinstance(getattr(p, "show_default", None), str) else default
-        lines.append(f"| `{name}` | {p.help or ''} | {default} |".replace("...", "…"))
-    return [*lines, ""]
+    command = typer.main.get_command(app)
+    page = get_docs_for_click(obj=command, ctx=typer.Context(command), name="rankedu", title="Command line")
+    return f"(api-cli)=\n{page}\n"
 
 
 def prepare(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Make links of the chapters in "Explained in chapters 4 and 12", before napoleon reads the lines."""
     text = "\n".join(lines)
-    told = re.sub(r"(?<=chapter )(\d+)(?!\d)", r":ref:`\1 <ch-\1>`", text)
-    told = re.sub(r"chapters (\d+(?:, \d+)*,? (?:and|to) \d+)", lambda m: f"chapters {linked(m[1])}", told)
-    told = re.sub(r"<ch-(\d)>", r"<ch-0\1>", told)
-    told = re.sub(r"^(\s*)([A-Za-z])\. ", r"\1\\\2. ", told, flags=re.MULTILINE)  # "L. Default: 1" begins no list
-    lines[:] = told.split("\n")
+    text = re.sub(r"(?<=chapter )(\d+)(?!\d)", r":ref:`\1 <ch-\1>`", text)
+    text = re.sub(r"chapters (\d+(?:, \d+)*,? (?:and|to) \d+)", lambda m: f"chapters {linked(m[1])}", text)
+    text = re.sub(r"<ch-(\d)>", r"<ch-0\1>", text)
+    text = re.sub(r"^(\s*)([A-Za-z])\. ", r"\1\\\2. ", text, flags=re.MULTILINE)  # "L. Default: 1" begins no list
+    lines[:] = text.split("\n")
     WRITTEN[name] = list(lines)
 
 

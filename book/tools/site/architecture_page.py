@@ -22,12 +22,12 @@ def draw(package: Path = PACKAGE) -> str:
     lines = sorted(arrows(package), key=lambda pair: (order.index(pair[0]), order.index(pair[1])))
     far = max(order.index(user) - order.index(used) for used, user in lines)
     size = (LEFT + WIDTH + 0.75 * (16 + SWING * far) + 12, PITCH * len(order))
-    told = (
+    words = (
         f"{len(order)} rooms in a column, from {order[0]} at the top to {order[-1]} at the bottom, and {len(lines)} "
         "arrows from a room to those that import from it. All point down. The table below says the same in words."
     )
     parts = [
-        f'<svg class="architecture" role="img" aria-label="{escape(told)}" viewBox="0 0 {size[0]:.0f} {size[1]}" '
+        f'<svg class="architecture" role="img" aria-label="{escape(words)}" viewBox="0 0 {size[0]:.0f} {size[1]}" '
         f'style="width: 100%; max-width: {1.25 * size[0]:.0f}px; height: auto; color: var(--pst-color-text-base)" '
         'font-family="inherit" font-size="14" xmlns="http://www.w3.org/2000/svg">',
         '<defs><marker id="architecture-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '

@@ -103,13 +103,13 @@ def description() -> str:
 
 def as_list() -> str:
     """The same in words."""
-    told = []
+    lines = []
     for number, one in chapters().items():
         needed = " and ".join(f"{{ref}}`{need} <ch-{need:02d}>`" for need in one.needs)
-        told.append(
+        lines.append(
             f"* {{ref}}`{number} {one.title} <ch-{number:02d}>` " + (f"needs {needed}." if needed else "needs nothing.")
         )
-    return "\n".join(told)
+    return "\n".join(lines)
 
 
 def map_markdown() -> str:
@@ -125,10 +125,10 @@ def ways_markdown() -> str:
 
 def _way(way: Way, *, open: bool) -> str:
     hours, rest = divmod(way.minutes, 60)
-    told = f"{hours}\u00a0h\u00a0{rest:02d}\u00a0min" if hours else f"{rest}\u00a0min"
+    duration = f"{hours}\u00a0h\u00a0{rest:02d}\u00a0min" if hours else f"{rest}\u00a0min"
     steps = "\n".join(f"1. {_link(step)}, {minutes(step)}\u00a0min" for step in way.steps)
     state = ":open:\n" if open else ""
-    return f":::{{dropdown}} {way.title} ({told})\n:name: path-{way.name}\n{state}\n{way.purpose}\n\n{steps}\n:::"
+    return f":::{{dropdown}} {way.title} ({duration})\n:name: path-{way.name}\n{state}\n{way.purpose}\n\n{steps}\n:::"
 
 
 def _link(step: str) -> str:

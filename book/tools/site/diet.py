@@ -120,11 +120,11 @@ def measured_picture(tag: str, folder: Path) -> str:
     path = folder / unquote(urlsplit(source[1]).path) if source else None
     if path is None or path.suffix not in {".png", ".webp"} or "loading=" in tag:
         return tag
-    told = ' loading="lazy" decoding="async"'
+    attributes = ' loading="lazy" decoding="async"'
     if not re.search(r' (width|height)="| style="[^"]*(width|height):', tag):
         with Image.open(path) as picture:
-            told += f' width="{picture.width}" height="{picture.height}"'
-    return "<img" + told + tag.removeprefix("<img")
+            attributes += f' width="{picture.width}" height="{picture.height}"'
+    return "<img" + attributes + tag.removeprefix("<img")
 
 
 def keep_of(folder: Path, kept: set[str]) -> None:

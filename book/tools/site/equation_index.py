@@ -44,11 +44,11 @@ def claims() -> tuple[tuple[str, str], ...]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
                 continue
-            told = _claimed(ast.get_docstring(node) or "")
+            sources = _claimed(ast.get_docstring(node) or "")
             for decorator in node.decorator_list:
                 if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "paper_figure":
-                    told.append(ast.literal_eval(decorator.args[0]))
-            found += [(source, f"{module}.{node.name}") for source in dict.fromkeys(told)]
+                    sources.append(ast.literal_eval(decorator.args[0]))
+            found += [(source, f"{module}.{node.name}") for source in dict.fromkeys(sources)]
     return tuple(sorted(found, key=lambda pair: (sort_key(pair[0]), pair[1])))
 
 

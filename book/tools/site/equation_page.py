@@ -83,8 +83,8 @@ def _place(rows: list[MapRow]) -> str:
     page, here = rows[0].page, rows[0].here
     number = page.removeprefix("chapters/")[:2]
     chapter = f"{{ref}}`Chapter {int(number)} <ch-{number}>`, " if page.startswith("chapters/") else ""
-    told = "; ".join(f"{function(row.function)}, tested by `{row.test.rpartition('::')[2]}`" for row in rows)
-    return f"{chapter}{here}: {told}"
+    functions = "; ".join(f"{function(row.function)}, tested by `{row.test.rpartition('::')[2]}`" for row in rows)
+    return f"{chapter}{here}: {functions}"
 
 
 def _others(item: Item, rows: Iterable[MapRow]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import yaml
@@ -20,6 +19,7 @@ def write_tables(folder: Path) -> None:
     from rankedu.lab.datasets.registry import markdown
     from tools.notebooks import exercises, timings
     from tools.results import papers_page, pictures
+    from tools.results.papers_lists import margin_and_memory
     from tools.site import architecture_page, book_map, equation_page, loops, use_it
     from tools.teaching import lectures, question_bank
 
@@ -31,7 +31,7 @@ def write_tables(folder: Path) -> None:
     tables |= {"book_map": book_map.map_markdown(), "ways": book_map.ways_markdown(), "lectures": lectures.markdown()}
     tables |= papers_page.blocks() | {"timings": timings.table(), "machines": timings.machines()}
     tables |= pictures.blocks(folder)
-    tables |= {name: effects(f"{name}.json", steps) for name, steps in (("effects", 1000), ("effects_trained", 400))}
+    tables |= {name: margin_and_memory(f"{name}.json") for name in ("effects", "effects_trained")}
     for name, text in tables.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / "reference.py").write_bytes((ROOT / "rankedu" / "reference.py").read_bytes())
@@ -75,17 +75,3 @@ def speed(file: str = "speed.json") -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
-
-
-def effects(file: str, steps: int) -> str:
-    """The trained effect of margin and memory: the table of one file of runs, and what they all share."""
-    from rankedu.lab.training.effects import results_markdown
-
-    path = ROOT / "book" / "data" / file
-    if not path.exists():
-        return "These runs have not been made yet.\n"
-    runs = json.loads(path.read_text(encoding="utf-8"))
-    shared = {name: {json.dumps(run[name]) for run in runs} for name in ("lam", "lr", "pretrain", "device", "versions")}
-    told = "; ".join(f"{name} {' / '.join(sorted(values))}" for name, values in shared.items())
-    told = re.sub(r'["{}]', "", told)
-    return f"{results_markdown(path, steps=steps)}\n{len(runs)} runs of {steps} steps; shared by all: {told}.\n"

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _PROOFS = ("theorem", "proposition", "lemma", "definition", "corollary", "remark")
 _EQUATION = r"^\$\$(?P<equation>(?:(?!\$\$).)*?)\$\$ \((?P<eq>[\w-]+)\)$"
 _PROOF = r"^(?P<fence>`{3,}|:{3,})\{prf:(?P<prf>\w+)\} ?(?P<name>[^\n]*)\n(?P<body>.*?)^(?P=fence)[ ]*$"
-_EXERCISE = r"^:::\{exercise\}[^\n]*\n:label: (?P<exercise>[\w-]+)$"
+_EXERCISE = r"^:::\{exercise\} (?P<asked>[^\n]*)\n:label: (?P<exercise>[\w-]+)$"
 _SECTION = r"^\((?P<section>[\w-]+)\)=\n#+ (?P<heading>[^\n]*)$"
 _MARKS = re.compile("|".join((_EQUATION, _PROOF, _EXERCISE, _SECTION)), re.DOTALL | re.MULTILINE)
 _OPTION = re.compile(r"\A:(?P<key>\w+): (?P<value>\S+)\n")
@@ -73,7 +73,7 @@ def of_chapter(path: Path) -> dict[str, Target]:
                 for inner in re.finditer(_EQUATION, body, re.DOTALL | re.MULTILINE):
                     add(inner["eq"], "equation", text=inner["equation"].strip())
             elif match["exercise"]:
-                add(match["exercise"], "exercise")
+                add(match["exercise"], "exercise", match["asked"])
             elif match["section"]:
                 kind = "chapter" if match["section"] == f"ch-{chapter:02d}" else "section"
                 found[match["section"]] = Target(kind, str(chapter), match["heading"], file)

@@ -2,7 +2,7 @@
 
 The repository's address has one place: `Repository` among `[project.urls]` in `pyproject.toml`. The environment
 variable `RANKEDU_REPOSITORY` stands in for it (and `RANKEDU_BRANCH` for `main`), for a copy that is published from
-elsewhere. Without an address no page has a button that leads nowhere; what changed is then told from the history alone.
+elsewhere. Without an address no page has a button that leads nowhere; what changed then comes from the history alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 ROOT = Path(__file__).resolve().parents[3]
-#: So many changes are told below a page.
+#: How many changes are listed below a page.
 KEPT = 5
 #: Host → where a file is edited, and where its history stands.
 HOSTS = {
@@ -57,8 +57,8 @@ def sources(page: str) -> list[str]:
 def source_links(site: str, branch: str, path: str) -> dict[str, str]:
     """The addresses where a file is edited and where its history stands; none for a host that is not known."""
     host = next((patterns for name, patterns in HOSTS.items() if name in urlsplit(site).netloc), None)
-    told = [pattern.format(site=site, branch=quote(branch), path=quote(path)) for pattern in host or ()]
-    return dict(zip(("edit", "history"), told, strict=False))
+    addresses = [pattern.format(site=site, branch=quote(branch), path=quote(path)) for pattern in host or ()]
+    return dict(zip(("edit", "history"), addresses, strict=False))
 
 
 def launch_links(site: str, branch: str, notebook: str, services: list[str]) -> dict[str, str]:
@@ -69,22 +69,22 @@ def launch_links(site: str, branch: str, notebook: str, services: list[str]) -> 
     services : list of str
         ``binder``, ``colab`` (GitHub alone) or the https address of a JupyterHub that has nbgitpuller.
     """
-    told, parts = {}, urlsplit(site)
+    links, parts = {}, urlsplit(site)
     owner = quote(parts.path.strip("/"))
     for service in services:
         if service == "binder":
             kinds = {"github.com": f"gh/{owner}", "gitlab.com": f"gl/{quote(parts.path.strip('/'), safe='')}"}
             place = kinds.get(parts.netloc, f"git/{quote(site, safe='')}")
-            told["Binder"] = f"https://mybinder.org/v2/{place}/{quote(branch, safe='')}?urlpath=lab/tree/{notebook}"
+            links["Binder"] = f"https://mybinder.org/v2/{place}/{quote(branch, safe='')}?urlpath=lab/tree/{notebook}"
         elif service == "colab" and parts.netloc == "github.com":
-            told["Colab"] = f"https://colab.research.google.com/github/{owner}/blob/{branch}/{notebook}"
+            links["Colab"] = f"https://colab.research.google.com/github/{owner}/blob/{branch}/{notebook}"
         elif service.startswith("https://"):
             path = f"lab/tree/{parts.path.rsplit('/', 1)[-1]}/{notebook}"
             asked = urlencode({"repo": site, "branch": branch, "urlpath": path})
-            told["JupyterHub"] = f"{service.removesuffix('/')}/hub/user-redirect/git-pull?{asked}"
+            links["JupyterHub"] = f"{service.removesuffix('/')}/hub/user-redirect/git-pull?{asked}"
         else:
             raise ValueError(f"RANKEDU_LAUNCH must name binder, colab (on GitHub) or https addresses, got {service!r}")
-    return told
+    return links
 
 
 @cache
@@ -118,16 +118,16 @@ def _git(*words: str) -> str:
 def about(page: str) -> dict[str, Any]:
     """What a page shows of itself: its changes, and where it can be edited, followed and launched."""
     files = sources(page)
-    told: dict[str, Any] = {"changes": history().get(files[0], [])[:KEPT] if files else [], "launch": {}}
+    links: dict[str, Any] = {"changes": history().get(files[0], [])[:KEPT] if files else [], "launch": {}}
     site, branch = address(), os.environ.get("RANKEDU_BRANCH", "main")
     if site and files:
-        told |= source_links(site, branch, files[0])
+        links |= source_links(site, branch, files[0])
         services = os.environ.get("RANKEDU_LAUNCH", "binder").split()
-        told["launch"] = launch_links(site, branch, files[1], services) if len(files) > 1 else {}
-    return told
+        links["launch"] = launch_links(site, branch, files[1], services) if len(files) > 1 else {}
+    return links
 
 
-def tell_templates(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+def add_context(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they show."""
     context["about_page"] = about(page) if doctree else {"changes": [], "launch": {}}
 
@@ -152,6 +152,6 @@ def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doc
 
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension: it speaks before the theme reads its templates, and after it has buttons."""
-    app.connect("html-page-context", tell_templates, priority=400)
+    app.connect("html-page-context", add_context, priority=400)
     app.connect("html-page-context", add_buttons, priority=502)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

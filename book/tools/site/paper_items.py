@@ -54,8 +54,8 @@ def _paper(entry: Mapping[str, Any]) -> Paper:
     return Paper(entry["paper"], entry["title"], entry["cite"], " ".join(entry["versions"].split()))
 
 
-def _item(paper: str, number: str, told: str | Mapping[str, Any]) -> Item:
-    about = {"name": told} if isinstance(told, str) else dict(told)
+def _item(paper: str, number: str, entry: str | Mapping[str, Any]) -> Item:
+    about = {"name": entry} if isinstance(entry, str) else dict(entry)
     return Item(paper, number, **{**about, "parts": tuple(about.get("parts", ()))})
 
 

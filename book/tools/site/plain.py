@@ -30,14 +30,14 @@ def plain(text: str, stem: str, folder: Path) -> str:
         Where the notebook lies, from the root of the repository.
     """
 
-    def told(match: re.Match[str]) -> str:
+    def resolved(match: re.Match[str]) -> str:
         before = text[: match.start()].split()[-1:] or ["."]
         word = (
             "Equation " if before[0].endswith((".", ":", "?")) else "equation " if _ALONE.fullmatch(before[0]) else ""
         )
         return (word if match["role"] == "eq" else "") + _resolved(match["role"], match["text"], stem, folder)
 
-    return _ROLE.sub(told, text)
+    return _ROLE.sub(resolved, text)
 
 
 def link(target: Target, folder: Path, text: str = "") -> str:
@@ -88,12 +88,12 @@ def _resolved(role: str, text: str, stem: str, folder: Path) -> str:
 
 def cited(keys: str, *, parenthesis: bool) -> str:
     """Author and year, as in "(Berthet et al., 2020)"."""
-    told = []
+    works_cited = []
     for key in keys.split(","):
         people, year = bibliography()[key.strip()]
         who = people[0] if len(people) == 1 else " and ".join(people) if len(people) == 2 else f"{people[0]} et al."
-        told.append(f"{who}, {year}" if parenthesis else f"{who} ({year})")
-    return f"({'; '.join(told)})" if parenthesis else "; ".join(told)
+        works_cited.append(f"{who}, {year}" if parenthesis else f"{who} ({year})")
+    return f"({'; '.join(works_cited)})" if parenthesis else "; ".join(works_cited)
 
 
 @cache

@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from tools.site import labels
+
 ROOT = Path(__file__).resolve().parents[3]
 BOOK = ROOT / "book"
 #: What the minutes of a chapter do not count: exercises take as long as they take, the rest is for looking up.
@@ -24,7 +26,6 @@ _TRY = re.compile(r"\{explorable\}|^:class: predict ", re.MULTILINE)
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
 _REFERENCE = re.compile(r"\{(ref|eq|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`")
-_LABEL = re.compile(r"^\(([\w-]+)\)=$|\$\$ \(([\w-]+)\)$|^:(?:label|name): ([\w-]+)$|^ +name: ([\w-]+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ def superfluous(number: int) -> set[int]:
 @cache
 def homes() -> Mapping[str, int]:
     """Label → chapter in which it stands."""
-    found = ((match, number) for number, one in chapters().items() for match in _LABEL.finditer(one.text))
-    return {label: number for match, number in found for label in match.groups() if label}
+    of = {one.stem: number for number, one in chapters().items()}
+    return {label: of[target.file.stem] for label, target in labels.labels().items() if target.file.stem in of}
 
 
 def leans_on(number: int, *, firmly: bool = True) -> set[int]:
@@ -123,8 +124,8 @@ def minutes(step: str) -> int:
 def rate(chapter: Chapter) -> float:
     """Words a minute, by what a chapter says of itself."""
     parts = re.split(r"^## (.+)$", _CELL.sub("", chapter.text), flags=re.MULTILINE)
-    told = [text for title, text in zip(["", *parts[1::2]], parts[::2], strict=True) if title not in LATER]
-    return sum(map(words, told)) / chapter.read
+    counted = [text for title, text in zip(["", *parts[1::2]], parts[::2], strict=True) if title not in LATER]
+    return sum(map(words, counted)) / chapter.read
 
 
 @dataclass(frozen=True)

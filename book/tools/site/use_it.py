@@ -97,8 +97,8 @@ def markdown() -> str:
 
 def explained(choice: Choice) -> str:
     """The code of a choice, how to set it, and where it is explained."""
-    told = " and ".join(f"[{number}](ch-{number:02d})" for number in choice.chapters)
-    chapters = f"Chapter{'s' if len(choice.chapters) > 1 else ''} {told}"
+    numbers = " and ".join(f"[{number}](ch-{number:02d})" for number in choice.chapters)
+    chapters = f"Chapter{'s' if len(choice.chapters) > 1 else ''} {numbers}"
     code = choice.code.replace("\n", "\n  ")
     return (
         f"{choice.want[0].upper()}{choice.want[1:]}\n: ```python\n  {code}\n  ```\n  {choice.settings}. {chapters}.\n"

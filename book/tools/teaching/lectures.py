@@ -1,4 +1,4 @@
-"""The four lectures of `data/lectures.yaml`: what is told there, joined with what the chapters say."""
+"""The four lectures of `data/lectures.yaml`: what is said there, joined with what the chapters say."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def lectures() -> tuple[Lecture, ...]:
     )
 
 
-def _slide(told: Mapping[str, Any]) -> Question | Picture:
-    if "predict" in told:
-        return find_question(**{("chapter" if name == "predict" else name): value for name, value in told.items()})
-    return Picture(**{("label" if name == "figure" else name): value for name, value in told.items()})
+def _slide(entry: Mapping[str, Any]) -> Question | Picture:
+    if "predict" in entry:
+        return find_question(**{("chapter" if name == "predict" else name): value for name, value in entry.items()})
+    return Picture(**{("label" if name == "figure" else name): value for name, value in entry.items()})
 
 
 def find_question(chapter: int, words: str, given: str = "") -> Question:
@@ -109,15 +109,6 @@ def find_question(chapter: int, words: str, given: str = "") -> Question:
     return Question(chapter, section, found[0]["question"].strip(), given)
 
 
-def exercise_title(label: str) -> str:
-    """What an exercise is called."""
-    text = chapters()[int(label[2:4])].text
-    match = re.search(rf"^:+\{{exercise\}} (.+)\n:label: {label}$", text, re.MULTILINE)
-    if not match:
-        raise ValueError(f"exercise must be one of its chapter, got {label!r}: correct data/lectures.yaml")
-    return match[1]
-
-
 def markdown() -> str:
     """What the page for teachers includes: a plan of each lecture."""
     return "\n\n".join(map(_plan, lectures())) + "\n"
@@ -129,7 +120,8 @@ def _plan(lecture: Lecture) -> str:
     aims = "\n".join(f"* {aim}" for aim in lecture.aims)
     course = "\n".join(f"1. {_step(slide)}" for slide in lecture.slides)
     exercises = "\n".join(
-        f"* {{ref}}`{label}`, *{exercise_title(label)}*, {GRADES[label.split('-')[2]]}" for label in lecture.exercises
+        f"* {{ref}}`{label}`, *{labels.labels()[label].title}*, {GRADES[label.split('-')[2]]}"
+        for label in lecture.exercises
     )
     link = f'<p><a href="_static/slides/{file_name(lecture)}">Slides of lecture {lecture.number}</a></p>'
     parts = [

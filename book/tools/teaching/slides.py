@@ -73,8 +73,8 @@ def _content(slide: Question | Picture) -> tuple[str, str, str]:
     """Kind, heading and body of a slide."""
     if isinstance(slide, Question):
         asked = words(f"{slide.given}\n\n{slide.text}\n\n{quoted(slide.text, HERE)}", slide.chapter)
-        told = f'<p class="below">Chapter {slide.chapter}: {escape(slide.section)}</p>'
-        return "predict long" if len(asked) > 400 else "predict", "Predict", to_html(asked) + told
+        place = f'<p class="below">Chapter {slide.chapter}: {escape(slide.section)}</p>'
+        return "predict long" if len(asked) > 400 else "predict", "Predict", to_html(asked) + place
     from rankedu.book.figures import style
 
     drawn = slide.figure()
@@ -96,7 +96,7 @@ def words(text: str, chapter: int) -> str:
 
 def _exercises(lecture: Lecture) -> str:
     rows = (
-        f"<li>Chapter {int(label[2:4])}: {escape(lectures.exercise_title(label))}, {GRADES[label.split('-')[2]]}</li>"
+        f"<li>Chapter {int(label[2:4])}: {escape(labels.labels()[label].title)}, {GRADES[label.split('-')[2]]}</li>"
         for label in lecture.exercises
     )
     return f"<ul>{''.join(rows)}</ul>"

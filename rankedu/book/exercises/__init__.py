@@ -1,10 +1,12 @@
 """Exercises that answer back: `check` tells at once whether a function is right, and what it got wrong.
 
-One file a chapter holds the statements, the inputs, the readable reference and the mistakes that people make.
+One file a chapter holds what is asked, the inputs, the right values, by `rankedu.reference` wherever that has the
+definition, and the mistakes that people make.
 """
 
 from __future__ import annotations
 
-from rankedu.book.exercises.check import Feedback, check, names, reference, solution, statement
+from rankedu.book.exercises.check import Feedback, check
+from rankedu.book.exercises.registry import find, names
 
-__all__ = ["Feedback", "check", "names", "reference", "solution", "statement"]
+__all__ = ["Feedback", "check", "find", "names"]

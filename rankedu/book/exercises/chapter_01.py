@@ -1,44 +1,37 @@
-"""Chapter 1, rank-based metrics: ranks by counting, average precision, ties, recall at K."""
+"""Chapter 1, rank-based metrics: ranks by counting, average precision, ties, a whole evaluation."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def rank_min(scores):
-    return 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
-
-
-def average_precision(scores, relevance):
-    precisions = []
-    for i in np.flatnonzero(relevance):
-        rank = 1 + (scores > scores[i]).sum()
-        found = (relevance & (scores >= scores[i])).sum()
-        precisions.append(found / rank)
-    return np.mean(precisions)
+    return np.array(reference.rank(scores, "min"))
 
 
 def expected_ap(scores, relevance):
-    values = []
-    for order in permutations(range(len(scores))):
-        in_order = [scores[i] for i in order]
-        if in_order == sorted(in_order, reverse=True):  # one way to break the ties
-            hits = relevance[list(order)]
-            ranks = 1 + np.flatnonzero(hits)
-            values.append(np.mean(np.arange(1, len(ranks) + 1) / ranks))
-    return np.mean(values)
+    return reference.expected_average_precision(scores, relevance)
 
 
-def recall_at_k(scores, relevance, k):
-    ranks = 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
-    return float((ranks[relevance] <= k).any())
+def evaluate(embeddings, labels, *, itself=False, unit=True, lonely=None, metric=reference.map_at_r, other=None):
+    """R@1 and mAP@R; the options make the mistakes."""
+    rows, columns = ((x / np.linalg.norm(x, axis=1, keepdims=True) if unit else x) for x in (embeddings, embeddings))
+    columns = columns if other is None else -rows
+    found = []
+    for query, label in enumerate(labels):
+        others = itself | (np.arange(len(labels)) != query)
+        cosines, relevant = columns[others] @ rows[query], labels[others] == label
+        if relevant.any():
+            found.append((reference.recall_at_k(cosines, relevant, 1), metric(cosines, relevant)))
+        elif lonely is not None:
+            found.append((lonely, lonely))
+    return np.mean(found, axis=0)
 
 
 def _ordinal(scores):
@@ -87,18 +80,13 @@ def _tied_cases() -> list[Case]:
     return [{"scores": np.array(s, dtype=float), "relevance": np.array(r, dtype=bool)} for s, r in cases]
 
 
-def _recall_cases() -> list[Case]:
-    cases = [
-        ([0.9, 0.1, 0.5], [0, 0, 1], 2),
-        ([0.9, 0.1, 0.5], [0, 0, 1], 1),
-        ([0.9, 0.8, 0.1, 0.7], [0, 1, 0, 1], 3),
-        ([0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0], 2),
-        ([0.5, 0.5, 0.1], [0, 1, 0], 1),
-        ([0.3, 0.9, 0.3, 0.3], [0, 0, 0, 1], 2),
-        ([0.7, 0.1, 0.4, 0.2, 0.0], [0, 1, 0, 1, 0], 3),
-        ([0.7, 0.1, 0.4], [1, 0, 0], 5),
-    ]
-    return [{"scores": np.array(s), "relevance": np.array(r, dtype=bool), "k": k} for s, r, k in cases]
+def _test_sets() -> list[Case]:
+    rng = np.random.default_rng(3)
+    first = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 2.0], [3.0, 1.0]])
+    cases = [{"embeddings": first, "labels": np.array([0, 0, 1, 1])}]
+    for labels in ([0, 0, 0, 1, 1], [0, 0, 1, 1, 2], [0, 1, 0, 1, 0, 1], [2, 2, 2, 0, 0, 1, 0, 0]):
+        cases.append({"embeddings": rng.normal(size=(len(labels), 3)).round(2), "labels": np.array(labels)})
+    return cases
 
 
 EXERCISES = (
@@ -121,7 +109,7 @@ EXERCISES = (
     Exercise(
         "average_precision",
         "average_precision(scores, relevance): AP by RaMBO's Eqs. 4 and 5; scores are distinct, relevance is boolean.",
-        average_precision,
+        reference.average_precision,
         _distinct_cases,
         [
             Mistake(lambda y, rel: _as_printed(y, rel).sum() / len(y), "divides by n, not by the number of positives"),
@@ -134,11 +122,15 @@ EXERCISES = (
                 lambda y, rel: np.mean(_as_printed(y, rel, numerator=np.greater)),
                 "counts > in the numerator: an item counts itself, so it needs >=",
             ),
-            Mistake(lambda y, rel: average_precision(-y, rel), "sorts from the smallest score: the largest is best"),
-            Mistake(lambda y, rel: 1 - average_precision(y, rel), "returns the loss 1 − AP instead of AP"),
+            Mistake(
+                lambda y, rel: reference.average_precision(-y, rel),
+                "sorts from the smallest score: the largest is best",
+            ),
+            Mistake(lambda y, rel: 1 - reference.average_precision(y, rel), "returns the loss 1 − AP instead of AP"),
             Mistake(lambda y, rel: np.mean(1 / rank_min(y)[rel]), "puts 1 in the numerator: a mean reciprocal rank"),
             Mistake(
-                lambda y, rel: average_precision(y, ~rel) if (~rel).any() else 0.0, "swaps relevant and irrelevant"
+                lambda y, rel: reference.average_precision(y, ~rel) if (~rel).any() else 0.0,
+                "swaps relevant and irrelevant",
             ),
         ],
     ),
@@ -163,24 +155,28 @@ EXERCISES = (
         ],
     ),
     Exercise(
-        "recall_at_k",
-        "recall_at_k(scores, relevance, k): 1 if a relevant item has rank ≤ k, else 0 (RaMBO's Eq. 7, ranks by Eq. 2).",
-        recall_at_k,
-        _recall_cases,
+        "evaluate",
+        "evaluate(embeddings, labels): R@1 and mAP@R of a test set, two numbers. Every item is a query, scores are "
+        "cosines, a query takes no part in its own list, and one without another item of its class is left out.",
+        evaluate,
+        _test_sets,
         [
-            Mistake(lambda y, rel, k: (rank_min(y)[rel] < k).any(), "asks for rank < k instead of rank ≤ k"),
-            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).mean(), "returns the share of the relevant items found"),
-            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).sum() / k, "returns the precision at k"),
-            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).all(), "asks for all relevant items instead of any"),
-            Mistake(lambda y, rel, k: (rank_min(-y)[rel] <= k).any(), "sorts from the smallest score"),
+            Mistake(lambda e, labels: evaluate(e, labels, itself=True), "lets a query find itself"),
+            Mistake(lambda e, labels: evaluate(e, labels, unit=False), "takes dot products: divide by both lengths"),
             Mistake(
-                lambda y, rel, k: rel[np.argsort(y)[:k]].any(), "takes the k smallest scores: the largest are best"
+                lambda e, labels: evaluate(e, labels, lonely=0.0),
+                "counts a query that has nothing to find as a failure: it has no value",
             ),
-            Mistake(lambda y, rel, k: rel[:k].any(), "looks at the first k positions, whatever their scores"),
-            Mistake(lambda y, rel, k: (rank_min(y)[rel] <= k).sum(), "counts the relevant items found: one is enough"),
             Mistake(
-                lambda y, rel, k: (_ordinal(y)[rel] <= k).any(), "breaks ties by position; by Eq. 2 they share a rank"
+                lambda e, labels: evaluate(e, labels, metric=reference.average_precision),
+                "reads the list to its end: AP@R stops at rank R",
             ),
+            Mistake(
+                lambda e, labels: evaluate(e, labels, metric=lambda y, r: reference.precision_at_k(y, r, sum(r))),
+                "takes the share of relevant items among the first R: AP@R adds precisions up",
+            ),
+            Mistake(lambda e, labels: evaluate(-e, labels, other=e), "puts the most distant item first"),
+            Mistake(lambda e, labels: evaluate(e, labels)[::-1], "returns mAP@R first: R@1 comes first"),
         ],
     ),
 )

@@ -1,12 +1,13 @@
-"""Chapter 2, blackbox differentiation: the gradient of Eq. 10 and the function it belongs to."""
+"""Chapter 2, blackbox differentiation: a layer with the gradient of Eq. 10, and the function it belongs to."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu.book.exercises import autograd
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
@@ -53,38 +54,65 @@ def _cases() -> list[Case]:
     return [{"solver": f, "y": np.array(y), "gradient": np.array(c), "lam": lam} for f, y, c, lam in cases]
 
 
-def _value(f, y, c, lam, of):
-    s, s_lam = f(y), f(y + lam * c)
-    return of(y, s, s_lam)
+def _on_tensors(solver):
+    import torch
+
+    return lambda y: torch.from_numpy(solver(y.detach().numpy()))
+
+
+def _layer(backward):
+    """A layer as a reader would write it, with another backward pass."""
+
+    def layer(solver, lam):
+        import torch
+
+        class Layer(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, y):
+                ctx.save_for_backward(y)
+                return solver(y)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return backward(solver, *ctx.saved_tensors, gradient, lam)
+
+        return Layer.apply
+
+    return layer
 
 
 _SIGN = "turns the sign around: a step against the gradient must lead towards the perturbed solution"
 
 EXERCISES = (
     Exercise(
-        "blackbox_gradient",
-        "blackbox_gradient(solver, y, gradient, lam): the gradient that Eq. 10 passes on, from the incoming gradient "
-        "dL/ds; solver(y) returns s.",
-        blackbox_gradient,
-        _cases,
+        "blackbox_layer",
+        "blackbox_layer(solver, lam): a function of a torch tensor y that returns solver(y) and hands back the "
+        "gradient of Eq. 10. Two rows are compared: the solution, and the gradient of weights · solution.",
+        lambda solver, y, weights, lam: [solver(y), blackbox_gradient(solver, y, weights, lam)],
+        lambda: [dict(zip(("solver", "y", "weights", "lam"), case.values(), strict=True)) for case in _cases()],
         [
+            Mistake(_layer(lambda f, y, c, lam: -(f(y + lam * c) - f(y)) / lam), _SIGN),
+            Mistake(_layer(lambda f, y, c, lam: f(y + lam * c) - f(y)), "forgets to divide by λ"),
+            Mistake(_layer(lambda f, y, c, lam: lam * (f(y + lam * c) - f(y))), "multiplies by λ instead of dividing"),
             Mistake(
-                lambda f, y, c, lam: -blackbox_gradient(f, y, c, lam),
-                _SIGN,
+                _layer(lambda f, y, c, lam: (f(y - lam * c) - f(y)) / lam),
+                "moves y by −λ times the gradient instead of +λ",
             ),
-            Mistake(lambda f, y, c, lam: f(y + lam * c) - f(y), "forgets to divide by λ"),
-            Mistake(lambda f, y, c, lam: lam * (f(y + lam * c) - f(y)), "multiplies by λ instead of dividing by it"),
             Mistake(
-                lambda f, y, c, lam: (f(y - lam * c) - f(y)) / lam, "moves y by −λ times the gradient instead of +λ"
+                _layer(lambda f, y, c, lam: (f(y + c) - f(y)) / lam), "moves y by the gradient without the factor λ"
             ),
-            Mistake(lambda f, y, c, lam: (f(y + c) - f(y)) / lam, "moves y by the gradient without the factor λ"),
-            Mistake(lambda f, y, c, lam: 0.0 * y, "differentiates the solver itself, which is piecewise constant"),
-            Mistake(lambda f, y, c, lam: f(y + lam * c) / lam, "leaves out the unperturbed output s"),
             Mistake(
-                lambda f, y, c, lam: c * (f(y + lam * c) - f(y)) / lam,
+                lambda solver, lam: solver,
+                "returns the solution alone: autograd then finds no gradient, as the solver has none",
+            ),
+            Mistake(_layer(lambda f, y, c, lam: f(y + lam * c) / lam), "leaves out the unperturbed solution"),
+            Mistake(
+                _layer(lambda f, y, c, lam: c * (f(y + lam * c) - f(y)) / lam),
                 "multiplies by the incoming gradient once more: it has done its work inside the solver",
             ),
+            Mistake(_layer(lambda f, y, c, lam: c), "lets the incoming gradient pass through as it is"),
         ],
+        use=lambda answer, solver, y, weights, lam: autograd.layer(answer(_on_tensors(solver), lam), y, weights),
         arrays=("numpy",),
     ),
     Exercise(

@@ -1,6 +1,6 @@
 """Chapter 3, ranking is a solver: swaps of neighbours, and what it means to minimise."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations

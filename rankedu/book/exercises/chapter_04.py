@@ -1,6 +1,6 @@
-"""Chapter 4, interpolated ranking: Algorithm 1's backward pass, and the scale of λ in paper and code."""
+"""Chapter 4, interpolated ranking: Algorithm 1 inside autograd, the scale of λ in paper and code, and f_λ."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -9,25 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankedu import reference
+from rankedu.book.exercises import autograd
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
-
-
-def rank_backward(scores, gradient, lam):
-    def ranks(y):
-        return 1 + np.argsort(np.argsort(-y, kind="stable"), kind="stable")
-
-    return -(ranks(scores) - ranks(scores + lam * gradient)) / lam
 
 
 def lam_code(lam_paper, n):
     return lam_paper / n
-
-
-def normalised_backward(scores, gradient, lam):
-    def ranks(y):
-        return (1 + np.argsort(np.argsort(-y, kind="stable"), kind="stable")) / len(y)
-
-    return -(ranks(scores) - ranks(scores + lam * gradient)) / lam
 
 
 def _cases() -> list[Case]:
@@ -43,7 +31,7 @@ def _cases() -> list[Case]:
         while np.diff(np.sort(scores + lam * gradient)).min() < 1e-3:  # no ties, whatever the rounding
             scores, gradient = rng.permutation(100)[:size] / 100, rng.integers(-8, 9, size) / 8
         cases.append((scores.tolist(), gradient.tolist(), lam))
-    return [{"scores": np.array(y), "gradient": np.array(c), "lam": lam} for y, c, lam in cases]
+    return [{"scores": np.array(y), "weights": np.array(c), "lam": lam} for y, c, lam in cases]
 
 
 def _lam_cases() -> list[Case]:
@@ -51,33 +39,83 @@ def _lam_cases() -> list[Case]:
 
 
 _SIGN = "turns the sign around: descent must raise those who rank better after the step"
-_MINUS = "moves the scores by −λ times the gradient instead of +λ"
-_STAIRS = "differentiates the ranks themselves, which are piecewise constant"
-_ORDER = "takes argsort, the order of the items, for the ranks: one more argsort inverts it"
+
+
+def _ranks(y):
+    import torch
+
+    return torch.tensor(reference.rank(y.tolist()), dtype=y.dtype)
 
 
 def _order(y):
-    return 1 + np.argsort(-y, kind="stable")
+    return 1.0 + (-y).argsort(stable=True)
+
+
+def _ranker(backward, forward=_ranks):
+    """A ranker as a reader would write it, with another backward or forward pass."""
+
+    def ranker(scores, lam):
+        import torch
+
+        class Ranker(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, y):
+                ctx.save_for_backward(y)
+                return forward(y)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return backward(*ctx.saved_tensors, gradient, lam)
+
+        return Ranker.apply(scores)
+
+    return ranker
 
 
 EXERCISES = (
     Exercise(
-        "rank_backward",
-        "rank_backward(scores, gradient, lam): the backward pass of Algorithm 1, from the incoming gradient dL/drk; "
-        "scores and gradient are 1-D torch tensors (a function that wants NumPy arrays gets those).",
-        rank_backward,
+        "blackbox_rank",
+        "blackbox_rank(scores, lam): the ranks of a vector as a torch tensor of floats, with the backward pass of "
+        "Algorithm 1. Two rows are compared: the ranks, and the gradient of weights · ranks with respect to the "
+        "scores.",
+        lambda scores, weights, lam: [reference.rank(scores), reference.rank_gradient(scores, weights, lam)],
         _cases,
         [
-            Mistake(lambda y, c, lam: -rank_backward(y, c, lam), _SIGN),
-            Mistake(lambda y, c, lam: lam * rank_backward(y, c, lam), "forgets to divide by λ"),
-            Mistake(lambda y, c, lam: rank_backward(y, -c, lam), _MINUS),
-            Mistake(lambda y, c, lam: rank_backward(y, c / lam, lam), "moves the scores without the factor λ"),
-            Mistake(lambda y, c, lam: 0.0 * y, _STAIRS),
-            Mistake(lambda y, c, lam: (_order(y + lam * c) - _order(y)) / lam, _ORDER),
-            Mistake(lambda y, c, lam: c * rank_backward(y, c, lam), "multiplies by the incoming gradient once more"),
-            Mistake(lambda y, c, lam: rank_backward(y, c, lam) / len(y), "divides the ranks by n, as the code does"),
+            Mistake(_ranker(lambda y, c, lam: (_ranks(y) - _ranks(y + lam * c)) / lam), _SIGN),
+            Mistake(_ranker(lambda y, c, lam: _ranks(y + lam * c) - _ranks(y)), "forgets to divide by λ"),
+            Mistake(
+                _ranker(lambda y, c, lam: (_ranks(y - lam * c) - _ranks(y)) / lam),
+                "moves the scores by −λ times the gradient instead of +λ",
+            ),
+            Mistake(
+                _ranker(lambda y, c, lam: (_ranks(y + c) - _ranks(y)) / lam), "moves the scores without the factor λ"
+            ),
+            Mistake(
+                lambda y, lam: _ranks(y),
+                "returns the ranks alone: they are piecewise constant, and autograd finds no gradient",
+            ),
+            Mistake(
+                _ranker(lambda y, c, lam: (_order(y + lam * c) - _order(y)) / lam, _order),
+                "takes argsort, the order of the items, for the ranks: one more argsort inverts it",
+            ),
+            Mistake(
+                _ranker(lambda y, c, lam: (_ranks(-y - lam * c) - _ranks(-y)) / lam, lambda y: _ranks(-y)),
+                "counts ranks from the bottom: rank 1 is the largest score",
+            ),
+            Mistake(
+                _ranker(lambda y, c, lam: c * (_ranks(y + lam * c) - _ranks(y)) / lam),
+                "multiplies by the incoming gradient once more",
+            ),
+            Mistake(
+                _ranker(
+                    lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam / len(y), lambda y: _ranks(y) / len(y)
+                ),
+                "divides the ranks by n, as the released code does",
+            ),
+            Mistake(_ranker(lambda y, c, lam: c), "lets the incoming gradient pass through as it is"),
         ],
-        arrays=("torch", "numpy"),
+        use=lambda answer, scores, weights, lam: autograd.layer(lambda leaf: answer(leaf, lam), scores, weights),
+        arrays=("numpy",),
     ),
     Exercise(
         "lam_code",
@@ -98,27 +136,25 @@ EXERCISES = (
         ],
     ),
     Exercise(
-        "normalised_backward",
-        "normalised_backward(scores, gradient, lam): the backward pass where the layer returns rk(y)/n, λ is the "
-        "code's and gradient is that with respect to rk(y)/n; torch tensors, or NumPy arrays if it wants those.",
-        normalised_backward,
+        "interpolated_loss",
+        "interpolated_loss(scores, weights, lam): the value of f_λ, the mean of weights · rk over a step of length λ "
+        "along the weights, from sorted scores and without any rank.",
+        reference.interpolated,
         _cases,
         [
-            Mistake(rank_backward, "takes the difference of whole ranks: the layer's output is divided by n"),
-            Mistake(lambda y, c, lam: -normalised_backward(y, c, lam), _SIGN),
-            Mistake(lambda y, c, lam: normalised_backward(y, -c, lam), _MINUS),
-            Mistake(lambda y, c, lam: 0.0 * y, _STAIRS),
-            Mistake(lambda y, c, lam: lam * normalised_backward(y, c, lam), "forgets to divide by λ"),
+            Mistake(lambda y, c, lam: np.dot(c, reference.rank(y)), "evaluates the loss itself, the staircase"),
+            Mistake(lambda y, c, lam: np.dot(c, reference.rank(y + lam * c)), "evaluates the loss after the step"),
+            Mistake(lambda y, c, lam: lam * reference.interpolated(y, c, lam), "forgets to divide by λ"),
+            Mistake(lambda y, c, lam: -reference.interpolated(y, c, lam), "subtracts the wrong way round"),
             Mistake(
-                lambda y, c, lam: normalised_backward(y, c / len(y), lam),
-                "moves the scores by λ/n times the gradient: it already is the gradient of the divided ranks",
+                lambda y, c, lam: (np.dot(np.sort(y + lam * c) - np.sort(y), np.arange(1, len(y) + 1))) / lam,
+                "sorts in ascending order: m gives rank 1 to the largest score",
             ),
+            Mistake(lambda y, c, lam: reference.interpolated(y, c / lam, lam), "moves the scores without the factor λ"),
             Mistake(
-                lambda y, c, lam: normalised_backward(y, c * len(y), lam),
-                "moves the scores by n·λ times the gradient: it already is the gradient of the divided ranks",
+                lambda y, c, lam: (np.dot(c, reference.rank(y)) + np.dot(c, reference.rank(y + lam * c))) / 2,
+                "takes the mean of both ends of the step: the staircase may bend between them",
             ),
-            Mistake(lambda y, c, lam: rank_backward(y, c, lam) * len(y), "multiplies by n instead of dividing"),
         ],
-        arrays=("torch", "numpy"),
     ),
 )

@@ -1,7 +1,7 @@
-"""Chapter 5, mini-batch bias and memory: what a batch is expected to say, and lists that really get longer."""
+"""Chapter 5, mini-batch bias and memory: what a batch is expected to say, and a memory of the batches before."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+# Plain NumPy, no annotations.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ from rankedu.book.exercises.spec import Case, Exercise, Mistake
 def expected_batch_precision(rank, n, batch):
     missed = np.prod(1 - rank / (n - np.arange(batch)))  # C(n - r, m)/C(n, m): none of the first r is drawn
     return n / batch / rank * (1 - missed)
-
-
-def extend_with_memory(embeddings, memory):
-    def unit(x):
-        return x / np.sqrt((x**2).sum(1))[:, None]
-
-    return unit(embeddings) @ np.concatenate([unit(embeddings), unit(memory)]).T
 
 
 def _precision_cases() -> list[Case]:
@@ -39,22 +32,67 @@ def _precision_cases() -> list[Case]:
     return [{"rank": rank, "n": n, "batch": batch} for rank, n, batch in cases]
 
 
-def _memory_cases() -> list[Case]:
-    cases = [([[1.0, 0.0], [0.0, 2.0]], [[3.0, 4.0]]), ([[1.0, 1.0]], [[1.0, 0.0], [0.0, 1.0], [-2.0, 2.0]])]
-    random = np.random.default_rng(4)
-    drawn = [(random.integers(-9, 10, (m, d)) + 0.5, random.integers(-9, 10, (k, d)) + 0.5)
-             for m, k, d in ((3, 5, 2), (4, 4, 3), (2, 7, 5))]  # fmt: skip
-    return [{"embeddings": np.array(e), "memory": np.array(m)} for e, m in [*cases, *drawn]]
+def _batches() -> list[Case]:
+    rng = np.random.default_rng(4)
+    cases = []
+    for length, sizes in (
+        (1, (2, 2)),
+        (1, (2, 3, 1)),
+        (2, (2, 2, 2, 2)),
+        (3, (2, 1)),
+        (2, (3, 2, 4, 1, 2)),
+        (0, (2, 3)),
+    ):
+        drawn = [(rng.integers(-9, 10, n) / 10).tolist() for n in sizes]
+        marks = [(rng.random(n) < 0.5).tolist() for n in sizes]
+        cases.append({"length": length, "scores": drawn, "relevance": marks})
+    return cases
 
 
-def _scores(rows, columns, lengths=True):
-    if lengths:
-        rows, columns = (x / np.sqrt((x**2).sum(1))[:, None] for x in (rows, columns))
-    return rows @ columns.T
+def _remembered(length, scores, relevance):
+    listed = [scores[::-1][: 1 + length], relevance[::-1][: 1 + length]]
+    reached = [1.0] * len(scores[-1])
+    values, marks = ([float(value) for batch in batches for value in batch] for batches in listed)
+    return [values, marks, reached + [0.0] * (len(values) - len(reached))]
 
 
-def _both(e, m):
-    return np.concatenate([e, m])
+def _drive(answer, length, scores, relevance):
+    """Hand one batch after the other to a memory; what it returns for the last, and where a gradient flows."""
+    import torch
+
+    memory, leaves = answer(length), [torch.tensor(batch, requires_grad=True) for batch in scores]
+    for leaf, marks in zip(leaves, relevance, strict=True):
+        returned = memory(leaf, torch.tensor(marks))
+        if returned is None:
+            raise NotImplementedError
+    values, marks = returned
+    slopes = tuple(torch.zeros_like(leaf) for leaf in leaves)
+    if values.requires_grad:
+        slopes = torch.autograd.grad(values.sum(), leaves, materialize_grads=True)
+    reached = torch.cat(slopes[::-1])[: len(values)]
+    return [values.tolist(), marks.double().tolist(), reached.tolist()]
+
+
+def _memory(detach=True, latest_first=True, forget=True, more=0, cut=False, batch_first=True, itself=True):
+    """A memory as a reader would write it; the options make the mistakes."""
+
+    def memory(length):
+        import torch
+
+        kept = []
+
+        def extend(scores, relevance):
+            old = kept[: max(length + more, 0)] if forget else kept[:]
+            old = old if latest_first else old[::-1]
+            now = [(scores.detach() if cut else scores, relevance)]
+            rows = now + old if batch_first else old + now
+            rows = rows if itself or not old else old
+            kept.insert(0, (scores.detach() if detach else scores, relevance))
+            return tuple(map(torch.cat, zip(*rows, strict=True)))
+
+        return extend
+
+    return memory
 
 
 _THINNED = "takes 1 over the expected rank: by Jensen's inequality, the expected precision is larger"
@@ -101,21 +139,29 @@ EXERCISES = (
         ],
     ),
     Exercise(
-        "extend_with_memory",
-        "extend_with_memory(embeddings, memory): the cosines of each row of `embeddings` with all rows of `embeddings` "
-        "and then with all of `memory`, shape (batch, batch + remembered); NumPy arrays or torch tensors.",
-        extend_with_memory,
-        _memory_cases,
+        "Memory",
+        "Memory(length): a class whose instances are called with the scores and the relevance of one batch after the "
+        "other, torch vectors, and return both for the list made of this batch and of the `length` batches before it,"
+        " the latest first; a gradient reaches the batch alone. Three rows are compared, after the last batch: "
+        "scores, relevance, and the gradient of the sum of all scores.",
+        _remembered,
+        _batches,
         [
+            Mistake(_memory(detach=False), "lets the gradient flow into batches that are past: detach what is kept"),
             Mistake(
-                lambda e, m: _scores(_both(e, m), e),
-                "adds rows, that is queries: the lists, which are rows, do not get longer",
+                _memory(latest_first=False), "lists the oldest batch first: the latest comes right after the batch"
             ),
-            Mistake(lambda e, m: _scores(_both(e, m), _both(e, m)), "lets the remembered items be queries too"),
-            Mistake(lambda e, m: _scores(e, _both(m, e)), "puts the memory first; the batch comes first"),
-            Mistake(lambda e, m: _scores(e, m), "ranks the memory alone; the batch belongs to the lists too"),
-            Mistake(lambda e, m: _scores(e, e), "leaves the memory out"),
-            Mistake(lambda e, m: _scores(e, _both(e, m), False), "forgets to divide by the lengths: no cosines"),
+            Mistake(_memory(forget=False), "never forgets: batches older than `length` have to go"),
+            Mistake(
+                _memory(more=-1), "counts the current batch as a remembered one: the list holds 1 + length batches"
+            ),
+            Mistake(_memory(more=1), "keeps one batch too many"),
+            Mistake(_memory(cut=True), "cuts the gradient of the current batch, too: nothing would be trained"),
+            Mistake(_memory(batch_first=False), "puts the memory first; the batch comes first"),
+            Mistake(_memory(itself=False), "leaves the current batch out of its own list"),
+            Mistake(lambda length: lambda y, rel: (y, rel), "remembers nothing"),
         ],
+        use=_drive,
+        arrays=("numpy",),
     ),
 )

@@ -1,70 +1,61 @@
-"""Chapter 6, ties and margins: the values that meet in a tie, the shift, and the ranks after it."""
+"""Chapter 6, ties and margins: the values that meet in a tie, and a margin that prevents a collapse."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
+from rankedu import reference
+from rankedu.book.exercises.compare import as_array
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def all_values_near_a_tie(relevance):
-    def average_precision(hits):
-        precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
-        return float(precision[hits].mean())
-
     orders = permutations(np.asarray(relevance, dtype=bool))
-    return sorted({round(average_precision(np.array(hits)), 9) for hits in orders})
+    falling = -np.arange(float(len(relevance)))
+    return sorted({round(float(reference.average_precision(falling, hits)), 9) for hits in orders})
 
 
-def shift_by_margin(scores, relevance, margin):
-    return np.where(relevance, scores - margin / 2, scores + margin / 2)
+def margin_gradient(scores, relevance, lam, margin):
+    shifted = reference.shift_by_margin(scores, relevance, margin)
+    return np.array(reference.rank_gradient(shifted, relevance.astype(float), lam))
 
 
-def ranks_with_margin(scores, relevance, margin):
-    shifted = np.where(relevance, scores - margin / 2, scores + margin / 2)
-    return 1 + (shifted[None, :] > shifted[:, None]).sum(axis=1)
+def _train(gradient, seed, lam, margin, rate=0.02, steps=500):
+    """The given loop: weights of a linear scorer after so many batches, in which the first feature tells a little."""
+    rng, weights = np.random.default_rng(seed), np.full(4, 0.3)
+    for _ in range(steps):
+        items = rng.normal(size=(16, 4))
+        relevance = items[:, 0] + rng.normal(0, 0.5, 16) > 0.7
+        if relevance.any():
+            slope = gradient(items @ weights, relevance, lam, margin)
+            weights = weights - rate / 16 * items.T @ as_array(slope)
+    return weights
 
 
-def _cases() -> list[Case]:
-    rng = np.random.default_rng(6)
-    cases: list[tuple[Sequence[float], Sequence[int], float]] = [
-        ([0.5, 0.25], [1, 0], 0.5),
-        ([0.5, 0.25, 1.0], [1, 0, 0], 0.25),
-        ([0.75, 0.5, 0.25, 0.0], [1, 1, 0, 0], 0.625),
-        ([0.9, 0.8, 0.3], [0, 1, 1], 0.0),
-        ([0.3, 0.3, 0.3, 0.3], [0, 1, 1, 0], 0.2),
-    ]
-    for size, margin in ((6, 0.215), (8, 0.105), (10, 0.505)):  # no score is a margin away from another
-        relevance = rng.permutation(np.arange(size) < size // 3)
-        cases.append(((rng.permutation(100)[:size] / 100).tolist(), relevance.tolist(), margin))
-    return [{"scores": np.array(y), "relevance": np.array(r, dtype=bool), "margin": m} for y, r, m in cases]
+def _judge_weights(case: Case, weights: Any) -> str | None:
+    """Weights need not be those of the reference, for rounding may break a tie, but as long and as good."""
+    length, right = np.linalg.norm(weights), np.linalg.norm(_train(margin_gradient, **case))
+    if length < 0.75 * right:
+        return "which is too short: without the margin the scores come closer and closer, and collapse"
+    if weights[0] < 0.9 * length:
+        return "which does not rank by the first feature, the one that tells"
+    return "which is too long: the margin is larger than it should be" if length > 1.25 * right else None
 
 
-def _rank_cases() -> list[Case]:
-    return [case for case in _cases() if len(set(case["scores"].tolist())) > 1]  # proper rankings
+def _runs() -> list[Case]:
+    settings = ((0, 1.0, 0.3), (1, 1.0, 0.3), (2, 0.5, 0.2), (3, 2.0, 0.5), (4, 1.0, 0.4))
+    return [{"seed": seed, "lam": lam, "margin": margin} for seed, lam, margin in settings]
 
 
 def _tie_cases() -> list[Case]:
     rows = ([1, 0], [0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1])
     return [{"relevance": np.array(row, dtype=bool)} for row in rows]
-
-
-def _shift(up, down):
-    return lambda y, r, m: np.where(r, y + down * m, y + up * m)
-
-
-def _ranks(y):
-    return 1 + (y[None, :] > y[:, None]).sum(axis=1)
-
-
-def _order(y):
-    return 1 + np.argsort(-y, kind="stable")
 
 
 def _precisions(relevance):
@@ -99,33 +90,21 @@ EXERCISES = (
         ],
     ),
     Exercise(
-        "shift_by_margin",
-        "shift_by_margin(scores, relevance, margin): the shifted scores of RaMBO's Eq. 14; relevance is bool.",
-        shift_by_margin,
-        _cases,
+        "margin_gradient",
+        "margin_gradient(scores, relevance, lam, margin): the gradient, by Algorithm 1, of the sum of the relevant "
+        "items' ranks, with a margin. A loop trains the weights of a linear scorer by it, on 500 noisy batches of 16 "
+        "items; without a margin the weights, which are what is judged, shrink and the scores collapse.",
+        lambda seed, lam, margin: _train(margin_gradient, seed, lam, margin),
+        _runs,
         [
-            Mistake(_shift(-0.5, 0.5), _EASIER),
-            Mistake(_shift(1.0, -1.0), _FULL),
-            Mistake(_shift(0.0, -1.0), "lowers the relevant scores by the whole margin and lets the others be"),
-            Mistake(_shift(0.0, -0.5), "lowers the relevant scores, but does not raise the others"),
-            Mistake(_shift(0.5, 0.0), "raises the irrelevant scores, but does not lower the relevant ones"),
-            Mistake(_shift(-0.5, -0.5), "moves all scores alike, which changes no ranking"),
-            Mistake(lambda y, r, m: y, "leaves the scores as they are"),
+            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, 0.0), "leaves the margin out"),
+            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, -m), _EASIER),
+            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, 2 * m), _FULL),
+            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
+            Mistake(lambda y, r, lam, m: -margin_gradient(y, r, lam, m), "turns the sign of the gradient around"),
+            Mistake(lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),
         ],
-    ),
-    Exercise(
-        "ranks_with_margin",
-        "ranks_with_margin(scores, relevance, margin): rk_α of RaMBO's Eq. 15; the shifted scores do not tie.",
-        ranks_with_margin,
-        _rank_cases,
-        [
-            Mistake(lambda y, r, m: _ranks(y), "ranks the scores as they came, without the shift"),
-            Mistake(lambda y, r, m: _ranks(_shift(-0.5, 0.5)(y, r, m)), _EASIER),
-            Mistake(lambda y, r, m: _ranks(_shift(1.0, -1.0)(y, r, m)), _FULL),
-            Mistake(lambda y, r, m: _order(_shift(0.5, -0.5)(y, r, m)), "takes argsort, the order, for the ranks"),
-            Mistake(lambda y, r, m: _ranks(-_shift(0.5, -0.5)(y, r, m)), "gives rank 1 to the smallest score"),
-            Mistake(lambda y, r, m: _ranks(_shift(0.5, -0.5)(y, r, m)) - 1, "counts from 0: the best rank is 1"),
-            Mistake(lambda y, r, m: _shift(0.5, -0.5)(y, r, m), "returns the shifted scores instead of their ranks"),
-        ],
+        judge=_judge_weights,
+        use=_train,
     ),
 )

@@ -1,21 +1,47 @@
-"""Chapter 7, the recall loss: who outranks whom, weights to closed form, and back."""
+"""Chapter 7, the recall loss: a loss from any weights, and weights from a closed form."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
-def outranking(scores, relevance):
-    return [sum(z > y for z in scores[~relevance]) for y in scores[relevance]]
+def loss_from_weights(scores, relevance, weight):
+    return reference.recall_loss(scores, relevance, lambda k: _total(weight, k))
 
 
-def closed_form(weights, outranked):
-    return np.mean([sum(weights[:r]) for r in outranked])
+def _total(weight, k):
+    """W(k) = w_1 + … + w_k."""
+    return sum(weight(i) for i in range(1, k + 1))
+
+
+def _outranked(scores, relevance):
+    return np.array(reference.outranking_negatives(scores, relevance))[relevance]
+
+
+def one_over_K(K):
+    return 1 / K
+
+
+def first_three_alone(K):
+    return float(K <= 3)
+
+
+def steep(K):
+    return 1 / (K * (K + 1))
+
+
+def halving(K):
+    return 0.5**K
+
+
+def all_alike(K):
+    return 1.0
 
 
 def weights_from_W(W):
@@ -37,16 +63,9 @@ def _rankings() -> list[Case]:
     return [{"scores": np.array(y), "relevance": np.array(rel).astype(bool)} for y, rel in cases]
 
 
-def _sums() -> list[Case]:
-    cases = [
-        ([1.0, 0.5, 0.25], [1, 3]),
-        ([1.0, 0.5, 0.25], [0, 2, 2]),
-        ([1.0, 1.0, 1.0, 1.0], [4, 0, 1]),
-        ([0.5, 0.0, 2.0, 0.25, 1.0], [3, 3, 1, 4]),
-        ([0.7, 0.4, 0.3, 0.2, 0.1, 0.05], [5, 0, 0, 2]),
-        ([0.2, 0.4, 0.1], [0, 0]),
-    ]
-    return [{"weights": np.array(w), "outranked": np.array(r)} for w, r in cases]
+def _wishes() -> list[Case]:
+    wishes = (one_over_K, first_three_alone, steep, all_alike, halving, one_over_K, first_three_alone)
+    return [case | {"weight": weight} for case, weight in zip(_rankings(), wishes, strict=True)]
 
 
 def _totals() -> list[Case]:
@@ -55,74 +74,48 @@ def _totals() -> list[Case]:
     return [{"W": np.array(values, dtype=float)} for values in lists]
 
 
-_ABOVE = "counts everybody ahead, rk(y) − 1: the relevant ones among them do not outrank it, subtract their rank"
 _ONE_MORE = "sums one weight too many: an item with r = 0 pays nothing, W(0) = 0"
 
 EXERCISES = (
     Exercise(
-        "outranking",
-        "outranking(scores, relevance): the numbers r_i of irrelevant items with a larger score, one for each relevant "
-        "item, in the order of the items; two 1-D arrays, the second bool, no ties.",
-        outranking,
-        _rankings,
+        "loss_from_weights",
+        "loss_from_weights(scores, relevance, weight): the recall loss of a query, Σ_K w_K L@K, in closed form; "
+        "weight is a function, w_K = weight(K) for K = 1, 2, …, that you may not call at 0. No two scores are equal.",
+        loss_from_weights,
+        _wishes,
         [
-            Mistake(lambda y, rel: [sum(z > x for z in y) for x in y[rel]], _ABOVE),
             Mistake(
-                lambda y, rel: [sum(z > x for z in y) + 1 for x in y[rel]],
-                "returns the ranks themselves: subtract the rank among the relevant items",
+                lambda y, rel, w: rel.sum() * loss_from_weights(y, rel, w),
+                "adds the W(r_i) up: Proposition 2 takes their mean",
+            ),
+            Mistake(lambda y, rel, w: np.mean([_total(w, r + 1) for r in _outranked(y, rel)]), _ONE_MORE),
+            Mistake(
+                lambda y, rel, w: np.mean([_total(w, r - 1) for r in _outranked(y, rel)]),
+                "stops one weight short: an item that r others outrank fails at K = r, too",
             ),
             Mistake(
-                lambda y, rel: [sum(z > x for z in y[rel]) for x in y[rel]],
-                "counts the relevant items ahead instead of the irrelevant ones",
-            ),
-            Mistake(
-                lambda y, rel: [sum(z < x for z in y[~rel]) for x in y[rel]],
-                "counts the irrelevant items behind: larger scores stand ahead",
-            ),
-            Mistake(
-                lambda y, rel: [sum(z > x for z in y[~rel]) for x in -np.sort(-y[rel])],
-                "lists the relevant items from the best to the worst: keep their own order",
-            ),
-            Mistake(
-                lambda y, rel: [sum(z > x for z in y[rel]) for x in y[~rel]],
-                "counts, for each irrelevant item, the relevant ones ahead: the two have changed places",
-            ),
-            Mistake(
-                lambda y, rel: [sum(z > x for z in y[~rel]) if r else 0 for x, r in zip(y, rel, strict=True)],
-                "returns a number for every item: only the relevant ones are asked for",
-            ),
-        ],
-    ),
-    Exercise(
-        "closed_form",
-        "closed_form(weights, outranked): the loss of a query, the mean of W(r_i), from the weights w_1, w_2, … (an "
-        "array, so that w_1 is weights[0]; it is long enough) and the array of all r_i.",
-        closed_form,
-        _sums,
-        [
-            Mistake(lambda w, r: sum(sum(w[:k]) for k in r), "adds the W(r_i) up: Proposition 2 takes their mean"),
-            Mistake(lambda w, r: np.mean([sum(w[: k + 1]) for k in r]), _ONE_MORE),
-            Mistake(
-                lambda w, r: np.mean([sum(w[1 : k + 1]) for k in r]),
-                "starts from w_2: the array begins with w_1, at index 0",
-            ),
-            Mistake(
-                lambda w, r: np.mean([w[k - 1] if k else 0.0 for k in r]),
+                lambda y, rel, w: np.mean([w(r) if r else 0.0 for r in _outranked(y, rel)]),
                 "takes the one weight at K = r_i: an item fails at every K up to r_i, so sum them",
             ),
             Mistake(
-                lambda w, r: np.mean([sum(w[k:]) for k in r]),
-                "sums the weights beyond r_i: those are the levels at which the item has been found",
+                lambda y, rel, w: np.mean([_total(w, r - 1) for r in np.array(reference.rank(y))[rel]]),
+                "counts everybody ahead: the relevant ones among them do not outrank it, subtract their rank",
             ),
             Mistake(
-                lambda w, r: np.mean([np.mean(w[:k]) if k else 0.0 for k in r]),
+                lambda y, rel, w: np.mean([_total(w, r) for r in np.array(reference.rank(y))[rel]]),
+                "sums up to the rank itself: subtract the rank among the relevant items",
+            ),
+            Mistake(
+                lambda y, rel, w: np.mean([_total(w, r) / r if r else 0.0 for r in _outranked(y, rel)]),
                 "averages over levels: W is the sum of the weights, not their mean",
             ),
             Mistake(
-                lambda w, r: sum(w[: min(r)]),
+                lambda y, rel, w: _total(w, min(_outranked(y, rel))),
                 "looks at the best relevant item alone, as r@K does: all of them count",
             ),
+            Mistake(lambda y, rel, w: loss_from_weights(-y, rel, w), "counts those behind: larger scores stand ahead"),
         ],
+        arrays=("numpy",),
     ),
     Exercise(
         "weights_from_W",

@@ -1,18 +1,29 @@
-"""Chapter 8, the average precision loss: from ranks to AP, its gradient, and all classes in one list."""
+"""Chapter 8, the average precision loss: a loss from any ranker, its gradient, and all classes in one list."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
+from rankedu.book.exercises import autograd
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
-def ap_from_ranks(ranks):
-    within = np.arange(1, len(ranks) + 1)
-    return np.mean(within / np.sort(ranks))
+def _ap_loss(scores, relevance, lam):
+    incoming = np.zeros(len(scores))
+    incoming[relevance] = ap_gradient_wrt_ranks(np.array(reference.rank(scores))[relevance])
+    return [1 - reference.average_precision(scores, relevance), *reference.rank_gradient(scores, incoming, lam)]
+
+
+def _with_a_ranker(answer, scores, relevance, lam):
+    import torch
+
+    from rankedu.rankers import BlackboxRanker
+
+    return autograd.loss(lambda leaf: answer(BlackboxRanker(lam), leaf, torch.from_numpy(relevance)), scores)
 
 
 def ap_gradient_wrt_ranks(ranks):
@@ -21,9 +32,7 @@ def ap_gradient_wrt_ranks(ranks):
 
 
 def class_agnostic_ap(scores, relevance):
-    in_one_list = relevance.flatten()[np.argsort(-scores.flatten(), kind="stable")]
-    ranks = 1 + np.flatnonzero(in_one_list)
-    return np.mean(np.arange(1, len(ranks) + 1) / ranks)
+    return 1 - reference.class_agnostic_loss(scores, relevance)
 
 
 def _within(ranks):
@@ -31,11 +40,20 @@ def _within(ranks):
 
 
 def _by_class(scores, relevance):
-    return np.mean([class_agnostic_ap(y, rel) for y, rel in zip(scores.T, relevance.T, strict=True)])
+    return 1 - reference.mean_average_precision_loss(scores, relevance)
 
 
 def _by_item(scores, relevance):
-    return np.mean([class_agnostic_ap(y, rel) for y, rel in zip(scores, relevance, strict=True) if rel.any()])
+    return _by_class(scores.T, relevance.T)
+
+
+def _ranker_cases() -> list[Case]:
+    rng = np.random.default_rng(10)
+    cases = [([0.9, 0.8, 0.5, 0.4, 0.1], [0, 1, 0, 1, 0], 4.0), ([0.3, 0.7, 0.2], [1, 0, 1], 8.0)]
+    for n, positives, lam in ((6, 2, 16.0), (8, 3, 32.0), (12, 4, 64.0)):
+        relevance = rng.permutation(np.arange(n) < positives).astype(int).tolist()
+        cases.append(((rng.permutation(100)[:n] / 100).tolist(), relevance, lam))
+    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=bool), "lam": lam} for y, rel, lam in cases]
 
 
 def _rank_cases() -> list[Case]:
@@ -61,21 +79,49 @@ def _matrix_cases() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "ap_from_ranks",
-        "ap_from_ranks(ranks): average precision, from the ranks of the relevant items among all, in any order.",
-        ap_from_ranks,
-        _rank_cases,
+        "ap_loss",
+        "ap_loss(ranker, scores, relevance): 1 − AP of one query from any ranker; ranker(scores) gives ranks among "
+        "all, ranker.among(scores, relevance) those among the relevant, and no gradient flows through the latter; "
+        "torch tensors, relevance is bool. Compared are the loss and, after it, its gradient, here with a "
+        "`BlackboxRanker`.",
+        _ap_loss,
+        _ranker_cases,
         [
             Mistake(
-                lambda ranks: np.mean(np.arange(1, len(ranks) + 1) / ranks),
-                "takes the ranks as they come: the k-th relevant item is the one with the k-th smallest rank",
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel]).mean(),
+                "lets the gradient flow through both ranks: detach the one among the relevant items",
             ),
-            Mistake(lambda ranks: np.mean(1 / ranks), "leaves out the rank within the relevant items"),
-            Mistake(lambda ranks: 1 - ap_from_ranks(ranks), "returns the loss, which is one minus AP"),
-            Mistake(lambda ranks: ap_from_ranks(ranks) * len(ranks), "adds the precisions up instead of averaging"),
-            Mistake(lambda ranks: _within(ranks).sum() / ranks.sum(), "divides sums: the mean is over quotients"),
-            Mistake(lambda ranks: len(ranks) / ranks.max(), "takes the precision at the last relevant item only"),
+            Mistake(
+                lambda ranker, y, rel: (ranker.among(y, rel).detach()[rel] / ranker(y)[rel]).mean(),
+                "returns AP, which is not a loss: one minus it is",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel).detach()[rel] / ranker(y)[rel]).sum(),
+                "adds the precisions up instead of averaging",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel).detach() / ranker(y)).mean(),
+                "averages over all items: the mean is over the relevant ones",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (1 / ranker(y)[rel]).mean(),
+                "leaves out the rank within the relevant items",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel].detach()).mean(),
+                "detaches the rank among all items, and lets the gradient flow through the other",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel]).mean().detach(),
+                "detaches the whole: the ranks among all items carry the gradient",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - ranker.among(y, rel).detach()[rel].sum() / ranker(y)[rel].sum(),
+                "divides sums: the mean is over quotients",
+            ),
         ],
+        use=_with_a_ranker,
+        arrays=("numpy",),
     ),
     Exercise(
         "ap_gradient_wrt_ranks",

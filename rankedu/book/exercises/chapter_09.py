@@ -1,27 +1,38 @@
-"""Chapter 9, Smooth-AP: ranks counted by sigmoids, the loss, and who still has a gradient."""
+"""Chapter 9, Smooth-AP: the value, its gradient pair by pair, and who still has one."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def sigmoid_rank(scores, temperature):
-    counts = 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
-    np.fill_diagonal(counts, 0)
-    return 1 + counts.sum(axis=1)
+    return np.array(reference.sigmoid_rank(scores, temperature))
 
 
 def smooth_ap(scores, relevance, temperature):
-    counts = 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
-    np.fill_diagonal(counts, 0)
-    ranks = 1 + counts.sum(axis=1)
-    within = 1 + counts[:, relevance].sum(axis=1)
-    return np.mean((within / ranks)[relevance])
+    return reference.smooth_ap(scores, relevance, temperature)
+
+
+def _gradient(scores, relevance, temperature, step=1e-6):
+    """Central differences of the reference."""
+    moves = step * np.eye(len(scores))
+    ends = ([1 - smooth_ap(scores + sign * move, relevance, temperature) for move in moves] for sign in (1, -1))
+    return np.subtract(*map(np.array, ends)) / (2 * step)
+
+
+def _by_pairs(scores, relevance, temperature, *, within=True, own=True):
+    """The gradient pair by pair; the options make the mistakes."""
+    counts = _counts(scores, temperature) * (1 - np.eye(len(scores)))
+    ranks, inside = 1 + counts.sum(axis=1), 1 + counts @ relevance
+    push = (inside / ranks**2)[:, None] - within * np.where(relevance, 1 / ranks[:, None], 0)
+    push = relevance[:, None] * push * counts * (1 - counts) / temperature / relevance.sum()
+    return push.sum(axis=0) - own * push.sum(axis=1)
 
 
 def operating_width(temperature, threshold):
@@ -37,10 +48,6 @@ def _lists() -> list[tuple[list[float], float]]:
     lists: list[tuple[list[float], float]] = [([0.9, 0.8, 0.5], 0.1), ([0.2, 0.7], 1.0), ([0.5, 0.5, 0.1], 0.2)]
     lists += [(rng.uniform(-1, 1, n).tolist(), t) for n, t in ((5, 0.05), (8, 0.1), (12, 0.3), (20, 1.0))]
     return lists
-
-
-def _rank_cases() -> list[Case]:
-    return [{"scores": np.array(scores), "temperature": t} for scores, t in _lists()]
 
 
 def _ap_cases() -> list[Case]:
@@ -61,38 +68,6 @@ def _width_cases() -> list[Case]:
 
 
 EXERCISES = (
-    Exercise(
-        "sigmoid_rank",
-        "sigmoid_rank(scores, temperature): one plus the sum, over all other items, of the sigmoid of how much higher "
-        "they stand, in units of the temperature; one entry for each score.",
-        sigmoid_rank,
-        _rank_cases,
-        [
-            Mistake(
-                lambda scores, temperature: 1 + _counts(scores, temperature).sum(axis=1),
-                "compares each item with itself too, which adds one half",
-            ),
-            Mistake(
-                lambda scores, temperature: sigmoid_rank(-scores, temperature),
-                "has the difference the wrong way round: the largest score has the smallest rank",
-            ),
-            Mistake(
-                lambda scores, temperature: sigmoid_rank(scores, temperature) - 1,
-                "leaves out the one: ranks start at 1",
-            ),
-            Mistake(
-                lambda scores, temperature: sigmoid_rank(scores * temperature**2, temperature),
-                "multiplies by the temperature: it divides",
-            ),
-            Mistake(
-                lambda scores, temperature: sigmoid_rank(scores * temperature, temperature), "ignores the temperature"
-            ),
-            Mistake(
-                lambda scores, temperature: 1.0 + (scores[None, :] > scores[:, None]).sum(axis=1),
-                "counts with the staircase itself",
-            ),
-        ],
-    ),
     Exercise(
         "smooth_ap",
         "smooth_ap(scores, relevance, temperature): the mean, over the relevant items, of the sigmoid rank among the "
@@ -127,6 +102,34 @@ EXERCISES = (
                 ),
                 "counts the relevant items above exactly: they are counted by sigmoids too",
             ),
+        ],
+    ),
+    Exercise(
+        "smooth_ap_gradient",
+        "smooth_ap_gradient(scores, relevance, temperature): the gradient of the loss, one minus smooth AP, with "
+        "respect to the scores, by formula and without autograd; one entry for each score, relevance is boolean.",
+        _gradient,
+        _ap_cases,
+        [
+            Mistake(
+                lambda y, rel, t: -_gradient(y, rel, t),
+                "differentiates smooth AP: the loss is one minus it",
+            ),
+            Mistake(
+                lambda y, rel, t: t * _gradient(y, rel, t),
+                "leaves out the inner derivative: σ(x/τ) has a factor 1/τ",
+            ),
+            Mistake(lambda y, rel, t: rel.sum() * _gradient(y, rel, t), "forgets that the loss is a mean"),
+            Mistake(
+                lambda y, rel, t: _by_pairs(y, rel, t, within=False),
+                "holds the ranks among the relevant items fixed: their sigmoids have a slope as well",
+            ),
+            Mistake(
+                lambda y, rel, t: _by_pairs(y, rel, t, own=False),
+                "leaves out what a pair does to the relevant item itself: the opposite of what it does to the other",
+            ),
+            Mistake(lambda y, rel, t: np.where(rel, 0, _gradient(y, rel, t)), "moves the irrelevant items alone"),
+            Mistake(lambda y, rel, t: np.where(rel, _gradient(y, rel, t), 0), "moves the relevant items alone"),
         ],
     ),
     Exercise(

@@ -1,34 +1,22 @@
-"""Chapter 10, FastAP: soft histograms, average precision from counts, and the rank that a histogram gives."""
+"""Chapter 10, FastAP: FastAP from soft histograms, and the rank that a histogram gives."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def soft_histogram(scores, bins):
-    place = (1 - scores) * bins / 2
-    centres = np.arange(bins + 1)
-    shares = np.maximum(0, 1 - np.abs(place[:, None] - centres))
-    return shares.sum(axis=0)
-
-
-def fast_ap_from_histograms(positives, everything):
-    above, all_above = np.cumsum(positives), np.cumsum(everything)
-    filled = positives > 0
-    return (positives[filled] * above[filled] / all_above[filled]).sum() / positives.sum()
+    return np.array(reference.soft_histogram(scores, bins), dtype=float)
 
 
 def histogram_rank(scores, bins):
-    place = (1 - scores) * bins / 2
-    shares = np.maximum(0, 1 - np.abs(place[:, None] - np.arange(bins + 1)))
-    counts = shares.sum(axis=0)
-    middle = 0.5 + np.cumsum(counts) - counts / 2
-    return shares @ middle
+    return np.array(reference.histogram_rank(scores, bins))
 
 
 def _shares(scores, bins):
@@ -38,10 +26,6 @@ def _shares(scores, bins):
 def _hard(scores, bins):
     nearest = np.floor((1 - scores) * bins / 2 + 0.5).astype(int)
     return np.bincount(nearest, minlength=bins + 1).astype(float)
-
-
-def _without_last(scores, bins):
-    return soft_histogram(scores, bins)[:-1]
 
 
 def _read_at(scores, bins, level):
@@ -55,14 +39,24 @@ def _score_cases() -> list[Case]:
     return [{"scores": np.array(y), "bins": bins} for y, bins in cases]
 
 
-def _histogram_cases() -> list[Case]:
-    cases = [{"positives": np.array([0, 1, 0.5, 0.5, 0]), "everything": np.array([0.5, 1.5, 1.5, 1, 0.5])}]
+def _queries() -> list[Case]:
     rng = np.random.default_rng(11)
-    for n, bins in ((8, 4), (12, 6), (20, 3), (6, 12), (40, 20)):
-        scores, relevant = 0.9 * (2 * rng.random(n) - 1), rng.random(n) < 0.4
-        relevant[:2] = True
-        cases.append({"positives": soft_histogram(scores[relevant], bins), "everything": soft_histogram(scores, bins)})
+    cases = []
+    for case in _score_cases():
+        relevance = rng.random(len(case["scores"])) < 0.4
+        relevance[: 1 + len(relevance) // 6] = True
+        cases.append({"scores": case["scores"], "relevance": relevance, "bins": case["bins"]})
+    cases[0]["relevance"] = np.array([False, True, False, True, False])
     return cases
+
+
+def _of_counts(scores, relevance, bins, formula):
+    return formula(soft_histogram(scores[relevance], bins), soft_histogram(scores, bins))
+
+
+def _from_counts(positives, everything):
+    filled = positives > 0
+    return (positives * np.cumsum(positives) / np.cumsum(everything).clip(1e-9))[filled].sum() / positives.sum()
 
 
 def _above_only(positives, everything):
@@ -88,43 +82,48 @@ def _nan_in_empty_bins(positives, everything):
 
 EXERCISES = (
     Exercise(
-        "soft_histogram",
-        "soft_histogram(scores, bins): the counts of cosines in [−1, 1], each shared between the nearest two of "
-        "bins + 1 centres, the highest centre first.",
-        soft_histogram,
-        _score_cases,
+        "fast_ap",
+        "fast_ap(scores, relevance, bins): FastAP of one query, from its cosines in [−1, 1]; relevance is boolean, a "
+        "bin may be empty.",
+        reference.fast_ap,
+        _queries,
         [
-            Mistake(_hard, "gives each score to the nearest centre whole: share it between two"),
-            Mistake(lambda y, bins: soft_histogram(-y, bins), "starts at the lowest centre: h_0 counts around 1"),
-            Mistake(_without_last, "has one centre too few: L bins have L + 1 centres"),
             Mistake(
-                lambda y, bins: soft_histogram(y, bins) / len(y), "divides by the number of scores: these are counts"
+                lambda y, rel, bins: _from_counts(_hard(y[rel], bins), _hard(y, bins)),
+                "gives each score to the nearest centre whole: share it between two",
             ),
-            Mistake(lambda y, bins: np.cumsum(soft_histogram(y, bins)), "cumulates the counts: that is H, not h"),
             Mistake(
-                lambda y, bins: np.maximum(0, 1 - np.abs((2 - 2 * y)[:, None] - np.linspace(0, 4, bins + 1))).sum(0),
-                "forgets to divide the distance by the bin's width Δ = 4/L",
+                lambda y, rel, bins: reference.fast_ap(-y, rel, bins),
+                "starts at the lowest centre: h_0 counts around 1",
             ),
-        ],
-    ),
-    Exercise(
-        "fast_ap_from_histograms",
-        "fast_ap_from_histograms(positives, everything): FastAP of one query from its soft counts, the highest centre "
-        "first; a bin may be empty.",
-        fast_ap_from_histograms,
-        _histogram_cases,
-        [
-            Mistake(_above_only, "takes the precision before the bin: H_l includes the bin itself"),
-            Mistake(_over_bins, "averages over bins: weigh each by the positives in it"),
-            Mistake(_bin_alone, "takes the precision within each bin: cumulate both counts first"),
-            Mistake(lambda p, h: 1 - fast_ap_from_histograms(p, h), "returns the loss, which is one minus FastAP"),
-            Mistake(lambda p, h: fast_ap_from_histograms(p, h) * p.sum(), "forgets the 1/N⁺"),
             Mistake(
-                lambda p, h: fast_ap_from_histograms(p, h) * p.sum() / h.sum(),
+                lambda y, rel, bins: _of_counts(y, rel, bins, _above_only),
+                "takes the precision before the bin: H_l includes the bin itself",
+            ),
+            Mistake(
+                lambda y, rel, bins: _of_counts(y, rel, bins, _over_bins),
+                "averages over bins: weigh each by the positives in it",
+            ),
+            Mistake(
+                lambda y, rel, bins: _of_counts(y, rel, bins, _bin_alone),
+                "takes the precision within each bin: cumulate both counts first",
+            ),
+            Mistake(
+                lambda y, rel, bins: 1 - reference.fast_ap(y, rel, bins), "returns the loss, which is one minus FastAP"
+            ),
+            Mistake(lambda y, rel, bins: rel.sum() * reference.fast_ap(y, rel, bins), "forgets the 1/N⁺"),
+            Mistake(
+                lambda y, rel, bins: reference.fast_ap(y, rel, bins) * rel.mean(),
                 "divides by the number of all items: the mean is over the positives",
             ),
-            Mistake(lambda p, h: fast_ap_from_histograms(p[::-1], h[::-1]), "starts from the bin of the lowest scores"),
-            Mistake(_nan_in_empty_bins, "divides 0 by 0 where nobody has been met yet: such a bin adds nothing"),
+            Mistake(
+                lambda y, rel, bins: _of_counts(y, rel, bins, _nan_in_empty_bins),
+                "divides 0 by 0 where nobody has been met yet: such a bin adds nothing",
+            ),
+            Mistake(
+                lambda y, rel, bins: reference.fast_ap(y, rel, bins - 1),
+                "has one centre too few: L bins have L + 1 centres",
+            ),
         ],
     ),
     Exercise(

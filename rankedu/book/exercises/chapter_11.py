@@ -1,18 +1,14 @@
-"""Chapter 11, learned sorters: what a sorter is judged by, and what a sum of ranks is not."""
+"""Chapter 11, learned sorters: a network that is taught to sort, and the loss of two rankings."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
-
-
-def mean_rank_error(answers, scores):
-    true = 1 + (scores[..., None, :] > scores[..., :, None]).sum(axis=-1)
-    return np.abs(answers - true).mean()
 
 
 def spearman_loss(ranks, target_ranks):
@@ -20,16 +16,48 @@ def spearman_loss(ranks, target_ranks):
     return 6 * np.sum((ranks - target_ranks) ** 2) / (n * (n**2 - 1))
 
 
-def _lists() -> list[Case]:
-    rng = np.random.default_rng(11)
-    cases: list[Case] = [
-        {"answers": np.array([[1.2, 2.9, 2.1]]), "scores": np.array([[0.9, 0.1, 0.5]])},
-        {"answers": np.array([[2.0, 2.0], [1.0, 2.0]]), "scores": np.array([[0.1, 0.7], [0.3, 0.2]])},
-    ]
-    for lists, n in ((1, 4), (3, 5), (4, 8), (2, 12)):
-        scores = rng.permuted(np.tile(np.arange(n) / n, (lists, 1)), axis=1)
-        cases.append({"answers": rng.uniform(1, n, (lists, n)), "scores": scores})
-    return cases
+def _true_ranks(lists):
+    import torch
+
+    return torch.tensor([reference.rank(row) for row in lists.tolist()])
+
+
+def _teach(network, draw, steps, target=lambda y: 1 + (-y).argsort(1).argsort(1), *, scale=True, zero=True):
+    """The training loop; the options make the mistakes."""
+    import torch
+
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.02)
+    for _ in range(steps):
+        lists = draw()
+        answers = network(lists) * (lists.shape[1] if scale else 1)
+        if zero:
+            optimiser.zero_grad()
+        (answers - target(lists)).abs().mean().backward()
+        optimiser.step()
+    return network
+
+
+def _error_after(teach, n, steps, seed):
+    """Let a small network be trained, and measure how many ranks it is off."""
+    import torch
+    from torch.nn import Linear, ReLU, Sequential, Sigmoid
+
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        torch.manual_seed(seed)
+        network = Sequential(Linear(n, 32), ReLU(), Linear(32, n), Sigmoid())
+        network = teach(network, lambda: torch.rand(64, n), steps)
+        unseen = torch.rand(200, n, generator=torch.Generator().manual_seed(99))
+    return float((n * network(unseen).detach() - _true_ranks(unseen)).abs().mean())
+
+
+def _judge_error(case: Case, error: float) -> str | None:
+    """Better than 0.6 of what it is off to answer the middle rank always."""
+    middle = np.abs(np.arange(1, case["n"] + 1) - (case["n"] + 1) / 2).mean()
+    if error < 0.6 * middle:
+        return None
+    return (
+        f"so many ranks is it off: {error / middle:.1f} times what always answering the middle gives, and 0.6 is enough"
+    )
 
 
 def _rankings() -> list[Case]:
@@ -43,39 +71,39 @@ def _rankings() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "mean_rank_error",
-        "mean_rank_error(answers, scores): the mean absolute difference between a sorter's answers and the true ranks, "
-        "over all items of all lists; both are matrices with a row for each list, no ties.",
-        mean_rank_error,
-        _lists,
+        "teach_to_sort",
+        "teach_to_sort(network, draw, steps): train a torch network that takes a batch of lists, a row each, and "
+        "answers for every item a number from 0 to 1, its rank divided by the length n; draw() returns a new batch of"
+        " lists, and steps says how many. Return the network. What is compared is how many ranks it is off, on "
+        "average, on lists that it has not seen.",
+        lambda n, steps, seed: _error_after(_teach, n, steps, seed),
+        lambda: [{"n": n, "steps": 100, "seed": seed} for n, seed in ((4, 0), (4, 1), (5, 0), (5, 1), (5, 2))],
         [
+            Mistake(lambda net, draw, steps: net, "does not train it at all"),
             Mistake(
-                lambda answers, scores: np.abs(answers - 1 - scores.argsort(axis=-1).argsort(axis=-1)).mean(),
-                "ranks the smallest score first: rank 1 belongs to the largest",
+                lambda net, draw, steps: _teach(net, draw, steps, lambda y: 1 + (-y).argsort(1)),
+                "teaches argsort, the order of the items, for the ranks: one more argsort inverts it",
             ),
             Mistake(
-                lambda answers, scores: np.abs(answers - 1 - (-scores).argsort(axis=-1)).mean(),
-                "takes the order for the ranks: an argsort tells who stands at a place, not the place of each",
+                lambda net, draw, steps: _teach(net, draw, steps, lambda y: 1 + y.argsort(1).argsort(1)),
+                "teaches ranks from the bottom: rank 1 is the largest score",
             ),
             Mistake(
-                lambda answers, scores: np.sqrt(
-                    ((answers - 1 - (-scores).argsort(axis=-1).argsort(axis=-1)) ** 2).mean()
-                ),
-                "takes the root of the mean square",
+                lambda net, draw, steps: _teach(net, draw, steps, lambda y: (-y).argsort(1).argsort(1)),
+                "counts ranks from 0: the best rank is 1",
             ),
             Mistake(
-                lambda answers, scores: np.abs(answers - (-scores).argsort(axis=-1).argsort(axis=-1)).mean(),
-                "counts ranks from 0",
+                lambda net, draw, steps: _teach(net, draw, steps, scale=False),
+                "compares what the network answers with whole ranks: it answers rank / n",
             ),
             Mistake(
-                lambda answers, scores: (answers - 1 - (-scores).argsort(axis=-1).argsort(axis=-1)).mean(),
-                "lets errors of opposite signs cancel: a distance has none",
-            ),
-            Mistake(
-                lambda answers, scores: mean_rank_error(answers, scores) * scores.shape[-1],
-                "adds up over a list: the mean is over its items too",
+                lambda net, draw, steps: _teach(net, draw, steps, zero=False),
+                "lets the gradients of all steps add up: set them to zero before each",
             ),
         ],
+        judge=_judge_error,
+        use=_error_after,
+        arrays=("numpy",),
     ),
     Exercise(
         "spearman_loss",

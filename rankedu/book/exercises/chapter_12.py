@@ -1,29 +1,18 @@
 """Chapter 12, surrogates side by side: projection onto the permutahedron, and the error-driven update."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def soft_ranks(scores, strength):
-    order = np.argsort(-scores, kind="stable")
-    target = -scores[order] / strength - np.arange(1, len(scores) + 1)
-    blocks = []  # of (mean, size), with means that rise
-    for value in target:
-        mean, size = value, 1
-        while blocks and blocks[-1][0] > mean:
-            before, count = blocks.pop()
-            mean, size = (before * count + mean * size) / (count + size), count + size
-        blocks.append((mean, size))
-    pooled = np.concatenate([np.full(size, mean) for mean, size in blocks])
-    ranks = np.empty(len(scores))
-    ranks[order] = -scores[order] / strength - pooled
-    return ranks
+    return np.array(reference.projected_rank(scores, strength))
 
 
 def error_driven_update(scores, relevance, delta):
@@ -38,7 +27,7 @@ def error_driven_update(scores, relevance, delta):
 
 
 def _hard(scores):
-    return 1.0 + np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
+    return np.array(reference.rank(scores), dtype=float)
 
 
 def _one_block(scores, strength):

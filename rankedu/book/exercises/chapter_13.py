@@ -1,40 +1,52 @@
-"""Chapter 13, hierarchical average precision: levels, relevance and H-rank."""
+"""Chapter 13, hierarchical average precision: levels, relevance, and H-AP by nested rankings."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu import reference
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def levels_by_prefix(query, paths):
-    agree = (paths == query) & (paths >= 0)
-    return np.cumprod(agree, axis=1).sum(axis=1)
+    paths = np.where(paths < 0, -2, paths)  # an unknown class equals nothing, not even another one
+    return np.array([reference.level(path, query) for path in paths])
 
 
 def relevance_eq4(levels, alpha):
-    deepest = levels.max()
-    counts = np.bincount(levels)
-    return (levels / deepest) ** alpha / counts[levels]
+    return np.array(reference.relevance(levels.tolist(), alpha))
 
 
-def hierarchical_rank(scores, relevance):
-    above = scores[None, :] > scores[:, None]
-    shared = np.minimum(relevance[None, :], relevance[:, None])
-    return relevance + (above * shared).sum(axis=1)
+def _without_scores(answer, scores, relevance):
+    """Let the answer rank within sets, no more often than it has to."""
+    left = [1 + len(set(relevance[relevance > 0]))]
+
+    def rank_among(members):
+        left[0] -= 1
+        if left[0] < 0:
+            raise ValueError(
+                "rank_among was called too often: once for each distinct relevance and once more is enough"
+            )
+        return np.array(reference.rank_among(scores, np.asarray(members, dtype=bool)))
+
+    return answer(rank_among, relevance)
+
+
+def _nested(among, rel, step=np.subtract, within=np.greater_equal, over=np.sum, everybody=lambda rel: rel >= 0):
+    """H-AP by nested sets; the options make the mistakes."""
+    h_rank, below = np.zeros(len(rel)), 0.0
+    for grade in np.unique(rel[rel > 0]):
+        h_rank, below = h_rank + step(grade, below) * among(within(rel, grade)), grade
+    ranks = among(everybody(rel))
+    return (h_rank[rel > 0] / ranks[rel > 0]).sum() / over(rel)
 
 
 def _at_least(levels, alpha):
     counts = np.bincount(levels)[::-1].cumsum()[::-1]
     return (levels / levels.max()) ** alpha / counts[levels]
-
-
-def _with(scores, relevance, share):
-    above = scores[None, :] > scores[:, None]
-    return relevance + (above * share(relevance[None, :], relevance[:, None])).sum(axis=1)
 
 
 def _path_cases() -> list[Case]:
@@ -136,32 +148,36 @@ EXERCISES = (
         ],
     ),
     Exercise(
-        "hierarchical_rank",
-        "hierarchical_rank(scores, relevance): H-rank of every item (HAPPIER's Eq. 2); no two scores are equal.",
-        hierarchical_rank,
+        "h_ap_from_rankings",
+        "h_ap_from_rankings(rank_among, relevance): H-AP of one query in O(L n log n). You do not see the scores: "
+        "rank_among(members) returns the ranks of the items in a bool array among themselves, 0 for all others, and "
+        "may be called once for each distinct relevance above 0 and once more; relevance is an array of numbers ≥ 0.",
+        reference.hierarchical_average_precision,
         _ranking_cases,
         [
             Mistake(
-                lambda y, rel: hierarchical_rank(y, rel) - rel,
-                "leaves the item itself out: it shares all of its relevance with itself",
-            ),
-            Mistake(lambda y, rel: hierarchical_rank(-y, rel), "counts the items below instead of those above"),
-            Mistake(
-                lambda y, rel: _with(y, rel, np.maximum), "takes the larger relevance: two items share the smaller one"
-            ),
-            Mistake(lambda y, rel: _with(y, rel, np.multiply), "multiplies the relevances: they share the smaller one"),
-            Mistake(
-                lambda y, rel: _with(y, rel, lambda other, own: other + 0 * own),
-                "adds up what stands above: an item can't share more than its own relevance",
+                lambda among, rel: _nested(among, rel, step=lambda grade, below: grade),
+                "weighs each set by its relevance: it weighs by how much that is above the one before",
             ),
             Mistake(
-                lambda y, rel: _with(y, rel, lambda other, own: own * (other > 0)),
-                "adds the item's own relevance for every positive above: that is the rank among positives, scaled",
+                lambda among, rel: _nested(among, rel, within=np.equal),
+                "ranks each relevance by itself: a set holds everything that is at least as relevant",
             ),
             Mistake(
-                lambda y, rel: _with(y, rel, lambda other, own: own + 0 * other),
-                "adds the item's own relevance for everything above: that is rel times the rank, the largest it can be",
+                lambda among, rel: _nested(among, rel, over=lambda rel: (rel > 0).sum()),
+                "divides by the number of relevant items: it is the sum of their relevances",
             ),
+            Mistake(
+                lambda among, rel: rel @ (among(rel > 0) / among(rel >= 0)) / rel.sum(),
+                "takes the rank among all relevant items, as AP does: the numerator is H-rank",
+            ),
+            Mistake(
+                lambda among, rel: _nested(among, rel, everybody=lambda rel: rel > 0),
+                "leaves the irrelevant items out of the denominator: it is the rank among all",
+            ),
+            Mistake(lambda among, rel: 1 - _nested(among, rel), "returns the loss, one minus H-AP"),
         ],
+        use=_without_scores,
+        arrays=("numpy",),
     ),
 )

@@ -1,37 +1,35 @@
-"""Chapter 14, HAPPIER: the step, the offset that joins its parts, and the clustering loss."""
+"""Chapter 14, HAPPIER: the step, a loss with any step, a bound that breaks, and the clustering loss."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 
+from rankedu import reference
+from rankedu.book.exercises.compare import as_array
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
 def supremum_step(x, temperature, slope, delta, offset, start):
-    curve = 1 / (1 + np.exp(-x / temperature))
-    near = np.where(x > 0, start + curve, curve)
-    return np.where(x > delta, slope * (x - delta) + offset, near)
-
-
-def continuous_offset(temperature, delta, start):
-    return start + 1 / (1 + np.exp(-delta / temperature))
+    return np.array([reference.happier_step(value, temperature, slope, delta, offset, start) for value in x])
 
 
 def clustering_loss(embeddings, proxies, classes, temperature):
-    v = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-    p = proxies / np.linalg.norm(proxies, axis=1, keepdims=True)
-    logits = v @ p.T / temperature
-    own = logits[np.arange(len(classes)), classes]
-    return np.mean(np.log(np.exp(logits).sum(axis=1)) - own)
+    cosines = _unit(embeddings) @ _unit(proxies).T
+    return np.mean([reference.clustering_loss(*pair, temperature) for pair in zip(cosines, classes, strict=True)])
+
+
+def _unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def _logits(embeddings, proxies, temperature):
-    v = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-    p = proxies / np.linalg.norm(proxies, axis=1, keepdims=True)
-    return v @ p.T / temperature
+    return _unit(embeddings) @ _unit(proxies).T / temperature
 
 
 def _softmax_loss(logits, classes):
@@ -62,16 +60,52 @@ def _step_cases() -> list[Case]:
     return [{"x": np.array(x), **dict(zip(names, values, strict=True))} for x, *values in settings]
 
 
-def _offset_cases() -> list[Case]:
-    settings = [
-        (0.01, 0.05, 0.5),
-        (0.01, 0.05, 0.0),
-        (0.5, 0.25, 0.5),
-        (0.1, 0.2, 0.75),
-        (1.0, 0.5, 0.25),
-        (0.3, 0, 0.6),
-    ]
-    return [{"temperature": t, "delta": d, "start": s} for t, d, s in settings]
+def _hap(scores, relevance, step, *, lower=np.less, share=np.minimum):
+    """1 − H-AP pair by pair; the options make the mistakes."""
+    total = 0.0
+    for k in np.flatnonzero(relevance):
+        apart, above = scores - scores[k], scores >= scores[k]
+        rank = np.where(lower(relevance, relevance[k]) & (apart != 0), step(apart), above).sum()
+        total += (share(relevance, relevance[k]) * above).sum() / rank
+    return 1 - total / relevance.sum()
+
+
+def published_step(x):
+    return np.vectorize(reference.happier_step, otypes=[float])(x, offset=1.44)
+
+
+def gentle_sigmoid(x):
+    return 1 / (1 + np.exp(-np.asarray(x) / 0.2))
+
+
+def squared_hinge(x):
+    return np.maximum(0, np.asarray(x) + 0.5) ** 2
+
+
+def _step_losses() -> list[Case]:
+    rng = np.random.default_rng(21)
+    cases = [([0.9, 0.8, 0.7, 0.1], [0.5, 0.0, 1.0, 0.0], gentle_sigmoid), ([0.1, 0.4, 0.6], [2, 2, 1], squared_hinge)]
+    for n, step in ((5, published_step), (7, gentle_sigmoid), (9, squared_hinge), (6, published_step)):
+        relevance = rng.permutation([1, 2, *rng.integers(0, 3, n - 2)]).tolist()
+        cases.append(((rng.permutation(100)[:n] / 100).tolist(), relevance, step))
+    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=float), "step": step} for y, rel, step in cases]
+
+
+def _judge_bound(case: Case, answer: Any) -> str | None:
+    """Any ranking without ties whose loss is below 1 − H-AP is right."""
+    try:
+        scores, relevance = (as_array(part).tolist() for part in answer)
+        pairs = list(zip(scores, relevance, strict=True))
+    except (TypeError, ValueError, AttributeError):
+        return "which is not two lists of one length, scores and relevance"
+    if len(set(scores)) < len(pairs) or min(relevance, default=0) < 0 or not any(relevance):
+        return "where scores must differ, and relevances be ≥ 0 and not all 0"
+    step = functools.partial(reference.happier_step, **case, offset=1.0, start=0.0)
+    loss, true = (
+        reference.happier_loss(scores, relevance, step),
+        1 - reference.hierarchical_average_precision(scores, relevance),
+    )
+    return None if loss < true - 1e-9 else f"whose loss {loss:.4f} is not below 1 − H-AP = {true:.4f}"
 
 
 def _cluster_cases() -> list[Case]:
@@ -124,6 +158,12 @@ EXERCISES = (
             ),
             Mistake(
                 lambda x, temperature, slope, delta, offset, start: np.where(
+                    x > delta, slope * (x - delta) + offset, _curve(x, temperature)
+                ),
+                "leaves the start out: between 0 and δ it lifts the sigmoid",
+            ),
+            Mistake(
+                lambda x, temperature, slope, delta, offset, start: np.where(
                     x > delta, slope * (x - delta) + offset, np.where(x >= 0, start, 0) + _curve(x, temperature)
                 ),
                 "adds the start at 0: a tie counts σ(0) = 1/2",
@@ -157,29 +197,43 @@ EXERCISES = (
         ],
     ),
     Exercise(
-        "continuous_offset",
-        "continuous_offset(temperature, delta, start): the offset for which the step has no jump at δ.",
-        continuous_offset,
-        _offset_cases,
+        "hap_loss",
+        "hap_loss(scores, relevance, step): 1 − H-AP in which an item of lower relevance counts step(its score − that"
+        " of k) in the rank of k, and everything else is counted as it is; step takes arrays, and no two scores are "
+        "equal.",
+        reference.happier_loss,
+        _step_losses,
         [
             Mistake(
-                lambda temperature, delta, start: _curve(delta, temperature),
-                "forgets the start, which lifts the sigmoid",
-            ),
-            Mistake(lambda temperature, delta, start: start + 1, "takes the sigmoid's limit, not its value at δ"),
-            Mistake(lambda temperature, delta, start: start + 0.5, "takes the sigmoid's value at 0, not at δ"),
-            Mistake(
-                lambda temperature, delta, start: start + _curve(delta, 1 / temperature),
-                "multiplies by the temperature: δ is divided by it",
+                lambda y, rel, step: _hap(y, rel, step, lower=np.less_equal), "smooths equals, too: they are counted"
             ),
             Mistake(
-                lambda temperature, delta, start: 1.44, "takes the published number, which falls short of the sigmoid"
+                lambda y, rel, step: _hap(y, rel, step, lower=lambda j, k: j == j),
+                "smooths the whole rank: items of higher or equal relevance are counted",
             ),
             Mistake(
-                lambda temperature, delta, start: start - _curve(delta, temperature),
-                "subtracts: the line begins higher",
+                lambda y, rel, step: _hap(y, rel, step, lower=np.greater),
+                "smooths those of higher relevance: the mistakes are the items of lower relevance",
             ),
+            Mistake(
+                lambda y, rel, step: _hap(y, rel, lambda x: step(-x)), "hands over the difference the wrong way round"
+            ),
+            Mistake(
+                lambda y, rel, step: _hap(y, rel, step, share=np.maximum),
+                "shares the larger relevance: take the smaller",
+            ),
+            Mistake(
+                lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: k + 0 * j),
+                "counts k's own relevance for everything above: two items share the smaller one",
+            ),
+            Mistake(lambda y, rel, step: 1 - _hap(y, rel, step), "returns H-AP: the loss is one minus it"),
+            Mistake(
+                lambda y, rel, step: 1 - (1 - _hap(y, rel, step)) * rel.sum() / (rel > 0).sum(),
+                "divides by the number of relevant items: it is the sum of their relevances",
+            ),
+            Mistake(lambda y, rel, step: reference.happier_loss(y, rel, lambda x: x > 0), "does not use the step"),
         ],
+        arrays=("numpy",),
     ),
     Exercise(
         "clustering_loss",
@@ -193,6 +247,18 @@ EXERCISES = (
                     embeddings @ proxies.T / temperature, classes
                 ),
                 "takes dot products as they come: bring both to length 1 first",
+            ),
+            Mistake(
+                lambda embeddings, proxies, classes, temperature: _softmax_loss(
+                    _unit(embeddings) @ proxies.T / temperature, classes
+                ),
+                "brings the embeddings to length 1 and leaves the proxies as they are: a cosine needs both",
+            ),
+            Mistake(
+                lambda embeddings, proxies, classes, temperature: _softmax_loss(
+                    embeddings @ _unit(proxies).T / temperature, classes
+                ),
+                "brings the proxies to length 1 and leaves the embeddings as they are: a cosine needs both",
             ),
             Mistake(
                 lambda embeddings, proxies, classes, temperature: _softmax_loss(
@@ -220,5 +286,32 @@ EXERCISES = (
                 "leaves the temperature out",
             ),
         ],
+    ),
+    Exercise(
+        "broken_bound",
+        "broken_bound(temperature, slope, delta): scores and relevance of a few items, two lists, whose loss is "
+        "smaller than their 1 − H-AP under the step of the iNaturalist setting, start = 0 and offset = 1; no two "
+        "scores are equal.",
+        lambda temperature, slope, delta: ([delta / 2, 0.0], [0.0, 1.0]),
+        lambda: [
+            {"temperature": t, "slope": s, "delta": d}
+            for t, s, d in ((0.01, 100, 0.05), (0.1, 2, 0.5), (0.5, 10, 1.0), (0.01, 100, 0.01), (0.05, 50, 0.25))
+        ],
+        [
+            Mistake(
+                lambda temperature, slope, delta: ([1.0, 0.0], [1.0, 0.0]),
+                "gives a perfect ranking: its 1 − H-AP is 0, and no loss is below that",
+            ),
+            Mistake(
+                lambda temperature, slope, delta: ([2 * delta, 0.0], [0.0, 1.0]),
+                "puts the mistake beyond δ, where the line lies above the staircase",
+            ),
+            Mistake(
+                lambda temperature, slope, delta: ([delta / 2, 0.0], [1.0, 1.0]),
+                "takes items of equal relevance, which are counted and not smoothed",
+            ),
+        ],
+        judge=_judge_bound,
+        arrays=("numpy",),
     ),
 )

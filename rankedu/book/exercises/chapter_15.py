@@ -1,12 +1,13 @@
 """Chapter 15, the baselines: contrastive loss, softmax over proxies, calibration, and CSL in closed form."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankedu.book.exercises.chapter_14 import clustering_loss
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
@@ -19,12 +20,7 @@ def contrastive_loss(embeddings, labels, margin):
 
 
 def softmax_over_proxies(embeddings, labels, proxies, temperature):
-    embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-    proxies = proxies / np.linalg.norm(proxies, axis=1, keepdims=True)
-    logits = embeddings @ proxies.T / temperature
-    own = logits[np.arange(len(labels)), labels]
-    largest = logits.max(axis=1)
-    return np.mean(largest + np.log(np.exp(logits - largest[:, None]).sum(axis=1)) - own)
+    return clustering_loss(embeddings, proxies, labels, temperature)
 
 
 def calibration_loss(scores, relevance, at_least, at_most):
@@ -85,9 +81,8 @@ def _csl(cosines, levels, margins, scale, *, only=False, reverse=False, hard=Fal
     return total
 
 
-def _unit(rng, n, dim):
-    drawn = rng.standard_normal((n, dim))
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+def _unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def _embedding_cases() -> list[Case]:
@@ -95,7 +90,9 @@ def _embedding_cases() -> list[Case]:
     first = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     cases = [{"embeddings": first, "labels": np.array([0, 0, 1]), "margin": 1.0}]
     for n, dim, margin in ((4, 2, 1.0), (6, 3, 1.2), (8, 4, 1.3), (12, 8, 1.4)):
-        cases.append({"embeddings": _unit(rng, n, dim), "labels": np.arange(n) // 2, "margin": margin})
+        cases.append(
+            {"embeddings": _unit(rng.standard_normal((n, dim))), "labels": np.arange(n) // 2, "margin": margin}
+        )
     return cases
 
 
@@ -169,6 +166,10 @@ EXERCISES = (
             Mistake(
                 lambda e, labels, p, t: _softmax(e, labels, p, t, unit=False),
                 "takes dot products: bring embeddings and proxies to length 1 first",
+            ),
+            Mistake(
+                lambda e, labels, p, t: _softmax(_unit(e), labels, p, t, unit=False),
+                "brings the embeddings to length 1 and leaves the proxies as they are: a cosine needs both",
             ),
             Mistake(
                 lambda e, labels, p, t: _softmax(e, labels, p, t, own_too=False),

@@ -1,6 +1,6 @@
 """Chapter 16, object detection: who is to blame for an AP, how often a class is absent, and AP in the style of VOC."""
 
-# The references are read by people who solve the exercises: plain NumPy, no annotations.
+# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations

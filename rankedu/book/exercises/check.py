@@ -7,56 +7,43 @@ wrong; where the values are those of a known mistake on *every* input, that mist
 from __future__ import annotations
 
 import copy
+import sys
 from typing import Any
 
 from rankedu.book.exercises.compare import as_array, difference
 from rankedu.book.exercises.feedback import Feedback
 from rankedu.book.exercises.patterns import Answer, relation, where_wrong
-from rankedu.book.exercises.registry import find, names, reference, solution, statement
-from rankedu.book.exercises.running import Outcome, outcomes, quietly
+from rankedu.book.exercises.registry import find
+from rankedu.book.exercises.running import Outcome, outcomes, value_of
 from rankedu.book.exercises.spec import Exercise
 from rankedu.book.exercises.wording import show_case, show_value
 
-__all__ = ["Feedback", "check", "names", "reference", "solution", "statement"]
+__all__ = ["Feedback", "check"]
 
 
 def check(name: str, answer: Any) -> Feedback:
     """Tell whether a function solves an exercise, and what it got wrong.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-    answer : callable
-        The reader's function. It is called with copies of the inputs, in the order of the statement.
+    In a notebook or at a prompt the feedback shows itself; elsewhere, as in a script, it is printed. The function gets
+    NumPy arrays unless the statement says otherwise, and torch tensors if it raises with these; it may return floats,
+    lists, arrays or tensors. What it raises becomes part of the feedback; an unknown name is a ValueError.
 
-    Returns
-    -------
-    Feedback
-        Never an exception of the reader's function: those are part of the feedback.
-
-    Raises
-    ------
-    ValueError
-        If there is no such exercise.
-
-    Notes
-    -----
-    Deterministic: the same function gets the same feedback. Arrays come as NumPy float64 unless the statement says
-    otherwise; a function that raises with NumPy arrays is tried with torch tensors. It may return floats, lists,
-    arrays or tensors.
-
-    Examples
-    --------
-    >>> check("lam_code", lambda lam_paper, n: lam_paper / n)
+    >>> _ = check("lam_code", lambda lam_paper, n: lam_paper / n)
     ✓ lam_code: right on all 5 inputs.
-    >>> check("lam_code", lambda lam_paper, n: n / lam_paper)
+    >>> _ = check("lam_code", lambda lam_paper, n: n / lam_paper)
     ✗ lam_code: for lam_paper=4.0, n=20 you returned 5.0, which is too large.
       That is what comes out when one divides the wrong way round. (Right on 0 of 5 inputs.)
-    >>> check("lam_code", lambda lam_paper, n: ...)
+    >>> _ = check("lam_code", lambda lam_paper, n: ...)
     ✗ lam_code: nothing returned yet: put your own code in place of the three dots, then run the check again.
     """
-    exercise = find(name)
+    feedback = _feedback(find(name), answer)
+    if not hasattr(sys, "ps1"):  # nobody who would show the value of a line by itself
+        print(feedback)
+    return feedback
+
+
+def _feedback(exercise: Exercise, answer: Any) -> Feedback:
+    name = exercise.name
     if not callable(answer):
         got = f"got {show_value(answer)} ({type(answer).__name__})"
         advice = f'pass the function itself, without calling it: check("{name}", your_function); {got}.'
@@ -69,7 +56,8 @@ def check(name: str, answer: Any) -> Feedback:
     first = wrong[0]
     message, hint = str(first.problem), ""
     if not first.stopped:
-        message = f"for {show_case(first.case)} you returned {show_value(first.value)}, {first.problem}."
+        gave = "you returned" if exercise.use is None else "yours gives"
+        message = f"for {show_case(first.case)} {gave} {show_value(first.value)}, {first.problem}."
         hint = _known(exercise, tried) or _common(exercise, tried)
     score = f"(Right on {right} of {len(tried)} inputs.)" if right or not first.stopped else ""
     return Feedback(name, False, message, f"{hint} {score}".strip(), right, len(tried))
@@ -80,7 +68,7 @@ def _known(exercise: Exercise, tried: list[Outcome]) -> str:
     answered = [outcome for outcome in tried if not outcome.stopped]
     for mistake in exercise.mistakes:
         try:
-            values = [quietly(mistake.function, copy.deepcopy(outcome.case)) for outcome in answered]
+            values = [value_of(exercise, mistake.function, copy.deepcopy(outcome.case)) for outcome in answered]
             if all(difference(v, outcome.value) is None for v, outcome in zip(values, answered, strict=True)):
                 return f"That is what comes out when one {mistake.hint}."
         except (Exception, SystemExit):  # this mistake can't be made on these inputs, or the value can't be compared
@@ -96,15 +84,15 @@ def _common(exercise: Exercise, tried: list[Outcome]) -> str:
         answers = [answer for outcome in tried if (answer := _answer(exercise, outcome))]
         if len(answers) < len(tried):  # not to be compared: that has been said
             return ""
-        if told := relation(answers):
-            return told
+        if common := relation(answers):
+            return common
     right = (outcome.case for outcome in tried if outcome.problem is None)
     return where_wrong(right, (outcome.case for outcome in tried if outcome.problem is not None))
 
 
 def _answer(exercise: Exercise, outcome: Outcome) -> Answer | None:
     """The input with the right value and the one returned, if they can be compared."""
-    right = as_array(exercise.reference(*copy.deepcopy(outcome.case).values()))
+    right = as_array(exercise.right(outcome.case))
     try:
         given = as_array(outcome.value)
     except (TypeError, ValueError):

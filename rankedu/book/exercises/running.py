@@ -44,17 +44,32 @@ def outcomes(exercise: Exercise, answer: Callable[..., Any]) -> list[Outcome]:
     return [_both(first, kinds)] + [_call(exercise, answer, case, kinds[0]) for case in cases[1:]]
 
 
-def quietly(function: Callable[..., Any], given: Case) -> Any:
-    """Call a function without its warnings, which show paths: the feedback stays the same everywhere."""
+def value_of(exercise: Exercise, answer: Callable[..., Any], given: Case) -> Any:
+    """What is compared: the value of the function, or what comes of using it.
+
+    Without its warnings, which show paths: the feedback stays the same everywhere.
+    """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return function(*given.values())
+        if exercise.use is None:
+            return answer(*given.values())
+        return exercise.use(lambda *inputs: _something(answer(*inputs)), *given.values())
+
+
+class _NothingError(Exception):
+    """A function that is to be used returned nothing."""
+
+
+def _something(value: Any) -> Any:
+    if value is None or value is ... or value is NotImplemented:
+        raise _NothingError(value)
+    return value
 
 
 def _both(first: list[Outcome], kinds: Any) -> Outcome:
     """Neither kind of array went through: say so, for a function in torch must not be told of NumPy alone."""
-    told = {type(outcome.raised) for outcome in first}
-    if len(told) == 1:
+    kinds_of_error = {type(outcome.raised) for outcome in first}
+    if len(kinds_of_error) == 1:
         return first[0]
     others = (f"with {_KINDS[kind]} {exception(o.raised)}" for kind, o in zip(kinds, first, strict=True) if o.raised)
     problem = f"{str(first[0].problem).removesuffix('.')}. Every kind of array was tried: {', '.join(others)}."
@@ -67,26 +82,27 @@ def _call(exercise: Exercise, answer: Callable[..., Any], case: Case, kind: str)
     watch = _Watch(sys.stdout)
     try:
         with redirect_stdout(watch):
-            value = quietly(answer, given)
-    except NotImplementedError:
-        return Outcome(case, problem=UNFINISHED, stopped=True)
+            value = _something(value_of(exercise, answer, given))
+    except (_NothingError, NotImplementedError) as nothing:
+        return Outcome(case, problem=_nothing(answer, nothing, watch, case), stopped=True)
     except (Exception, SystemExit) as error:
-        return Outcome(case, problem=failure(error, case, answer), stopped=True, raised=error)
-    changed = [key for key in given if difference(before[key], given[key]) is not None]
+        problem = failure(error, case, answer, exercise.arguments)
+        return Outcome(case, problem=problem, stopped=True, raised=error)
+    arrays = [key for key in given if not isinstance(given[key], list)]
+    changed = [key for key in arrays if difference(before[key], given[key]) is not None]
     if changed:
         problem = f"your function changed its argument {changed[0]} in place (for {show_case(case)}): work on a copy."
         return Outcome(case, problem=problem, stopped=True)
-    if value is None or value is ... or value is NotImplemented:
-        return Outcome(case, problem=_nothing(answer, value, watch, case), stopped=True)
     try:
         return Outcome(case, value, _judged(exercise, case, value))
     except (Exception, SystemExit) as error:  # an object with a hostile __eq__, __array__ or __len__
-        return Outcome(case, problem=failure(error, case, answer), stopped=True)
+        return Outcome(case, problem=failure(error, case, answer, exercise.arguments), stopped=True)
 
 
-def _nothing(answer: Callable[..., Any], value: Any, watch: _Watch, case: Case) -> str:
+def _nothing(answer: Callable[..., Any], nothing: Exception, watch: _Watch, case: Case) -> str:
     """Why there is no value: not begun, printed instead of returned, or a path without a return."""
-    if watch.seen:
+    value = nothing.args[0] if isinstance(nothing, _NothingError) else NotImplemented
+    if watch.seen and value is not NotImplemented:
         return f"for {show_case(case)} your function printed something and returned nothing: return it instead."
     code = getattr(answer, "__code__", None)
     if value is None and code is not None and len(code.co_code) > _LENGTH_OF_A_STUB:
@@ -97,7 +113,7 @@ def _nothing(answer: Callable[..., Any], value: Any, watch: _Watch, case: Case) 
 def _judged(exercise: Exercise, case: Case, value: Any) -> str | None:
     if exercise.judge is not None:
         return exercise.judge(case, value)
-    return difference(exercise.reference(*copy.deepcopy(case).values()), value)
+    return difference(exercise.right(case), value)
 
 
 class _Watch(io.TextIOBase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,15 +33,18 @@ class Exercise:
     Attributes
     ----------
     name, statement : str
-        The name is that of the reference; the statement is one sentence.
+        The statement is one sentence that begins with the call, ``name(scores, relevance): …``.
     reference : callable
-        The definition, written to be read; it needs nothing but NumPy.
+        The right value for an input, from `rankedu.reference` where that has it.
     cases : callable
         Returns the inputs, the same ones each time, the easiest to read first.
     mistakes : sequence of Mistake
     judge : callable, optional
         ``judge(case, answer)`` returns what is wrong with an answer, or None. For exercises with several right answers;
         default: compare with the reference to five digits.
+    use : callable, optional
+        ``use(answer, *inputs)`` returns what is compared, where the answer is something to be used, such as a layer.
+        Default: call the answer with the inputs.
     arrays : sequence of str
         What to hand over, "numpy" or "torch"; a function that raises with the first is tried with the second.
     """
@@ -51,4 +55,15 @@ class Exercise:
     cases: Callable[[], list[Case]]
     mistakes: Sequence[Mistake]
     judge: Callable[[Case, Any], str | None] | None = None
+    use: Callable[..., Any] | None = None
     arrays: Sequence[str] = ("numpy", "torch")
+
+    def right(self, case: Case) -> Any:
+        """The right value for an input, which is left as it is."""
+        return self.reference(*copy.deepcopy(case).values())
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of the arguments that the reader's function takes, as the statement has them."""
+        listed = self.statement[self.statement.index("(") + 1 : self.statement.index(")")]
+        return [name.strip() for name in listed.split(",") if name.strip()]

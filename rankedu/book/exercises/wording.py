@@ -37,10 +37,10 @@ def show_case(case: dict[str, Any]) -> str:
     return ", ".join(f"{key}={show_value(value)}" for key, value in case.items())
 
 
-def failure(error: BaseException, case: dict[str, Any], answer: Callable[..., Any]) -> str:
+def failure(error: BaseException, case: dict[str, Any], answer: Callable[..., Any], arguments: list[str]) -> str:
     """Put an exception of the reader's function into words, with the line of the function that raised it."""
-    if isinstance(error, TypeError) and not _accepts(answer, len(case)):
-        return f"your function can't be called with the arguments {', '.join(case)}: {_plain(str(error))}."
+    if isinstance(error, TypeError) and not _accepts(answer, len(arguments)):
+        return f"your function can't be called with the arguments {', '.join(arguments)}: {_plain(str(error))}."
     return f"for {show_case(case)} your function raised {exception(error)}{_place(error, answer)}."
 
 

@@ -11,6 +11,7 @@ import torch
 from rankedu.book.explorables import choice, explorable, slider
 from rankedu.book.figures import baselines as batch
 from rankedu.book.figures import style
+from rankedu.book.studies import baselines as study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,13 +31,13 @@ GRID = np.arange(0.75, 180.0, 1.5)
 
 def angles_with(angle: float) -> list[float]:
     """The batch with a3 at another angle."""
-    return [*batch.ANGLES[:MOVES], float(angle), *batch.ANGLES[MOVES + 1 :]]
+    return [*study.ANGLES[:MOVES], float(angle), *study.ANGLES[MOVES + 1 :]]
 
 
 @functools.cache
 def step(loss: str, angle: float) -> tuple[float, batch.Array]:
     """Value of the loss, and the step of descent of each item in the plane; the proxies stay where they are."""
-    value, steps = batch.descent(batch.make(loss), batch.embed(angles_with(angle)))
+    value, steps = study.descent(study.make(loss), study.embed(angles_with(angle)))
     return value, steps[:, :2].numpy()
 
 
@@ -44,14 +45,14 @@ def step(loss: str, angle: float) -> tuple[float, batch.Array]:
 def losses_along_the_arc(loss: str) -> batch.Array:
     """Value of the loss for every place on the grid."""
     with torch.no_grad():
-        made = batch.make(loss)
-        return np.array([made(batch.embed(angles_with(angle)), batch.PATHS).item() for angle in GRID])
+        made = study.make(loss)
+        return np.array([made(study.embed(angles_with(angle)), study.PATHS).item() for angle in GRID])
 
 
 @functools.cache
 def metrics_at(angle: float) -> tuple[float, float]:
     """Mean AP and mean H-AP."""
-    return batch.measures(batch.embed(angles_with(angle)))
+    return study.measures(study.embed(angles_with(angle)))
 
 
 @functools.cache
@@ -86,7 +87,7 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     axes[0].plot(np.cos(here), np.sin(here), "o", markersize=15, fillstyle="none", color=style.BLACK, antialiased=False)
     batch.draw_steps(axes[0], angles, steps, longest=0.5, width=0.007, smooth=False)
     axes[0].set(xlim=(-1.75, 1.75), ylim=(-0.1, 1.5))
-    axes[0].set_title(f"{batch.title(loss)}: {value:.3f}    AP {ap:.2f}    H-AP {hap:.2f}")
+    axes[0].set_title(f"{study.title(loss)}: {value:.3f}    AP {ap:.2f}    H-AP {hap:.2f}")
     plain: Any = {"antialiased": False}  # the frames weigh a third less
     x = 180 - GRID  # so that the axis runs as the arc does, small angles at the right
     axes[1].plot(x, curve / curve.max(), color=style.BLACK, label="loss / its maximum", **plain)
@@ -101,7 +102,7 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     where = "does not move" if abs(goes) < 1e-6 else f"is sent to {'larger' if goes > 0 else 'smaller'} angles"
     return style.describe(
         figure,
-        f"{batch.title(loss)} with a3 at {angle:g} degrees: loss {value:.3f}, mean AP {ap:.2f}, mean H-AP {hap:.2f}. "
+        f"{study.title(loss)} with a3 at {angle:g} degrees: loss {value:.3f}, mean AP {ap:.2f}, mean H-AP {hap:.2f}. "
         f"Item a3 {where}; {int((length > 0.02 * max(length.max(), 1e-12)).sum())} of 9 items have a step. Below, the "
         f"loss, 1 − AP and 1 − H-AP for every place of a3; along the arc the loss is least at "
         f"{GRID[int(curve.argmin())]:g} degrees, 1 − AP is between {1 - metrics[:, 0].max():.2f} and "

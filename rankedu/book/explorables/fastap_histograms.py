@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rankedu.book.explorables import choice, explorable, slider
 from rankedu.book.figures import style
-from rankedu.book.figures.fastap_histograms import fast_ap, soft_rank_ap
+from rankedu.book.studies.fastap_histograms import fast_ap, soft_rank_ap
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.lines import Line2D
 
 from rankedu.book.explorables import choice, explorable, log_slider, slider
 from rankedu.book.figures import style
-from rankedu.book.figures.happier import _parts, arrows, example, losses
+from rankedu.book.figures.happier import _parts, arrows
+from rankedu.book.studies.happier import example, losses
 from rankedu.losses import HAPLoss
 from rankedu.proofs.bounds import UpperBound, upper_bound
 from rankedu.rankers import SupremumRanker
@@ -107,11 +107,8 @@ def who_moves(temperature: float, slope: float) -> Figure:
     bottom.set(ylim=(-3, 3.4), xlim=(-0.75, 0.75), xlabel="$x = s_j - s_k$   (triangles: the wrong pairs)")
     bottom.set_yticks((-2, 0, 2), ("0.01", "1", "100"))
     bottom.set_ylabel("slope")
-    handles = [
-        Line2D([], [], linestyle="", marker=marker, color=colour, markersize=8, label=f"relevance {level}")
-        for level, marker, colour in ((2, "o", style.POSITIVE), (1, "s", style.ORANGE), (0, "X", style.RED))
-    ]
-    figure.legend(handles=handles, loc="upper right", fontsize=10, handletextpad=0.2, borderaxespad=0.1)
+    look = {"loc": "upper right", "fontsize": 10, "handletextpad": 0.2, "borderaxespad": 0.1}
+    figure.legend(*top.get_legend_handles_labels(), **look)
     felt = int((ranker.slope(wrong) > 1e-3).sum())
     lowest = push[-1].item()
     return style.describe(

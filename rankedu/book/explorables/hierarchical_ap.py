@@ -9,7 +9,8 @@ from matplotlib.patches import Rectangle
 
 from rankedu.book.explorables import dial, explorable, log_slider
 from rankedu.book.figures import style
-from rankedu.book.figures.hierarchical_ap import COLOURS, METRICS, _pale, measure
+from rankedu.book.figures.hierarchical_ap import COLOURS, _pale
+from rankedu.book.studies.hierarchical_ap import METRICS, measure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

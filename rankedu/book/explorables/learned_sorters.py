@@ -9,7 +9,7 @@ from torch import Tensor
 
 from rankedu.book.explorables import choice, explorable, slider
 from rankedu.book.figures import style
-from rankedu.book.figures.learned_sorters import trained
+from rankedu.book.studies.learned_sorters import trained
 from rankedu.ranks import rank
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 
 from rankedu.book.explorables import choice, explorable
 from rankedu.book.figures import style
-from rankedu.book.figures.minibatch_bias import SIZES, expected_map, sample_estimates, synthetic_ranking
+from rankedu.book.studies.minibatch_bias import SIZES, expected_map, sample_estimates, synthetic_ranking
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

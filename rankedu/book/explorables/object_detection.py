@@ -12,7 +12,7 @@ import torch
 
 from rankedu.book.explorables import choice, explorable, slider
 from rankedu.book.figures import style
-from rankedu.book.figures.object_detection import blame
+from rankedu.book.studies.object_detection import blame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,19 +13,8 @@ from matplotlib.patches import Polygon
 
 from rankedu.book.explorables import Control, explorable
 from rankedu.book.figures import style
-from rankedu.book.figures.ranking_is_a_solver import (
-    DARK_ORANGE,
-    DARK_PURPLE,
-    HEXAGON,
-    HEXAGON_RANKS,
-    NAMES,
-    SOLID_RANKS,
-    SOLID_SCORES,
-    arrow,
-    decimal,
-    draw_solid,
-    plane,
-)
+from rankedu.book.figures.ranking_is_a_solver import DARK_ORANGE, DARK_PURPLE, arrow, decimal, draw_solid
+from rankedu.book.studies.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, NAMES, SOLID_RANKS, SOLID_SCORES, plane
 from rankedu.proofs.rearrangement import Certificate, certificate
 
 Array = npt.NDArray[np.float64]

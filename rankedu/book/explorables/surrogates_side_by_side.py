@@ -17,20 +17,9 @@ from rankedu.book.explorables import choice, explorable
 from rankedu.book.explorables.controls import Control
 from rankedu.book.explorables.core import MAX_FRAMES
 from rankedu.book.figures import style
-from rankedu.book.figures.surrogates_side_by_side import (
-    BANDS,
-    EXTENT,
-    METHODS,
-    SEED,
-    STEP,
-    Quality,
-    at,
-    draw_arrows,
-    loss_of,
-    quality,
-    strength_at,
-    surrogate,
-)
+from rankedu.book.figures.surrogates_side_by_side import BANDS, LOOKS, draw_arrows
+from rankedu.book.studies.surrogate_quality import Quality, at, quality, strength_at
+from rankedu.book.studies.surrogates import EXTENT, METHODS, SEED, STEP, loss_of, surrogate
 from rankedu.landscapes import Section, random_coefficients, random_section
 
 if TYPE_CHECKING:
@@ -73,7 +62,7 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     axes.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlabel="along u", ylabel="along v")
     axes.set_title(f"{method}, {told}")
     shares = {"no gradient": found.nothing, "gain": found.gained, "steadiness": found.steadiness}
-    bars.barh(list(shares), list(shares.values()), color=METHODS[method].colour, height=0.5)
+    bars.barh(list(shares), list(shares.values()), color=LOOKS[method].color, height=0.5)
     for place, share in enumerate(shares.values()):
         bars.text(min(share, 0.66) + 0.03, place + 0.38, f"{share:.0%}", va="center", fontsize=11)
     bars.set(xlim=(0, 1), ylim=(2.65, -0.45), xticks=(0, 1), xticklabels=("0 %", "100 %"), title="in 20 dimensions")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rankedu.book.explorables import choice, dial, explorable
 from rankedu.book.figures import style
-from rankedu.book.figures.ties_and_margins import MARGINS, STEPS, Run, train_scorer
+from rankedu.book.studies.ties_and_margins import MARGINS, STEPS, Run, train_scorer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,54 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import torch
-from torch import nn
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
-from rankedu.book.figures._surrogates import Array
-from rankedu.losses import APLoss, APSVMLoss, ErrorDrivenAPLoss, FastAPLoss, SmoothAPLoss, most_violated_ranking
+from rankedu.book.studies.ap_losses import ap_losses, ap_walk
+from rankedu.losses import APLoss, most_violated_ranking
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-#: Four relevant scores and twelve others; the first group is moved as a whole.
-RELEVANT = np.array([0.22, 0.08, -0.05, -0.24])
-IRRELEVANT = np.array([0.31, 0.24, 0.19, 0.12, 0.06, 0.01, -0.04, -0.11, -0.16, -0.2, -0.27, -0.33])
-
-
-def ap_losses() -> dict[str, tuple[nn.Module, str, str]]:
-    """Give the AP losses of Table 1 and Smooth-AP, at strengths that suit scores a few hundredths apart."""
-    return {
-        "RaMBO": (APLoss(BlackboxRanker(4.0)), style.BLUE, "-"),
-        "Smooth-AP": (SmoothAPLoss(0.03), style.ORANGE, "--"),
-        "FastAP": (FastAPLoss(20), style.GREEN, "-."),
-        "error-driven": (ErrorDrivenAPLoss(0.1), style.PURPLE, ":"),
-        "AP-SVM": (APSVMLoss(), style.RED, (0, (5, 1))),  # type: ignore[dict-item]
-    }
-
-
-def ap_walk(loss: nn.Module, shifts: Array) -> tuple[Array, Array]:
-    """Move the relevant items together: the value of a loss, and the push that it gives them all together."""
-    y = np.concatenate([RELEVANT + 0 * shifts[:, None] + shifts[:, None], IRRELEVANT + 0 * shifts[:, None]], axis=1)
-    values, pushes = [], []
-    relevance = torch.arange(len(RELEVANT) + len(IRRELEVANT)) < len(RELEVANT)
-    for row in y:
-        scores = torch.tensor(row, requires_grad=True)
-        value = loss(scores, relevance)
-        (gradient,) = torch.autograd.grad(value, scores)
-        values.append(value.item())
-        pushes.append(-gradient[relevance].sum().item())
-    return np.array(values), np.array(pushes)
-
-
-def margin_of_ap_svm(relevant: int, irrelevant: int) -> float:
-    """How far every relevant score must be above every other one, all pairs alike, before the AP-SVM is content."""
-    return irrelevant / (2 * relevant) * sum(1 / k for k in range(2, relevant + 2))
 
 
 @style.style()
@@ -58,23 +19,24 @@ def what_each_optimises() -> Figure:
     shifts = np.linspace(-0.65, 0.65, 261)
     figure, (left, right) = style.figure(1, 2, width=7.4, height=4.0)
     left.plot(shifts, ap_walk(APLoss(BlackboxRanker(4.0)), shifts)[0], color=style.GREY, linewidth=5, alpha=0.5)
-    told = []
-    for name, (loss, colour, line) in ap_losses().items():
+    facts = []
+    looks = style.looks(ap_losses()) | {"AP-SVM": style.Look(style.RED, "", "-")}
+    for name, loss in ap_losses().items():
         values, pushes = ap_walk(loss, shifts)
-        left.plot(shifts, values, color=colour, linestyle=line, label=name)
-        right.plot(shifts, pushes, color=colour, linestyle=line)
-        told.append(
+        left.plot(shifts, values, label=name, **looks[name].line)
+        right.plot(shifts, pushes, **looks[name].line)
+        facts.append(
             f"{name}: from {values[0]:.2f} to {values[-1]:.2f}, push from {pushes[0]:.2f} to {abs(pushes[-1]):.2f}"
         )
     left.set(xlabel="shift of the relevant items", title="loss", ylim=(-0.05, 2.4))
     right.set(xlabel="shift of the relevant items", title="push on the relevant items", ylim=(-0.25, 2.6))
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, handlelength=2.0)
+    style.legend_below(figure, left, handlelength=2.0)
     return style.describe(
         figure,
         "Two panels over the shift of four relevant items past twelve others. Left, the values: a grey staircase, one "
         "minus AP, which RaMBO's follows exactly and Smooth-AP's, FastAP's and the error-driven one with small ramps; "
         "AP-SVM's is a convex line far above them. Right, the push that the relevant items get together. "
-        f"{'; '.join(told)}.",
+        f"{'; '.join(facts)}.",
     )
 
 
@@ -97,12 +59,8 @@ def most_violated() -> Figure:
             ends = [-columns[one][item], -columns[other][item]]
             axis.plot([x + 0.12, x + 0.88], ends, color=colour, linewidth=1.4, alpha=0.6)
     for x, (title, ranks) in enumerate(columns.items()):
-        for item in range(8):
-            look: Any = {"facecolor": style.POSITIVE if relevance[item] else "white"}
-            axis.scatter(x, -ranks[item], s=420, marker="o" if relevance[item] else "s", edgecolor=style.POSITIVE if
-                         relevance[item] else style.NEGATIVE, linewidth=2, zorder=3, **look)  # fmt: skip
-            axis.text(x, -int(ranks[item]), f"{scores[item]:.2f}".lstrip("0"), ha="center", va="center", zorder=4,
-                      fontsize=9, color="white" if relevance[item] else style.BLACK)  # fmt: skip
+        names = (f"{score:.2f}".lstrip("0") for score in scores)
+        style.draw_items(axis, [x] * 8, -ranks, names, relevance, size=25)
         axis.text(x, -0.2, title, ha="center")
     axis.set(xlim=(-0.45, 2.45), ylim=(-8.6, 0.2), yticks=range(-8, 0), yticklabels=range(8, 0, -1), ylabel="rank")
     axis.set_xticks([])
@@ -115,8 +73,8 @@ def most_violated() -> Figure:
     }
     return style.describe(
         figure,
-        "Three columns of eight items in ranks 1 to 8, four relevant (blue discs) and four not (red squares). In the "
-        f"first they stand by score, from {scores.max():.2f} to {scores.min():.2f}. The most "
+        "Three columns of eight items in ranks 1 to 8, four relevant (blue discs) and four not (hollow red squares). "
+        f"In the first they stand by score, from {scores.max():.2f} to {scores.min():.2f}. The most "
         f"violated ranking turns {swaps['most violated']} rightly ordered pairs round; "
         f"with ten times the scores it turns {swaps['the same, scores × 10']} round. Relevant items keep their order "
         "among themselves in all three, and so do the others.",

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from rankedu.book.figures import style
 from rankedu.lab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Share of its cell that a picture fills.
 FILLED = 0.86
@@ -57,15 +55,7 @@ def marks_of(n_levels: int) -> tuple[Mark, ...]:
 
 
 def picture(images: Any, index: int) -> npt.NDArray[np.uint8]:
-    """A picture as pixels, shape (S, S, 3): ink on paper for one channel, colours for three.
-
-    Parameters
-    ----------
-    images : Tensor or data set
-        Shape (N, H, W), (N, 1, H, W) or (N, 3, H, W), uint8 or floating point; of one channel 0 is paper. Or a data
-        set of files, whose ``load(index)`` gives a picture normalised as for ImageNet.
-    index : int
-    """
+    """A picture as pixels, shape (S, S, 3): ink on paper for one channel, colours for three."""
     image = torch.as_tensor(images.load(index) if hasattr(images, "load") else images[index]).detach().cpu()
     image = image.float() / 255 if image.dtype == torch.uint8 else image.float()
     if image.ndim == 2:
@@ -95,21 +85,7 @@ def draw_row(
     y: float = 0.0,
     signs: str = "below",
 ) -> None:
-    """Draw pictures from left to right in cells of size 1, the first with its lower left corner at (x, y).
-
-    Parameters
-    ----------
-    axes : Axes
-        In data coordinates of equal scales.
-    images : Tensor or data set
-        As for :func:`picture`.
-    indices : sequence of int
-    marks : sequence of Mark
-        One a picture.
-    x, y : float
-    signs : {"below", "inside"}
-        Where the marks' signs stand. Inside, only what is wrong has one.
-    """
+    """Draw pictures from left to right in cells of size 1, the first with its lower left corner at (x, y)."""
     indices = [int(index) for index in indices]
     if not indices:
         return

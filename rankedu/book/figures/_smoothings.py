@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
-from rankedu.book.figures._surrogates import Array
-from rankedu.book.figures.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, plane
+from rankedu.book.studies.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, plane
+from rankedu.book.studies.ranks import ranks_of
+from rankedu.book.studies.surrogates import Array
 from rankedu.rankers import ProjectionRanker
-from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @style.style()
@@ -42,7 +38,7 @@ def two_smoothings(scores: tuple[float, float, float] = (0.5, 0.42, 0.1)) -> Fig
             left.plot(*outside, "o", color=style.GREY, markersize=5)
     left.set_title("projection: $-\\mathbf{y}/\\varepsilon$ is brought\nback to the nearest point")
     c, lam = np.array([0.0, 0.0, 1.0]), 0.6
-    before, after = (plane(_ranks(z)) for z in (y, y + lam * c))
+    before, after = (plane(ranks_of(z)) for z in (y, y + lam * c))
     for at_corner, label, shift in (
         (before, "$\\mathbf{rk}(\\mathbf{y})$", 0.55),
         (after, "$\\mathbf{rk}(\\mathbf{y}_\\lambda)$", 0.55),
@@ -60,16 +56,11 @@ def two_smoothings(scores: tuple[float, float, float] = (0.5, 0.42, 0.1)) -> Fig
         "Twice the hexagon whose corners are the six rankings of three items. Left, the soft ranks of the scores "
         f"{', '.join(f'{s:g}' for s in scores)} by projection: from the centre straight to an edge, then along the "
         f"edge into the corner 1 2 3 ({shown}). Right, blackbox: an arrow from the corner "
-        f"{' '.join(str(int(r)) for r in _ranks(y))} to the corner "
-        f"{' '.join(str(int(r)) for r in _ranks(y + lam * c))}.",
+        f"{' '.join(str(int(r)) for r in ranks_of(y))} to the corner "
+        f"{' '.join(str(int(r)) for r in ranks_of(y + lam * c))}.",
     )
 
 
 def _project(scores: Array, strength: float) -> Array:
     found: Array = ProjectionRanker(strength)(torch.from_numpy(scores)).numpy()
-    return found
-
-
-def _ranks(scores: Array) -> Array:
-    found: Array = rank(torch.from_numpy(scores)).double().numpy()
     return found

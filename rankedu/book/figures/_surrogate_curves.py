@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from torch import nn
 
-from rankedu.book.figures import _surrogates as known
 from rankedu.book.figures import style
-from rankedu.book.figures._surrogate_quality import descents, quality, sweep
-from rankedu.book.figures._surrogates import METHODS, STEP, Method, in_words, loss_of, surrogate
-from rankedu.book.figures.interpolated_ranking import fitted_exponent
+from rankedu.book.studies import surrogates as known
+from rankedu.book.studies.surrogate_quality import descents, quality, sweep
+from rankedu.book.studies.surrogates import METHODS, STEP, as_steep, loss_of, surrogate
 from rankedu.rankers import BlackboxRanker, HistogramRanker, ProjectionRanker, SigmoidRanker
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+#: Red is the LSTM's.
+LOOKS = style.looks(METHODS) | {"LSTM": style.Look(style.RED, "*", "-")}
 
 
 @style.style()
@@ -34,129 +31,86 @@ def two_items(width: float = 0.4) -> Figure:
         "histogram": HistogramRanker(round(2 / (width / 2)), (-1.0, 1.0)),
         "projection": ProjectionRanker(width / 2),
     }
-    makers |= {name: how.make(_as_steep(how, 1 / width)) for name, how in METHODS.items() if name not in makers}
+    makers |= {name: how.make(as_steep(how, 1 / width)) for name, how in METHODS.items() if name not in makers}
     left.plot(lead, loss_of(points, c), color=style.GREY, linewidth=5, alpha=0.5, label="the rank")
-    told = []
+    facts = []
     for name, ranker in makers.items():
         values, gradients = surrogate(ranker, points, c)
-        options: Any = {"color": METHODS[name].colour, "linestyle": METHODS[name].line}
-        left.plot(lead, values, label=name, **options)
-        right.plot(lead, -gradients[:, 1], **options)
+        left.plot(lead, values, label=name, **LOOKS[name].line)
+        right.plot(lead, -gradients[:, 1], **LOOKS[name].line)
         moving = lead[-gradients[:, 1] > 0.1]
-        told.append(f"{name}: from {moving.min():.2f} to {moving.max():.2f}".replace("-", "−"))
+        facts.append(f"{name}: from {moving.min():.2f} to {moving.max():.2f}".replace("-", "−"))
     left.set(xlabel="lead of the second item", title="its rank", yticks=(1, 1.5, 2))
     right.set(xlabel="lead of the second item", title="the push that it gets", ylim=(-0.1, 5))
     left.legend(loc="lower left", fontsize=10, handlelength=1.8, borderaxespad=0)
     return style.describe(
         figure,
         "Left, the rank of an item against its lead over its only rival: a step from 2 to 1 at 0, and "
-        f"{in_words(len(makers))} ramps in its place. Right, their slopes. Where the push exceeds 0.1: "
-        f"{'; '.join(told)}. The blackbox ramp lies wholly before the step, the others on both sides of it.",
+        f"{style.in_words(len(makers))} ramps in its place. Right, their slopes. Where the push exceeds 0.1: "
+        f"{'; '.join(facts)}. The blackbox ramp lies wholly before the step, the others on both sides of it.",
     )
-
-
-def _as_steep(method: Method, slope: float) -> float:
-    """The strength at which the rank of the second of two items falls so steeply where they meet; bisection."""
-    low, high = method.strength.weakest, method.strength.strongest
-    for _ in range(40):
-        middle = math.sqrt(low * high)
-        steeper = -surrogate(method.make(middle), [[0.0, 0.0]], [0.0, 1.0])[1][0, 1] > slope
-        low, high = (middle, high) if steeper else (low, middle)
-    return math.sqrt(low * high)
 
 
 @style.style()
 def trade_offs() -> Figure:
     """What a distortion buys: places with a gradient, steps that gain, a gradient that stands still under noise."""
     figure, axes = style.figure(1, 3, width=7.4, height=3.7, sharex=True)
-    told = []
+    titles = {"nothing": "no gradient", "gained": f"gain of a step of {STEP:g}", "steadiness": "steadiness"}
+    learnt, facts = quality(known.sorter()), []
     for name, (_, found) in sweep().items():
-        how = METHODS[name]
-        x = [max(one.distortion, 1e-3) for one in found]
-        options: Any = {"color": how.colour, "linestyle": how.line, "marker": how.marker, "markersize": 4}
-        for axis, key in zip(axes, ("nothing", "gained", "steadiness"), strict=True):
-            axis.plot(x, [getattr(one, key) for one in found], label=name, **options)
+        for axis, key in zip(axes, titles, strict=True):
+            x, y = [max(one.distortion, 1e-3) for one in found], [getattr(one, key) for one in found]
+            axis.plot(x, y, label=name, markersize=4, **LOOKS[name].all)
         best = max(found, key=lambda one: one.gained)
-        told.append(f"{name} gains {best.gained:.0%} at best, at a distortion of {best.distortion:.0%}")
-    learnt = quality(known.sorter())
-    for axis, key in zip(axes, ("nothing", "gained", "steadiness"), strict=True):
+        facts.append(f"{name} gains {best.gained:.0%} at best, at a distortion of {best.distortion:.0%}")
+    for axis, (key, title) in zip(axes, titles.items(), strict=True):
         axis.plot(learnt.distortion, getattr(learnt, key), "*", color=style.RED, markersize=14, label="LSTM")
         axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axis.set(xscale="log", xlim=(0.004, 1.4), xlabel="distortion", ylim=(-0.05, 1.05))
+        axis.set(title=title, xscale="log", xlim=(0.004, 1.4), xlabel="distortion", ylim=(-0.05, 1.05))
         axis.set_xticks([0.01, 0.1, 1.0], ["1 %", "10 %", "100 %"])
-    for axis, title in zip(axes, ("no gradient", f"gain of a step of {STEP:g}", "steadiness"), strict=True):
-        axis.set_title(title)
-    figure.legend(
-        *axes[0].get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=min(len(METHODS) + 1, 6),
-        handlelength=2.2,
-    )
+    style.legend_below(figure, axes[0], handlelength=2.2)
     return style.describe(
         figure,
         "Three panels over the distortion of the loss, a curve for each method and a star for the trained LSTM: the "
         "share of score vectors without a gradient, what a step against the gradient gains as a share of the best "
-        f"step, and how steady the gradient is under noise. {'; '.join(told)}; the LSTM gains {learnt.gained:.0%} at "
+        f"step, and how steady the gradient is under noise. {'; '.join(facts)}; the LSTM gains {learnt.gained:.0%} at "
         f"{learnt.distortion:.0%}.",
     )
-
-
-def _legend_below(figure: Figure, axes: Axes) -> None:
-    columns = min(len(METHODS) + 1, 6)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, handlelength=2.2)
 
 
 @style.style()
 def walks_down(distortions: Sequence[float] = (0.05, 0.2, 0.7)) -> Figure:
     """From 64 random score vectors down each surrogate: what remains of the true loss."""
     figure, axes = style.figure(1, 3, width=7.4, height=3.6, sharey=True, sharex=True)
-    told = []
+    facts = []
     for axis, distortion in zip(axes, distortions, strict=True):
         for name, (left, _) in descents(distortion).items():
-            how = METHODS.get(name)
-            look: Any = {"color": style.RED} if how is None else {"color": how.colour, "linestyle": how.line}
-            axis.plot(left, label=name, **look)
+            axis.plot(left, label=name, **LOOKS[name].line)
         ends = ", ".join(f"{name} {left[-1]:.0%}" for name, (left, _) in descents(distortion).items())
-        told.append(f"at {distortion:.0%}: {ends}")
+        facts.append(f"at {distortion:.0%}: {ends}")
         axis.set(title=f"distorted by {distortion:.0%}", xlabel="steps of 0.1", ylim=(-0.02, 1.02))
     axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))
     axes[0].set_ylabel("what is left to gain")
-    figure.legend(
-        *axes[0].get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=min(len(METHODS) + 1, 6),
-        handlelength=2.2,
-    )
+    style.legend_below(figure, axes[0], handlelength=2.2)
     return style.describe(
         figure,
         "Three panels of falling curves: the true loss, as a share of its way down to the best ranking, against steps "
-        f"along the gradient of a surrogate. Left to gain after 60 steps, {'; '.join(told)}. The LSTM is the same "
+        f"along the gradient of a surrogate. Left to gain after 60 steps, {'; '.join(facts)}. The LSTM is the same "
         "in all.",
     )
 
 
 @style.style()
 def measured_table(seconds: dict[str, dict[int, float]]) -> Figure:
-    """Seconds against list length for every row of the table, with the fitted exponents.
-
-    Parameters
-    ----------
-    seconds : dict of dict
-        Method → list length → seconds, as measured.
+    """Seconds against list length for every row of the table (method → length → seconds), with fitted exponents.
 
     Source
     ------
     RaMBO Tab. 1.
     """
     figure, axes = style.figure(width=7.2, height=4.4)
-    told = []
-    colours = [style.BLUE, style.SKY, style.PURPLE, style.RED, style.GREEN, style.BLACK, style.ORANGE, style.GREY]
-    for (method, times), marker, colour in zip(seconds.items(), "osD^vP*X", colours, strict=False):
-        exponent, margin = fitted_exponent(times)
-        axes.loglog(list(times), list(times.values()), marker + "-", color=colour, label=f"{method}: {exponent:.2f}")
-        told.append(f"{method}: exponent {exponent:.2f} ± {margin:.2f} over {min(times)} to {max(times)} items")
-    axes.set(xlabel="items in the list", ylabel="seconds, forward + backward")
+    facts = style.draw_scaling(axes, seconds, "{name}: {exponent:.2f}")
     axes.legend(title="fitted exponent", loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=10)
     return style.describe(
-        figure, f"Nearly straight lines on logarithmic axes, time against list length. {'; '.join(told)}."
+        figure, f"Nearly straight lines on logarithmic axes, time against list length. {'; '.join(facts)}."
     )

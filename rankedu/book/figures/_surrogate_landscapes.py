@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from matplotlib.figure import Figure
 
-from rankedu.book.figures import _surrogates as known
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.figures._surrogate_quality import strength_at
-from rankedu.book.figures._surrogates import EXTENT, METHODS, SEED, Array, in_words
-from rankedu.book.figures.relief import draw_blocks, view
-from rankedu.landscapes import Section, interpolated_landscape
-from rankedu.rankers import BlackboxRanker, HistogramRanker, LSTMRanker
+from rankedu.book.figures.relief import draw_blocks
+from rankedu.book.figures.style import in_words
+from rankedu.book.studies import surrogates as known
+from rankedu.book.studies.section import view
+from rankedu.book.studies.surrogate_quality import strength_at
+from rankedu.book.studies.surrogates import EXTENT, METHODS, SEED, surface
+from rankedu.rankers import BlackboxRanker, HistogramRanker
 from rankedu.rankers.registry import SCORE_RANGE
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @paper_figure("RaMBO supp. Fig. 2")
@@ -33,17 +29,17 @@ def four_landscapes(lam: float = 0.06, bins: int = 10, size: int = 420) -> Figur
         f"(d) soft binning, {bins} bins": HistogramRanker(bins, SCORE_RANGE),
     }
     titles = ["(a) the loss itself", *rankers]
-    heights = [seen.staircase, *(_heights(seen.section, seen.coefficients, ranker) for ranker in rankers.values())]
+    heights = [seen.staircase, *(surface(seen.section, seen.coefficients, ranker) for ranker in rankers.values())]
     figure, axes = style.figure(2, 2, width=6.8, height=5.2)
     draw_blocks(list(axes.flat), seen, heights, titles)
-    told = []
+    facts = []
     for title, height in zip(titles, heights, strict=True):
         shown, off = height[seen.inside], np.abs(height - seen.staircase)[seen.inside]
-        told.append(f"{title}: heights from {shown.min():.0f} to {shown.max():.0f}, on average {off.mean():.1f} off")
+        facts.append(f"{title}: heights from {shown.min():.0f} to {shown.max():.0f}, on average {off.mean():.1f} off")
     return style.describe(
         figure,
         "Four solid blocks over the same square of score vectors, on one vertical scale, each around its own middle. "
-        f"{'; '.join(told)}. The first is flat plateaus with walls between, the second tilted facets, the third a "
+        f"{'; '.join(facts)}. The first is flat plateaus with walls between, the second tilted facets, the third a "
         "smooth surface with hills and basins of its own, the fourth facets with long straight creases.",
     )
 
@@ -55,7 +51,7 @@ def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
     heights, titles = [seen.staircase], ["the loss itself"]
     for name, how in METHODS.items():
         strength = strength_at(name, distortion)
-        heights.append(_heights(seen.section, seen.coefficients, how.make(strength)))
+        heights.append(surface(seen.section, seen.coefficients, how.make(strength)))
         titles.append(f"{name}, {how.told(strength)}")
     rows = math.ceil(len(titles) / 3)
     figure, axes = style.figure(rows, 3, width=7.4, height=2.4 * rows)
@@ -69,24 +65,3 @@ def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
         f"flat plateaus with walls between, and {in_words(len(METHODS))} surrogates of it, each at the strength that "
         f"distorts the loss by {distortion:.0%}. From the lowest to the highest place, {'; '.join(spans)}.",
     )
-
-
-def _heights(section: Section, coefficients: Array, ranker: nn.Module) -> Array:
-    """A surrogate's value on a section; a network's on a coarser grid, which is enough for it."""
-    if isinstance(ranker, BlackboxRanker):
-        return interpolated_landscape(section, coefficients, ranker.lam)
-    if isinstance(ranker, LSTMRanker):
-        coarse = Section(section.origin, section.u, section.v, section.extent, 120)
-        rough = torch.from_numpy(_values(ranker, coarse.points(), coefficients))
-        fine: Tensor = nn.functional.interpolate(
-            rough[None, None], (section.resolution,) * 2, mode="bicubic", align_corners=True
-        )
-        return fine[0, 0].numpy()
-    return _values(ranker, section.points(), coefficients)
-
-
-@torch.no_grad()
-def _values(ranker: nn.Module, points: Array, coefficients: Array) -> Array:
-    y, c = torch.from_numpy(points.copy()), torch.from_numpy(coefficients.copy())
-    values: Array = (ranker(y) @ c).numpy()
-    return values

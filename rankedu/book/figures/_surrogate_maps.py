@@ -4,43 +4,33 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm
+from matplotlib.figure import Figure
 
-from rankedu.book.figures import _surrogates as known
 from rankedu.book.figures import style
-from rankedu.book.figures._surrogate_quality import at, quality, strength_at
-from rankedu.book.figures._surrogates import (
-    BANDS,
+from rankedu.book.figures._surrogate_curves import LOOKS
+from rankedu.book.figures.style import in_words
+from rankedu.book.studies import surrogates as known
+from rankedu.book.studies.surrogate_quality import at, quality, strength_at
+from rankedu.book.studies.surrogates import (
     EXTENT,
     METHODS,
     NOTHING,
     SEED,
     STEP,
     Array,
-    in_words,
+    best_in_plane,
     loss_of,
     surrogate,
 )
 from rankedu.landscapes import Section, random_coefficients, random_section
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
-def best_in_plane(section: Section, coefficients: Array, angles: int = 72) -> Array:
-    """Try every direction in the plane at every point: which steps of length 0.3 lower the loss most."""
-    turns = np.linspace(0, 2 * np.pi, angles, endpoint=False)
-    compass = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    steps = STEP * compass @ np.stack([section.u, section.v])
-    tried = loss_of(section.points()[:, :, None] + steps, coefficients)
-    ties = tried <= tried.min(-1, keepdims=True) + 1e-9
-    direction: Array = (ties[..., None] * compass).sum(-2)  # the middle of the directions that are equally good
-    return direction
+#: Of height, on the maps.
+BANDS = 10
 
 
 @style.style()
@@ -52,17 +42,17 @@ def one_walk(weak: float = 0.08, strong: float = 0.3) -> Figure:
     truth = loss_of(points, c)
     rows = math.ceil((len(METHODS) + 2) / 2)
     figure, axes = style.figure(rows, 2, width=6.8, height=2.2 * rows, sharex=True, sharey=True)
-    told = []
+    facts = []
     for axis, (name, how) in zip(axes.flat, METHODS.items(), strict=False):
         axis.plot(a, truth, color=style.GREY, linewidth=1.2)
         strengths, lifts = [strength_at(name, distortion) for distortion in (weak, strong)], []
         for strength, line in zip(strengths, ("-", "--"), strict=True):
             values = surrogate(how.make(strength), points, c)[0]
             lifts.append((truth - values).mean())
-            axis.plot(a, values + lifts[-1], line, color=how.colour)
+            axis.plot(a, values + lifts[-1], line, color=LOOKS[name].color)
         both = " and ".join(how.told(strength) for strength in strengths)
         axis.set_title(f"{name}: {both}")
-        told.append(f"{name} {both}, moved by {' and '.join(f'{lift:+.0f}' for lift in lifts)}")
+        facts.append(f"{name} {both}, moved by {' and '.join(f'{lift:+.0f}' for lift in lifts)}")
     _walk_of_the_sorter(axes.flat[len(METHODS)], a, points, truth, c)
     _key(axes, len(METHODS) + 1, {f"distorted by {weak:.0%}": "-", f"distorted by {strong:.0%}": "--"})
     return style.describe(
@@ -70,7 +60,7 @@ def one_walk(weak: float = 0.08, strong: float = 0.3) -> Figure:
         f"{in_words(len(METHODS) + 1).capitalize()} panels with the same grey staircase of "
         f"{len(np.unique(truth.round(9)))} heights along a straight walk, and over it what a ranker makes of it, "
         "weakly and strongly smoothed, each moved up or down to the staircase's mean height: "
-        f"{'; '.join(told)}. The weak curves follow the hills, the strong ones only the slope; the LSTM's one curve "
+        f"{'; '.join(facts)}. The weak curves follow the hills, the strong ones only the slope; the LSTM's one curve "
         "lies between.",
     )
 
@@ -106,7 +96,7 @@ def gradient_fields(distortion: float = 0.15) -> Figure:
     a, b = np.meshgrid(*few.axes())
     count, rows = len(METHODS) + 1, math.ceil((len(METHODS) + 2) / 3)
     figure, axes = style.figure(rows, 3, width=7.2, height=2.6 * rows, sharex=True, sharey=True)
-    told = []
+    facts = []
     fields = {name: at(name, distortion) for name in METHODS} | {"LSTM": known.sorter()}
     basis = np.stack([section.u, section.v], axis=1)
     for axis, (name, ranker) in zip(axes.flat, fields.items(), strict=False):
@@ -115,7 +105,7 @@ def gradient_fields(distortion: float = 0.15) -> Figure:
         still = draw_arrows(axis, a, b, down)
         found = quality(ranker)
         axis.set_title(f"{name}\ngains {found.gained:.0%} of the best")
-        told.append(f"{name} {found.gained:.0%}, no arrow at {still} of {a.size} places")
+        facts.append(f"{name} {found.gained:.0%}, no arrow at {still} of {a.size} places")
     draw_map(axes.flat[count], c)
     draw_arrows(axes.flat[count], a, b, best_in_plane(few, c))
     axes.flat[count].set_title(f"the best step of {STEP:g},\nfound by trying")
@@ -132,7 +122,7 @@ def gradient_fields(distortion: float = 0.15) -> Figure:
         f"{in_words(count + 1).capitalize()} maps of the same loss in {BANDS} bands of height, with arrows downhill. "
         f"In {in_words(count)}, the arrows of a surrogate, {in_words(len(METHODS))} of them at the strength that "
         f"distorts the loss by {distortion:.0%}; in the last, the direction in which a step of {STEP:g} lowers the "
-        f"true loss most. What a step gains, as a share of the best: {'; '.join(told)}.",
+        f"true loss most. What a step gains, as a share of the best: {'; '.join(facts)}.",
     )
 
 
@@ -141,9 +131,8 @@ def draw_map(axis: Axes, coefficients: Array, resolution: int = 160) -> None:
     height = _map(resolution)
     side = (-EXTENT, EXTENT)
     edges = np.linspace(height.min(), height.max(), BANDS + 1)
-    colours = ListedColormap(colormaps[style.LANDSCAPE](np.linspace(0.3, 1.0, BANDS)))
-    axis.imshow(height, origin="lower", extent=side * 2, cmap=colours, norm=BoundaryNorm(edges, BANDS),
-                interpolation="nearest")  # fmt: skip
+    look: dict[str, Any] = {"cmap": style.bands(BANDS), "norm": BoundaryNorm(edges, BANDS), "interpolation": "nearest"}
+    axis.imshow(height, origin="lower", extent=side * 2, **look)
     axis.set(xlim=side, ylim=side)
 
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from rankedu.book.figures import style
-from rankedu.losses import APLoss
+from rankedu.book.studies.average_precision_loss import descend
 from rankedu.metrics import average_precision
-from rankedu.rankers import BlackboxRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 
@@ -36,21 +29,19 @@ def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure
     r = np.arange(0, most + 1)
     figure, axes = style.figure(height=4.0)
     axes.plot(1 + r, 1 / (1 + r), "--", color=style.BLACK, label="recall, log: any positive")
-    told = []
+    facts = []
     for k, colour, marker in zip(places, (style.BLUE, style.GREEN, style.PURPLE), "osD", strict=True):
         push = k / (k + r) ** 2
         axes.plot(1 + r, push, color=colour, marker=marker, markevery=0.12, markersize=6, label=f"AP: positive no. {k}")
-        told.append(f"no. {k} from {push[0]:.2g} without negatives to {push[-1]:.2g} below {most} of them")
+        facts.append(f"no. {k} from {push[0]:.2g} without negatives to {push[-1]:.2g} below {most} of them")
     axes.set(xscale="log", yscale="log", xlabel="1 + negatives above", ylabel="push $dL/d\\mathbf{rk}$, times |rel|")
-    ticks = [1, 2, 5, 10, 20, 50, 100]
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.minorticks_off()
+    style.xticks(axes, (1, 2, 5, 10, 20, 50, 100))
     axes.legend(loc="lower left")
     return style.describe(
         figure,
         "Push of a positive against one plus the number of negatives above it, both axes logarithmic. Under the "
         f"logarithmic recall loss it falls from 1 to {1 / (1 + most):.2g}, in proportion to 1/(1 + r). Under AP it "
-        f"depends on the place among the positives and falls like the square in the end: {'; '.join(told)}.",
+        f"depends on the place among the positives and falls like the square in the end: {'; '.join(facts)}.",
     )
 
 
@@ -59,11 +50,11 @@ def two_lists_and_one() -> Figure:
     """The same scores as one list a class, and as a single list."""
     scores, relevant = np.array(SCORES), np.array(RELEVANT)
     figure, axes = style.figure(width=7.2, height=2.9)
-    told = []
+    facts = []
     for row, (name, y, rel) in enumerate(zip(CLASSES, scores.T, relevant.T, strict=True)):
         value = _strip(axes, 2 - row, y, rel, [name[0].upper()] * len(y))
         axes.text(-0.15, 2 - row, f"{name}\nAP = {value:.2f}", ha="right", va="center")
-        told.append(f"{name}: AP {value:.2f}")
+        facts.append(f"{name}: AP {value:.2f}")
     one = scores.T.reshape(-1), relevant.T.reshape(-1)
     value = _strip(axes, 0, *one, [name[0].upper() for name in CLASSES for _ in SCORES])
     axes.text(-0.15, 0, f"one list\nAPC = {value:.2f}", ha="right", va="center")
@@ -73,7 +64,7 @@ def two_lists_and_one() -> Figure:
     return style.describe(
         figure,
         "Three rows of tiles, best score first; each tile names its class and score. "
-        f"{'; '.join(told)}: all relevant tiles stand first. In the single list of both classes the three irrelevant "
+        f"{'; '.join(facts)}: all relevant tiles stand first. In the single list of both classes the three irrelevant "
         f"foxes, 0.60 to 0.40, stand before the two relevant badgers, 0.35 and 0.25: APC {value:.2f}.",
     )
 
@@ -92,76 +83,22 @@ def _strip(axes: Axes, height: float, y: Array, relevant: npt.NDArray[np.bool_],
     return float(average_precision(torch.from_numpy(y[None]), torch.from_numpy(relevant[None])))
 
 
-@dataclass(frozen=True)
-class Descent:
-    """Training AP at each step, and the AP on other items at the end; one row a seed."""
-
-    ap: Array
-    held_out: Array
-
-    def reached(self) -> int:
-        """How many seeds ranked perfectly at some step."""
-        return int((self.ap > 1 - 1e-6).any(1).sum())
-
-    def median_step(self) -> float:
-        """The step at which the median seed first ranked perfectly; infinite if it did not."""
-        perfect = self.ap > 1 - 1e-6
-        return float(np.median(np.where(perfect.any(1), perfect.argmax(1), np.inf)))
-
-    def stayed(self) -> float:
-        """Share of the steps after the first perfect ranking that were perfect as well."""
-        perfect = self.ap > 1 - 1e-6
-        after = np.cumsum(perfect, 1) > 0
-        return float(perfect[after].mean()) if after.any() else 0.0
-
-
-def train(loss: Any, *, seeds: int = 20, steps: int = 120) -> Descent:
-    """Train linear scorers with a loss of blackbox ranks: 30 items of 20 features each, 8 of them relevant.
-
-    Every step has the same length, 0.05 in weights, so that a loss gains nothing from a larger gradient.
-    """
-    items, relevant, features, held_out = 30, 8, 20, 150
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(seeds, items + held_out, features, generator=generator)
-    positive = (torch.arange(items + held_out) % items < relevant).expand(seeds, -1)
-    x[..., 0] += 0.6 * positive
-    weight = 0.1 * torch.randn(seeds, features, generator=generator)
-    loss, ap = copy.deepcopy(loss), []
-    loss.ranker.lam *= seeds  # the mean over lists divides the step of each by their number
-    for _ in range(steps):
-        weight.requires_grad_()
-        scores = (x[:, :items] @ weight[..., None])[..., 0]
-        ap.append(average_precision(scores.detach(), positive[:, :items]))
-        (gradient,) = torch.autograd.grad(loss(scores, positive[:, :items]), weight)
-        weight = weight.detach() - 0.05 * gradient / gradient.norm(dim=1, keepdim=True).clamp(min=1e-12)
-    others = average_precision((x[:, items:] @ weight[..., None])[..., 0], positive[:, items:])
-    return Descent(torch.stack(ap, 1).double().numpy(), others.double().numpy())
-
-
-@functools.lru_cache(maxsize=32)
-def descend(within_grad: bool, lam: float, margin: float = 0.0) -> Descent:
-    """Train with the AP loss; see :func:`train`."""
-    return train(APLoss(BlackboxRanker(lam), margin, within_grad=within_grad))
-
-
 @style.style()
 def stopped_or_not(lams: Sequence[float] = (16.0, 64.0, 256.0)) -> Figure:
     """Training AP with and without the gradient through the ranks among the positives."""
     figure, axes = style.figure(1, len(lams), width=7.2, height=3.3, sharey=True)
-    told = []
+    facts = []
     for axis, lam in zip(axes, lams, strict=True):
         for within, colour, line in ((False, style.ORANGE, "-"), (True, style.PURPLE, "--")):
             run = descend(within, lam)
-            low, middle, high = np.quantile(run.ap, (0.25, 0.5, 0.75), axis=0)
             name = "both ranks" if within else "rk⁺ stopped"
-            axis.fill_between(np.arange(len(middle)), low, high, color=colour, alpha=0.2, linewidth=0)
-            axis.plot(middle, line, color=colour, label=name)
-            told.append(f"λ = {lam:g}, {name}: {middle[-1]:.2f}, perfect at some step in {run.reached()} of 20")
+            middle = style.draw_spread(axis, run.ap, name, color=colour, linestyle=line)
+            facts.append(f"λ = {lam:g}, {name}: {middle[-1]:.2f}, perfect at some step in {run.reached()} of 20")
         axis.set(title=f"λ = {lam:g}", xlabel="step", ylim=(0.2, 1.02))
     axes[0].set_ylabel("training AP")
     axes[-1].legend(loc="lower right")
     return style.describe(
         figure,
         "Training AP against the step of gradient descent, median and middle half of 20 seeds, for three λ. Median at "
-        f"the end: {'; '.join(told)}.",
+        f"the end: {'; '.join(facts)}.",
     )

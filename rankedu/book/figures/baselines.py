@@ -7,82 +7,29 @@ makes the pull of each single pair readable from an ordinary gradient.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
+from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
+from matplotlib.figure import Figure
 from torch import Tensor
-from torch.nn.functional import normalize
 
-from rankedu import hierarchy
 from rankedu.book.figures import style
-from rankedu.book.figures._cached import cached
-from rankedu.losses import (
-    APLoss,
-    CalibrationLoss,
-    ClusterLoss,
-    CSLLoss,
-    HAPLoss,
-    HAPPIERLoss,
-    OnEmbeddings,
-    ROADMAPLoss,
-    SmoothAPLoss,
-    SumOverLevels,
-    baseline,
-    baseline_names,
-)
-from rankedu.metrics import average_precision, hierarchical_average_precision
-from rankedu.rankers import BlackboxRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from rankedu.book.studies import baselines as study
 
 Array = npt.NDArray[np.float64]
 Loss = Callable[[Tensor, Tensor], Tensor]
 
-#: The batch: angles in degrees, three items of each of three classes.
-ANGLES = (0.0, 22.0, 72.0, 42.0, 58.0, 98.0, 83.0, 121.0, 147.0)
-#: A batch that every query ranks perfectly, levels included; positives have cosines above 0.9, all others below 0.6.
-SORTED = (0.0, 6.0, 13.0, 67.0, 72.0, 79.0, 165.0, 172.0, 177.0)
-#: The same but for one thing: c is wide, a and b are near each other, and no one threshold serves all queries.
-UNCALIBRATED = (0.0, 2.0, 5.0, 28.0, 31.0, 33.0, 120.0, 136.0, 154.0)
-#: Parent and class of each item; the classes are a, b and c.
-PATHS = torch.tensor([[0, 0]] * 3 + [[0, 1]] * 3 + [[1, 2]] * 3)
-CLASS_PATHS = torch.tensor([[0, 0], [0, 1], [1, 2]])
 NAMES = tuple(f"{c}{i}" for c in "abc" for i in (1, 2, 3))
 LOOKS = ((style.BLUE, "o"), (style.SKY, "s"), (style.RED, "^"))
-DIM = 2 + len(ANGLES)
 
-#: The losses of the chapter, by family, in the order of all its figures.
-FAMILIES: dict[str, tuple[str, ...]] = {
-    "pairs": ("contrastive", "margin", "multi_similarity"),
-    "tuples": ("triplet_semihard", "triplet_distance_weighted", "lifted_structure", "n_pair", "angular"),
-    "distributions": ("histogram",),
-    "proxies": ("normalized_softmax", "proxy_nca_pp", "csl"),
-    "ranks": ("smooth_ap", "rambo_ap", "roadmap", "happier"),
-}
-LOSSES = tuple(name for family in FAMILIES.values() for name in family)
-TITLES = {
-    "multi_similarity": "multi-similarity",
-    "triplet_semihard": "triplet, semi-hard",
-    "triplet_distance_weighted": "triplet, dist.-weighted",
-    "lifted_structure": "lifted structure",
-    "n_pair": "N-pair",
-    "normalized_softmax": "normalised softmax",
-    "proxy_nca_pp": "ProxyNCA++",
-    "csl": "CSL",
-    "smooth_ap": "Smooth-AP",
-    "rambo_ap": "RaMBO, AP",
-    "roadmap": "ROADMAP",
-    "happier": "HAPPIER",
-}
-RANDOM = ("triplet_distance_weighted", "margin")  # these two draw their triplets
-DRAWS = 100
+#: The losses that are compared in curves.
+COMPARED = style.looks(
+    ("contrastive", "triplet_semihard", "normalized_softmax", "histogram", "smooth_ap", "roadmap", "rambo_ap")
+)
 #: H-AP on Online Products, of the fine loss and of its sum over levels: HAPPIER Tab. 1 as printed in the version we
 #: read, which has no such pair for Smooth-AP and ROADMAP.
 TABLE_1 = {
@@ -96,150 +43,24 @@ TABLE_1 = {
 }
 
 
-def title(name: str) -> str:
-    """How the book writes a loss."""
-    return TITLES.get(name, name)
-
-
-def embed(angles: Sequence[float] | Tensor) -> Tensor:
-    """Unit vectors in the plane of the first two dimensions, shape (n, DIM)."""
-    radians = torch.deg2rad(torch.as_tensor(angles, dtype=torch.float64))
-    flat = radians.new_zeros(*radians.shape, DIM)
-    flat[..., 0], flat[..., 1] = radians.cos(), radians.sin()
-    return flat
-
-
-def proxies(angles: Sequence[float] = ANGLES) -> Tensor:
-    """One unit vector a class, in the direction of the mean of its items: where training takes learnt proxies."""
-    return normalize(embed(angles).reshape(3, 3, DIM).mean(1), dim=1)
-
-
-def make(name: str, at: Tensor | None = None) -> Loss:
-    """A loss of embeddings and label paths; those with proxies get them from ``at``, shape (3, dim)."""
-    at = proxies() if at is None else at
-    n_classes, dim = at.shape
-    if name in baseline_names():
-        flat: Any = baseline(name, n_classes, dim)
-        if name == "normalized_softmax":
-            flat.loss.W = torch.nn.Parameter(at.T.clone())
-        if name == "proxy_nca_pp":
-            flat.loss.proxies = torch.nn.Parameter(at.clone())
-        return _on_leaves(flat)
-    module: Any
-    if name == "csl":
-        module = CSLLoss(CLASS_PATHS, dim)
-        module.proxies = torch.nn.Parameter(at.clone())
-        return _typed(module)
-    if name == "happier":
-        module = HAPPIERLoss(n_classes, dim)
-        module.cluster.proxies = torch.nn.Parameter(at.clone())
-        return _typed(module)
-    if name == "cluster":
-        module = ClusterLoss(n_classes, dim)
-        module.proxies = torch.nn.Parameter(at.clone())
-        return _typed(module)
-    ranked: dict[str, Callable[[], Any]] = {
-        "smooth_ap": SmoothAPLoss,
-        "rambo_ap": lambda: APLoss(BlackboxRanker(lam=10.0)),
-        "roadmap": ROADMAPLoss,
-        "calibration": CalibrationLoss,
-    }
-    return _on_leaves(OnEmbeddings(ranked[name]()))
-
-
-def summed(name: str) -> Loss:
-    """The sum over both levels, for a loss that compares items."""
-    if name in baseline_names():
-        return _typed(SumOverLevels(lambda n: baseline(name), CLASS_PATHS))
-    return _typed(SumOverLevels(lambda n: OnEmbeddings(SmoothAPLoss()), CLASS_PATHS))
-
-
-def _on_leaves(module: Any) -> Loss:
-    def loss(embeddings: Tensor, paths: Tensor) -> Tensor:
-        value: Tensor = module(embeddings, paths[:, -1])
-        return value
-
-    return loss
-
-
-def _typed(module: Any) -> Loss:
-    def loss(embeddings: Tensor, paths: Tensor) -> Tensor:
-        value: Tensor = module(embeddings, paths)
-        return value
-
-    return loss
-
-
-def descent(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 1) -> tuple[float, Tensor]:
-    """Value and minus the gradient at each embedding; the mean over several draws for losses that draw."""
-    leaf = embeddings.detach().clone().requires_grad_()
-    with torch.random.fork_rng():
-        torch.manual_seed(15)
-        value = torch.stack([loss(leaf, paths) for _ in range(draws)]).mean()
-        (gradient,) = torch.autograd.grad(value, leaf)
-    return value.item(), -gradient
-
-
-def draws_of(name: str) -> int:
-    """How many draws the figures average."""
-    return DRAWS if name in RANDOM else 1
-
-
-def pull_of_pairs(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 1) -> Tensor:
-    """Minus the derivative with respect to the cosine of each pair, shape (n, n): > 0 pulls the pair together.
-
-    Item i gets a little of a dimension of its own. Then the gradient of item j has a component along it for no other
-    reason than the product of the two.
-    """
-    n, little = len(embeddings), 1e-6
-    lifted = embeddings.clone()
-    lifted[:, 2 : 2 + n] += little * torch.eye(n, dtype=lifted.dtype)
-    pull = descent(loss, lifted, paths, draws)[1][:, 2 : 2 + n] / little
-    return pull.fill_diagonal_(0.0)
-
-
-@functools.cache
-def proxy_pulls(name: str) -> Tensor:
-    """The same for each item and each proxy, shape (9, 3); 0 for losses without proxies."""
-    if name not in ("normalized_softmax", "proxy_nca_pp", "csl", "happier", "cluster"):
-        return torch.zeros(len(ANGLES), 3, dtype=torch.float64)
-    at, little = proxies(), 1e-6
-    at[:, 2:5] += little * torch.eye(3, dtype=at.dtype)
-    return descent(make(name, at), embed(ANGLES))[1][:, 2:5] / little
-
-
-def measures(embeddings: Tensor, paths: Tensor = PATHS) -> tuple[float, float]:
-    """Mean AP and mean H-AP over all queries of a batch, each without itself."""
-    vectors = normalize(embeddings, dim=1)
-    scores, others = vectors @ vectors.T, ~torch.eye(len(vectors), dtype=torch.bool)
-    levels = hierarchy.levels(paths)
-    relevance = hierarchy.relevance(levels, n_levels=paths.shape[1], where=others)
-    ap = average_precision(scores, levels == paths.shape[1], where=others)
-    return ap.mean().item(), hierarchical_average_precision(scores, relevance, where=others).mean().item()
-
-
-# --- the figures
-
-
 @style.style()
 def the_batch() -> Figure:
     """Nine embeddings on an arc, named, and the proxies of their classes."""
     figure, axes = style.figure(width=6.4, height=3.9)
-    draw_items(axes, ANGLES, size=11)
-    for name, angle in zip(NAMES, np.deg2rad(ANGLES), strict=True):
+    draw_items(axes, study.ANGLES, size=11)
+    for name, angle in zip(NAMES, np.deg2rad(study.ANGLES), strict=True):
         axes.text(1.13 * np.cos(angle), 1.13 * np.sin(angle), name, ha="center", va="center")
-    for (colour, _), vector in zip(LOOKS, proxies().tolist(), strict=True):
+    for (colour, _), vector in zip(LOOKS, study.proxies().tolist(), strict=True):
         axes.plot(vector[0], vector[1], "*", color=colour, markersize=17, markeredgecolor="black", markeredgewidth=0.6)
     axes.text(0.0, 0.42, "a and b share a parent,\nc is a stranger;\nstars: proxies", ha="center", va="center")
     axes.set(xlim=(-1.25, 1.25), ylim=(-0.08, 1.25))
-    ap, hap = measures(embed(ANGLES))
+    ap, hap = study.measures(study.embed(study.ANGLES))
+    of_class = np.array(study.ANGLES).reshape(3, 3)
+    facts = [f"class {c}: {', '.join(f'{a:g}' for a in angles)}" for c, angles in zip("abc", of_class, strict=True)]
     return style.describe(
         figure,
-        "A half circle with nine points of three classes. Angles in degrees: "
-        + "; ".join(
-            f"class {c}: {', '.join(f'{angle:g}' for angle in ANGLES[3 * k : 3 * k + 3])}" for k, c in enumerate("abc")
-        )
-        + f". Item a3 stands between b2 and c1. Mean AP over the nine queries {ap:.2f}, mean H-AP {hap:.2f}.",
+        f"A half circle with nine points of three classes. Angles in degrees: {'; '.join(facts)}. Item a3 stands "
+        f"between b2 and c1. Mean AP over the nine queries {ap:.2f}, mean H-AP {hap:.2f}.",
     )
 
 
@@ -249,7 +70,8 @@ def draw_items(axes: Axes, angles: Sequence[float], size: float = 6.0, smooth: b
     axes.plot(np.cos(arc), np.sin(arc), color=style.GREY, linewidth=1, zorder=0, antialiased=smooth)
     for k, (colour, marker) in enumerate(LOOKS):
         own = np.deg2rad(np.array(angles[3 * k : 3 * k + 3]))
-        axes.plot(np.cos(own), np.sin(own), marker, color=colour, markersize=size, linestyle="none", antialiased=smooth)
+        look: dict[str, Any] = {"color": colour, "markersize": size, "markeredgecolor": "white", "antialiased": smooth}
+        axes.plot(np.cos(own), np.sin(own), marker, linestyle="none", zorder=4, **look)
     axes.set_aspect("equal")
     axes.axis("off")
 
@@ -264,7 +86,7 @@ def draw_steps(
     shown = longest * steps / length.max()
     moves = length > 0.02 * length.max()
     start = np.deg2rad(np.array(angles))[moves]
-    look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": width, "color": style.BLACK, "zorder": 3}
+    look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": width, "color": style.BLACK, "zorder": 2}
     look |= {"headwidth": 4, "headlength": 4.5, "headaxislength": 4, "antialiased": smooth}
     axes.quiver(np.cos(start), np.sin(start), shown[moves, 0], shown[moves, 1], **look)
 
@@ -273,56 +95,29 @@ def draw_steps(
 def sixteen_steps() -> Figure:
     """The step of descent that each loss gives to each embedding of the batch."""
     figure, grid = style.figure(6, 3, width=7.2, height=9.4)
-    told = []
-    for axes in grid.flat[len(LOSSES) :]:
+    facts = []
+    for axes in grid.flat[len(study.LOSSES) :]:
         axes.axis("off")
-    for axes, name in zip(grid.flat, LOSSES, strict=False):
-        steps = descent(make(name), embed(ANGLES), draws=draws_of(name))[1][:, :2].numpy()
-        draw_items(axes, ANGLES, size=7)
-        draw_steps(axes, ANGLES, steps)
+    for axes, name in zip(grid.flat, study.LOSSES, strict=False):
+        steps = study.descent(study.make(name), study.embed(study.ANGLES), draws=study.draws_of(name))[1][:, :2].numpy()
+        draw_items(axes, study.ANGLES, size=7)
+        draw_steps(axes, study.ANGLES, steps)
         axes.set(xlim=(-1.15, 1.2), ylim=(-0.2, 1.42))
-        axes.set_title(title(name), pad=1)
+        axes.set_title(study.title(name), pad=1)
         length = np.linalg.norm(steps, axis=1)
-        told.append(f"{title(name)} {NAMES[int(length.argmax())]} ({int((length > 0.02 * length.max()).sum())} move)")
+        moving = int((length > 0.02 * length.max()).sum())
+        facts.append(f"{study.title(name)} {NAMES[int(length.argmax())]} ({moving} move)")
     return style.describe(
         figure,
         "Sixteen half circles with the same nine points and an arrow for the step of descent of each, scaled in every "
-        f"panel to the longest. The item that moves most: {'; '.join(told)}.",
+        f"panel to the longest. The item that moves most: {'; '.join(facts)}.",
     )
-
-
-def pair_groups() -> list[list[tuple[int, int]]]:
-    """Pairs of the same class, of cousins, of strangers, each from the nearest to the farthest."""
-    levels = hierarchy.levels(PATHS)
-    found: list[list[tuple[int, int]]] = [[], [], []]
-    for i in range(len(ANGLES)):
-        for j in range(i + 1, len(ANGLES)):
-            found[2 - int(levels[i, j])].append((i, j))
-    return [sorted(pairs, key=lambda pair: abs(ANGLES[pair[0]] - ANGLES[pair[1]])) for pairs in found]
-
-
-@functools.cache
-def pulls(name: str) -> Tensor:
-    """Pull of each pair of the batch under one of the losses."""
-    return pull_of_pairs(make(name), embed(ANGLES), draws=draws_of(name))
-
-
-@functools.cache
-def heat() -> Array:
-    """One row a loss: pulls of the pairs by group, then of the items with their own and with other proxies."""
-    rows = []
-    for name in LOSSES:
-        of_pairs = [float(pulls(name)[i, j]) for pairs in pair_groups() for i, j in pairs]
-        own = torch.nn.functional.one_hot(PATHS[:, 1]).bool()
-        to_proxies = proxy_pulls(name)
-        rows.append([*of_pairs, *to_proxies[own].tolist(), *to_proxies[~own].tolist()])
-    return np.array(rows)
 
 
 @style.style()
 def who_pulls_whom() -> Figure:
     """Every pair of the batch under every loss: pulled together, pushed apart, or left alone."""
-    values = heat()
+    values = study.heat()
     largest = np.abs(values).max(axis=1, keepdims=True)
     edges = np.array([-1.001, -0.5, -0.2, -0.05, -0.004, 0.004, 0.05, 0.2, 0.5, 1.001])
     colours = LinearSegmentedColormap.from_list("pull", [style.RED, "white", style.BLUE], N=len(edges) - 1)
@@ -330,40 +125,28 @@ def who_pulls_whom() -> Figure:
     picture = axes.imshow(
         values / largest, cmap=colours, norm=BoundaryNorm(edges, colours.N), aspect="auto", interpolation="nearest"
     )
-    counts = [*(len(pairs) for pairs in pair_groups()), 9, 18]
+    counts = [*(len(pairs) for pairs in study.pair_groups()), 9, 18]
     stops = np.cumsum([0, *counts])
     for stop in stops[1:-1]:
         axes.axvline(stop - 0.5, color=style.BLACK, linewidth=1.2)
-    rows = np.cumsum([len(family) for family in FAMILIES.values()])
+    rows = np.cumsum([len(family) for family in study.FAMILIES.values()])
     for row in rows[:-1]:
         axes.axhline(row - 0.5, color=style.GREY, linewidth=0.8)
-    axes.set_yticks(range(len(LOSSES)), [title(name) for name in LOSSES])
+    axes.set_yticks(range(len(study.LOSSES)), [study.title(name) for name in study.LOSSES])
     labels = ("same\nclass", "cousins\na–b", "strangers\nc–a, c–b", "own\nproxy", "other\nproxies")
     axes.set_xticks((stops[:-1] + stops[1:]) / 2 - 0.5, labels)
     axes.tick_params(length=0)
     bar = figure.colorbar(picture, ax=axes, ticks=[-0.5, -0.05, 0.05, 0.5], fraction=0.03, pad=0.01)
     bar.ax.set_yticklabels(["−½", "−.05", ".05", "½"])
     bar.set_label("pushed apart  ·  pulled together")
-    touched = {
-        name: int((np.abs(row[:36]) > 0.004 * np.abs(row).max()).sum())
-        for name, row in zip(LOSSES, values, strict=True)
-    }
+    touched = (np.abs(values[:, :36]) > 0.004 * largest).sum(1)
+    facts = [f"{study.title(name)} {count}" for name, count in zip(study.LOSSES, touched, strict=True)]
     return style.describe(
         figure,
         "A table of colours, one row a loss, one column a pair of items or a pair of an item and a proxy, nearest "
-        "pairs first in each group; blue pairs are pulled together, red ones pushed apart. Number of the 36 pairs of "
-        "items that have a gradient: " + "; ".join(f"{title(name)} {count}" for name, count in touched.items()) + ".",
+        "pairs last in each group; blue pairs are pulled together, red ones pushed apart. Number of the 36 pairs of "
+        f"items that have a gradient: {'; '.join(facts)}.",
     )
-
-
-@functools.cache
-def folded(name: str, factors: tuple[float, ...]) -> Array:
-    """The loss of the batch with all angles, of items and of proxies, multiplied by a factor."""
-    found = []
-    for factor in factors:
-        angles = [factor * angle for angle in ANGLES]
-        found.append(descent(make(name, proxies(angles)), embed(angles), draws=draws_of(name))[0])
-    return np.array(found)
 
 
 @style.style()
@@ -372,215 +155,64 @@ def folding_the_fan() -> Figure:
     factors = tuple(np.round(np.linspace(0.1, 1.2, 23), 3).tolist())
     one = factors.index(1.0)
     figure, axes = style.figure(width=7.0, height=4.0)
-    looks = {
-        "contrastive": (style.BLUE, "o"),
-        "triplet_semihard": (style.ORANGE, "s"),
-        "normalized_softmax": (style.GREEN, "^"),
-        "histogram": (style.PURPLE, "D"),
-        "smooth_ap": (style.SKY, "v"),
-        "roadmap": (style.RED, "X"),
-        "rambo_ap": (style.BLACK, "*"),
-    }
-    told = []
-    for name, (colour, marker) in looks.items():
-        ratio = folded(name, factors) / folded(name, factors)[one]
-        axes.plot(factors, ratio, color=colour, marker=marker, markevery=4, markersize=7, label=title(name))
-        told.append(f"{title(name)} from {ratio[0]:.2f} to {ratio[-1]:.2f}")
+    facts = []
+    for name, look in COMPARED.items():
+        ratio = study.folded(name, factors) / study.folded(name, factors)[one]
+        axes.plot(factors, ratio, label=study.title(name), markevery=4, markersize=7, **look.all)
+        facts.append(f"{study.title(name)} from {ratio[0]:.2f} to {ratio[-1]:.2f}")
     axes.set(xlabel="factor on all angles", ylabel="loss, relative to factor 1", ylim=(0, 2.6), xlim=(0.05, 1.25))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return style.describe(
         figure,
         f"Loss against a factor from {factors[0]:g} to {factors[-1]:g} on all angles of the batch, relative to the "
-        f"loss at factor 1; no ranking changes. {'; '.join(told)}.",
+        f"loss at factor 1; no ranking changes. {'; '.join(facts)}.",
     )
-
-
-@cached
-def pull_at_place(name: str, most: int = 9) -> Array:
-    """Pull on the only positive of one query, with r = 1 … most of its negatives above it, the rest far below.
-
-    The nearest negative always stands 0.01 above it, and no score is equal to another.
-    """
-    ranked = {"smooth_ap": SmoothAPLoss, "roadmap": ROADMAPLoss}
-    module = OnEmbeddings(ranked[name]()) if name in ranked else baseline(name)
-    high, low = np.linspace(0.6, 0.9, most), np.linspace(-0.6, -0.2, most)
-    query, found = torch.tensor([[1.0, 0.0]], dtype=torch.float64), []
-    for above in range(1, most + 1):
-        cosines = [0.5, 0.51, *high[: above - 1], *low[: most - above]]
-        candidates = torch.tensor(cosines, dtype=torch.float64, requires_grad=True)
-        vectors = torch.stack([candidates, (1 - candidates**2).sqrt()], 1)
-        value = module(query, torch.tensor([0]), vectors, torch.arange(len(cosines)).clamp(max=1))
-        found.append(-torch.autograd.grad(value, candidates)[0][0].item())
-    return np.array(found)
 
 
 @style.style()
 def pull_by_place() -> Figure:
     """The pull on a positive against the number of negatives above it: who knows that it stands deep in the list?"""
     figure, axes = style.figure(width=7.0, height=3.8)
-    looks = {
-        "contrastive": (style.BLUE, "o"),
-        "histogram": (style.PURPLE, "D"),
-        "smooth_ap": (style.SKY, "v"),
-        "roadmap": (style.RED, "X"),
-    }
-    told = []
-    for name, (colour, marker) in looks.items():
-        pull = pull_at_place(name) / pull_at_place(name)[0]
+    facts = []
+    for name in ("contrastive", "histogram", "smooth_ap", "roadmap"):
+        pull = study.pull_at_place(name) / study.pull_at_place(name)[0]
         places = np.arange(1, len(pull) + 1)
-        behind = (
-            {"markersize": 13, "fillstyle": "none", "markeredgewidth": 2}
-            if name == "contrastive"
-            else {"markersize": 7}
-        )
-        axes.plot(places, pull, color=colour, marker=marker, label=title(name), **behind)
-        told.append(f"{title(name)} {pull[-1]:.2f}")
+        behind: dict[str, Any] = {"markersize": 13, "fillstyle": "none", "markeredgewidth": 2}
+        size = behind if name == "contrastive" else {"markersize": 7}
+        axes.plot(places, pull, label=study.title(name), **COMPARED[name].all, **size)
+        facts.append(f"{study.title(name)} {pull[-1]:.2f}")
     axes.set(xlabel="negatives above the positive", ylabel="pull, relative to one above", ylim=(0, None))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return style.describe(
         figure,
         f"Pull on the positive of one query against the number of negatives above it, 1 to {len(places)}, relative to "
-        f"the pull with one above. At {len(places)}: {'; '.join(told)}.",
+        f"the pull with one above. At {len(places)}: {'; '.join(facts)}.",
     )
-
-
-# --- what each loss knows
-
-
-@functools.cache
-def knowledge() -> dict[str, dict[str, float]]:
-    """For each loss: five numbers, measured.
-
-    ``folded``: relative change of the value when all angles are multiplied by 0.7, which keeps every ranking;
-    ``sorted``: length of the gradient on a batch ranked perfectly by a common threshold, over that on the messy batch;
-    ``uncalibrated``: the same on a batch ranked perfectly by every query, without a common threshold;
-    ``batches``: the mean value over batches of 12, over the value of the whole of 60;
-    ``parents``: relative change of the value when b leaves a and joins c as its parent's child.
-    """
-    found = {}
-    others = PATHS.clone()
-    others[:, 0] = torch.tensor([0] * 3 + [1] * 6)
-    for name in LOSSES:
-        draws, loss = draws_of(name), make(name)
-        value, messy = descent(loss, embed(ANGLES), draws=draws)
-        lengths = {}
-        for key, angles in (("sorted", SORTED), ("uncalibrated", UNCALIBRATED)):
-            step = descent(make(name, proxies(angles)), embed(angles), draws=draws)[1]
-            lengths[key] = float(step.norm() / messy.norm())
-        found[name] = {
-            "folded": abs(folded(name, (0.7,))[0] / value - 1),
-            **lengths,
-            "batches": _batches_over_whole(name),
-            "parents": abs(_with_other_parents(name, others) / value - 1),
-        }
-    return found
-
-
-def _with_other_parents(name: str, paths: Tensor) -> float:
-    if name != "csl":
-        return descent(make(name), embed(ANGLES), paths, draws_of(name))[0]
-    module = CSLLoss(paths[::3], DIM)
-    module.proxies = torch.nn.Parameter(proxies())
-    return descent(_typed(module), embed(ANGLES), paths)[0]
-
-
-@functools.cache
-def _sixty() -> tuple[Tensor, Tensor, Tensor]:
-    """Twenty classes of three in eight dimensions, their means, and paths: two classes a parent."""
-    generator = torch.Generator().manual_seed(15)
-    means = torch.randn(20, 8, generator=generator, dtype=torch.float64)
-    noise = torch.randn(60, 8, generator=generator, dtype=torch.float64)
-    classes = torch.arange(60) // 3
-    return means[classes] + 0.7 * noise, means, torch.stack([classes // 2, classes], 1)
-
-
-def _batches_over_whole(name: str) -> float:
-    items, means, paths = _sixty()
-    if name == "csl":
-        module: Any = CSLLoss(paths[::3], 8)
-        module.proxies = torch.nn.Parameter(normalize(means))
-        loss = _typed(module)
-    else:
-        loss = make(name, normalize(means, dim=1))
-    items = normalize(items, dim=1)
-    draws = 8 if name in RANDOM else 1
-    whole = descent(loss, items, paths, draws)[0]
-    parts = [descent(loss, items[at : at + 12], paths[at : at + 12], draws)[0] for at in range(0, 60, 12)]
-    return float(np.mean(parts)) / whole
-
-
-def knowledge_table() -> str:
-    """The same in words, one line a loss."""
-    head = f"{'':23}{'same ranks,':>11}{'rests if':>10}{'wants one':>11}{'batches':>9}{'sees':>9}\n"
-    head += f"{'':23}{'same value':>11}{'sorted':>10}{'threshold':>11}{'/ whole':>9}{'parents':>9}\n"
-    lines = []
-    for name, row in knowledge().items():
-        words = [row["folded"] < 1e-9, row["sorted"] < 1e-3, row["uncalibrated"] > 1e-2, row["parents"] > 1e-9]
-        same, rests, threshold, parents = ("yes" if word else "no" for word in words)
-        if rests == "no":  # then a gradient on the uncalibrated batch proves nothing
-            threshold = "–"
-        cells = f"{same:>11}{rests:>10}{threshold:>11}{row['batches']:>9.2f}{parents:>9}"
-        lines.append(f"{title(name):23}{cells}")
-    return head + "\n".join(lines)
-
-
-def inverted_triplets() -> tuple[int, int, int]:
-    """Triplets of the batch: all, those whose negative outranks the positive, and those a semi-hard miner takes."""
-    vectors = embed(ANGLES)
-    distance, fine = torch.cdist(vectors, vectors), PATHS[:, 1]
-    same = fine[:, None] == fine
-    positive, negative = same & ~torch.eye(len(fine), dtype=torch.bool), ~same
-    triplets = positive[:, :, None] & negative[:, None, :]
-    gap = distance[:, None, :] - distance[:, :, None]
-    semihard = triplets & (gap > 0) & (gap <= 0.2)
-    return int(triplets.sum()), int((triplets & (gap < 0)).sum()), int(semihard.sum())
-
-
-# --- hierarchies
-
-
-@functools.cache
-def pulls_by_group(name: str) -> Array:
-    """Total pull on pairs of the same class, on cousins and on strangers, as shares of all pull and push."""
-    if name.startswith("Σ "):
-        loss: Loss = summed(name[2:])
-    elif name == "hap":
-        loss = _typed(OnEmbeddings(HAPLoss()))
-    else:
-        loss = make(name)
-    pull = pull_of_pairs(loss, embed(ANGLES))
-    totals = np.array([sum(float(pull[i, j]) for i, j in pairs) for pairs in pair_groups()])
-    absolute = sum(abs(float(pull[i, j])) for pairs in pair_groups() for i, j in pairs)
-    return totals / absolute
-
-
-BY_LEVEL = ("contrastive", "Σ contrastive", "triplet_semihard", "Σ triplet_semihard", "smooth_ap", "Σ smooth_ap", "hap")
 
 
 @style.style()
 def cousins_and_strangers() -> Figure:
     """Fine losses, their sums over levels, and H-AP: the total pull on each kind of pair."""
     figure, axes = style.figure(width=7.2, height=4.2)
-    height, told = np.arange(len(BY_LEVEL))[::-1].astype(float), []
+    height = np.arange(len(study.BY_LEVEL))[::-1].astype(float)
     hatches = ("", "//", "..")
-    shares = np.array([pulls_by_group(name) for name in BY_LEVEL])
+    shares = np.array([study.pulls_by_group(name) for name in study.BY_LEVEL])
     groups = zip(("same class", "cousins", "strangers"), (style.BLUE, style.SKY, style.RED), strict=True)
     for k, (group, colour) in enumerate(groups):
         axes.barh(
             height + 0.26 * (1 - k), shares[:, k], 0.24, color=colour, hatch=hatches[k], edgecolor="white", label=group
         )
-    names = ["Σ " + title(name[2:]) if name[0] == "Σ" else title(name) for name in BY_LEVEL[:-1]] + ["H-AP (HAPPIER)"]
+    names = [*(study.title(name) for name in study.BY_LEVEL[:-1]), "H-AP (HAPPIER)"]
     axes.set_yticks(height, names)
     axes.axvline(0, color=style.BLACK, linewidth=1)
     axes.set(xlabel="net pull, as a share of all (left: pushed apart)", xlim=(-1.0, 0.65))
     axes.tick_params(axis="y", length=0)
     axes.legend(loc="upper left")
-    for name, row in zip(names, shares, strict=True):
-        told.append(f"{name} {row[0]:+.2f}, {row[1]:+.2f}, {row[2]:+.2f}")
+    facts = [f"{name} {', '.join(f'{s:+.2f}' for s in row)}" for name, row in zip(names, shares, strict=True)]
     return style.describe(
         figure,
         "Bars of the net pull on pairs of the same class, on cousins and on strangers, negative if they are pushed "
-        f"apart, as shares of all pull and push on the batch. {'; '.join(told)}.",
+        f"apart, as shares of all pull and push on the batch. {'; '.join(facts)}.",
     )
 
 
@@ -601,15 +233,15 @@ def table_1() -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set(xlabel="H-AP on Online Products, % (printed)", xlim=(40, 62))
     axes.legend(loc="upper right")
-    told = "; ".join(
-        f"{name}: "
-        + ", ".join(
-            f"{value:g} {kind}" for value, kind in zip(row, ("fine", "with it"), strict=True) if value is not None
-        )
+    kinds = ("fine", "with it")
+    facts = [
+        f"{name}: {value:g} {kind}"
         for name, row in TABLE_1.items()
-    )
+        for value, kind in zip(row, kinds, strict=True)
+        if value is not None
+    ]
     return style.describe(
         figure,
         "H-AP in per cent on Stanford Online Products as printed in Table 1 of HAPPIER, with fine labels and with the "
-        f"hierarchy, for the three Σ losses their sums over levels. {told}.",
+        f"hierarchy, for the three Σ losses their sums over levels. {'; '.join(facts)}.",
     )

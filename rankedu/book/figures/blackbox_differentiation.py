@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
+from rankedu.book.studies import blackbox_differentiation as study
+from rankedu.book.studies.ranks import ranks_of
 from rankedu.solvers import assignment, shortest_path
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
-
-
-def ranks_of(z: Array) -> Array:
-    """Ranks along the last axis, 1 for the largest."""
-    ranks: Array = 1.0 + np.argsort(np.argsort(-z, axis=-1, kind="stable"), axis=-1).astype(np.float64)
-    return ranks
 
 
 def three_solvers() -> Figure:
@@ -28,7 +19,8 @@ def three_solvers() -> Figure:
     made, (left, middle, right) = style.figure(1, 3, width=7.6, height=3.1)
     scores = np.array([0.5, 0.9, 0.1, 0.7, 0.3])
     left.barh(range(5), scores, color=style.SKY, height=0.7)
-    for row, (score, place) in enumerate(zip(scores, ranks_of(scores), strict=True)):
+    ranks = ranks_of(scores)
+    for row, (score, place) in enumerate(zip(scores, ranks, strict=True)):
         left.text(score + 0.04, row, f"{place:.0f}", va="center", fontweight="bold", color=style.RED)
     left.set(title="ranking", xlim=(0, 1.15), xticks=[], yticks=[], xlabel="y: scores, s: ranks")
     left.invert_yaxis()
@@ -48,7 +40,7 @@ def three_solvers() -> Figure:
     return style.describe(
         made,
         f"""Three solvers. Ranking: five bars with scores {", ".join(f"{value:g}" for value in scores)}, which get the
-        ranks {", ".join(f"{value:.0f}" for value in ranks_of(scores))}. Shortest path: a 5 × 5 grid of costs and the
+        ranks {", ".join(f"{value:.0f}" for value in ranks)}. Shortest path: a 5 × 5 grid of costs and the
         {int(path.sum())} cells of its cheapest path from the top left to the bottom right. Assignment: a 4 × 4 matrix
         of costs and one chosen cell in each row and column.""",
     )
@@ -114,21 +106,10 @@ def moving_average() -> Figure:
     )
 
 
-def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0) -> tuple[Array, Array]:
-    """For random scores and the mean rank of two items: the share of scores where f_λ = f, the mean gradient length."""
-    scores = np.random.default_rng(seed).standard_normal((draws, n))
-    c = np.zeros(n)
-    c[:2] = 0.5
-    before = ranks_of(scores)
-    gradients = np.stack([(ranks_of(scores + lam * c) - before) / lam for lam in lams])
-    lengths = np.linalg.norm(gradients, axis=-1)
-    return (lengths == 0).mean(axis=-1), lengths.mean(axis=-1)
-
-
 def strength_tradeoff() -> Figure:
     """Faithful or informative: what a small and a large λ give up."""
     lams = np.geomspace(1e-2, 1e2, 41)
-    share, length = strength_sweep(lams)
+    share, length = study.strength_sweep(lams)
     moved = length / (1 - share)
     made, (left, right) = style.figure(1, 2, width=7.0, height=3.3)
     left.semilogx(lams, 100 * share, color=style.GREEN)
@@ -149,42 +130,13 @@ def strength_tradeoff() -> Figure:
     )
 
 
-def _log_rank(ranks: Array) -> Array:
-    """The loss: mean logarithm of the ranks of the first two items."""
-    value: Array = np.log(ranks[..., :2]).mean(axis=-1)
-    return value
-
-
-def _log_rank_gradient(ranks: Array) -> Array:
-    slope = np.zeros_like(ranks)
-    slope[..., :2] = 0.5 / ranks[..., :2]
-    return slope
-
-
-def linearised(scores: Array, lam: float, at: Array | None = None) -> Array:
-    """L(s₀) + f_λ − c·s₀, with c the gradient of L at the solution of each row or, if given, at that of ``at``."""
-    base = ranks_of(scores if at is None else at)
-    c = _log_rank_gradient(base)
-    shifted = scores + lam * c
-    before, after = ranks_of(scores), ranks_of(shifted)
-    smooth = ((shifted * after).sum(-1) - (scores * before).sum(-1)) / lam
-    value: Array = _log_rank(base) + smooth - (c * base).sum(-1)
-    return value
-
-
-NONLINEAR = {
-    "scores": np.array([-0.7, -1.1, 1.0, 0.4, 0.0, -0.5]),
-    "direction": np.array([0.8, 1.0, -0.6, -0.3, 0.0, -0.2]),
-}
-
-
 def nonlinear_loss() -> Figure:
     """With a loss that is not linear, each stair has its own interpolation, and they do not join."""
     lam, t = 2.0, np.linspace(-0.5, 2.0, 2501)
-    line = NONLINEAR["scores"] + t[:, None] * NONLINEAR["direction"]
-    truth, patched = _log_rank(ranks_of(line)), linearised(line, lam)
+    line = study.NONLINEAR["scores"] + t[:, None] * study.NONLINEAR["direction"]
+    truth, patched = study.log_rank(ranks_of(line)), study.linearised(line, lam)
     here = 0.62
-    frozen = linearised(line, lam, NONLINEAR["scores"] + here * NONLINEAR["direction"])
+    frozen = study.linearised(line, lam, study.NONLINEAR["scores"] + here * study.NONLINEAR["direction"])
     jump = np.abs(np.diff(patched))
     gaps = np.flatnonzero(jump > 0.01)
     broken: Any = patched.copy()

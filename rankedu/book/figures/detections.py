@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from torch import Tensor
 
 from rankedu.book.figures import style
 from rankedu.book.figures._pictures import IRRELEVANT, RELEVANT, Mark
-from rankedu.book.figures._rankings import choose_queries, in_words
-from rankedu.lab.experiments._detections import Proposals, first_ones
-from rankedu.metrics import match_detections
+from rankedu.book.studies import detections as study
+from rankedu.book.studies.detections import Detections
+from rankedu.book.studies.retrieval import choose_queries, in_words
+from rankedu.lab.experiments.detection_data import Proposals, first_ones
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["ap_by_class", "found_of", "scenes_before_and_after", "score_histograms"]
-
-Detections = Mapping[str, Tensor]
 #: An object that is not among the detections drawn.
 MISSED = Mark(style.BLACK, ":", "")
 #: Pictures are drawn in steps of so much of 256: a file of grainy ones would be large.
@@ -40,39 +35,6 @@ LOOKS: tuple[dict[str, Any], ...] = (
 )
 
 
-def found_of(detections: Detections, target: Detections) -> float:
-    """The share of a scene's objects that are among its first detections, as many as there are objects.
-
-    Parameters
-    ----------
-    detections, target : mapping
-        Of the scene. An object that is difficult counts as any other.
-
-    Returns
-    -------
-    float
-        nan for a scene without objects.
-
-    Examples
-    --------
-    >>> boxes = torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]])
-    >>> target = {"boxes": boxes, "labels": torch.tensor([1, 2])}
-    >>> found_of({"boxes": boxes, "labels": torch.tensor([1, 1]), "scores": torch.tensor([0.9, 0.2])}, target)
-    0.5
-    """
-    objects = len(target["labels"])
-    if not objects:
-        return math.nan
-    return int((_taken(first_ones(detections, objects), target) >= 0).sum()) / objects
-
-
-def _taken(detections: Detections, target: Detections) -> Tensor:
-    """Which object of its class each detection, sorted by score, has found: int64 (n,), -1 for a false alarm."""
-    truth = {name: target[name] for name in ("boxes", "labels")}
-    n_classes = int(torch.cat([detections["labels"], truth["labels"]]).max())
-    return match_detections([detections], [truth], n_classes=n_classes).taken
-
-
 @style.style()
 def scenes_before_and_after(
     data: Any,
@@ -84,34 +46,17 @@ def scenes_before_and_after(
 ) -> Figure:
     """The first detections of some scenes, of each as many as it has objects, by two networks.
 
-    Parameters
-    ----------
-    data : detection data set
-    before, after : sequence of dict
-        What the two networks detect in its first pictures.
-    shown : dict of str to int, optional
-        Indices of pictures, with a name each. Default: three, by how many objects more the second network finds: see
-        :func:`rankedu.book.figures.retrieval.choose_queries`.
-    names : tuple of two str
-        Of the networks.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For detections of another number of pictures, or if none has an object.
+    ``before`` and ``after`` are what they detect in the first pictures of the data set. Without ``shown``, indices of
+    pictures with a name each, three are chosen by how many objects more the second network finds.
     """
     if len(before) != len(after):
         raise ValueError(f"after must have the detections of {len(before)} pictures, as before, got {len(after)}")
     if shown is None:
         targets = [data.target(index) for index in range(len(before))]
-        rates = (torch.tensor([*map(found_of, found, targets)], dtype=torch.float64) for found in (before, after))
+        rates = (torch.tensor([*map(study.found_of, found, targets)], dtype=torch.float64) for found in (before, after))
         shown = choose_queries(*rates)
     figure, axes = style.figure(len(shown), 2, width=7.2, height=0.3 + 3.75 * len(shown), squeeze=False)
-    told = []
+    facts = []
     for row, (title, index) in enumerate(shown.items()):
         image, target = data[index]
         objects, counts = len(target["labels"]), []
@@ -119,19 +64,19 @@ def scenes_before_and_after(
             hits = _draw_scene(axis, image, target, first_ones(detections, objects), data.names)
             counts.append(f"{name} {hits} of {objects}")
             axis.set_title(f"{title}, {counts[-1]}")
-        told.append(f"{title}: {' and '.join(counts)} are hits")
+        facts.append(f"{title}: {' and '.join(counts)} are hits")
     return style.describe(
         figure,
         f"{len(shown)} pictures, each twice, with the detections that score highest by the network {names[0]} and by "
         f"the one {names[1]}, as many as there are objects. A solid blue frame and a tick is a hit; a dashed red frame "
         "and a cross is a false alarm; a dotted black frame is an object that is missed. Beside a frame stand class "
-        f"and score. {'; '.join(told)}.",
+        f"and score. {'; '.join(facts)}.",
     )
 
 
 def _draw_scene(axes: Axes, image: Tensor, target: Detections, detections: Detections, classes: Sequence[str]) -> int:
     """Draw a scene, its missed objects, its false alarms and its hits; returns the number of hits."""
-    taken = _taken(detections, target)
+    taken = study.taken_by(detections, target)
     hits, found = taken >= 0, taken[taken >= 0]
     height, width = image.shape[-2:]
     shades = image.permute(1, 2, 0).numpy() // SHADE * SHADE + SHADE // 2
@@ -171,35 +116,17 @@ def _short(score: float) -> str:
 def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Sequence[int] | Tensor]) -> Figure:
     """How the proposals that hold a class score for it, and how all others do: a column for each network.
 
-    Parameters
-    ----------
-    proposals : dict of str to Proposals
-        Of each network.
-    groups : dict of str to sequence of int
-        Classes, from 1, with a name for each row of the figure.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without a network or a group.
-
-    Notes
-    -----
-    A score is the log-odds of the class's probability, which for each class is in the order of the probability: an AP
-    loss of it would be the same. Scores beyond 11 are counted at the edge.
+    ``groups`` names sets of classes, from 1, a row each. A score is the log-odds of the class's probability, which for
+    each class is in the order of the probability. Scores beyond 11 are counted at the edge.
     """
     if not proposals or not groups:
         raise ValueError(f"proposals and groups must have one at least, got {len(proposals)} and {len(groups)}")
     shape = {"height": 0.7 + 2.3 * len(groups), "squeeze": False, "sharex": True, "sharey": True}
     figure, axes = style.figure(len(groups), len(proposals), width=1.2 + 3.1 * len(proposals), **shape)
-    told = []
+    facts = []
     for column, (name, found) in enumerate(proposals.items()):
         for row, (group, members) in enumerate(groups.items()):
-            positive, negative = _scored(found, torch.as_tensor(members))
+            positive, negative = study.scored(found, torch.as_tensor(members))
             axis = axes[row, column]
             for (scores, counts), colour, look in (
                 (negative, style.NEGATIVE, {"hatch": "////", "linestyle": "--"}),
@@ -208,14 +135,14 @@ def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Se
                 heights, edges = np.histogram(scores.clamp(*RANGE).numpy(), BINS, RANGE, weights=counts.numpy())
                 axis.stairs(heights, edges, fill=True, alpha=0.25, color=colour, linewidth=0)
                 axis.stairs(heights, edges, edgecolor=colour, linewidth=1.6, **look)
-            middle, rivals = _rivals(positive, negative)
+            middle, wrong = study.rivals(positive, negative)
             axis.axvline(middle, color=style.BLACK, linewidth=1, linestyle=":")
             axis.set_title(f"{name}, {group}")
-            told.append(
+            facts.append(
                 f"{name}, {group}: {len(positive[0])} positives; of what scores above the middle one, "
-                f"{rivals:.0%} are negatives"
+                f"{wrong:.0%} are negatives"
             )
-            axis.text(0.98, 0.96, f"{rivals:.0%} wrong", transform=axis.transAxes, ha="right", va="top")
+            axis.text(0.98, 0.96, f"{wrong:.0%} wrong", transform=axis.transAxes, ha="right", va="top")
             if not column:
                 axis.set_ylabel("proposals")
     axes[0, 0].set(yscale="log", xlim=RANGE)
@@ -226,31 +153,11 @@ def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Se
         figure,
         "Histograms of the scores that proposals have for a class, with counts on a logarithmic axis: blue, with a "
         "solid line, for those that hold the class, red, hatched, with a dashed line for all others. A dotted line "
-        f"stands at the median of the positives. {'. '.join(told)}.",
+        f"stands at the median of the positives. {'. '.join(facts)}.",
     )
 
 
 Scored = tuple[Tensor, Tensor]
-
-
-def _scored(found: Proposals, members: Tensor) -> tuple[Scored, Scored]:
-    """Scores with their weights: of the proposals that hold the class that they are scored for, and of the others."""
-    chances = found.logits.double().log_softmax(dim=1)[:, members]
-    odds = chances - torch.log(-torch.expm1(chances.clamp(max=-1e-12)))
-    holds = found.labels[:, None] == members
-    counts = found.weights[:, None].double().expand_as(odds)
-    return (odds[holds], counts[holds]), (odds[~holds], counts[~holds])
-
-
-def _rivals(positive: Scored, negative: Scored) -> tuple[float, float]:
-    """The median of the positives, and the share of negatives in what scores above it."""
-    if not len(positive[0]):
-        return math.nan, math.nan
-    scores, order = positive[0].sort()
-    weights = positive[1][order].cumsum(0)
-    middle = scores[int(torch.searchsorted(weights, weights[-1] / 2))]
-    right, wrong = (float(counts[values >= middle].sum()) for values, counts in (positive, negative))
-    return float(middle), wrong / (right + wrong)
 
 
 @style.style()
@@ -259,29 +166,13 @@ def ap_by_class(
 ) -> Figure:
     """A metric of each class, from the most frequent in training to the rarest.
 
-    Parameters
-    ----------
-    found : dict of str to Tensor, shape (C,) or (runs, C)
-        Of each method; of several runs the mean is drawn, and a line from the least to the largest.
-    frequency : Tensor, shape (C,)
-        Objects of each class in training.
-    classes : sequence of str
-        Their names.
-    metric : str
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For tensors of shapes that do not fit.
+    ``found`` has by method the values (C,), or (runs, C), of which the mean is drawn and a line from the least to the
+    largest; ``frequency`` (C,) counts the objects of each class in training.
     """
     order = frequency.argsort(descending=True, stable=True)
     places = np.arange(len(order))
     figure, (upper, lower) = style.figure(2, 1, width=7.2, height=4.6, sharex=True, height_ratios=(3, 1))
-    told = []
+    facts = []
     for number, (name, values) in enumerate(found.items()):
         runs = torch.atleast_2d(values)
         if runs.ndim != 2 or runs.shape[1] != len(frequency) or len(classes) != len(frequency):
@@ -299,7 +190,7 @@ def ap_by_class(
             )
         half = (len(places) + 1) // 2
         halves = [float(mean[part].nanmean()) for part in (slice(None, half), slice(half, None))]
-        told.append(f"{name}: the mean of the frequent half is {halves[0]:.2f}, of the rare half {halves[1]:.2f}")
+        facts.append(f"{name}: the mean of the frequent half is {halves[0]:.2f}, of the rare half {halves[1]:.2f}")
     for axis in (upper, lower):
         axis.axvline((len(places) + 1) // 2 - 0.5, color=style.GREY, linewidth=1, linestyle=":")
     upper.set(ylim=(0, None), ylabel=metric)
@@ -320,5 +211,5 @@ def ap_by_class(
         f"{in_words(classes[int(order[0])])}, to the rarest, {in_words(classes[int(order[-1])])}. Below it, bars "
         f"of how often each occurs there, from {int(frequency.max())} to {int(frequency.min())} times, on a "
         "logarithmic axis. "
-        f"{'. '.join(told)}.",
+        f"{'. '.join(facts)}.",
     )

@@ -3,72 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.figures._cached import cached
-from rankedu.book.figures.relief import draw_blocks, view
-from rankedu.landscapes import Section
-from rankedu.losses import FastAPLoss, OnEmbeddings
-from rankedu.metrics import average_precision
+from rankedu.book.figures.relief import draw_blocks
+from rankedu.book.studies import fastap_histograms as study
+from rankedu.book.studies.section import view
 from rankedu.rankers import HistogramRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 
-#: Of the landscapes. One score lies beyond it; it is the largest of its list either way.
-SCORE_RANGE = (-3.0, 3.0)
 #: The chapter's five items by hand: A to E, of which B and D are relevant.
 FIVE = (0.75, 0.5, 0.0, -0.25, -0.75)
 RELEVANT = (False, True, False, True, False)
-#: Similarities as a network in training makes them: mean and spread of the positives, and of the negatives.
-POSITIVES, NEGATIVES = (0.4, 0.2), (0.1, 0.12)
-
-
-def fast_ap(scores: Tensor, relevance: Tensor, bins: int) -> Tensor:
-    """FastAP of each row, from two histograms: what `FastAPLoss` is one minus the mean of."""
-    ranker = HistogramRanker(bins)
-    positives, everything = ranker.histogram(scores, where=relevance), ranker.histogram(scores)
-    precision = positives.cumsum(-1) / everything.cumsum(-1).clamp(min=1e-12)
-    return (positives * precision).sum(-1) / positives.sum(-1)
-
-
-def soft_rank_ap(scores: Tensor, relevance: Tensor, bins: int) -> Tensor:
-    """Average precision of each row with soft ranks in place of ranks: `APLoss(HistogramRanker(bins))` row by row."""
-    ranker = HistogramRanker(bins)
-    precision = ranker.among(scores, relevance) / ranker(scores)
-    mean: Tensor = (precision * relevance).sum(-1) / relevance.sum(-1)
-    return mean
-
-
-def limit_of_the_loss(scores: Tensor, relevance: Tensor) -> Tensor:
-    """What FastAP misses of each row's AP in very many bins, with every share f as likely as any other.
-
-    The mean over f of f (1 − f) r / (N (N − f)), over the positives.
-    """
-    order = scores.argsort(-1, descending=True)
-    found = relevance.gather(-1, order).double()
-    rank = torch.arange(1.0, scores.shape[-1] + 1, dtype=torch.float64)
-    mean = rank - 0.5 - rank * (rank - 1) * torch.log(rank / (rank - 1).clamp(min=1))
-    lost = mean * (rank - found.cumsum(-1)) / rank
-    return (lost * found).sum(-1) / found.sum(-1)
-
-
-def similarities(queries: int = 40, n: int = 300, positives: int = 12, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Random cosines of queries and candidates, and which candidates are relevant; shape (queries, n) each."""
-    generator = torch.Generator().manual_seed(seed)
-    relevance = (torch.arange(n) < positives).expand(queries, n)
-    noise = torch.randn(2, queries, n, generator=generator, dtype=torch.float64)
-    near, far = POSITIVES[0] + POSITIVES[1] * noise[0], NEGATIVES[0] + NEGATIVES[1] * noise[1]
-    return torch.where(relevance, near, far).clamp(-1, 1), relevance
 
 
 @style.style()
@@ -83,41 +36,35 @@ def soft_bins(bins: int = 4) -> Figure:
     for index, centre in enumerate(centres):
         above.plot(line, np.clip(1 - np.abs(line - centre) * bins / 2, 0, None), color=style.GREY, linewidth=1.5)
         above.text(centre, 1.1, f"$m_{index}$", ha="center", fontsize=11)
-    looks = [(style.POSITIVE, "o") if r else (style.NEGATIVE, "X") for r in RELEVANT]
-    for name, score, (colour, marker) in zip("ABCDE", FIVE, looks, strict=True):
+    for name, score, good in zip("ABCDE", FIVE, RELEVANT, strict=True):
+        look = style.mark(good)
         for centre in centres:
             share = max(0.0, 1 - abs(score - centre) * bins / 2)
             if share > 0:
-                above.vlines(score, 0, share, color=colour, linewidth=1.2)
-                above.plot(score, share, marker, color=colour, markersize=7)
-        above.text(score, -0.14, name, ha="center", va="top", fontsize=11, color=colour)
+                above.vlines(score, 0, share, color=look["color"], linewidth=1.2)
+                above.plot(score, share, markersize=7, **look)
+        above.text(score, -0.14, name, ha="center", va="top", fontsize=11, color=look["color"])
     above.set(ylim=(-0.35, 1.35), yticks=(0, 0.5, 1), ylabel="share")
     _bars(below, centres, positives.numpy(), everything.numpy(), width=0.7 * 2 / bins)
-    below.set(xlim=(1.25, -1.25), ylim=(0, 1.75), xlabel="score, the highest first", ylabel="soft count $h_l$")
+    below.set(xlim=(-1.25, 1.25), ylim=(0, 1.75), xlabel="score", ylabel="soft count $h_l$")
     for centre, count in zip(centres, everything.tolist(), strict=True):
         below.text(centre, count + 0.05, f"{count:g}", ha="center", fontsize=11)
-    below.legend(loc="upper right")
-    told = ", ".join(f"{count:g}" for count in everything.tolist())
+    below.legend(loc="upper left")
+    facts = ", ".join(f"{count:g}" for count in everything.tolist())
     return style.describe(
         figure,
-        f"Two panels over the score, from 1 at the left to −1 at the right. Above, {bins + 1} triangles, one at each "
+        f"Two panels over the score, from −1 at the left to 1 at the right. Above, {bins + 1} triangles, one at each "
         f"centre, each as wide as two bins; each of the items A to E stands on the one or two triangles that cover it, "
-        f"and its shares add up to one. Below, the sums of the shares: {told}; the positives' part is "
-        f"{', '.join(f'{count:g}' for count in positives.tolist())}.",
+        "and its shares add up to one. Below, the sums of the shares, from the highest centre to the lowest: "
+        f"{facts}; the positives' part is {', '.join(f'{count:g}' for count in positives.tolist())}.",
     )
 
 
 def _bars(axes: Axes, centres: Array, positives: Array, everything: Array, width: float) -> None:
     """Soft counts, the negatives upon the positives."""
     axes.bar(centres, positives, width, color=style.POSITIVE, label="relevant")
-    axes.bar(
-        *(centres, everything - positives, width),
-        bottom=positives,
-        color=style.NEGATIVE,
-        hatch="//",
-        edgecolor="white",
-        label="irrelevant",
-    )
+    others: dict[str, Any] = {"bottom": positives, "edgecolor": "white", "label": "irrelevant"}
+    axes.bar(centres, everything - positives, width, **style.area(False), **others)
 
 
 @paper_figure("RaMBO supp. Fig. 1b")
@@ -125,16 +72,16 @@ def _bars(axes: Axes, centres: Array, positives: Array, everything: Array, width
 def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
     """The landscape of soft-binned ranks for four numbers of bins."""
     figure, axes = style.figure(2, 2, width=6.4, height=5.0)
-    facts = _landscapes(list(axes.flat), bins, [f"{count} bins" for count in bins])
-    told = "; ".join(
+    surfaces = _landscapes(list(axes.flat), bins, [f"{count} bins" for count in bins])
+    facts = "; ".join(
         f"{count} bins: heights from {fact['low']:.0f} to {fact['high']:.0f}, {fact['error']:.1f} away from the true "
         f"landscape on average, or {fact['shape']:.1f} (root mean square) once both are centred"
-        for count, fact in zip(bins, facts, strict=True)
+        for count, fact in zip(bins, surfaces, strict=True)
     )
     return style.describe(
         figure,
         f"Four surfaces over the same square of score vectors, from one gently curved slope to a surface with the "
-        f"peaks and basins of the true one, but without its walls. {told}. "
+        f"peaks and basins of the true one, but without its walls. {facts}. "
         "The vertical scale is the same in all four, its zero is not.",
     )
 
@@ -153,42 +100,26 @@ def soft_binning_landscape(bins: int = 10) -> Figure:
     )
 
 
-def histogram_landscape(section: Section, coefficients: Array, bins: int) -> Array:
-    """c·rk(y) on a section, with the soft ranks of a histogram; shape (resolution, resolution)."""
-    ranker = HistogramRanker(bins, SCORE_RANGE)
-    rows = [coefficients @ ranker(torch.from_numpy(row.copy())).numpy().T for row in section.points()]
-    return np.stack(rows)
-
-
 def _landscapes(
     axes: Sequence[Any], bins: Sequence[int], titles: Sequence[str], size: int = 520
 ) -> list[dict[str, float]]:
     """Draw a soft-binned landscape on each of the axes, all on the vertical scale of the staircase."""
     seen = view(size)
-    heights = [histogram_landscape(seen.section, seen.coefficients, count) for count in bins]
+    heights = [study.histogram_landscape(seen.section, seen.coefficients, count) for count in bins]
     draw_blocks(axes, seen, heights, titles)
-    facts = []
+    surfaces = []
     for height in heights:
         error, shown = (height - seen.staircase)[seen.inside], height[seen.inside]
         away, shape = np.abs(error).mean(), error.std()
-        facts.append({"low": shown.min(), "high": shown.max(), "error": float(away), "shape": float(shape)})
-    return facts
-
-
-@cached
-def measure_bias(bins: int, seed: int = 0) -> tuple[float, float]:
-    """How far FastAP, and AP of soft ranks, lie from AP on random similarities."""
-    scores, relevance = similarities(seed=seed)
-    exact = average_precision(scores, relevance)
-    found = [(soft(scores, relevance, bins) - exact).mean().item() for soft in (fast_ap, soft_rank_ap)]
-    return found[0], found[1]
+        surfaces.append({"low": shown.min(), "high": shown.max(), "error": float(away), "shape": float(shape)})
+    return surfaces
 
 
 @style.style()
 def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 5120, 20480)) -> Figure:
     """What AP loses in bins, and what it keeps losing in however many."""
-    fast, soft = np.abs(np.array([measure_bias(count) for count in bins])).T
-    limit = limit_of_the_loss(*similarities()).mean().item()
+    fast, soft = np.abs(np.array([study.measure_bias(count) for count in bins])).T
+    limit = study.limit_of_the_loss(*study.similarities()).mean().item()
     figure, axes = style.figure(width=6.4, height=3.9)
     axes.loglog(bins, fast, "o-", color=style.ORANGE, label="FastAP")
     axes.loglog(bins, soft, "s-", color=style.GREEN, label="AP of soft ranks")
@@ -206,111 +137,60 @@ def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 
     )
 
 
-#: One positive, a negative far above it, and a negative far below.
-ALONE = (0.9, -0.9)
-
-
-def alone(scores: Tensor, bins: int) -> Tensor:
-    """FastAP of a single positive with one negative far above it and one far below, at each of the scores."""
-    rows = torch.stack([scores, *(torch.full_like(scores, other) for other in ALONE)], dim=-1)
-    return fast_ap(rows, torch.tensor([True, False, False]).expand_as(rows), bins)
-
-
 @style.style()
 def scallops(bins: Sequence[int] = (10, 40)) -> Figure:
     """AP of one lonely positive on its way down: it ought to be constant."""
     line = torch.linspace(0.4499, -0.4499, 1802, dtype=torch.float64)  # no centre among them: the slope jumps there
     figure, (above, below) = style.figure(2, 1, width=6.4, height=5.0, sharex=True)
-    told = []
+    facts = []
     for count, line_style, colour in zip(bins, ("-", "--"), (style.ORANGE, style.PURPLE), strict=False):
         leaf = line.clone().requires_grad_()
-        value = alone(leaf, count)
+        value = study.alone(leaf, count)
         (slope,) = torch.autograd.grad(value.sum(), leaf)
         options = {"color": colour, "linestyle": line_style, "label": f"{count} bins"}
         above.plot(line, value.detach(), **options)
         below.plot(line, slope, linewidth=1.5, **{**options, "linestyle": "-"})
-        told.append(f"{count} bins: down to {value.min():.3f}, slopes from {slope.min():.1f} to {slope.max():.1f}")
+        facts.append(f"{count} bins: down to {value.min():.3f}, slopes from {slope.min():.1f} to {slope.max():.1f}")
     above.axhline(0.5, color=style.BLACK, linewidth=1.2, label="AP")
     above.set(ylabel="FastAP", ylim=(0.40, 0.545), yticks=(0.42, 0.46, 0.5))
     above.legend(loc="upper center", ncols=3)
     below.axhline(0, color=style.BLACK, linewidth=1.2)
-    below.set(ylabel="slope in the score", xlabel="score of the positive", xlim=(0.45, -0.45))
+    below.set(ylabel="slope in the score", xlabel="score of the positive", xlim=(-0.45, 0.45))
     return style.describe(
         figure,
         f"Two panels over the score of a positive that has one negative above it, far away. Above, AP is the constant "
         f"0.5; FastAP touches it at every centre and sags between two of them. Below, the slope, a sawtooth around "
-        f"zero. {'; '.join(told)}. More bins make more arcs of the same depth, and steeper ones.",
+        f"zero. {'; '.join(facts)}. More bins make more arcs of the same depth, and steeper ones.",
     )
-
-
-#: A list of 17: the positives 4th, 5th, 9th and 15th, and a gap in the middle.
-LIST = (0.86, 0.81, 0.72, 0.66, 0.58, 0.51, 0.45, 0.37, 0.12, 0.07, 0.02, -0.04, -0.11, -0.17, -0.32, -0.61, -0.78)
-LIST_RELEVANT = tuple(place in (3, 4, 8, 14) for place in range(len(LIST)))
-
-
-def pushes(bins: int) -> Tensor:
-    """What a descent step on the FastAP loss does to the list: minus its gradient."""
-    leaf = torch.tensor(LIST, dtype=torch.float64).requires_grad_()
-    (slope,) = torch.autograd.grad(FastAPLoss(bins)(leaf, torch.tensor(LIST_RELEVANT)), leaf)
-    return -slope
 
 
 @style.style()
 def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
     """Who gets a gradient, with few bins and with many."""
-    relevant, scores = np.array(LIST_RELEVANT), np.array(LIST)
+    relevant, scores = np.array(study.LIST_RELEVANT), np.array(study.LIST)
     figure, axes = style.figure(len(bins), 1, width=6.4, height=5.6, sharex=True)
-    told = []
+    facts = []
     for axis, count in zip(axes, bins, strict=True):
-        push = pushes(count).numpy()
+        push = study.pushes(count).numpy()
         for centre in np.linspace(1, -1, count + 1):
             axis.axvline(centre, color=style.GREY, linewidth=0.6, alpha=0.6)
-        for mask, colour, marker in ((relevant, style.POSITIVE, "o"), (~relevant, style.NEGATIVE, "X")):
-            axis.vlines(scores[mask], 0, push[mask], color=colour, linewidth=3)
-            axis.plot(scores[mask], np.zeros(mask.sum()), marker, color=colour, markersize=6)
+        for good in (False, True):
+            mask, look = relevant == good, style.mark(good)
+            axis.vlines(scores[mask], 0, push[mask], color=look["color"], linewidth=3)
+            axis.plot(scores[mask], np.zeros(mask.sum()), linestyle="none", markersize=6, **look)
         axis.axhline(0, color=style.BLACK, linewidth=0.8, zorder=0)
         dead = int((push[~relevant] == 0).sum())
         limit = 1.25 * np.abs(push).max()
         axis.set(ylim=(-limit, limit), ylabel="push")
         axis.set_title(f"{count} bins: {dead} of {(~relevant).sum()} negatives have no gradient", fontsize=11)
         numbers = ", ".join(f"{value:+.2f}" for value in push[relevant])
-        told.append(f"{count} bins: {dead} of {(~relevant).sum()} negatives have exactly none; positives {numbers}")
-    axes[-1].set(xlim=(1.04, -1.04), xlabel="score, the highest first (thin lines: centres)")
+        facts.append(f"{count} bins: {dead} of {(~relevant).sum()} negatives have exactly none; positives {numbers}")
+    axes[-1].set(xlim=(-1.04, 1.04), xlabel="score (thin lines: centres)")
     return style.describe(
         figure,
-        f"Three panels with the same {len(LIST)} scores, four of them relevant, and a bar for minus their gradient, "
-        f"so up if a descent step raises the score. {'; '.join(told)}.",
+        f"Three panels with the same {len(scores)} scores, four of them relevant, and a bar for minus their gradient, "
+        f"so up if a descent step raises the score. {'; '.join(facts)}.",
     )
-
-
-@cached
-def trained(bins: int, dim: int, seeds: int = 3, steps: int = 60) -> tuple[float, float]:
-    """AP of a linear embedding trained with FastAP, on its training items; and the spread of its first negatives."""
-    runs = [_train(bins, dim, seed, steps) for seed in range(seeds)]
-    return float(np.mean([run[0] for run in runs])), float(np.mean([run[1] for run in runs]))
-
-
-def _train(bins: int, dim: int, seed: int, steps: int, classes: int = 16, members: int = 8) -> tuple[float, float]:
-    generator = torch.Generator().manual_seed(seed)
-    labels = torch.arange(classes).repeat_interleave(members)
-    features = 0.5 * torch.randn(classes, 32, generator=generator)[labels]
-    features = features + torch.randn(len(labels), 32, generator=generator)
-    weight = (torch.randn(32, dim, generator=generator) / 32**0.5).requires_grad_()
-    loss, optimiser = OnEmbeddings(FastAPLoss(bins)), torch.optim.Adam([weight], lr=0.03)
-    relevance, others = labels[:, None] == labels, ~torch.eye(len(labels), dtype=torch.bool)
-    with torch.no_grad():
-        spread = _cosines(features @ weight)[~relevance].std().item()
-    for _ in range(steps):
-        optimiser.zero_grad()
-        loss(features @ weight, labels).backward()
-        optimiser.step()
-    with torch.no_grad():
-        return average_precision(_cosines(features @ weight), relevance, where=others).mean().item(), spread
-
-
-def _cosines(embeddings: Tensor) -> Tensor:
-    unit = torch.nn.functional.normalize(embeddings, dim=1)
-    return unit @ unit.T
 
 
 @style.style()
@@ -319,15 +199,15 @@ def training_against_bins(
 ) -> Figure:
     """AP that a linear embedding reaches on its training items, against the number of bins."""
     figure, axes = style.figure(width=6.4, height=3.7)
-    told = []
+    facts = []
     for dim, look, colour in zip(dims, ("s--", "o-"), (style.PURPLE, style.ORANGE), strict=False):
-        reached, spread = np.array([trained(count, dim) for count in bins]).T
+        reached, spread = np.array([study.trained(count, dim) for count in bins]).T
         axes.semilogx(bins, reached, look, color=colour, label=f"{dim} dimensions: negatives ± {spread[0]:.2f}")
-        told.append(
+        facts.append(
             f"{dim} dimensions, where negatives spread by {spread[0]:.2f} at the start: "
             + ", ".join(f"{value:.2f} with {count}" for count, value in zip(bins, reached, strict=True))
         )
     axes.set(xlabel="bins L", ylabel="AP after 60 steps", ylim=(0.15, 0.95), xticks=(1, 10, 100))
     axes.set_xticklabels(["1", "10", "100"])
     axes.legend(loc="lower center")
-    return style.describe(figure, f"Two humps over the number of bins, on a logarithmic axis. {'; '.join(told)}.")
+    return style.describe(figure, f"Two humps over the number of bins, on a logarithmic axis. {'; '.join(facts)}.")

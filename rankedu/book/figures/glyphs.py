@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import torch
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
 from rankedu.lab.datasets.augmentation import augment
 from rankedu.lab.datasets.glyphs import UnicodeGlyphs, script
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: One character from each of ten scripts, among them a pair of twins (Latin and Cyrillic A) and a lone mark.
 SHOWN = "gAАβЖՖლຂ⣻╬"
@@ -21,23 +18,7 @@ SHOWN = "gAАβЖՖლຂ⣻╬"
 def contact_sheet(
     characters: str = SHOWN, columns: int = 6, seed: int = 0, root: str | os.PathLike[str] | None = None
 ) -> Figure:
-    """A row for each character: some of its faces, plain on the left and augmented on the right.
-
-    Parameters
-    ----------
-    characters : str
-        Characters that the data set holds.
-    columns : int
-        Faces shown of each, at most 8.
-    seed : int
-        Of the augmentation.
-    root : path, optional
-        Read the characters from the cache in this folder. Default: draw them.
-
-    Returns
-    -------
-    Figure
-    """
+    """A row for each character: some of its faces, plain on the left and augmented on the right."""
     wanted = list(dict.fromkeys(characters))
     data = UnicodeGlyphs("all", root=root) if root is not None else UnicodeGlyphs("all", characters=wanted)
     number = {name: index for index, name in enumerate(data.names[2])}

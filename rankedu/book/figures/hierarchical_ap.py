@@ -2,113 +2,52 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
-from torch import Tensor
 
-from rankedu.book.figures import paper_figure, style
-from rankedu.hierarchy import levels as common_levels
-from rankedu.hierarchy import relevance
-from rankedu.lab.datasets.glyphs import UnicodeGlyphs
-from rankedu.metrics import (
-    average_precision,
-    average_set_intersection,
-    hierarchical_average_precision,
-    ndcg,
-)
+from rankedu.book.figures import _pictures, paper_figure, style
+from rankedu.book.studies import hierarchical_ap as study
 from rankedu.proofs.hierarchical import certificate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: One colour a level, from nothing in common to the same leaf.
 COLOURS = (style.RED, style.ORANGE, style.SKY, style.POSITIVE)
-METRICS = ("AP", "H-AP", "ASI", "NDCG")
 
-#: The query's character and three circles of kin around it; the number is how many pictures of each are ranked.
-QUERY = "é"
-MILD = "éééèéêéëEgAmЖβ→"
-SEVERE = "éééЖéβé→gAmèêëE"
 
 #: What is ranked for the query "Lada #2" in Fig. 2 and 3, with its level.
 CARS = {"Lada #2": 3, "Lada #9": 2, "Prius #4": 1, "a lorry": 0}
-
-
-def order_of(length: int) -> Tensor:
-    """Scores of a list that is written down from rank 1 to rank n."""
-    return torch.arange(length, 0, -1, dtype=torch.float64)
-
-
-def measure(listed: Sequence[int] | Tensor, alpha: float = 1.0, n_levels: int = 3) -> dict[str, Tensor]:
-    """AP of the leaves, H-AP, ASI and NDCG of rankings, given as levels from rank 1 to rank n; shape (..., n)."""
-    levels = torch.as_tensor(listed)
-    scores = order_of(levels.shape[-1]).expand(levels.shape)
-    graded = relevance(levels, alpha, n_levels=n_levels)
-    values = (
-        average_precision(scores, levels == n_levels),
-        hierarchical_average_precision(scores, graded),
-        average_set_intersection(scores, levels),
-        ndcg(scores, 2.0**levels - 1),
-    )
-    return dict(zip(METRICS, values, strict=True))
-
-
-def glyph_rankings() -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-    """The query's picture, the pictures of the two rankings (2, 15, 32, 32) and their levels, found from the labels."""
-    data = UnicodeGlyphs("all", characters=set(QUERY + MILD))
-    name, path = data.names[2], data.labels
-    of = {character: (path[:, 2] == name.index(character)).nonzero()[:, 0].tolist() for character in set(MILD)}
-    query, *of[QUERY] = of[QUERY]
-    chosen = []
-    for text in (MILD, SEVERE):
-        used = {character: iter(indices) for character, indices in of.items()}
-        chosen.append([next(used[character]) for character in text])
-    index = torch.tensor(chosen)
-    found = common_levels(path[[query]], path)[0]
-    return data.images[query], data.images[index], (found[index[0]], found[index[1]])
 
 
 @paper_figure("HAPPIER Fig. 1")
 @style.style()
 def equal_ap() -> Figure:
     """Two rankings of glyphs with the same AP: one errs among kin, the other among strangers."""
-    query, images, listed = glyph_rankings()
+    query, images, listed = study.glyph_rankings()
     figure, axes = style.figure(width=7.6, height=2.7)
-    _picture(axes, query, -1.35, 0.36, style.BLACK)
+    _pictures.draw_row(axes, query[None], [0], [_pictures.QUERY], x=-1.35, y=0.36)
+    marks = [replace(mark, sign=str(level)) for level, mark in enumerate(_pictures.marks_of(3))]
     axes.text(-0.9, 1.36, "query", ha="center")
-    told = []
+    facts = []
     for row, (name, pictures, levels) in enumerate(zip(("mild", "severe"), images, listed, strict=True)):
         base = 1.45 - 2.45 * row
-        for place, (picture, level) in enumerate(zip(pictures, levels.tolist(), strict=True)):
-            _picture(axes, picture, place, base, COLOURS[level])
-            axes.text(place + 0.44, base - 0.12, str(level), ha="center", va="top")
-        values = {key: float(value) for key, value in measure(levels).items()}
+        _pictures.draw_row(axes, pictures, range(len(levels)), [marks[level] for level in levels], y=base)
+        values = {key: float(value) for key, value in study.measure(levels).items()}
         text = "   ".join(f"{key} {value:.2f}" for key, value in values.items())
         axes.text(0, base + 1.02, f"{name} mistakes:   {text}", va="bottom")
-        told.append(f"{name} mistakes: levels {levels.tolist()}, {text}")
+        facts.append(f"{name} mistakes: levels {levels.tolist()}, {text}")
     axes.set(xlim=(-1.5, 15), ylim=(-1.7, 3.1), aspect="equal")
     axes.axis("off")
     return style.describe(
         figure,
-        f"A query, the letter {QUERY}, and two rankings of the same fifteen pictures, each framed in the colour of its "
-        "level; the level stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, 3, 5 and 7 "
-        f"in both. {'. '.join(told)}.",
+        f"A query, the letter {study.QUERY}, and two rankings of the same fifteen pictures, each framed in the colour "
+        "of its level, which stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, "
+        f"3, 5 and 7 in both. {'. '.join(facts)}.",
     )
-
-
-def _picture(axes: Axes, image: Tensor, x: float, y: float, colour: str) -> None:
-    """A glyph in a frame."""
-    axes.imshow(image.numpy(), cmap="gray_r", extent=(x, x + 0.88, y, y + 0.88), vmin=0, vmax=255, zorder=2)
-    axes.add_patch(Rectangle((x, y), 0.88, 0.88, fill=False, edgecolor=colour, linewidth=3, zorder=3))
 
 
 @paper_figure("HAPPIER Fig. 2")
@@ -119,22 +58,22 @@ def concept_tree() -> Figure:
     _tree(left)
     orders = ("Lada #2", "Lada #9", "Prius #4", "a lorry"), ("Lada #9", "Lada #2", "Prius #4", "a lorry")
     rankings = (*orders, ("Prius #4", "Lada #2", "Lada #9", "a lorry"))
-    told = []
+    facts = []
     for row, ranking in enumerate(rankings):
-        values = measure([CARS[name] for name in ranking])
+        values = study.measure([CARS[name] for name in ranking])
         base = 2 - row
         for place, name in enumerate(ranking):
             _tile(right, place, base, name.replace(" ", "\n"), CARS[name])
         text = f"AP {values['AP']:.2f}   H-AP {values['H-AP']:.2f}"
         right.text(0, base + 0.66, text, va="bottom")
-        told.append(f"{', '.join(ranking)}: {text}")
+        facts.append(f"{', '.join(ranking)}: {text}")
     right.set(xlim=(-0.05, 4.05), ylim=(-0.1, 3.0))
     right.axis("off")
     return style.describe(
         figure,
         "Left: a tree. Vehicles are cars or lorries, cars are Ladas or Priuses, Ladas are Lada #2 or Lada #9. Seen "
         "from Lada #2, itself has level 3, Lada #9 level 2, Prius #4 level 1, a lorry level 0. Right: three rankings. "
-        + ". ".join(told)
+        + ". ".join(facts)
         + ".",
     )
 
@@ -191,7 +130,7 @@ def _tile(axes: Axes, x: float, y: float, text: str, level: int, height: float =
 def two_inversions() -> Figure:
     """H-rank of the item that was overtaken, put together from what it shares with the items above it."""
     figure, axes = style.figure(2, 1, width=7.2, height=3.9)
-    told = []
+    facts = []
     for axis, ranking in zip(
         axes, (("Lada #9", "Lada #2", "Prius #4"), ("Prius #4", "Lada #2", "Lada #9")), strict=True
     ):
@@ -212,13 +151,13 @@ def two_inversions() -> Figure:
         axis.text(4.2, -0.05, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}", ha="center", va="center", fontsize=11)
         axis.set(xlim=(0, 6.9), ylim=(-0.3, 1.65))
         axis.axis("off")
-        told.append(
+        facts.append(
             f"{', '.join(ranking)}: Lada #2 has H-rank 1 + {shared} = {proof.h_ranks[1]}, and H-AP is "
             f"{float(proof.h_ap):.2f}"
         )
     return style.describe(
         figure,
-        f"Two rankings for the query Lada #2, with relevance 1, 2/3 and 1/3 at levels 3, 2 and 1. {'. '.join(told)}.",
+        f"Two rankings for the query Lada #2, with relevance 1, 2/3 and 1/3 at levels 3, 2 and 1. {'. '.join(facts)}.",
     )
 
 
@@ -247,7 +186,7 @@ def nested_ranks() -> Figure:
     axes.text(5.15, rows + 0.3, "the ranking, best first", va="center")
     axes.set(xlim=(-0.4, 7.3), ylim=(0, rows + 0.7))
     axes.axis("off")
-    rows_told = "; ".join(
+    facts = "; ".join(
         f"{name} has the ranks {[r for r in within if r]}, sum {h}" if any(within) else f"{name} is in none, sum 0"
         for name, within, h in zip(FIVE, proof.within, proof.h_ranks, strict=True)
     )
@@ -255,27 +194,15 @@ def nested_ranks() -> Figure:
         figure,
         f"Five items from rank 1 to 5 with the relevances {list(FIVE.values())}. Below them their ranks within the "
         "sets of relevance 1, 2 and 3 or more, which become smaller from row to row; columns add up to the H-rank. "
-        f"{rows_told}.",
+        f"{facts}.",
     )
-
-
-def level_weights(counts: Sequence[int], alpha: float) -> npt.NDArray[np.float64]:
-    """How much AP of level 1, …, L weighs in H-AP with Eq. 4 for so many items of each level; sums to 1.
-
-    Negative where Eq. 4 inverts the order of two levels.
-    """
-    size = np.array(counts, dtype=float)
-    near = size[::-1].cumsum()[::-1]
-    rel = (np.arange(1, len(size) + 1) / len(size)) ** alpha / size
-    weight = np.diff(rel, prepend=0.0) * near
-    return np.asarray(weight / weight.sum())
 
 
 @style.style()
 def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
     """Which level's AP weighs how much in H-AP, by α."""
     alphas = np.geomspace(0.1, 20, 200)
-    shares = np.array([level_weights(counts, alpha) for alpha in alphas]).T
+    shares = np.array([study.level_weights(counts, alpha) for alpha in alphas]).T
     figure, axes = style.figure(width=6.6, height=3.5)
     axes.stackplot(alphas, shares, colors=[_pale(colour) for colour in COLOURS[1:]], edgecolor=style.BLACK)
     names = ("level 1, the coarsest", "level 2", "level 3, the leaves")
@@ -283,53 +210,25 @@ def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
         axes.text(0.13, height, f"AP of {name}", va="center")
     axes.axvline(1, color=style.BLACK, linestyle=":", linewidth=1.5)
     axes.set(xscale="log", xlim=(0.1, 20), ylim=(0, 1), xlabel="exponent α", ylabel="share in H-AP")
-    axes.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
-    axes.minorticks_off()
-    told = [f"α = {a:g}: {', '.join(f'{share:.2f}' for share in level_weights(counts, a))}" for a in (0.1, 1, 3, 10)]
+    style.xticks(axes, (0.1, 0.3, 1, 3, 10))
+    weights = {a: study.level_weights(counts, a) for a in (0.1, 1, 3, 10)}
+    facts = [f"α = {a:g}: {', '.join(f'{share:.2f}' for share in shares)}" for a, shares in weights.items()]
     return style.describe(
         figure,
         f"Share of AP of levels 1, 2 and 3 in H-AP, stacked, against α on a logarithmic axis, for {counts[0]}, "
-        f"{counts[1]} and {counts[2]} items at these levels. {'; '.join(told)}. The leaves take all as α grows.",
+        f"{counts[1]} and {counts[2]} items at these levels. {'; '.join(facts)}. The leaves take all as α grows.",
     )
-
-
-def h_ap_by_pairs(listed: Tensor) -> Tensor:
-    """H-AP by its definition, pair by pair, for relevances from rank 1 to rank n: quadratic."""
-    above = torch.minimum(listed[:, None], listed).tril()
-    return (above.sum(1) / torch.arange(1, len(listed) + 1)).sum() / listed.sum()
-
-
-def time_both(
-    sizes: Sequence[int] = (250, 500, 1000, 2000, 4000), n_levels: int = 3, repeats: int = 5
-) -> npt.NDArray[np.float64]:
-    """Milliseconds of the definition and of the nested sets, medians taken in turn; shape (len(sizes), 2)."""
-    generator = torch.Generator().manual_seed(0)
-    table = []
-    for n in sizes:
-        rel = torch.randint(0, n_levels + 1, (n,), generator=generator).double() / n_levels
-        scores, taken = order_of(n), []
-        for _ in range(repeats + 1):  # the first is a warm-up
-            start = time.perf_counter()
-            slow = h_ap_by_pairs(rel)
-            middle = time.perf_counter()
-            fast = hierarchical_average_precision(scores, rel)
-            taken.append((middle - start, time.perf_counter() - middle))
-            if not torch.isclose(slow, fast):
-                raise ArithmeticError(f"H-AP must be the same both ways, got {slow} and {fast}")
-        table.append(1000 * np.median(taken[1:], axis=0))
-    return np.array(table)
 
 
 @style.style()
 def cost(sizes: Sequence[int] = (250, 500, 1000, 2000, 4000)) -> Figure:
     """The time of H-AP, by its definition and by nested sets."""
-    pairs, nested = time_both(sizes).T
+    pairs, nested = study.time_both(sizes).T
     figure, axes = style.figure(width=6.2, height=3.5)
-    axes.plot(sizes, pairs, "X-", color=style.NEGATIVE, markersize=8, label="the definition, pair by pair")
-    axes.plot(sizes, nested, "o-", color=style.POSITIVE, markersize=7, label="ranks within nested sets")
+    axes.plot(sizes, pairs, "s--", color=style.ORANGE, markersize=7, label="the definition, pair by pair")
+    axes.plot(sizes, nested, "o-", color=style.BLUE, markersize=7, label="ranks within nested sets")
     axes.set(xscale="log", yscale="log", xlabel="items in the list", ylabel="milliseconds for one query")
-    axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
-    axes.minorticks_off()
+    style.xticks(axes, sizes, "{:,}")
     axes.legend(loc="upper left")
     return style.describe(
         figure,
@@ -337,40 +236,3 @@ def cost(sizes: Sequence[int] = (250, 500, 1000, 2000, 4000)) -> Figure:
         f"{pairs[-1]:.2g} milliseconds for {sizes[0]} to {sizes[-1]} items, by nested sets from {nested[0]:.2g} to "
         f"{nested[-1]:.2g}.",
     )
-
-
-def all_orders(counts: Sequence[int] = (2, 2, 2, 2)) -> Tensor:
-    """Every distinct order of items with so many of level 0, 1, …, from rank 1 to rank n; one a row."""
-    orders = [np.zeros(sum(counts), dtype=np.int64)]
-    for level, count in enumerate(counts[1:], start=1):
-        extended = []
-        for order in orders:
-            free = np.flatnonzero(order == 0)
-            for chosen in combinations(free, count):
-                extended.append(order.copy())
-                extended[-1][list(chosen)] = level
-        orders = extended
-    return torch.from_numpy(np.stack(orders))
-
-
-def opposed(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[tuple[str, str], float]:
-    """Share of the pairs of rankings of which one metric prefers the first, the other the second."""
-    values = {name: np.round(v.numpy(), 9) for name, v in measure(all_orders(counts), alpha, len(counts) - 1).items()}
-    upper = np.triu_indices(len(next(iter(values.values()))), 1)
-    prefers = {name: np.sign(np.subtract.outer(v, v)[upper]).astype(np.int8) for name, v in values.items()}
-    return {(a, b): float((prefers[a] * prefers[b] < 0).mean()) for a, b in combinations(values, 2)}
-
-
-def swaps(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[str, tuple[float, int]]:
-    """Of swaps that put the nearer of two neighbours first: the share that a metric misses, and how many it minds."""
-    before = all_orders(counts)
-    gained: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in METRICS}
-    for place in range(before.shape[1] - 1):
-        wrong = before[before[:, place] < before[:, place + 1]]
-        right = wrong.clone()
-        right[:, [place, place + 1]] = wrong[:, [place + 1, place]]
-        old, new = (measure(listed, alpha, len(counts) - 1) for listed in (wrong, right))
-        for name in METRICS:
-            gained[name].append((new[name] - old[name]).numpy())
-    joined = {name: np.concatenate(parts) for name, parts in gained.items()}
-    return {name: (float((abs(g) < 1e-9).mean()), int((g < -1e-9).sum())) for name, g in joined.items()}

@@ -4,43 +4,25 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu._validation import check_k
 from rankedu.book.figures import _pictures, paper_figure, style
-from rankedu.book.figures._rankings import (
+from rankedu.book.studies import hierarchical_retrieval as study
+from rankedu.book.studies.retrieval import (
     check,
-    choose_queries,
     class_of,
     in_words,
-    offered,
     ranked,
     spread,
-    values,
-    who_asks,
 )
-from rankedu.book.figures._short_runs import characters
-from rankedu.hierarchy import levels as common_levels
-from rankedu.hierarchy import relevance
-from rankedu.metrics import hierarchical_average_precision
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "class_map",
-    "class_means",
-    "draw_severity",
-    "hierarchical_retrievals",
-    "levels_of_top",
-    "same_neighbours",
-    "severity",
-]
+from rankedu.book.studies.short_runs import characters
 
 #: Groups that get a look of their own on a map; the others are grey.
 SHOWN = 8
@@ -51,41 +33,6 @@ LOOKS = tuple(
         strict=True,
     )
 )
-
-
-def class_means(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean embedding of each class, and the class's path.
-
-    Parameters
-    ----------
-    embeddings : Tensor, shape (N, dim)
-    labels : Tensor of int, shape (N,) or (N, L)
-
-    Returns
-    -------
-    means : Tensor of float32, shape (classes, dim)
-    paths : Tensor of int64, shape (classes, L)
-    """
-    rows, paths = check(embeddings, labels)
-    distinct, place, sizes = torch.unique(paths, dim=0, return_inverse=True, return_counts=True)
-    sums = torch.zeros(len(distinct), rows.shape[1]).index_add_(0, place, rows)
-    return sums / sizes[:, None], distinct
-
-
-def same_neighbours(means: Tensor, groups: Tensor) -> float:
-    """The share of classes whose nearest other class, by the distance of their means, is of the same group.
-
-    Parameters
-    ----------
-    means : Tensor, shape (classes, dim)
-    groups : Tensor of int, shape (classes,)
-
-    Notes
-    -----
-    Measured among the embeddings, not on a map of them: a map in two dimensions may show what is not there.
-    """
-    distance = torch.cdist(means.double(), means.double()).fill_diagonal_(torch.inf)
-    return (groups[distance.argmin(1)] == groups).double().mean().item()
 
 
 @style.style()
@@ -101,39 +48,9 @@ def class_map(
 ) -> Figure:
     """A t-SNE map of the classes' mean embeddings, a dot each, in the look of its group at a coarser level.
 
-    Parameters
-    ----------
-    embeddings : Tensor, shape (N, dim), or dict of str to Tensor
-        Of one network or of several, by name: a column of maps each.
-    labels : Tensor of int, shape (N, L)
-        Paths from root to leaf, L ≥ 2.
-    names : sequence of sequence of str, optional
-        ``names[level][label]``, as data sets have them.
-    levels : sequence of int
-        Columns of the labels that group the classes, 0 is the coarsest: a row of maps each.
-    perplexity : float
-        Of t-SNE: about how many neighbours count. At most a third of the classes.
-    seed : int
-        Of t-SNE.
-    limit : int, optional
-        Map so many classes only, evenly spaced; None: all. The share above a map is of all.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For labels of one level, a level that is none or the last, embeddings of another length, or less than five
-        classes.
-    ModuleNotFoundError
-        Without scikit-learn.
-
-    Notes
-    -----
-    The eight groups of most classes have a look of their own. Distances between clusters, and their sizes, mean
-    nothing on such a map; the number above does.
+    Embeddings (N, dim), of several networks by name a column of maps each; labels (N, L), L ≥ 2, are paths from root to
+    leaf; each of ``levels``, 0 the coarsest, is a row of maps. At most ``limit`` classes are mapped. Distances between
+    clusters, and their sizes, mean nothing on such a map; the share above it, which is of all classes, does.
     """
     named = embeddings if isinstance(embeddings, Mapping) else {"": embeddings}
     if labels.ndim != 2 or labels.shape[1] < 2:
@@ -143,25 +60,25 @@ def class_map(
     figure, axes = style.figure(
         len(levels), len(named), width=1.6 + 2.85 * len(named), height=0.2 + 3.2 * len(levels), squeeze=False
     )
-    told = []
+    facts = []
     for column, (name, embedded) in enumerate(named.items()):
-        means, paths = class_means(embedded, labels)
+        means, paths = study.class_means(embedded, labels)
         mapped = spread(torch.arange(len(means)), limit)
-        places = _tsne(means[mapped], perplexity, seed)
+        places = study.tsne(means[mapped], perplexity, seed)
         for row, level in enumerate(levels):
             groups, axis = paths[:, level], axes[row, column]
-            share = same_neighbours(means, groups)
+            share = study.same_neighbours(means, groups)
             shown = _draw_map(axis, places, groups[mapped], None if names is None else names[level])
             axis.set_title(f"{name}\n{share:.0%} beside their own".strip())
-            told.append(f"level {level}{f', {name}' if name else ''} {share:.0%}")
+            facts.append(f"level {level}{f', {name}' if name else ''} {share:.0%}")
             if column == len(named) - 1:
                 axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.2)
-                told[-1] += f" (groups: {', '.join(shown)})"
+                facts[-1] += f" (groups: {', '.join(shown)})"
     return style.describe(
         figure,
         f"{'A t-SNE map' if axes.size == 1 else 't-SNE maps'} of the mean embeddings of {len(mapped)} classes, in "
         "colours and markers by their group. Measured among the embeddings themselves, the share of classes whose "
-        f"nearest neighbour is of their own group: {'; '.join(told)}.",
+        f"nearest neighbour is of their own group: {'; '.join(facts)}.",
     )
 
 
@@ -193,106 +110,6 @@ def _short(name: str) -> str:
     return textwrap.shorten(words, 16, placeholder="…")
 
 
-def _tsne(means: Tensor, perplexity: float, seed: int) -> Any:
-    """The map, shape (classes, 2)."""
-    try:
-        from sklearn.manifold import TSNE
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("class_map needs scikit-learn (pip install 'rankedu[lab]')") from None
-    if len(means) < 5:
-        raise ValueError(f"labels must have five classes at least to be mapped, got {len(means)}")
-    perplexity = min(perplexity, (len(means) - 1) / 3)
-    return TSNE(init="pca", perplexity=perplexity, random_state=seed, n_jobs=1).fit_transform(means.numpy())
-
-
-def levels_of_top(
-    embeddings: Tensor, labels: Tensor, k: int = 1, *, limit: int | None = None, candidates: Tensor | None = None
-) -> Tensor:
-    """The level that each query shares with each of its first k results.
-
-    Parameters
-    ----------
-    embeddings : Tensor, shape (N, dim)
-    labels : Tensor of int, shape (N,) or (N, L)
-    k : int
-        At least 1.
-    limit : int, optional
-        Look at so many queries only, evenly spaced. Default: all.
-    candidates : Tensor of bool, shape (N,), optional
-        What may be retrieved, where queries and gallery are apart; the others are then the queries. Default: all.
-
-    Returns
-    -------
-    Tensor of int64, shape (q, k)
-        From 0, nothing in common, to L, the same class. −1 where a query has no more positives than there are places
-        before: what stands there is no mistake that could be avoided.
-
-    Notes
-    -----
-    O(q N dim). An item that ties with a more relevant one stands before it.
-
-    Examples
-    --------
-    >>> embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.9, 0.1], [0.0, 1.0]])
-    >>> levels_of_top(embeddings, torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2]]), k=2)
-    tensor([[ 1, -1],
-            [ 1, -1],
-            [-1, -1],
-            [-1, -1]])
-    """
-    check_k(k)
-    rows, paths = check(embeddings, labels)
-    queries, missing = who_asks(paths, candidates, limit), ~offered(paths, candidates)
-    found = []
-    for chunk in torch.split(queries, 256):
-        shared = common_levels(paths[chunk], paths)
-        out = missing.repeat(len(chunk), 1)
-        out[torch.arange(len(chunk)), chunk] = True
-        shared.masked_fill_(out, -1)
-        scores = (rows[chunk] @ rows.T).double().masked_fill_(out, -torch.inf)
-        # of equal scores the smaller level first: float32 scores, in float64, leave room for it
-        keys = scores - shared * 1e-12
-        top = keys.topk(min(k, len(paths) - 1), dim=1).indices
-        levels = torch.nn.functional.pad(shared.gather(1, top), (0, k - top.shape[1]), value=-1)
-        positives = (shared == paths.shape[1]).sum(1)
-        found.append(levels.masked_fill(torch.arange(k) >= positives[:, None], -1))
-    return torch.cat(found)
-
-
-def severity(levels_of_top: Tensor, n_levels: int | None = None) -> Tensor:
-    """The share of results at each level: the last is what is right, the others are mistakes, the first the worst.
-
-    Parameters
-    ----------
-    levels_of_top : Tensor of int, any shape
-        As :func:`levels_of_top` gives them; −1 is not counted.
-    n_levels : int, optional
-        L. Default: the largest level that occurs.
-
-    Returns
-    -------
-    Tensor of float64, shape (L + 1,)
-        Sums to 1.
-
-    Raises
-    ------
-    ValueError
-        If nothing is counted, or a level exceeds ``n_levels``.
-
-    Examples
-    --------
-    >>> severity(torch.tensor([[2, 2, 1], [2, 0, -1]]))
-    tensor([0.2000, 0.2000, 0.6000], dtype=torch.float64)
-    """
-    counted = levels_of_top[levels_of_top >= 0]
-    if not len(counted):
-        raise ValueError("levels_of_top must have a level >= 0, got none (has every class but one item?)")
-    n_levels = int(counted.max()) if n_levels is None else n_levels
-    if counted.max() > n_levels:
-        raise ValueError(f"levels_of_top must be at most n_levels={n_levels}, got {int(counted.max())}")
-    return torch.bincount(counted, minlength=n_levels + 1).double() / len(counted)
-
-
 #: Of the bars of two and more methods.
 BARS = ((style.ORANGE, "//"), (style.GREEN, ""), (style.BLUE, ".."), (style.PURPLE, "xx"), (style.SKY, "\\\\"))
 
@@ -309,56 +126,35 @@ def draw_severity(
 ) -> Figure:
     """How severe mistakes are, of some networks side by side: at the first place, and at the first k.
 
-    Parameters
-    ----------
-    embeddings : dict of str to Tensor, shape (N, dim) each
-        By the network's name, at most five.
-    labels : Tensor of int, shape (N, L)
-        Paths from root to leaf.
-    levels : sequence of str, optional
-        What the levels are called, from root to leaf, such as ("script", "base letter", "character").
-    k : int
-        Places that are looked at on the right. Those that a query's class cannot fill do not count.
-    limit : int, optional
-        Queries that are looked at, evenly spaced; None: all.
-    candidates : Tensor of bool, shape (N,), optional
-        As for :func:`levels_of_top`.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For no or more than five networks; else as :func:`levels_of_top`.
+    Embeddings (N, dim) by the network's name, at most five; labels (N, L) are paths from root to leaf, whose ``levels``
+    have these names. So many queries are looked at, evenly spaced; None: all.
     """
     if not 1 <= len(embeddings) <= len(BARS):
         raise ValueError(f"embeddings must be of one to {len(BARS)} networks, got {len(embeddings)}")
     n_levels = 1 if labels.ndim == 1 else labels.shape[1]
     kinds = _kinds(levels, n_levels)[:-1]
     figure, axes = style.figure(1, 2, width=7.2, height=3.7, sharey=True)
-    width, told = 0.8 / len(embeddings), []
+    width, facts = 0.8 / len(embeddings), []
     for axis, depth, title in zip(axes, (1, k), ("first result", f"first {k} results"), strict=True):
         for number, ((name, embedded), (colour, hatch)) in enumerate(zip(embeddings.items(), BARS, strict=False)):
-            top = levels_of_top(embedded, labels, depth, limit=limit, candidates=candidates)
-            shares = 100 * severity(top, n_levels)[:-1].flip(0)
+            top = study.levels_of_top(embedded, labels, depth, limit=limit, candidates=candidates)
+            shares = 100 * study.severity(top, n_levels)[:-1].flip(0)
             places = np.arange(n_levels) + (number - (len(embeddings) - 1) / 2) * width
             look = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
             bars = axis.bar(places, shares.numpy(), 0.94 * width, label=name, **look)
             axis.bar_label(bars, [f"{share:.0f}" for share in shares], fontsize=10)
             parts = ", ".join(f"{s:.1f} % {kind}" for kind, s in zip(kinds[::-1], shares, strict=True))
-            told.append(f"{title}, {name}: {shares.sum():.1f} % wrong, of which {parts}")
+            facts.append(f"{title}, {name}: {shares.sum():.1f} % wrong, of which {parts}")
         axis.set_title(f"{title}: mistakes")
         axis.set_xticks(range(n_levels), [textwrap.fill(kind, 11) for kind in kinds[::-1]])
         axis.tick_params(axis="x", length=0)
         axis.margins(y=0.1)
     axes[0].set_ylabel("% of results")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    style.legend_below(figure, axes[0], 3)
     return style.describe(
         figure,
         "Bars of wrong results by what they still share with the query, from the mildest mistakes on the left to the "
-        f"worst, in percent of all results. {'. '.join(told)}.",
+        f"worst, in percent of all results. {'. '.join(facts)}.",
     )
 
 
@@ -369,12 +165,6 @@ def _kinds(levels: Sequence[str] | None, n_levels: int) -> list[str]:
     if len(levels) != n_levels:
         raise ValueError(f"levels must name each of the {n_levels} levels, got {len(levels)}")
     return [f"another {levels[0]}", *(f"same {level}" for level in levels)]
-
-
-def h_ap(scores: Tensor, levels: Tensor, where: Tensor) -> Tensor:
-    """H-AP of each row, with relevances that keep the order of the levels."""
-    graded = relevance(levels, where=where, monotone=True)
-    return hierarchical_average_precision(scores, graded, where=where)
 
 
 @style.style()
@@ -391,33 +181,8 @@ def hierarchical_retrievals(
 ) -> Figure:
     """What some queries retrieve first, by some networks, each result marked by the level that it shares.
 
-    Parameters
-    ----------
-    images : Tensor or data set
-        Shape (N, H, W) or (N, 3, H, W), or a data set of files with ``load(index)``.
-    embeddings : dict of str to Tensor, shape (N, dim) each
-        By the network's name.
-    labels : Tensor of int, shape (N, L)
-        Paths from root to leaf.
-    queries : dict of str to int, optional
-        Indices by name. Default: :func:`choose_queries` among 256, by the H-AP of the first network and the last.
-    k : int
-        Pictures in a row.
-    levels : sequence of str, optional
-        What the levels are called, from root to leaf.
-    classes : sequence of str, optional
-        Names of the finest classes, for the description only.
-    candidates : Tensor of bool, shape (N,), optional
-        As for :func:`levels_of_top`.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        As :func:`levels_of_top`; for no network; for a query outside [0, N).
+    Arguments as for :func:`rankedu.book.figures.retrieval.before_and_after`, embeddings by the network's name, labels
+    (N, L) from root to leaf. Without ``queries`` three are chosen by the H-AP of the first network and the last.
     """
     check_k(k)
     if not embeddings:
@@ -426,24 +191,24 @@ def hierarchical_retrievals(
     paths = check(next(iter(embeddings.values())), labels)[1]
     n_levels = paths.shape[1]
     kinds, marks = _kinds(levels, n_levels), _pictures.marks_of(n_levels)
-    chosen = _by_h_ap(list(rows.values()), paths, candidates) if queries is None else dict(queries)
+    chosen = study.queries_by_h_ap(list(rows.values()), paths, candidates) if queries is None else dict(queries)
     tall = 1.72 * len(rows) - 0.1
     figure, axes = style.figure(len(chosen), 1, width=7.4, height=0.55 + 0.68 * tall * len(chosen), squeeze=False)
-    told = []
+    facts = []
     for axis, (title, query) in zip(axes[:, 0], chosen.items(), strict=True):
         if not 0 <= query < len(paths):
             raise ValueError(f"queries must be in [0, {len(paths)}), got {query}")
         middle = (tall - 0.9) / 2 - 0.1
         _pictures.draw_row(axis, images, [query], [_pictures.QUERY], x=0.3, y=middle)
         axis.text(0.73, middle - 0.1, textwrap.fill(title, 9), ha="center", va="top")
-        told.append(f"{title}, {class_of(query, paths, classes)}")
+        facts.append(f"{title}, {class_of(query, paths, classes)}")
         for number, (name, embedded) in enumerate(rows.items()):
             items, shared = ranked(embedded, paths, query, candidates)
             y = 1.72 * (len(rows) - 1 - number)
             _pictures.draw_row(axis, images, items[:k], [marks[level] for level in shared[:k].tolist()], x=1.6, y=y)
-            value = _one_h_ap(shared)
+            value = study.h_ap_of_list(shared)
             axis.text(1.6, y + 0.93, f"{name}: H-AP {value:.2f}", va="bottom")
-            told[-1] += f"; {name} H-AP {value:.2f}, levels {shared[:k].tolist()}"
+            facts[-1] += f"; {name} H-AP {value:.2f}, levels {shared[:k].tolist()}"
         _pictures.bare(axis, 1.6 + k, -0.42, tall - 0.35)
     _legend(figure, marks, kinds)
     return style.describe(
@@ -451,21 +216,8 @@ def hierarchical_retrievals(
         f"Queries, and beside each a row of the {k} pictures retrieved first for each of {', '.join(rows)}, framed by "
         f"the level that they share with the query, which a sign below tells as well: a cross is {kinds[0]}, "
         + "".join(f"{level} {kinds[level]}, " for level in range(1, n_levels))
-        + f"a tick {kinds[-1]}. {'. '.join(told)}.",
+        + f"a tick {kinds[-1]}. {'. '.join(facts)}.",
     )
-
-
-def _by_h_ap(rows: list[Tensor], paths: Tensor, candidates: Tensor | None = None) -> dict[str, int]:
-    """Queries chosen by what the last network gains over the first."""
-    asked = who_asks(paths, candidates)
-    found = choose_queries(*(values(each, paths, asked, candidates, h_ap) for each in (rows[0], rows[-1])))
-    return {name: int(asked[place]) for name, place in found.items()}
-
-
-def _one_h_ap(shared: Tensor) -> float:
-    """H-AP of one list of levels, from first to last."""
-    scores = torch.arange(len(shared), 0, -1, dtype=torch.float64)
-    return h_ap(scores[None], shared[None], torch.ones(1, len(shared), dtype=torch.bool)).item()
 
 
 def _legend(figure: Figure, marks: Sequence[_pictures.Mark], kinds: Sequence[str]) -> None:
@@ -500,20 +252,8 @@ def mistakes_on_glyphs() -> Figure:
     run = characters()
     pair = {"leaves alone": run.embeddings["Smooth-AP"], "HAPPIER, λ = 0": run.embeddings["HAPPIER, λ = 0"]}
     rows, paths = zip(*(check(each, run.test.labels) for each in pair.values()), strict=True)
-    queries = _by_h_ap(list(rows), paths[0]) | _both_fail(rows, paths[0])
+    queries = study.queries_by_h_ap(list(rows), paths[0]) | study.query_that_fails(rows, paths[0])
     levels = ("script", "base letter", "character")
     return hierarchical_retrievals(
         run.test.images, pair, run.test.labels, queries, levels=levels, classes=run.test.names[-1]
     )
-
-
-def _both_fail(rows: Sequence[Tensor], paths: Tensor, k: int = 10) -> dict[str, int]:
-    """Fig. 6b: of the queries that find nothing right among the first k by any network, the one of middle gain."""
-    asked = who_asks(paths, None)
-    failed = torch.ones(len(asked), dtype=torch.bool)
-    for embedded in rows:
-        failed &= (levels_of_top(embedded, paths, k)[asked] < paths.shape[1]).all(1)
-    gains = values(rows[-1], paths, asked, metric=h_ap) - values(rows[0], paths, asked, metric=h_ap)
-    places = failed.nonzero()[:, 0]
-    order = places[gains[places].argsort(stable=True)]
-    return {"both fail": int(asked[order[len(order) // 2]])} if len(order) else {}

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.figures.relief import EXTENT, SEED, draw_blocks, view
+from rankedu.book.figures.relief import draw_blocks
+from rankedu.book.studies.interpolated_ranking import regime
+from rankedu.book.studies.ranks import ranks_of
+from rankedu.book.studies.section import EXTENT, SEED, view
 from rankedu.landscapes import (
     interpolated_landscape,
     random_section,
     section_gradient,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 
 @paper_figure("RaMBO Fig. 1")
@@ -29,14 +26,14 @@ def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3) -> Fig
     """A section of a rank-based loss, and two interpolations of increasing strength."""
     lams = (None, weak, strong)
     figure, axes = style.figure(1, 3, width=7.2, height=2.7)
-    facts = _landscapes(axes, lams, ["the loss itself", f"λ = {weak:g}", f"λ = {strong:g}"])
+    surfaces = _landscapes(axes, lams, ["the loss itself", f"λ = {weak:g}", f"λ = {strong:g}"])
     return style.describe(
         figure,
         f"Three solid blocks, each the same square of score vectors; the height of the surface is the loss. Left, the "
-        f"loss itself: flat plateaus at more than {facts[0]['values'] // 100 * 100} heights, with walls between. "
+        f"loss itself: flat plateaus at more than {surfaces[0]['values'] // 100 * 100} heights, with walls between. "
         f"Middle, λ = {weak:g}: the same hills and basins, but a continuous surface of flat facets. Right, "
-        f"λ = {strong:g}: broad slopes; the height range has shrunk from {facts[0]['range']:.0f} to "
-        f"{facts[2]['range']:.0f}.",
+        f"λ = {strong:g}: broad slopes; the height range has shrunk from {surfaces[0]['range']:.0f} to "
+        f"{surfaces[2]['range']:.0f}.",
     )
 
 
@@ -45,14 +42,14 @@ def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3) -> Fig
 def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.2, 1.0)) -> Figure:
     """The interpolated ranking landscape for four strengths."""
     figure, axes = style.figure(2, 2, width=6.4, height=5.0)
-    facts = _landscapes(axes.flat, lams, [f"λ = {lam:g}" for lam in lams])
-    told = "; ".join(
+    surfaces = _landscapes(axes.flat, lams, [f"λ = {lam:g}" for lam in lams])
+    facts = "; ".join(
         f"λ = {lam:g}: heights from {fact['low']:.0f} to {fact['high']:.0f}, gradient zero on {fact['flat']:.0%} of it"
-        for lam, fact in zip(lams, facts, strict=True)
+        for lam, fact in zip(lams, surfaces, strict=True)
     )
     return style.describe(
         figure,
-        f"Four surfaces over the same square of score vectors, from jagged to almost a plane. {told}. The vertical "
+        f"Four surfaces over the same square of score vectors, from jagged to almost a plane. {facts}. The vertical "
         "scale is the same in all four, its zero is not.",
     )
 
@@ -90,20 +87,17 @@ def gradient_bars(lams: tuple[float, float, float] = (0.05, 0.25, 4.0)) -> Figur
     scores = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
     incoming = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
     figure, axes = style.figure(1, 3, width=6.4, height=2.9, sharey=True, sharex=True)
-    told = []
+    facts = []
     for axis, lam in zip(axes, lams, strict=True):
-        places = _ranks(scores) - _ranks(scores + lam * incoming)
-        colours = [style.POSITIVE if c else style.NEGATIVE for c in incoming]
-        bars = axis.barh(range(5), places, color=colours)
-        for bar, c in zip(bars, incoming, strict=True):
-            bar.set_hatch("" if c else "//")
-            bar.set_edgecolor("white")
+        places = ranks_of(scores) - ranks_of(scores + lam * incoming)
+        for item, (place, c) in enumerate(zip(places, incoming, strict=True)):
+            axis.barh(item, place, edgecolor="white", **style.area(c > 0))
         axis.axvline(0, color=style.BLACK, linewidth=1)
         axis.set(title=f"λ = {lam:g}", xlim=(-3.4, 3.4), xticks=(-2, 0, 2))
         for item, place in enumerate(places):
             axis.text(place + np.sign(place + 0.1) * 0.25, item, f"{place:+d}".replace("+0", "0"), va="center",
                       ha="left" if place >= 0 else "right", fontsize=11)  # fmt: skip
-        told.append(f"λ = {lam:g}: " + ", ".join(f"{n} {p:+d}" for n, p in zip("ABCDE", places, strict=True)))
+        facts.append(f"λ = {lam:g}: " + ", ".join(f"{n} {p:+d}" for n, p in zip("ABCDE", places, strict=True)))
     axes[0].set_yticks(range(5), [f"{n}  {y}" for n, y in zip("ABCDE", scores, strict=True)])
     axes[0].invert_yaxis()
     axes[0].set_ylabel("item and score")
@@ -111,7 +105,7 @@ def gradient_bars(lams: tuple[float, float, float] = (0.05, 0.25, 4.0)) -> Figur
     return style.describe(
         figure,
         "Three bar charts, one bar for each of five items, blue for the two whose rank is in the loss, red and hatched "
-        f"for the others; a bar to the right means that a descent step raises the score. {'. '.join(told)}. In each "
+        f"for the others; a bar to the right means that a descent step raises the score. {'. '.join(facts)}. In each "
         "chart the bars add up to zero.",
     )
 
@@ -124,7 +118,7 @@ def useful_strengths(sizes: tuple[int, ...] = (20, 200, 2000), trials: int = 20)
     reached = []
     looks = zip(sizes, ("-", "--", ":"), (style.BLUE, style.ORANGE, style.GREEN), strict=False)
     for n, line, colour in looks:
-        moved, strayed = np.array([_regime(n, ratio, trials) for ratio in ratios]).T
+        moved, strayed = np.array([regime(n, ratio, trials) for ratio in ratios]).T
         options = {"color": colour, "linestyle": line, "label": f"n = {n}"}
         left.semilogx(ratios, moved, **options)
         right.semilogx(ratios, strayed, **options)
@@ -145,22 +139,6 @@ def useful_strengths(sizes: tuple[int, ...] = (20, 200, 2000), trials: int = 20)
     )
 
 
-def _regime(n: int, ratio: float, trials: int) -> tuple[float, float]:
-    """Share of items that change places, and how far f_λ has sunk from f to the minimum of the loss."""
-    random = np.random.default_rng([n, 7])
-    y, c = random.standard_normal((2, trials, n))
-    lam = ratio * c.std(-1, keepdims=True) ** -1 * y.std(-1, keepdims=True)
-    before, after = _ranks(y), _ranks(y + lam * c)
-    loss, best = (c * before).sum(-1), (c * _ranks(c)).sum(-1)
-    smooth = (c * after).sum(-1) + (y * (after - before)).sum(-1) / lam[:, 0]
-    return float((before != after).mean()), float(((loss - smooth) / (loss - best)).mean())
-
-
-def _ranks(scores: Array) -> npt.NDArray[np.int64]:
-    ranks: npt.NDArray[np.int64] = 1 + np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1, kind="stable")
-    return ranks
-
-
 def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict[str, float]]:
     """Draw the staircase (None) or an interpolation on each of the axes, all on one vertical scale."""
     seen = view(size)
@@ -169,67 +147,24 @@ def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict
     ]
     draw_blocks(list(np.ravel(axes)), seen, heights, titles)
     coarse = random_section(seed=SEED, extent=EXTENT, resolution=60)
-    facts = []
+    surfaces = []
     for lam, height in zip(lams, heights, strict=True):
         shown = height[seen.inside]
         flat = 1.0 if lam is None else (section_gradient(coarse, seen.coefficients, lam) == 0).all(-1).mean()
         low, high, values = shown.min(), shown.max(), np.unique(shown.round(6)).size
-        facts.append({"low": low, "high": high, "range": high - low, "flat": float(flat), "values": values})
-    return facts
+        surfaces.append({"low": low, "high": high, "range": high - low, "flat": float(flat), "values": values})
+    return surfaces
 
 
 @style.style()
 def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
-    """Seconds against list length on two logarithmic axes, with the fitted exponents.
-
-    Parameters
-    ----------
-    seconds : dict of dict
-        Method → list length → seconds, as measured.
+    """Seconds against list length (method → length → seconds) on two logarithmic axes, with the fitted exponents.
 
     Source
     ------
     RaMBO Tab. 1.
     """
     figure, axes = style.figure(width=6.4, height=3.6)
-    told = []
-    for (method, times), marker in zip(seconds.items(), itertools.cycle("os^DvPX"), strict=False):
-        exponent, margin = fitted_exponent(times)
-        axes.loglog(list(times), list(times.values()), marker + "-", label=f"{method}: $n^{{{exponent:.2f}}}$")
-        told.append(f"{method}: exponent {exponent:.2f} ± {margin:.2f} over n = {min(times)} to {max(times)}")
-    axes.set(xlabel="list length n", ylabel="seconds, forward + backward")
+    facts = style.draw_scaling(axes, seconds)
     axes.legend(loc="upper left")
-    return style.describe(figure, f"Straight lines on logarithmic axes, time against list length. {'; '.join(told)}.")
-
-
-def fitted_exponent(seconds: dict[int, float], confidence: float = 0.95) -> tuple[float, float]:
-    """Fit seconds ∝ n^k.
-
-    Parameters
-    ----------
-    seconds : dict
-        List length → seconds; three lengths at least.
-    confidence : float
-        Of the interval.
-
-    Returns
-    -------
-    k, margin : float
-        The interval is k ± margin.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
-    Examples
-    --------
-    >>> k, margin = fitted_exponent({10: 1.0, 100: 100.0, 1000: 10_000.0})
-    >>> round(k, 6), round(margin, 6)
-    (2.0, 0.0)
-    """
-    from scipy import stats
-
-    if len(seconds) < 3:
-        raise ValueError(f"seconds must hold three lengths at least, got {sorted(seconds)}")
-    line = stats.linregress(np.log(list(seconds)), np.log(list(seconds.values())))
-    return float(line.slope), float(stats.t.ppf((1 + confidence) / 2, len(seconds) - 2) * line.stderr)
+    return style.describe(figure, f"Straight lines on logarithmic axes, time against list length. {'; '.join(facts)}.")

@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING
-
 import numpy as np
-import numpy.typing as npt
 import torch
-from torch import Tensor
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
-from rankedu.book.figures._cached import cached
-from rankedu.book.figures.relief import View, draw_blocks, view
+from rankedu.book.figures.relief import draw_blocks
+from rankedu.book.studies import learned_sorters as study
 from rankedu.lab.training.sorter_data import DISTRIBUTIONS, draw_scores
-from rankedu.lab.training.sorters import fit_sorter, rank_error, sorter_errors
-from rankedu.rankers import LSTMRanker
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
-N = 20
-#: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
-STEPS = 700
-#: Points along each side of its landscape.
-SIZE = 160
-
-
-@cached
-def trained(n: int = N, steps: int = STEPS, architecture: str = "lstm", seed: int = 0) -> tuple[LSTMRanker, Array]:
-    """A sorter, frozen, and the error of each of its training steps, in ranks."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        ranker = LSTMRanker(n, architecture)
-    history = fit_sorter(ranker, steps=steps, seed=seed, progress=False)
-    return ranker.requires_grad_(False), np.array(history.losses)
 
 
 @style.style()
-def learning_to_sort(n: int = N, steps: int = STEPS) -> Figure:
+def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
     """The training error of a sorter, and its ranks beside the true ones on a list that it has not seen."""
-    ranker, errors = trained(n, steps)
+    ranker, errors = study.trained(n, steps)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
     left.plot(errors, color=style.BLUE, linewidth=0.6, alpha=0.4)
     window = max(1, steps // 30)
@@ -65,42 +39,14 @@ def learning_to_sort(n: int = N, steps: int = STEPS) -> Figure:
     )
 
 
-@functools.cache
-def _section(size: int) -> tuple[View, Tensor]:
-    """The book's section, and its score vectors on the scale of the training: the true ranks are the same."""
-    seen = view(size)
-    points = seen.section.points()
-    return seen, torch.from_numpy(points / points.std())
-
-
-@functools.cache
-def _surface(size: int, steps: int) -> Array:
-    """The loss c·rk of a learnt sorter over the section."""
-    ranker, _ = trained(N, steps)
-    seen, scores = _section(size)
-    return np.stack([seen.coefficients @ _ranks(ranker, row).T for row in scores])
-
-
-def heights(size: int = SIZE, steps: int = STEPS) -> tuple[Array, Array]:
-    """The loss c·rk(y) at the points of the square, by the true ranks and by those of a learnt sorter."""
-    seen, _ = _section(size)
-    return seen.staircase[seen.inside], _surface(size, steps)[seen.inside]
-
-
-def section_error(size: int = SIZE, steps: int = STEPS) -> float:
-    """By how many ranks the sorter is off on the score vectors of the square."""
-    seen, scores = _section(size)
-    return rank_error(trained(N, steps)[0], scores[torch.from_numpy(seen.inside)].float())
-
-
 @paper_figure("RaMBO supp. Fig. 2c")
 @style.style()
-def learned_landscape(size: int = SIZE, steps: int = STEPS) -> Figure:
+def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figure:
     """The landscape with the ranking replaced by a learnt sorter."""
-    (seen, _), height = _section(size), _surface(size, steps)
+    (seen, _), height = study.section_and_scores(size), study.surface(size, steps)
     figure, axes = style.figure(1, 2, width=7.2, height=3.0)
     draw_blocks(list(axes), seen, [seen.staircase, height], ["the true ranks", "a learnt sorter"])
-    true, shown = heights(size, steps)
+    true, shown = study.heights(size, steps)
     return style.describe(
         figure,
         "Two blocks over the same square of score vectors. Left, the staircase, with heights from "
@@ -110,32 +56,11 @@ def learned_landscape(size: int = SIZE, steps: int = STEPS) -> Figure:
     )
 
 
-def _ranks(ranker: LSTMRanker, scores: Tensor) -> Array:
-    """What it answers for float64 scores."""
-    answer: Array = ranker(scores.float()).double().numpy()
-    return answer
-
-
-def slopes(ranker: LSTMRanker, scores: Tensor) -> Tensor:
-    """How each rank changes with its own score; a rank should never grow with it. Shape of the scores."""
-    leaf = scores.clone().requires_grad_()
-    ranks = ranker(leaf)
-    columns = [
-        torch.autograd.grad(ranks[:, i].sum(), leaf, retain_graph=True)[0][:, i] for i in range(scores.shape[-1])
-    ]
-    return torch.stack(columns, -1)
-
-
 @style.style()
-def where_it_fails(n: int = N, steps: int = STEPS, lists: int = 300) -> Figure:
+def where_it_fails(n: int = study.N, steps: int = study.STEPS, lists: int = 300) -> Figure:
     """The error of a sorter by kind of list, and when the scores leave the scale of its training."""
-    ranker, _ = trained(n, steps)
-    errors = sorter_errors(ranker, lists=lists)
-    scales = np.geomspace(0.01, 100, 17)
-    scores = draw_scores(n, lists, "uniform", generator=torch.Generator().manual_seed(3))
-    by_scale = [rank_error(ranker, scores * float(scale)) for scale in scales]
-    shifts = np.linspace(-4, 4, 17)
-    by_shift = [rank_error(ranker, scores / 4 + float(shift)) for shift in shifts]
+    scales, shifts = np.geomspace(0.01, 100, 17), np.linspace(-4, 4, 17)
+    errors, by_scale, by_shift = study.errors(n, steps, lists, scales, shifts)
     figure, (first, second, third) = style.figure(1, 3, width=7.2, height=3.2)
     first.barh(range(len(DISTRIBUTIONS)), list(errors.values()), color=style.SKY)
     first.set_yticks([])
@@ -160,13 +85,9 @@ def where_it_fails(n: int = N, steps: int = STEPS, lists: int = 300) -> Figure:
 
 
 @style.style()
-def order_matters(n: int = N, steps: int = STEPS, orders: int = 200, seed: int = 0) -> Figure:
+def order_matters(n: int = study.N, steps: int = study.STEPS, orders: int = 200, seed: int = 0) -> Figure:
     """One list of scores, given in many orders: the ranks that each item gets."""
-    ranker, _ = trained(n, steps)
-    generator = torch.Generator().manual_seed(seed)
-    scores = draw_scores(n, 1, "uniform", generator=generator)[0].sort(descending=True).values
-    order = torch.rand(orders, n, generator=generator).argsort(-1)
-    answers = torch.empty(orders, n).scatter_(1, order, ranker(scores[order]))
+    answers = study.in_many_orders(n, steps, orders, seed)
     low, high = answers.quantile(0.05, 0), answers.quantile(0.95, 0)
     figure, axes = style.figure(width=6.4, height=3.6)
     place = np.arange(1, n + 1)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import style
 from rankedu.metrics import average_precision, ndcg, precision_at_k, recall_at_k
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Eight photographs, the first three relevant, in the eyes of three models: how far each score lies on the right side
 #: of 0. Model B has the margins of model A in another order; model C is model B, surer of three easy negatives.
@@ -36,35 +33,6 @@ def models(margins: Mapping[str, Sequence[float]] = MARGINS, relevant: int = 3) 
     return {name: sign * torch.tensor(values, dtype=torch.float64) for name, values in margins.items()}, relevance
 
 
-def draw_items(
-    axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str], positive: Iterable[bool], size: float = 20
-) -> None:
-    """Draw items with their names: relevant ones are blue discs, irrelevant ones red squares."""
-    for place, height, name, good in zip(x, y, names, positive, strict=True):
-        shape: dict[str, Any] = (
-            {"marker": "o", "markersize": size} if good else {"marker": "s", "markersize": 0.87 * size}
-        )
-        axes.plot(
-            [place],
-            [height],
-            color=style.POSITIVE if good else style.NEGATIVE,
-            markeredgecolor="white",
-            zorder=4,
-            **shape,
-        )
-        axes.text(
-            place,
-            height,
-            name,
-            color="white",
-            weight="bold",
-            size=0.55 * size,
-            ha="center",
-            va="center_baseline",
-            zorder=5,
-        )
-
-
 def same_cross_entropy() -> Figure:
     """Three models' rankings of eight photographs, with cross entropy and AP."""
     scores, relevance = models()
@@ -73,7 +41,7 @@ def same_cross_entropy() -> Figure:
     for row, (name, values) in enumerate(scores.items()):
         order = values.argsort(descending=True).tolist()
         height = [-1.25 * row] * len(order)
-        draw_items(axes, range(1, 9), height, [str(i + 1) for i in order], relevance[order].tolist(), size=24)
+        style.draw_items(axes, range(1, 9), height, [str(i + 1) for i in order], relevance[order].tolist(), size=24)
         for place, item in enumerate(order, start=1):
             axes.text(
                 place, height[0] - 0.46, f"{values[item]:+.1f}".replace("-", "−"), size=10, ha="center", va="center"
@@ -94,7 +62,7 @@ def same_cross_entropy() -> Figure:
     return style.describe(
         made,
         "Three models rank eight photographs, of which numbers 1 to 3 are relevant (blue discs) and the others are not "
-        f"(red squares). {'; '.join(texts)}. Model A has the three relevant ones first; models B and C put the "
+        f"(hollow red squares). {'; '.join(texts)}. Model A has the three relevant ones first; models B and C put the "
         "irrelevant photographs 4 and 5 before them.",
     )
 
@@ -135,7 +103,7 @@ def precision_recall_staircase() -> Figure:
     depth, found = np.arange(1, 11), np.cumsum(relevance)
     precision, recall = found / depth, found / found[-1]
     made, (strip, axes) = style.figure(2, 1, height=4.6, gridspec_kw={"height_ratios": [1, 5.2]})
-    draw_items(strip, depth, [0] * 10, map(str, depth), relevance == 1, size=23)
+    style.draw_items(strip, depth, [0] * 10, map(str, depth), relevance == 1, size=23)
     strip.set(xlim=(0.2, 10.8), ylim=(-1, 1))
     strip.axis("off")
     at = np.flatnonzero(relevance)
@@ -146,7 +114,7 @@ def precision_recall_staircase() -> Figure:
     axes.plot(np.r_[0, recall], np.r_[0, precision], color=style.BLACK, linewidth=1.2, zorder=2)
     for x, y, d in zip(recall[at] - width / 2, precision[at], depth[at], strict=True):
         axes.text(x, 0.06, f"{round(y * d)}/{d}", ha="center", va="center", size=13)
-    draw_items(axes, recall, precision, map(str, depth), relevance == 1, size=15)
+    style.draw_items(axes, recall, precision, map(str, depth), relevance == 1, size=15)
     value = average_precision(-torch.arange(10.0), torch.tensor(TEN)).item()
     axes.set(
         xlim=(-0.03, 1.04), ylim=(-0.04, 0.8), xlabel="share of the relevant items found", ylabel="precision so far"
@@ -175,7 +143,7 @@ def depth_curves() -> Figure:
     for label, (values, colour, marker) in curves.items():
         axes.step(depth, values, where="post", color=colour, linewidth=1.2, alpha=0.6)
         axes.plot(depth, values, linestyle="none", marker=marker, markersize=7, color=colour, label=label)
-    draw_items(axes, depth, [-0.22] * 10, map(str, depth), relevance == 1, size=19)
+    style.draw_items(axes, depth, [-0.22] * 10, map(str, depth), relevance == 1, size=19)
     axes.set(xlim=(0.4, 10.6), ylim=(-0.38, 1.08), xlabel="cut-off K", ylabel="value")
     axes.set_xticks(list(depth))
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
@@ -198,7 +166,7 @@ def tied_orders() -> Figure:
     values = [average_precision(-torch.arange(6.0), torch.tensor(row)).item() for row in labels]
     made, (left, right) = style.figure(1, 2, height=3.9, gridspec_kw={"width_ratios": [1, 1.25]}, sharey=True)
     for y, row in enumerate(labels):
-        draw_items(left, range(1, 7), [-y] * 6, map(str, range(1, 7)), [bool(v) for v in row], size=17)
+        style.draw_items(left, range(1, 7), [-y] * 6, map(str, range(1, 7)), row, size=17)
     left.add_patch(_band(1.5, 5.5, -len(labels) + 0.45, 0.55))
     left.text(3.5, 0.72, "tied, so in any order", ha="center", va="bottom", size=11)
     right.plot(values, -np.arange(len(values)), linestyle="none", marker="o", markersize=9, color=style.BLACK)
@@ -302,7 +270,7 @@ def metric_staircases(item: int = 3) -> Figure:
         axes.set(ylabel=name, xlim=(0, 1), ylim=(-0.12, 1.12), yticks=[0, 0.5, 1])
         jumps.append(f"{name} takes the values {', '.join(f'{values[p[0]].item():.2f}' for p in pieces)}")
     for other in others:
-        draw_items(rows[0], [home[other].item()], [1.3], [names[other]], [bool(relevance[other])], size=17)
+        style.draw_items(rows[0], [home[other].item()], [1.3], [names[other]], [bool(relevance[other])], size=17)
     for artist in rows[0].lines + rows[0].texts:
         artist.set_clip_on(False)
     rows[0].set_title(" ", size=16)

@@ -2,67 +2,41 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise, permutations
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib import colormaps
 from matplotlib.collections import LineCollection
-from matplotlib.colors import BoundaryNorm, Colormap
+from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle, Wedge
 
 from rankedu.book.figures import style
+from rankedu.book.studies.ranking_is_a_solver import (
+    HEXAGON_RANKS,
+    NAMES,
+    SCORES,
+    SOLID_RANKS,
+    SOLID_SCORES,
+    edges_in_front,
+    frame,
+    plane,
+    section_levels,
+    section_of_five,
+    solid,
+)
 from rankedu.proofs.rearrangement import certificate
-
-__all__ = [
-    "DARK_ORANGE",
-    "DARK_PURPLE",
-    "HEXAGON",
-    "HEXAGON_RANKS",
-    "NAMES",
-    "SCORES",
-    "SOLID_RANKS",
-    "SOLID_SCORES",
-    "arrow",
-    "decimal",
-    "draw_solid",
-    "fan_and_section",
-    "lever",
-    "plane",
-    "rank_and_order",
-    "solid",
-    "solid_corners",
-    "swap_path",
-]
 
 Array = npt.NDArray[np.float64]
 
+#: The book's sequential map.
+MAP = colormaps[style.LANDSCAPE]
 #: The palette's orange and purple, dark enough to be read as text on white.
 DARK_ORANGE, DARK_PURPLE = "#9A6A00", "#8F3F71"
-#: The five items of the chapter.
-NAMES = "ABCDE"
-SCORES = tuple(Fraction(tenths, 10) for tenths in (7, 2, 9, 4, 5))
-
-#: Two orthonormal directions of the plane in which three scores sum to 0; (1, 2, 3) lies straight up.
-_PLANE = np.array([[1.0, -2.0, 1.0], [-1.0, 0.0, 1.0]]) / np.sqrt([[6.0], [2.0]])
-
-
-def plane(vectors: npt.ArrayLike) -> Array:
-    """Coordinates, shape (..., 2), of vectors of three numbers in the plane where they sum to 0; their sum is lost."""
-    coordinates: Array = np.asarray(vectors, dtype=float) @ _PLANE.T
-    return coordinates
-
-
-#: The six rankings of three items in the order in which they lie around the hexagon, and where they lie.
-HEXAGON_RANKS = sorted(permutations((1, 2, 3)), key=lambda ranks: float(np.arctan2(*plane(ranks)[::-1])))
-HEXAGON = plane(HEXAGON_RANKS)
-#: The first four items, and all their rankings, in the order of the dictionary.
-SOLID_SCORES = SCORES[:4]
-SOLID_RANKS: list[tuple[int, ...]] = list(permutations((1, 2, 3, 4)))
 
 
 def decimal(value: Fraction | float, digits: int = 1) -> str:
@@ -74,15 +48,7 @@ def decimal(value: Fraction | float, digits: int = 1) -> str:
 def _shade(score: Fraction) -> tuple[Any, str]:
     """Fill and text colour of an item: the heavier, the darker."""
     share = float(score) / float(max(SCORES))
-    return style_map()(1.0 - 0.95 * share), "white" if share > 0.5 else style.BLACK
-
-
-@functools.cache
-def style_map() -> Colormap:
-    """The book's sequential map."""
-    import matplotlib as mpl
-
-    return mpl.colormaps[style.LANDSCAPE]
+    return MAP(1.0 - 0.95 * share), "white" if share > 0.5 else style.BLACK
 
 
 def lever() -> Figure:
@@ -222,55 +188,17 @@ def fan_and_section() -> Figure:
 
 
 def _draw_section(axis: Any) -> None:
-    a, values, pairs = _section()
+    a, values, pairs = section_of_five()
     levels = np.unique(values.round(9))
     bounds = np.concatenate([[levels[0] - 1], (levels[1:] + levels[:-1]) / 2, [levels[-1] + 1]])
-    norm = BoundaryNorm(bounds.tolist(), style_map().N, extend="neither") if len(levels) > 1 else None
-    axis.pcolormesh(a, a, values, cmap=style_map(), norm=norm, shading="nearest", rasterized=True)
+    norm = BoundaryNorm(bounds.tolist(), MAP.N, extend="neither") if len(levels) > 1 else None
+    axis.pcolormesh(a, a, values, cmap=MAP, norm=norm, shading="nearest", rasterized=True)
     for constant, along_u, along_v in pairs:  # the line y_i = y_j in the section's own coordinates
         ends = [(p, -(constant + along_u * p) / along_v) for p in (-2.0, 2.0)]
         axis.plot(*zip(*ends, strict=True), color="white", linewidth=1.2)
     axis.set(xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xticks=[-2, 0, 2], yticks=[-2, 0, 2])
     axis.set(xlabel="along u", ylabel="along v")
     axis.set_title("five items: a section", loc="left")
-
-
-@functools.cache
-def _section() -> tuple[Array, Array, list[tuple[float, float, float]]]:
-    from rankedu.landscapes import random_coefficients, random_section, rank_landscape
-
-    made = random_section(5, seed=10, extent=2.0, resolution=400)
-    values = rank_landscape(made, random_coefficients(5, seed=10))
-    pairs = [
-        (float(made.origin[i] - made.origin[j]), float(made.u[i] - made.u[j]), float(made.v[i] - made.v[j]))
-        for i in range(5)
-        for j in range(i)
-    ]
-    return made.axes()[0], values, pairs
-
-
-def section_levels() -> int:
-    """How many values the staircase of the right panel takes, that is, how many of the 120 cones the section meets."""
-    return len(np.unique(_section()[1].round(9)))
-
-
-@functools.cache
-def solid() -> tuple[list[tuple[int, int]], list[list[int]], Array]:
-    """Edges (pairs of corners), facets (their corners) and the facets' outward normals in the space of the ranks."""
-    index = {ranks: number for number, ranks in enumerate(SOLID_RANKS)}
-    edges = []
-    for ranks in SOLID_RANKS:
-        for upper in (1, 2, 3):
-            swapped = tuple({upper: upper + 1, upper + 1: upper}.get(rank, rank) for rank in ranks)
-            if index[ranks] < index[swapped]:
-                edges.append((index[ranks], index[swapped]))
-    facets, normals = [], []
-    for chosen in range(1, 15):  # a facet: some of the items, not all, share the best ranks among themselves
-        inside = [bool(chosen >> item & 1) for item in range(4)]
-        corners = [i for i, ranks in enumerate(SOLID_RANKS) if sum(np.array(ranks)[inside]) == _triangle(sum(inside))]
-        facets.append(corners)
-        normals.append([sum(inside) / 4 - member for member in inside])
-    return edges, facets, np.array(normals)
 
 
 def solid_corners(turn: float = 52) -> Figure:
@@ -288,7 +216,7 @@ def solid_corners(turn: float = 52) -> Figure:
         for start, end in edges:
             differ = {k for k in range(4) if SOLID_RANKS[start][k] != SOLID_RANKS[end][k]}
             if differ == {i, j}:
-                in_front = _edge_in_front(start, end, turn)
+                in_front = (start, end) in edges_in_front(turn)
                 look = {"linewidth": 3.0} if in_front else {"linewidth": 1.0, "linestyle": ":"}
                 axis.plot(x[[start, end]], z[[start, end]], color=color, zorder=2 if in_front else 1, **look)
         axis.plot([], [], color=color, linewidth=3, label=label)
@@ -308,7 +236,7 @@ def draw_solid(axis: Any, turn: float, path: Sequence[tuple[int, ...]]) -> tuple
 
     Without a path, all the corners in front are labelled, else those of the path.
     """
-    across, towards, up = _frame(turn)
+    across, towards, up = frame(turn)
     corners = np.array(SOLID_RANKS, dtype=float) - 2.5
     x, z = corners @ across, corners @ up
     edges, facets, normals = solid()
@@ -323,7 +251,7 @@ def draw_solid(axis: Any, turn: float, path: Sequence[tuple[int, ...]]) -> tuple
             (False, {"color": "#DDDDDD", "linewidth": 1}),
             (True, {"color": "#777777", "linewidth": 1.4}),
         ):
-            lines = [[(x[i], z[i]), (x[j], z[j])] for i, j in edges if _edge_in_front(i, j, turn) == in_front]
+            lines = [[(x[i], z[i]), (x[j], z[j])] for i, j in edges if ((i, j) in edges_in_front(turn)) == in_front]
             axis.add_collection(LineCollection(lines, zorder=1, **look))
     walked = [SOLID_RANKS.index(ranks) for ranks in path]
     for i, j in pairwise(walked):
@@ -358,39 +286,11 @@ def arrow(axis: Any, start: Array, end: Array, color: str, linewidth: float = 2.
     axis.annotate("", end, start, arrowprops=look, zorder=8)
 
 
-def _edge_in_front(i: int, j: int, turn: float) -> bool:
-    return (i, j) in _edges_in_front(turn)
-
-
-@functools.lru_cache(maxsize=64)
-def _edges_in_front(turn: float) -> frozenset[tuple[int, int]]:
-    edges, facets, normals = solid()
-    facing = [facet for facet, ahead in zip(facets, normals @ _frame(turn)[1], strict=True) if ahead > 1e-9]
-    return frozenset((i, j) for i, j in edges if any(i in facet and j in facet for facet in facing))
-
-
-@functools.lru_cache(maxsize=64)
-def _frame(turn: float) -> tuple[Array, Array, Array]:
-    """Across the picture, towards the reader, and up, which is the direction of the scores: high is dear."""
-    scores = np.array(SOLID_SCORES, dtype=float)
-    columns = np.stack([np.ones(4), scores, [1.0, 0, 0, 0], [0, 1.0, 0, 0]], axis=1)
-    q = np.linalg.qr(columns)[0].T
-    q *= np.where((columns * q.T).sum(axis=0) < 0, -1.0, 1.0)[:, None]  # the same signs with every LAPACK
-    angle = np.radians(turn + 15)  # at the stops no two corners hide each other
-    across = np.cos(angle) * q[2] + np.sin(angle) * q[3]
-    towards = -np.sin(angle) * q[2] + np.cos(angle) * q[3]
-    return across, towards, q[1]
-
-
 def _around(points: Array) -> Array:
     """The corners of a convex polygon in the order of their angle."""
     middle = points.mean(axis=0)
     ring: Array = points[np.argsort(np.arctan2(*(points - middle).T[::-1]))]
     return ring
-
-
-def _triangle(k: int) -> int:
-    return k * (k + 1) // 2
 
 
 def _listed(values: Any) -> str:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from rankedu.book.figures import style
+from rankedu.book.studies.recall_loss import best_positive_loss, falling_weights, places_gained
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import outranking_negatives
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 #: One query, from the best item to the worst: its scores, and which items are relevant.
 QUERY_SCORES = (0.97, 0.90, 0.84, 0.77, 0.71, 0.63, 0.58, 0.51, 0.46, 0.38, 0.32, 0.25, 0.21, 0.12)
@@ -37,12 +32,6 @@ DESIGNS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def best_positive_loss(scores: Tensor, relevance: Tensor, lam: float) -> Tensor:
-    """The same weighted sum over K, of 1 − r@K itself: log(1 + r) of the best relevant item alone."""
-    ranks = BlackboxRanker(lam)(scores)
-    return torch.log(ranks[relevance].min())  # its rank is 1 + r
-
-
 @style.style()
 def who_gets_a_gradient(lam: float = 3.0) -> Figure:
     """One query, two losses with the same weights: recall as it is printed, and the refined one."""
@@ -54,13 +43,13 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
         "refined: $\\sum_K w_K\\,(1 - \\tilde{\\mathrm{r}}@K)$": lambda y: loss_of_all(y, relevance),
     }
     figure, axes = style.figure(2, 1, width=6.4, height=4.6, sharex=True, sharey=True)
-    told = []
+    facts = []
     for axis, (title, loss) in zip(axes, losses.items(), strict=True):
         places = places_gained(loss, torch.tensor(QUERY_SCORES), lam)
         _signed_bars(axis, places)
         axis.set_title(title)
         moved = [f"item {i + 1} {places[i]:+d}" for i in range(len(places)) if places[i]]
-        told.append(", ".join(moved))
+        facts.append(", ".join(moved))
     for place, count in zip(np.flatnonzero(QUERY_RELEVANT), r, strict=True):
         axes[0].text(place + 1, -2.3, str(count), ha="center", color=style.POSITIVE)
     axes[0].text(0.9, -2.3, "$r_i$ =", ha="center", color=style.POSITIVE)
@@ -71,16 +60,15 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
         figure,
         f"Two bar charts over the same {len(QUERY_SCORES)} ranked items, blue for the {len(r)} relevant ones, which "
         f"are outranked by {', '.join(map(str, r))} irrelevant ones, red and hatched for the others; a bar upwards "
-        f"means that descent raises the score. For recall itself only these move: {told[0]}. For the refined recall: "
-        f"{told[1]}.",
+        f"means that descent raises the score. For recall itself only these move: {facts[0]}. For the refined recall: "
+        f"{facts[1]}.",
     )
 
 
 def _signed_bars(axis: Axes, places: Sequence[int]) -> None:
     for item, (place, relevant) in enumerate(zip(places, QUERY_RELEVANT, strict=True), start=1):
-        colour = style.POSITIVE if relevant else style.NEGATIVE
-        axis.bar(item, place, color=colour, hatch="" if relevant else "//", edgecolor="white", width=0.8)
-        axis.plot(item, 0, marker="o" if relevant else "s", color=colour, markersize=6)
+        axis.bar(item, place, edgecolor="white", width=0.8, **style.area(bool(relevant)))
+        axis.plot(item, 0, markersize=6, **style.mark(bool(relevant)))
     axis.axhline(0, color=style.GREY, linewidth=1, zorder=0)
 
 
@@ -120,12 +108,6 @@ def bricks(outranked: Sequence[int] = LATER) -> Figure:
     )
 
 
-def falling_weights(levels: Array) -> dict[str, Array]:
-    """w_K of the log and the log-log closed form, at these K."""
-    step = np.log1p(1 / levels)
-    return {"log": step, "log-log": np.log1p(step / (1 + np.log(levels)))}
-
-
 @style.style()
 def asymptotic_ratios(up_to: float = 1e6) -> Figure:
     """How good the approximations 1/K and 1/(K log K) of Eq. 20 are."""
@@ -155,21 +137,11 @@ def asymptotic_ratios(up_to: float = 1e6) -> Figure:
 
 @style.style()
 def designs(shapes: Mapping[str, Callable[[Tensor], Tensor]] | None = None) -> Figure:
-    """Closed forms W side by side: what a positive pays, and the next weight, which is its push.
-
-    Parameters
-    ----------
-    shapes : mapping of str to callable, optional
-        Name → W, which maps a Tensor of r to one of its shape. Default: the chapter's four.
-
-    Returns
-    -------
-    Figure
-    """
+    """Closed forms W side by side: what a positive pays, and the next weight, which is its push."""
     shapes = DESIGNS if shapes is None else shapes
     r = torch.arange(0.0, 102.0, dtype=torch.float64)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
-    told = []
+    facts = []
     lines = zip(shapes.items(), ("-", "--", "-.", ":", (0, (1, 3)), (0, (8, 3))), strict=False)
     for (name, shape), line in lines:
         paid = shape(r).numpy()
@@ -179,51 +151,31 @@ def designs(shapes: Mapping[str, Callable[[Tensor], Tensor]] | None = None) -> F
         right.loglog(r[:-1] + 1, seen, linestyle=line, label=name)
         if np.isnan(seen[1:]).all():
             right.plot(1, push[0], "o", color=right.lines[-1].get_color(), markersize=8)
-        told.append(f"{name}: push {push[0]:.2f} at r = 0, {push[9]:.3g} at 9, {push[99]:.2g} at 99")
+        facts.append(f"{name}: push {push[0]:.2f} at r = 0, {push[9]:.3g} at 9, {push[99]:.2g} at 99")
     left.set(xlabel="r", title="what a positive pays: $W(r)$", ylim=(0, 5))
     right.set(xlabel="1 + r", title="its push: $w_{r+1}$", ylim=(5e-4, 2))
     right.legend(loc="lower left")
     return style.describe(
         figure,
         "Two panels with a curve for each closed form W. Left, W against r; right, on logarithmic axes, the push "
-        f"w at level r + 1 of a positive that r irrelevant items outrank. {'; '.join(told)}.",
+        f"w at level r + 1 of a positive that r irrelevant items outrank. {'; '.join(facts)}.",
     )
 
 
 @style.style()
 def trained(results: Mapping[str, Mapping[str, Sequence[float]]], ylabel: str = "R@1 on new classes") -> Figure:
-    """Trained models compared: a mark for every run, a bar for the mean.
-
-    Parameters
-    ----------
-    results : mapping of str to mapping of str to sequence of float
-        Panel → name of the closed form → one number a seed.
-    ylabel : str
-        What the numbers are.
-
-    Returns
-    -------
-    Figure
-    """
+    """Trained models compared: a mark for every run, a bar for the mean."""
     figure, axes = style.figure(1, len(results), width=6.8, height=3.3, sharey=True, squeeze=False)
-    told = []
+    facts = []
     for axis, (panel, columns) in zip(axes[0], results.items(), strict=True):
         for place, (name, values) in enumerate(columns.items()):
             axis.plot([place] * len(values), values, "o", color=style.BLUE, alpha=0.55, markeredgewidth=0)
             mean = float(np.mean(values))
             axis.plot([place - 0.3, place + 0.3], [mean, mean], color=style.BLACK)
-            told.append(f"{panel}, {name}: mean {mean:.2f}, from {min(values):.2f} to {max(values):.2f}")
+            facts.append(f"{panel}, {name}: mean {mean:.2f}, from {min(values):.2f} to {max(values):.2f}")
         axis.set(title=panel, xlim=(-0.6, len(columns) - 0.4))
         axis.set_xticks(range(len(columns)), list(columns), rotation=30, ha="right", rotation_mode="anchor")
     axes[0][0].set(ylabel=ylabel, ylim=(0, None))
     return style.describe(
-        figure, f"A dot for every trained model and a bar for each mean, in {len(results)} panels. {'; '.join(told)}."
+        figure, f"A dot for every trained model and a bar for each mean, in {len(results)} panels. {'; '.join(facts)}."
     )
-
-
-def places_gained(loss: Callable[[Tensor], Tensor], scores: Tensor, lam: float) -> list[int]:
-    """How many places each item gains between y and y_λ: −λ times its gradient, whole numbers."""
-    leaf = scores.detach().clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(loss(leaf), leaf)
-    places: list[int] = (-lam * gradient).round().int().tolist()
-    return places

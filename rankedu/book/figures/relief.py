@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib import colormaps
 
 from rankedu.book.figures import style
-from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape
+from rankedu.book.studies.section import ELEVATION, View
 
 Array = npt.NDArray[np.float64]
 
-#: The random but fixed section of the book's landscapes.
-SEED, EXTENT = 3, 1.2
-#: From which corner the landscapes are seen: degrees around the vertical, and above the horizon.
-TURN, ELEVATION = 30.0, 38.0
 STEEL = (0.80, 0.81, 0.84)
-
-
-class View(NamedTuple):
-    """The book's section as a viewer sees it."""
-
-    section: Section  # its u runs to the right, its v into the depth
-    coefficients: Array  # of the loss c·rk(y)
-    inside: npt.NDArray[np.bool_]  # which of its points lie in the square
-    staircase: Array  # the loss itself
-
-
-def view(size: int = 520, *, seed: int = SEED, extent: float = EXTENT) -> View:
-    """Turn the section towards the viewer; ``size`` points along each side."""
-    coefficients = random_coefficients(seed=seed)
-    section = seen_from(random_section(seed=seed, extent=extent), TURN, size)
-    return View(section, coefficients, square(section, extent, TURN), rank_landscape(section, coefficients))
 
 
 def draw_blocks(axes: Sequence[Any], seen: View, heights: Sequence[Array], titles: Sequence[str]) -> None:
@@ -50,22 +30,6 @@ def draw_blocks(axes: Sequence[Any], seen: View, heights: Sequence[Array], title
         axis.imshow(block[painted[0] : painted[-1] + 1])
         axis.set_axis_off()
         axis.set_title(title)
-
-
-def seen_from(section: Section, turn: float, size: int) -> Section:
-    """The plane of a section in the coordinates of a viewer: u runs to the right, v into the depth."""
-    cosine, sine = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
-    u, v = cosine * section.u - sine * section.v, sine * section.u + cosine * section.v
-    return Section(section.origin, u, v, section.extent * (abs(cosine) + abs(sine)), size)
-
-
-def square(turned: Section, extent: float, turn: float) -> npt.NDArray[np.bool_]:
-    """Which points of the turned section lie in the square that it was turned from."""
-    across, depth = np.meshgrid(*turned.axes())
-    cosine, sine = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
-    a, b = cosine * across + sine * depth, -sine * across + cosine * depth
-    found: npt.NDArray[np.bool_] = np.maximum(np.abs(a), np.abs(b)) <= extent
-    return found
 
 
 def relief(levels: Array, inside: npt.NDArray[np.bool_], extent: float, *, stepped: bool) -> Array:

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import style
 from rankedu.lab.runs.selection import plain
 from rankedu.lab.runs.summaries import Row
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["compare_settings"]
-
 
 def compare_settings(rows: Sequence[Row], metric: str) -> Figure:
-    """Draw one line for each setting: its seeds as dots, their mean and standard deviation as a bar.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        From :func:`rankedu.lab.runs.summarise`; those that did not measure the metric are left out.
-    metric : str
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no row has measured the metric.
-    """
+    """Draw one line for each setting: its seeds as dots, their mean and standard deviation as a bar."""
     measured = sorted((row for row in rows if row.value(metric).n), key=lambda row: row.value(metric).mean)
     if not measured:
         raise ValueError(f"metric {metric!r} must be measured by a run, got none that has a number for it")
@@ -51,7 +31,7 @@ def compare_settings(rows: Sequence[Row], metric: str) -> Figure:
         axes.set_xlabel(f"{metric} (mean ± standard deviation; a stroke is a seed)")
         axes.set_ylabel(", ".join(measured[0].parameters))
         axes.grid(axis="x", alpha=0.3)
-    told = "; ".join(
+    facts = "; ".join(
         f"{name}: {row.value(metric).text()}" for name, row in zip(names[::-1], measured[::-1], strict=True)
     )
-    return style.describe(made, f"{metric} of {len(measured)} settings, best first where more is better. {told}.")
+    return style.describe(made, f"{metric} of {len(measured)} settings, best first where more is better. {facts}.")

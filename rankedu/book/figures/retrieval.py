@@ -7,30 +7,22 @@ import math
 import statistics
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu._validation import check_k
 from rankedu.book.figures import _pictures, paper_figure, style
 from rankedu.book.figures._pictures import IRRELEVANT, QUERY, RELEVANT
-from rankedu.book.figures._rankings import check, choose_queries, class_of, ranked, spread, values, who_asks
-from rankedu.book.figures._short_runs import characters, letters
+from rankedu.book.studies.retrieval import check, choose_queries, class_of, pr_curve, ranked, spread, values, who_asks
+from rankedu.book.studies.short_runs import ShortRuns, characters, letters
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "before_and_after",
-    "choose_queries",
-    "curves",
-    "pr_curve",
-    "retrieved_page",
-]
-
+Array = npt.NDArray[np.float64]
 #: How the two networks are drawn.
 LOOKS: tuple[dict[str, Any], ...] = (
     {"color": style.ORANGE, "linestyle": "--"},
@@ -38,61 +30,9 @@ LOOKS: tuple[dict[str, Any], ...] = (
 )
 
 
-def pr_curve(scores: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Recall and precision at the rank of each relevant item, from the first to the last.
-
-    .. math:: \mathrm{recall}_i = \frac{\mathbf{rk}(\mathbf{y}^+)_i}{|\mathrm{rel}|}, \qquad
-              \mathrm{precision}_i = \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
-
-    Parameters
-    ----------
-    scores : Tensor, shape (n,)
-        Larger is better.
-    relevance : Tensor of bool, shape (n,)
-
-    Returns
-    -------
-    recall, precision : Tensor of float64, shape (r,)
-        For the r relevant items.
-
-    Raises
-    ------
-    ValueError
-        For other shapes, NaN, or without a relevant item.
-
-    Notes
-    -----
-    O(n log n). Of items that tie, the relevant ones come last. The area under the curve, drawn with steps that end at
-    these points, is the average precision: each step is 1/r wide. Explained in chapter 1.
-
-    Examples
-    --------
-    >>> recall, precision = pr_curve(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([False, True, True, False]))
-    >>> recall.tolist(), [round(p, 4) for p in precision.tolist()]
-    ([0.5, 1.0], [0.5, 0.6667])
-    """
-    if scores.ndim != 1 or scores.shape != relevance.shape:
-        shapes = tuple(scores.shape), tuple(relevance.shape)
-        raise ValueError(f"relevance must have the shape (n,) of scores, got {shapes[1]} and {shapes[0]}")
-    if scores.isnan().any():
-        raise ValueError(f"scores must not contain NaN, got {int(scores.isnan().sum())}")
-    positive = relevance.bool().cpu()
-    order = np.lexsort((positive.numpy(), -scores.detach().cpu().double().numpy()))
-    return _curve(positive[torch.from_numpy(order)])
-
-
-def _curve(relevant: Tensor) -> tuple[Tensor, Tensor]:
-    """The curve of a list that is given from first to last."""
-    ranks = relevant.nonzero()[:, 0].double() + 1
-    if not len(ranks):
-        raise ValueError("relevance must have a relevant item, got none (leave such queries out)")
-    place = torch.arange(1, len(ranks) + 1, dtype=torch.float64)
-    return place / len(ranks), place / ranks
-
-
 def _draw_curve(axes: Axes, relevant: Tensor, look: Mapping[str, Any], name: str) -> float:
     """Draw the curve of a list from first to last; returns the area under it, the average precision."""
-    recall, precision = _curve(relevant)
+    recall, precision = pr_curve(relevant)
     x, y = torch.cat([torch.zeros(1), recall]), torch.cat([precision[:1], precision])
     axes.step(x.numpy(), y.numpy(), where="pre", label=name, **look)
     return float(precision.mean())
@@ -121,44 +61,17 @@ def before_and_after(
 ) -> Figure:
     """What some queries retrieve first, by two networks, and the precision-recall curves of both.
 
-    Parameters
-    ----------
-    images : Tensor or data set
-        Shape (N, H, W) or (N, 3, H, W), or a data set of files with ``load(index)``.
-    embeddings_before, embeddings_after : Tensor, shape (N, dim) each
-        Compared by their cosine; the two dims may differ.
-    labels : Tensor of int, shape (N,) or (N, L)
-        The last column is the class.
-    queries : dict of str to int, or sequence of int, optional
-        Indices, with a name each. Default: :func:`choose_queries` among 256, by their average precision.
-    k : int
-        Pictures in a row.
-    names : tuple of two str
-        Of the networks.
-    classes : sequence of str, optional
-        Names of the classes, for the description only; a single character is told by its Unicode name.
-    candidates : Tensor of bool, shape (N,), optional
-        What may be retrieved, where queries and gallery are apart; the others are then the queries. Default: all.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For other shapes, embeddings that are not finite, k < 1, or a query outside [0, N) or without a positive.
-
-    Notes
-    -----
-    The average precision is of the whole list. Items that tie with a positive stand before it.
+    ``images`` is a tensor (N, H, W) or (N, 3, H, W), or a data set of files with ``load(index)``; of embeddings
+    (N, dim) the cosines count, of labels (N,) or (N, L) the last column is the class. Without ``queries``, indices with
+    a name each, three are chosen among 256 by their average precision. ``candidates``, bool (N,), says what may be
+    retrieved where queries and gallery are apart. Items that tie with a positive stand before it.
     """
     check_k(k)
     before, paths = check(embeddings_before, labels, name="embeddings_before")
     after, _ = check(embeddings_after, labels, name="embeddings_after")
     chosen = _queries(queries, before, after, paths, candidates)
     figure, axes = style.figure(len(chosen), 2, width=7.4, height=0.5 + 1.95 * len(chosen), width_ratios=(2.8, 1))
-    told = []
+    facts = []
     for row, (title, query) in enumerate(chosen.items()):
         left, right = np.atleast_2d(axes)[row]
         _pictures.draw_row(left, images, [query], [QUERY], x=0.3, y=1.2)
@@ -175,7 +88,7 @@ def before_and_after(
             aps.append(f"{names[number]} {int(relevant[:k].sum())} of the first {k} are right, AP {ap:.2f}")
         _pictures.bare(left, 1.75 + k, -0.42, 3.15)
         _curve_axes(right, labelled=row == len(chosen) - 1)
-        told.append(f"{title}, {class_of(query, paths, classes)}: {'; '.join(aps)}")
+        facts.append(f"{title}, {class_of(query, paths, classes)}: {'; '.join(aps)}")
     right = np.atleast_2d(axes)[0, 1]
     figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return style.describe(
@@ -183,7 +96,7 @@ def before_and_after(
         f"A query in each of {len(chosen)} parts, and beside it two rows of the {k} pictures that are retrieved first, "
         f"by the network {names[0]} and the one {names[1]}. A solid blue frame and a tick is an item of the query's "
         "class, a dashed red frame and a cross is another. On the right the precision-recall curves of both lists, "
-        f"{names[0]} dashed and {names[1]} solid. {'. '.join(told)}.",
+        f"{names[0]} dashed and {names[1]} solid. {'. '.join(facts)}.",
     )
 
 
@@ -197,15 +110,15 @@ def _queries(
     """The queries with their names, checked or chosen."""
     if queries is None:
         asked = who_asks(paths, candidates)
-        found = choose_queries(*(values(embedded, paths, asked, candidates) for embedded in (before, after)))
-        return {name: int(asked[place]) for name, place in found.items()}
-    named = queries if isinstance(queries, Mapping) else {f"item {query}": query for query in queries}
+        gained = [values(embedded, paths, asked, candidates) for embedded in (before, after)]
+        return choose_queries(gained[0], gained[1], asked)
+    named = dict(queries) if isinstance(queries, Mapping) else {f"item {query}": query for query in queries}
     for query in named.values():
         if not 0 <= query < len(paths):
             raise ValueError(f"queries must be in [0, {len(paths)}), got {query}")
     if not named:
         raise ValueError("queries must name one at least, got none (None chooses three)")
-    return {name: int(query) for name, query in named.items()}
+    return named
 
 
 @style.style()
@@ -221,28 +134,7 @@ def retrieved_page(
     names: tuple[str, str] = ("before", "after"),
     classes: Sequence[str] | None = None,
 ) -> Figure:
-    """One query: the first pages of what it retrieves, by two networks; both curves; how soon the positives are found.
-
-    Parameters
-    ----------
-    images, embeddings_before, embeddings_after, labels, names, classes
-        As for :func:`before_and_after`.
-    query : int
-        The first picture of both pages.
-    k : int
-        Pictures retrieved; with the query they should fill whole rows.
-    columns : int
-        Pictures in a row.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        As :func:`before_and_after`.
-    """
+    """One query: the first pages that two networks retrieve, both curves, and how soon the positives are found."""
     check_k(k)
     before, paths = check(embeddings_before, labels, name="embeddings_before")
     after, _ = check(embeddings_after, labels, name="embeddings_after")
@@ -252,7 +144,7 @@ def retrieved_page(
     whole.remove()
     parts = figure.subplot_mosaic([["first"] * 2, ["second"] * 2, ["curve", "found"]], height_ratios=(rows, rows, 4.6))
     curve, found = parts["curve"], parts["found"]
-    told = []
+    facts = []
     for number, embedded in enumerate((before, after)):
         axes = parts["second" if number else "first"]
         items, levels = ranked(embedded, paths, query)
@@ -263,7 +155,7 @@ def retrieved_page(
         ranks = relevant.nonzero()[:, 0].numpy() + 1
         found.step(ranks, np.arange(1, len(ranks) + 1) / len(ranks), where="post", **LOOKS[number])
         middle = statistics.median(ranks.tolist())
-        told.append(
+        facts.append(
             f"{names[number]}: AP {ap:.3f}, {int(relevant[:k].sum())} of the first {len(relevant[:k])} are right, and "
             f"half of all {len(ranks)} positives stand at rank {middle:g} or before"
         )
@@ -278,7 +170,7 @@ def retrieved_page(
         figure,
         "Two pages of small pictures. The first of each, framed in black, is the query, "
         f"{class_of(query, paths, classes)}; then follow the {k} that are retrieved first, row by row, framed solid "
-        f"blue if of its class, else dashed red with a cross. {'. '.join(told)}. "
+        f"blue if of its class, else dashed red with a cross. {'. '.join(facts)}. "
         "Below, the two precision-recall curves, and the share of positives found "
         "up to each rank, on a logarithmic axis, with a dotted line for the best that can be.",
     )
@@ -297,93 +189,63 @@ def _page(axes: Axes, images: Any, items: list[int], relevant: Tensor, columns: 
 def curves(
     runs: Mapping[str, Sequence[Mapping[str, Any]]] | Sequence[Mapping[str, Any]], metric: str = "R@1"
 ) -> Figure:
-    """The loss of every step, and a metric wherever it was evaluated.
+    """The loss of every step, and a metric wherever it was evaluated, of one run or of several by name.
 
-    Parameters
-    ----------
-    runs : sequence of dict, or dict of str to sequence of dict
-        The rows of a log, or those of several runs by name. A row has "step", and "loss", the metric or both; what is
-        absent, None, empty or nan is not drawn. Numbers may be strings, as read from CSV.
-    metric : str
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no row has a loss.
-
-    Notes
-    -----
-    The thick line is a running mean of a twentieth of the run.
+    A row has "step", and "loss", the metric or both. The thick line is a running mean of a twentieth of the run.
     """
     named = runs if isinstance(runs, Mapping) else {"": runs}
-    measured = any(_series(rows, metric)[0] for rows in named.values())
+    measured = any(_series(rows, metric).size for rows in named.values())
     figure, axes = style.figure(1, 1 + measured, width=7.0 if measured else 5.0, height=3.3, squeeze=False)
-    told = []
-    for number, (name, rows) in enumerate(named.items()):
-        steps, losses = _series(rows, "loss")
-        if not steps:
+    facts = []
+    for (name, look), rows in zip(style.looks(named).items(), named.values(), strict=True):
+        (steps, losses), (at, found) = _series(rows, "loss"), _series(rows, metric)
+        if not len(steps):
             raise ValueError(f"runs must have rows with 'step' and 'loss', got none{f' for {name!r}' if name else ''}")
-        colour, line = _CYCLE[number % len(_CYCLE)]
         smooth = _running_mean(losses, max(1, len(losses) // 20))
-        axes[0, 0].plot(steps, losses, color=colour, linewidth=0.7, alpha=0.35)
-        axes[0, 0].plot(steps, smooth, line, color=colour, label=name)
-        told.append(f"{name or 'loss'}: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps")
-        at, found = _series(rows, metric)
-        if at:
-            axes[0, 1].plot(at, found, line, marker="o", markersize=5, color=colour, clip_on=False)
-            told[-1] += f", {metric} {found[-1]:.3f} at the end and {max(found):.3f} at best"
+        axes[0, 0].plot(steps, losses, color=look.color, linewidth=0.7, alpha=0.35)
+        axes[0, 0].plot(steps, smooth, label=name, **look.line)
+        facts.append(f"{name or 'loss'}: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps")
+        if len(at):
+            axes[0, 1].plot(at, found, marker="o", markersize=5, clip_on=False, **look.line)
+            facts[-1] += f", {metric} {found[-1]:.3f} at the end and {found.max():.3f} at best"
     axes[0, 0].set(xlabel="step", title="loss")
     if measured:
         axes[0, 1].set(xlabel="step", title=metric, xlim=axes[0, 0].get_xlim(), ylim=(0, None))
     if len(named) > 1:
-        figure.legend(loc="outside lower center", ncols=3)
+        style.legend_below(figure, axes[0, 0], 3)
     return style.describe(
-        figure, f"The loss{f' and {metric}' if measured else ''} against the step of training. {'. '.join(told)}."
+        figure, f"The loss{f' and {metric}' if measured else ''} against the step of training. {'. '.join(facts)}."
     )
 
 
-_CYCLE = (
-    (style.BLUE, "-"),
-    (style.ORANGE, "--"),
-    (style.GREEN, "-."),
-    (style.RED, ":"),
-    (style.PURPLE, "-"),
-    (style.SKY, "--"),
-    (style.BLACK, "-."),
-)
+def _series(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
+    """The steps at which a column has a number, and the numbers, which may be strings; shape (2, numbers)."""
+    given = [(float(row["step"]), float(row[name])) for row in rows if row.get(name) not in (None, "")]
+    table = np.array(given).reshape(-1, 2).T
+    return table[:, ~np.isnan(table[1])]
 
 
-def _series(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[list[float], list[float]]:
-    """The steps at which a column has a number, and the numbers."""
-    found = []
-    for row in rows:
-        value = row.get(name)
-        if value not in (None, "") and not math.isnan(float(value)):
-            found.append((float(row["step"]), float(value)))
-    return [step for step, _ in found], [value for _, value in found]
-
-
-def _running_mean(numbers: Sequence[float], width: int) -> list[float]:
+def _running_mean(numbers: Array, width: int) -> Array:
     """The mean of each number and those before it, as many as there are up to a width."""
-    total = np.concatenate([[0.0], np.cumsum(numbers)])
-    end = np.arange(1, len(numbers) + 1)
-    begin = np.maximum(end - width, 0)
-    smooth: list[float] = ((total[end] - total[begin]) / (end - begin)).tolist()
+    total, places = np.cumsum(numbers), np.arange(1, len(numbers) + 1)
+    before = np.concatenate([np.zeros(width), total])[: len(total)]
+    smooth: Array = (total - before) / np.minimum(places, width)
     return smooth
+
+
+def _of_run(
+    run: ShortRuns, before: str, after: str, queries: dict[str, int] | None = None, name: str | None = None
+) -> Figure:
+    """What two of the networks of a short run retrieve; the second may be called otherwise."""
+    embeddings, names = (run.embeddings[before], run.embeddings[after]), (before, name or after)
+    test = run.test
+    return before_and_after(test.images, *embeddings, test.labels, queries, names=names, classes=test.names[-1])
 
 
 @paper_figure("RaMBO Fig. 4")
 def glyphs_by_rambo() -> Figure:
     """Retrievals of glyphs by a random network, and by one that RaMBO has trained for some seconds."""
-    run = characters()
-    embeddings = run.embeddings["start"], run.embeddings["RaMBO"]
-    return before_and_after(
-        run.test.images, *embeddings, run.test.labels, names=("start", "RaMBO"), classes=run.test.names[-1]
-    )
+    return _of_run(characters(), "start", "RaMBO")
 
 
 @functools.cache
@@ -393,8 +255,8 @@ def letter_queries() -> dict[str, int]:
     sizes = run.test.labels[:, 0].bincount()[run.test.labels[:, 0]]
     asked = spread((sizes > 200).nonzero()[:, 0])
     pair = (check(run.embeddings[name], run.test.labels) for name in ("softmax", "softmax + Smooth-AP"))
-    chosen = choose_queries(*(values(embedded, paths, asked) for embedded, paths in pair))
-    return {name: int(asked[place]) for name, place in chosen.items()}
+    before, after = (values(embedded, paths, asked) for embedded, paths in pair)
+    return choose_queries(before, after, asked)
 
 
 def _letter_page(choice: str, baseline: str) -> Figure:
@@ -433,17 +295,13 @@ def worst_page_of_another_baseline() -> Figure:
 def small_classes() -> Figure:
     """Four queries with few positives: characters, of which there are seven to eleven other pictures."""
     run = characters()
-    embeddings = run.embeddings["start"], run.embeddings["Smooth-AP"]
-    rows, paths = zip(*(check(each, run.test.labels) for each in embeddings), strict=True)
+    rows, paths = zip(*(check(run.embeddings[name], run.test.labels) for name in ("start", "Smooth-AP")), strict=True)
     asked = spread(torch.arange(len(run.test.labels)))
     before, after = (values(each, paths[0], asked) for each in rows)
-    by_gain = (after - before).argsort(descending=True, stable=True)
+    by_gain = asked[(after - before).argsort(descending=True, stable=True)]
     shares = {"most improved": 0.0, "upper third": 1 / 3, "lower third": 2 / 3, "worst": 1.0}
-    places = {name: int(by_gain[round(share * (len(by_gain) - 1))]) for name, share in shares.items()}
-    queries = {name: int(asked[place]) for name, place in places.items()}
-    return before_and_after(
-        run.test.images, *embeddings, run.test.labels, queries, names=("start", "Smooth-AP"), classes=run.test.names[-1]
-    )
+    queries = {name: int(by_gain[round(share * (len(by_gain) - 1))]) for name, share in shares.items()}
+    return _of_run(run, "start", "Smooth-AP", queries)
 
 
 @paper_figure("Smooth-AP supp. Fig. S6")
@@ -456,12 +314,4 @@ def large_and_small_classes() -> Figure:
     for letter in (order[0], order[len(order) // 2], order[-1]):
         members = (run.test.labels[:, 0] == letter).nonzero()[:, 0]
         queries[f"|P| = {len(members) - 1}"] = int(members[len(members) // 2])
-    return before_and_after(
-        run.test.images,
-        run.embeddings["start"],
-        run.embeddings["softmax + Smooth-AP"],
-        run.test.labels,
-        queries,
-        names=("start", "Smooth-AP"),
-        classes=run.test.names[-1],
-    )
+    return _of_run(run, "start", "softmax + Smooth-AP", queries, name="Smooth-AP")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from rankedu.book.figures import style
 from rankedu.lab.datasets.detection import DetectionData
 from rankedu.lab.datasets.scenes import Scenes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Scenes with a crowd, waves, plates, and an object that is difficult.
 SHOWN = (3, 6, 11, 15, 17)
@@ -20,22 +17,10 @@ SHOWN = (3, 6, 11, 15, 17)
 
 @style.style()
 def contact_sheet(shown: Sequence[int] = SHOWN, data: DetectionData | None = None) -> Figure:
-    """A row of pictures, and the same with a box around every object.
-
-    Parameters
-    ----------
-    shown : sequence of int
-        Which pictures.
-    data : data set for detection, optional
-        Default: the scenes of the training.
-
-    Returns
-    -------
-    Figure
-    """
+    """A row of pictures, and the same with a box around every object."""
     data = data if data is not None else Scenes(images=max(shown) + 1)
     made, axes = style.figure(2, len(shown), width=7.6, height=2 * 7.6 / len(shown), squeeze=False)
-    told = []
+    facts = []
     for (above, below), index in zip(axes.T, shown, strict=True):
         image, target = data[index]
         height, width = image.shape[1:]
@@ -50,10 +35,10 @@ def contact_sheet(shown: Sequence[int] = SHOWN, data: DetectionData | None = Non
                         (x1, y1), x2 - x1, y2 - y1, fill=False, edgecolor=colour, linewidth=weight, linestyle=line
                     )
                 )
-        told.append(" ".join(data.names[label - 1] for label in target["labels"].tolist()))
+        facts.append(" ".join(data.names[label - 1] for label in target["labels"].tolist()))
     return style.describe(
         made,
         f"{len(shown)} pictures of coloured characters on textured grounds, upright and turned, large and small, "
-        f"some on plates, some partly covered. Below, the same with a box around each object: {'; '.join(told)}. Other "
-        "characters have no box; difficult objects have a dotted one.",
+        f"some on plates, some partly covered. Below, the same with a box around each object: {'; '.join(facts)}. "
+        "Other characters have no box; difficult objects have a dotted one.",
     )

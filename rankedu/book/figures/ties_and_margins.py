@@ -2,213 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
 
 from rankedu.book.figures import paper_figure, style
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from rankedu.book.studies import ties_and_margins as study
 
 Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-
-#: The training run of the chapter: strength of the interpolation, step of gradient descent, number of steps.
-LAM, RATE, STEPS, EVERY = 300.0, 0.05, 3300, 30
-BATCH, DIM, SEPARATION, SHARE = 128, 4, 3.0, 0.25
-#: The margins that the chapter compares.
-MARGINS = (0.0, 0.02, 0.05, 0.1, 0.2)
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A training run of :func:`train_scorer`, looked at every few steps.
-
-    Attributes
-    ----------
-    steps : array of int, shape (k,)
-    weights : array of float, shape (k, dim)
-        Of the linear scorer.
-    features : array of float, shape (n, dim)
-        Items that are never trained on.
-    relevance : array of bool, shape (n,)
-    """
-
-    steps: npt.NDArray[np.int64]
-    weights: Array
-    features: Array
-    relevance: Mask
-
-    def scores(self) -> Array:
-        """Give the scores of the items at each look, shape (k, n)."""
-        return self.weights @ self.features.T
-
-    def spread(self) -> Array:
-        """Give the standard deviation of the scores at each look, shape (k,)."""
-        spread: Array = self.scores().std(axis=1)
-        return spread
-
-    def average_precision(self, noise: float = 0.0, seed: int = 0) -> Array:
-        """Give AP at each look, shape (k,), if scores are off by normal errors of standard deviation ``noise``."""
-        scores = self.scores()
-        off = noise * np.random.default_rng(seed).standard_normal(scores.shape[1])
-        return np.array([_average_precision(row + off, self.relevance) for row in scores])
-
-
-@functools.lru_cache(maxsize=32)
-def train_scorer(
-    margin: float = 0.0, *, lam: float = LAM, rate: float = RATE, steps: int = STEPS, seed: int = 0
-) -> Run:
-    """Train a linear scorer for average precision by plain gradient descent, RaMBO's loss with this margin.
-
-    Each step draws 128 new items from two normal clouds in four dimensions, a quarter of them relevant, whose centres
-    are three standard deviations apart. The clouds overlap a little, so there is always some mistake to correct.
-
-    Parameters
-    ----------
-    margin : float
-        α ≥ 0.
-    lam : float
-        Strength λ > 0 of the interpolation, on the paper's scale.
-    rate : float
-        Of gradient descent.
-    steps : int
-    seed : int
-        Of the start and the batches.
-
-    Returns
-    -------
-    Run
-        Kept, and the same for all callers.
-
-    Source
-    ------
-    RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
-
-    Notes
-    -----
-    O(steps · n log n), about 0.05 ms a step. The gradient is that of ``APLoss(BlackboxRanker(lam), margin)``, written
-    out for one list. Explained in chapter 6.
-
-    Examples
-    --------
-    >>> run = train_scorer(margin=0.0, steps=100)
-    >>> run.scores().shape
-    (4, 400)
-    """
-    random = np.random.default_rng(seed)
-    features, relevance = _items(400, np.random.default_rng(99))
-    weights = random.standard_normal(DIM)
-    weights /= np.linalg.norm(weights)
-    looks = []
-    for step in range(steps + 1):
-        if step % EVERY == 0:
-            looks.append(weights)
-        batch, labels = _items(BATCH, random)
-        weights = weights - rate * (batch.T @ ap_gradient(batch @ weights, labels, lam, margin))
-    return Run(np.arange(0, steps + 1, EVERY), np.array(looks), features, relevance)
-
-
-def ap_gradient(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:
-    """Gradient of RaMBO's AP loss for one list: Algorithm 1, written out.
-
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-    relevance : array of bool, shape (n,)
-        One item at least.
-    lam : float
-        λ > 0.
-    margin : float
-        α ≥ 0.
-
-    Returns
-    -------
-    array of float, shape (n,)
-
-    Source
-    ------
-    RaMBO Alg. 1; RaMBO Eq. 15; RaMBO Eq. 22.
-
-    Notes
-    -----
-    O(n log n), without the overhead of autograd on short lists. Ties go by position. Explained in chapter 6.
-
-    Examples
-    --------
-    >>> ap_gradient(np.array([0.9, 0.8, 0.7, 0.1]), np.array([False, True, True, False]), lam=2.0)
-    array([ 1. , -0.5, -0.5,  0. ])
-    """
-    _, before, after = _two_rankings(scores, relevance, lam, margin)
-    return (after - before) / lam
-
-
-def overtaking_lengths(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:
-    """How far ahead each negative was that a positive overtakes within Algorithm 1's step, for the AP loss.
-
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-    relevance : array of bool, shape (n,)
-    lam : float
-        λ > 0.
-    margin : float
-        α ≥ 0.
-
-    Returns
-    -------
-    array of float, shape (overtakings,)
-        Distances of the shifted scores, > 0.
-
-    Source
-    ------
-    RaMBO Alg. 1; RaMBO Eq. 15.
-
-    Notes
-    -----
-    O(n²). Explained in chapter 6.
-
-    Examples
-    --------
-    >>> overtaking_lengths(np.array([0.9, 0.7, 0.1]), np.array([False, True, False]), lam=2.0).round(6)
-    array([0.2])
-    """
-    shifted, before, after = _two_rankings(scores, relevance, lam, margin)
-    overtakes = (before[:, None] > before) & (after[:, None] < after) & relevance[:, None] & ~relevance
-    i, j = np.nonzero(overtakes)
-    return shifted[j] - shifted[i]
-
-
-def _two_rankings(
-    scores: Array, relevance: Mask, lam: float, margin: float
-) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The shifted scores, their ranks, and their ranks after the step along dAP loss/drk."""
-    shifted = scores + np.where(relevance, -margin / 2, margin / 2)
-    before = _ranks(shifted)
-    within = np.zeros(len(scores))
-    within[relevance] = _ranks(shifted[relevance])
-    incoming = within / before**2 / relevance.sum()
-    return shifted, before, _ranks(shifted + lam * incoming)
-
-
-def draw_items(n: int, seed: int) -> tuple[Array, Mask]:
-    """Draw items from the two clouds of :func:`train_scorer`: features (n, 4) and relevance (n,).
-
-    Examples
-    --------
-    >>> features, relevance = draw_items(8, seed=0)
-    >>> features.shape, int(relevance.sum())
-    ((8, 4), 2)
-    """
-    return _items(n, np.random.default_rng(seed))
 
 
 @style.style()
@@ -233,12 +39,12 @@ def fan_around_a_tie(scales: tuple[float, float] = (1.0, 1e-6)) -> Figure:
         shares = {float(v): float((value == v).mean()) for v in np.unique(value)}
     axes[0].set(ylabel="of an irrelevant one", title="around a tie")
     axes[1].set(title="a million times closer")
-    told = ", ".join(f"{share:.0%} for AP = {v:.2f}" for v, share in sorted(shares.items()))
+    facts = ", ".join(f"{share:.0%} for AP = {v:.2f}" for v, share in sorted(shares.items()))
     return style.describe(
         figure,
         "Two square maps of AP for three items, one of them relevant, whose scores add up to zero; the tie of all "
         "three is a dot in the middle. Wedges of constant AP meet in the dot and fill the square around it: "
-        f"{told}. The left map reaches 1 from the tie, the right one 0.000001, and they are the same picture.",
+        f"{facts}. The left map reaches 1 from the tie, the right one 0.000001, and they are the same picture.",
     )
 
 
@@ -249,11 +55,11 @@ def shift_curves(noise: Sequence[float] = (0.01, 0.1), n: int = 200, positives: 
     relevance = np.arange(n) < positives
     figure, axes = style.figure(width=6.4, height=3.5)
     axes.semilogx(gaps, np.ones_like(gaps), ":", color=style.BLACK, label="as trained")
-    told = []
+    facts = []
     for sigma, line, colour in zip(noise, ("-", "--"), (style.BLUE, style.ORANGE), strict=False):
-        values = np.array([expected_ap_after_shift(gap, sigma, relevance) for gap in gaps])
+        values = np.array([study.expected_ap_after_shift(gap, sigma, relevance) for gap in gaps])
         axes.semilogx(gaps, values, line, color=colour, label=f"scores move by {sigma:g}")
-        told.append(
+        facts.append(
             f"moved by {sigma:g}, AP is {values[0]:.2f} at a gap of {gaps[0]:g} and passes 0.95 near "
             f"{np.interp(0.95, values, gaps):.2g}"
         )
@@ -262,21 +68,8 @@ def shift_curves(noise: Sequence[float] = (0.01, 0.1), n: int = 200, positives: 
     return style.describe(
         figure,
         f"AP against the gap, from {gaps[0]:g} to 1. Before the shift it is 1 everywhere, a level dotted line. "
-        f"{'; '.join(told)}: two rising curves of the same form, one ten times further to the right.",
+        f"{'; '.join(facts)}: two rising curves of the same form, one ten times further to the right.",
     )
-
-
-def expected_ap_after_shift(gap: float, noise: float, relevance: Mask, draws: int = 100) -> float:
-    """AP of a list with all positives at ``gap``, all negatives at 0, after normal noise: mean of ``draws``.
-
-    Examples
-    --------
-    >>> expected_ap_after_shift(1.0, 0.01, np.arange(20) < 5)
-    1.0
-    """
-    random = np.random.default_rng(3)
-    moved = gap * relevance + noise * random.standard_normal((draws, len(relevance)))
-    return float(np.mean([_average_precision(row, relevance) for row in moved]))
 
 
 @paper_figure("RaMBO Fig. 3")
@@ -284,9 +77,9 @@ def expected_ap_after_shift(gap: float, noise: float, relevance: Mask, draws: in
 def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 16) -> Figure:
     """Scores of a few items during training, without a margin and with one."""
     figure, axes = style.figure(1, 2, width=7.0, height=3.8, sharey=True)
-    told = []
+    facts = []
     for axis, alpha in zip(axes, (0.0, margin), strict=True):
-        run = train_scorer(alpha)
+        run = study.train_scorer(alpha)
         scores = run.scores()
         for relevant, count in ((False, negatives), (True, positives)):
             lines = scores[:, run.relevance == relevant][:, :count]
@@ -294,8 +87,8 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
             axis.plot(run.steps, lines, look, color=colour, linewidth=1.2)
             axis.plot([], [], look, color=colour, label="positive" if relevant else "negative")
         spread, value = run.spread(), run.average_precision()
-        axis.set(title=f"margin α = {alpha:g}" if alpha else "no margin", xlabel="step of gradient descent")
-        told.append(
+        axis.set(title=_margin(alpha), xlabel="step of gradient descent")
+        facts.append(
             f"{'margin ' + format(alpha, 'g') if alpha else 'without a margin'}: the spread of the scores goes from "
             f"{spread[0]:.2f} over {spread.max():.2f} to {spread[-1]:.2f}, AP from {value[0]:.2f} to {value[-1]:.2f}"
         )
@@ -303,9 +96,9 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
     axes[0].legend(loc="lower right")
     return style.describe(
         figure,
-        f"Two panels of score trajectories over {STEPS} steps, {positives} positives in solid blue and {negatives} "
-        f"negatives in dashed red. In both, positives rise above negatives within a few dozen steps. Then, on the "
-        f"left, all lines run together towards one score; on the right they stay apart. {'; '.join(told)}.",
+        f"Two panels of score trajectories over {study.STEPS} steps, {positives} positives in solid blue and "
+        f"{negatives} negatives in dashed red. In both, positives rise above negatives within a few dozen steps. Then, "
+        f"on the left, all lines run together towards one score; on the right they stay apart. {'; '.join(facts)}.",
     )
 
 
@@ -315,13 +108,13 @@ def spread_and_brittleness(noise: float = 0.1) -> Figure:
     figure, (left, right) = style.figure(1, 2, width=7.0, height=3.6, sharex=True)
     looks = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
     colours = (style.RED, style.ORANGE, style.PURPLE, style.BLUE, style.GREEN)
-    told = []
-    for alpha, look, colour in zip(MARGINS, looks, colours, strict=True):
-        run = train_scorer(alpha)
+    facts = []
+    for alpha, look, colour in zip(study.MARGINS, looks, colours, strict=True):
+        run = study.train_scorer(alpha)
         options: dict[str, Any] = {"linestyle": look, "color": colour, "linewidth": 1.8}
         left.semilogy(run.steps, run.spread(), label=f"α = {alpha:g}", **options)
         right.plot(run.steps, run.average_precision(noise), **options)
-        told.append(
+        facts.append(
             f"α = {alpha:g}: spread {run.spread()[-1]:.2f}, AP {run.average_precision()[-1]:.2f}, "
             f"{run.average_precision(noise)[-1]:.2f} if the scores are off"
         )
@@ -331,32 +124,24 @@ def spread_and_brittleness(noise: float = 0.1) -> Figure:
     return style.describe(
         figure,
         f"Left, the standard deviation of the scores on a logarithmic axis, right, AP with normal errors of {noise:g} "
-        f"on each score, over {STEPS} training steps, one line for each margin. At the end: {'; '.join(told)}.",
+        f"on each score, over {study.STEPS} training steps, one line for each margin. At the end: {'; '.join(facts)}.",
     )
 
 
-#: Seventeen fixed items of the landscape: where they stand in their class, in units of its spread.
-LANDSCAPE_LAM, GAPS, SPREADS = 12.0, (-0.6, 1.2), (0.0, 1.0)
-_U = np.array([-1.1, -0.25, 0.3, 1.05])
-_V = np.array([-1.6, -1.1, -0.75, -0.45, -0.15, 0.1, 0.35, 0.7, 1.15, 1.75])
-
-
 @style.style()
-def gap_and_spread(margin: float = 0.4, lam: float = LANDSCAPE_LAM) -> Figure:
+def gap_and_spread(margin: float = 0.4, lam: float = study.LANDSCAPE_LAM) -> Figure:
     """The AP loss over the gap between two classes and the spread within them, without a margin and with one."""
     figure, axes = style.figure(1, 2, width=7.2, height=3.9, sharey=True)
     edges = np.linspace(0, 0.8, 9)
-    colours = ListedColormap(_colours(len(edges) - 1))
-    told = []
+    look: dict[str, Any] = {"origin": "lower", "aspect": "auto", "interpolation": "nearest"}
+    look |= {"cmap": style.bands(len(edges) - 1, 0.25).reversed(), "norm": BoundaryNorm(edges, len(edges) - 1)}
+    facts = []
     for axis, alpha in zip(axes, (0.0, margin), strict=True):
-        gap, spread = np.meshgrid(np.linspace(*GAPS, 181), np.linspace(SPREADS[0] + 1e-3, SPREADS[1], 121))
-        loss = np.vectorize(lambda g, s, m=alpha: 1 - _average_precision(_shifted(g, s, m), _POSITIVE))(gap, spread)
-        shown = axis.imshow(loss, origin="lower", extent=(*GAPS, *SPREADS), aspect="auto", cmap=colours,
-                            norm=BoundaryNorm(edges, len(edges) - 1), interpolation="nearest")  # fmt: skip
+        shown = axis.imshow(study.landscape(alpha), extent=(*study.GAPS, *study.SPREADS), **look)
         still, count = _arrows(axis, alpha, lam)
         axis.plot(alpha, 0, "D", color=style.RED, markersize=9, clip_on=False, zorder=5, markeredgecolor="white")
-        axis.set(title=f"margin α = {alpha:g}" if alpha else "no margin", xlabel="gap", xlim=GAPS, ylim=SPREADS)
-        told.append(f"α = {alpha:g}: tip at gap {alpha:g}; no gradient at {still} of {count} places")
+        axis.set(xlabel="gap", xlim=study.GAPS, ylim=study.SPREADS, title=_margin(alpha))
+        facts.append(f"α = {alpha:g}: tip at gap {alpha:g}; no gradient at {still} of {count} places")
     axes[0].set_ylabel("spread within each class")
     bar = figure.colorbar(shown, ax=axes, ticks=edges[::2])
     bar.ax.set_title("loss")
@@ -365,37 +150,14 @@ def gap_and_spread(margin: float = 0.4, lam: float = LANDSCAPE_LAM) -> Figure:
         "Two maps of the AP loss of 14 items over the gap between the class means, across, and the spread within each "
         "class, upwards. Bands of constant loss are wedges that meet in one point at spread zero, marked by a diamond: "
         "the fan's tip. Arrows show where a descent step moves gap and spread; none of them leads away from the tip. "
-        f"{'. '.join(told)}.",
+        f"{'. '.join(facts)}.",
     )
-
-
-_POSITIVE: Mask = np.arange(len(_U) + len(_V)) < len(_U)
-
-
-def _shifted(gap: float, spread: float, margin: float) -> Array:
-    """Scores of the landscape, positives first, shifted by the margin."""
-    half = (gap - margin) / 2
-    return np.concatenate([half + spread * _U, -half + spread * _V])
-
-
-def gap_spread_descent(gap: float, spread: float, margin: float, lam: float) -> tuple[float, float]:
-    """Minus Algorithm 1's gradient of the AP loss, as far as it moves the gap and the spread.
-
-    Examples
-    --------
-    >>> gap_spread_descent(0.2, 0.0, margin=0.0, lam=12.0)  # all positives ahead: nothing left to do
-    (0.0, 0.0)
-    """
-    gradient = ap_gradient(_shifted(gap, spread, margin), _POSITIVE, lam)
-    along = np.where(_POSITIVE, 0.5, -0.5), np.concatenate([_U, _V])
-    down = [float(-(gradient @ direction)) + 0.0 for direction in along]
-    return down[0], down[1]
 
 
 def _arrows(axis: Axes, margin: float, lam: float) -> tuple[int, int]:
     """Draw the directions of descent on a coarse grid; count the places without one."""
     gap, spread = (a.ravel() for a in np.meshgrid(np.linspace(-0.45, 1.05, 7), np.linspace(0.1, 0.9, 5)))
-    moves = np.array([gap_spread_descent(g, s, margin, lam) for g, s in zip(gap, spread, strict=True)])
+    moves = np.array([study.gap_spread_descent(g, s, margin, lam) for g, s in zip(gap, spread, strict=True)])
     length = np.hypot(*moves.T)
     still = length == 0
     unit = moves[~still] / length[~still, None]
@@ -404,24 +166,14 @@ def _arrows(axis: Axes, margin: float, lam: float) -> tuple[int, int]:
     return int(still.sum()), len(still)
 
 
-def _colours(bands: int) -> list[Any]:
-    """The book's landscape colours without the darkest, on which black arrows would not show."""
-    from matplotlib import colormaps
-
-    return list(colormaps[style.LANDSCAPE](np.linspace(1.0, 0.25, bands)))
-
-
 @style.style()
 def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
     """Cosines within the batches of a training run, for several margins.
 
-    Parameters
-    ----------
-    histories : mapping of float to array of float, shape (steps, 3)
-        Margin → mean cosine of two items of one class, of two classes, and the standard deviation of the latter.
+    By margin, for each step: the mean cosine of two items of one class, of two classes, and the latter's deviation.
     """
     figure, axes = style.figure(1, len(histories), width=6.8, height=3.5, sharey=True, squeeze=False)
-    told = []
+    facts = []
     for axis, (alpha, history) in zip(axes[0], histories.items(), strict=True):
         same, other, spread = np.asarray(history).T
         step = np.arange(1, len(same) + 1)
@@ -430,8 +182,8 @@ def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
         )
         axis.plot(step, other, "--", color=style.NEGATIVE, label="two characters")
         axis.plot(step, same, color=style.POSITIVE, label="one character")
-        axis.set(title=f"margin α = {alpha:g}" if alpha else "no margin", xlabel="step of Adam", ylim=(-0.5, 1.05))
-        told.append(
+        axis.set(title=_margin(alpha), xlabel="step of Adam", ylim=(-0.5, 1.05))
+        facts.append(
             f"margin {alpha:g}: {same[-1]:.3f} within a character, {other[-1]:.3f} ± {spread[-1]:.3f} between two"
         )
     axes[0, 0].set_ylabel("cosine in the batch")
@@ -439,25 +191,9 @@ def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
     return style.describe(
         figure,
         "Mean cosine similarity of pairs of pictures of one character, a solid blue line, and of two characters, a "
-        f"dashed red line in a band of one standard deviation, against the step. At the end: {'; '.join(told)}.",
+        f"dashed red line in a band of one standard deviation, against the step. At the end: {'; '.join(facts)}.",
     )
 
 
-def _items(n: int, random: np.random.Generator) -> tuple[Array, Mask]:
-    """Draw items from the two clouds, the relevant ones first."""
-    relevance = np.arange(n) < SHARE * n
-    features = random.standard_normal((n, DIM))
-    features[:, 0] += SEPARATION * (relevance - 0.5)
-    return features, relevance
-
-
-def _ranks(scores: Array) -> npt.NDArray[np.int64]:
-    """Ordinal ranks of one list: short lists in long loops, where the overhead of tensors would count."""
-    ranks = np.empty(len(scores), dtype=np.int64)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return ranks
-
-
-def _average_precision(scores: Array, relevance: Mask) -> float:
-    hits = relevance[np.argsort(-scores, kind="stable")]
-    return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
+def _margin(alpha: float) -> str:
+    return f"margin α = {alpha:g}" if alpha else "no margin"

@@ -33,10 +33,10 @@ def read_array(path: Path, key: str | None, *, role: str) -> np.ndarray[Any, Any
     if not path.is_file():
         raise FileNotFoundError(f"{path}: {role} must be a file, there is none (is the path right?)")
     try:
-        found = _load(path)
-        if not isinstance(found, Mapping):
-            return _native(found)
-        return _native(found[_choose(path, found, key, role)])
+        content = _load(path)
+        if not isinstance(content, Mapping):
+            return _native(content)
+        return _native(content[_choose(path, content, key, role)])
     except _Choice as error:
         raise ValueError(str(error)) from None
     except _UNREADABLE as error:
@@ -60,9 +60,9 @@ def _load(path: Path) -> Any:
         return torch.load(path, map_location="cpu", weights_only=True)
 
 
-def _choose(path: Path, found: Mapping[str, Any], key: str | None, role: str) -> str:
+def _choose(path: Path, arrays: Mapping[str, Any], key: str | None, role: str) -> str:
     """A name in the file: what was asked for, the only one there is, or the role's."""
-    names, option = list(found), "--key" if role == "embeddings" else "--labels-key"
+    names, option = list(arrays), "--key" if role == "embeddings" else "--labels-key"
     if key is not None and key in names:
         return key
     if key is None and (len(names) == 1 or role in names):
@@ -73,11 +73,11 @@ def _choose(path: Path, found: Mapping[str, Any], key: str | None, role: str) ->
     raise _Choice(f"{path}: {role} must be one of {', '.join(map(repr, names))}, got {asked} ({hint})")
 
 
-def _native(found: Any) -> np.ndarray[Any, Any]:
+def _native(array: Any) -> np.ndarray[Any, Any]:
     """As NumPy, in the processor's order of bytes."""
-    if isinstance(found, torch.Tensor):
-        found = found.detach()
-        found = (found.float() if found.dtype == torch.bfloat16 else found).numpy()
-    if not isinstance(found, np.ndarray):
-        raise ValueError(f"a {type(found).__name__} and no array")
-    return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
+    if isinstance(array, torch.Tensor):
+        array = array.detach()
+        array = (array.float() if array.dtype == torch.bfloat16 else array).numpy()
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"a {type(array).__name__} and no array")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ def read_index(path: Path) -> np.ndarray[Any, Any]:
         else:
             _check_rows(faiss, path, inverted)
         index.reconstruct_n(0, whole.ntotal, vectors)
+        _warn_of_lengths(
+            path, vectors, "inner product" if whole.metric_type == faiss.METRIC_INNER_PRODUCT else "distance"
+        )
     except RuntimeError as error:
         said = str(error).split(": ")[-1].split("\n")[0]
         raise ValueError(
@@ -56,4 +60,15 @@ def _check_rows(faiss: Any, path: Path, index: Any) -> None:
         raise ValueError(
             f"{path}: the ids of embeddings in an inverted file must be 0 to {index.ntotal - 1}, got others "
             "(add() gives these; after add_with_ids() save the vectors with numpy.save)"
+        )
+
+
+def _warn_of_lengths(path: Path, vectors: np.ndarray[Any, Any], similarity: str) -> None:
+    """Only where all vectors are of one length do inner product, distance and cosine rank alike."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    if lengths.max() - lengths.min() > 1e-3 * lengths.max():
+        warnings.warn(
+            f"{path}: this index ranks by {similarity}, and its vectors differ in length; here they are ranked by "
+            "cosine similarity, which is another order",
+            stacklevel=3,
         )

@@ -15,20 +15,23 @@ __all__ = ["ENDED", "TABLES", "read_table"]
 TABLES = {".csv": ",", ".tsv": "\t"}
 #: What stands below the end of a path.
 ENDED = ("", "-1")
-_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER, _NUMBER = re.compile(r"[+-]?\d+"), re.compile(r"[+-]?\d+(\.\d*)?")
 
 
-def read_table(path: Path, n: int, columns: str | None) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:
-    """Of a table of text, whose number of rows says whether there is a head."""
+def read_table(
+    path: Path, n: int, columns: str | None, header: bool = False
+) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:
+    """Of a table of text the labels, and the names in its head; it has one if there is a row more than items."""
     rows, lines = _rows(path)
-    head = len(rows) == n + 1
-    if len(rows) not in (n, n + 1):
-        raise ValueError(
-            f"{path}: labels must have {n} rows, one for each item, or one more with a head, got {len(rows)}"
-        )
+    head = header or len(rows) == n + 1
+    if len(rows) != n + head:
+        rest = " below the head, one for each item" if header else ", one for each item, or one more with a head"
+        raise ValueError(f"{path}: labels must have {n} rows{rest}, got {len(rows) - header}")
     names = tuple(rows[0]) if head else None
     chosen = _choose(path, columns, rows[0], head)
     words = np.array([[row[column] for column in chosen] for row in rows[head:]])
+    if head and not header:
+        _check_head([rows[0][column] for column in chosen], words, path, n)
     if not head and n > 1 and not _integer(words[0]) and all(map(_integer, words[1:])):
         raise ValueError(
             f"{path}: labels must have {n} rows below the head, one for each item, got {n - 1} "
@@ -43,6 +46,18 @@ def read_table(path: Path, n: int, columns: str | None) -> tuple[np.ndarray[Any,
             f"got {', '.join(words[first])!r} (leave out the level that is not known, or give it a name of its own)"
         )
     return words, (names and tuple(names[column] for column in chosen))
+
+
+def _check_head(first: list[str], words: Any, path: Path, n: int) -> None:
+    """Raise ValueError where the first of n + 1 rows may as well be a label too many."""
+    for name, column in zip(first, words.T, strict=True):
+        number = _NUMBER.fullmatch(name) and all(word in ENDED or _NUMBER.fullmatch(word) for word in column)
+        if number or (name not in ENDED and name in column):
+            raise ValueError(
+                f"{path}: labels must have {n} rows, one for each item, got {n + 1}, and the first, "
+                f"{', '.join(first)!r}, looks like a label and not like a head (if it is one, say --header; else "
+                "leave a row out)"
+            )
 
 
 def _rows(path: Path) -> tuple[list[list[str]], list[int]]:

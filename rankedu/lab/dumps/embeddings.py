@@ -16,40 +16,12 @@ __all__ = ["read_embeddings"]
 
 
 def read_embeddings(path: str | os.PathLike[str], *, key: str | None = None) -> Tensor:
-    """Read a matrix of embeddings.
+    """Read a matrix of embeddings, shape (n, dim), floating point, on the CPU; of ``.npy`` it is a map of the file.
 
-    Parameters
-    ----------
-    path : path
-        ``.npy``, ``.npz``, ``.pt`` or ``.pth`` (a Tensor, or a dict of them), or an index of FAISS, ``.faiss`` or
-        ``.index``, which needs faiss.
-    key : str, optional
-        Name of the array in ``.npz`` or ``.pt``. Default: the only one, or ``"embeddings"``.
+    ``.npy``, ``.npz``, ``.pt``, ``.pth`` (of several arrays the one called ``key``, by default ``"embeddings"``), or an
+    index of FAISS: row i is its i-th vector in the order of ``add``, as its compression has left it. Warns if the index
+    does not rank as the cosine does. Pickled objects are never loaded; an error names the file.
 
-    Returns
-    -------
-    Tensor, shape (n, dim)
-        Floating point, on the CPU; to be read only. Of ``.npy`` it is a map of the file, which may be larger than the
-        memory.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        For another ending, a file that cannot be read, a name that is not in it, or numbers that are no matrix of
-        floating point; names the file.
-    ModuleNotFoundError
-        For an index without faiss.
-
-    Notes
-    -----
-    Row i of an index is its i-th vector in the order of ``add``; ids of an ``IndexIDMap`` are passed over. An index
-    that compresses gives back what it has kept, and so the metrics are those of the index. Pickled objects are never
-    loaded. Explained in chapter 13, and on the page "Use it in your project".
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     torch.save({"embeddings": torch.eye(3)}, f"{folder}/dump.pt")

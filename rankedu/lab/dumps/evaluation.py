@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from rankedu.lab.dumps.embeddings import read_embeddings
-from rankedu.lab.dumps.labels import Labels, number_labels, read_labels
+from rankedu.lab.dumps.labels import Labels, check_shared, number_labels, read_labels
 from rankedu.lab.dumps.names import metric_names
 from rankedu.lab.dumps.report import Report
 from rankedu.metrics import evaluate_retrieval
@@ -28,45 +28,19 @@ def evaluate(
     key: str | None = None,
     labels_key: str | None = None,
     columns: str | None = None,
+    header: bool = False,
     **settings: Any,
 ) -> Report:
     """Judge embeddings that lie in a file: every item is a query and ranks all others by cosine similarity.
 
-    Parameters
-    ----------
-    embeddings : path
-        See :func:`read_embeddings`.
-    labels : path
-        See :func:`read_labels`.
-    gallery, gallery_labels : path, optional
-        The items to be ranked, and their labels. Default: the queries, and no query ranks itself.
-    metrics : str
-        See :func:`metric_names`.
-    key, labels_key, columns : str, optional
-        Which of several arrays, or columns, to use, in both pairs of files.
-    **settings
-        ``alpha``, ``monotone``, ``chunk_size``, ``device``, ``progress`` of
-        :func:`rankedu.metrics.evaluate_retrieval`.
-
-    Returns
-    -------
-    Report
-
-    Raises
-    ------
-    FileNotFoundError, ModuleNotFoundError
-        If a file is missing, or faiss for an index.
-    ValueError
-        For what cannot be evaluated; names the file, and its row where one is to blame.
+    The files are those of :func:`read_embeddings` and :func:`read_labels`, ``metrics`` those of :func:`metric_names`,
+    the settings ``alpha``, ``monotone``, ``chunk_size``, ``device`` and ``progress`` those of
+    :func:`rankedu.metrics.evaluate_retrieval`. An error names the file, and its row where one is to blame. Memory is a
+    copy of the gallery, and ``chunk_size`` rows of similarities.
 
     Source
     ------
     RaMBO Eq. 8; HAPPIER Eq. 3.
-
-    Notes
-    -----
-    Embeddings in ``.npy`` are read a tile at a time; memory is a copy of the gallery, and ``chunk_size`` rows of
-    similarities. Explained in chapter 13.
 
     Examples
     --------
@@ -86,25 +60,40 @@ def evaluate(
         raise ValueError(f"{missing} must be given with {given}, got None (one label for each item of the gallery)")
     wanted = metric_names(metrics)
     files = {"gallery_labels": gallery_labels, "gallery": gallery, "labels": labels, "embeddings": embeddings}
-    data, read = {}, []
-    for items, classes in (("embeddings", "labels"), ("gallery", "gallery_labels")):
-        if (path := files[items]) is not None and (list_path := files[classes]) is not None:
-            data[items] = read_embeddings(path, key=key)
-            read.append(read_labels(list_path, len(data[items]), columns=columns, key=labels_key))
-    data |= dict(zip(("labels", "gallery_labels"), _numbered(read, files), strict=False))
+    data: dict[str, Tensor] = {}
+    read: dict[str, Labels] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        for items, classes in (("embeddings", "labels"), ("gallery", "gallery_labels")):
+            if (path := files[items]) is not None and (list_path := files[classes]) is not None:
+                data[items] = read_embeddings(path, key=key)
+                n = len(data[items])
+                read[classes] = read_labels(list_path, n, columns=columns, key=labels_key, header=header)
+        data |= dict(zip(read, _numbered([*read.values()], files), strict=True))
         result = _evaluated(files, data, tuple(wanted.values()), settings)
+    notes = _assumptions(read, files)
+    notes += [str(warning.message).split(" (result[")[0] for warning in caught]  # no Python on a terminal
+    if not any(row["queries"] for row in result["table"]):
+        notes.append(
+            f"{labels}: no query has a relevant item: if these are no labels, choose other columns (--columns)"
+        )
     inputs = {
         name: {"file": str(files[name]), "shape": list(data[name].shape)} for name in reversed(files) if name in data
     }
     kept = {name: str(value) if name == "device" else value for name, value in settings.items() if name != "progress"}
-    names = read[0].names or tuple(str(level) for level in range(1, data["labels"].shape[1] + 1))
-    notes = dict.fromkeys(str(warning.message).split(" (result[")[0] for warning in caught)  # no Python on a terminal
-    if not any(row["queries"] for row in result["levels"].values()):
-        told = "no query has a relevant item: if these are no labels, choose other columns (--columns)"
-        notes[f"{labels}: {told}"] = None
-    return Report(result, wanted, names, {**inputs, "similarity": "cosine", **kept}, tuple(notes))
+    names = read["labels"].names or tuple(str(level) for level in range(1, data["labels"].shape[1] + 1))
+    return Report(result, wanted, names, {**inputs, "similarity": "cosine", **kept}, tuple(dict.fromkeys(notes)))
+
+
+def _assumptions(read: Mapping[str, Labels], files: Mapping[str, Any]) -> list[str]:
+    """What the files do not say themselves: which row was taken for a head, and what columns are."""
+    notes = []
+    for role, labels in read.items():
+        if labels.names is not None:
+            notes.append(f"{files[role]}: the first row, {', '.join(labels.names)!r}, was taken for the head")
+        elif labels.paths.shape[1] > 1:
+            notes.append(f"{files[role]}: the {labels.paths.shape[1]} columns were taken for levels from root to leaf")
+    return notes
 
 
 def _numbered(read: list[Labels], files: Mapping[str, Any]) -> tuple[Tensor, ...]:
@@ -114,6 +103,8 @@ def _numbered(read: list[Labels], files: Mapping[str, Any]) -> tuple[Tensor, ...
             f"{files['gallery_labels']}: labels must have as many columns as {files['labels']}, {depths[0]}, "
             f"got {depths[1]} (choose with --columns, or leave cells below the end of a path empty)"
         )
+    if len(read) == 2:
+        check_shared(read[0], read[1], (files["labels"], files["gallery_labels"]))
     return number_labels(*read)
 
 

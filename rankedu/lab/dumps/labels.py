@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from torch import Tensor
 from rankedu.lab.dumps._arrays import ARRAYS, read_array
 from rankedu.lab.dumps._tables import ENDED, TABLES, read_table
 
-__all__ = ["Labels", "number_labels", "read_labels"]
+__all__ = ["Labels", "check_shared", "number_labels", "read_labels"]
 
 
 class Labels(NamedTuple):
@@ -23,39 +24,16 @@ class Labels(NamedTuple):
     names: tuple[str, ...] | None  #: of the levels, if the file has a head
 
 
-def read_labels(path: str | os.PathLike[str], n: int, *, columns: str | None = None, key: str | None = None) -> Labels:
-    """Read the labels of n items, one row each.
+def read_labels(
+    path: str | os.PathLike[str], n: int, *, columns: str | None = None, key: str | None = None, header: bool = False
+) -> Labels:
+    """Read the labels of n items, one row each; an error names the file and the line.
 
-    Parameters
-    ----------
-    path : path
-        ``.csv`` or ``.tsv`` in UTF-8, ``.npy``, ``.npz``, ``.pt``. Several columns are a path from root to leaf; what
-        is empty, or -1, is below its end.
-    n : int
-        How many items there are. A table of n + 1 rows has a head with names.
-    columns : str, optional
-        Those to use of a table, from root to leaf, by name or by number from 1, with commas between them. Default: all.
-    key : str, optional
-        Name of the array in ``.npz`` or ``.pt``. Default: the only one, or ``"labels"``.
+    ``.csv`` or ``.tsv`` in UTF-8, ``.npy``, ``.npz``, ``.pt``. Several columns are a path from root to leaf; what is
+    empty, or -1, is below its end. A table with a row more than items has a head with names, unless its first row looks
+    like a label, which is refused: ``header`` says that it is a head all the same. ``columns`` are those to use of a
+    table, from root to leaf, by name or by number from 1; ``key`` is the array to use of several.
 
-    Returns
-    -------
-    Labels
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        For another ending, number of rows, kind of value or column; for a row that is shorter than the others, or goes
-        on below the end of its path. Names the file and the line.
-
-    Notes
-    -----
-    Explained in chapter 13, and on the page "Use it in your project".
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(f"{folder}/labels.csv").write_text("make,model\\nLada,2\\nLada,\\nFiat,2\\n")
@@ -66,11 +44,14 @@ def read_labels(path: str | os.PathLike[str], n: int, *, columns: str | None = N
     """
     path = Path(path)
     if path.suffix in TABLES:
-        return Labels(*read_table(path, n, columns))
+        words, names = read_table(path, n, columns, header)
+        _check_no_indicators(words, path)
+        return Labels(words, names)
     if path.suffix not in ARRAYS:
         known = ", ".join((*TABLES, *ARRAYS))
         raise ValueError(f"{path}: labels must be a file ending in {known}, got {path.suffix or 'none'!r}")
     array = read_array(path, key, role="labels")
+    _check_no_indicators(array, path)
     if array.dtype.kind not in "iuUS":
         raise ValueError(f"{path}: labels must be integer or text, got {array.dtype} (convert with .astype('int64'))")
     if array.ndim not in (1, 2) or array.shape[-1] == 0 or len(array) != n:
@@ -79,21 +60,49 @@ def read_labels(path: str | os.PathLike[str], n: int, *, columns: str | None = N
     return Labels(paths.astype(str) if paths.dtype.kind == "S" else paths, None)
 
 
+def _check_no_indicators(array: np.ndarray[Any, Any], path: Path) -> None:
+    """Raise ValueError for columns of 0 and 1, a column for each class: as a path each would be a level."""
+    if array.ndim != 2 or array.shape[1] < 3 or array.dtype.kind not in "biufU":
+        return
+    zero_or_one = np.isin(array, ("0", "1") if array.dtype.kind == "U" else (0, 1))
+    if zero_or_one.all():
+        hot = (array.astype(np.float64).sum(1) == 1).all()
+        what = "one-hot rows (save array.argmax(1))" if hot else "rows with several classes (an item must have one)"
+        raise ValueError(
+            f"{path}: labels must be a class for each item, or its path from root to leaf, got {array.shape[1]} "
+            f"columns of 0 and 1, {what}"
+        )
+
+
+def check_shared(queries: Labels, gallery: Labels, files: tuple[Any, Any]) -> None:
+    """Raise ValueError where classes of two files have none in common, or more once numbers are written alike."""
+    for level, (asked, there) in enumerate(zip(queries.paths.T, gallery.paths.T, strict=True)):
+        ours, theirs = ({*np.unique(column).astype(str).tolist()} - {*ENDED} for column in (asked, there))
+        numbers = {_as_number(word): word for word in ours - theirs}
+        for word in sorted(theirs - ours):
+            if _as_number(word) in numbers:
+                raise ValueError(
+                    f"{files[1]}: labels must be written as in {files[0]}, got {word!r} here and "
+                    f"{numbers[_as_number(word)]!r} there, which are two classes"
+                )
+        if level == 0 and not ours & theirs:
+            raise ValueError(
+                f"{files[1]}: labels must have a class in common with {files[0]}, got none: "
+                f"{min(theirs, default='')!r} here, {min(ours, default='')!r} there"
+            )
+
+
+def _as_number(word: str) -> str:
+    """Without zeros in front, and behind the point: ``00012`` and ``12.0`` are ``12``."""
+    number = re.fullmatch(r"([+-]?)0*(\d+?)(?:\.0*)?", word)
+    return number[1] + number[2] if number else word
+
+
 def number_labels(*parts: Labels) -> tuple[Tensor, ...]:
-    """Number the classes, the same ones alike in all parts.
+    """Number the classes from words, the same ones alike in all parts; int64 (n, L) each.
 
-    Parameters
-    ----------
-    *parts : Labels
-        For instance those of the queries and of the gallery, with as many levels.
+    Integers stay as they are; a word gets a number for each path that leads to it. -1 below the end of a path.
 
-    Returns
-    -------
-    tuple of Tensor of int64, shape (n, L) each
-        Integers stay as they are; a word gets a number for each path that leads to it. -1 below the end of a path.
-
-    Examples
-    --------
     >>> words = Labels(np.array([["Lada", "2"], ["Lada", ""], ["Fiat", "2"]]), None)
     >>> number_labels(words)[0].tolist()
     [[1, 2], [1, -1], [0, 0]]

@@ -22,45 +22,25 @@ _PROPER = ("ap", "map", "map@r", "recall@1", "recall@10", "r@1", "precision@1", 
 
 
 def metric_names(text: str) -> dict[str, str]:
-    """Read names of metrics as people write them.
+    """From each name as it was written to that of :func:`rankedu.metrics.evaluate_retrieval`; there are commas between.
 
-    Parameters
-    ----------
-    text : str
-        With commas between them: ap or map, map@r, recall@K or r@K, precision@K or p@K, h-ap, asi, ndcg. Capitals,
-        hyphens and underscores do not matter, and ``_at_`` is ``@``.
+    Capitals, hyphens and underscores do not matter, and ``_at_`` is ``@``; ValueError says which known name is near.
 
-    Returns
-    -------
-    dict of str to str
-        From each name as it was written to that of :func:`rankedu.metrics.evaluate_retrieval`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name; says which one is near.
-
-    Notes
-    -----
-    Explained in chapters 1 and 13.
-
-    Examples
-    --------
     >>> metric_names("AP,recall@1,H-AP")
     {'AP': 'average_precision', 'recall@1': 'recall_at_1', 'H-AP': 'h_ap'}
     """
-    found = {}
+    names = {}
     for name in (part.strip() for part in text.split(",")):
         plain = re.sub(r"[-_ ]", "", re.sub(r"[-_ ]at[-_ ]", "@", name.lower()))
         at_k = re.fullmatch(r"(\w+)@([1-9]\d*)", plain)
         if plain in _NAMES:
-            found[name] = _NAMES[plain]
+            names[name] = _NAMES[plain]
         elif at_k and at_k[1] in _AT_K:
-            found[name] = f"{_AT_K[at_k[1]]}_at_{at_k[2]}"
+            names[name] = f"{_AT_K[at_k[1]]}_at_{at_k[2]}"
         else:
             near = difflib.get_close_matches(plain, _PROPER, n=1, cutoff=0.5)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise ValueError(
                 f"metrics must be among ap, map@r, recall@K, precision@K, h-ap, asi, ndcg, got {name!r}{hint}"
             )
-    return found
+    return names

@@ -14,40 +14,16 @@ __all__ = ["Report"]
 
 @dataclass(frozen=True)
 class Report:
-    """What :func:`evaluate` found.
+    """What :func:`evaluate` found."""
 
-    Attributes
-    ----------
-    result : dict
-        As :func:`rankedu.metrics.evaluate_retrieval` returns it.
-    metrics : dict of str to str
-        From the names as they were asked for to those of the result.
-    levels : tuple of str
-        Names of the levels, from root to leaf; of a table without a head 1, 2, ….
-    inputs : dict
-        Files, shapes and settings.
-    notes : tuple of str
-        What must be known to read the numbers: queries that were left out, a relevance that inverts levels.
-
-    Notes
-    -----
-    Explained in chapter 13.
-    """
-
-    result: dict[str, Any]
-    metrics: dict[str, str]
-    levels: tuple[str, ...]
-    inputs: dict[str, Any]
-    notes: tuple[str, ...]
+    result: dict[str, Any]  #: as :func:`rankedu.metrics.evaluate_retrieval` returns it
+    metrics: dict[str, str]  #: from the names as they were asked for to those of the result
+    levels: tuple[str, ...]  #: names of the levels, from root to leaf; of a table without a head 1, 2, …
+    inputs: dict[str, Any]  #: files, shapes and settings
+    notes: tuple[str, ...]  #: what must be known to read the numbers, and what was assumed
 
     def table(self) -> str:
-        """Write a row for each level, and one for all of them together.
-
-        Returns
-        -------
-        str
-            A dash where a metric is not of that row.
-        """
+        """A row for each level, and one for all of them together; a dash where a metric is not of that row."""
         head = ["level", "queries", "left out", *self.metrics]
         rows = [
             [self._level(row["level"]), str(row["queries"]), str(row["left_out"])]
@@ -61,13 +37,7 @@ class Report:
         return "\n".join(lines)
 
     def record(self) -> dict[str, Any]:
-        """Collect what JSON can hold: the numbers, and all that they depend on.
-
-        Returns
-        -------
-        dict
-            ``metrics`` are those of the finest level and of all levels, ``table`` the rows by level; None for nan.
-        """
+        """What JSON can hold: the numbers, None for nan, and all that they depend on."""
         wanted = ("queries", "left_out", *self.metrics.values())
         rows = [{k: _plain(v) for k, v in row.items() if k != "level"} for row in self.result["table"]]
         names = [self._level(row["level"]) for row in self.result["table"]]
@@ -80,12 +50,7 @@ class Report:
         }
 
     def json(self) -> str:
-        """Write :meth:`record` as JSON.
-
-        Returns
-        -------
-        str
-        """
+        """Write :meth:`record` as JSON."""
         return json.dumps(self.record(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _level(self, level: Any) -> str:

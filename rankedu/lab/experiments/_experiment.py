@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.experiments._outcome import Outcome, noting
-from rankedu.lab.experiments._test_images import PROBE, Data, embed_all, open_data, small_classes
+from rankedu.lab.experiments._outcome import RetrievalOutcome, noting
+from rankedu.lab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from rankedu.lab.methods import Objective, find_method, make_loss, parse_settings
 from rankedu.lab.runs.parameters import did_you_mean
 from rankedu.lab.runs.results import RESULT_FOLDER
@@ -23,6 +23,7 @@ from rankedu.lab.training.recipe import Recipe
 
 __all__ = [
     "DEFAULTS",
+    "check",
     "check_known",
     "chosen_settings",
     "fit",
@@ -94,14 +95,7 @@ def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict
 def chosen_settings(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The settings of the loss that are set, and a note on those that it has not.
 
-    Parameters
-    ----------
-    parameters : mapping
-        ``margin`` and ``weight`` are set from 0 on, ``lam``, ``temperature`` and ``alpha`` above it; ``memory`` always.
-
-    Returns
-    -------
-    dict, list of str
+    ``margin`` and ``weight`` are set from 0 on, ``lam``, ``temperature`` and ``alpha`` above it; ``memory`` always.
     """
     method = find_method(parameters["loss"])
     given = {name: parameters[name] for name in ("margin", "weight") if parameters[name] >= 0}
@@ -121,36 +115,16 @@ def fit(
     watch: Callable[[Any, Objective, Data], nn.Module] | None = None,
     data: Data | None = None,
     progress: bool = True,
-) -> Outcome:
-    """Train, or go on training, and embed the test images.
+) -> RetrievalOutcome:
+    """Train with all of `DEFAULTS`, or go on training, and embed the test images; the outcome has no metrics yet.
 
-    Parameters
-    ----------
-    parameters : mapping
-        All of `DEFAULTS`.
-    folder : path, optional
-        Where the checkpoint is kept, in a folder that belongs to these parameters. Default: ``$RANKEDU_RESULT_FOLDER``,
-        else the current folder.
-    watch : callable, optional
-        Makes of network, loss and data a loss that stands in for it, and sees each batch.
-    data : Data, optional
-        Open already.
-    progress : bool
-        Show progress bars.
-
-    Returns
-    -------
-    Outcome
-        Without metrics.
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError, ImportError
-        For what cannot be had; names and the device are checked before the data are opened.
+    The checkpoint is kept below `folder`, by default ``$RANKEDU_RESULT_FOLDER``, else the current one, in a folder that
+    belongs to these parameters. `watch` makes of network, loss and data a loss that stands in for it, and sees each
+    batch; `data` are those that are open already. Names and the device are checked before data are opened.
     """
     from rankedu.lab.training.device import pick_device
 
-    settings, notes = _check(parameters)
+    settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_data(parameters).part(parameters["test_images"]) if data is None else data
     net, loss = _network_and_loss(parameters, data.train, settings)
@@ -164,7 +138,9 @@ def fit(
         history = _train(parameters, net, judged, data, shown, recipe, state, progress)
     started = time.perf_counter()
     embeddings = embed_all(net, data, parameters).cpu()
-    outcome = Outcome(net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes)
+    outcome = RetrievalOutcome(
+        net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes
+    )
     history.evaluating += time.perf_counter() - started
     if before is not None:
         outcome.shown, outcome.before = shown, before
@@ -172,8 +148,8 @@ def fit(
     return outcome
 
 
-def _check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Names that exist, settings that the method has, and notes."""
+def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Names that exist, settings that the method has, and notes; ValueError or TypeError for any other."""
     from rankedu.lab.datasets import DATASETS
     from rankedu.lab.models.build import NAMES
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from rankedu.metrics import average_precision
 from rankedu.rankers import operating_region
 
-__all__ = ["TEMPERATURE", "THRESHOLD", "batch_metrics", "share", "staleness", "table"]
+__all__ = ["TEMPERATURE", "THRESHOLD", "batch_metrics", "pairs_with_gradient", "staleness", "table"]
 
 #: τ at which pairs are counted if the loss has none of its own, and what counts as a gradient (Smooth-AP supp. Eq. 1).
 TEMPERATURE, THRESHOLD = 0.01, 0.005
@@ -21,34 +21,11 @@ TEMPERATURE, THRESHOLD = 0.01, 0.005
 def batch_metrics(
     embeddings: Tensor, labels: Tensor, size: int, batches: int = 40, *, memory: Sequence[Tensor] = (), seed: int = 0
 ) -> Tensor:
-    """Measure random batches as if each were a data set.
+    """Measure random batches as if each were a data set: mAP and R@1 of each, (batches, 2); nan without relevant items.
 
-    Parameters
-    ----------
-    embeddings : Tensor, shape (N, dim)
-        Of length 1.
-    labels : Tensor of int, shape (N,)
-    size : int
-        Items in a batch; each is a query.
-    batches : int
-        How many are drawn.
-    memory : sequence of Tensor, shape (N, dim) each
-        Lengthens every list by a batch of other items for each of these, embedded as they say.
-    seed : int
-        Of the draw.
+    `embeddings` (N, dim) have length 1. Each of `memory`, (N, dim), lengthens every list by a batch of other items,
+    embedded as it says.
 
-    Returns
-    -------
-    Tensor, shape (batches, 2)
-        mAP and R@1 of each batch; nan where no query has a relevant item.
-
-    Raises
-    ------
-    ValueError
-        If batch and memory have more items than there are.
-
-    Examples
-    --------
     >>> embeddings = nn.functional.normalize(torch.randn(64, 4, generator=torch.Generator().manual_seed(0)), dim=1)
     >>> small, large = (batch_metrics(embeddings, torch.arange(64) // 4, size).nanmean(0)[0] for size in (8, 64))
     >>> bool(small > large)  # a short list flatters
@@ -61,7 +38,7 @@ def batch_metrics(
             f"got {size} with {len(memory)} remembered batches"
         )
     generator = torch.Generator().manual_seed(seed)
-    found: list[list[float]] = []
+    measured: list[list[float]] = []
     for _ in range(batches):
         items = torch.randperm(len(labels), generator=generator)[:total]
         parts = [vectors[part] for vectors, part in zip((embeddings, *memory), items.split(size), strict=True)]
@@ -70,15 +47,15 @@ def batch_metrics(
         scores = (parts[0] @ torch.cat(parts).T).masked_fill(~where, -torch.inf)
         has = relevance.any(1)
         if not has.any():
-            found.append([math.nan, math.nan])
+            measured.append([math.nan, math.nan])
             continue
         first = relevance.gather(1, scores.argmax(1, keepdim=True))[has]
         ap = average_precision(scores[has], relevance[has], where=where[has])
-        found.append([float(ap.mean()), float(first.double().mean())])
-    return torch.tensor(found, dtype=torch.float64)
+        measured.append([float(ap.mean()), float(first.double().mean())])
+    return torch.tensor(measured, dtype=torch.float64)
 
 
-def share(embeddings: Tensor, temperature: float) -> float:
+def pairs_with_gradient(embeddings: Tensor, temperature: float) -> float:
     """P of a batch: the share of pairs, of all queries, that are near enough to have a gradient."""
     unit = nn.functional.normalize(embeddings.detach().float(), dim=1)
     return float(operating_region(unit @ unit.T, temperature, THRESHOLD).mean())
@@ -91,19 +68,8 @@ def staleness(embeddings: Mapping[int, Tensor], steps: int, age: int) -> float:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write rows as aligned text.
+    """Write rows with the same keys as aligned text.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        With the same keys.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> print(table([{"step": 0, "mAP": 0.5}, {"step": 60, "mAP": 0.75}]))
     step    mAP
        0  0.500

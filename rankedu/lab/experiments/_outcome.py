@@ -15,45 +15,31 @@ from torch import Tensor
 
 from rankedu._files import written
 from rankedu.hierarchy import InvertedRelevanceWarning
-from rankedu.lab.experiments._test_images import Data
+from rankedu.lab.experiments.retrieval_data import Data
 from rankedu.lab.methods import Objective
 from rankedu.metrics import UndefinedMetricWarning
 
-__all__ = ["Outcome", "Trained", "noting"]
+__all__ = ["RetrievalOutcome", "Trained", "noting"]
 
 
 @dataclass(kw_only=True)
 class Trained:
-    """What every run leaves behind that trains a network.
+    """What every run leaves behind that trains a network."""
 
-    Attributes
-    ----------
-    net : Module
-        Trained.
-    history : History
-    data : object
-        What it was trained and tested on.
-    state : Path
-        Folder of the checkpoint.
-    metrics : dict of str to float
-    notes : list of str
-        What a reader of the numbers should know.
-    """
-
-    net: Any
+    net: Any  #: trained
     history: Any
-    data: Any
-    state: Path
+    data: Any  #: what it was trained and tested on
+    state: Path  #: folder of the checkpoint
     metrics: dict[str, float] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  #: what a reader of the numbers should know
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The log: the loss of every step, and what was evaluated after it on a part of the test images."""
         rows: list[dict[str, Any]] = [{"step": s, "loss": v} for s, v in enumerate(self.history.losses, start=1)]
-        for found in self.history.evaluations:
-            measured = {f"{name} of a part": value for name, value in found.items() if name != "step"}
-            rows[int(found["step"]) - 1] |= measured
+        for measured in self.history.evaluations:
+            of_a_part = {f"{name} of a part": value for name, value in measured.items() if name != "step"}
+            rows[int(measured["step"]) - 1] |= of_a_part
         return rows
 
     def close(self) -> None:
@@ -65,28 +51,15 @@ class Trained:
 
 
 @dataclass(kw_only=True)
-class Outcome(Trained):
-    """What a run of a retrieval lab leaves behind.
+class RetrievalOutcome(Trained):
+    """What a run of a retrieval lab leaves behind."""
 
-    Attributes
-    ----------
-    loss : Module
-        Trained too, where it has weights.
-    data : Data
-    embeddings : Tensor, shape (N, dim)
-        Of the test images; where the gallery is apart, queries first. On the CPU.
-    shown : Data or None
-        A part of the test images.
-    before, after : Tensor or None
-        Its embeddings, by the network as it began and as it ended.
-    """
-
-    loss: Objective
+    loss: Objective  #: trained too, where it has weights
     data: Data
-    embeddings: Tensor
-    shown: Data | None = None
-    before: Tensor | None = None
-    after: Tensor | None = None
+    embeddings: Tensor  #: (N, dim) of the test images, on the CPU; where the gallery is apart, queries first
+    shown: Data | None = None  #: a part of the test images
+    before: Tensor | None = None  #: its embeddings, by the network as it began
+    after: Tensor | None = None  #: and as it ended
 
 
 @contextmanager

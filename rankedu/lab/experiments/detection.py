@@ -12,7 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.experiments._detections import (
+from rankedu.lab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
+from rankedu.lab.experiments._outcome import Trained, noting
+from rankedu.lab.experiments.detection_data import (
     Data,
     Detections,
     Findings,
@@ -23,11 +25,9 @@ from rankedu.lab.experiments._detections import (
     open_data,
     thin_out,
 )
-from rankedu.lab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
-from rankedu.lab.experiments._outcome import Trained, noting
 from rankedu.lab.experiments.retrieval import table, times
 
-__all__ = ["DEFAULTS", "LOSSES", "PROBE", "Outcome", "make_loss", "measure", "run", "table"]
+__all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_loss", "measure", "run", "table"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {
@@ -73,27 +73,14 @@ PROBE = 64
 
 
 @dataclass(kw_only=True)
-class Outcome(Trained):
-    """What a run of the lab leaves behind.
-
-    Attributes
-    ----------
-    data : Data
-    detections : list of dict
-        In each test picture: ``boxes``, ``scores`` and ``labels``, best score first.
-    ap : Tensor, shape (C,)
-        AP50 of each class; nan where the test has no object of it.
-    log : list of dict
-        A row for each step.
-    findings : Findings or None
-        What figures are drawn from.
-    """
+class DetectionOutcome(Trained):
+    """What a run of the lab leaves behind."""
 
     data: Data
-    detections: list[Detections]
-    ap: Tensor
-    log: list[dict[str, float]]
-    findings: Findings | None = None
+    detections: list[Detections]  #: in each test picture "boxes", "scores" and "labels", best score first
+    ap: Tensor  #: (C,) AP50 of each class; nan where the test has no object of it
+    log: list[dict[str, float]]  #: a row for each step
+    findings: Findings | None = None  #: what figures are drawn from
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -125,32 +112,11 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     *,
     progress: bool = True,
-) -> Outcome:
+) -> DetectionOutcome:
     """Train a detector and measure it on the whole test split.
 
-    Parameters
-    ----------
-    parameters : mapping, optional
-        Of `DEFAULTS`, which the lab's notebook explains; what is left out has its default.
-    folder : path, optional
-        Where a checkpoint is kept until :meth:`Outcome.close`; a run that was interrupted goes on from there. Default:
-        ``$RANKEDU_RESULT_FOLDER``, else the current folder.
-    progress : bool
-        Show progress bars.
-
-    Returns
-    -------
-    Outcome
-        Its ``metrics`` are those of :func:`measure`, and of :func:`rankedu.lab.experiments.retrieval.times`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For an unknown parameter, loss, data set or network; a value out of range; a GPU that is not there.
-    FileNotFoundError
-        If the data are missing: names the file, and where its owner publishes it.
-    ImportError
-        Without torchvision.
+    The arguments and errors are those of :func:`rankedu.lab.experiments.retrieval.run`. The metrics are those of
+    :func:`measure`, and of :func:`rankedu.lab.experiments.retrieval.times`. ImportError without torchvision.
 
     Source
     ------
@@ -160,7 +126,7 @@ def run(
     from rankedu.lab.training.logs import read_log
 
     chosen = with_defaults(parameters or {}, DEFAULTS)
-    notes = _check(chosen)
+    notes = check(chosen)
     recipe, loss, device = make_recipe(chosen), make_loss(chosen), pick_device(chosen["device"])
     data = open_data(chosen)
     net = _network(chosen, len(data.names), loss, notes).to(device)
@@ -187,8 +153,8 @@ def run(
     log = read_log(state / "log.csv")
     if empty := int(ap.isnan().sum()):
         notes.append(f"{empty} of {len(ap)} classes have no object in the test, and no AP50")
-    found: dict[str, Any] = {"detections": detections, "ap": ap, "log": log}
-    outcome = Outcome(net=net, history=history, data=data, state=state, notes=notes, **found)
+    judged: dict[str, Any] = {"detections": detections, "ap": ap, "log": log}
+    outcome = DetectionOutcome(net=net, history=history, data=data, state=state, notes=notes, **judged)
     outcome.metrics = {**metrics, **times(outcome)}
     if before is not None:
         seen: dict[str, Any] = dict(zip(SEEN, (*before, *_look(net, probe, chosen)), strict=True))
@@ -197,21 +163,10 @@ def run(
 
 
 def measure(detections: list[Detections], data: Data) -> tuple[dict[str, float], Tensor]:
-    """Compute AP50 on the test split.
+    """AP50 on the test split, and that of each class, (C,), nan where the test has no object of it.
 
-    Parameters
-    ----------
-    detections : list of dict
-        Of each test picture.
-    data : Data
-
-    Returns
-    -------
-    dict of str to float
-        ``"AP50"``, ``"AP50 11-point"`` (as in VOC 2007), and the mean AP50 of the half of the classes that the training
-        has more objects of, ``"AP50 of frequent classes"``, and of the others, ``"AP50 of rare classes"``.
-    Tensor, shape (C,)
-        AP50 of each class; nan where the test has no object of it, and then the means are over the others.
+    Also "AP50 11-point" (as in VOC 2007), and "AP50 of frequent classes", the mean of the half of the classes that the
+    training has more objects of, and "AP50 of rare classes". Means are over the classes that the test has.
     """
     from rankedu.metrics import match_detections
 
@@ -224,18 +179,7 @@ def measure(detections: list[Detections], data: Data) -> tuple[dict[str, float],
 
 
 def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
-    """Make what the classifier learns from: the AP loss of RaMBO, or None for the network's own cross entropy.
-
-    Parameters
-    ----------
-    parameters : mapping
-        ``loss``, and for the AP loss ``lam``, ``normalized``, ``margin``, ``memory``, ``class_agnostic_weight`` and
-        ``scores``.
-
-    Returns
-    -------
-    Module or None
-        Called with class logits (P, C + 1) and labels (P,).
+    """The AP loss of RaMBO, of class logits (P, C + 1) and labels (P,); None for the network's own cross entropy.
 
     Source
     ------
@@ -253,16 +197,16 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
     return OnProposals(loss, parameters["scores"])
 
 
-def _check(parameters: Mapping[str, Any]) -> list[str]:
-    """Names that exist; notes on what is set and not used."""
+def check(parameters: Mapping[str, Any]) -> list[str]:
+    """Names that exist, else ValueError; notes on what is set and not used."""
     from rankedu.lab.datasets.detection import NAMES
     from rankedu.lab.models.detectors import DETECTORS
 
     check_known(parameters, dataset=NAMES, model=DETECTORS, loss=LOSSES)
     if parameters["loss"] != "cross_entropy":
         return []
-    own = ("margin", "lam", "normalized", "memory", "class_agnostic_weight", "scores")
-    changed = [name for name in own if parameters[name] != DEFAULTS[name]]
+    settings = ("margin", "lam", "normalized", "memory", "class_agnostic_weight", "scores")
+    changed = [name for name in settings if parameters[name] != DEFAULTS[name]]
     return [f"cross entropy has no {name}: {parameters[name]} is not used" for name in changed]
 
 

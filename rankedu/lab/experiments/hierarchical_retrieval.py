@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from rankedu.lab.experiments import _experiment
-from rankedu.lab.experiments._experiment import fit, with_defaults
-from rankedu.lab.experiments._outcome import Outcome
-from rankedu.lab.experiments._test_images import embed_all, open_data
+from rankedu.lab.experiments._experiment import check, fit, with_defaults
+from rankedu.lab.experiments._outcome import RetrievalOutcome
 from rankedu.lab.experiments.retrieval import measure, times
+from rankedu.lab.experiments.retrieval_data import embed_all, open_data
 
-__all__ = ["DEFAULTS", "level_names", "run"]
+__all__ = ["DEFAULTS", "check", "level_names", "run"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "loss": "happier", "alpha": 0.0, "monotone": False, "steps": 60}
@@ -42,37 +42,17 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     *,
     progress: bool = True,
-) -> Outcome:
+) -> RetrievalOutcome:
     """Train by a method of `rankedu.lab.methods`, and measure the whole test split level by level.
 
-    Parameters
-    ----------
-    parameters : mapping, optional
-        Of `DEFAULTS`, which the lab's notebook explains; what is left out has its default.
-    folder, progress
-        As for :func:`rankedu.lab.experiments.retrieval.run`.
-
-    Returns
-    -------
-    Outcome
-        Its ``metrics`` are "H-AP", "ASI" and "NDCG" of all levels together, of each level "AP of characters" and "R@1
-        of characters" and so on, their means over the levels, and those of
-        :func:`rankedu.lab.experiments.retrieval.times`. Of DyML, as in its paper: AP, R@1 and ASI of each level, and
-        their means, but none of all levels together.
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError
-        As :func:`rankedu.lab.experiments.retrieval.run`.
+    The arguments and errors are those of :func:`rankedu.lab.experiments.retrieval.run`. The metrics are "H-AP", "ASI"
+    and "NDCG" of all levels together, of each level "AP of characters", "R@1 of characters" and so on, and their means
+    over the levels (of AP this is HAPPIER's ΣwAP with equal weights). H-AP is measured with α = 1, whatever it was
+    trained with. Of DyML, as in its paper: AP, R@1 and ASI of each level, and none of all levels together.
 
     Source
     ------
     HAPPIER Sec. 4.1; HAPPIER Tab. 1; HAPPIER Tab. 2; HAPPIER Tab. 3; HAPPIER Tab. 4; HAPPIER Tab. 5; HAPPIER Tab. 6.
-
-    Notes
-    -----
-    H-AP is measured with α = 1, whatever it was trained with. The mean of AP over the levels is HAPPIER's ΣwAP with
-    equal weights.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
     outcome = fit(chosen, folder, progress=progress)
@@ -84,15 +64,20 @@ def run(
     return outcome
 
 
-def _together(outcome: Outcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
+def _together(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
     """All levels at once."""
     names = ("h_ap", "asi", "ndcg", "average_precision", "recall_at_1")
-    found = measure(outcome, names, progress=progress, monotone=parameters["monotone"])
-    rows = dict(zip(level_names(outcome.data.levels), found["levels"].values(), strict=True))
-    return {"H-AP": found["h_ap"], "ASI": found["asi"], "NDCG": found["ndcg"], **_by_level(rows, LEVEL_METRICS)}
+    measured = measure(outcome, names, progress=progress, monotone=parameters["monotone"])
+    rows = dict(zip(level_names(outcome.data.levels), measured["levels"].values(), strict=True))
+    return {
+        "H-AP": measured["h_ap"],
+        "ASI": measured["asi"],
+        "NDCG": measured["ndcg"],
+        **_by_level(rows, LEVEL_METRICS),
+    }
 
 
-def _one_by_one(outcome: Outcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
+def _one_by_one(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
     """Each level by itself, as the test of DyML has it: with queries and a gallery of its own, where it has."""
     from rankedu.lab.datasets import DATASETS
 
@@ -114,18 +99,16 @@ def _one_by_one(outcome: Outcome, parameters: Mapping[str, Any], progress: bool)
 
 def _by_level(rows: Mapping[str, Mapping[str, float]], metrics: Mapping[str, str]) -> dict[str, float]:
     """Each metric of each level, from the finest to the coarsest, and its mean."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for metric, key in metrics.items():
-        found |= {f"{metric} of {name}": row[key] for name, row in reversed([*rows.items()])}
-        found[f"{metric}, mean of levels"] = sum(row[key] for row in rows.values()) / len(rows)
-    return found
+        values |= {f"{metric} of {name}": row[key] for name, row in reversed([*rows.items()])}
+        values[f"{metric}, mean of levels"] = sum(row[key] for row in rows.values()) / len(rows)
+    return values
 
 
 def level_names(levels: tuple[str, ...]) -> list[str]:
     """What many classes of each level are called.
 
-    Examples
-    --------
     >>> level_names(("script", "base letter", "character"))
     ['scripts', 'base letters', 'characters']
     """

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from rankedu.lab.experiments import _experiment
 from rankedu.lab.experiments._experiment import fit, with_defaults
-from rankedu.lab.experiments._minibatches import TEMPERATURE, batch_metrics, share, staleness, table
-from rankedu.lab.experiments._outcome import Outcome
-from rankedu.lab.experiments._test_images import Data, embed_all
+from rankedu.lab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient, staleness, table
+from rankedu.lab.experiments._outcome import RetrievalOutcome
 from rankedu.lab.experiments.retrieval import measure, times
+from rankedu.lab.experiments.retrieval_data import Data, embed_all
 from rankedu.lab.training.samplers import ClassBalancedSampler
 
-__all__ = ["DEFAULTS", "Statistics", "batch_metrics", "run", "table"]
+__all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
 
 _LEFT_OUT = ("pictures", "evaluate_every")
 #: Every parameter of the lab.
@@ -42,31 +42,17 @@ MOMENTS = (0.0, 0.5, 1.0)
 
 @dataclass
 class Statistics:
-    """What was measured.
+    """What was measured."""
 
-    Attributes
-    ----------
-    outcome : Outcome
-    embeddings : dict of int to Tensor
-        Of the test images, after so many steps.
-    rows : list of dict
-        One for each moment and batch size: "step", "batch size", the data set's "mAP" and "R@1", the mean and the
-        standard deviation of those of batches, "batch mAP", "batch mAP, sd", "batch R@1", "batch R@1, sd", and "P", the
-        share of pairs with a gradient.
-    shares : dict of int to float
-        Mean P of all batches of a run with this batch size.
-    staleness : dict of int to float
-        Root mean square error of the score of a remembered item, by its age in batches.
-    memory : list of dict
-        One for each length of the memory: "memory", "list", and the mean "batch mAP" of lists that hold remembered
-        items as they "are now" and as they "were then".
-    """
-
-    outcome: Outcome
-    embeddings: dict[int, Tensor]
+    outcome: RetrievalOutcome
+    embeddings: dict[int, Tensor]  #: of the test images, after so many steps
+    #: For each moment and batch size "step", "batch size", the data set's "mAP" and "R@1", mean and standard deviation
+    #: of those of batches ("batch mAP", "batch mAP, sd", …), and "P", the share of pairs with a gradient.
     rows: list[dict[str, Any]] = field(default_factory=list)
-    shares: dict[int, float] = field(default_factory=dict)
-    staleness: dict[int, float] = field(default_factory=dict)
+    shares: dict[int, float] = field(default_factory=dict)  #: mean P of all batches of a run, by its batch size
+    staleness: dict[int, float] = field(default_factory=dict)  #: RMS error of a remembered score, by its age in batches
+    #: For each length "memory", "list", and the mean "batch mAP" of lists with remembered items "as they are now" and
+    #: "as they were then".
     memory: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -83,7 +69,7 @@ class _Watch(nn.Module):
         step = len(self.seen["shares"])
         if step in self._moments:
             self.seen["embeddings"][step] = self._embed()
-        self.seen["shares"].append(share(embeddings, self.temperature))
+        self.seen["shares"].append(pairs_with_gradient(embeddings, self.temperature))
         value: Tensor = self.loss(embeddings, labels)
         return value
 
@@ -109,29 +95,14 @@ def run(
 ) -> Statistics:
     """Train a network, and measure batches of several sizes on the way.
 
-    Parameters
-    ----------
-    parameters : mapping, optional
-        Of `DEFAULTS`, which the lab's notebook explains; what is left out has its default.
-    folder, progress
-        As for :func:`rankedu.lab.experiments.retrieval.run`.
-
-    Returns
-    -------
-    Statistics
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError
-        As :func:`rankedu.lab.experiments.retrieval.run`; also for a batch that is larger than the test images, or a
-        memory of ages that are not measured.
+    The arguments and errors are those of :func:`rankedu.lab.experiments.retrieval.run`.
 
     Source
     ------
     RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
-    _check(chosen)
+    check(chosen)
     steps = chosen["steps"]
     moments = {round(part * steps) for part in MOMENTS} | {max(0, steps - age) for age in chosen["ages"]}
     full = {**_experiment.DEFAULTS, **{k: v for k, v in chosen.items() if k in _experiment.DEFAULTS}, "pictures": False}
@@ -149,17 +120,19 @@ def run(
             f"ages must be those with which the run in {outcome.state} began, got {chosen['ages']}: nothing was "
             f"measured after {missing[0]} steps (use another folder)"
         )
-    found = Statistics(outcome, {**seen["watch"].seen["embeddings"], steps: outcome.embeddings})
-    found.rows = _rows(found, chosen)
-    found.shares = _shares_of_runs(outcome, chosen, full, progress)
-    found.staleness = {age: staleness(found.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
-    found.memory = [_memory_row(found, chosen, length) for length in chosen["memories"]]
+    statistics = Statistics(outcome, {**seen["watch"].seen["embeddings"], steps: outcome.embeddings})
+    statistics.rows = _rows(statistics, chosen)
+    statistics.shares = _shares_of_runs(outcome, chosen, full, progress)
+    statistics.staleness = {age: staleness(statistics.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
+    statistics.memory = [_memory_row(statistics, chosen, length) for length in chosen["memories"]]
     whole = measure(outcome, ("recall_at_1", "average_precision"), levels=1, progress=progress)
-    outcome.metrics = {"R@1": whole["recall_at_1"], "mAP": whole["average_precision"], **_metrics(found, steps)}
-    return found
+    outcome.metrics = {"R@1": whole["recall_at_1"], "mAP": whole["average_precision"], **_metrics(statistics, steps)}
+    return statistics
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
+def check(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for an unknown name, and for ages, memories and batches that do not fit together."""
+    _experiment.check(parameters)
     longest = max(parameters["memories"], default=0)
     missing = [age for age in range(1, longest + 1) if age not in parameters["ages"]]
     if missing:
@@ -193,11 +166,11 @@ def _check_sizes(parameters: Mapping[str, Any], data: Data) -> None:
             )
 
 
-def _rows(found: Statistics, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows(statistics: Statistics, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row for each moment and batch size."""
-    labels, rows = found.outcome.data.labels[:, -1], []
+    labels, rows = statistics.outcome.data.labels[:, -1], []
     for step in sorted({round(part * parameters["steps"]) for part in MOMENTS}):
-        embeddings = found.embeddings[step]
+        embeddings = statistics.embeddings[step]
         whole = batch_metrics(embeddings, labels, len(labels), 1)[0].tolist()
         for size in parameters["batch_sizes"]:
             drawn = batch_metrics(embeddings, labels, size, parameters["batches"])
@@ -214,46 +187,46 @@ def _share_of(embeddings: Tensor, labels: Tensor, size: int, parameters: Mapping
     """Mean P of batches as the training has them, embedded by one network."""
     per_class, batches = parameters["per_class"], max(4, 1024 // size)
     sampler = ClassBalancedSampler(labels, size, per_class, batches=batches, seed=1)
-    found = [share(embeddings[batch], temperature_of(parameters)) for batch in sampler]
-    return sum(found) / len(found)
+    shares = [pairs_with_gradient(embeddings[batch], temperature_of(parameters)) for batch in sampler]
+    return sum(shares) / len(shares)
 
 
 def _shares_of_runs(
-    outcome: Outcome, parameters: Mapping[str, Any], full: Mapping[str, Any], progress: bool
+    outcome: RetrievalOutcome, parameters: Mapping[str, Any], full: Mapping[str, Any], progress: bool
 ) -> dict[int, float]:
     """Mean P of all batches of runs that differ in the size of their batches, and see as many images."""
     shares = {}
     for size in parameters["batch_sizes"] if parameters["images"] else ():
-        mine = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
+        settings = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
         watched: list[_Watch] = []
 
         def watch(net: Any, loss: Any, data: Data, watched: list[_Watch] = watched) -> nn.Module:
             watched.append(_Watch(net, loss, data, (), parameters))
             return watched[0]
 
-        fit(mine, outcome.state / f"batches-of-{size}", watch=watch, data=outcome.data, progress=progress)
-        found = watched[0].seen["shares"]
-        shares[size] = sum(found) / len(found)
+        fit(settings, outcome.state / f"batches-of-{size}", watch=watch, data=outcome.data, progress=progress)
+        of_batches = watched[0].seen["shares"]
+        shares[size] = sum(of_batches) / len(of_batches)
     return shares
 
 
-def _memory_row(found: Statistics, parameters: Mapping[str, Any], length: int) -> dict[str, Any]:
-    labels, size, steps = found.outcome.data.labels[:, -1], parameters["batch_size"], parameters["steps"]
-    then = [found.embeddings[steps - age] for age in range(1, length + 1)]
+def _memory_row(statistics: Statistics, parameters: Mapping[str, Any], length: int) -> dict[str, Any]:
+    labels, size, steps = statistics.outcome.data.labels[:, -1], parameters["batch_size"], parameters["steps"]
+    then = [statistics.embeddings[steps - age] for age in range(1, length + 1)]
     row: dict[str, Any] = {"memory": length, "list": size * (1 + length)}
-    for name, memory in (("as they are now", [found.embeddings[steps]] * length), ("as they were then", then)):
-        drawn = batch_metrics(found.embeddings[steps], labels, size, parameters["batches"], memory=memory)
+    for name, memory in (("as they are now", [statistics.embeddings[steps]] * length), ("as they were then", then)):
+        drawn = batch_metrics(statistics.embeddings[steps], labels, size, parameters["batches"], memory=memory)
         row[f"batch mAP, {name}"] = float(drawn[:, 0].nanmean())
     return row
 
 
-def _metrics(found: Statistics, steps: int) -> dict[str, float]:
+def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
     """The end of the run, flat."""
     metrics: dict[str, float] = {}
-    for row in found.rows:
+    for row in statistics.rows:
         if row["step"] == steps:
             metrics |= {f"{name} of batches of {row['batch size']}": row[f"batch {name}"] for name in ("mAP", "R@1")}
             metrics[f"P of batches of {row['batch size']}"] = row["P"]
-    metrics |= {f"P of a run with batches of {size}": value for size, value in found.shares.items()}
-    metrics |= {f"error of a score after {age} batches": value for age, value in found.staleness.items()}
-    return {**metrics, "seconds": times(found.outcome)["seconds"]}
+    metrics |= {f"P of a run with batches of {size}": value for size, value in statistics.shares.items()}
+    metrics |= {f"error of a score after {age} batches": value for age, value in statistics.staleness.items()}
+    return {**metrics, "seconds": times(statistics.outcome)["seconds"]}

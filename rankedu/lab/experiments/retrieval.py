@@ -10,12 +10,12 @@ from typing import Any
 import torch
 
 from rankedu.lab.experiments import _experiment
-from rankedu.lab.experiments._experiment import fit, with_defaults
-from rankedu.lab.experiments._outcome import Outcome, Trained, noting
-from rankedu.lab.experiments._test_images import PROBE
+from rankedu.lab.experiments._experiment import check, fit, with_defaults
+from rankedu.lab.experiments._outcome import RetrievalOutcome, Trained, noting
+from rankedu.lab.experiments.retrieval_data import PROBE
 from rankedu.metrics import evaluate_retrieval
 
-__all__ = ["DEFAULTS", "PROBE", "Outcome", "chance", "measure", "run", "table", "times"]
+__all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "run", "table", "times"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "recall_at": [1, 10, 100]}
@@ -26,32 +26,13 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     *,
     progress: bool = True,
-) -> Outcome:
+) -> RetrievalOutcome:
     """Train by a method of `rankedu.lab.methods` and measure the result on the whole test split.
 
-    Parameters
-    ----------
-    parameters : mapping, optional
-        Of `DEFAULTS`, which the lab's notebook explains; what is left out has its default.
-    folder : path, optional
-        Where a checkpoint is kept until the outcome's ``close()``; a run that was interrupted goes on from there.
-        Default: ``$RANKEDU_RESULT_FOLDER``, else the current folder.
-    progress : bool
-        Show progress bars.
-
-    Returns
-    -------
-    Outcome
-        Its ``metrics`` are ``"R@K"`` for every K, ``"mAP"`` and ``"mAP@R"``, all of the finest level; then those of
-        :func:`times`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For an unknown parameter, loss, data set or network; a value out of range; a batch that is larger than the set;
-        a GPU that is not there.
-    FileNotFoundError
-        If the data are missing: names the file, and where its owner publishes it.
+    `parameters` are of `DEFAULTS`, which the lab's notebook explains. Until the outcome's ``close()`` a checkpoint is
+    kept in `folder` (by default ``$RANKEDU_RESULT_FOLDER``, else the current one); a run that was interrupted goes on
+    from there. The metrics are "R@K" for every K, "mAP" and "mAP@R", of the finest level, and those of :func:`times`.
+    ValueError or TypeError for an unknown name or a value out of range, FileNotFoundError where data are missing.
 
     Source
     ------
@@ -64,33 +45,22 @@ def run(
         "mAP": "average_precision",
         "mAP@R": "map_at_r",
     }
-    found = measure(outcome, tuple(names.values()), levels=1, progress=progress)
-    outcome.metrics = {name: found[metric] for name, metric in names.items()}
+    measured = measure(outcome, tuple(names.values()), levels=1, progress=progress)
+    outcome.metrics = {name: measured[metric] for name, metric in names.items()}
     outcome.history.evaluating += time.perf_counter() - started
     outcome.metrics |= times(outcome)
     return outcome
 
 
 def measure(
-    outcome: Outcome, metrics: Sequence[str], *, levels: int | None = None, progress: bool = True, **options: Any
+    outcome: RetrievalOutcome,
+    metrics: Sequence[str],
+    *,
+    levels: int | None = None,
+    progress: bool = True,
+    **options: Any,
 ) -> dict[str, Any]:
-    """Evaluate the embeddings of a run; what the metrics warn of becomes a note.
-
-    Parameters
-    ----------
-    outcome : Outcome
-    metrics : sequence of str
-        See :func:`rankedu.metrics.evaluate_retrieval`.
-    levels : int, optional
-        So many levels from the leaves up. Default: all.
-    progress : bool
-    **options
-        For :func:`rankedu.metrics.evaluate_retrieval`.
-
-    Returns
-    -------
-    dict
-    """
+    """Evaluate the embeddings of a run, `levels` from the leaves up (default: all); its warnings become notes."""
     labels = outcome.data.labels
     labels, queries = labels[:, -levels:] if levels else labels, len(outcome.data.test)
     apart: dict[str, Any] = {}
@@ -109,32 +79,13 @@ def measure(
 
 
 def times(outcome: Trained) -> dict[str, float]:
-    """Say where the time of a run went.
-
-    Parameters
-    ----------
-    outcome : Trained
-
-    Returns
-    -------
-    dict of str to float
-        ``"seconds"`` of training and evaluation; the shares of :meth:`rankedu.lab.training.History.shares`.
-    """
+    """Where the time went: "seconds" of training and evaluation, and the shares of `History.shares`."""
     history = outcome.history
     return {"seconds": history.seconds + history.evaluating, **history.shares()}
 
 
-def chance(outcome: Outcome) -> float:
-    """R@1 of a random ranking: the share of a query's candidates that have its class, averaged over the queries.
-
-    Parameters
-    ----------
-    outcome : Outcome
-
-    Returns
-    -------
-    float
-    """
+def chance(outcome: RetrievalOutcome) -> float:
+    """R@1 of a random ranking: the share of a query's candidates that have its class, averaged over the queries."""
     leaves, candidates = outcome.data.labels[:, -1], outcome.data.candidates
     asked = leaves if candidates is None else leaves[~candidates]
     among, itself = (leaves, 1) if candidates is None else (leaves[candidates], 0)
@@ -145,16 +96,6 @@ def chance(outcome: Outcome) -> float:
 def table(metrics: Mapping[str, float]) -> str:
     """Write metrics as aligned lines.
 
-    Parameters
-    ----------
-    metrics : mapping of str to float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> print(table({"R@1": 0.25, "evaluation share": 0.125}))
     R@1               0.250
     evaluation share  0.125

@@ -22,30 +22,11 @@ SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 def measure_sorters(
     n: int, architectures: Sequence[str], *, steps: int = 0, seed: int = 0, lists: int = 1000, progress: bool = True
 ) -> list[dict[str, Any]]:
-    """Train a sorter of each architecture and measure it.
+    """Train a sorter of each architecture, for lists of n, and measure it: a row each.
 
-    Parameters
-    ----------
-    n : int
-        Length of the lists.
-    architectures : sequence of str
-        See :class:`rankedu.rankers.LSTMRanker`.
-    steps : int
-        Of the training; 0 for as many as take about a minute for lists of 20.
-    seed : int
-        Of the network and of the training; the lists that it is measured on are others.
-    lists : int
-        How many it is measured on, of each kind.
-    progress : bool
-        Show progress bars.
+    0 steps are as many as take about a minute for lists of 20. The lists that it is measured on, so many of each kind,
+    are others than those of the training.
 
-    Returns
-    -------
-    list of dict
-        One row an architecture: ``architecture``, ``parameters``, ``steps``, ``seconds``, and :func:`measure_sorter`.
-
-    Examples
-    --------
     >>> (row,) = measure_sorters(4, ["mlp"], steps=2, lists=10, progress=False)
     >>> row["architecture"], row["steps"]
     ('mlp', 2)
@@ -68,37 +49,23 @@ def measure_sorters(
 
 @torch.no_grad()
 def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> dict[str, float]:
-    """Measure a sorter.
+    """Measure a sorter, in ranks: "error, <distribution>", and of uniform lists "error, scale <s>" times s.
 
-    Parameters
-    ----------
-    ranker : LSTMRanker
-    lists : int
-        How many of each kind.
-    seed : int
-        Of the lists.
+    Also "guessing" (always the middle rank) and "equivariance", the difference that reordering makes. Of pairs of
+    correlated lists: "spearman", the mean Spearman correlation, and "spearman, bias" and "spearman, error", the mean
+    and mean absolute difference of one that is computed with the learned ranks of the first list.
 
-    Returns
-    -------
-    dict of str to float
-        In ranks: ``"error, <distribution>"``, and of uniform lists ``"error, scale <s>"`` times s, ``"guessing"``
-        (always the middle rank) and ``"equivariance"``, the difference that reordering makes. Of pairs of correlated
-        lists: ``"spearman"``, the mean Spearman correlation, and ``"spearman, bias"`` and ``"spearman, error"``, the
-        mean and mean absolute difference of one that is computed with the learned ranks of the first list.
-
-    Examples
-    --------
     >>> round(measure_sorter(LSTMRanker(20), lists=10)["guessing"], 3)
     5.0
     """
     weight, n = ranker.head.weight, ranker.n
     generator = torch.Generator().manual_seed(seed)
     uniform, noise = (draw_scores(n, lists, "uniform", generator=generator).to(weight) for _ in range(2))
-    found = {f"error, {name}": error for name, error in sorter_errors(ranker, lists=lists, seed=seed).items()}
-    found |= {f"error, scale {scale:g}": rank_error(ranker, uniform * scale) for scale in SCALES}
-    found["guessing"] = sum(abs(2 * place - n - 1) for place in range(1, n + 1)) / (2 * n)
-    found["equivariance"] = equivariance_error(ranker, uniform)
-    return found | _measure_spearman(ranker, uniform, uniform + noise)
+    errors = {f"error, {name}": error for name, error in sorter_errors(ranker, lists=lists, seed=seed).items()}
+    errors |= {f"error, scale {scale:g}": rank_error(ranker, uniform * scale) for scale in SCALES}
+    errors["guessing"] = sum(abs(2 * place - n - 1) for place in range(1, n + 1)) / (2 * n)
+    errors["equivariance"] = equivariance_error(ranker, uniform)
+    return errors | _measure_spearman(ranker, uniform, uniform + noise)
 
 
 def _measure_spearman(ranker: LSTMRanker, scores: Tensor, target: Tensor) -> dict[str, float]:
@@ -115,21 +82,8 @@ def _measure_spearman(ranker: LSTMRanker, scores: Tensor, target: Tensor) -> dic
 def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str = "") -> str:
     """Write some columns of rows as aligned text, numbers with three digits, the architecture in front.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        From :func:`measure_sorters`.
-    columns : iterable of str
-        Keys of a row, less the prefix.
-    prefix : str
-        What the keys begin with.
+    `columns` are keys of a row, less the prefix.
 
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> print(table([{"architecture": "lstm", "error, uniform": 0.25}], ["uniform"], prefix="error, "))
               uniform
     lstm         0.25

@@ -1,4 +1,4 @@
-"""Where the runs of a sweep are done: workers of this machine, or any Dask cluster."""
+"""Where the runs of a sweep are done: processes of this machine, or any Dask cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rankedu.lab.runs.planning import Run
@@ -28,24 +28,10 @@ def _distributed() -> Any:
 
 
 def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[dict[str, str]]:
-    """Environment variables for each worker of this machine: its GPU, and its share of the cores.
+    """Environment variables of each worker of this machine: its GPU (one each, in turn) and its share of the cores.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        What is to be done.
-    workers : int, optional
-        How many. Default: one a GPU if the runs may use one, else one a core; no more than runs.
-
-    Returns
-    -------
-    list of dict
-        ``CUDA_VISIBLE_DEVICES``, one GPU a worker in turn; ``OMP_NUM_THREADS``, unless it is set.
-
-    Raises
-    ------
-    ValueError
-        For workers < 1, or if the runs ask for a GPU and there is none, or for one by its number.
+    By default one worker a GPU if the runs may use one, else one a core; no more than runs. ValueError for a GPU that
+    is not there, or that is asked for by its number.
     """
     _distributed()
     from dask.system import CPU_COUNT
@@ -55,8 +41,8 @@ def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[
     devices = _gpus({str(run.parameters.get("device", "cpu")) for run in runs})
     count = min(workers or len(devices) or CPU_COUNT, len(runs))
     threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, CPU_COUNT // count))
-    own = [{"CUDA_VISIBLE_DEVICES": devices[worker % len(devices)]} if devices else {} for worker in range(count)]
-    return [{"OMP_NUM_THREADS": threads, **variables} for variables in own]
+    gpus = [{"CUDA_VISIBLE_DEVICES": devices[worker % len(devices)]} if devices else {} for worker in range(count)]
+    return [{"OMP_NUM_THREADS": threads, **variables} for variables in gpus]
 
 
 def _gpus(wanted: set[str]) -> list[str]:
@@ -81,57 +67,71 @@ def _gpus(wanted: set[str]) -> list[str]:
 
 
 @contextmanager
-def local_client(workers: int) -> Iterator[Any]:
-    """Workers of this machine. They are threads of this process, since each run gets a process from its worker.
-
-    Parameters
-    ----------
-    workers : int
-        They are called 0, 1, ….
-    """
+def local_client(environments: Sequence[Mapping[str, str]]) -> Iterator[Any]:
+    """One process of this machine for each environment; all of them end with the block, or with this process."""
     distributed = _distributed()
     import dask
 
-    bare: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+    private = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "protocol": "tcp://"}
+    worker = {**private, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL}
+    workers = {
+        number: {"cls": distributed.Nanny, "options": {**worker, "env": dict(environment)}}
+        for number, environment in enumerate(environments)
+    }
+    settings = {"distributed.worker.profile.enabled": False, "distributed.scheduler.allowed-failures": 1}
     with (
-        dask.config.set({**bare, "distributed.worker.profile.enabled": False}),
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=False,
-            memory_limit=None,
-            dashboard_address=None,
-            worker_dashboard_address="127.0.0.1:0",  # Dask opens a port all the same: not to other machines
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-            silence_logs=logging.CRITICAL,
+        dask.config.set(settings),
+        distributed.SpecCluster(
+            workers, {"cls": distributed.Scheduler, "options": private}, silence_logs=logging.CRITICAL
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        yield client
+        try:
+            yield client
+        except BaseException:  # Ctrl-C: the workers end, and then their kernels
+            kernels = _kernels()
+            cluster.close()
+            _end(kernels)
+            raise
+
+
+def _kernels() -> list[Any]:
+    """The kernels below this process."""
+    import psutil
+
+    return [process for process in psutil.Process().children(recursive=True) if "ipykernel_launcher" in _line(process)]
+
+
+def _line(process: Any) -> list[str]:
+    """The command line of a process; empty if it has gone."""
+    import psutil
+
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
+
+
+def _end(processes: list[Any]) -> None:
+    """Leave none of them behind: a kernel that outlives its run would write to the folder of the next one."""
+    import psutil
+
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(processes, timeout=5)
 
 
 def parse_resources(texts: Iterable[str]) -> dict[str, float]:
     """Read ``NAME=NUMBER``, such as ``GPU=1``, from the command line; ValueError for any other text."""
-    found = {}
+    resources = {}
     for text in texts:
         name, _, number = text.partition("=")
         try:
-            found[name] = float(number)
+            resources[name] = float(number)
         except ValueError:
             raise ValueError(f"--resources must be followed by NAME=NUMBER, got {text!r} (such as GPU=1)") from None
-    return found
-
-
-@contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    """Of what goes wrong in the meantime, tell in our own words."""
-    logger = logging.getLogger(name)
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
+    return resources
 
 
 async def _greet(scheduler: str) -> None:
@@ -148,19 +148,9 @@ async def _greet(scheduler: str) -> None:
 
 @contextmanager
 def cluster_client(scheduler: str, resources: Mapping[str, float]) -> Iterator[Any]:
-    """A cluster that somebody started.
+    """A cluster that somebody started, by its address; ConnectionError if none answers there.
 
-    Parameters
-    ----------
-    scheduler : str
-        Its address, such as ``"tcp://10.0.0.1:8786"``.
-    resources : mapping of str to float
-        What a worker must offer; a warning says if none does so far.
-
-    Raises
-    ------
-    ConnectionError
-        If nothing answers there.
+    A warning says if no worker offers the resources so far.
     """
     distributed = _distributed()
     import asyncio
@@ -174,9 +164,10 @@ def cluster_client(scheduler: str, resources: Mapping[str, float]) -> Iterator[A
             f"scheduler must be the address of a Dask scheduler that runs, got {scheduler!r}: none answered within "
             f"{ANSWER:g} s ({error or 'timed out'}); start one with `dask scheduler`, or leave it out for this machine"
         ) from None
-    with _quiet("distributed.client"), distributed.Client(scheduler, timeout=ANSWER) as client:
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what goes wrong is told in our own words
+    with distributed.Client(scheduler, timeout=ANSWER) as client:
         offers = [worker.get("resources", {}) for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
         if not any(all(offer.get(name, 0) >= least for name, least in resources.items()) for offer in offers):
-            asked = f" with {', '.join(f'{name}={least:g}' for name, least in resources.items())}" if resources else ""
-            warnings.warn(f"{scheduler} has no worker{asked} yet; the runs wait for one", stacklevel=1)
+            wanted = f" with {', '.join(f'{name}={least:g}' for name, least in resources.items())}" if resources else ""
+            warnings.warn(f"{scheduler} has no worker{wanted} yet; the runs wait for one", stacklevel=1)
         yield client

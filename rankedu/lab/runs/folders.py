@@ -15,22 +15,10 @@ _WITHIN = Path("notebooks") / "labs"
 
 
 def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
-    """Find the folder of the labs.
+    """Find the folder of the labs; FileNotFoundError says what to do if there is none.
 
-    Parameters
-    ----------
-    labs : path, optional
-        The folder itself. Default: `notebooks/labs` of the checkout that the package is imported from, else of the
-        current folder or one above it.
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none; says what to do.
+    By default `notebooks/labs` of the checkout that the package is imported from, else of the current folder or one
+    above it.
     """
     here = Path.cwd()
     checkouts = [Path(rankedu.__file__).resolve().parent.parent, here, *here.parents]
@@ -66,28 +54,7 @@ def list_presets(lab: str, labs: Path) -> list[str]:
 
 
 def read_preset(preset: str, lab: str, labs: Path, declared: dict[str, Parameter]) -> dict[str, Any]:
-    """Read the parameters of a preset.
-
-    Parameters
-    ----------
-    preset : str
-        Name of a file of `presets/`, without its ending.
-    lab : str
-        Which lab it is for.
-    labs : Path
-        From :func:`find_labs`.
-    declared : dict
-        The lab's parameters.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        For an unknown preset, or one that is another lab's; lists those that fit.
-    """
+    """Read the parameters of a preset; ValueError for an unknown one, or another lab's, lists those that fit."""
     path = labs / "presets" / f"{preset}.yaml"
     fitting = list_presets(lab, labs)
     if preset in fitting:
@@ -106,9 +73,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except yaml.YAMLError as error:
         raise ValueError(f"{path} must be YAML, got {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} must be lines `parameter: value`, got {type(found).__name__}")
-    return found
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must be lines `parameter: value`, got {type(content).__name__}")
+    return content

@@ -24,27 +24,6 @@ def parse_grid(texts: Iterable[str], declared: Mapping[str, Parameter], *, lab: 
     A value that is a list stands in brackets: ``kinds=[a,b],[c]`` are two. An empty text, or one that has a comma in
     it, stands in double quotes.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        From the command line, one a parameter.
-    declared : mapping
-        From :func:`~rankedu.lab.runs.read_parameters`.
-    lab : str
-        For the message.
-
-    Returns
-    -------
-    dict of str to list
-
-    Raises
-    ------
-    ValueError
-        Without an equals sign or values, for an unknown name, one that comes twice, or a text that is not a value of
-        the type.
-
-    Examples
-    --------
     >>> declared = {"margin": Parameter("margin", "float", 0.0, "of the loss")}
     >>> parse_grid(["margin=0,0.02"], declared, lab="retrieval")
     {'margin': [0.0, 0.02]}
@@ -88,32 +67,11 @@ def _split(values: str, parameter: Parameter) -> list[str]:
 def expand(
     grid: Mapping[str, Sequence[Any]], *, seeds: int | None = None, given: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
-    """Every combination of the grid's values, for every seed.
+    """Every combination of the grid's values, for every seed: 0, 1 and 2 by default, unless something names ``seed``.
 
-    The seed varies slowest: if a sweep is stopped, what it has done can be compared.
+    The seed varies slowest: if a sweep is stopped, what it has done can be compared. `given` are the names of the
+    parameters that are the same in all points.
 
-    Parameters
-    ----------
-    grid : mapping of str to sequence
-        Parameter → its values.
-    seeds : int, optional
-        Take the seeds 0, 1, …, seeds − 1. Default: 3 of them, or those of `grid` or `given` if they name `seed`.
-    given : iterable of str
-        Names of the parameters that are the same in all points.
-
-    Returns
-    -------
-    list of dict
-
-    Raises
-    ------
-    TypeError
-        If `grid` is no mapping, or a parameter's values are no list.
-    ValueError
-        If a parameter has no value, or one twice, or is in `grid` and in `given`; for seeds < 1, or given twice.
-
-    Examples
-    --------
     >>> expand({"margin": [0.0, 0.1]}, seeds=1)
     [{'seed': 0, 'margin': 0.0}, {'seed': 0, 'margin': 0.1}]
     >>> len(expand({"margin": [0.0, 0.1], "loss": ["smooth_ap", "rambo_log"]}))

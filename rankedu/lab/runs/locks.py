@@ -1,4 +1,4 @@
-"""Whose a run's folder is while it runs: one process's, until it ends, however it ends."""
+"""One lock for each run: its folder belongs to one process, until that ends, however it ends."""
 
 from __future__ import annotations
 
@@ -6,54 +6,55 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-__all__ = ["claim", "claims_folder"]
+__all__ = ["is_locked", "lock_run", "locks_folder"]
 
 
-def claims_folder(runs: Path) -> Path:
-    """Where the locks are: beside the labs' folders, one small file a run."""
+def locks_folder(runs: Path) -> Path:
+    """Where the locks are: beside the labs' folders, one small file for each run."""
     return runs / ".locks"
 
 
-@contextmanager
-def claim(folder: Path) -> Iterator[None]:
-    """Wait until no other process has the folder of a run, and keep it for oneself.
-
-    Parameters
-    ----------
-    folder : Path
-        ``runs/<lab>/<hash>``.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Without filelock.
-
-    Warns
-    -----
-    UserWarning
-        If another process has it.
-
-    Notes
-    -----
-    The system gives the lock back when its process ends, even if that is killed, so that no lock is left behind. On a
-    network's file system this needs file locks that work between machines, as NFS 4 has.
-    """
+def _file_lock(folder: Path) -> Any:
     try:
-        from filelock import FileLock, Timeout
+        from filelock import FileLock
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "labs need filelock, which is not installed: pip install 'rankedu[lab]'", name=error.name
         ) from error
-    place = claims_folder(folder.parent.parent)
-    place.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(place / f"{folder.parent.name}-{folder.name}.lock", poll_interval=0.5)
+    locks = locks_folder(folder.parent.parent)
+    locks.mkdir(parents=True, exist_ok=True)
+    return FileLock(locks / f"{folder.parent.name}-{folder.name}.lock", poll_interval=0.5)
+
+
+@contextmanager
+def lock_run(folder: Path) -> Iterator[None]:
+    """Hold the lock of ``runs/<lab>/<hash>``; wait, with a warning, while another process holds it.
+
+    The system gives the lock back when its process ends, even if that is killed. On a network's file system this needs
+    file locks that work between machines, as NFS 4 has.
+    """
+    from filelock import Timeout
+
+    lock = _file_lock(folder)
     try:
-        try:
-            lock.acquire(timeout=1)
-        except Timeout:
-            warnings.warn(f"{folder} is being run by another process: waiting for it", stacklevel=4)
-            lock.acquire()
+        lock.acquire(timeout=1)
+    except Timeout:
+        warnings.warn(f"{folder} is being run by another process: waiting for it", stacklevel=4)
+        lock.acquire()
+    try:
         yield
     finally:
         lock.release()
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process is at work on this run."""
+    from filelock import Timeout
+
+    try:
+        with _file_lock(folder).acquire(blocking=False):
+            return False
+    except Timeout:
+        return True

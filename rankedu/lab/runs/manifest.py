@@ -17,13 +17,13 @@ def versions() -> dict[str, str]:
     """Versions of Python, of the package, and of the libraries that decide about a result."""
     from rankedu import __version__
 
-    found = {"python": platform.python_version(), "rankedu": __version__}
+    numbers = {"python": platform.python_version(), "rankedu": __version__}
     for library in _LIBRARIES:
         try:
-            found[library] = importlib.metadata.version(library)
+            numbers[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:
-            found[library] = "missing"
-    return found
+            numbers[library] = "missing"
+    return numbers
 
 
 def git_revision(folder: Path) -> dict[str, Any] | None:

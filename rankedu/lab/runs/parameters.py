@@ -21,50 +21,26 @@ _SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": boo
 
 @dataclass(frozen=True)
 class Parameter:
-    """One line ``name: type = default  # help`` of the cell.
-
-    Attributes
-    ----------
-    name, type, help : str
-        The type is int, float, str, bool, or list[…] of one of these.
-    default : object
-    """
+    """One line ``name: type = default  # help`` of the cell."""
 
     name: str
-    type: str
+    type: str  #: int, float, str, bool, or list[…] of one of these
     default: Any
     help: str
 
 
 def read_parameters(notebook: Path) -> dict[str, Parameter]:
-    """Read the cell tagged `parameters` of a lab.
-
-    Parameters
-    ----------
-    notebook : Path
-
-    Returns
-    -------
-    dict of str to Parameter
-        In the order of the cell.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or a parameter has no type, no help, or a default that is not a literal of the type.
-    ModuleNotFoundError
-        Without papermill.
-    """
+    """Read the cell tagged `parameters` of a lab, in its order; each needs a type, a help and a literal."""
     declared = {}
-    for name, found in _papermill().inspect_notebook(str(notebook)).items():
-        parameter = Parameter(name, found["inferred_type_name"].replace(" ", ""), None, found["help"])
+    for name, read in _papermill().inspect_notebook(str(notebook)).items():
+        parameter = Parameter(name, read["inferred_type_name"].replace(" ", ""), None, read["help"])
         where = f"{notebook.name}: parameter {name!r}"
         if _kind(parameter.type) is None or not parameter.help:
             raise ValueError(f"{where} must be declared as `name: type = value  # help`, got type {parameter.type!r}")
         try:
-            default = ast.literal_eval(found["default"])
+            default = ast.literal_eval(read["default"])
         except (ValueError, SyntaxError):
-            raise ValueError(f"{where} must have a literal as its default, got {found['default']}") from None
+            raise ValueError(f"{where} must have a literal as its default, got {read['default']}") from None
         declared[name] = Parameter(name, parameter.type, checked(default, parameter, where), parameter.help)
     lost = sorted(_annotated(notebook) - set(declared))
     if lost:
@@ -77,8 +53,8 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
 def _annotated(notebook: Path) -> set[str]:
     """The names that the cell declares, read by Python itself."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    found = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
-    nodes = ast.parse(found[0]).body if found else []
+    sources = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    nodes = ast.parse(sources[0]).body if sources else []
     return {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
 
 
@@ -119,29 +95,7 @@ def _is(value: Any, scalar: type) -> bool:
 
 
 def check_parameters(given: Mapping[str, Any], declared: Mapping[str, Parameter], *, lab: str) -> dict[str, Any]:
-    """Check the names and types of the values given; fill in the defaults.
-
-    Parameters
-    ----------
-    given : mapping
-        Name → value.
-    declared : mapping
-        From :func:`read_parameters`.
-    lab : str
-        For the message.
-
-    Returns
-    -------
-    dict
-        A value for every parameter of the lab.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name; lists what exists, the nearest first.
-    TypeError
-        For a value of another type.
-    """
+    """Check names and types of the values given, and fill in the defaults; ValueError lists the names that exist."""
     for name in given:
         if name not in declared:
             raise ValueError(
@@ -164,24 +118,7 @@ def describe(parameters: Iterable[Parameter]) -> str:
 
 
 def parse_assignments(assignments: Iterable[str], declared: Mapping[str, Parameter], *, lab: str) -> dict[str, Any]:
-    """Read ``key=value`` as the parameter's type; items of a list are separated by commas.
-
-    Parameters
-    ----------
-    assignments : iterable of str
-        From the command line.
-    declared, lab
-        As for :func:`check_parameters`.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        Without an equals sign, for an unknown name, or a text that is not a value of the type.
-    """
+    """Read ``key=value`` as the parameter's type; items of a list are separated by commas."""
     values: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")

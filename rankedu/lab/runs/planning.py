@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -15,34 +16,19 @@ from rankedu.lab.runs.folders import find_lab, find_labs, read_preset
 from rankedu.lab.runs.parameters import check_parameters, parse_assignments, read_parameters
 from rankedu.lab.runs.results import load_result
 
-__all__ = ["Run", "plan"]
+__all__ = ["Run", "fingerprint", "plan"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One lab with all its parameters, and the folder that belongs to the two.
-
-    Attributes
-    ----------
-    lab : str
-    source : Path
-        The lab's notebook.
-    parameters : dict
-        A value for every parameter of the lab.
-    folder : Path
-        `runs/<lab>/<hash>/`; the hash is of the lab's code and the parameters.
-    skipped : bool
-        Whether a finished run was found.
-    result : dict
-        What the lab saved; empty before it has run.
-    """
+    """One lab with all its parameters, and the folder that belongs to the two."""
 
     lab: str
-    source: Path
-    parameters: dict[str, Any]
-    folder: Path
-    skipped: bool = False
-    result: dict[str, Any] = field(default_factory=dict)
+    source: Path  #: the lab's notebook
+    parameters: dict[str, Any]  #: a value for every parameter of the lab
+    folder: Path  #: `runs/<lab>/<hash>/`; the hash is of the lab's code and the parameters
+    skipped: bool = False  #: whether a finished run was found
+    result: dict[str, Any] = field(default_factory=dict)  #: what the lab saved; empty before it has run
 
     @property
     def notebook(self) -> Path:
@@ -66,32 +52,27 @@ def plan(
     labs: str | os.PathLike[str] | None = None,
     runs: str | os.PathLike[str] = "runs",
 ) -> Run:
-    """Check everything that is given for a run, and name its folder. Nothing is started or written.
-
-    Parameters
-    ----------
-    lab, preset, parameters, assignments, labs, runs
-        As for :func:`run_lab`.
-
-    Returns
-    -------
-    Run
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError
-        As :func:`run_lab`.
-    """
+    """Check everything that is given for a run, as :func:`run_lab` takes it, and name its folder; starts nothing."""
     folder = find_labs(labs)
     source = find_lab(lab, folder)
     declared = read_parameters(source)
     given = dict(read_preset(preset, lab, folder, declared)) if preset else {}
     given |= dict(parameters or {}) | parse_assignments(assignments, declared, lab=lab)
     values = check_parameters(given, declared, lab=lab)
-    return Run(lab, source, values, Path(runs).resolve() / lab / _fingerprint(source, values))
+    _check_values(lab, values)
+    return Run(lab, source, values, Path(runs).resolve() / lab / fingerprint(source, values))
 
 
-def _fingerprint(source: Path, parameters: Mapping[str, Any]) -> str:
+def _check_values(lab: str, parameters: Mapping[str, Any]) -> None:
+    """Let the lab's experiment, if it has one, say which of its losses, data sets and networks are unknown."""
+    name = f"rankedu.lab.experiments.{lab}"
+    with suppress(ModuleNotFoundError):  # also where an extra is missing, of which the lab tells
+        check = getattr(importlib.import_module(name), "check", None)
+        if check is not None:
+            check(parameters)
+
+
+def fingerprint(source: Path, parameters: Mapping[str, Any]) -> str:
     """A hash of the code of a lab and of its parameters; its text and its outputs change no result."""
     cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]

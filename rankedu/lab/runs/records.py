@@ -9,75 +9,39 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from rankedu.lab.runs.results import load_result, write_json
+from rankedu.lab.runs.results import json_text, load_result, write_json
 
-__all__ = ["UNTOLD", "Record", "collect_runs", "flatten", "keep_runs"]
+__all__ = ["IGNORED_PARAMETERS", "Record", "collect_runs", "flatten", "keep_runs"]
 
 #: Parameters that say where a run found things or how it was driven, and change no number of it.
-UNTOLD = ("data_root", "workers", "device", "pictures", "checkpoint_every")
+IGNORED_PARAMETERS = ("data_root", "workers", "device", "pictures", "checkpoint_every")
 #: What is kept of the machine.
 MACHINE: tuple[str, ...] = ("device", "threads", "peak_memory_mib", "peak_gpu_memory_mib")
 
 
 @dataclass(frozen=True)
 class Record:
-    """One finished run.
-
-    Attributes
-    ----------
-    lab : str
-    run : str
-        The hash that names the run's folder.
-    preset : str or None
-    parameters : dict
-        Those that decide about the numbers; of a path, the last part.
-    metrics : dict of str to float or None
-        Nested ones by a path such as ``"lstm/error"``; None where the number was not finite.
-    seconds : float or None
-        Of the whole run.
-    machine : dict
-        ``device``, ``threads``, ``peak_memory_mib``, and with a GPU ``peak_gpu_memory_mib``.
-    versions : dict
-    git : dict or None
-        ``revision``, and whether files were ``modified``.
-    started : str
-        ISO 8601.
-    """
+    """One finished run."""
 
     lab: str
-    run: str
+    run: str  #: the hash that names the run's folder
     preset: str | None
-    parameters: dict[str, Any]
-    metrics: dict[str, float | None]
-    seconds: float | None
-    machine: dict[str, Any]
+    parameters: dict[str, Any]  #: those that decide about the numbers; of a path, the last part
+    metrics: dict[str, float | None]  #: nested ones by a path such as "lstm/error"; None where it was not finite
+    seconds: float | None  #: of the whole run
+    machine: dict[str, Any]  #: `MACHINE`, as far as it is known
     versions: dict[str, str]
-    git: dict[str, Any] | None
-    started: str
+    git: dict[str, Any] | None  #: "revision", and whether files were "modified"
+    started: str  #: ISO 8601
 
 
 def collect_runs(*folders: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
-    """Read every finished run below some folders.
+    """Read every finished run below some folders, each once, in the order of lab and hash.
 
-    Parameters
-    ----------
-    *folders : path
-        A folder of runs, ``<lab>/<hash>/result.json`` with ``manifest.json`` beside it, or of records that were kept,
-        ``<lab>/<hash>.json``, or a mixture.
-
-    Returns
-    -------
-    records : list of Record
-        In the order of lab and hash. A run that is there twice counts once.
-    skipped : list of str
-        One line for each run that is unfinished or damaged: where, and why.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a folder is not there.
+    A folder holds runs, ``<lab>/<hash>/``, or records that were kept, ``<lab>/<hash>.json``. Beside the records
+    there is a line for each run that is unfinished or damaged: where, and why.
     """
-    found: dict[tuple[str, str], Record] = {}
+    records: dict[tuple[str, str], Record] = {}
     skipped = []
     for folder in map(Path, folders):
         if not folder.is_dir():
@@ -92,8 +56,8 @@ def collect_runs(*folders: str | os.PathLike[str]) -> tuple[list[Record], list[s
             except (OSError, ValueError, KeyError, TypeError) as error:
                 skipped.append(f"{path}: {_reason(error)}")
             else:
-                found.setdefault((record.lab, record.run), record)
-    return [found[key] for key in sorted(found)], skipped
+                records.setdefault((record.lab, record.run), record)
+    return [records[key] for key in sorted(records)], skipped
 
 
 def _of_folder(folder: Path) -> Record:
@@ -102,7 +66,9 @@ def _of_folder(folder: Path) -> Record:
     if manifest["status"] != "completed":
         raise ValueError(": ".join(filter(None, (manifest["status"], manifest.get("error")))))
     result = load_result(folder / "result.json")
-    parameters = {name: _told(value) for name, value in manifest["parameters"].items() if name not in UNTOLD}
+    parameters = {
+        name: _last_part(value) for name, value in manifest["parameters"].items() if name not in IGNORED_PARAMETERS
+    }
     machine = {name: manifest[name] for name in MACHINE if name in manifest}
     return Record(
         lab=folder.parent.name,
@@ -128,12 +94,12 @@ def _of_file(path: Path) -> Record:
 
 def _object(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path.name} is no JSON, line {error.lineno}: {error.msg}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path.name} is no object but {type(found).__name__}")
-    return found
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} is no object but {type(content).__name__}")
+    return content
 
 
 def _reason(error: Exception) -> str:
@@ -142,7 +108,7 @@ def _reason(error: Exception) -> str:
     return f"no {error}" if isinstance(error, KeyError) else str(error)
 
 
-def _told(value: Any) -> Any:
+def _last_part(value: Any) -> Any:
     """A parameter's value, of a path its last part alone."""
     if isinstance(value, str) and (PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()):
         return Path(value).name
@@ -152,19 +118,6 @@ def _told(value: Any) -> Any:
 def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
     """Bring nested metrics to one level.
 
-    Parameters
-    ----------
-    metrics : mapping
-        Name → number, None, or such a mapping.
-    prefix : str
-        What the names begin with.
-
-    Returns
-    -------
-    dict
-
-    Examples
-    --------
     >>> flatten({"R@1": 0.5, "fine": {"AP": 0.25}})
     {'R@1': 0.5, 'fine/AP': 0.25}
     """
@@ -175,30 +128,11 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | N
 
 
 def keep_runs(records: Iterable[Record], folder: str | os.PathLike[str]) -> list[Path]:
-    """Write records to ``<folder>/<lab>/<hash>.json``, so that tables can be made without the runs' folders.
-
-    Parameters
-    ----------
-    records : iterable of Record
-        From :func:`collect_runs`.
-    folder : path
-        Made if it is not there.
-
-    Returns
-    -------
-    list of Path
-        What was written; a file that holds the same record is left alone.
-    """
+    """Write records to ``<folder>/<lab>/<hash>.json``, but for those that stand there; what was written."""
     written = []
     for record in records:
         path = Path(folder) / record.lab / f"{record.run}.json"
-        content = asdict(record)
-        if not path.exists() or path.read_text(encoding="utf-8") != _text(content):
-            write_json(path, content)
+        if not path.exists() or path.read_text(encoding="utf-8") != json_text(asdict(record)):
+            write_json(path, asdict(record))
             written.append(path)
     return written
-
-
-def _text(content: dict[str, Any]) -> str:
-    """What write_json writes."""
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

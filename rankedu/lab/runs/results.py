@@ -12,9 +12,9 @@ from typing import Any
 
 from rankedu._files import written
 
-__all__ = ["RESULT_FOLDER", "check_result", "load_result", "save_result", "write_json"]
+__all__ = ["RESULT_FOLDER", "check_result", "json_text", "load_result", "save_result", "write_json"]
 
-#: Environment variable with the folder that results go to; the runner sets it.
+#: Environment variable with the folder that results go to, instead of the current one.
 RESULT_FOLDER = "RANKEDU_RESULT_FOLDER"
 #: Key → what stands there, and whether it must.
 _SCHEMA = {
@@ -30,31 +30,10 @@ _SCHEMA = {
 def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | None = None) -> Path:
     """Check the result of a lab and write it to `result.json`, with the machine that it was measured on.
 
-    Parameters
-    ----------
-    result : mapping
-        ``lab`` (its name), ``parameters`` (name → value) and ``metrics`` (name → number, or mappings of such);
-        optionally ``rows``, a list of flat mappings, and ``notes``. Numbers may be NumPy's or torch's. What is not
-        finite is written as null: not measured.
-    folder : path, optional
-        Where to. Default: ``$RANKEDU_RESULT_FOLDER``, which the runner sets, else the current folder.
+    ``lab`` (its name), ``parameters`` (name → value) and ``metrics`` (name → number, or mappings of such); optionally
+    ``rows``, a list of flat mappings, and ``notes``. Numbers may be NumPy's or torch's; what is not finite is written
+    as null. The folder is by default ``$RANKEDU_RESULT_FOLDER``, else the current one, which is that of the run.
 
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    ValueError
-        If the result is not as described; says where.
-    TypeError
-        For a value that is neither number, string, list nor mapping.
-    OSError
-        If it cannot be written; nothing half-written is left.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = save_result({"lab": "demo", "parameters": {"n": 20}, "metrics": {"error": 0.5}}, folder=folder)
@@ -69,23 +48,7 @@ def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | N
 
 
 def load_result(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a `result.json` and check it.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    FileNotFoundError
-        If it is not there.
-    ValueError
-        If it is not JSON, or not a result.
-    """
+    """Read a `result.json`; ValueError if it is not JSON, or not a result."""
     try:
         result = json.loads(Path(path).read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
@@ -154,16 +117,16 @@ def _plain(value: Any, name: str) -> Any:
 
 def machine() -> dict[str, Any]:
     """The device that was used, torch's threads, and the most memory of this process, and of its GPU, so far (MiB)."""
-    found: dict[str, Any] = {"device": "CPU", "peak_memory_mib": _peak_memory()}
+    facts: dict[str, Any] = {"device": "CPU", "peak_memory_mib": _peak_memory()}
     torch = sys.modules.get("torch")  # a lab that never imported it needs none
     if torch is not None:
-        found["threads"] = torch.get_num_threads()
+        facts["threads"] = torch.get_num_threads()
         used = {gpu: torch.cuda.max_memory_allocated(gpu) for gpu in range(torch.cuda.device_count())}
         if any(used.values()):  # a GPU that is there but was not used has measured nothing
             gpu = max(used, key=lambda number: used[number])
-            found["device"] = torch.cuda.get_device_name(gpu)
-            found["peak_gpu_memory_mib"] = round(used[gpu] / 2**20, 1)
-    return found
+            facts["device"] = torch.cuda.get_device_name(gpu)
+            facts["peak_gpu_memory_mib"] = round(used[gpu] / 2**20, 1)
+    return facts
 
 
 def _peak_memory() -> float | None:
@@ -179,5 +142,9 @@ def _peak_memory() -> float | None:
 def write_json(path: Path, value: Any) -> None:
     """Write a file whole or not at all."""
     with written(path) as part:
-        text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
-        part.write_text(text + "\n", encoding="utf-8")
+        part.write_text(json_text(value), encoding="utf-8")
+
+
+def json_text(value: Any) -> str:
+    """As :func:`write_json` writes it."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from rankedu.lab.runs.locks import claim
+from rankedu.lab.runs.locks import lock_run
 from rankedu.lab.runs.manifest import git_revision, versions
 from rankedu.lab.runs.planning import Run, plan
-from rankedu.lab.runs.results import RESULT_FOLDER, load_result, write_json
+from rankedu.lab.runs.results import load_result, write_json
 
-__all__ = ["LabError", "run_lab"]
+__all__ = ["TIMEOUT", "LabError", "check_timeout", "execute", "run_lab"]
 
 #: Seconds that a run may take, and that a kernel may take to start.
 TIMEOUT, START_TIMEOUT = 3600.0, 60
@@ -26,13 +28,7 @@ HUNG = ("timed out", "lost its kernel")
 
 
 class LabError(RuntimeError):
-    """A lab failed or ran out of time.
-
-    Attributes
-    ----------
-    notebook : Path
-        What had run of it.
-    """
+    """A lab failed or ran out of time; ``notebook`` is the path of what had run of it."""
 
     def __init__(self, message: str, notebook: Path) -> None:
         super().__init__(message)
@@ -54,85 +50,66 @@ def run_lab(
     force: bool = False,
     progress: bool = True,
 ) -> Run:
-    """Execute a lab with papermill in a folder of its own, unless that has been done.
+    """Execute a lab with papermill in a folder of its own; ``skipped=True`` if that had been done, unless `force`.
 
-    The folder holds the executed notebook, `result.json`, which the lab writes by
-    :func:`~rankedu.lab.runs.save_result`, and `manifest.json`: parameters, versions, git revision, device, seed,
-    seconds, peak memory, status. It is the current folder of the lab.
-
-    Parameters
-    ----------
-    lab : str
-        Name of a notebook of the labs' folder.
-    preset : str, optional
-        Name of a file of `presets/`.
-    parameters : mapping, optional
-        Name → value; they go before the preset's.
-    assignments : iterable of str
-        ``key=value`` texts; they go before both.
-    labs : path, optional
-        Folder of the labs, see :func:`~rankedu.lab.runs.find_labs`.
-    runs : path
-        Where the folders of the runs are made.
-    timeout : float
-        Seconds that the run may take. One that takes longer, or whose kernel dies, is started once more.
-    force : bool
-        Run again even if a finished run is there.
-    progress : bool
-        Show a progress bar of the cells, on a terminal.
-
-    Returns
-    -------
-    Run
-        With ``skipped=True`` if it was finished before.
-
-    Raises
-    ------
-    ValueError
-        For an unknown lab, preset or parameter; lists what exists. For a timeout that is not > 0.
-    TypeError
-        For a parameter of another type.
-    FileNotFoundError
-        Without a folder of labs.
-    LabError
-        If the lab fails; its notebook, as far as it had run, is kept.
+    `parameters` (name → value) go before the preset's, `assignments` (``key=value`` texts) before both. The folder
+    holds the executed notebook, `result.json` and `manifest.json`, and is the current folder of the lab. A run that
+    takes longer than `timeout` seconds, or whose kernel dies, is started once more. Raises ValueError or TypeError
+    before anything starts, and LabError if the lab fails.
     """
+    check_timeout(timeout)
+    run = plan(lab, preset=preset, parameters=parameters, assignments=assignments, labs=labs, runs=runs)
+    return execute(run, preset, timeout, force=force, progress=progress)
+
+
+def check_timeout(timeout: float) -> None:
+    """Raise ValueError unless it is > 0."""
     if not timeout > 0:
         raise ValueError(f"timeout must be > 0 seconds, got {timeout}")
-    run = plan(lab, preset=preset, parameters=parameters, assignments=assignments, labs=labs, runs=runs)
-    with claim(run.folder):  # another process may be at it: then its result is ours
-        return _run(run, preset, timeout, force, progress)
 
 
-def _run(run: Run, preset: str | None, timeout: float, force: bool, progress: bool) -> Run:
-    """Run it, unless that has been done."""
-    found = None if force else run.finished()
-    if found is not None:
-        return replace(run, skipped=True, result=found)
-    run.folder.mkdir(parents=True, exist_ok=True)
-    (run.folder / "result.json").unlink(missing_ok=True)
-    manifest = {
-        "lab": run.lab,
-        "preset": preset,
-        "parameters": run.parameters,
-        "seed": run.parameters.get("seed"),
-        "versions": versions(),
-        "git": git_revision(run.source.parent),
-        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-    }
-    return replace(run, result=_execute(run, manifest, timeout, progress))
+def execute(
+    run: Run, preset: str | None, timeout: float, *, force: bool = False, progress: bool = False, attempts: int = 2
+) -> Run:
+    """Execute a planned run, unless that has been done; one that hangs is started up to `attempts` times."""
+    with lock_run(run.folder):  # another process may be at it: then its result is ours
+        result = None if force else run.finished()
+        if result is not None:
+            return replace(run, skipped=True, result=result)
+        run.folder.mkdir(parents=True, exist_ok=True)
+        (run.folder / "result.json").unlink(missing_ok=True)
+        manifest = {
+            "lab": run.lab,
+            "preset": preset,
+            "parameters": run.parameters,
+            "seed": run.parameters.get("seed"),
+            "versions": versions(),
+            "git": git_revision(run.source.parent),
+            "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "attempts": _attempts_before(run),
+        }
+        return replace(run, result=_try(run, manifest, timeout, progress, attempts))
 
 
-def _execute(run: Run, manifest: dict[str, Any], timeout: float, progress: bool) -> dict[str, Any]:
-    """Attempt the run, twice if it hangs; the manifest always says how it went."""
+def _attempts_before(run: Run) -> int:
+    """How often this run was started since it was last completed."""
+    with suppress(OSError, ValueError, KeyError):
+        manifest = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
+        return 0 if manifest["status"] == "completed" else int(manifest["attempts"])
+    return 0
+
+
+def _try(run: Run, manifest: dict[str, Any], timeout: float, progress: bool, attempts: int) -> dict[str, Any]:
+    """Attempt the run until it does not hang; the manifest always says how it went."""
     path, started = run.folder / "manifest.json", time.perf_counter()
     status, error = "interrupted", ""
     result: dict[str, Any] = {}
     try:
-        for attempt in (1, 2):
-            manifest["attempts"] = attempt
+        for _ in range(attempts):
+            manifest["attempts"] += 1
             write_json(path, {**manifest, "status": "running"})
-            status, error, result = _attempt(run, timeout, progress)
+            # In a context of its own: threads that share one would share the event loop that the client keeps in it.
+            status, error, result = Context().run(_attempt, run, timeout, progress)
             if status not in HUNG:
                 break
     finally:  # also after Ctrl-C, or on a full disk
@@ -140,7 +117,7 @@ def _execute(run: Run, manifest: dict[str, Any], timeout: float, progress: bool)
         note = {"error": error} if error else {}
         write_json(path, {**manifest, "status": status, "seconds": seconds, **result.get("machine", {}), **note})
     if status != "completed":
-        times = "" if attempt == 1 else f", {attempt} attempts"
+        times = "" if manifest["attempts"] == 1 else f", {manifest['attempts']} attempts"
         raise LabError(
             f"lab {run.lab!r} {status} after {seconds:g} s{times}: {error}\n"
             f"what had run of it stands in {run.notebook}\nand what it was made with in {path}",
@@ -150,7 +127,7 @@ def _execute(run: Run, manifest: dict[str, Any], timeout: float, progress: bool)
 
 
 def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[str, Any]]:
-    """Execute the notebook once; say how it went, what was wrong, and what the lab saved."""
+    """Execute the notebook once: the status, what was wrong, and what the lab saved."""
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
@@ -176,28 +153,15 @@ def _run_notebook(run: Run, timeout: float, progress: bool) -> None:
     import papermill
 
     deadline = time.monotonic() + timeout
-    with _result_folder(run.folder):
-        papermill.execute_notebook(
-            str(run.source),
-            str(run.notebook),
-            parameters=run.parameters,
-            cwd=str(run.folder),
-            progress_bar=progress and sys.stderr.isatty(),
-            start_timeout=START_TIMEOUT,
-            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-            timeout_func=lambda cell: max(1, round(deadline - time.monotonic())),
-        )
-
-
-@contextmanager
-def _result_folder(folder: Path) -> Iterator[None]:
-    """Tell the kernel where save_result() writes to."""
-    before = os.environ.get(RESULT_FOLDER)
-    os.environ[RESULT_FOLDER] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[RESULT_FOLDER]
-        else:
-            os.environ[RESULT_FOLDER] = before
+    papermill.execute_notebook(
+        str(run.source),
+        str(run.notebook),
+        parameters=run.parameters,
+        resources={"metadata": {"path": str(run.folder)}},  # papermill's `cwd` would be that of all threads
+        progress_bar={"desc": f"{run.lab} (Ctrl-C stops it; the same command goes on)"}
+        if progress and sys.stderr.isatty()
+        else False,
+        start_timeout=START_TIMEOUT,
+        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+        timeout_func=lambda cell: max(1, round(deadline - time.monotonic())),
+    )

@@ -19,18 +19,7 @@ def plain(value: Any) -> str:
 
 
 def chosen(records: Iterable[Record], wanted: Mapping[str, Any]) -> list[Record]:
-    """The runs whose parameters have some values.
-
-    Parameters
-    ----------
-    records : iterable of Record
-    wanted : mapping
-        Parameter → value, or the value's text.
-
-    Returns
-    -------
-    list of Record
-    """
+    """The runs whose parameters have some values, which may be given as texts."""
     return [
         record
         for record in records
@@ -49,25 +38,7 @@ def _same(value: Any, wanted: Any) -> bool:
 
 
 def select(records: Sequence[Record], lab: str | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
-    """As :func:`chosen`, but an error says what there is if nothing is chosen.
-
-    Parameters
-    ----------
-    records : sequence of Record
-    lab : str, optional
-        Only this one's.
-    where : mapping, optional
-        Parameter → value, or the value's text.
-
-    Returns
-    -------
-    list of Record
-
-    Raises
-    ------
-    ValueError
-        For a lab, a parameter or a value that no run has.
-    """
+    """As :func:`chosen`, and of one lab; ValueError says what there is if no run is left."""
     labs = sorted({record.lab for record in records})
     if lab is not None and lab not in labs:
         raise ValueError(f"lab {lab!r} has no finished runs{did_you_mean(lab, labs)}; these have: {', '.join(labs)}")
@@ -84,23 +55,7 @@ def select(records: Sequence[Record], lab: str | None = None, where: Mapping[str
 
 
 def metric_names(records: Iterable[Record], wanted: Sequence[str] | str | None = None) -> list[str]:
-    """The metrics that runs have, or those that are wanted.
-
-    Parameters
-    ----------
-    records : iterable of Record
-    wanted : sequence of str, or str, optional
-        Names, or a text of names with commas between them. (A name may itself have a comma.)
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    ValueError
-        For a metric that no run has; lists what there is.
-    """
+    """The metrics that runs have, or those that are wanted, also as a text with commas between the names."""
     known = list(dict.fromkeys(name for record in records for name in record.metrics))
     if isinstance(wanted, str):
         wanted = _split(wanted, known)

@@ -18,22 +18,12 @@ __all__ = ["Row", "Value", "best", "summarise", "value_of", "varying"]
 
 @dataclass(frozen=True)
 class Value:
-    """A metric over the seeds of a setting.
+    """A metric over the seeds of a setting."""
 
-    Attributes
-    ----------
-    mean, sd : float
-        The standard deviation is that of a sample (n − 1); nan for a single number. The mean is nan for none.
-    n : int
-        Numbers that were averaged.
-    lost : int
-        Runs whose number was not finite, or that did not measure it.
-    """
-
-    mean: float
-    sd: float
-    n: int
-    lost: int = 0
+    mean: float  #: nan for no number
+    sd: float  #: of a sample (n − 1); nan for a single number
+    n: int  #: numbers that were averaged
+    lost: int = 0  #: runs whose number was not finite, or that did not measure it
 
     def text(self, scale: float = 1.0, digits: int = 3) -> str:
         """Write as ``0.364 ± 0.005``; times ``scale``; a dash for none."""
@@ -46,18 +36,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Row:
-    """The runs of one setting, which differ in their seed alone.
+    """The runs of one setting, which differ in their seed alone."""
 
-    Attributes
-    ----------
-    parameters : dict
-        Those by which the rows are told apart.
-    records : list of Record
-        In the order of their seeds.
-    """
-
-    parameters: dict[str, Any]
-    records: list[Record]
+    parameters: dict[str, Any]  #: those by which the rows are told apart
+    records: list[Record]  #: in the order of their seeds
 
     def value(self, metric: str) -> Value:
         """Mean and standard deviation of a metric."""
@@ -72,9 +54,9 @@ class Row:
         return " / ".join(sorted({str(record.machine.get("device", "unknown")) for record in self.records}))
 
 
-def value_of(found: Iterable[float | None]) -> Value:
+def value_of(values: Iterable[float | None]) -> Value:
     """Mean and standard deviation of numbers; None is a number that was lost."""
-    values = list(found)
+    values = list(values)
     numbers = [value for value in values if value is not None]
     mean = statistics.fmean(numbers) if numbers else math.nan
     sd = statistics.stdev(numbers) if len(numbers) > 1 else math.nan
@@ -82,26 +64,11 @@ def value_of(found: Iterable[float | None]) -> Value:
 
 
 def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> list[Row]:
-    """Group the runs of a lab.
+    """Group the runs of a lab by some parameters, by default all in which they differ but for the seed.
 
-    Parameters
-    ----------
-    records : sequence of Record
-        Of one lab. Of runs that agree in all parameters, the one that was started last counts.
-    by : sequence of str, optional
-        Parameters that tell the rows apart. Default: all in which the runs differ, but for the seed.
+    Of runs that agree in all parameters, the one that was started last counts. ValueError if runs of a row differ in
+    more than their seed: nothing is averaged over settings.
 
-    Returns
-    -------
-    list of Row
-
-    Raises
-    ------
-    ValueError
-        For an unknown parameter; if runs of a row differ in more than their seed: nothing is averaged over settings.
-
-    Examples
-    --------
     >>> about = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
     >>> settings = [{"loss": "x", "seed": seed} for seed in (1, 3)]
     >>> made = [Record("lab", "hash", parameters=p, metrics={"AP": p["seed"] / 4}, **about) for p in settings]
@@ -125,7 +92,7 @@ def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> lis
         for name in varying(row.records):
             values = _list({plain(record.parameters.get(name)) for record in row.records})
             raise ValueError(
-                f"runs with {_said(row.parameters)} differ in {name!r} ({values}) and are not averaged: "
+                f"runs with {_setting(row.parameters)} differ in {name!r} ({values}) and are not averaged: "
                 f"tell rows apart by it (--by {','.join([*names, name])}), or choose (--where {name}=…)"
             )
     return rows
@@ -138,21 +105,8 @@ def varying(records: Sequence[Record]) -> list[str]:
 
 
 def best(values: Sequence[Value | None], *, less: bool = False) -> set[int]:
-    """Which of some values are not worse than the best by more than a standard deviation, of its own or of the best's.
+    """Which of two or more values are not worse than the best by more than a standard deviation, its own or the best's.
 
-    Parameters
-    ----------
-    values : sequence of Value or None
-    less : bool
-        Whether less is better.
-
-    Returns
-    -------
-    set of int
-        Indices. Empty if there are fewer than two values.
-
-    Examples
-    --------
     >>> sorted(best([Value(0.50, 0.01, 3), Value(0.48, 0.03, 3), Value(0.45, 0.01, 3)]))
     [0, 1]
     """
@@ -167,7 +121,7 @@ def best(values: Sequence[Value | None], *, less: bool = False) -> set[int]:
     return {place for place, v in there.items() if abs(v.mean - top.mean) <= max(spread(v), spread(top))}
 
 
-def _said(parameters: Mapping[str, Any]) -> str:
+def _setting(parameters: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={plain(value)}" for name, value in parameters.items()) or "nothing told apart"
 
 

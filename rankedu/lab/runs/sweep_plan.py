@@ -10,6 +10,7 @@ from typing import Any
 
 from rankedu.lab.runs.folders import find_lab, find_labs
 from rankedu.lab.runs.grid import expand, parse_grid
+from rankedu.lab.runs.locks import is_locked
 from rankedu.lab.runs.parameters import read_parameters
 from rankedu.lab.runs.planning import Run, plan
 
@@ -27,23 +28,7 @@ def plan_sweep(
     labs: str | os.PathLike[str] | None = None,
     runs: str | os.PathLike[str] = "runs",
 ) -> list[Run]:
-    """Check every point of a sweep and name its folder. Nothing is started or written.
-
-    Parameters
-    ----------
-    lab, grid, seeds, preset, parameters, assignments, labs, runs
-        As for :func:`sweep`.
-
-    Returns
-    -------
-    list of Run
-        Those that are finished have ``skipped=True`` and their result.
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError
-        As :func:`sweep`.
-    """
+    """Check every point of a sweep, as :func:`sweep` takes it; those that are finished have their result."""
     folder = find_labs(labs)
     declared = read_parameters(find_lab(lab, folder))
     if not isinstance(grid, Mapping):
@@ -62,39 +47,20 @@ def plan_sweep(
 
 
 def run_state(run: Run) -> str:
-    """How far a planned run is: "done", "new", or as it ended the last time: "running", "interrupted", "failed", ….
-
-    Parameters
-    ----------
-    run : Run
-        From :func:`plan_sweep`.
-
-    Returns
-    -------
-    str
-        "running" may also be the trace of a run that was killed.
-    """
+    """How far a planned run is: "done", "new", "running", or as it ended: "interrupted", "failed", …."""
     if run.skipped:
         return "done"
     try:
         state = str(json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))["status"])
     except (OSError, ValueError, KeyError):
         return "new"
+    if state == "running" and not is_locked(run.folder):
+        return "interrupted"  # it was killed
     return "damaged" if state == "completed" else state
 
 
 def list_states(runs: Sequence[Run]) -> str:
-    """One line a run: its folder's name, how far it is, and what makes it different from the others.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        From :func:`plan_sweep`.
-
-    Returns
-    -------
-    str
-    """
+    """One line for each planned run: its folder's name, how far it is, and what makes it different from the others."""
     first = runs[0].parameters
     varied = [name for name in first if any(run.parameters[name] != first[name] for run in runs)]
     states = [run_state(run) for run in runs]

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rankedu.lab.runs.clusters import cluster_client, local_client, local_environments
-from rankedu.lab.runs.locks import claims_folder
-from rankedu.lab.runs.planning import Run
-from rankedu.lab.runs.runner import TIMEOUT
+from rankedu.lab.runs.locks import locks_folder
+from rankedu.lab.runs.planning import Run, fingerprint
+from rankedu.lab.runs.runner import TIMEOUT, LabError, check_timeout, execute
 from rankedu.lab.runs.sweep_plan import plan_sweep
-from rankedu.lab.runs.worker import Job, Outcome, run_point
 
 __all__ = ["SweepError", "sweep"]
 
 
 class SweepError(RuntimeError):
-    """Some runs of a sweep failed; the others are done.
-
-    Attributes
-    ----------
-    runs : list of Run
-        Those that are done.
-    failures : list of (Run, str)
-        Those that failed, and why.
-    """
+    """Some runs of a sweep failed: ``failures`` are these, each with its error; ``runs`` are those that are done."""
 
     def __init__(self, message: str, runs: list[Run], failures: list[tuple[Run, str]]) -> None:
         super().__init__(message)
@@ -51,157 +41,111 @@ def sweep(
     resources: Mapping[str, float] | None = None,
     progress: bool = True,
 ) -> list[Run]:
-    """Run a lab at every point of a grid, for several seeds, but for what has been run.
+    """Run a lab at every point of a grid, for several seeds (default 3), but for what has been run; all points.
 
-    Each run is what :func:`~rankedu.lab.runs.run_lab` makes of its parameters, in a process of its own. A run that
-    fails is tried once more, after the others. Whatever ends a sweep, the same call goes on where it was: what is
-    finished is not run again, and what was running resumes from its checkpoint, if the lab keeps one. Two sweeps may
-    share runs; each is done by one of them.
+    `grid` maps a parameter to its values, or is texts ``name=value,value``. Everything is checked before anything
+    starts. Runs go to as many processes of this machine as there are GPUs or cores, or `workers`; or to the workers of
+    a Dask `scheduler`, such as ``"tcp://10.0.0.1:8786"``, which need the package and the same folders, and of which a
+    run takes `resources`, such as ``{"GPU": 1}``. The other parameters are those of
+    :func:`~rankedu.lab.runs.run_lab`.
 
-    Parameters
-    ----------
-    lab : str
-        Name of a notebook of the labs' folder.
-    grid : mapping of str to sequence, or iterable of str
-        Parameter → values; or texts ``name=value,value``, in which a value that is a list stands in brackets.
-    seeds : int, optional
-        Each point is run with the seeds 0, 1, …, seeds − 1. Default: 3, or what the grid or the parameters say.
-    preset, parameters, assignments, labs, runs, timeout
-        As for :func:`~rankedu.lab.runs.run_lab`, the same for all points.
-    workers : int, optional
-        How many runs at a time, on this machine. Default: one a GPU if the lab's ``device`` may be one, else one a
-        core.
-    scheduler : str, optional
-        Address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``, to use its workers instead. They need the
-        package, and the folders of the labs and of the runs under the same paths.
-    resources : mapping of str to float, optional
-        What a run takes of what a worker of that cluster offers, such as ``{"GPU": 1}``.
-    progress : bool
-        Show a progress bar of the runs, on a terminal.
-
-    Returns
-    -------
-    list of Run
-        All points; ``skipped=True`` for those that were finished before.
-
-    Raises
-    ------
-    ValueError
-        For an unknown lab, preset or parameter, one that is in the grid and elsewhere, a value that comes twice, seeds
-        or workers < 1, a GPU that is not there.
-    TypeError
-        For a value of another type.
-    FileNotFoundError
-        Without a folder of labs.
-    ConnectionError
-        If no scheduler answers at the address.
-    SweepError
-        If runs failed twice.
-    KeyboardInterrupt
-        After Ctrl-C, once the runs have ended; says how far it came.
+    A run that fails is tried once more. Whatever ends a sweep, the same call goes on where it was: what is finished is
+    not run again, and what was running resumes from its checkpoint, if the lab keeps one. Two sweeps may share runs;
+    each is done by one of them. Raises SweepError if runs failed twice, ConnectionError if no scheduler answers, and
+    KeyboardInterrupt after Ctrl-C, once the processes have ended.
     """
-    if not timeout > 0:
-        raise ValueError(f"timeout must be > 0 seconds, got {timeout}")
+    check_timeout(timeout)
     if scheduler is None and resources:
         raise ValueError(f"resources are of the workers of a scheduler, which is not given, got {dict(resources)}")
     if scheduler is not None and workers is not None:
         raise ValueError(f"workers must be left out with a scheduler, whose workers are used, got {workers}")
     options = {"seeds": seeds, "preset": preset, "parameters": parameters, "assignments": assignments}
     planned = plan_sweep(lab, grid, **options, labs=labs, runs=runs)  # type: ignore[arg-type]
+    open_runs = [run for run in planned if not run.skipped]
     done = {run.folder: run for run in planned if run.skipped}
-    jobs = [Job(run, preset, timeout) for run in planned if not run.skipped]
     failures: list[tuple[Run, str]] = []
-    if jobs:
-        try:
-            with closing(_do(jobs, scheduler, workers, resources or {}, progress, len(done))) as ended:
-                for run, outcome in ended:
-                    if outcome.result is None:
-                        failures.append((run, outcome.error))
+    try:
+        if open_runs:
+            locks_folder(open_runs[0].folder.parent.parent).mkdir(parents=True, exist_ok=True)
+            with _client(open_runs, scheduler, workers, resources or {}) as client:
+                for run, ended in _submit(client, open_runs, preset, timeout, resources or {}, progress, len(planned)):
+                    if isinstance(ended, Run):
+                        done[run.folder] = ended
                     else:
-                        done[run.folder] = replace(run, result=outcome.result)
-        except KeyboardInterrupt:
-            finished = sum(run.finished() is not None for run in planned)
-            raise KeyboardInterrupt(
-                f"stopped with {finished} of {len(planned)} runs done; the same sweep goes on with the others"
-            ) from None
+                        failures.append((run, ended))
+    except KeyboardInterrupt:
+        finished = sum(run.finished() is not None for run in planned)
+        raise KeyboardInterrupt(
+            f"stopped with {finished} of {len(planned)} runs done; the same sweep goes on with the others"
+        ) from None
     if failures:
         raise SweepError(_report(failures, len(planned)), list(done.values()), failures)
     return [done[run.folder] for run in planned]
 
 
-def _do(
-    jobs: list[Job],
-    scheduler: str | None,
-    workers: int | None,
-    resources: Mapping[str, float],
-    progress: bool,
-    before: int,
-) -> Generator[tuple[Run, Outcome], None, None]:
-    """Have the jobs done, and tell of each when it has ended."""
-    from tqdm import tqdm
-
-    total = before + len(jobs)
-    with (
-        _client(jobs, scheduler, workers, resources) as (client, jobs),
-        closing(_submit_all(client, jobs, dict(resources))) as all_ended,
-        tqdm(desc="sweep", unit="run", total=total, initial=before, disable=None if progress else True) as bar,
-    ):
-        claims_folder(jobs[0].run.folder.parent.parent).mkdir(parents=True, exist_ok=True)
-        failed = 0
-        for job, outcome in all_ended:
-            failed += outcome.result is None
-            bar.set_postfix({"failed": failed} if failed else {})
-            bar.update()
-            yield job.run, outcome
-
-
 @contextmanager
 def _client(
-    jobs: list[Job], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
-) -> Iterator[tuple[Any, list[Job]]]:
-    """A client of the cluster that is wanted, and the jobs as they are for it."""
+    runs: list[Run], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
+) -> Iterator[Any]:
+    """A client of the cluster that is wanted."""
     if scheduler is not None:
         with cluster_client(scheduler, resources) as client:
-            yield client, jobs
+            yield client
     else:
-        environments = local_environments([job.run for job in jobs], workers)
-        with local_client(len(environments)) as client:
-            yield client, [replace(job, environments=environments) for job in jobs]
+        with local_client(local_environments(runs, workers)) as client:
+            yield client
 
 
-def _submit_all(
-    client: Any, jobs: list[Job], resources: dict[str, float]
-) -> Generator[tuple[Job, Outcome], None, None]:
-    """Submit the jobs, and once more those for which this may help."""
+def _submit(
+    client: Any,
+    runs: list[Run],
+    preset: str | None,
+    timeout: float,
+    resources: Mapping[str, float],
+    progress: bool,
+    total: int,
+) -> Iterator[tuple[Run, Run | str]]:
+    """Have the runs done; of each that has ended, the finished run or what was wrong."""
     from distributed import as_completed
+    from tqdm import tqdm
 
-    def submit(job: Job) -> Any:
-        return client.submit(run_point, job, pure=False, resources=resources or None)
-
-    pending = {submit(job): (job, 1) for job in jobs}
+    futures = {
+        client.submit(do_run, run, preset, timeout, pure=False, retries=1, resources=dict(resources) or None): run
+        for run in runs
+    }
+    failed = 0
     try:
-        ended = as_completed(list(pending))
-        for future in ended:
-            job, attempt = pending.pop(future)
-            outcome = _ended(future)
-            if outcome.again and attempt == 1:
-                retry = submit(job)
-                pending[retry] = (job, 2)
-                ended.add(retry)
-            else:
-                yield job, outcome
-    finally:  # after Ctrl-C; the workers end what runs
-        client.cancel(list(pending))
+        with tqdm(
+            desc="sweep", unit="run", total=total, initial=total - len(runs), disable=None if progress else True
+        ) as bar:
+            for future in as_completed(list(futures)):
+                ended = _ended(future)
+                failed += isinstance(ended, str)
+                bar.set_postfix({"failed": failed} if failed else {})
+                bar.update()
+                yield futures[future], ended
+    finally:  # after Ctrl-C: what has not begun does not begin
+        client.cancel(list(futures))
 
 
-def _ended(future: Any) -> Outcome:
-    """The outcome of a task; one that Dask could not get done has failed."""
+def _ended(future: Any) -> Run | str:
+    """The finished run, or what was wrong."""
     if future.status == "finished":
         return future.result()  # type: ignore[no-any-return]
     if future.status == "error":
         error = future.exception()
-        return Outcome(None, f"{type(error).__name__}: {error}")
+        return str(error).split("\n")[0] if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
     raise ConnectionError("the scheduler has gone (start it and the same sweep again: what is finished is kept)")
+
+
+def do_run(run: Run, preset: str | None, timeout: float) -> Run:
+    """Do a planned run, on a Dask worker."""
+    for path in (run.source, locks_folder(run.folder.parent.parent)):
+        if not path.exists():
+            raise FileNotFoundError(f"this worker has no {path}: it must be on a file system that all share")
+    if fingerprint(run.source, run.parameters) != run.folder.name:
+        raise ValueError(f"lab {run.lab!r} has changed since the sweep began (start the sweep again)")
+    return execute(run, preset, timeout, attempts=1)  # Dask makes the second attempt
 
 
 def _report(failures: list[tuple[Run, str]], total: int) -> str:

@@ -27,27 +27,13 @@ _LESS = re.compile(r"seconds|share|loss|error|memory|severity", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Tables:
-    """What :func:`tabulate` found.
+    """What :func:`tabulate` made, and of what."""
 
-    Attributes
-    ----------
-    text : str
-        The tables, one a lab.
-    records : list of Record
-        The runs in them.
-    rows : dict of str to list of Row
-        By the lab.
-    metrics : dict of str to list of str
-        The columns, by the lab.
-    skipped : list of str
-        Where an unfinished or damaged run lies, and what is wrong with it.
-    """
-
-    text: str
-    records: list[Record]
-    rows: dict[str, list[Row]]
-    metrics: dict[str, list[str]]
-    skipped: list[str]
+    text: str  #: the tables, one a lab
+    records: list[Record]  #: the runs in them
+    rows: dict[str, list[Row]]  #: by the lab
+    metrics: dict[str, list[str]]  #: the columns, by the lab
+    skipped: list[str]  #: where an unfinished or damaged run lies, and what is wrong with it
 
 
 def tabulate(
@@ -59,33 +45,10 @@ def tabulate(
     where: Mapping[str, Any] | None = None,
     form: str = "markdown",
 ) -> Tables:
-    """Make the tables of the runs in some folders, one a lab.
+    """Make the tables of the runs in some folders, one a lab; csv and json are for one lab.
 
-    Parameters
-    ----------
-    folders : sequence of path
-        As for :func:`collect_runs`.
-    lab : str, optional
-        Only this one.
-    by : sequence of str, optional
-        Parameters that tell the rows apart, as for :func:`summarise`.
-    metrics : sequence of str, or str, optional
-        The columns; a text has commas between them. Default: the first few of each lab.
-    where : mapping, optional
-        Only runs with these parameters.
-    form : {"markdown", "csv", "json"}
-        The last two are for one lab.
-
-    Returns
-    -------
-    Tables
-
-    Raises
-    ------
-    ValueError
-        If nothing is there, or nothing that is asked for; for an unknown parameter, metric or form.
-    FileNotFoundError
-        If a folder is not there.
+    The other arguments are those of :func:`select`, :func:`summarise` and :func:`metric_names`, by default the first
+    few metrics of each lab. ValueError if nothing is there, or nothing that is asked for.
     """
     _check_form(form)
     records, skipped = collect_runs(*folders)
@@ -97,9 +60,9 @@ def tabulate(
     labs = list(dict.fromkeys(record.lab for record in records))
     if form != "markdown" and len(labs) > 1:
         raise ValueError(f"format {form} is for one lab, got {', '.join(labs)} (choose with --lab)")
-    mine = {name: [record for record in records if record.lab == name] for name in labs}
-    rows = {name: summarise(found, by) for name, found in mine.items()}
-    columns = {name: metric_names(found, metrics)[: None if metrics else COLUMNS] for name, found in mine.items()}
+    by_lab = {name: [record for record in records if record.lab == name] for name in labs}
+    rows = {name: summarise(runs, by) for name, runs in by_lab.items()}
+    columns = {name: metric_names(runs, metrics)[: None if metrics else COLUMNS] for name, runs in by_lab.items()}
     parts = [render(rows[name], columns[name], form) for name in labs]
     if form == "markdown":
         parts = [f"### {name}\n\n{part}\n" for name, part in zip(labs, parts, strict=True)]
@@ -107,25 +70,9 @@ def tabulate(
 
 
 def render(rows: Sequence[Row], metrics: Sequence[str], form: str = "markdown") -> str:
-    """Write rows as a table, the best of the first metric first.
+    """Write rows as a table, the best of the first metric first; in Markdown the best of a column is bold.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        From :func:`summarise`.
-    metrics : sequence of str
-        The columns.
-    form : {"markdown", "csv", "json"}
-        In Markdown the best of a column is bold, and so is what is not worse by more than a standard deviation.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        For another form.
+    So is what is not worse by more than a standard deviation.
     """
     _check_form(form)
     less = bool(metrics and _LESS.search(metrics[0]))
@@ -150,8 +97,8 @@ def _markdown(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     lines.append([*["---"] * len(names), *["---:"] * (len(metrics) + 2), "---"])
     for place, row in enumerate(rows):
         cells = [f"**{v[place].text()}**" if place in bold[m] else v[place].text() for m, v in columns.items()]
-        told = [plain(value) for value in row.parameters.values()]
-        lines.append([*told, str(len(row.records)), *cells, row.seconds().text(digits=0), row.devices()])
+        setting = [plain(value) for value in row.parameters.values()]
+        lines.append([*setting, str(len(row.records)), *cells, row.seconds().text(digits=0), row.devices()])
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
 
 
@@ -164,8 +111,8 @@ def _csv(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     for row in rows:
         numbers = [number for metric in metrics for number in (row.value(metric).mean, row.value(metric).sd)]
         cells = [_number(number) for number in [*numbers, row.seconds().mean]]
-        told = [plain(value) for value in row.parameters.values()]
-        writer.writerow([*told, len(row.records), *cells, row.devices()])
+        setting = [plain(value) for value in row.parameters.values()]
+        writer.writerow([*setting, len(row.records), *cells, row.devices()])
     return file.getvalue().rstrip("\n")
 
 

@@ -7,11 +7,20 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.book.exercises import Feedback, check, names, reference
+from rankedu import reference as plain
+from rankedu.book.exercises import Feedback, check, find, names
 from rankedu.book.exercises.patterns import relation, where_wrong
-from rankedu.book.exercises.registry import find
 from rankedu.book.exercises.running import outcomes
 from rankedu.book.exercises.wording import show_case, show_value
+
+
+def reference(name):
+    return find(name).reference
+
+
+def sigmoid_rank(scores, temperature):
+    return np.array(plain.sigmoid_rank(scores, temperature))
+
 
 #: Exercise → wrong answers that no list of known mistakes was made from, and what the reader is told of each.
 WRONG = {
@@ -30,13 +39,10 @@ WRONG = {
             lambda y, rel: np.mean([(rel & (y > s)).sum() / (y >= s).sum() for s in y[rel]]),
             "counts > in the numerator:",
         ),
-        (lambda y, rel: np.mean([(rel & (y >= s)).sum() / ((y > s).sum()) for s in y[rel]]), "which is too large"),
-        (lambda y, rel: np.mean([(rel & (y >= s)).sum() // (1 + (y > s).sum()) for s in y[rel]]), "which is too small"),
         (
             lambda y, rel: [(rel & (y >= s)).sum() / (1 + (y > s).sum()) for s in y[rel]],
             "where one number was expected",
         ),
-        (lambda y, rel: y[rel].mean(), "which is too small"),
     ],
     "expected_ap": [
         (
@@ -46,24 +52,21 @@ WRONG = {
         (lambda y, rel: rel.mean(), "which is too small"),
         (lambda y, rel: [reference("expected_ap")(y, rel)] * 2, "where one number was expected"),
     ],
-    "recall_at_k": [
-        (lambda y, rel, k: rel[np.argsort(y)[:k]].any(), "takes the k smallest scores:"),
-        (lambda y, rel, k: rel[np.argsort(-y)[: k - 1]].any(), "asks for rank < k"),
-        (lambda y, rel, k: rel[:k].any(), "looks at the first k"),
-        (lambda y, rel, k: rel[np.argsort(-y)[k]], "which is not so"),
-        (lambda y, rel, k: rel[np.argsort(-y)[:k]].sum(), "which is too large"),
+    "evaluate": [
+        (lambda e, labels: 100 * reference("evaluate")(e, labels), "too large by the same factor"),
+        (lambda e, labels: reference("evaluate")(e, labels)[0], "where shape"),
+        (lambda e, labels: reference("evaluate")(np.vstack([e, e]), np.tile(labels, 2)), "whose entry"),
     ],
-    "blackbox_gradient": [
-        (lambda f, y, c, lam: -(f(y) - f(y + lam * c)) / len(y), "whose entry 0 is too large"),
-        (lambda f, y, c, lam: (f(y) - f(y + lam * c)) / lam, "turns the sign around: a"),
-        (lambda f, y, c, lam: -(y - f(y + lam * c)) / lam, "whose entry 1 is too small"),
-        (lambda f, y, c, lam: -(f(y) - f(lam * c)) / lam, "whose entry 0 is too small"),
+    "blackbox_layer": [
+        (lambda solver, lam: lambda y: y + (solver(y) - y).detach(), "lets the incoming gradient pass through"),
+        (lambda solver, lam: lambda y: solver(y).numpy(), "a torch tensor was expected, got ndarray"),
+        (lambda solver, lam: solver(torch.zeros(2)), "raised TypeError"),
+        (lambda solver, lam: lambda y: solver(y + lam), "returns the solution alone"),
     ],
     "interpolated_value": [
         (lambda f, y, c, lam: (y + lam * c) @ f(y + lam * c) - y @ f(y), r"forgets to divide by λ\."),
         (lambda f, y, c, lam: ((y + lam * c) @ f(y) - y @ f(y)) / lam, r"evaluates the loss itself, c·s\(y\):"),
         (lambda f, y, c, lam: (y + lam * c) * f(y + lam * c) - y * f(y), "where one number was expected"),
-        (lambda f, y, c, lam: (f(y + lam * c) - f(y)) / lam, "where one number was expected"),
     ],
     "swap_gain": [
         (lambda y, ranks, r: y[ranks == r][0] - y[ranks == r + 1][0], "returns the change of the"),
@@ -83,29 +86,23 @@ WRONG = {
         (lambda y, ranks: ranks[np.argmax(y)] == 1, "which is not so"),
         (lambda y, ranks: "yes", "where True or False was expected"),
     ],
-    "rank_backward": [
-        (
-            lambda y, c, lam: (y.argsort().argsort() - (y + lam * c).argsort().argsort()) / lam * -1,
-            "turns the sign around: descent",
-        ),
-        (lambda y, c, lam: -(y - (y + lam * c)) / lam, "whose entry 1 is too large"),
-        (lambda y, c, lam: torch.argsort(y, descending=True), "whose entry 0 is too small"),
-        (lambda y, c, lam: 2 * reference("rank_backward")(y.numpy(), c.numpy(), lam), "too large by the same factor"),
+    "blackbox_rank": [
+        (lambda y, lam: 1 + y.argsort(descending=True).argsort(), "returns the ranks alone"),
+        (lambda y, lam: y + (y.argsort() - y).detach(), "whose entry"),
+        (lambda y, lam: 1 + np.argsort(y), "raised RuntimeError"),
+        (lambda y, lam: y.tolist(), "a torch tensor was expected, got list"),
     ],
     "lam_code": [
         (lambda lab, n: lab / (n - 1), "which is too large"),
         (lambda lab, n: lab // n, "the whole part of the right"),
         (lambda lab, n: lab / n + 1e-3, "too large by the same amount"),
     ],
-    "normalised_backward": [
+    "interpolated_loss": [
+        (lambda y, c, lam: (np.sort(y + lam * c) - np.sort(y)).sum() / lam, "which is too small"),
+        (lambda y, c, lam: c @ reference("rank_min")(y + lam / 2 * c), "which is too"),
         (
-            lambda y, c, lam: reference("normalised_backward")(y.numpy(), c.numpy(), lam) / len(y),
-            "the right value divided once more",
-        ),
-        (lambda y, c, lam: y.add_(lam * c), "changed its argument scores in place"),
-        (
-            lambda y, c, lam: reference("rank_backward")(y.numpy(), c.numpy(), lam) / (len(y) - 1),
-            "whose entry 0 is too large",
+            lambda y, c, lam: reference("interpolated_loss")(y, c, lam) / len(y),
+            "divided once more by the number of items",
         ),
     ],
     "expected_batch_precision": [
@@ -114,61 +111,37 @@ WRONG = {
             lambda rank, n, batch: n / (batch * rank) * (1 - math.comb(n - rank - 1, batch) / math.comb(n, batch)),
             "raised ValueError",
         ),
-        (
-            lambda rank, n, batch: n / (batch * rank) * math.comb(n - rank, batch) / math.comb(n, batch),
-            "which is too small",
-        ),
-        (lambda rank, n, batch: 1 / (rank * batch / n), "which is too large"),
     ],
-    "extend_with_memory": [
-        (lambda e, m: np.vstack([e, m]) @ e.T, "where shape"),
-        (lambda e, m: reference("extend_with_memory")(e, m).T, "adds rows, that is queries:"),
-        (lambda e, m: reference("extend_with_memory")(e, m)[:, 1:], "where shape"),
-        (lambda e, m: e @ m, "raised ValueError"),
+    "Memory": [
+        (lambda length: lambda y, rel: (torch.cat([y, y]), torch.cat([rel, rel])), "whose entry"),
+        (lambda length: lambda y, rel: y.tolist(), "raised"),
+        (lambda length: lambda y, rel: None, "nothing returned yet"),
+        (lambda: None, "can't be called with the arguments length"),
     ],
     "all_values_near_a_tie": [
         (lambda r: sorted(set(reference("all_values_near_a_tie")(r)) - {1.0}), "where shape"),
         (lambda r: set(reference("all_values_near_a_tie")(r)), "where 2 numbers were expected"),
-        (lambda r: [reference("average_precision")(-np.arange(len(r)), r)], "where shape"),
-        (lambda r: [0.0, *reference("all_values_near_a_tie")(r)], "where shape"),
     ],
-    "shift_by_margin": [
-        (lambda y, r, m: y + np.where(r, m, -m) / 2, "turns the shift around, which"),
-        (lambda y, r, m: np.where(r, y - m / 2, y), "lowers the relevant scores, but"),
-        (lambda y, r, m: y * (1 - m / 2), "whose entry 0 is too large"),
-        (lambda y, r, m: y - m * r, "lowers the relevant scores by"),
+    "margin_gradient": [
+        (lambda y, r, lam, m: 0 * y, "does not rank by the first feature"),
+        (lambda y, r, lam, m: 1.0 - 2 * r, "too long: the margin"),
+        (lambda y, r, lam, m: y[r], "raised ValueError"),
     ],
-    "ranks_with_margin": [
-        (lambda y, r, m: reference("rank_min")(-reference("shift_by_margin")(y, r, m)), "gives rank 1 to the"),
-        (lambda y, r, m: np.argsort(reference("shift_by_margin")(y, r, m)), "whose entry 0 is too small"),
-        (lambda y, r, m: reference("rank_min")(y - m * r)[r], "where shape"),
-    ],
-    "outranking": [
-        (lambda y, rel: [sum(z >= x for z in y[~rel]) + 1 for x in y[rel]], r"too large by exactly one\. \(Right"),
-        (lambda y, rel: sum(sum(z > x for z in y[~rel]) for x in y[rel]), "where shape"),
-        (lambda y, rel: [np.mean([z > x for z in y[~rel]]) for x in y[rel]], "whose entry 0 is too small"),
-        (lambda y, rel: np.sort([sum(z > x for z in y[~rel]) for x in y[rel]]), "lists the relevant items from"),
-    ],
-    "closed_form": [
-        (lambda w, r: np.mean([w[k] for k in r]), "raised IndexError"),
-        (lambda w, r: np.mean(np.cumsum(w)[r - 1]), "which is too large"),
-        (lambda w, r: [sum(w[:k]) for k in r], "where one number was expected"),
-        (lambda w, r: np.cumsum(w)[int(np.mean(r))], "which is too large"),
+    "loss_from_weights": [
+        (lambda y, rel, w: w(0), "raised ZeroDivisionError"),
+        (lambda y, rel, w: w[0], "raised TypeError"),
+        (lambda y, rel, w: [w(1 + r) for r in np.flatnonzero(rel)], "where one number was expected"),
     ],
     "weights_from_W": [
         (lambda W: W[1:] - W[0], r"returns W itself without W\(0\)\."),
         (lambda W: np.diff(W)[::-1], "the right list back to front"),
         (lambda W: np.append(np.diff(W), 0), "where shape"),
-        (lambda W: np.diff(W, n=2), "where shape"),
     ],
-    "ap_from_ranks": [
-        (lambda ranks: np.mean(np.arange(len(ranks)) / np.sort(ranks)), "which is too small"),
-        (lambda ranks: np.mean(np.sort(ranks) / np.arange(1, len(ranks) + 1)), "which is too large"),
-        (
-            lambda ranks: (ranks.sort(), np.mean(np.arange(1, len(ranks) + 1) / ranks))[1],
-            "changed its argument ranks in place",
-        ),
-        (lambda ranks: np.mean(np.arange(1, len(ranks) + 1) / np.sort(ranks)[::-1]), "which is too large"),
+    "ap_loss": [
+        (lambda ranker, y, rel: 1 - (ranker.among(y, rel) / ranker(y)).detach()[rel], "raised TypeError|where"),
+        (lambda ranker, y, rel: float(1 - (1 / ranker(y)[rel]).mean()), "a torch tensor was expected, got float"),
+        (lambda ranker, y, rel: ranker(y)[rel].mean(), "whose entry 0 is too large"),
+        (lambda ranker, y, rel: 1 - (ranker(y[rel]).detach() / ranker(y)[rel]).mean() / 2, "whose entry 0"),
     ],
     "ap_gradient_wrt_ranks": [
         (
@@ -177,42 +150,33 @@ WRONG = {
         ),
         (lambda ranks: 1 / ranks**2 / len(ranks), "leaves out the rank within"),
         (lambda ranks: -1 / ranks**2, "whose entry 0 is too small"),
-        (lambda ranks: reference("ap_gradient_wrt_ranks")(ranks).sum(), "where shape"),
     ],
     "class_agnostic_ap": [
         (lambda y, rel: np.mean(rel), "which is too small"),
-        (lambda y, rel: reference("average_precision")(y, rel), "raised IndexError"),
+        (lambda y, rel: reference("average_precision")(y, rel), "raised ValueError"),
         (
             lambda y, rel: np.array([reference("average_precision")(a, b) for a, b in zip(y.T, rel.T, strict=True)]),
             "where one number was expected",
         ),
-        (lambda y, rel: reference("average_precision")(y.max(1), rel.any(1)), "which is too large"),
-    ],
-    "sigmoid_rank": [
-        (lambda y, t: 0.5 + (1 / (1 + np.exp((y[:, None] - y[None]) / t))).sum(0), "has the difference the wrong"),
-        (lambda y, t: (1 / (1 + np.exp((y[:, None] - y[None]) / t))).sum(1), "too small by the same amount"),
-        (lambda y, t: 0.5 + (1 / (1 + np.exp((y[:, None] - y[None]) * t))).sum(1), "multiplies by the temperature: it"),
-        (lambda y, t: 1 + np.exp(-y / t), "whose entry 0 is too small"),
     ],
     "smooth_ap": [
         (
-            lambda y, rel, t: (
-                np.mean(reference("sigmoid_rank")(y[rel], t)) / np.mean(reference("sigmoid_rank")(y, t)[rel])
-            ),
+            lambda y, rel, t: np.mean(sigmoid_rank(y[rel], t)) / np.mean(sigmoid_rank(y, t)[rel]),
             "divides sums: the mean is",
         ),
         (
-            lambda y, rel, t: np.mean(reference("sigmoid_rank")(y, t)[rel] / reference("sigmoid_rank")(y[rel], t)),
+            lambda y, rel, t: np.mean(sigmoid_rank(y, t)[rel] / sigmoid_rank(y[rel], t)),
             "which is too large",
         ),
         (
-            lambda y, rel, t: reference("sigmoid_rank")(y[rel], t) / reference("sigmoid_rank")(y, t)[rel],
+            lambda y, rel, t: sigmoid_rank(y[rel], t) / sigmoid_rank(y, t)[rel],
             "where one number was expected",
         ),
-        (
-            lambda y, rel, t: np.mean(reference("sigmoid_rank")(y[rel], t) / reference("sigmoid_rank")(y, t)),
-            "which is too small",
-        ),
+    ],
+    "smooth_ap_gradient": [
+        (lambda y, rel, t: reference("smooth_ap_gradient")(y, rel, 2 * t), "whose entry 0 is too"),
+        (lambda y, rel, t: reference("smooth_ap_gradient")(y, rel, t)[rel], "where shape"),
+        (lambda y, rel, t: 2 * reference("smooth_ap_gradient")(y, rel, t), "too large by the same factor"),
     ],
     "operating_width": [
         (lambda t, s: tau * 2, "raised NameError: name 'tau'"),  # noqa: F821
@@ -220,29 +184,21 @@ WRONG = {
         (lambda t, s: t * np.arccosh(np.sqrt(1 / (4 * t * s))), "too small by the same factor"),
         (lambda t, s: 2 * t * np.arccosh(1 / (4 * t * s)), "which is too large"),
     ],
-    "soft_histogram": [
-        (lambda y, b: np.histogram(y, bins=b)[0], "where shape"),
-        (lambda y, b: np.histogram(y, bins=b + 1, range=(-1, 1))[0][::-1], "whose entry 0 is too large"),
-        (lambda y, b: reference("soft_histogram")(y, b)[::-1], "starts at the lowest centre:"),
-        (lambda y, b: reference("soft_histogram")(y, b + 1), "where shape"),
-    ],
-    "fast_ap_from_histograms": [
-        (lambda p, h: (p * np.cumsum(p) / np.cumsum(h)).sum(), "which is too large"),
-        (lambda p, h: np.mean(np.cumsum(p) / np.maximum(np.cumsum(h), 1)), "which is too small"),
-        (lambda p, h: (np.cumsum(p) / np.maximum(np.cumsum(h), 1e-9) * p).sum() / h.sum(), "divides by the number of"),
-        (lambda p, h: p.sum() / h.sum(), "which is too small"),
+    "fast_ap": [
+        (lambda y, rel, b: rel.mean(), "which is too small"),
+        (lambda y, rel, b: reference("fast_ap")(y, rel, 2 * b), "which is too"),
+        (lambda y, rel, b: reference("average_precision")(y, rel), "which is too large"),
+        (lambda y, rel, b: reference("fast_ap")(y, ~rel, b), "which is too"),
     ],
     "histogram_rank": [
         (lambda y, b: np.round(reference("histogram_rank")(y, b)), "whose entry 0 is too small"),
-        (lambda y, b: reference("sigmoid_rank")(y, 1 / b), "whose entry 0 is too large"),
         (lambda y, b: reference("histogram_rank")(-y, b), "gives the largest score the"),
         (lambda y, b: np.sort(reference("histogram_rank")(y, b)), "which holds the right numbers in another order"),
     ],
-    "mean_rank_error": [
-        (lambda a, y: (a - 1 - (-y).argsort(1).argsort(1)).mean(), "lets errors of opposite signs"),
-        (lambda a, y: np.abs(a - 1 - (-y).argsort(1).argsort(1)).mean(1), "where one number was expected"),
-        (lambda a, y: np.abs(a - 1 - (-y).argsort(0).argsort(0)).mean(), "which is too large"),
-        (lambda a, y: np.abs(a - 1 - (-y).argsort(1).argsort(1)).max(), "which is too large"),
+    "teach_to_sort": [
+        (lambda net, draw, steps: net(draw()), "raised TypeError"),
+        (lambda net, draw, steps: torch.nn.Identity(), "times what always answering the middle gives"),
+        (lambda net, draw, steps: [draw() for _ in range(steps)] and None, "nothing returned yet"),
     ],
     "spearman_loss": [
         (
@@ -250,75 +206,59 @@ WRONG = {
             r"returns the correlation\. \(Right on",
         ),
         (lambda a, b: 6 * np.sum((a - b) ** 2) / (len(a) * len(a) ** 2 - 1), "which is too small"),
-        (lambda a, b: 6 * np.sum(a - b) ** 2 / (len(a) * (len(a) ** 2 - 1)), "which is too small"),
-        (lambda a, b: 1 - np.corrcoef(a, b), "where one number was expected"),
     ],
     "soft_ranks": [
         (lambda y, s: reference("soft_ranks")(y, s)[::-1], "the right list back to front"),
         (lambda y, s: np.sort(reference("soft_ranks")(y, s)), "returns the ranks in sorted"),
         (lambda y, s: np.round(reference("soft_ranks")(y, s)), "whose entry 0 is too small"),
-        (lambda y, s: reference("sigmoid_rank")(y, s), "whose entry 0 is too large"),
-        (lambda y, s: -y / s, "whose entry 0 is too small"),
     ],
     "error_driven_update": [
         (lambda y, rel, d: reference("error_driven_update")(y, rel, 2 * d), "whose entry 0 is too small"),
-        (lambda y, rel, d: reference("error_driven_update")(y, ~rel, d), "whose entry 0 is too small"),
-        (lambda y, rel, d: reference("error_driven_update")(y, rel, d)[rel], "where shape"),
-        (lambda y, rel, d: np.abs(reference("error_driven_update")(y, rel, d)), "whose entry 1 is too large"),
         (lambda y, rel, d: reference("error_driven_update")(y, rel, d) / 2, "too small by the same factor"),
     ],
     "levels_by_prefix": [
         (lambda q, p: 1 + reference("levels_by_prefix")(q, p), r"too large by exactly one\. \(Right"),
         (lambda q, p: np.argmin(p == q, axis=1), "whose entry 0 is too small"),
-        (lambda q, p: (p == q).sum(), "where shape"),
-        (lambda q, p: np.cumprod(p == q, axis=0).sum(axis=1), "whose entry 0 is too large"),
     ],
     "relevance_eq4": [
-        (lambda lab, a: (lab / lab.max()) ** a / np.bincount(lab)[lab].sum(), "whose entry 0 is too small"),
-        (lambda lab, a: (lab / len(set(lab))) ** a / np.bincount(lab)[lab], "whose entry 0 is too small"),
         (lambda lab, a: (lab // lab.max()) ** a / np.bincount(lab)[lab], "whose entry 1 is too small"),
-        (lambda lab, a: ((lab + 1) / lab.max()) ** a / np.bincount(lab)[lab], "whose entry 0 is too large"),
+        (lambda lab, a: (lab / lab.max()) ** a / np.bincount(lab)[lab].sum(), "whose entry 0 is too small"),
     ],
-    "hierarchical_rank": [
-        (lambda y, rel: reference("rank_min")(y), "whose entry 0 is too small"),
-        (lambda y, rel: reference("rank_min")(y) * rel, "adds the item's own relevance"),
-        (lambda y, rel: 1 + reference("hierarchical_rank")(y, rel), r"too large by exactly one\. \(Right"),
-        (
-            lambda y, rel: reference("hierarchical_rank")(y, rel)[np.argsort(-y)],
-            "which holds the right numbers in another order",
-        ),
-        (lambda y, rel: 2 * reference("hierarchical_rank")(y, rel), "too large by the same factor"),
+    "h_ap_from_rankings": [
+        (lambda among, rel: sum(among(rel >= r).sum() for r in rel), "called too often"),
+        (lambda among, rel: rel.mean() / rel.max(), "which is too small"),
+        (lambda among, rel: among(rel > 0), "where one number was expected"),
     ],
     "supremum_step": [
         (lambda x, t, s, d, o, st: 1 / (1 + np.exp(-x / t)) + st * (x > 0), "whose entry 4 is too small"),
-        (lambda x, t, s, d, o, st: 1 / (1 + math.exp(-x / t)), "raised TypeError"),
         (
-            lambda x, t, s, d, o, st: np.where(x > d, s * x - d + o, st * (x > 0) + 1 / (1 + np.exp(-x / t))),
-            "whose entry 4 is too large",
+            lambda x, t, s, d, o, st: np.where(x > d, s * (x - d) + o, 1 / (1 + np.exp(-x / t))),
+            "leaves the start out: between",
         ),
+        (lambda x, t, s, d, o, st: 1 / (1 + math.exp(-x / t)), "raised TypeError"),
         (lambda x, t, s, d, o, st: float(x > 0), "raised TypeError"),
     ],
-    "continuous_offset": [
-        (lambda t, d, s: s + 1 / (1 + np.exp(d / t)), "which is too small"),
-        (lambda t, d, s: s + 1 / (1 + math.exp(-d * t)), "multiplies by the temperature: δ"),
-        (lambda t, d, s: s + d / t, "which is too large"),
-        (lambda t, d, s: round(s + 1 / (1 + np.exp(-d / t)), 2), "which is right to two digits only"),
+    "hap_loss": [
+        (lambda y, rel, step: reference("hap_loss")(y, rel, lambda x: 2 * step(x)), "which is too large"),
+        (lambda y, rel, step: reference("hap_loss")(-y, rel, step), "which is too large"),
+        (lambda y, rel, step: step(y), "where one number was expected"),
+    ],
+    "broken_bound": [
+        (lambda t, s, d: ([0.0, 0.0], [0.0, 1.0]), "where scores must differ"),
+        (lambda t, s, d: [1.0, 2.0, 3.0], "not two lists"),
+        (lambda t, s, d: ([3 * d, 0.0], [0.0, 1.0]), "is not below"),
     ],
     "clustering_loss": [
         (lambda e, p, c, t: np.mean(-np.log(np.exp(e @ p.T / t))), "which is too small"),
-        (lambda e, p, c, t: reference("clustering_loss")(e.T, p, c, t), "which is too small"),
         (lambda e, p, c, t: reference("clustering_loss")(e, p, c, 1 / t), "multiplies by the temperature: cosines"),
-        (lambda e, p, c, t: reference("clustering_loss")(e, p, np.zeros_like(c), t), "which is too large"),
         (lambda e, p, c, t: reference("clustering_loss")(e, p, c, t) / np.log(2), "too large by the same factor"),
     ],
     "contrastive_loss": [
-        (lambda e, lab, m: reference("contrastive_loss")(e, lab, 2 * m), "which is too large"),
-        (lambda e, lab, m: reference("contrastive_loss")(e, np.arange(len(lab)), m), "which is too small"),
         (lambda e, lab, m: reference("contrastive_loss")(2 * e, lab, m), "which is too large"),
-        (lambda e, lab, m: np.linalg.norm(e[:, None] - e, axis=2), "where one number was expected"),
+        (lambda e, lab, m: reference("contrastive_loss")(e, lab, 2 * m), "which is too large"),
     ],
     "softmax_over_proxies": [
-        (lambda e, lab, p, t: reference("softmax_over_proxies")(p, lab, e, t), "which is too small"),
+        (lambda e, lab, p, t: reference("softmax_over_proxies")(p, lab, e, t), "raised ValueError"),
         (lambda e, lab, p, t: np.mean(np.exp(e @ p.T / t)), "which is too large"),
         (
             lambda e, lab, p, t: reference("softmax_over_proxies")(e, lab, p, t) / np.log(2),
@@ -332,33 +272,24 @@ WRONG = {
             "which is too small",
         ),
         (lambda y, rel, a, b: (a - y)[rel & (y < a)].mean() + (y - b)[~rel & (y > b)].mean(), "which is not a number"),
-        (lambda y, rel, a, b: (a - y)[rel].mean() + (y - b)[~rel].mean(), "which is too small"),
         (lambda y, rel, a, b: reference("calibration_loss")(y, rel, a, b) / 2, "too small by the same factor"),
     ],
     "csl_loss": [
-        (lambda s, lab, m, k: reference("csl_loss")(s, lab, -m, k), "which is too small"),
         (lambda s, lab, m, k: reference("csl_loss")(s, lab, m, 1 / k), "which is too large"),
-        (lambda s, lab, m, k: reference("csl_loss")(s, lab, m, k) / len(m), "which is too small"),
-        (lambda s, lab, m, k: reference("csl_loss")(s, lab, m[:1], k), "which is too large"),
+        (lambda s, lab, m, k: reference("csl_loss")(s, lab, -m, k), "which is too small"),
     ],
     "blame": [
         (lambda y, rel: reference("blame")(y, ~rel), "whose entry 0 is too large"),
-        (lambda y, rel: reference("blame")(y, rel).sum(), "where shape"),
         (lambda y, rel: -reference("blame")(y, rel), "the right value with the sign"),
         (lambda y, rel: reference("blame")(y, rel)[::-1], "the right list back to front"),
-        (lambda y, rel: np.where(rel, 1 / reference("rank_min")(y), 0), "whose entry 0 is too large"),
     ],
     "chance_of_absence": [
         (lambda s, p, lab: 1 - s * p * (1 + lab), "adds the chances of the"),
         (lambda s, p, lab: (1 - s) ** p * (1 + lab), "which is too large"),
         (lambda s, p, lab: (1 - s) ^ p, "raised TypeError"),
-        (lambda s, p, lab: math.exp(-s * p * (1 + lab)), "which is too large"),
     ],
     "voc_ap": [
         (lambda h, o: reference("average_precision")(-np.arange(len(h)), h), "which is too large"),
-        (lambda h, o: (np.cumsum(h) / np.arange(1, len(h) + 1)).mean(), "which is too large"),
-        (lambda h, o: reference("voc_ap")(h[::-1], o), "which is too large"),
-        (lambda h, o: reference("voc_ap")(h, len(h)), "which is too small"),
         (lambda h, o: reference("voc_ap")(h, o) * o, "adds the precisions up, without"),
     ],
 }
@@ -370,13 +301,13 @@ def told(name, function) -> str:
     feedback = check(name, function)
     text = str(feedback)
     for outcome in outcomes(find(name), function):
-        text = text.replace(show_case(outcome.case), "…").replace(f"returned {show_value(outcome.value)}", "returned …")
+        text = text.replace(show_case(outcome.case), "…").replace(f" {show_value(outcome.value)}", " …")
     return text
 
 
 def gives_away(name, text) -> bool:
     """Whether a text holds the right answer to one of the inputs, as a number by itself."""
-    right = {show_value(find(name).reference(*case.values())) for case in find(name).cases()}
+    right = {show_value(find(name).right(case)) for case in find(name).cases()}
     right -= {"0", "True", "False"}  # a sum without a term, and the answers to yes or no
     return any(re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", text) for value in right)
 
@@ -400,7 +331,7 @@ def test_no_known_mistake_is_answered_with_the_answer(name):
         assert not gives_away(name, told(name, mistake.function)), mistake.hint
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [name for name in names() if find(name).use is None])
 def test_what_every_function_can_get_wrong(name):
     right = reference(name)
     first = next(iter(find(name).cases()[0]))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rankedu.book.explorables import baselines as chapter
-from rankedu.book.figures import baselines as figures
 from rankedu.book.figures import style
+from rankedu.book.studies import baselines as study
 
 
 @pytest.mark.parametrize("name", chapter.OPTIONS)
@@ -26,7 +26,7 @@ def test_every_place_has_a_finite_step(name):
 
 
 def test_at_home_it_is_the_batch_of_the_chapter():
-    assert chapter.angles_with(72.0) == list(figures.ANGLES)
-    ap, hap = figures.measures(figures.embed(figures.ANGLES))
+    assert chapter.angles_with(72.0) == list(study.ANGLES)
+    ap, hap = study.measures(study.embed(study.ANGLES))
     told = style.description(chapter.one_item_moves())
     assert f"mean AP {ap:.2f}, mean H-AP {hap:.2f}" in told

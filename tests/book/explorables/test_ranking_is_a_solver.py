@@ -12,7 +12,7 @@ import rankedu
 from rankedu.blackbox import differentiate
 from rankedu.book.explorables import ranking_is_a_solver as chapter
 from rankedu.book.figures import style
-from rankedu.book.figures.ranking_is_a_solver import SOLID_RANKS, SOLID_SCORES, solid
+from rankedu.book.studies.ranking_is_a_solver import SOLID_RANKS, SOLID_SCORES, solid
 from rankedu.solvers import ranking
 
 BOTH = [chapter.permutahedron_hexagon, chapter.permutahedron_solid]

@@ -8,7 +8,7 @@ import pytest
 
 from rankedu.book.explorables import surrogates_side_by_side as chapter
 from rankedu.book.figures import style
-from rankedu.book.figures.surrogates_side_by_side import METHODS
+from rankedu.book.studies.surrogates import METHODS
 
 
 @pytest.mark.parametrize("method", METHODS)

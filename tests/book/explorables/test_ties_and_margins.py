@@ -6,7 +6,7 @@ import re
 
 from rankedu.book.explorables.ties_and_margins import FRAMES, collapse
 from rankedu.book.figures import style
-from rankedu.book.figures.ties_and_margins import MARGINS, STEPS
+from rankedu.book.studies.ties_and_margins import MARGINS, STEPS
 
 
 def test_the_last_frame_tells_how_each_margin_ended():

@@ -8,6 +8,7 @@ import torch
 
 from rankedu.book.figures import average_precision_loss as figures
 from rankedu.book.figures import style
+from rankedu.book.studies import average_precision_loss as study
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
@@ -21,10 +22,9 @@ def test_the_push_is_the_gradient_of_the_loss(k, r):
     assert ranks.grad.item() == pytest.approx(k / (k + r) ** 2)
 
 
-def test_the_push_figure_tells_the_ends_of_its_curves():
-    told = style.description(figures.push_by_place(places=(1, 2, 4), most=9))
-    assert "no. 1 from 1 without negatives to 0.01 below 9" in told
-    assert "no. 4 from 0.25 without negatives to 0.024 below 9" in told
+def test_the_curves_of_the_push_end_where_they_should(lines):
+    drawn = lines(figures.push_by_place(places=(1, 2, 4), most=9).axes[0])
+    np.testing.assert_allclose([drawn[f"AP: positive no. {k}"][[0, -1]] for k in (1, 4)], [[1, 0.01], [1 / 4, 4 / 169]])
 
 
 def test_each_class_is_perfect_and_the_single_list_is_not():
@@ -37,11 +37,11 @@ def test_each_class_is_perfect_and_the_single_list_is_not():
 
 
 def test_descent_tells_when_a_list_was_perfect():
-    run = figures.Descent(np.array([[0.5, 1.0, 0.9, 1.0], [0.2, 0.3, 0.4, 0.5]]), np.array([0.5, 0.5]))
+    run = study.Descent(np.array([[0.5, 1.0, 0.9, 1.0], [0.2, 0.3, 0.4, 0.5]]), np.array([0.5, 0.5]))
     assert run.reached() == 1 and run.stayed() == pytest.approx(2 / 3) and run.median_step() == np.inf
 
 
 def test_stopping_holds_on_to_a_perfect_ranking_and_differentiating_both_does_not():
-    stopped, both = (figures.train(APLoss(BlackboxRanker(256.0), within_grad=w), seeds=6, steps=60) for w in (0, 1))
+    stopped, both = (study.train(APLoss(BlackboxRanker(256.0), within_grad=w), seeds=6, steps=60) for w in (0, 1))
     assert stopped.reached() == 6 and stopped.stayed() == 1.0
     assert both.reached() > 0 and both.stayed() < 1.0

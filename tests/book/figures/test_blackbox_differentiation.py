@@ -1,7 +1,5 @@
 """The figures of chapter 2 show what they claim."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
@@ -9,22 +7,8 @@ import torch
 from rankedu.blackbox import differentiate, interpolate
 from rankedu.book.figures import blackbox_differentiation as figures
 from rankedu.book.figures import style
+from rankedu.book.studies import blackbox_differentiation as study
 from rankedu.solvers import ranking
-
-DRAWN = [
-    figures.three_solvers,
-    figures.lower_envelope,
-    figures.moving_average,
-    figures.strength_tradeoff,
-    figures.nonlinear_loss,
-]
-
-
-@pytest.mark.parametrize("draw", DRAWN, ids=lambda draw: draw.__name__)
-def test_a_figure_is_described_in_numbers_and_drawn_alike_twice(draw):
-    made = draw()
-    assert re.search(r"\d", style.description(made))
-    assert style.png(made) == style.png(draw())
 
 
 def test_the_envelope_is_concave_and_its_slope_a_falling_staircase():
@@ -43,7 +27,7 @@ def test_the_mean_over_the_arrow_is_the_interpolated_value():
 
 def test_the_sweep_is_algorithm_1():
     lams = np.array([0.05, 1.0, 20.0])
-    share, length = figures.strength_sweep(lams, draws=50)
+    share, length = study.strength_sweep(lams, draws=50)
     scores = np.random.default_rng(0).standard_normal((50, 6))
     for lam, zero, mean in zip(lams, share, length, strict=True):
         y = torch.from_numpy(scores).requires_grad_()
@@ -54,7 +38,7 @@ def test_the_sweep_is_algorithm_1():
 
 
 def test_the_mean_length_of_the_gradient_does_not_vanish_with_lam_but_its_share_does():
-    share, length = figures.strength_sweep(np.array([0.01, 1.0, 100.0]))
+    share, length = study.strength_sweep(np.array([0.01, 1.0, 100.0]))
     assert share[0] > 0.98
     assert 0.5 < length[0] / length[1] < 2
     assert length[2] < 0.05
@@ -62,11 +46,11 @@ def test_the_mean_length_of_the_gradient_does_not_vanish_with_lam_but_its_share_
 
 def test_frozen_at_a_point_the_interpolation_is_continuous_and_afresh_it_jumps():
     t = np.linspace(-0.5, 2.0, 20001)
-    line = figures.NONLINEAR["scores"] + t[:, None] * figures.NONLINEAR["direction"]
-    afresh, frozen = figures.linearised(line, 2.0), figures.linearised(line, 2.0, line[9000])
+    line = study.NONLINEAR["scores"] + t[:, None] * study.NONLINEAR["direction"]
+    afresh, frozen = study.linearised(line, 2.0), study.linearised(line, 2.0, line[9000])
     assert np.abs(np.diff(frozen)).max() < 1e-3
     assert np.abs(np.diff(afresh)).max() > 0.05
     assert frozen[9000] == pytest.approx(afresh[9000])
-    loss = np.log(figures.ranks_of(line)[:, :2]).mean(axis=1)
+    loss = np.log(study.ranks_of(line)[:, :2]).mean(axis=1)
     assert (afresh <= loss + 1e-12).all()
     assert (frozen > loss + 1e-3).any()

@@ -8,15 +8,9 @@ import pytest
 import torch
 
 from rankedu.book.figures import style
-from rankedu.book.figures.detections import (
-    _rivals,
-    _scored,
-    ap_by_class,
-    found_of,
-    scenes_before_and_after,
-    score_histograms,
-)
-from rankedu.lab.experiments._detections import Proposals, first_ones, halves
+from rankedu.book.figures.detections import ap_by_class, scenes_before_and_after, score_histograms
+from rankedu.book.studies.detections import found_of, rivals, scored
+from rankedu.lab.experiments.detection_data import Proposals, first_ones, halves
 
 BOXES = torch.tensor([[0.0, 0, 20, 20], [40, 0, 60, 20], [0, 40, 20, 60]])
 
@@ -93,14 +87,14 @@ def proposals():
 
 def test_scores_are_log_odds_of_the_softmax_with_their_weights():
     found = proposals()
-    (positive, ones), (negative, fours) = _scored(found, torch.tensor([1]))
+    (positive, ones), (negative, fours) = scored(found, torch.tensor([1]))
     chances = found.logits.double().softmax(1)[:, 1]
     assert positive.tolist() == pytest.approx((chances / (1 - chances)).log()[:2].tolist())
     assert (ones.tolist(), fours.tolist(), len(negative)) == ([1, 1], [4, 1, 4], 3)
-    middle, share = _rivals((positive, ones), (negative, fours))
+    middle, share = rivals((positive, ones), (negative, fours))
     assert middle == positive[1] and share == 4 / (4 + 2), "one of weight 4 lies above the lower of two positives"
     certain = Proposals(torch.tensor([[0.0, 99.0]]), torch.tensor([1]), torch.ones(1))
-    assert all(scores.isfinite().all() for scores, _ in _scored(certain, torch.tensor([1])))
+    assert all(scores.isfinite().all() for scores, _ in scored(certain, torch.tensor([1])))
 
 
 def test_histograms_hold_every_proposal_and_say_how_many_are_wrong():

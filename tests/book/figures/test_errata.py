@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from rankedu.book.figures import errata, style
+from rankedu.book.studies import errata as study
 
 
 @pytest.mark.parametrize(
@@ -17,14 +18,14 @@ from rankedu.book.figures import errata, style
     ],
 )
 def test_a_column_of_a_printed_table(table, data, metric, method, expected):
-    assert errata.values(table, data, metric)[method] == expected
+    assert study.values(table, data, metric)[method] == expected
 
 
 def test_a_cell_without_a_number_is_left_out():
-    assert "No margin" not in errata.values("rambo_tab_7", "In-shop", "R@1")
+    assert "No margin" not in study.values("rambo_tab_7", "In-shop", "R@1")
 
 
-@pytest.mark.parametrize("gain", errata.GAINS, ids=str)
+@pytest.mark.parametrize("gain", study.GAINS, ids=str)
 def test_a_verdict_is_what_numbers_of_more_decimals_allow(gain):
     """Count in thousandths of a point: which differences are rounded to the text's number, or cut to it?"""
     given, text = round(1000 * gain.given), round(1000 * gain.text)
@@ -38,3 +39,8 @@ def test_a_verdict_is_what_numbers_of_more_decimals_allow(gain):
 def test_the_figures_are_described_with_their_numbers():
     assert "12.7 in the text, 10.7 in the table" in style.description(errata.gains())
     assert "0.581 with 5" in style.description(errata.bins_of_a_perfect_list((5, 10)))
+
+
+def test_a_table_that_is_not_there_is_named():
+    with pytest.raises(FileNotFoundError, match=r"the book's data must have rambo_tab_99\.yaml, found none in"):
+        study.printed("rambo_tab_99")

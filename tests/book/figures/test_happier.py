@@ -7,7 +7,8 @@ import torch
 
 from rankedu.book.figures import happier as figures
 from rankedu.book.figures import style
-from rankedu.lab.training.happier import CHARACTERS, GRID
+from rankedu.book.studies import happier as study
+from rankedu.lab.training.happier import CHARACTERS, GRID, batches, glyph_tree
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.proofs.bounds import upper_bound
@@ -18,26 +19,26 @@ from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 @pytest.mark.parametrize("spread", [0.01, 0.3])
 def test_the_readable_definition_is_the_loss(name, spread):
     """HAPPIER Eq. 5, by all pairs: with the step it is `HAPLoss`, without it is 1 − H-AP."""
-    scores, relevance = figures.draws(spread, rankings=200)
+    scores, relevance = study.draws(spread, rankings=200)
     ranker = SupremumRanker.preset(name)
-    soft, hard = figures.losses(scores, relevance, ranker.step), figures.losses(scores, relevance)
+    soft, hard = study.losses(scores, relevance, ranker.step), study.losses(scores, relevance)
     torch.testing.assert_close(soft.mean(), HAPLoss(ranker)(scores, relevance))
     torch.testing.assert_close(soft[7], HAPLoss(ranker)(scores[7], relevance[7]))
     torch.testing.assert_close(hard, 1 - hierarchical_average_precision(scores, relevance))
 
 
-@pytest.mark.parametrize("spread", figures.SPREADS)
+@pytest.mark.parametrize("spread", study.SPREADS)
 def test_only_the_settings_without_a_proof_break_the_bound(spread):
     for name in figures.SHOWN.values():
-        share = figures.broken_share(name, spread)
+        share = study.broken_share(name, spread)
         assert upper_bound(**PRESETS[name]).holds == (share == 0)
-    assert (figures.broken_share("happier_inat", spread) > 0.2) == (spread <= 0.01)
+    assert (study.broken_share("happier_inat", spread) > 0.2) == (spread <= 0.01)
 
 
 def test_the_five_items_are_those_of_the_text():
-    scores, relevance = figures.five()
-    assert figures.losses(scores, relevance).item() == pytest.approx(3 / 16)
-    soft = figures.losses(scores, relevance, SupremumRanker.preset("happier").step).item()
+    scores, relevance = study.five()
+    assert study.losses(scores, relevance).item() == pytest.approx(3 / 16)
+    soft = study.losses(scores, relevance, SupremumRanker.preset("happier").step).item()
     assert soft == pytest.approx(1 - (1 + 3 / 7.44 + 3 / 9.44) / 4, abs=1e-4)
     assert "A has 1.00, B has 7.44, D has 9.44" in style.description(figures.five_items())
 
@@ -64,21 +65,21 @@ def test_which_inversions_blackbox_ranks_see(a, b, gap):
 
 
 def test_blackbox_ranks_train_as_well_as_the_step_if_lam_is_large_enough():
-    ends = {name: figures.descend(name, seeds=8, steps=50).end() for name in ("supremum", "stopped 4", "stopped 64")}
+    ends = {name: study.descend(name, seeds=8, steps=50).end() for name in ("supremum", "stopped 4", "stopped 64")}
     assert ends["stopped 4"] + 0.1 < min(ends["supremum"], ends["stopped 64"])
     assert abs(ends["stopped 64"] - ends["supremum"]) < 0.1
 
 
 def test_a_batch_has_every_level():
-    _, labels = figures.glyph_tree("train")
-    for batch in figures.batches(labels, 5, seed=3):
+    _, labels = glyph_tree("train")
+    for batch in batches(labels, 5, seed=3):
         assert len(batch) == len(set(batch.tolist())) == 64
         assert [len(labels[batch, level].unique()) for level in range(3)] == [2, 4, 16]
 
 
 def test_the_letters_of_the_test_are_new_and_each_has_four_characters():
     for split in ("train", "test"):
-        _, labels = figures.glyph_tree(split)
+        _, labels = glyph_tree(split)
         paths = torch.unique(labels, dim=0)
         assert len(paths) == int(labels[:, 2].max()) + 1
         assert (paths[:, 1].bincount() == CHARACTERS).all() and len(paths[:, 0].unique()) == 3
@@ -86,25 +87,25 @@ def test_the_letters_of_the_test_are_new_and_each_has_four_characters():
 
 def test_a_larger_alpha_favours_the_fine_level():
     """In the short runs of the figure, in which λ = 0 is best; and in the longer ones that are stored."""
-    found = figures.sweep()
+    found = study.sweep()
     alpha, weight = ([row[name] for row in found[key].values()] for key, name in (("alpha", "AP"), ("weight", "H-AP")))
     assert alpha == sorted(alpha) and alpha[-1] > alpha[0] + 0.02
     assert weight == sorted(weight, reverse=True) and weight[0] > weight[1] + 0.02
-    fine = figures.stored("alpha", "AP")
+    fine = study.stored("alpha", "AP")
     assert fine[3.0].mean() > fine[1.0].mean() + 0.005 > fine[0.5].mean() + 0.01
     assert fine[5.0].mean() < fine[3.0].mean()
 
 
 def test_the_stored_runs_are_what_the_chapter_says_of_them():
-    h_ap = figures.stored("weight", "H-AP")
+    h_ap = study.stored("weight", "H-AP")
     assert (h_ap[1.0] < h_ap[0.0] - 0.03).all()
     assert (h_ap[0.1] > h_ap[0.0]).all() and (h_ap[0.1] - h_ap[0.0]).mean() < 0.01
     means = [seeds.mean() for value, seeds in h_ap.items() if value >= 0.1]
     assert means == sorted(means, reverse=True)
-    assert {*h_ap} == {*GRID["weight"]} >= {*figures.WEIGHTS}
-    assert {*figures.stored("alpha", "AP")} == {*GRID["alpha"]} >= {*figures.ALPHAS}
+    assert {*h_ap} == {*GRID["weight"]} >= {*study.WEIGHTS}
+    assert {*study.stored("alpha", "AP")} == {*GRID["alpha"]} >= {*study.ALPHAS}
     assert all(len(seeds) == len(GRID["seed"]) for seeds in h_ap.values())
-    assert "300 steps, 3 seeds; torch" in figures.told_of_stored()
+    assert "300 steps, 3 seeds; torch" in study.about_stored()
 
 
 def test_fig_4_without_stored_runs_says_so(tmp_path):
@@ -113,16 +114,23 @@ def test_fig_4_without_stored_runs_says_so(tmp_path):
     assert "after long ones" not in told and "after long ones" in style.description(figures.alpha_and_weight())
 
 
-@pytest.mark.parametrize("draw", [figures.two_gradients, figures.broken_bounds])
-def test_figures_tell_what_they_show(draw):
-    assert len(style.description(draw())) > 200
-
-
-def test_the_cost_is_told_as_a_ratio():
-    told = style.description(figures.cost_by_length(lengths=(64, 256)))
-    assert "at 64 items and" in told and "as long at 256" in told
+def test_both_ways_are_timed_at_every_length(lines):
+    drawn = lines(figures.cost_by_length(lengths=(64, 256)).axes[0])
+    assert set(drawn) == {"pairwise", "blackbox"} and all((times > 0).all() for times in drawn.values())
 
 
 def test_in_training_the_released_default_is_never_below():
-    found = figures.below_while_training("happier", looks=(0, 3))
+    found = study.below_while_training("happier", looks=(0, 3))
     assert [(below, queries) for below, queries, _ in found.values()] == [(0, 384)] * 2
+
+
+def test_arrows_are_minus_the_gradient():
+    scores, relevance = study.example()
+    for axes, loss in zip(figures.two_gradients().axes, (HAPLoss(), HAPLoss(BlackboxRanker(32.0))), strict=False):
+        leaf = scores.clone().requires_grad_()
+        loss(leaf, relevance).backward()
+        pushes = -leaf.grad / leaf.grad.abs().max()
+        drawn = [pair for arrows in axes.collections for pair in zip(arrows.X, arrows.V, strict=True)]
+        moved = pushes.abs() > 0.02
+        wanted = torch.stack([scores[moved], pushes[moved]], 1)
+        torch.testing.assert_close(torch.tensor(sorted(drawn)), wanted[wanted[:, 0].argsort()])

@@ -10,17 +10,18 @@ import torch
 
 from rankedu.book.figures import hierarchical_ap as figures
 from rankedu.book.figures import style
+from rankedu.book.studies import hierarchical_ap as study
 from rankedu.hierarchy import relevance
 from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
 from rankedu.proofs.relevance import level_relevance
 
 
 def test_fig_1_has_equal_ap_and_unequal_h_ap():
-    query, images, listed = figures.glyph_rankings()
+    query, images, listed = study.glyph_rankings()
     assert torch.equal(listed[0].sort().values, listed[1].sort().values)
     flat = [sorted(row.flatten(1).tolist()) for row in images]
     assert flat[0] == flat[1] and query.flatten().tolist() not in flat[0], "the same pictures, without the query"
-    mild, severe = (figures.measure(levels) for levels in listed)
+    mild, severe = (study.measure(levels) for levels in listed)
     assert mild["AP"] == severe["AP"] and round(float(mild["AP"]), 1) == 0.9  # the printed value
     assert all(mild[name] > severe[name] for name in ("H-AP", "ASI", "NDCG"))
     told = style.description(figures.equal_ap())
@@ -28,7 +29,7 @@ def test_fig_1_has_equal_ap_and_unequal_h_ap():
 
 
 def test_fig_2_prefers_the_nearer_car():
-    near, far = (figures.measure(listed)["H-AP"].item() for listed in ([2, 3, 1, 0], [1, 3, 2, 0]))
+    near, far = (study.measure(listed)["H-AP"].item() for listed in ([2, 3, 1, 0], [1, 3, 2, 0]))
     assert (near, far) == (pytest.approx(11 / 12), pytest.approx(7 / 9))
     told = style.description(figures.concept_tree())
     assert "Lada #9, Lada #2, Prius #4, a lorry: AP 0.50 H-AP 0.92" in told
@@ -49,7 +50,7 @@ def test_the_nested_figure_adds_up():
 @pytest.mark.parametrize("counts", [(7, 4, 2), (3, 3, 3), (2, 10)])
 def test_h_ap_is_the_mean_of_aps_with_these_weights(counts, alpha):
     """Also where Eq. 4 inverts two levels: then a weight is negative."""
-    weight = figures.level_weights(counts, alpha)
+    weight = study.level_weights(counts, alpha)
     assert weight.sum() == pytest.approx(1)
     assert (weight < 0).any() == bool(level_relevance(counts, alpha).inverted)
     if (weight < 0).any():
@@ -62,32 +63,32 @@ def test_h_ap_is_the_mean_of_aps_with_these_weights(counts, alpha):
 
 
 def test_large_alpha_leaves_the_leaves():
-    assert figures.level_weights((1000, 100, 10), 60.0)[-1] == pytest.approx(1, abs=1e-9)
+    assert study.level_weights((1000, 100, 10), 60.0)[-1] == pytest.approx(1, abs=1e-9)
     assert style.description(figures.weights_by_alpha()).count("α =") == 4
 
 
 def test_pair_by_pair_gives_the_same_value():
-    assert all(seconds > 0 for seconds in figures.time_both((200,), repeats=1)[0])  # it raises if the values differ
+    assert all(seconds > 0 for seconds in study.time_both((200,), repeats=1)[0])  # it raises if the values differ
 
 
 def test_every_order_once():
-    orders = figures.all_orders((2, 1, 3))
+    orders = study.all_orders((2, 1, 3))
     assert len(orders) == factorial(6) // (2 * 6) == len(orders.unique(dim=0))
     assert (orders.sort(1).values == torch.tensor([0, 0, 1, 2, 2, 2])).all()
 
 
 def test_metrics_agree_on_swaps_and_disagree_on_rankings():
-    seen = figures.swaps((1, 3, 2, 1))
+    seen = study.swaps((1, 3, 2, 1))
     assert all(punished == 0 for _, punished in seen.values())
     assert seen["H-AP"][0] == seen["NDCG"][0] == 0 < min(seen["AP"][0], seen["ASI"][0])
-    assert all(0 < share < 0.5 for share in figures.opposed((1, 3, 2, 1)).values())
+    assert all(0 < share < 0.5 for share in study.opposed((1, 3, 2, 1)).values())
 
 
 def test_the_price_of_a_swap_lies_between_the_bounds():
     """The proposition of the chapter, on random relevances."""
     generator = torch.Generator().manual_seed(0)
     rel = torch.rand(500, 8, generator=generator, dtype=torch.float64)
-    scores = figures.order_of(8).expand(rel.shape)
+    scores = study.order_of(8).expand(rel.shape)
     before = hierarchical_average_precision(scores, rel) * rel.sum(1)
     for r in range(1, 8):
         swapped = rel.clone()
@@ -100,6 +101,6 @@ def test_the_price_of_a_swap_lies_between_the_bounds():
 
 def test_measure_takes_batches_and_is_ap_for_the_leaves():
     listed = torch.tensor([[3, 0, 1, 2], [0, 3, 2, 1]])
-    values = figures.measure(listed)
-    assert torch.equal(values["AP"], average_precision(figures.order_of(4).expand(2, 4), listed == 3))
+    values = study.measure(listed)
+    assert torch.equal(values["AP"], average_precision(study.order_of(4).expand(2, 4), listed == 3))
     assert np.allclose(values["AP"], [1.0, 0.5])

@@ -7,7 +7,8 @@ import torch
 
 from rankedu.book.figures import _pictures, style
 from rankedu.book.figures import hierarchical_retrieval as figures
-from rankedu.book.figures._rankings import check, ranked
+from rankedu.book.studies import hierarchical_retrieval as study
+from rankedu.book.studies.retrieval import check, ranked
 
 
 def tree(noise=0.4, per_leaf=3):
@@ -23,7 +24,7 @@ def tree(noise=0.4, per_leaf=3):
 def test_levels_of_top_are_those_of_the_rankings():
     embeddings, labels = tree(noise=2.0)
     rows, paths = check(embeddings, labels)
-    found = figures.levels_of_top(embeddings, labels, k=4)
+    found = study.levels_of_top(embeddings, labels, k=4)
     for query, levels in enumerate(found.tolist()):
         assert levels[:2] == ranked(rows, paths, query)[1][:2].tolist()
         assert levels[2:] == [-1, -1], "there are but two positives"
@@ -31,30 +32,30 @@ def test_levels_of_top_are_those_of_the_rankings():
 
 def test_ties_go_against_the_query():
     labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2]])
-    assert figures.levels_of_top(torch.ones(4, 2), labels)[0].tolist() == [0]
+    assert study.levels_of_top(torch.ones(4, 2), labels)[0].tolist() == [0]
 
 
 def test_levels_of_top_of_a_gallery_that_is_apart():
     labels = torch.tensor([[0, 0], [0, 0], [0, 1]])
     gallery = torch.tensor([False, True, True])
     embeddings = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
-    assert figures.levels_of_top(embeddings, labels, candidates=gallery).tolist() == [[1]]
+    assert study.levels_of_top(embeddings, labels, candidates=gallery).tolist() == [[1]]
 
 
 def test_severity_counts_what_could_be_avoided():
-    assert figures.severity(torch.tensor([[3, 1], [-1, -1], [0, 3]])).tolist() == [0.25, 0.25, 0.0, 0.5]
-    assert figures.severity(torch.tensor([1, 1]), n_levels=2).tolist() == [0.0, 1.0, 0.0]
+    assert study.severity(torch.tensor([[3, 1], [-1, -1], [0, 3]])).tolist() == [0.25, 0.25, 0.0, 0.5]
+    assert study.severity(torch.tensor([1, 1]), n_levels=2).tolist() == [0.0, 1.0, 0.0]
     with pytest.raises(ValueError, match="levels_of_top must have a level >= 0, got none"):
-        figures.severity(torch.tensor([-1]))
+        study.severity(torch.tensor([-1]))
     with pytest.raises(ValueError, match="levels_of_top must be at most n_levels=1, got 2"):
-        figures.severity(torch.tensor([2]), n_levels=1)
+        study.severity(torch.tensor([2]), n_levels=1)
 
 
 def test_the_bars_are_the_shares():
     embeddings, labels = tree(noise=1.5)
     other = torch.randn(embeddings.shape, generator=torch.Generator().manual_seed(1))
     made = figures.draw_severity({"tree": embeddings, "noise": other}, labels, ("group", "class"), k=2)
-    expected = 100 * figures.severity(figures.levels_of_top(embeddings, labels), 2)
+    expected = 100 * study.severity(study.levels_of_top(embeddings, labels), 2)
     heights = [bar.get_height() for bar in made.axes[0].containers[0]]
     assert heights == pytest.approx([expected[1].item(), expected[0].item()])
     assert f"first result, tree: {expected[:2].sum():.1f} % wrong" in style.description(made)
@@ -77,13 +78,13 @@ def test_bars_of_nothing_are_refused(embeddings, levels, message):
 
 def test_the_map_shows_every_class_and_says_what_is_near():
     embeddings, labels = tree(noise=0.1)
-    means, paths = figures.class_means(embeddings, labels)
+    means, paths = study.class_means(embeddings, labels)
     assert torch.equal(paths, torch.unique(labels, dim=0))
     made = figures.class_map(embeddings, labels, (("LATIN", "GREEK"), tuple("abcdef")))
     shown = made.axes[0].collections
     assert sum(len(dots.get_offsets()) for dots in shown) == len(means)
     assert [dots.get_label() for dots in shown] == ["Latin", "Greek"]
-    assert figures.same_neighbours(means, paths[:, 0]) == 1.0
+    assert study.same_neighbours(means, paths[:, 0]) == 1.0
     assert "level 0 100% (groups: Latin, Greek)" in style.description(made)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 
 from rankedu import rank
 from rankedu.book.figures import learned_sorters as figures
 from rankedu.book.figures import style
+from rankedu.book.studies import learned_sorters as study
 from rankedu.lab.training import draw_scores
 
 STEPS = 60
@@ -19,42 +19,36 @@ def largest_step(surface):
 
 
 def test_the_landscape_of_a_sorter_is_smooth_and_not_the_true_one():
-    staircase = [largest_step(figures._section(size)[0].staircase) for size in (15, 60)]
-    learnt = [largest_step(figures._surface(size, STEPS)) for size in (15, 60)]
+    staircase = [largest_step(study.section_and_scores(size)[0].staircase) for size in (15, 60)]
+    learnt = [largest_step(study.surface(size, STEPS)) for size in (15, 60)]
     assert staircase[1] > 0.3 * staircase[0], "a wall is as high on a finer grid"
     assert learnt[1] < 0.3 * learnt[0], "a slope is not"
-    true, shown = figures.heights(60, STEPS)
+    true, shown = study.heights(60, STEPS)
     assert np.abs(shown - true).mean() > 1
     assert f"{np.abs(shown - true).mean():.1f} off" in style.description(figures.learned_landscape(60, STEPS))
 
 
 def test_both_surfaces_are_the_same_sum_of_ranks():
-    seen, scores = figures._section(15)
-    true, learnt = figures.heights(15, STEPS)
+    seen, scores = study.section_and_scores(15)
+    true, learnt = study.heights(15, STEPS)
     inside = scores[torch.from_numpy(seen.inside)]
     np.testing.assert_allclose(true, rank(inside).double().numpy() @ seen.coefficients)
-    ranker, _ = figures.trained(figures.N, STEPS)
+    ranker, _ = study.trained(study.N, STEPS)
     np.testing.assert_allclose(learnt, ranker(inside.float()).double().numpy() @ seen.coefficients, atol=1e-3)
 
 
 def test_more_training_means_less_error():
-    ranker, errors = figures.trained(figures.N, STEPS)
-    assert len(errors) == STEPS and errors[-10:].mean() < figures.N / 4 < errors[:3].mean()
+    ranker, errors = study.trained(study.N, STEPS)
+    assert len(errors) == STEPS and errors[-10:].mean() < study.N / 4 < errors[:3].mean()
     assert not any(parameter.requires_grad for parameter in ranker.parameters())
-    assert 0 < figures.section_error(15, STEPS) < figures.N / 4
+    assert 0 < study.section_error(15, STEPS) < study.N / 4
 
 
 def test_slopes_are_those_of_finite_differences():
-    ranker, _ = figures.trained(5, 20)
+    ranker, _ = study.trained(5, 20)
     scores = draw_scores(5, 3, "uniform", generator=torch.Generator().manual_seed(0))
-    found, step = figures.slopes(ranker, scores), 1e-2
+    found, step = study.slopes(ranker, scores), 1e-2
     for item in range(5):
         moved = step * torch.eye(5)[item]
         difference = (ranker(scores + moved) - ranker(scores - moved))[:, item] / (2 * step)
         torch.testing.assert_close(found[:, item], difference, rtol=0.02, atol=0.02)
-
-
-@pytest.mark.parametrize("figure", [figures.learning_to_sort, figures.where_it_fails, figures.order_matters])
-def test_figures_are_described(figure):
-    options = {"lists": 20} if figure is figures.where_it_fails else {}
-    assert len(style.description(figure(steps=STEPS, **options))) > 100

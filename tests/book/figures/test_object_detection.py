@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from rankedu.book.figures import object_detection as figures
-from rankedu.book.figures import proposals as made
 from rankedu.book.figures import style
+from rankedu.book.studies import object_detection as study
+from rankedu.book.studies import proposals as made
 from rankedu.lab.datasets.scenes import Scenes
 from rankedu.losses import APLoss, MAPLoss
 from rankedu.losses.on_proposals import proposal_scores
 from rankedu.memory import ScoreMemory
-from rankedu.metrics import average_precision, match_detections
+from rankedu.metrics import average_precision, box_iou, match_detections
 from rankedu.rankers import BlackboxRanker
 
 
@@ -21,7 +22,7 @@ from rankedu.rankers import BlackboxRanker
 def test_the_blame_adds_up_to_one_minus_ap(seed):
     generator = torch.Generator().manual_seed(seed)
     scores, relevant = torch.randn(40, generator=generator), torch.rand(40, generator=generator) < 0.3
-    charged = figures.blame(scores.numpy(), relevant.numpy())
+    charged = study.blame(scores.numpy(), relevant.numpy())
     assert (charged[relevant.numpy()] == 0).all() and (charged >= 0).all()
     assert charged.sum() == pytest.approx(1 - average_precision(scores, relevant).item(), abs=1e-6)
 
@@ -31,7 +32,7 @@ def test_no_step_reaches_farther_than_the_bound(positives, negatives):
     """All positives stand below all negatives, by more than the bound, then by less than the first one's step."""
     relevant = torch.arange(positives + negatives) >= negatives
     lam = 7.0
-    bound = figures.reach(positives, negatives, lam=lam)
+    bound = study.reach(positives, negatives, lam=lam)
     longest = max(lam * k / (positives * (k + negatives) ** 2) for k in range(1, positives + 1))
     assert longest <= bound
     for gap, moves in ((1.01 * bound, False), (0.5 * lam / (positives * (1 + negatives) ** 2), True)):
@@ -76,16 +77,16 @@ def test_the_chance_of_absence_is_that_of_the_scenes():
     shown = torch.zeros(len(data), 20, dtype=torch.bool)
     for index in range(len(data)):
         labels = data[index][1]["labels"]
-        assert figures.OBJECTS[0] <= len(labels) <= figures.OBJECTS[1]
+        assert study.OBJECTS[0] <= len(labels) <= study.OBJECTS[1]
         shown[index, labels - 1] = True
     counted = (~shown.view(-1, pictures, 20).any(1)).double().mean(0).numpy()
-    expected = figures.absent_from_scenes(0, pictures)
+    expected = study.absent_from_scenes(0, pictures)
     assert np.abs(counted - expected).max() < 4 * np.sqrt(0.25 * pictures / len(data))
-    np.testing.assert_allclose(figures.absent_from_scenes(3, 2), figures.absent_from_scenes(0, 8))
+    np.testing.assert_allclose(study.absent_from_scenes(3, 2), study.absent_from_scenes(0, 8))
 
 
 def test_most_classes_of_voc_are_absent_from_most_batches():
-    alone, remembered = figures.absent_from_voc(0), figures.absent_from_voc(7)
+    alone, remembered = study.absent_from_voc(0), study.absent_from_voc(7)
     assert (alone > 0.5).sum() == 16 and (remembered > 0.5).sum() == 0
     assert alone[-1] == pytest.approx((1 - 96 / 5011) ** 8, abs=1e-3)
     told = style.description(figures.absent_classes())
@@ -95,8 +96,8 @@ def test_most_classes_of_voc_are_absent_from_most_batches():
 def test_short_lists_flatter_the_rarest_class_most():
     excess = {}
     for label in (1, 20):
-        values = [figures.list_ap(label, length) for length in (0, 7)]
-        truth = average_precision(*figures.scored(label)).item()
+        values = [study.list_ap(label, length) for length in (0, 7)]
+        truth = average_precision(*study.scored(label)).item()
         assert values == sorted(values, reverse=True) and values[-1] > truth
         excess[label] = values[0] - truth
     assert excess[20] > 5 * excess[1] > 0
@@ -110,16 +111,11 @@ def test_cross_entropy_and_the_loss_on_log_odds_learn():
 
 def test_proposals_of_a_scene_are_labelled_by_overlap():
     target = {"boxes": torch.tensor([[20.0, 20.0, 60.0, 60.0]]), "labels": torch.tensor([3])}
-    boxes, labels = figures.propose(target, copies=20)
-    overlap = figures.box_iou(boxes, target["boxes"])[:, 0]
+    boxes, labels = study.propose(target, copies=20)
+    overlap = box_iou(boxes, target["boxes"])[:, 0]
     assert torch.equal(labels == 3, overlap >= 0.5) and 0 < (labels == 3).sum() < len(labels)
 
 
-@pytest.mark.parametrize("draw", [figures.pictured_proposals, figures.score_scales])
-def test_figures_tell_what_they_show(draw):
-    assert len(style.description(draw()).split()) > 30
-
-
 def test_hits_become_detections():
-    matches = match_detections(*figures.as_detections([0, 1, 1, 0, 1], 4), n_classes=1)
+    matches = match_detections(*study.as_detections([0, 1, 1, 0, 1], 4), n_classes=1)
     assert matches.of(1)[1].tolist() == [False, True, True, False, True] and matches.truths.tolist() == [4]

@@ -9,25 +9,7 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from rankedu.book.figures import rank_based_metrics as figures
-from rankedu.book.figures import style
 from rankedu.metrics import average_precision
-
-DRAWN = [
-    figures.same_cross_entropy,
-    figures.three_ranks,
-    figures.precision_recall_staircase,
-    figures.depth_curves,
-    figures.tied_orders,
-    figures.rounded_scores,
-    figures.metric_staircases,
-]
-
-
-@pytest.mark.parametrize("draw", DRAWN, ids=lambda draw: draw.__name__)
-def test_every_figure_is_described_and_draws_the_same_twice(draw):
-    made = draw()
-    assert len(style.description(made)) > 100
-    assert style.png(made) == style.png(draw())
 
 
 def test_equal_cross_entropy_with_another_ap_and_a_lower_one_with_a_lower_ap():

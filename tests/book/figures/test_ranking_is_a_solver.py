@@ -11,27 +11,13 @@ import torch
 import rankedu
 from rankedu.book.figures import ranking_is_a_solver as figures
 from rankedu.book.figures import style
+from rankedu.book.studies import ranking_is_a_solver as study
 from rankedu.landscapes import random_coefficients
 from rankedu.proofs.rearrangement import certificate, exhaustive
 
-DRAWN = [
-    figures.lever,
-    figures.rank_and_order,
-    figures.swap_path,
-    figures.fan_and_section,
-    figures.solid_corners,
-]
-
-
-@pytest.mark.parametrize("draw", DRAWN, ids=lambda draw: draw.__name__)
-def test_every_figure_is_described_and_draws_the_same_twice(draw):
-    made = draw()
-    assert len(style.description(made)) > 100
-    assert style.png(made) == style.png(draw())
-
 
 def test_the_two_sums_agree_and_the_two_vectors_do_not():
-    y = torch.tensor([float(score) for score in figures.SCORES], dtype=torch.float64)
+    y = torch.tensor([float(score) for score in study.SCORES], dtype=torch.float64)
     ranks = rankedu.rank(y)
     order = y.argsort(descending=True)
     eq_12, eq_13 = (y * ranks).sum(), (y[order] * torch.arange(1, 6)).sum()
@@ -43,14 +29,14 @@ def test_the_two_sums_agree_and_the_two_vectors_do_not():
 
 
 def test_the_lever_shows_the_least_moment():
-    least = exhaustive(5, figures.SCORES)
-    value = sum(w * peg for w, peg in zip(figures.SCORES, least.minimisers[0], strict=True))
+    least = exhaustive(5, study.SCORES)
+    value = sum(w * peg for w, peg in zip(study.SCORES, least.minimisers[0], strict=True))
     assert f"least moment, {figures.decimal(value)}" in style.description(figures.lever())
 
 
 @pytest.mark.parametrize("start", [(1, 2, 3, 4, 5), (4, 1, 5, 2, 3), (2, 5, 1, 4, 3)])
 def test_the_price_tags_add_up(start):
-    proof = certificate(figures.SCORES, start)
+    proof = certificate(study.SCORES, start)
     told = style.description(figures.swap_path(start))
     assert f"cross {len(proof.swaps)} times" in told
     tags = re.search(r"what it saves: ([\d., ]*)\. Below", told)
@@ -60,8 +46,8 @@ def test_the_price_tags_add_up(start):
 
 
 def test_the_solid_is_the_permutahedron_of_four():
-    edges, facets, normals = figures.solid()
-    corners = np.array(figures.SOLID_RANKS)
+    edges, facets, normals = study.solid()
+    corners = np.array(study.SOLID_RANKS)
     assert (len(corners), len(edges), len(facets)) == (24, 36, 14)
     assert len(corners) - len(edges) + len(facets) == 2
     assert sorted(map(len, facets)) == [4] * 6 + [6] * 8
@@ -74,22 +60,22 @@ def test_the_solid_is_the_permutahedron_of_four():
 
 
 def test_edges_that_exchange_the_same_two_items_have_one_price():
-    corners = np.array(figures.SOLID_RANKS)
-    scores = np.array(figures.SOLID_SCORES, dtype=float)
-    for i, j in figures.solid()[0]:
+    corners = np.array(study.SOLID_RANKS)
+    scores = np.array(study.SOLID_SCORES, dtype=float)
+    for i, j in study.solid()[0]:
         first, second = np.flatnonzero(corners[i] != corners[j])
         drop = abs((corners[i] - corners[j]) @ scores)
         assert drop == pytest.approx(abs(scores[first] - scores[second]))
 
 
-@pytest.mark.parametrize("ranks", figures.HEXAGON_RANKS)
+@pytest.mark.parametrize("ranks", study.HEXAGON_RANKS)
 def test_the_cone_around_minus_pi_holds_the_scores_with_ranks_pi(ranks):
-    drawn = np.linalg.lstsq(figures.plane(np.eye(3)).T, -figures.plane(ranks), rcond=None)[0]
+    drawn = np.linalg.lstsq(study.plane(np.eye(3)).T, -study.plane(ranks), rcond=None)[0]
     assert rankedu.rank(torch.from_numpy(drawn)).tolist() == list(ranks)
 
 
 def test_a_wall_has_the_same_jump_everywhere():
-    _, values, pairs = figures._section()
+    _, values, pairs = study.section_of_five()
     c = random_coefficients(5, seed=10)
     allowed = {round(abs(c[i] - c[j]), 6) for i in range(5) for j in range(i)}
     jumps = np.abs(np.diff(values, axis=1))

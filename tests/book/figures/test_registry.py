@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from rankedu.book.figures import all_figures, show, style, write_all
+from rankedu.book.figures.blackbox_differentiation import lower_envelope
+from rankedu.book.figures.glyphs import contact_sheet
+from rankedu.book.figures.rank_based_metrics import depth_curves
+from rankedu.book.figures.ranking_is_a_solver import swap_path
 
 FIGURES = all_figures()
 CHAPTERS = Path(__file__).resolve().parents[3] / "book" / "chapters"
@@ -40,6 +44,13 @@ def test_write_all(tmp_path, monkeypatch):
     assert len(written) == 2 * len(quick)
     assert (tmp_path / "made" / "rambo_fig_1.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "made" / "rambo_fig_1.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "draw", [depth_curves, lower_envelope, swap_path, contact_sheet], ids=lambda draw: draw.__name__
+)
+def test_a_figure_is_drawn_alike_twice(draw):
+    assert style.png(draw()) == style.png(draw())
 
 
 def test_an_undescribed_figure_is_not_shown():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rankedu.book.figures import relief
+from rankedu.book.studies.section import view
 
 
 @pytest.mark.parametrize("stepped", [True, False])
@@ -21,6 +22,6 @@ def test_a_relief_is_seen_from_the_front_and_above(stepped):
 
 
 def test_the_staircase_fills_the_vertical_scale_and_stands_in_the_square():
-    seen = relief.view(60)
+    seen = view(60)
     assert seen.staircase.shape == seen.inside.shape == (60, 60)
     assert 0.4 < seen.inside.mean() < 1, "a turned square does not fill its frame"

@@ -20,7 +20,3 @@ def test_every_object_has_a_box_and_is_named():
         target = data.target(index)
         assert {tuple(patch.get_bbox().extents) for patch in axis.patches} == set(map(tuple, target["boxes"].tolist()))
         assert " ".join(data.names[label - 1] for label in target["labels"].tolist()) in style.description(made)
-
-
-def test_the_sheet_repeats_itself():
-    assert style.png(contact_sheet((0,))) == style.png(contact_sheet((0,)))

@@ -1,6 +1,9 @@
-"""A lab's cells, run without a kernel: one takes seconds to start and to import what this process has imported."""
+"""Labs of a few lines; and a lab's cells run without a kernel, which takes seconds to start."""
 
 from __future__ import annotations
+
+import json
+import sys
 
 import nbformat
 import pytest
@@ -9,10 +12,32 @@ from rankedu.lab.runs import find_labs, load_result, plan
 
 
 @pytest.fixture
+def write_lab():
+    """A function that writes a notebook: the cell of parameters, then others."""
+
+    def write(path, *cells):
+        code = [nbformat.v4.new_code_cell(source) for source in cells]
+        code[0].metadata["tags"] = ["parameters"]
+        book = nbformat.v4.new_notebook(cells=code)
+        book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(book, path)
+
+    return write
+
+
+@pytest.fixture
+def manifest():
+    """A function that reads the manifest of a run's folder."""
+    return lambda folder: json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
 def execute(tmp_path, monkeypatch, capsys):
     """A function that runs a lab in an empty folder, the current one, and returns what it saved."""
     monkeypatch.delenv("RANKEDU_RESULT_FOLDER", raising=False)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(sys, "ps1", "In: ", raising=False)  # IPython sets it for good; here it goes with the test
     monkeypatch.chdir(tmp_path)
 
     def run(lab, preset, parameters):

@@ -16,9 +16,9 @@ from rankedu.lab.datasets import UnicodeGlyphs
 from rankedu.lab.experiments import hierarchical_retrieval, minibatch_statistics, retrieval
 from rankedu.lab.experiments._experiment import chosen_settings
 from rankedu.lab.experiments._minibatches import batch_metrics
-from rankedu.lab.experiments._test_images import Data
+from rankedu.lab.experiments.retrieval_data import Data
 from rankedu.lab.methods import METHODS, find_method, make_loss, parse_settings
-from rankedu.lab.runs import find_labs, list_presets, load_result, plan, read_parameters
+from rankedu.lab.runs import find_labs, list_presets, load_result, read_parameters
 from rankedu.metrics import evaluate_retrieval
 
 LABS = find_labs()
@@ -73,14 +73,6 @@ def test_each_preset_belongs_to_one_lab_names_its_source_and_can_be_made(declare
             find_method(values["loss"]).check(settings)
             assert not notes, preset
             make_loss(values["loss"], dim=4, labels=PATHS, **settings)
-
-
-@pytest.mark.parametrize("preset", ["sop_rambo_log", "inat_full_happier_f", "glyphs_minibatch_cpu"])
-def test_a_preset_is_planned_under_the_strict_check(preset, tmp_path):
-    (lab,) = (lab for lab in MODULES if preset in list_presets(lab, LABS))
-    assert plan(lab, preset=preset, runs=tmp_path).parameters["dataset"] == preset.split("_")[0].replace(
-        "inat", "inat_full"
-    )
 
 
 @pytest.mark.parametrize("lab", QUICK)

@@ -1,6 +1,5 @@
 """Labs: what is given is checked, what runs is recorded, what fails is kept, what is done is not done twice."""
 
-import json
 import pickle
 from pathlib import Path
 
@@ -46,16 +45,8 @@ if how == "silent": raise SystemExit(0)
 _ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * rate}})"""
 
 
-def write_lab(path, *cells):
-    code = [nbformat.v4.new_code_cell(source) for source in cells]
-    code[0].metadata["tags"] = ["parameters"]
-    book = nbformat.v4.new_notebook(cells=code)
-    book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(book, path)
-
-
 @pytest.fixture
-def labs(tmp_path):
+def labs(tmp_path, write_lab):
     folder = tmp_path / "labs"
     (folder / "presets").mkdir(parents=True)
     write_lab(folder / "tiny.ipynb", PARAMETERS, BODY, END)
@@ -71,10 +62,6 @@ def where(labs, tmp_path, monkeypatch):
     return {"labs": labs, "runs": tmp_path / "runs", "progress": False}
 
 
-def manifest(run_folder):
-    return json.loads((Path(run_folder) / "manifest.json").read_text(encoding="utf-8"))
-
-
 def only_run(where):
     (folder,) = (where["runs"] / "tiny").iterdir()
     return folder
@@ -85,7 +72,7 @@ def printed(notebook):
     return "".join(output.get("text", "") for output in outputs)
 
 
-def test_a_run_leaves_notebook_result_and_manifest_and_is_not_repeated(where):
+def test_a_run_leaves_notebook_result_and_manifest_and_is_not_repeated(where, manifest):
     run = run_lab("tiny", preset="fast", assignments=["n=4"], **where)
     assert not run.skipped and run.folder == only_run(where) and run.result["metrics"] == {"value": 8.0}
     assert {path.name for path in run.folder.iterdir()} == {"tiny.ipynb", "result.json", "manifest.json", "starts"}
@@ -102,7 +89,7 @@ def test_a_run_leaves_notebook_result_and_manifest_and_is_not_repeated(where):
     assert (run.folder / "starts").read_text() == "||"
 
 
-def test_a_lab_that_fails_keeps_what_had_run_and_says_where(where):
+def test_a_lab_that_fails_keeps_what_had_run_and_says_where(where, manifest):
     with pytest.raises(LabError) as caught:
         run_lab("tiny", assignments=["how=raising"], **where)
     folder = only_run(where)
@@ -115,6 +102,9 @@ def test_a_lab_that_fails_keeps_what_had_run_and_says_where(where):
     assert record["status"] == "failed" and record["attempts"] == 1 and "ZeroDivisionError" in record["error"]
     assert not (folder / "result.json").exists()
     assert plan("tiny", assignments=["how=raising"], labs=where["labs"], runs=where["runs"]).finished() is None
+    with pytest.raises(LabError, match="2 attempts"):
+        run_lab("tiny", assignments=["how=raising"], **where)
+    assert manifest(folder)["attempts"] == 2, "over all that were made"
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (str(copy), copy.notebook) == (message, caught.value.notebook)
 
@@ -123,7 +113,7 @@ def test_a_lab_that_fails_keeps_what_had_run_and_says_where(where):
     ("how", "timeout", "status", "attempts"),
     [("slow", 3, "timed out", 2), ("silent", 60, "failed", 1)],
 )
-def test_what_hangs_is_tried_twice_and_the_rest_once(where, how, timeout, status, attempts):
+def test_what_hangs_is_tried_twice_and_the_rest_once(where, how, timeout, status, attempts, manifest):
     with pytest.raises(LabError, match=f"lab 'tiny' {status} after"):
         run_lab("tiny", assignments=[f"how={how}"], timeout=timeout, **where)
     record = manifest(only_run(where))
@@ -133,7 +123,7 @@ def test_what_hangs_is_tried_twice_and_the_rest_once(where, how, timeout, status
         assert (only_run(where) / "starts").read_text() == "|" * attempts
 
 
-def test_a_second_attempt_may_go_well(where):
+def test_a_second_attempt_may_go_well(where, manifest):
     """Here after a kernel that died."""
     run = run_lab("tiny", assignments=["how=dying at first"], **where)
     assert manifest(run.folder)["status"] == "completed" and manifest(run.folder)["attempts"] == 2
@@ -208,11 +198,6 @@ def test_bad_parameters_stop_before_anything_starts(labs, tmp_path, options, err
     assert not (tmp_path / "runs").exists()
 
 
-def test_timeout_must_be_positive(labs):
-    with pytest.raises(ValueError, match="timeout must be > 0 seconds, got 0"):
-        run_lab("tiny", labs=labs, timeout=0)
-
-
 def test_texts_are_read_as_the_parameters_type(labs):
     texts = ["n=-2", "rate=1e-3", "name=1", "loud=True", "kinds=b, c"]
     found = plan("tiny", labs=labs, assignments=texts).parameters
@@ -232,7 +217,7 @@ def test_texts_are_read_as_the_parameters_type(labs):
         ("pass", "must have a cell tagged 'parameters' that declares some"),
     ],
 )
-def test_a_lab_must_declare_its_parameters(tmp_path, cell, message):
+def test_a_lab_must_declare_its_parameters(tmp_path, write_lab, cell, message):
     write_lab(tmp_path / "odd.ipynb", cell)
     with pytest.raises(ValueError, match=message):
         read_parameters(tmp_path / "odd.ipynb")

@@ -10,16 +10,16 @@ import threading
 import time
 from dataclasses import replace
 
-import nbformat
 import psutil
 import pytest
+from jupyter_core.utils import ensure_event_loop
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab.runs import clusters, plan_sweep, read_parameters, run_state, runner, sweep, sweeps
+from rankedu.lab.runs import clusters, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
 from rankedu.lab.runs.clusters import local_environments, parse_resources
 from rankedu.lab.runs.grid import expand, parse_grid
-from rankedu.lab.runs.locks import claim
+from rankedu.lab.runs.locks import is_locked, lock_run
 
 PARAMETERS = """\
 n: int = 1  # how many
@@ -44,14 +44,10 @@ run = CliRunner().invoke
 
 
 @pytest.fixture
-def where(tmp_path):
+def where(tmp_path, write_lab):
     (tmp_path / "labs" / "presets").mkdir(parents=True)
     (tmp_path / "labs" / "presets" / "fast.yaml").write_text("rate: 2\n")
-    parameters, body = nbformat.v4.new_code_cell(PARAMETERS), nbformat.v4.new_code_cell(BODY)
-    parameters.metadata["tags"] = ["parameters"]
-    book = nbformat.v4.new_notebook(cells=[parameters, body])
-    book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(book, tmp_path / "labs" / "tiny.ipynb")
+    write_lab(tmp_path / "labs" / "tiny.ipynb", PARAMETERS, BODY)
     return {"labs": tmp_path / "labs", "runs": tmp_path / "runs"}
 
 
@@ -68,23 +64,21 @@ def starts(planned):
     return (planned.folder / "starts").read_text()
 
 
-def manifest(planned):
-    return json.loads((planned.folder / "manifest.json").read_text(encoding="utf-8"))
-
-
-def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, monkeypatch):
+def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, manifest, monkeypatch):
     arguments = ["sweep", "tiny", *options(where), "--grid", "n=1,2", "--grid", "rate=0.5,2", "--seeds", "2"]
+    started = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1", "--seeds", "1"])
+    assert started.exit_code == 0 and "Done: 1 of 1 runs.\n" in started.stdout, started.output
     first = run(app, [*arguments, "--workers", "2"])
-    assert first.exit_code == 0 and "Done: 8 of 8 runs." in first.stdout, first.output
+    assert first.exit_code == 0 and "Done: 8 of 8 runs, 7 of them now." in first.stdout, first.output
     planned = plan_sweep("tiny", {"n": [1, 2], "rate": [0.5, 2]}, seeds=2, **where)
     found = [(entry.parameters["seed"], entry.parameters["n"], entry.parameters["rate"]) for entry in planned]
     assert found == [(seed, n, rate) for seed in (0, 1) for n in (1, 2) for rate in (0.5, 2)]
     assert [entry.result["metrics"]["value"] for entry in planned] == [n * rate + seed for seed, n, rate in found]
     assert [starts(entry) for entry in planned] == ["|"] * 8 and all(entry.skipped for entry in planned)
-    assert {manifest(entry)["status"] for entry in planned} == {"completed"}
+    assert {manifest(entry.folder)["status"] for entry in planned} == {"completed"}
     monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
     second = run(app, arguments)
-    assert second.exit_code == 0 and "Nothing to do: all 8 runs have been done." in second.stdout
+    assert second.exit_code == 0 and "Nothing to do: all 8 runs are done." in second.stdout
     assert [starts(entry) for entry in planned] == ["|"] * 8
 
 
@@ -92,6 +86,7 @@ def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, monkeypatch):
 def scheduler():
     """A cluster that the sweep did not start, with one worker that does two runs at a time."""
     distributed = pytest.importorskip("distributed")
+    ensure_event_loop()  # as after a first run in this process; the workers' threads inherit it
     with distributed.LocalCluster(
         n_workers=1,
         threads_per_worker=2,
@@ -106,7 +101,7 @@ def scheduler():
         yield cluster.scheduler_address
 
 
-def test_on_any_cluster_the_runs_of_a_worker_keep_apart_and_failures_are_tried_twice_and_listed(where, scheduler):
+def test_on_any_cluster_runs_keep_apart_and_failures_are_tried_twice_and_listed(where, manifest, scheduler):
     grid = ["--grid", "name=bad,x", "--grid", "kinds=[a,b]", "--seeds", "1"]
     elsewhere = ["--scheduler", scheduler, "--resources", "GPU=1", "--preset", "fast"]
     done = run(app, ["sweep", "tiny", *options(where), *grid, *elsewhere])
@@ -115,7 +110,7 @@ def test_on_any_cluster_the_runs_of_a_worker_keep_apart_and_failures_are_tried_t
     assert str(bad.notebook) in done.output and "ZeroDivisionError: of its own making" in done.output
     assert starts(bad) == "||" and run_state(bad) == "failed" and bad.notebook.exists()
     assert starts(good) == "|" and good.skipped and good.result["metrics"] == {"value": 2.0}
-    assert manifest(good)["preset"] == "fast" and manifest(good)["parameters"] == good.parameters
+    assert manifest(good.folder)["preset"] == "fast" and manifest(good.folder)["parameters"] == good.parameters
 
 
 @pytest.fixture
@@ -142,7 +137,7 @@ def test_a_sweep_that_is_killed_or_stopped_goes_on_and_leaves_no_kernel(where, t
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
     until(lambda: not at_work_in(second.folder))
-    assert run_state(second) in ("interrupted", "running")
+    assert run_state(second) == "interrupted"
 
     def interrupt():
         until(lambda: half_way(2))
@@ -187,15 +182,20 @@ def at_work_in(folder):
     return found
 
 
-def test_a_run_is_left_to_whoever_has_its_folder(where):
+def test_a_run_is_left_to_whoever_holds_its_lock(where, monkeypatch):
     (entry,) = plan_sweep("tiny", seeds=1, **where)
-    found = []
+    found, begun, client = [], threading.Event(), sweeps._client
+    monkeypatch.setattr(sweeps, "_client", lambda *given: begun.set() or client(*given))
     thread = threading.Thread(target=lambda: found.extend(sweep("tiny", seeds=1, **where)))
-    with claim(entry.folder):
+    with lock_run(entry.folder):
+        assert is_locked(entry.folder)
         thread.start()
-        runner._run(entry, None, 60, force=False, progress=False)  # run_lab() would claim it a second time
+        begun.wait(60)
+        save_result({"lab": "tiny", "parameters": {}, "metrics": {"value": 7}}, folder=entry.folder)
+        (entry.folder / "manifest.json").write_text('{"status": "completed"}')
     thread.join(timeout=60)
-    assert starts(entry) == "|" and found[0].result["metrics"] == {"value": 0.5}
+    assert found[0].result["metrics"] == {"value": 7} and not (entry.folder / "starts").exists()
+    assert not is_locked(entry.folder)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "silent", "127.0.0.1", "nets://x:1"])
@@ -274,17 +274,19 @@ def test_seeds_are_three_unless_they_are_named():
 
 
 def test_a_dry_run_tells_how_far_each_run_is(where, no_cluster):
-    grid = {"n": [1, 2, 3, 4]}
+    grid = {"n": [1, 2, 3, 4, 5]}
     planned = plan_sweep("tiny", grid, seeds=1, **where)
-    for entry, status in zip(planned[1:], ["running", "timed out", "completed"], strict=True):
+    for entry, status in zip(planned[1:], ["running", "running", "timed out", "completed"], strict=True):
         entry.folder.mkdir(parents=True)
         (entry.folder / "manifest.json").write_text(json.dumps({"status": status}))
-    assert [run_state(entry) for entry in planned] == ["new", "running", "timed out", "damaged"]
+    with lock_run(planned[1].folder):
+        states = [run_state(entry) for entry in planned]
+        done = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1,2,3,4,5", "--seeds", "1", "--dry-run"])
+    assert states == ["new", "running", "interrupted", "timed out", "damaged"]
     assert run_state(replace(planned[0], skipped=True)) == "done"
-    done = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1,2,3,4", "--seeds", "1", "--dry-run"])
-    lines = [f"{planned[0].folder.name}  new        n=1", f"{planned[1].folder.name}  running    n=2"]
+    lines = [f"{planned[0].folder.name}  new          n=1", f"{planned[1].folder.name}  running      n=2"]
     assert done.exit_code == 0 and done.stdout.splitlines()[:2] == lines
-    assert done.stdout.splitlines()[-1] == "0 of 4 runs are done"
+    assert done.stdout.splitlines()[-1] == "0 of 5 runs are done"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 import tqdm
@@ -12,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from rankedu.lab.datasets import UnicodeGlyphs
 from rankedu.lab.models import ConvNet
-from rankedu.lab.training import ClassBalancedSampler, effects, evaluate, train
+from rankedu.lab.training import ClassBalancedSampler, evaluate, train
 from rankedu.lab.training.retrieval import embed
 from rankedu.metrics import average_precision
 
@@ -266,51 +264,3 @@ def test_the_recall_loss_trains(data):
     loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam=0.2, normalized=True), margin=0.05))
     _, history = trained(data, loss, steps=40)
     assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])
-
-
-# --- the experiment ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def quick(monkeypatch, data):
-    monkeypatch.setitem(effects.SETTINGS, "batch_size", 16)
-    return {"steps": 2, "data": (data, data), "progress": False}
-
-
-def test_the_grid_resumes(tmp_path, quick):
-    out = tmp_path / "deep" / "effects.json"
-    assert len(effects.run_grid(out, limit=2, **quick)) == 2
-    before = json.loads(out.read_text())
-    runs = effects.run_grid(out, **quick)
-    assert len(runs) == 12
-    assert runs[:2] == before
-    assert effects.run_grid(out, **quick) == runs
-    assert [path.name for path in out.parent.iterdir()] == ["effects.json"]
-    cells = {(run["margin"], run["memory"], run["seed"]) for run in runs}
-    assert len(cells) == 12
-    rows = effects.results(out, steps=2)
-    assert [(row["margin"], row["memory"], row["runs"]) for row in rows] == [
-        (0.0, 0, 3),
-        (0.0, 3, 3),
-        (0.05, 0, 3),
-        (0.05, 3, 3),
-    ]
-    assert all(row["R@1"][1] >= 0 for row in rows)
-    assert effects.results_markdown(out, steps=2).count("±") == 8
-
-
-def test_an_interrupted_write_keeps_the_file(tmp_path, quick, monkeypatch):
-    out = tmp_path / "effects.json"
-    effects.run_grid(out, limit=1, **quick)
-    before = out.read_bytes()
-    monkeypatch.setattr("rankedu._files.os.fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        effects.run_grid(out, limit=1, **quick)
-    assert out.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["effects.json"]
-
-
-def test_a_run_repeats_itself(quick):
-    varying = {"seconds"}
-    first, again = (effects.one_run(0.05, 3, 1, **quick) for _ in range(2))
-    assert {k: v for k, v in first.items() if k not in varying} == {k: v for k, v in again.items() if k not in varying}

@@ -88,7 +88,7 @@ def test_h_ap_of_the_weighted_ap_relevance_is_ir_measures_weighted_ap(queries, w
         (Rprec(rel=2), r_precision),
         (RR(rel=2), reciprocal_rank),
     ],
-    ids=str,
+    ids=lambda value: None if callable(value) else str(value),
 )
 def test_other_metrics_of_one_level_are_ir_measures(queries, measure, metric):
     scores, levels = queries

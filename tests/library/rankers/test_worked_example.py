@@ -26,10 +26,11 @@ status = pytest.main(["-q", "-p", "no:cacheprovider", "--doctest-modules", "--im
                       "tests/library/rankers/test_noise.py", "rankedu/rankers/noise.py",
                       "tests/library/rankers/test_contract.py", "-k", "noise or in_the_table"])
 from rankedu.book.explorables.surrogates_side_by_side import method_and_strength as slider
-from rankedu.book.figures import style, surrogates_side_by_side as figures, _surrogates
+from rankedu.book.figures import style, surrogates_side_by_side as figures
+from rankedu.book.studies import surrogates
 from rankedu.rankers import LSTMRanker
 from tools.site import architecture_page
-_surrogates.sorter = lambda: LSTMRanker(20)
+surrogates.sorter = lambda: LSTMRanker(20)
 walk = figures.one_walk()
 told = {
     "status": int(status),

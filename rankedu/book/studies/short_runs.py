@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.book.figures._cached import cached
+from rankedu.book.studies.cached import cached
 from rankedu.lab.datasets import UnicodeGlyphs, augment
 from rankedu.lab.models import ConvNet
 from rankedu.lab.training.retrieval import embed, train

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rankedu._files import written
-from rankedu.lab.runs.records import UNTOLD
+from rankedu.lab.runs.records import IGNORED_PARAMETERS
 
 __all__ = [
     "Data",
@@ -39,21 +39,12 @@ PARTS = ("boxes", "scores", "labels")
 
 @dataclass(frozen=True)
 class Data:
-    """The splits of a detection data set.
-
-    Attributes
-    ----------
-    train, test : data sets
-        ``data[i]`` is a picture and its objects.
-    title : str
-    frequency : Tensor of int64, shape (C,)
-        Objects of each class in the training split, without difficult ones.
-    """
+    """The splits of a detection data set; ``data[i]`` is a picture and its objects."""
 
     train: Any
     test: Any
     title: str
-    frequency: Tensor
+    frequency: Tensor  #: int64 (C,), objects of each class in the training split, without difficult ones
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,24 +54,14 @@ class Data:
 
 
 def open_data(parameters: Mapping[str, Any]) -> Data:
-    """Open both splits, each with as many pictures as are asked for.
-
-    Parameters
-    ----------
-    parameters : mapping
-        ``dataset``, ``data_root``, ``train_images``, ``test_images``, ``image_size``; 0 pictures are all there are.
-
-    Returns
-    -------
-    Data
-    """
+    """Open both splits, each with as many pictures as are asked for; 0 are all there are."""
     from rankedu.lab.datasets.detection import open_detection
 
     name, root = parameters["dataset"], parameters["data_root"] or None
-    own = {"size": parameters["image_size"]} if name == "scenes" else {}
+    size = {"size": parameters["image_size"]} if name == "scenes" else {}
     counts = {split: parameters[f"{split}_images"] for split in ("train", "test")}
     train, test = (
-        open_detection(name, split, root, **own, **({"images": count} if count else {}))
+        open_detection(name, split, root, **size, **({"images": count} if count else {}))
         for split, count in counts.items()
     )
     title = (
@@ -106,8 +87,8 @@ class _First:
     def __getitem__(self, index: int) -> tuple[Tensor, Detections]:
         if not 0 <= index < self.images:
             raise IndexError(f"index must be in [0, {self.images}), got {index}")
-        found: tuple[Tensor, Detections] = self.data[index]
-        return found
+        item: tuple[Tensor, Detections] = self.data[index]
+        return item
 
 
 def first_of(data: Any, images: int) -> Any:
@@ -127,16 +108,6 @@ def count_objects(data: Any) -> Tensor:
 def halves(frequency: Tensor) -> dict[str, Tensor]:
     """The labels of the frequent and of the rare half of the classes, most frequent first.
 
-    Parameters
-    ----------
-    frequency : Tensor, shape (C,)
-
-    Returns
-    -------
-    dict of str to Tensor of int64
-
-    Examples
-    --------
     >>> halves(torch.tensor([5, 90, 20]))
     {'frequent classes': tensor([2, 3]), 'rare classes': tensor([1])}
     """
@@ -147,21 +118,11 @@ def halves(frequency: Tensor) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class Proposals:
-    """Some proposals of the test pictures.
+    """Some proposals of the test pictures."""
 
-    Attributes
-    ----------
-    logits : Tensor, shape (P, C + 1)
-        Of the classes; the background comes first.
-    labels : Tensor of int64, shape (P,)
-        What they hold; 0 is the background.
-    weights : Tensor, shape (P,)
-        For how many each of them stands.
-    """
-
-    logits: Tensor
-    labels: Tensor
-    weights: Tensor
+    logits: Tensor  #: (P, C + 1) of the classes; the background comes first
+    labels: Tensor  #: int64 (P,), what they hold; 0 is the background
+    weights: Tensor  #: (P,), for how many each of them stands
 
 
 def thin_out(logits: Tensor, labels: Tensor) -> Proposals:
@@ -176,56 +137,28 @@ def thin_out(logits: Tensor, labels: Tensor) -> Proposals:
 
 
 def first_ones(detections: Mapping[str, Tensor], k: int) -> Detections:
-    """The k detections with the largest scores, of all classes together, the best one first.
-
-    Parameters
-    ----------
-    detections : mapping
-        ``boxes`` (n, 4), ``scores`` (n,) and ``labels`` (n,) of a picture.
-    k : int
-
-    Returns
-    -------
-    dict of str to Tensor
-    """
+    """The k detections of a picture with the largest scores, of all classes together, the best one first."""
     order = detections["scores"].argsort(descending=True, stable=True)[:k]
     return {name: detections[name][order] for name in PARTS}
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What the figures of a run are drawn from.
+    """What the figures of a run are drawn from."""
 
-    Attributes
-    ----------
-    parameters : dict
-        Those that decide about the numbers.
-    names : tuple of str
-        Of the classes.
-    frequency : Tensor, shape (C,)
-        Objects of each class in training.
-    ap : Tensor, shape (C,)
-        AP50 of each class.
-    before, after : list of dict
-        What the network detects in the first test pictures, as it began and as it ended: ``boxes``, ``scores`` and
-        ``labels``, of each picture as many as it has objects, the best first.
-    proposals_before, proposals_after : Proposals
-        Of the same pictures.
-    """
-
-    parameters: dict[str, Any]
-    names: tuple[str, ...]
-    frequency: Tensor
-    ap: Tensor
-    before: list[Detections]
+    parameters: dict[str, Any]  #: those that decide about the numbers
+    names: tuple[str, ...]  #: of the classes
+    frequency: Tensor  #: (C,), objects of each class in training
+    ap: Tensor  #: (C,), AP50 of each class
+    before: list[Detections]  #: in the first test pictures, of each as many as it has objects, the best first
     after: list[Detections]
-    proposals_before: Proposals
+    proposals_before: Proposals  #: of the same pictures
     proposals_after: Proposals
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write them to one file, of about a tenth of a megabyte, whole or not at all."""
-        told = {name: value for name, value in self.parameters.items() if name not in UNTOLD}
-        about = json.dumps({"parameters": told, "names": self.names})
+        deciding = {name: value for name, value in self.parameters.items() if name not in IGNORED_PARAMETERS}
+        about = json.dumps({"parameters": deciding, "names": self.names})
         arrays = {"about": np.array(about), "frequency": self.frequency.numpy(), "ap": self.ap.numpy()}
         for when in ("before", "after"):
             detections = getattr(self, when)
@@ -245,11 +178,11 @@ class Findings:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-        found: dict[str, Any] = {}
+        parts_of_both: dict[str, Any] = {}
         for when in ("before", "after"):
             parts = [tensors[f"{when}/{name}"].split(tensors[f"{when}/counts"].tolist()) for name in PARTS]
-            found[when] = [dict(zip(PARTS, picture, strict=True)) for picture in zip(*parts, strict=True)]
+            parts_of_both[when] = [dict(zip(PARTS, picture, strict=True)) for picture in zip(*parts, strict=True)]
             kept = {field.name: tensors[f"{when}/proposals/{field.name}"] for field in fields(Proposals)}
-            found[f"proposals_{when}"] = Proposals(**kept)
+            parts_of_both[f"proposals_{when}"] = Proposals(**kept)
         names = tuple(about["names"])
-        return cls(about["parameters"], names, tensors["frequency"], tensors["ap"], **found)
+        return cls(about["parameters"], names, tensors["frequency"], tensors["ap"], **parts_of_both)

@@ -27,14 +27,7 @@ BATCH = 256
 
 @dataclass(frozen=True)
 class Proposals:
-    """Boxes as a head sees them.
-
-    Attributes
-    ----------
-    features : Tensor, shape (n, 24)
-    labels : Tensor of int64, shape (n,)
-        1 … 20, class k with a frequency proportional to 1/k; 0 is the background.
-    """
+    """Boxes as a head sees them."""
 
     features: Tensor
     labels: Tensor
@@ -46,15 +39,7 @@ class Proposals:
 
 
 def proposals(count: int, *, background: float = 0.75, seed: int = 0) -> Proposals:
-    """Draw proposals: objects, pieces of objects that overlap one too little to count, and plain background.
-
-    Parameters
-    ----------
-    count : int
-    background : float
-        Share of proposals without an object. Three in ten of them hold a piece of one.
-    seed : int
-    """
+    """Draw proposals: objects, pieces of objects that overlap one too little to count, and plain background."""
     generator = torch.Generator().manual_seed(seed)
     weights = 1 / torch.arange(1.0, CLASSES + 1)
     kinds = torch.multinomial(weights, count, replacement=True, generator=generator)
@@ -90,12 +75,6 @@ def fresh_head(seed: int = 0) -> nn.Linear:
 
 def papers_loss(scores: str = "probability", **settings: Any) -> OnProposals:
     """The loss of the paper's detection experiments, λ on the scale of the released code; settings override.
-
-    Parameters
-    ----------
-    scores : {"probability", "log-odds", "logit"}
-    **settings
-        ``lam``, ``normalized``, ``margin``, ``length`` of the memory, ``class_agnostic_weight``.
 
     Source
     ------

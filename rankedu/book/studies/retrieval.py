@@ -45,21 +45,7 @@ def who_asks(paths: Tensor, candidates: Tensor | None, limit: int | None = LIMIT
 
 
 def ranked(embeddings: Tensor, paths: Tensor, query: int, candidates: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """All candidates of a query from first to last, and the levels that they share with it; both (n,).
-
-    Parameters
-    ----------
-    embeddings : Tensor, shape (N, dim)
-    paths : Tensor of int64, shape (N, L)
-        Both as :func:`check` gives them.
-    query : int
-    candidates : Tensor of bool, shape (N,), optional
-        What may be retrieved. Default: all. The query itself never is.
-
-    Notes
-    -----
-    Of items that tie, the less relevant ones come first, so that a collapsed network gets no credit.
-    """
+    """All candidates of a query from first to last, and the levels that they share with it; both (n,)."""
     here = offered(paths, candidates)
     here[query] = False
     items = here.nonzero()[:, 0]
@@ -77,22 +63,7 @@ def values(
     metric: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
     chunk_size: int = 128,
 ) -> Tensor:
-    """A metric of each query, by default the average precision of its class; nan where it has no positive.
-
-    Parameters
-    ----------
-    embeddings, paths, candidates
-        As for :func:`ranked`.
-    queries : Tensor of int64, shape (q,)
-    metric : callable, optional
-        ``metric(scores, levels, where)``, all of shape (chunk, N), gives a value for each row.
-    chunk_size : int
-        Queries at a time.
-
-    Returns
-    -------
-    Tensor of float64, shape (q,)
-    """
+    """A metric of each query, by default the average precision of its class; nan where it has no positive."""
     found = []
     for chunk in torch.split(queries, chunk_size):
         scores, levels = embeddings[chunk] @ embeddings.T, hierarchy.levels(paths[chunk], paths)
@@ -110,24 +81,11 @@ def values(
     return torch.cat(found)
 
 
-def choose_queries(before: Tensor, after: Tensor) -> dict[str, int]:
+def choose_queries(before: Tensor, after: Tensor, asked: Tensor | None = None) -> dict[str, int]:
     """Name three queries by what they gain: the most, the middle one, and the one that gains least.
 
-    Parameters
-    ----------
-    before, after : Tensor, shape (q,)
-        A metric of each query, larger is better, e.g. its average precision by two networks; nan: never chosen.
-
-    Returns
-    -------
-    dict of str to int
-        "most improved", "typical" and "worst", in this order: positions in the tensors. Of two queries the outer ones,
-        of one the first. Equals stand in the order of their positions, so the choice is nobody's taste.
-
-    Raises
-    ------
-    ValueError
-        For tensors of other shapes, or if no query has both values.
+    ``before`` and ``after`` hold a metric of each query, shape (q,), larger is better; nan is never chosen. Equals
+    stand in the order of their positions, so the choice is nobody's taste. ``asked`` holds the queries' indices.
 
     Examples
     --------
@@ -145,7 +103,20 @@ def choose_queries(before: Tensor, after: Tensor) -> dict[str, int]:
         raise ValueError("before and after must have a query with a value in both, got none (is each class alone?)")
     falling = valid[gain[valid].neg().argsort(stable=True)].tolist()
     chosen = {"most improved": falling[0], "typical": falling[(len(falling) - 1) // 2], "worst": falling[-1]}
-    return {name: index for name, index in chosen.items() if name == "most improved" or index != falling[0]}
+    indices = torch.arange(len(gain)) if asked is None else asked
+    return {name: int(indices[at]) for name, at in chosen.items() if name == "most improved" or at != falling[0]}
+
+
+def pr_curve(relevant: Tensor) -> tuple[Tensor, Tensor]:
+    """Recall and precision at each relevant item of a list, bool (n,), that is given from first to last.
+
+    Each step of the curve is 1/r wide and ends at one of these points, so the area under it is the average precision.
+    """
+    ranks = relevant.nonzero()[:, 0].double() + 1
+    if not len(ranks):
+        raise ValueError("relevance must have a relevant item, got none (leave such queries out)")
+    place = torch.arange(1, len(ranks) + 1, dtype=torch.float64)
+    return place / len(ranks), place / ranks
 
 
 def spread(indices: Tensor, limit: int | None = LIMIT) -> Tensor:

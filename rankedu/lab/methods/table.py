@@ -1,4 +1,4 @@
-"""How each method is made: one function a method, its keywords the settings, their defaults the published ones.
+"""The table of methods: one function a method, its keywords the settings, their defaults the published ones.
 
 λ is in the released code's scale, that is of ranks divided by their number, as everywhere where RaMBO's training is
 quoted.
@@ -7,7 +7,8 @@ quoted.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,15 +26,16 @@ from rankedu.losses import (
     OnEmbeddings,
     RecallLoss,
     ROADMAPLoss,
+    SumOverLevels,
     SupAPLoss,
     baseline,
     baseline_names,
+    baseline_settings,
 )
-from rankedu.losses._recipes import RECIPES as BASELINES
 from rankedu.memory import EmbeddingMemory
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, SigmoidRanker, SupremumRanker
 
-__all__ = ["RECIPES", "Recipe", "TrainingSet"]
+__all__ = ["METHODS", "Method", "TrainingSet"]
 
 
 class TrainingSet(NamedTuple):
@@ -44,25 +46,37 @@ class TrainingSet(NamedTuple):
     labels: Tensor | None  # classes (N,), or paths (N, L)
 
 
-class Recipe(NamedTuple):
-    """A method's title in the tables, where it stands, what it wants, and how it is made of a training set."""
+@dataclass(frozen=True)
+class Method:
+    """A row of a table of the papers, and how its loss is made."""
 
-    title: str
-    source: str
-    paths: bool
-    proxies: bool
-    settings: Mapping[str, Any]
-    make: Callable[..., nn.Module]
+    name: str  #: what it is asked for by
+    title: str  #: what the tables call it
+    source: str  #: where it stands
+    paths: bool  #: whether it wants label paths from root to leaf; else the class alone
+    proxies: bool  #: whether it learns a vector for each class
+    settings: Mapping[str, Any]  #: what can be set, each with its default
+    make: Callable[..., nn.Module]  #: of a TrainingSet and settings
+    is_sum: bool = False  #: over the levels, each of which numbers its own classes
+
+    def check(self, settings: Iterable[str]) -> None:
+        """Raise TypeError for a setting that the method does not have."""
+        for setting in settings:
+            if setting not in self.settings:
+                has = ", ".join(self.settings) or "none"
+                raise TypeError(f"settings of {self.name!r} must be among {has}, got {setting!r}")
 
 
-RECIPES: dict[str, Recipe] = {}
+#: Every method by its name.
+METHODS: dict[str, Method] = {}
 
 
 def _enter(title: str, source: str, *, paths: bool = False, proxies: bool = False) -> Callable[[Any], Any]:
     """Enter a function from the training set and settings to a loss on embeddings."""
 
     def enter(make: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
-        RECIPES[make.__name__] = Recipe(title, source, paths, proxies, _keywords(make), make)
+        name = make.__name__
+        METHODS[name] = Method(name, title, source, paths, proxies, _keywords(make), make)
         return make
 
     return enter
@@ -73,13 +87,13 @@ def _ranked(title: str, source: str, *, paths: bool = False) -> Callable[[Any], 
 
     def enter(score_loss: Callable[..., Any]) -> Callable[..., Any]:
         def make(train: TrainingSet, *, memory: int = 0, exclude_self: bool = True, **settings: Any) -> nn.Module:
-            found = score_loss(train, **settings) if "train" in names else score_loss(**settings)
-            loss, relevance = found if isinstance(found, tuple) else (found, None)
+            made = score_loss(train, **settings) if "train" in names else score_loss(**settings)
+            loss, relevance = made if isinstance(made, tuple) else (made, None)
             return OnEmbeddings(loss, exclude_self, EmbeddingMemory(memory) if memory else None, relevance)
 
         names = inspect.signature(score_loss).parameters
-        settings = {**_keywords(score_loss), **_keywords(make)}
-        RECIPES[score_loss.__name__] = Recipe(title, source, paths, False, settings, make)
+        settings, name = {**_keywords(score_loss), **_keywords(make)}, score_loss.__name__
+        METHODS[name] = Method(name, title, source, paths, False, settings, make)
         return score_loss
 
     return enter
@@ -200,10 +214,12 @@ def happier(
 
 
 # On iNaturalist α is 3.
-RECIPES["happier_f"] = RECIPES["happier"]._replace(
+METHODS["happier_f"] = replace(
+    METHODS["happier"],
+    name="happier_f",
     title="HAPPIER, fine",
     source="HAPPIER Tab. 3–4",
-    settings={**RECIPES["happier"].settings, "alpha": 5.0},
+    settings={**METHODS["happier"].settings, "alpha": 5.0},
     make=lambda train, **settings: happier(train, **{"alpha": 5.0, **settings}),
 )
 
@@ -236,17 +252,50 @@ _TITLES = {
 
 
 def _enter_baselines() -> None:
-    def maker(name: str) -> Callable[..., nn.Module]:
-        def make(train: TrainingSet, **settings: Any) -> nn.Module:
-            return baseline(name, *(_sizes(train) if BASELINES[name].proxies else ()), **settings)
-
-        return make
+    def maker(name: str, proxies: bool) -> Callable[..., nn.Module]:
+        return lambda train, **settings: baseline(name, *(_sizes(train) if proxies else ()), **settings)
 
     for name in baseline_names():
         title, source = _TITLES.get(name, (name.replace("_", " ").capitalize(), "not in a table"))
-        RECIPES[name] = Recipe(
-            title, source, False, BASELINES[name].proxies, _keywords(BASELINES[name].make), maker(name)
+        settings = baseline_settings(name)
+        proxies = "n_classes" in settings
+        own = {key: value for key, value in settings.items() if key not in ("n_classes", "dim")}
+        METHODS[name] = Method(name, title, source, False, proxies, own, maker(name, proxies))
+
+
+#: Of which methods the tables have the sum over levels.
+_SUMS = {
+    "triplet_semihard": "HAPPIER Tab. 1–2",
+    "normalized_softmax": "HAPPIER Tab. 1–2",
+    "proxy_nca_pp": "HAPPIER Tab. 1",
+}
+
+
+def _enter_sums() -> None:
+    """Of each method that knows one level alone the sum over all levels."""
+
+    def maker(method: Method) -> Callable[..., nn.Module]:
+        def make(train: TrainingSet, **settings: Any) -> nn.Module:
+            if train.labels is None or train.labels.ndim != 2:
+                shape = "None" if train.labels is None else f"shape {tuple(train.labels.shape)}"
+                raise ValueError(
+                    f"labels must be the paths (N, L) of the training set for 'sum_{method.name}', got {shape}"
+                )
+            return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
+
+        return make
+
+    for method in [method for method in METHODS.values() if not method.paths]:
+        METHODS[f"sum_{method.name}"] = replace(
+            method,
+            name=f"sum_{method.name}",
+            title=f"Σ {method.title}",
+            source=_SUMS.get(method.name, "not in a table"),
+            paths=True,
+            make=maker(method),
+            is_sum=True,
         )
 
 
 _enter_baselines()
+_enter_sums()

@@ -8,45 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 from torch import nn
 
-from rankedu.book.figures import _surrogates as known
-from rankedu.book.figures._cached import cached
-from rankedu.book.figures._surrogates import METHODS, NOISE, NOTHING, SEED, STEP, Array, loss_of, surrogate
+from rankedu.book.studies import surrogates as known
+from rankedu.book.studies.cached import cached
+from rankedu.book.studies.surrogates import METHODS, NOISE, NOTHING, SEED, STEP, Array, loss_of, surrogate
 from rankedu.landscapes import random_coefficients
 from rankedu.rankers.registry import SCORE_RANGE
 
 
 @dataclass(frozen=True)
 class Quality:
-    """How good a surrogate of the loss, and its gradient, are on a cloud of random score vectors.
+    """How good a surrogate of the loss, and its gradient, are on a cloud of random score vectors."""
 
-    Attributes
-    ----------
-    bias : float
-        Mean of surrogate − loss, in units of the loss's standard deviation over the cloud.
-    distortion : float
-        Standard deviation of surrogate − loss, in the same units: what is left of the bias when a constant, which moves
-        no gradient, is taken off.
-    nothing : float
-        Share of the score vectors whose gradient is shorter than a thousandth of the root mean square length.
-    gained : float
-        What a step of length 0.3 against the gradient improves the loss by, as a share of the best step found. Sums
-        over the cloud.
-    cosine : float
-        Mean cosine between the two steps, 0 where there is no gradient.
-    steadiness : float
-        |E g|² / E|g|² under noise of 0.05 on every score; 1 if the gradient does not change.
-    length, spread : float
-        Root mean square length of the gradient; standard deviation of the length over its mean.
-    """
-
-    bias: float
-    distortion: float
-    nothing: float
-    gained: float
-    cosine: float
-    steadiness: float
-    length: float
-    spread: float
+    bias: float  # mean of surrogate − loss, in units of the loss's standard deviation over the cloud
+    distortion: float  # standard deviation of the same: a constant moves no gradient
+    nothing: float  # share of score vectors whose gradient is shorter than a thousandth of the root mean square length
+    gained: float  # by a step of length 0.3 against the gradient, as a share of what the best step found gains
+    cosine: float  # mean cosine between the two steps, 0 where there is no gradient
+    steadiness: float  # |E g|² / E|g|² under noise of 0.05 on every score; 1 if the gradient does not change
+    length: float  # root mean square length of the gradient
+    spread: float  # standard deviation of that length over its mean
 
 
 @cached
@@ -63,11 +43,6 @@ def best_steps(tries: int = 400) -> tuple[Array, Array]:
 
     It starts from the best of all methods and strengths, and climbs on by random changes. In 20 dimensions nobody can
     try all directions: this is the best that was found.
-
-    Returns
-    -------
-    steps : array of float, shape (128, 20)
-    gains : array of float, shape (128,)
     """
     points, c, loss = cloud()
     random = np.random.default_rng(0)
@@ -88,19 +63,7 @@ def best_steps(tries: int = 400) -> tuple[Array, Array]:
 
 
 def quality(ranker: nn.Module, *, draws: int = 4) -> Quality:
-    """Judge a ranker: see :class:`Quality`.
-
-    Parameters
-    ----------
-    ranker : Module
-        Any ranker for lists of 20.
-    draws : int
-        Of noise.
-
-    Returns
-    -------
-    Quality
-    """
+    """Judge a ranker: see :class:`Quality`."""
     points, c, loss = cloud()
     best, gains = best_steps()
     values, gradients = surrogate(ranker, points, c)
@@ -135,7 +98,7 @@ def strength_at(method: str, distortion: float) -> float:
     """Find the strength at which a method distorts the loss so much; bisection."""
     points, c, loss = cloud()
     how = METHODS[method]
-    low, high = np.log(how.strength.weakest), np.log(how.strength.strongest)
+    low, high = np.log(how.weakest), np.log(how.strongest)
     for _ in range(14):
         middle = (low + high) / 2
         off = surrogate(how.make(float(np.exp(middle))), points, c)[0] - loss
@@ -154,7 +117,7 @@ def sweep() -> dict[str, tuple[Array, list[Quality]]]:
     found = {}
     for name, how in METHODS.items():
         close = [strength_at(name, share) for share in (0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3)]
-        wide = np.geomspace(how.strength.weakest, how.strength.strongest, 13)
+        wide = np.geomspace(how.weakest, how.strongest, 13)
         strengths = np.sort(np.append(wide[(wide < close[0]) | (wide > close[-1])], close))
         if name == "histogram":
             strengths = (SCORE_RANGE[1] - SCORE_RANGE[0]) / np.array(
@@ -170,11 +133,8 @@ def descents(
 ) -> dict[str, tuple[Array, float]]:
     """Walk down each surrogate from random scores, with steps of one length.
 
-    Returns
-    -------
-    dict of str to (array of float of shape (steps + 1,), float)
-        What is left of the way, (loss − least loss) / (loss at the start − least loss), mean over the starts; and the
-        share of the walks that have come to rest, where the gradient is zero.
+    By name: what is left of the way after each step, (loss − least loss) / (loss at the start − least loss), mean over
+    the starts; and the share of the walks that have come to rest, where the gradient is zero.
     """
     found = {name: _descent(at(name, distortion), starts, steps, length) for name in METHODS}
     return found | {"LSTM": _descent(known.sorter(), starts, steps, length)}

@@ -20,24 +20,13 @@ TEST_SEED = 1
 
 @dataclass(frozen=True)
 class Data:
-    """The splits of a data set.
-
-    Attributes
-    ----------
-    train, test : data sets
-        The test split holds the queries.
-    gallery : data set or None
-        The gallery where it is apart; else every test image ranks all others.
-    title : str
-    levels : tuple of str
-        Names of the levels, from root to leaf.
-    """
+    """The splits of a data set."""
 
     train: Any
-    test: Any
-    gallery: Any
+    test: Any  #: holds the queries
+    gallery: Any  #: None unless it is apart: every test image ranks all others
     title: str
-    levels: tuple[str, ...]
+    levels: tuple[str, ...]  #: names, from root to leaf
 
     @property
     def labels(self) -> Tensor:
@@ -107,19 +96,7 @@ class _Joined:
 
 
 def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:
-    """Open the training and the test split, and the gallery where it is apart.
-
-    Parameters
-    ----------
-    parameters : mapping
-        ``dataset``, ``data_root``, ``image_size``, ``crop``, ``on_corrupt``.
-    **settings
-        More, of the test alone.
-
-    Returns
-    -------
-    Data
-    """
+    """Open the training and the test split, and the gallery where it is apart; the settings are of the test alone."""
     from rankedu.lab.datasets import DATASETS, open_dataset
 
     name, root = parameters["dataset"], parameters["data_root"] or None

@@ -1,0 +1,230 @@
+"""Chapter 14, computed: the smoothed H-AP, its bound, another ranker, and runs by α and λ."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from rankedu import hierarchy
+from rankedu.book.studies import linear_scorers
+from rankedu.book.studies.cached import cached
+from rankedu.book.studies.data import CHECKOUT
+from rankedu.book.studies.timing import in_turns
+from rankedu.lab.datasets import augment
+from rankedu.lab.models import ConvNet
+from rankedu.lab.training.happier import HELD, MEASURES, batches, glyph_tree, one_run, results
+from rankedu.losses import HAPLoss, HAPPIERLoss
+from rankedu.metrics import hierarchical_average_precision
+from rankedu.proofs.bounds import upper_bound
+from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
+
+Array = npt.NDArray[np.float64]
+#: The five items of the chapter, from rank 1 to 5: score and relevance.
+FIVE = {"A": (0.9, 1.0), "B": (0.8, 2.0), "C": (0.7, 0.0), "D": (0.6, 1.0), "E": (0.5, 0.0)}
+
+
+def five() -> tuple[Tensor, Tensor]:
+    """Scores and relevances of the five items, shape (5,)."""
+    scores, relevance = torch.tensor(list(FIVE.values()), dtype=torch.float64).T
+    return scores, relevance
+
+
+def losses(scores: Tensor, relevance: Tensor, step: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+    """Eq. 5 for each query, by all pairs: with a step for items of lower relevance, or hard; shape (...)."""
+    difference = scores.unsqueeze(-2) - scores.unsqueeze(-1)  # (..., k, j): j outranks k where it is > 0
+    mine, other = relevance.unsqueeze(-1), relevance.unsqueeze(-2)
+    above = torch.where(other < mine, difference > 0, difference >= 0).to(scores)
+    h_rank = (torch.minimum(mine, other) * above).sum(-1)
+    counted = above if step is None else torch.where(other < mine, step(difference), above)
+    return 1 - (h_rank / counted.sum(-1)).sum(-1) / relevance.sum(-1)
+
+
+SPREADS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+def draws(spread: float, rankings: int = 4000, n: int = 8, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Random scores of this standard deviation, and random relevances 0, 1 or 2 with one 2 at least; (rankings, n)."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = spread * torch.randn(rankings, n, generator=generator, dtype=torch.float64)
+    relevance = torch.randint(0, 3, (rankings, n), generator=generator).double()
+    relevance[:, 0] = 2
+    return scores, relevance
+
+
+@functools.cache
+def broken_share(preset: str, spread: float) -> float:
+    """Share of random rankings of eight items whose loss is below the true one."""
+    scores, relevance = draws(spread)
+    ranker = SupremumRanker.preset(preset)
+    return (losses(scores, relevance, ranker.step) < losses(scores, relevance) - 1e-12).double().mean().item()
+
+
+def example() -> tuple[Tensor, Tensor]:
+    """Eight items in which far and near mistakes meet; scores and relevance, shape (8,)."""
+    scores = torch.tensor([0.90, 0.86, 0.74, 0.70, 0.67, 0.50, 0.46, 0.20], dtype=torch.float64)
+    return scores, torch.tensor([1, 2, 0, 1, 2, 0, 0, 2], dtype=torch.float64)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Training H-AP at each step; one row a seed."""
+
+    h_ap: Array
+
+    def end(self) -> float:
+        """The median over seeds of the last twenty steps."""
+        return float(np.median(self.h_ap[:, -20:].mean(1)))
+
+
+@cached
+def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
+    """Train linear scorers of 20 features on lists of 40 items, 4 of relevance 2, 8 of relevance 1.
+
+    By name: "supremum" for HAPPIER's loss, "stopped 64" for blackbox ranks with λ = 64, "both 64" for the same with a
+    gradient through H-rank.
+    """
+    kind, _, lam = name.partition(" ")
+    loss = HAPLoss() if kind == "supremum" else HAPLoss(BlackboxRanker(seeds * float(lam)), within_grad=kind == "both")
+    items, features = 40, 20
+    generator = torch.Generator().manual_seed(0)
+    relevance = (torch.arange(items) < 12).float() + (torch.arange(items) < 4).float()
+    relevance = relevance.expand(seeds, items)
+    x = torch.randn(seeds, items, features, generator=generator)
+    x[..., 0] += 0.5 * relevance
+    start = 0.1 * torch.randn(seeds, features, generator=generator)
+    return Descent(linear_scorers.descend(loss, x, relevance, start, steps, hierarchical_average_precision)[1].numpy())
+
+
+RUNS = ("supremum", "stopped 16", "stopped 64", "both 64")
+LENGTHS = (256, 512, 1024, 2048, 4096, 8192)
+
+
+@cached
+def seconds(lengths: tuple[int, ...] = LENGTHS, repeats: int = 5) -> dict[str, list[float]]:
+    """Median time of a forward and a backward pass for one query, by the length of its list, on one thread.
+
+    A tenth of the items are of relevance 2, four tenths of relevance 1; the contenders take turns.
+    """
+    losses = {"pairwise": HAPLoss(), "blackbox": HAPLoss(BlackboxRanker(16.0))}
+    found: dict[str, list[float]] = {name: [] for name in losses}
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for n in lengths:
+            scores = torch.randn(n, generator=torch.Generator().manual_seed(n), requires_grad=True)
+            relevance = (torch.arange(n) < n // 2).float() + (torch.arange(n) < n // 10).float()
+            steps = {name: partial(_step, loss, scores, relevance) for name, loss in losses.items()}
+            for name, taken in in_turns(steps, repeats).items():
+                found[name].append(taken)
+    finally:
+        torch.set_num_threads(threads)
+    return found
+
+
+def _step(loss: nn.Module, scores: Tensor, relevance: Tensor) -> None:
+    torch.autograd.grad(loss(scores, relevance), scores)
+
+
+#: The runs of `STEPS` steps that are made while the page is made; longer ones of more values are in the file `STORED`.
+WEIGHTS, ALPHAS, STEPS = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 40
+#: In a checkout: the file that ``python -m rankedu.lab.training.happier`` writes.
+STORED = CHECKOUT / "book" / "data" / "happier_weight.json"
+
+
+@cached
+def below_while_training(preset: str, looks: tuple[int, ...] = (0, 60, 120)) -> dict[int, tuple[int, int, float]]:
+    """How often a setting is below the true loss in batches of glyphs, while HAPPIER is trained.
+
+    By the number of steps: queries whose surrogate is below the true loss, queries, and the mean standard deviation of
+    a query's scores. Each item of a batch queries the 63 others.
+    """
+    images, labels = glyph_tree("train")
+    torch.manual_seed(0)
+    net, step, found = ConvNet(32, channels=(16, 32, 64)), SupremumRanker.preset(preset).step, {}
+    loss: nn.Module = HAPPIERLoss(int(labels[:, 2].max()) + 1, 32)
+    optimiser = torch.optim.Adam([*net.parameters(), *loss.parameters()], lr=2e-3)
+    generator = torch.Generator().manual_seed(0)
+    for number, batch in enumerate(batches(labels, looks[-1] + 1, 0)):
+        if number in looks:
+            seen = [_graded(net, images[other], labels[other]) for other in batches(labels, 6, 99)]
+            scores, relevance = (torch.cat(parts) for parts in zip(*seen, strict=True))
+            below = losses(scores, relevance, step) < losses(scores, relevance) - 1e-12
+            found[number] = int(below.sum()), len(below), scores.std(1).mean().item()
+        value = loss(net(augment(images[batch], generator=generator, strength=0.5)), labels[batch])
+        optimiser.zero_grad()
+        value.backward()
+        optimiser.step()
+    return found
+
+
+def _graded(net: nn.Module, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores and relevance of a batch, (n, n − 1): each item queries the others."""
+    with torch.no_grad():
+        embeddings = net(augment(images, generator=torch.Generator().manual_seed(0), strength=0.5)).double()
+    others = ~torch.eye(len(images), dtype=torch.bool)
+    relevance = hierarchy.relevance(hierarchy.levels(labels), where=others)
+    shape = len(images), len(images) - 1
+    return (embeddings @ embeddings.T)[others].view(shape), relevance[others].view(shape)
+
+
+@cached
+def short_run(alpha: float, weight: float, steps: int = STEPS) -> dict[str, float]:
+    """Measures of one short run of :func:`rankedu.lab.training.happier.one_run`."""
+    run = one_run(alpha, weight, 0, steps=steps)
+    return {name: run[name] for name in MEASURES}
+
+
+def first_losses() -> tuple[float, float, int]:
+    """Before the first step: the clustering loss and the ranking loss of a batch, and the number of classes."""
+    images, labels = glyph_tree("train")
+    classes = int(labels[:, 2].max()) + 1
+    torch.manual_seed(0)
+    net, loss = ConvNet(32, channels=(16, 32, 64)), HAPPIERLoss(classes, 32)
+    batch = next(batches(labels, 1, 0))
+    with torch.no_grad():
+        embeddings = net(augment(images[batch], generator=torch.Generator().manual_seed(0), strength=0.5))
+        clustering = loss.cluster(embeddings, labels[batch]).item()
+        mixed = loss(embeddings, labels[batch]).item()
+    return clustering, (mixed - HELD["weight"] * clustering) / (1 - HELD["weight"]), classes
+
+
+def sweep(steps: int = STEPS) -> dict[str, dict[float, dict[str, float]]]:
+    """Short runs, one seed each: along α at λ = 0.1, and along λ at α = 1."""
+    return {
+        "alpha": {alpha: short_run(alpha, HELD["weight"], steps) for alpha in ALPHAS},
+        "weight": {weight: short_run(HELD["alpha"], weight, steps) for weight in WEIGHTS},
+    }
+
+
+def stored(key: str, measure: str, path: Path = STORED) -> dict[float, Array]:
+    """One measure of the stored runs, an array over the seeds for each value of "alpha" or "weight".
+
+    Empty where there is no such file, as in an installed package.
+    """
+    return {value: np.array([run[measure] for run in runs]) for value, runs in results(path)[key].items()}
+
+
+def about_stored(path: Path = STORED) -> str:
+    """One line on the stored runs: how many, how long, where; or how to make them."""
+    runs = [run for group in results(path)["alpha"].values() for run in group]
+    if not runs:
+        return f"No longer runs are stored here: python -m rankedu.lab.training.happier --out {path.name} makes them."
+    steps, seeds = runs[0]["steps"], len({run["seed"] for run in runs})
+    made = sorted({f"torch {run['versions']['torch']}, {run['device']}" for run in runs})
+    return f"stored: {steps} steps, {seeds} seeds; {' / '.join(made)}"
+
+
+def verdict(preset: str) -> str:
+    """One line on a published setting: does it keep the bound, does it fall, is it continuous."""
+    found = upper_bound(**PRESETS[preset])
+    falls = [f"falls at {float(jump.at):g}" for jump in found.jumps if not jump.up]
+    jumps = [f"jumps at {float(jump.at):g}" for jump in found.jumps if jump.up]
+    return f"{'an upper bound' if found.holds else 'no bound':<15} {', '.join(jumps + falls)}"

@@ -1,0 +1,26 @@
+"""How time grows with the length of a list."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def fitted_exponent(seconds: dict[int, float], confidence: float = 0.95) -> tuple[float, float]:
+    """Fit seconds ∝ n^k, length → seconds; the interval is k ± margin.
+
+    Source
+    ------
+    RaMBO Tab. 1.
+
+    Examples
+    --------
+    >>> k, margin = fitted_exponent({10: 1.0, 100: 100.0, 1000: 10_000.0})
+    >>> round(k, 6), round(margin, 6)
+    (2.0, 0.0)
+    """
+    from scipy import stats
+
+    if len(seconds) < 3:
+        raise ValueError(f"seconds must hold three lengths at least, got {sorted(seconds)}")
+    line = stats.linregress(np.log(list(seconds)), np.log(list(seconds.values())))
+    return float(line.slope), float(stats.t.ppf((1 + confidence) / 2, len(seconds) - 2) * line.stderr)

@@ -1,0 +1,30 @@
+"""How long contenders take, in turns: what else the machine does meets all of them alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+import torch
+
+
+def in_turns(
+    contenders: Mapping[str, Callable[[], object]], rounds: int, *, warm_up: int = 2, device: str = "cpu"
+) -> dict[str, float]:
+    """Median seconds of each contender over so many rounds, after some that warm up."""
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(warm_up + rounds):
+        for name, run in contenders.items():
+            seconds[name].append(_timed(run, device))
+    return {name: statistics.median(taken[warm_up:]) for name, taken in seconds.items()}
+
+
+def _timed(run: Callable[[], object], device: str) -> float:
+    if device != "cpu":
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    run()
+    if device != "cpu":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start

@@ -1,0 +1,77 @@
+"""CONTRIBUTING's loss, added as the text says, passes its own examples and the tests of every loss."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+SECTION = re.search(r"^## A worked example: add a loss.*?(?=^## )", TEXT, re.DOTALL | re.MULTILINE).group()
+FILES = ["rankedu/reference.py", "rankedu/losses/discounted_gain.py", "rankedu/losses/__init__.py"]
+
+TESTS = ["tests/library/test_reference.py", "tests/library/losses/test_contract.py"]
+
+
+def block_after(what):
+    """The code block that follows a phrase of the worked example."""
+    return re.search(rf"{re.escape(what)}.*?^```\w+\n(.*?)^```", SECTION, re.DOTALL | re.MULTILINE).group(1)
+
+
+def put(file, lines, *, after):
+    """Put lines after the one that reads so."""
+    text = file.read_text(encoding="utf-8")
+    assert text.count(f"\n{after}\n") == 1, f"{file.name} has no one line {after}"
+    file.write_text(text.replace(f"\n{after}\n", f"\n{after}\n{lines}"), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The library and its tests with the edits made."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for part in ("rankedu", "tests/library"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "tests" / "conftest.py", folder / "tests")
+    put(
+        folder / FILES[0],
+        "\n\n" + block_after("`class_agnostic_loss`:"),
+        after="    return 1 - average_precision(y, r)",
+    )
+    (folder / FILES[1]).write_text(block_after(f"`{FILES[1]}`:"), encoding="utf-8")
+    put(folder / FILES[2], block_after(f"`{FILES[2]}`"), after="from rankedu.losses.csl import CSLLoss")
+    put(folder / FILES[2], '    "DCGLoss",\n', after='    "ClusterLoss",')
+    for test in TESTS:
+        put(folder / test, block_after(f"`LOSSES` of `{test}`:"), after="LOSSES = {")
+    return folder
+
+
+def run(folder, *command):
+    """Run a module in the copy; what it says where it fails."""
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, folder / "tests/library")))}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, env=surroundings, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_it_passes_its_examples_and_both_tests(copy):
+    quiet = ["-q", "-p", "no:cacheprovider", "--doctest-modules", "--import-mode=importlib"]
+    told = run(copy, "pytest", *quiet, *FILES[:2], *TESTS, "-k", "dcg or DCGLoss or every_loss_of_scores_is_here")
+    assert int(re.search(r"(\d+) passed", told).group(1)) > 2, told
+
+
+def test_what_is_to_be_copied_is_in_the_projects_style(copy):
+    for command in (["check"], ["format", "--check"]):
+        run(copy, "ruff", *command, "--config", str(ROOT / "pyproject.toml"), *FILES)
+
+
+def test_the_chapter_that_is_named_shows_definitions_that_way():
+    chapter = (ROOT / "book/chapters/08_average_precision_loss.md").read_text(encoding="utf-8")
+    assert "show_source(reference." in chapter and "show_source(reference." in block_after("**4.")

@@ -56,8 +56,8 @@ def test_a_package_that_is_missing_is_told(monkeypatch):
 def test_every_row_leads_to_its_code():
     table, code = loops.table(), loops.code()
     for loop in loops.LOOPS:
-        assert f"](#{loop.run.__name__.replace('_', '-')})" in table
-        assert f"({loop.run.__name__.replace('_', '-')})=\n" in code
+        assert f"](#{loops._label(loop)})" in table
+        assert f"({loops._label(loop)})=\n" in code
     assert code.count("```python\n") == len(loops.LOOPS)
 
 

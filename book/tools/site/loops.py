@@ -298,9 +298,13 @@ def table() -> str:
     for loop in LOOPS:
         row = kept["loops"].get(loop.name)
         cells = ["*not run here*"] * len(LOSSES) if row is None else [_cell(row[name]) for name in LOSSES]
-        lines.append(f"| [{loop.name}](#{loop.run.__name__.replace('_', '-')}) | " + " | ".join(cells) + " |")
+        lines.append(f"| [{loop.name}](#{_label(loop)}) | " + " | ".join(cells) + " |")
     versions = ", ".join(f"{name} {number}" for name, number in kept["versions"].items())
     return "\n".join([*lines, "", f"{versions}; on a CPU, in float32.", ""])
+
+
+def _label(loop: Loop) -> str:
+    return "loop-" + loop.run.__name__.replace("_", "-")
 
 
 def _cell(deviation: float | None) -> str:
@@ -313,7 +317,7 @@ def code() -> str:
     for loop in LOOPS:
         body = textwrap.dedent(inspect.getsource(loop.run).split("\n", 1)[1])
         heading = loop.name[0].upper() + loop.name[1:]
-        told.append(f"({loop.run.__name__.replace('_', '-')})=\n### {heading}\n\n```python\n{body.rstrip()}\n```\n")
+        told.append(f"({_label(loop)})=\n### {heading}\n\n```python\n{body.rstrip()}\n```\n")
     return "\n".join(told)
 
 

@@ -582,3 +582,12 @@ def test_it_is_a_module():
     assert "lower=InfimumStep(below=10, above=25)" in repr(HAPLoss(lower=InfimumStep()))
     assert not HAPLoss().state_dict()
     assert list(HAPPIERLoss(3, 2).state_dict()) == ["cluster.proxies"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_both_gradients_of_happier_are_added_before_they_are_rounded(dtype):
+    embeddings, labels = random(9, 6, dtype=dtype), PATHS % 4
+    labels = torch.stack([torch.zeros_like(labels[:, -1]), labels[:, -1]], 1)
+    loss = HAPPIERLoss(n_classes=4, dim=6, weight=0.5)
+    rounded = gradient(loss, embeddings.float(), labels).to(dtype)
+    assert rounded.any() and torch.equal(gradient(loss, embeddings, labels), rounded)

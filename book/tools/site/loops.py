@@ -189,7 +189,7 @@ LOOPS = (
     Loop(in_16_bits, "autocast to bfloat16", "wide"),
     Loop(compiled_network, "`torch.compile` of the network"),
     Loop(compiled_step, "`torch.compile` of the step"),
-    Loop(trainer_of_pml, "pytorch-metric-learning's trainer", needs="pytorch_metric_learning"),
+    Loop(trainer_of_pml, "the trainer of pytorch-metric-learning", needs="pytorch_metric_learning"),
     Loop(in_lightning, "Lightning, `accumulate_grad_batches=4`", "parts", "lightning"),
     Loop(in_accelerate, "accelerate, 4 accumulation steps", "parts", "accelerate"),
     Loop(in_processes, "2 processes, DDP with `gather`", processes=2),
@@ -308,7 +308,7 @@ def _label(loop: Loop) -> str:
 
 
 def _cell(deviation: float | None) -> str:
-    return "—" if deviation is None else "✓" if deviation <= SAME else f"off by {deviation:.0%}"
+    return "—" if deviation is None else "✓" if deviation <= SAME else f"off by {100 * deviation:.0f}\u00a0%"
 
 
 def code() -> str:

@@ -161,6 +161,20 @@ def in_processes(net, loss, images, labels):
     loss(embeddings, classes).backward()
 
 
+def in_their_wrapper(net, loss, images, labels):
+    from pytorch_metric_learning.losses import BaseMetricLossFunction
+    from pytorch_metric_learning.utils.distributed import DistributedLossWrapper
+
+    from rankedu.lab.training.distributed import share
+
+    class InPML(BaseMetricLossFunction):
+        def compute_loss(self, *batch):
+            return {"loss": {"losses": loss(*batch), "indices": None, "reduction_type": "already_reduced"}}
+
+    net = nn.parallel.DistributedDataParallel(net)
+    DistributedLossWrapper(InPML())(net(share(images)), share(labels)[:, -1]).backward()  # takes no paths
+
+
 def in_shards(net, loss, images, labels):
     from torch.distributed.fsdp import fully_shard
 
@@ -193,8 +207,16 @@ LOOPS = (
     Loop(in_lightning, "Lightning, `accumulate_grad_batches=4`", "parts", "lightning"),
     Loop(in_accelerate, "accelerate, 4 accumulation steps", "parts", "accelerate"),
     Loop(in_processes, "2 processes, DDP with `gather`", processes=2),
+    Loop(in_their_wrapper, "2 processes, DDP with `DistributedLossWrapper`", "batch", "pytorch_metric_learning", 2),
     Loop(in_shards, "2 processes, FSDP with `gather`", processes=2),
 )
+
+
+#: Both call a loss of embeddings, with what a miner finds; the wrapper allows for no paths.
+ABSENT: dict[Callable[..., None], tuple[str, ...]] = {
+    trainer_of_pml: ("MAPLoss",),
+    in_their_wrapper: ("MAPLoss", "HAPPIERLoss"),
+}
 
 
 def task(name: str) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
@@ -246,8 +268,8 @@ def deviations(loop: Loop) -> dict[str, float | None] | None:
 
 
 def _gradient(loop: Loop, name: str) -> Tensor | None:
-    if loop.run is trainer_of_pml and name == "MAPLoss":
-        return None  # the trainer gives a loss what miners find, and proposals have no miner
+    if name in ABSENT.get(loop.run, ()):
+        return None
     if loop.needs == "lightning" and find_spec("torchvision") is not None:
         load_torchvision("lightning")  # which imports it: beside a torch for the CPU that needs help
     net, loss, images, labels = task(name)
@@ -255,14 +277,14 @@ def _gradient(loop: Loop, name: str) -> Tensor | None:
     return gradient(net, loss)
 
 
-def _in_processes(loop: Loop) -> dict[str, Tensor]:
+def _in_processes(loop: Loop) -> dict[str, Tensor | None]:
     """Run a loop in several processes that talk by gloo; what the first one finds."""
     with socket.socket() as free, tempfile.TemporaryDirectory() as folder:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         free.close()
         torch.multiprocessing.spawn(_process, (loop.name, loop.processes, port, folder), nprocs=loop.processes)
-        found: dict[str, Tensor] = torch.load(Path(folder) / "gradients.pt")
+        found: dict[str, Tensor | None] = torch.load(Path(folder) / "gradients.pt")
         return found
 
 

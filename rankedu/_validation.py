@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,3 +168,11 @@ def check_lam(lam: float) -> float:
 def check_k(k: int) -> int:
     """The depth of a top-k metric: an integer >= 1."""
     return check_count(k, "k", hint="the best item has rank 1")
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn whoever called this package, be it through torch's modules or past its compiler."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("rankedu", "torch")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rankedu._fast.eager import eager
 from rankedu._validation import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
 from rankedu.losses.on_embeddings import check_embeddings
 
@@ -95,6 +96,7 @@ class ScoreMemory(_Memory):
             [0.1000, 0.2000]])
     """
 
+    @eager
     def forward(self, scores: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
         """Extend a batch by the remembered ones, then remember it.
 
@@ -120,6 +122,7 @@ class ScoreMemory(_Memory):
         """
         return self.extend(scores, relevance)[:2]
 
+    @eager
     def extend(
         self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -189,6 +192,7 @@ class EmbeddingMemory(_Memory):
     tensor([7, 7, 5])
     """
 
+    @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Extend a batch by the remembered ones, then remember it.
 

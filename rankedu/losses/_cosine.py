@@ -1,4 +1,4 @@
-"""Cosine similarities, with a gradient that needs one matrix product less where the queries are the candidates."""
+"""Similarities; the cosine with a gradient that needs one product less where the queries are the candidates."""
 
 from __future__ import annotations
 
@@ -8,19 +8,37 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-__all__ = ["cosine"]
+__all__ = ["SIMILARITIES", "cosine", "similarities"]
+
+SIMILARITIES = ("cosine", "dot", "euclidean")
 
 #: A shorter vector is divided by this instead of its length, as by torch's ``normalize``.
 SHORTEST = 1e-12
 
 
-def cosine(embeddings: Tensor, ref_embeddings: Tensor) -> Tensor:
+def similarities(embeddings: Tensor, ref_emb: Tensor, kind: str) -> Tensor:
+    """Cosines, dot products or minus distances, (q, dim) and (g, dim) to (q, g), in float32 at least.
+
+    A distance is a small difference of large numbers: float64. Where it is 0 it has no gradient.
+    """
+    if kind == "cosine":
+        return cosine(embeddings, ref_emb)
+    with torch.autocast(embeddings.device.type, enabled=False):
+        dtype = torch.promote_types(embeddings.dtype, torch.float32)
+        if kind == "dot":
+            return embeddings.to(dtype) @ ref_emb.to(dtype).T
+        queries, items = embeddings.double(), ref_emb.double()
+        squared = queries.square().sum(1, keepdim=True) + items.square().sum(1) - 2 * queries @ items.T
+        return -squared.clamp_min(SHORTEST**2).sqrt().to(dtype)
+
+
+def cosine(embeddings: Tensor, ref_emb: Tensor) -> Tensor:
     r"""Similarities in float32, or float64 if the embeddings are; also under autocast, as 16 bits would tie many.
 
     Parameters
     ----------
     embeddings : Tensor, shape (q, dim)
-    ref_embeddings : Tensor, shape (g, dim)
+    ref_emb : Tensor, shape (g, dim)
         If this is the very tensor ``embeddings``, then with the gradient G of the similarities and unit vectors U that
         of U is :math:`(G + G^\top) U`: one product, where G U and :math:`G^\top U` are two.
 
@@ -30,10 +48,10 @@ def cosine(embeddings: Tensor, ref_embeddings: Tensor) -> Tensor:
     """
     with torch.autocast(embeddings.device.type, enabled=False):
         queries = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
-        if ref_embeddings is embeddings:
+        if ref_emb is embeddings:
             similarities: Tensor = _Own.apply(queries)
             return similarities
-        return normalize(queries, dim=1) @ normalize(ref_embeddings.to(queries.dtype), dim=1).T
+        return normalize(queries, dim=1) @ normalize(ref_emb.to(queries.dtype), dim=1).T
 
 
 class _Own(torch.autograd.Function):

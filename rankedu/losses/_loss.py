@@ -7,17 +7,28 @@ it faster. The gradient is made on the way, at weight 1; backward it is only mul
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import as_relevance, check_floating, check_mask, check_not_nan, check_values
+from rankedu._fast.eager import eager
+from rankedu._validation import (
+    as_relevance,
+    check_choice,
+    check_floating,
+    check_mask,
+    check_not_nan,
+    check_values,
+    warn_caller,
+)
 from rankedu.losses.margin import check_margin
 from rankedu.rankers._ranker import Ranker, wide
 
 __all__ = ["NoPositivesWarning", "RankLoss", "ScoreLoss"]
+
+#: What becomes of the losses of a batch's queries.
+REDUCTIONS = ("mean", "sum", "none")
 
 
 class NoPositivesWarning(UserWarning):
@@ -48,15 +59,15 @@ def answerable(positive: Tensor) -> Tensor:
     return positive.view(torch.uint8).amax(-1).bool()
 
 
-def no_positives(scores: Tensor) -> Tensor:
+def no_positives(scores: Tensor, reduction: str = "mean") -> Tensor:
     """Warn; return a zero whose gradient is zero, but which is part of the graph: backward() works."""
-    warnings.warn(
+    warn_caller(
         f"relevance must have a relevant item in some query, got none in scores of shape {tuple(scores.shape)}: "
         "the loss and its gradient are 0 (draw batches with several items of a class, or extend the list by a memory)",
         NoPositivesWarning,
-        stacklevel=5,
     )
-    return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0).sum()
+    zeros = wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0)
+    return zeros.sum(-1) if reduction == "none" else zeros.sum()
 
 
 class ScoreLoss(nn.Module):
@@ -65,6 +76,12 @@ class ScoreLoss(nn.Module):
     A subclass says in :meth:`mean` what is computed of them.
     """
 
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        check_choice(reduction, REDUCTIONS, name="reduction")
+        self.reduction = reduction
+
+    @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
 
@@ -79,7 +96,7 @@ class ScoreLoss(nn.Module):
 
         Returns
         -------
-        Tensor, shape ()
+        Tensor, shape (), or (...,) for ``reduction="none"``
             Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
             query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
 
@@ -93,8 +110,8 @@ class ScoreLoss(nn.Module):
         positive = positives(scores, relevance, where)
         self.check_scores(scores, where)
         if not answerable(positive).any():
-            return no_positives(scores)
-        return self.mean(scores, positive, where)
+            return no_positives(scores, self.reduction)
+        return self.reduced(scores, positive, where)
 
     def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
         """Refuse scores that this loss cannot take; any without NaN will do unless a subclass says otherwise."""
@@ -103,6 +120,24 @@ class ScoreLoss(nn.Module):
         """Compute the loss of checked input with at least one positive: the mean over the queries that have one."""
         raise NotImplementedError
 
+    def reduced(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        """The mean, so many times the mean as there are queries, or the loss of each: 0 where nothing is relevant."""
+        if self.reduction == "mean":
+            return self.mean(scores, positive, where)
+        answered = answerable(positive > 0)
+        queries = int(answered.sum())
+        if self.reduction == "sum":
+            return queries * self.mean(scores, positive, where)
+        here = torch.ones_like(scores, dtype=torch.bool) if where is None else where
+        rows = zip(*(x.reshape(-1, x.shape[-1]).unbind() for x in (scores, positive, here)), strict=True)
+        nothing = wide(scores).new_zeros(())
+        found = [self.one_of(queries, *row) if row[1].any() else nothing for row in rows]
+        return torch.stack(found).view(answered.shape)
+
+    def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        """Compute the loss of one query, with so many times the gradient that it has in the mean over ``queries``."""
+        return self.mean(scores, positive, where)
+
 
 class RankLoss(ScoreLoss):
     r"""The mean over queries of the mean over a query's positives of ``formula(rk_i, rk⁺_i)``.
@@ -110,8 +145,8 @@ class RankLoss(ScoreLoss):
     A subclass says what the formula is; the margin and the gradient through the second rank are the same for all.
     """
 
-    def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False) -> None:
-        super().__init__()
+    def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
         self.ranker = check_ranker(ranker)
         self.margin = check_margin(margin)
         self.within_grad = bool(within_grad)
@@ -136,3 +171,6 @@ class RankLoss(ScoreLoss):
         setting: dict[str, Any] = {"margin": self.margin, "within_grad": self.within_grad}
         loss: Tensor = self.ranker.loss_of_positives(part, scores, positive, where, **setting)
         return loss
+
+    def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        return queries * self.mean(scores, positive, where, weight=1 / queries)  # λ/queries each, as in the mean

@@ -31,6 +31,8 @@ class APSVMLoss(ScoreLoss):
     ----------
     inference : {"mohapatra", "yue"}
         How the best R is found. Both find the same; they differ in time (see :func:`most_violated_ranking`).
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
 
     Raises
     ------
@@ -68,8 +70,8 @@ class APSVMLoss(ScoreLoss):
     tensor([ 1.0000, -0.5000, -0.5000,  0.0000])
     """
 
-    def __init__(self, inference: str = "mohapatra") -> None:
-        super().__init__()
+    def __init__(self, inference: str = "mohapatra", *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
         check_choice(inference, tuple(INFERENCE), name="inference")
         self.inference = inference
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from rankedu._fast.eager import eager
 from rankedu._validation import check_number, check_values
 from rankedu.losses._loss import RankLoss, no_positives, positives
 
@@ -27,6 +28,9 @@ class APLoss(RankLoss):
     within_grad : bool
         Let the gradient flow through :math:`\mathbf{rk}(\mathbf{y}^+)` too. The paper does not say, the released code
         stops it, and so does the default. Soft rankers usually want True.
+    reduction : {"mean", "sum", "none"}
+        The mean over queries, as many times that as there are queries with a relevant item, or the loss of each query,
+        one at a time. Their gradients are as proportional as their values: a blackbox ranker has λ/Q in all three.
 
     Raises
     ------
@@ -139,6 +143,7 @@ class MAPLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"class_agnostic_weight={self.class_agnostic_weight:g}"
 
+    @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of items scored for every class.
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from rankedu._fast.eager import eager
 from rankedu._validation import check_count
 from rankedu.losses._recipes import RECIPES, find_recipe
 from rankedu.losses.on_embeddings import check_embeddings
@@ -26,28 +27,31 @@ class Baseline(nn.Module):
     def extra_repr(self) -> str:
         return repr(self.name)
 
+    @eager
     def forward(
         self,
         embeddings: Tensor,
         labels: Tensor,
-        ref_embeddings: Tensor | None = None,
+        indices_tuple: Any = None,
+        ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of a batch, a Tensor of shape (); see :func:`baseline`."""
         check_embeddings(embeddings, labels)
         if self.n_classes is not None:
             check_class_ids(labels, self.n_classes)
-        if ref_embeddings is embeddings and ref_labels is labels:
-            ref_embeddings = ref_labels = None
-        if (ref_embeddings is None) != (ref_labels is None):
-            raise ValueError("ref_embeddings and ref_labels must be given together, got one of the two")
-        if ref_embeddings is not None and ref_labels is not None:
-            self._check_references(embeddings, ref_embeddings, ref_labels)
+        if ref_emb is embeddings and ref_labels is labels:
+            ref_emb = ref_labels = None
+        if (ref_emb is None) != (ref_labels is None):
+            raise ValueError("ref_emb and ref_labels must be given together, got one of the two")
+        if ref_emb is not None and ref_labels is not None:
+            self._check_references(embeddings, ref_emb, ref_labels)
         with torch.autocast(embeddings.device.type, enabled=False):
             batch = (self._prepare(embeddings), labels)
-            references = (None if ref_embeddings is None else self._prepare(ref_embeddings), ref_labels)
-            mined = None if self.miner is None else self.miner(*batch, *references)
-            value: Tensor = self.loss(*batch, mined, *references)
+            references = (None if ref_emb is None else self._prepare(ref_emb), ref_labels)
+            if indices_tuple is None and self.miner is not None:
+                indices_tuple = self.miner(*batch, *references)
+            value: Tensor = self.loss(*batch, indices_tuple, *references)
             return value
 
     def _prepare(self, embeddings: Tensor) -> Tensor:
@@ -55,17 +59,17 @@ class Baseline(nn.Module):
         wide = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
         return wide if RECIPES[self.name].raw else normalize(wide, dim=1)
 
-    def _check_references(self, embeddings: Tensor, ref_embeddings: Tensor, ref_labels: Tensor) -> None:
+    def _check_references(self, embeddings: Tensor, ref_emb: Tensor, ref_labels: Tensor) -> None:
         if not RECIPES[self.name].references:
             raise ValueError(
-                f"ref_embeddings must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
+                f"ref_emb must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
                 "items of the batch alone)"
             )
-        check_embeddings(ref_embeddings, ref_labels, prefix="ref_")
-        if ref_embeddings.shape[1] != embeddings.shape[1]:
+        check_embeddings(ref_emb, ref_labels, prefix="ref_")
+        if ref_emb.shape[1] != embeddings.shape[1]:
             raise ValueError(
-                f"ref_embeddings must have the {embeddings.shape[1]} dimensions of embeddings, "
-                f"got {ref_embeddings.shape[1]} (both must come from the same network)"
+                f"ref_emb must have the {embeddings.shape[1]} dimensions of embeddings, "
+                f"got {ref_emb.shape[1]} (both must come from the same network)"
             )
 
 
@@ -85,9 +89,9 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     Returns
     -------
     Module
-        ``loss(embeddings, labels, ref_embeddings=None, ref_labels=None)`` with the shapes of :class:`OnEmbeddings`;
-        a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare. Embeddings are normalised
-        in it, but for ``n_pair``, and compared in float32 at least.
+        ``loss(embeddings, labels, indices_tuple=None, ref_emb=None, ref_labels=None)`` with the shapes of
+        :class:`OnEmbeddings`; a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare.
+        Embeddings are normalised in it, but for ``n_pair``, and compared in float32 at least.
 
     Raises
     ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from rankedu._fast.eager import eager
 from rankedu._validation import check_number
 from rankedu.losses._loss import no_positives, positives
 from rankedu.losses.supremum_ap import SupAPLoss
@@ -60,6 +61,7 @@ class CalibrationLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"at_least={self.at_least:g}, at_most={self.at_most:g}"
 
+    @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries; as :meth:`APLoss.forward`, but for lists without a relevant item."""
         return self.mean(scores, positives(scores, relevance, where), where)
@@ -132,6 +134,7 @@ class ROADMAPLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"weight={self.weight:g}"
 
+    @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries; as :meth:`APLoss.forward`.
 

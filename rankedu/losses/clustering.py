@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from rankedu._fast.eager import eager
 from rankedu._validation import check_count
 from rankedu.losses._cosine import cosine
 from rankedu.losses.on_embeddings import check_embeddings
@@ -66,6 +67,7 @@ class ClusterLoss(nn.Module):
         n_classes, dim = self.proxies.shape
         return f"n_classes={n_classes}, dim={dim}, temperature={self.temperature:g}"
 
+    @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Compute the mean loss of a batch.
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from rankedu._fast.eager import eager
 from rankedu._validation import check_number
 from rankedu.hierarchy import check_paths
 from rankedu.hierarchy import levels as common_levels
@@ -85,6 +86,7 @@ class CSLLoss(nn.Module):
         n_classes, dim = self.proxies.shape
         return f"n_classes={n_classes}, dim={dim}, margins=({margins}), scale={self.scale:g}"
 
+    @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Compute the mean loss of a batch.
 

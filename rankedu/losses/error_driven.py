@@ -39,6 +39,8 @@ class ErrorDrivenAPLoss(ScoreLoss):
     interpolated : bool
         Count for each relevant item the best precision at it or at any relevant item with a lower score, as
         detection's AP does and the published code; its L_ij shrink in proportion.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
 
     Raises
     ------
@@ -72,8 +74,8 @@ class ErrorDrivenAPLoss(ScoreLoss):
     tensor([ 0.4167, -0.2500, -0.1667,  0.0000])
     """
 
-    def __init__(self, delta: float = 1.0, interpolated: bool = False) -> None:
-        super().__init__()
+    def __init__(self, delta: float = 1.0, interpolated: bool = False, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
         self.delta = check_number(delta, "delta", least=0, hint="in units of a score: 1 for logits, 0 for none")
         self.interpolated = bool(interpolated)
 

@@ -35,6 +35,8 @@ class FastAPLoss(ScoreLoss):
     ----------
     bins : int
         L ≥ 1, the number of bins: fewer are smoother, and blind to all differences of similarity well below 2/L.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
 
     Raises
     ------
@@ -78,8 +80,8 @@ class FastAPLoss(ScoreLoss):
     [0.581, 0.437, 0.0, 0.0]
     """
 
-    def __init__(self, bins: int = 10) -> None:
-        super().__init__()
+    def __init__(self, bins: int = 10, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
         self.bins = check_bins(bins)
 
     def extra_repr(self) -> str:

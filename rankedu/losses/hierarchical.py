@@ -10,13 +10,14 @@ from torch import Tensor, nn
 
 from rankedu import hierarchy
 from rankedu._fast.by_relevance import grade, shares
+from rankedu._fast.eager import eager
 from rankedu._fast.gradient import at_unit_weight
 from rankedu._fast.hierarchical_tiles import Setting, pairwise_loss
 from rankedu._validation import check_number
-from rankedu.losses._loss import check_ranker, no_positives
+from rankedu.losses._loss import ScoreLoss, check_ranker, no_positives
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin
-from rankedu.losses.on_embeddings import OnEmbeddings
+from rankedu.losses.on_embeddings import OnEmbeddings, check_embeddings
 from rankedu.rankers import SupremumRanker
 from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers._ranker import wide
@@ -24,7 +25,7 @@ from rankedu.rankers._ranker import wide
 __all__ = ["HAPLoss", "HAPPIERLoss"]
 
 
-class HAPLoss(nn.Module):
+class HAPLoss(ScoreLoss):
     r"""One minus hierarchical average precision, of any ranker.
 
     .. math:: L = 1 - \frac{1}{\sum_k \mathrm{rel}(k)} \sum_{k:\ \mathrm{rel}(k) > 0}
@@ -57,6 +58,8 @@ class HAPLoss(nn.Module):
         For a `SupremumRanker` only: a step below the Heaviside function, with its derivative ``slope``, for the
         items of strictly higher relevance in H-rank. Default: they are counted. Published settings but one do so; the
         paper has ``lower=InfimumStep()``.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
 
     Raises
     ------
@@ -101,8 +104,16 @@ class HAPLoss(nn.Module):
 
     graded = True  # of label paths OnEmbeddings makes the relevance of Eq. 4
 
-    def __init__(self, ranker: Any = None, margin: float = 0.0, within_grad: bool = False, lower: Any = None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        ranker: Any = None,
+        margin: float = 0.0,
+        within_grad: bool = False,
+        lower: Any = None,
+        *,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction)
         self.ranker = SupremumRanker() if ranker is None else check_ranker(ranker)
         self.margin = check_margin(margin)
         self.within_grad = bool(within_grad)
@@ -125,6 +136,7 @@ class HAPLoss(nn.Module):
         lower = "" if self.lower is None else f", lower={self.lower!r}"
         return f"margin={self.margin:g}, within_grad={self.within_grad}{lower}"
 
+    @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
 
@@ -139,7 +151,7 @@ class HAPLoss(nn.Module):
 
         Returns
         -------
-        Tensor, shape ()
+        Tensor, shape (), or (...,) for ``reduction="none"``
             Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
             query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
 
@@ -152,15 +164,23 @@ class HAPLoss(nn.Module):
         """
         share = shares(scores, relevance, where)
         if not (share > 0).any():
-            return no_positives(scores)
+            return no_positives(scores, self.reduction)
+        return self.reduced(scores, share, where)
+
+    def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        return queries * self.mean(scores, positive, where, weight=1 / queries)
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
+        """Compute the loss, times a weight, of each item's share of the relevance of its query."""
+        share = positive
         scores, (group, drop) = wide(scores), grade(share)
         if isinstance(self.ranker, PairwiseRanker) and self.ranker.plain:
             shifted = _shift(scores.detach(), group, drop, self.margin)
             setting = Setting(self.ranker, self.within_grad, self.lower)
-            return pairwise_loss(scores, shifted, group, drop, where, setting)
+            return weight * pairwise_loss(scores, shifted, group, drop, where, setting)
 
         def nested(scores: Tensor) -> Tensor:
-            return self._nested(_shift(scores, group, drop, self.margin), share, group, drop, where)
+            return weight * self._nested(_shift(scores, group, drop, self.margin), share, group, drop, where)
 
         return nested(scores) if self.ranker.linear else at_unit_weight(nested, scores, where)
 
@@ -267,11 +287,13 @@ class HAPPIERLoss(nn.Module):
     def extra_repr(self) -> str:
         return f"weight={self.weight:g}, alpha={self.alpha:g}, monotone={self.monotone}"
 
+    @eager
     def forward(
         self,
         embeddings: Tensor,
         labels: Tensor,
-        ref_embeddings: Tensor | None = None,
+        indices_tuple: tuple[Tensor, ...] | None = None,
+        ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of a batch.
@@ -282,10 +304,12 @@ class HAPPIERLoss(nn.Module):
             Floating point, of any length.
         labels : Tensor of int, shape (batch, L), or (batch,) for one level
             Paths from root to leaf; the leaf is a number in [0, n_classes).
-        ref_embeddings : Tensor, shape (refs, dim), optional
+        indices_tuple : tuple of Tensor of int64, optional
+            As in :meth:`OnEmbeddings.forward`; it says who is ranked, and the clustering does without.
+        ref_emb : Tensor, shape (refs, dim), optional
             The items to be ranked. Default: the batch, and what the memory holds. They are not clustered.
         ref_labels : Tensor of int, shape (refs, L) or (refs,), optional
-            Goes with ``ref_embeddings``.
+            Goes with ``ref_emb``.
 
         Returns
         -------
@@ -296,5 +320,9 @@ class HAPPIERLoss(nn.Module):
         ValueError, TypeError
             As :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
         """
-        cluster = self.cluster(embeddings, labels)
-        return torch.lerp(self.average_precision(embeddings, labels, ref_embeddings, ref_labels), cluster, self.weight)
+        check_embeddings(embeddings, labels, paths=True)
+        own = wide(embeddings)  # once, so that both gradients are added before they are rounded to 16 bits
+        cluster = self.cluster(own, labels)
+        refs = own if ref_emb is embeddings else ref_emb
+        ranking = self.average_precision(own, labels, indices_tuple, refs, ref_labels)
+        return torch.lerp(ranking, cluster, self.weight)

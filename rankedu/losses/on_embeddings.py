@@ -10,14 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
-from rankedu._validation import check_floating, check_like, check_values
-from rankedu.losses._cosine import cosine
+from rankedu._fast.eager import eager
+from rankedu._validation import check_choice, check_floating, check_like, check_values
+from rankedu.losses._cosine import SIMILARITIES, similarities
 
 __all__ = ["OnEmbeddings"]
 
 
 class OnEmbeddings(nn.Module):
-    r"""Rank by cosine similarity: each embedding is a query, those with its label are relevant.
+    r"""Rank by similarity: each embedding is a query, those with its label are relevant.
 
     Labels may be paths from root to leaf. Then those with the same leaf are relevant, or, to a loss of graded
     relevance such as :class:`HAPLoss`, all by the levels that they share with the query.
@@ -35,9 +36,13 @@ class OnEmbeddings(nn.Module):
         ``relevance(levels, where=where)`` makes relevance of the levels, 0 … L, that items share with queries; e.g.
         ``partial(hierarchy.relevance, alpha=5.0)``, or ``lambda levels, where: levels >= 2``. Default: for a graded
         loss and paths :func:`rankedu.hierarchy.relevance` with α = 1, else the same leaf.
+    similarity : {"cosine", "dot", "euclidean"}
+        The score is the cosine, the dot product, or minus the distance; evaluate by the same one.
 
     Raises
     ------
+    ValueError
+        For an unknown similarity.
     TypeError
         For a loss or a relevance that is not callable, or a memory that is none.
 
@@ -47,10 +52,11 @@ class OnEmbeddings(nn.Module):
 
     Notes
     -----
-    The embeddings are brought to length 1 here, so a linear last layer will do; scores are in [−1, 1], which gives
-    margins their scale. They are computed in float32 at least, also under autocast, as 16 bits would tie many of them.
-    That Eq. 4 inverts the order of two levels is said once, not at every batch. O(queries · candidates · (dim + log
-    candidates)). Explained in chapter 7.
+    The call is that of pytorch-metric-learning's losses. For cosines the embeddings are brought to length 1 here, so a
+    linear last layer will do; scores are in [−1, 1], which gives margins their scale; other similarities have the scale
+    that the network gives them. Scores are computed in float32 at least, also under autocast, as 16 bits would tie many
+    of them. That Eq. 4 inverts the order of two levels is said once, not at every batch. O(queries · candidates · (dim
+    + log candidates)). Explained in chapter 7.
 
     Examples
     --------
@@ -69,8 +75,11 @@ class OnEmbeddings(nn.Module):
         exclude_self: bool = True,
         memory: nn.Module | None = None,
         relevance: Callable[..., Tensor] | None = None,
+        *,
+        similarity: str = "cosine",
     ) -> None:
         super().__init__()
+        check_choice(similarity, SIMILARITIES, name="similarity")
         if not callable(loss) or isinstance(loss, type):
             raise TypeError(f"loss must be a loss of scores and relevance, got {loss!r} (e.g. RecallLoss(ranker))")
         if memory is not None and (not isinstance(memory, nn.Module) or hasattr(memory, "extend")):  # a ScoreMemory
@@ -83,16 +92,19 @@ class OnEmbeddings(nn.Module):
         self.relevance = relevance
         self._warned = False
         self.exclude_self = bool(exclude_self)
+        self.similarity = similarity
         self.memory: Any = memory
 
     def extra_repr(self) -> str:
-        return f"exclude_self={self.exclude_self}"
+        return f"exclude_self={self.exclude_self}, similarity={self.similarity!r}"
 
+    @eager
     def forward(
         self,
         embeddings: Tensor,
         labels: Tensor,
-        ref_embeddings: Tensor | None = None,
+        indices_tuple: tuple[Tensor, ...] | None = None,
+        ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of a batch.
@@ -104,15 +116,19 @@ class OnEmbeddings(nn.Module):
         labels : Tensor, shape (batch,) or (batch, L)
             Classes, of any dtype: equal ones match, even if both are −1. Or integer paths from root to leaf, −1 below
             the end of a path, which matches nothing.
-        ref_embeddings : Tensor, shape (refs, dim), optional
+        indices_tuple : tuple of Tensor of int64, optional
+            What a miner of pytorch-metric-learning returns: three tensors (queries, their positives, their negatives)
+            or four (queries and their positives, queries and their negatives). Who is in no pair with a query takes no
+            part in its list. Ranks need no miner. Default: all.
+        ref_emb : Tensor, shape (refs, dim), optional
             The items to be ranked. Default: the batch, and what the memory holds. If this is the very tensor
             ``embeddings``, then that is as good as leaving it out; else no item is taken for the query itself.
         ref_labels : Tensor, shape (refs,) or (refs, L), optional
-            Goes with ``ref_embeddings``.
+            Goes with ``ref_emb``.
 
         Returns
         -------
-        Tensor, shape ()
+        Tensor, shape (), or (batch,) from a loss with ``reduction="none"``
             What the loss returns. Gradients flow to the queries and to the references, not to the memory.
 
         Raises
@@ -121,23 +137,24 @@ class OnEmbeddings(nn.Module):
             For NaN, tensors of another number of dimensions, unequal dims, as many labels as embeddings missing, one of
             the two references without the other, or references beside a memory.
         TypeError
-            For embeddings that are not floating point, or paths that are not integers.
+            For embeddings that are not floating point, paths that are not integers, or indices that are no such tuple.
         """
         check_embeddings(embeddings, labels, paths=True)
-        own = ref_embeddings is None or ref_embeddings is embeddings
+        check_indices(indices_tuple)
+        own = ref_emb is None or ref_emb is embeddings
         if own:
-            if ref_labels is not None and ref_embeddings is None:
-                raise ValueError("ref_embeddings must be given with ref_labels, got None (or leave out both)")
-            ref_embeddings, ref_labels = embeddings, labels
+            if ref_labels is not None and ref_emb is None:
+                raise ValueError("ref_emb must be given with ref_labels, got None (or leave out both)")
+            ref_emb, ref_labels = embeddings, labels
             if self.memory is not None:
-                ref_embeddings, ref_labels = self.memory(embeddings, labels)
+                ref_emb, ref_labels = self.memory(embeddings, labels)
         else:
-            self._check_references(embeddings, labels, ref_embeddings, ref_labels)
-        assert ref_embeddings is not None and ref_labels is not None
-        scores = cosine(embeddings, ref_embeddings)
-        where = None
+            self._check_references(embeddings, labels, ref_emb, ref_labels)
+        assert ref_emb is not None and ref_labels is not None
+        scores = similarities(embeddings, ref_emb, self.similarity)
+        where = None if indices_tuple is None else mined(indices_tuple, scores)
         if own and self.exclude_self:
-            where = torch.ones_like(scores, dtype=torch.bool)
+            where = torch.ones_like(scores, dtype=torch.bool) if where is None else where
             where.diagonal().fill_(False)
         loss: Tensor = self.loss(scores, self._relevance(labels, ref_labels, where), where=where)
         return loss
@@ -159,26 +176,26 @@ class OnEmbeddings(nn.Module):
         return found
 
     def _check_references(
-        self, embeddings: Tensor, labels: Tensor, ref_embeddings: Tensor | None, ref_labels: Tensor | None
+        self, embeddings: Tensor, labels: Tensor, ref_emb: Tensor | None, ref_labels: Tensor | None
     ) -> None:
-        if ref_labels is None or ref_embeddings is None:
-            raise ValueError("ref_labels must be given with ref_embeddings, got None (one label for each reference)")
+        if ref_labels is None or ref_emb is None:
+            raise ValueError("ref_labels must be given with ref_emb, got None (one label for each reference)")
         if self.memory is not None:
             raise ValueError(
-                "ref_embeddings must be None where there is a memory, got a Tensor "
+                "ref_emb must be None where there is a memory, got a Tensor "
                 "(the memory provides the references; use another OnEmbeddings without one)"
             )
-        check_embeddings(ref_embeddings, ref_labels, prefix="ref_", paths=True)
+        check_embeddings(ref_emb, ref_labels, prefix="ref_", paths=True)
         if ref_labels.shape[1:] != labels.shape[1:]:
             shape = "(refs,)" if labels.ndim == 1 else f"(refs, {labels.shape[1]})"
             raise ValueError(
                 f"ref_labels must have shape {shape} as labels do, got {tuple(ref_labels.shape)} "
                 "(both are classes, or both are paths of as many levels)"
             )
-        if ref_embeddings.shape[1] != embeddings.shape[1]:
+        if ref_emb.shape[1] != embeddings.shape[1]:
             raise ValueError(
-                f"ref_embeddings must have the {embeddings.shape[1]} dimensions of embeddings, "
-                f"got {ref_embeddings.shape[1]} (both must come from the same network)"
+                f"ref_emb must have the {embeddings.shape[1]} dimensions of embeddings, "
+                f"got {ref_emb.shape[1]} (both must come from the same network)"
             )
 
 
@@ -199,3 +216,21 @@ def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "", pa
         raise ValueError(
             f"{name} must be finite, got {odd} in row {row} (find what made it: the input, or the network?)"
         )
+
+
+def check_indices(indices: Any) -> None:
+    """None, or what a miner returns."""
+    if indices is not None and not (isinstance(indices, (tuple, list)) and len(indices) in (3, 4)):
+        raise TypeError(
+            f"indices_tuple must be three or four tensors, as a miner returns, got {type(indices).__name__} "
+            "(references are named: ref_emb=..., ref_labels=...)"
+        )
+
+
+def mined(indices: Any, scores: Tensor) -> Tensor:
+    """Which items a miner left in the list of each query, bool of the scores' shape."""
+    anchor, positive, other, negative = indices if len(indices) == 4 else (*indices[:2], indices[0], indices[2])
+    where = torch.zeros_like(scores, dtype=torch.bool)
+    where[anchor, positive] = True
+    where[other, negative] = True
+    return where

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from rankedu._fast.eager import eager
 from rankedu._validation import check_choice, check_floating, check_like, check_not_nan, check_values
 
 __all__ = ["SCORES", "OnProposals"]
@@ -67,6 +68,7 @@ class OnProposals(nn.Module):
     def extra_repr(self) -> str:
         return f"scores={self.scores!r}"
 
+    @eager
     def forward(self, class_logits: Tensor, labels: Tensor) -> Tensor:
         """Compute the loss of a batch of proposals.
 

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from rankedu._fast.eager import eager
 from rankedu.hierarchy import check_paths
 from rankedu.losses.on_embeddings import check_embeddings
+from rankedu.rankers._ranker import wide
 
 __all__ = ["SumOverLevels"]
 
@@ -84,11 +86,13 @@ class SumOverLevels(nn.Module):
     def extra_repr(self) -> str:
         return f"classes={[len(known) for known in self.classes]}, level_weights={self.level_weights}"
 
+    @eager
     def forward(
         self,
         embeddings: Tensor,
         labels: Tensor,
-        ref_embeddings: Tensor | None = None,
+        indices_tuple: None = None,
+        ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of a batch.
@@ -97,10 +101,12 @@ class SumOverLevels(nn.Module):
         ----------
         embeddings : Tensor, shape (batch, dim)
         labels : Tensor of int, shape (batch, L)
-        ref_embeddings : Tensor, shape (refs, dim), optional
+        indices_tuple : None
+            For what a miner finds at one level is not what it finds at another.
+        ref_emb : Tensor, shape (refs, dim), optional
             For losses that take them. Default: the batch itself.
         ref_labels : Tensor of int, shape (refs, L), optional
-            Goes with ``ref_embeddings``.
+            Goes with ``ref_emb``.
 
         Returns
         -------
@@ -111,22 +117,26 @@ class SumOverLevels(nn.Module):
         ValueError, TypeError
             As the losses; also for labels without L levels, or that are no paths.
         """
-        if ref_embeddings is embeddings and ref_labels is labels:
-            ref_embeddings = ref_labels = None
-        if (ref_embeddings is None) != (ref_labels is None):
-            raise ValueError("ref_embeddings and ref_labels must be given together, got one of the two")
+        if indices_tuple is not None:
+            raise ValueError("indices_tuple must be None, got one (mine in the loss of each level)")
+        if ref_emb is embeddings and ref_labels is labels:
+            ref_emb = ref_labels = None
+        if (ref_emb is None) != (ref_labels is None):
+            raise ValueError("ref_emb and ref_labels must be given together, got one of the two")
         paths = [self._batch_paths(embeddings, labels, "")]
-        if ref_embeddings is not None and ref_labels is not None:
-            paths.append(self._batch_paths(ref_embeddings, ref_labels, "ref_"))
-        total = 0.0 * embeddings.to(torch.promote_types(embeddings.dtype, torch.float32)).sum()
+        if ref_emb is not None and ref_labels is not None:
+            paths.append(self._batch_paths(ref_emb, ref_labels, "ref_"))
+        embeddings = wide(embeddings)  # once, so that all gradients are added before they are rounded to 16 bits
+        total = 0.0 * embeddings.sum()
         for level, (loss, weight) in enumerate(zip(self.losses, self.level_weights, strict=True), start=1):
             arguments: list[Tensor] = []
-            for vectors, numbers in zip((embeddings, ref_embeddings), self._numbers(paths, level), strict=False):
+            for vectors, numbers in zip((embeddings, ref_emb), self._numbers(paths, level), strict=False):
                 assert vectors is not None
                 here = numbers.to(vectors.device)
                 arguments += [vectors[here >= 0], here[here >= 0]] if (numbers < 0).any() else [vectors, here]
             if weight and all(len(argument) for argument in arguments):
-                total = total + weight * loss(*arguments)
+                references = dict(zip(("ref_emb", "ref_labels"), arguments[2:], strict=False))
+                total = total + weight * loss(*arguments[:2], **references)
         return total
 
     def _batch_paths(self, embeddings: Tensor, labels: Tensor, prefix: str) -> list[list[int]]:

@@ -46,6 +46,8 @@ class RecallLoss(RankLoss):
     within_grad : bool
         Let the gradient flow through :math:`\mathbf{rk}(\mathbf{y}^+)` too. The paper does not say, the released code
         stops it, and so does the default.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
 
     Raises
     ------
@@ -88,8 +90,10 @@ class RecallLoss(RankLoss):
         margin: float = 0.0,
         weights: str | Callable[[Tensor], Tensor] = "log",
         within_grad: bool = False,
+        *,
+        reduction: str = "mean",
     ) -> None:
-        super().__init__(ranker, margin, within_grad)
+        super().__init__(ranker, margin, within_grad, reduction=reduction)
         if isinstance(weights, str):
             check_choice(weights, tuple(_CLOSED_FORMS), name="weights")
             self.closed_form = _CLOSED_FORMS[weights]

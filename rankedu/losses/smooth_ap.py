@@ -21,6 +21,8 @@ class SmoothAPLoss(APLoss):
     ----------
     temperature : float
         τ > 0, in units of a score.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
 
     Raises
     ------
@@ -51,5 +53,5 @@ class SmoothAPLoss(APLoss):
     tensor([ 6.5613, -6.5613,  0.0000])
     """
 
-    def __init__(self, temperature: float = 0.01) -> None:
-        super().__init__(SigmoidRanker(temperature), within_grad=True)
+    def __init__(self, temperature: float = 0.01, *, reduction: str = "mean") -> None:
+        super().__init__(SigmoidRanker(temperature), within_grad=True, reduction=reduction)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from rankedu._fast.eager import eager
 from rankedu._fast.gradient import at_unit_weight
-from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
+from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values, warn_caller
 from rankedu.losses._loss import check_ranker
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.rankers._ranker import wide
@@ -68,6 +68,7 @@ class SpearmanLoss(nn.Module):
         super().__init__()
         self.ranker = check_ranker(ranker)
 
+    @eager
     def forward(self, scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
 
@@ -125,10 +126,9 @@ def _check(scores: Tensor, target: Tensor, where: Tensor | None) -> None:
 
 def _nothing_to_order(scores: Tensor) -> Tensor:
     """Warn; return a zero whose gradient is zero, but which is part of the graph."""
-    warnings.warn(
+    warn_caller(
         f"target must have two distinct values in some query, got none in shape {tuple(scores.shape)}: "
         "the loss and its gradient are 0 (each query needs two items that differ)",
         UndefinedMetricWarning,
-        stacklevel=5,
     )
     return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0).sum()

@@ -22,6 +22,8 @@ class SupAPLoss(APLoss):
     ----------
     temperature, slope, delta, offset, start : float
         As in :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
 
     Raises
     ------
@@ -56,5 +58,7 @@ class SupAPLoss(APLoss):
         delta: float = 0.05,
         offset: float | None = None,
         start: float = 0.5,
+        *,
+        reduction: str = "mean",
     ) -> None:
-        super().__init__(SupremumRanker(temperature, slope, delta, offset, start))
+        super().__init__(SupremumRanker(temperature, slope, delta, offset, start), reduction=reduction)

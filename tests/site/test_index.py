@@ -39,7 +39,7 @@ LOCAL = {
     "relevance": {"n_levels", "monotone"},
     "weighted_ap_relevance": {"weights"},
     "average_precision_per_level": {"n_levels"},
-    "evaluate_retrieval": {"embeddings", "gallery", "gallery_labels", "similarity", "metrics", "monotone", "chunk_size"}
+    "evaluate_retrieval": {"embeddings", "gallery", "gallery_labels", "metrics", "monotone", "chunk_size"}
     | {"device", "progress", "distributed"},
     "RetrievalMetrics": {"metrics", "settings"},
     "box_iou": {"boxes", "others"},

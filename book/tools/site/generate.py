@@ -20,12 +20,13 @@ def write_tables(folder: Path) -> None:
     from tools.notebooks import exercises, timings
     from tools.results import papers_page, pictures
     from tools.results.papers_lists import margin_and_memory
-    from tools.site import architecture_page, book_map, equation_page, use_it
+    from tools.site import architecture_page, book_map, equation_page, loops, use_it
     from tools.teaching import lectures, question_bank
 
     folder.mkdir(parents=True, exist_ok=True)
     tables = {"notation": notation(), "equations": equation_page.markdown(), "glyphs": glyphs.card_markdown()}
     tables |= {"speed": speed(), "papers_data": markdown(), "use_it": use_it.markdown()}
+    tables |= {"loops": loops.table(), "loops_code": loops.code()}
     tables |= {"scenes": scenes.card_markdown(), "detection_data": markdown(DETECTION)}
     tables |= {"book_map": book_map.map_markdown(), "ways": book_map.ways_markdown(), "lectures": lectures.markdown()}
     tables |= papers_page.blocks() | {"timings": timings.table(), "machines": timings.machines()}

@@ -215,7 +215,7 @@ def test_a_batch_without_positives(name, batch):
 @pytest.mark.parametrize("name", sorted(set(baseline_names()) - set(WITHOUT_REFERENCES)))
 def test_references_are_compared_with(name):
     x, others, other_labels = random(12, 8), random(9, 8, seed=5).requires_grad_(), torch.arange(9) % 4
-    value = make(name)(x, LABELS, others, other_labels)
+    value = make(name)(x, LABELS, None, others, other_labels)
     value.backward()
     assert value.isfinite() and others.grad.any()
 
@@ -223,7 +223,7 @@ def test_references_are_compared_with(name):
 @pytest.mark.parametrize("name", sorted(set(baseline_names()) - set(WITHOUT_REFERENCES) - set(RANDOM)))
 def test_the_batch_as_its_own_references_is_the_batch(name):
     x, loss = random(12, 8), make(name)
-    assert torch.equal(loss(x, LABELS, x, LABELS), loss(x, LABELS))
+    assert torch.equal(loss(x, LABELS, None, x, LABELS), loss(x, LABELS))
 
 
 def test_histogram_of_equal_embeddings():
@@ -256,7 +256,7 @@ def test_one_pair_of_each_kind_is_nothing_to_the_library(name):
     cosines = torch.tensor([0.5, 0.55, 0.52], dtype=torch.float64)
     others, labels = torch.stack([cosines, (1 - cosines**2).sqrt()], 1), torch.tensor([0, 1, 2])
     for count in (2, 3):
-        value = baseline(name)(query, labels[:1], others[:count], labels[:count])
+        value = baseline(name)(query, labels[:1], None, others[:count], labels[:count])
         (found,) = torch.autograd.grad(value, query)
         assert bool(value == 0) == (not found.any()) == (count == 2)
 
@@ -267,7 +267,7 @@ def test_multi_similarity_is_0_where_its_miner_leaves_one_pair_of_each_kind():
     others, labels = torch.stack([cosines, (1 - cosines**2).sqrt()], 1), torch.tensor([0, 1, 2])
     loss = baseline("multi_similarity")
     assert [len(part) for part in loss.miner(query, labels[:1], others, labels)] == [1, 1, 1, 1]
-    assert loss(query, labels[:1], others, labels) == 0
+    assert loss(query, labels[:1], None, others, labels) == 0
 
 
 def test_proxy_nca_pp_is_a_normalized_softmax():
@@ -371,8 +371,8 @@ def test_sum_over_levels_with_references_and_classes_never_seen():
     new[:, 0] += 7
     loss = SumOverLevels(lambda n: OnEmbeddings(SmoothAPLoss(0.1)), PATHS)
     torch.testing.assert_close(loss(x, new), loss(x, PATHS))
-    torch.testing.assert_close(loss(x, new, others, new), loss(x, PATHS, others, PATHS))
-    assert loss(x, new, x, new) == loss(x, new)
+    torch.testing.assert_close(loss(x, new, None, others, new), loss(x, PATHS, None, others, PATHS))
+    assert loss(x, new, None, x, new) == loss(x, new)
     with_proxies = SumOverLevels(lambda n: baseline("proxy_nca_pp", n, dim=4), PATHS)
     with pytest.raises(ValueError, match=r"labels must be class ids from 0 to n_classes - 1 = 1, got 2"):
         with_proxies(x, new)
@@ -397,9 +397,9 @@ BAD = {
     "bins": (lambda: baseline("histogram", n_bins=0), ValueError, "n_bins must be >= 1, got 0"),
     "id": (lambda: make("proxy_nca_pp")(x, LABELS + 1), ValueError, "from 0 to n_classes - 1 = 3, got 4"),
     "float ids": (lambda: make("proxy_nca_pp")(x, LABELS / 2), TypeError, "labels must be integer, got torch.float32"),
-    "references": (lambda: make("n_pair")(x, LABELS, x + 1, LABELS), ValueError, "ref_embeddings must be None"),
-    "one of two": (lambda: make("contrastive")(x, LABELS, x), ValueError, "must be given together"),
-    "dims": (lambda: make("contrastive")(x, LABELS, x[:, :3], LABELS), ValueError, "the 8 dimensions .* got 3"),
+    "references": (lambda: make("n_pair")(x, LABELS, None, x + 1, LABELS), ValueError, "ref_emb must be None"),
+    "one of two": (lambda: make("contrastive")(x, LABELS, None, x), ValueError, "must be given together"),
+    "dims": (lambda: make("contrastive")(x, LABELS, None, x[:, :3], LABELS), ValueError, "the 8 dimensions .* got 3"),
     "NaN": (lambda: make("contrastive")(x * torch.nan, LABELS), ValueError, "embeddings must be finite, got nan"),
     "labels": (lambda: make("contrastive")(x, LABELS[:3]), ValueError, r"labels must have the shape .* got \(3,\)"),
     "make": (lambda: SumOverLevels(baseline("contrastive"), LABELS), TypeError, "make_loss must make the loss"),

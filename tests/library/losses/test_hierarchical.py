@@ -479,7 +479,7 @@ def test_paths_become_relevance(loss, relevance, expected, refs):
         "other": (other, PATHS[:5]),
         "memory": (torch.cat([embeddings, other]), torch.cat([PATHS, PATHS[:5]])),
     }.get(refs, (embeddings, PATHS))
-    found = on(embeddings, PATHS, *((other, PATHS[:5]) if refs == "other" else ()))
+    found = on(embeddings, PATHS, *((None, other, PATHS[:5]) if refs == "other" else ()))
     by_hand = by_loop(loss, embeddings, PATHS, candidates, labels, expected, refs in ("none", "memory"))
     torch.testing.assert_close(found, by_hand)
 
@@ -525,8 +525,8 @@ def test_happier_takes_references_a_memory_and_any_ranker():
     embeddings, refs = random(4, 6, dtype=torch.float32), random(3, 6, seed=1, dtype=torch.float32)
     loss = HAPPIERLoss(4, 6, ranker=BlackboxRanker(4.0), margin=0.02, exclude_self=False, monotone=True)
     on = OnEmbeddings(HAPLoss(BlackboxRanker(4.0), 0.02), False, relevance=partial(hierarchy.relevance, monotone=True))
-    expected = torch.lerp(on(embeddings, labels, refs, labels[1:]), loss.cluster(embeddings, labels), 0.1)
-    torch.testing.assert_close(loss(embeddings, labels, refs, labels[1:]), expected)
+    expected = torch.lerp(on(embeddings, labels, None, refs, labels[1:]), loss.cluster(embeddings, labels), 0.1)
+    torch.testing.assert_close(loss(embeddings, labels, None, refs, labels[1:]), expected)
     remembering = HAPPIERLoss(4, 6, weight=0.0, memory=EmbeddingMemory(1), monotone=True)
     first = remembering(embeddings, labels)
     assert remembering(embeddings, labels) != first  # each item now has its own copy among the candidates
@@ -563,7 +563,7 @@ BAD = {
     "no levels": (lambda: on(e, two[:, :0]), ValueError, r"labels must have the shape .* \(2,\), got \(2, 0\)"),
     "fractions": (lambda: on(e, two / 2), TypeError, "labels must be integer, got torch.float32"),
     "depths": (
-        lambda: on(e, two, e + 1, two[:, :1]),
+        lambda: on(e, two, None, e + 1, two[:, :1]),
         ValueError,
         r"ref_labels must have shape \(refs, 2\) as labels do, got \(2, 1\)",
     ),
@@ -582,3 +582,12 @@ def test_it_is_a_module():
     assert "lower=InfimumStep(below=10, above=25)" in repr(HAPLoss(lower=InfimumStep()))
     assert not HAPLoss().state_dict()
     assert list(HAPPIERLoss(3, 2).state_dict()) == ["cluster.proxies"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_both_gradients_of_happier_are_added_before_they_are_rounded(dtype):
+    embeddings, labels = random(9, 6, dtype=dtype), PATHS % 4
+    labels = torch.stack([torch.zeros_like(labels[:, -1]), labels[:, -1]], 1)
+    loss = HAPPIERLoss(n_classes=4, dim=6, weight=0.5)
+    rounded = gradient(loss, embeddings.float(), labels).to(dtype)
+    assert rounded.any() and torch.equal(gradient(loss, embeddings, labels), rounded)

@@ -38,7 +38,7 @@ def test_it_is_the_loop_over_queries(make, dtype, exclude_self, refs):
         memory(other, REF_LABELS)
     on = OnEmbeddings(make(BlackboxRanker(9.0), 0.1), exclude_self, memory)
     mine, theirs = (embeddings.clone().requires_grad_() for _ in range(2))
-    extra = {"none": (), "same": (mine, LABELS), "other": (other, REF_LABELS), "memory": ()}[refs]
+    extra = {"none": (), "same": (None, mine, LABELS), "other": (None, other, REF_LABELS), "memory": ()}[refs]
     found = on(mine, LABELS, *extra)
 
     candidates, labels = {
@@ -73,7 +73,7 @@ def test_embeddings_are_normalised():
 
 def test_gradients_flow_to_references_but_not_to_the_memory():
     embeddings, refs = random(9, 6).requires_grad_(), random(5, 6, seed=1).requires_grad_()
-    OnEmbeddings(APLoss(BlackboxRanker(50.0)))(embeddings, LABELS, refs, REF_LABELS).backward()
+    OnEmbeddings(APLoss(BlackboxRanker(50.0)))(embeddings, LABELS, None, refs, REF_LABELS).backward()
     assert embeddings.grad.any() and refs.grad.any()
     memory = EmbeddingMemory(1)
     refs.grad = None
@@ -111,10 +111,10 @@ BAD = {
     "one axis": (lambda: on(e[0], two), ValueError, r"embeddings must have shape \(batch, dim\), got \(3,\)"),
     "NaN": (lambda: on(e / 0 * 0, two), ValueError, "embeddings must be finite, got nan in row 0"),
     "integers": (lambda: on(e.long(), two), TypeError, "embeddings must be floating point"),
-    "refs alone": (lambda: on(e, two, e + 1), ValueError, "ref_labels must be given with ref_embeddings"),
-    "labels alone": (lambda: on(e, two, None, two), ValueError, "ref_embeddings must be given with ref_labels"),
-    "dims": (lambda: on(e, two, random(2, 4), two), ValueError, "ref_embeddings .* 3 dimensions .* got 4"),
-    "both": (lambda: remembering(e, two, e + 1, two), ValueError, "None where there is a memory"),
+    "refs alone": (lambda: on(e, two, None, e + 1), ValueError, "ref_labels must be given with ref_emb"),
+    "labels alone": (lambda: on(e, two, None, None, two), ValueError, "ref_emb must be given with ref_labels"),
+    "dims": (lambda: on(e, two, None, random(2, 4), two), ValueError, "ref_emb .* 3 dimensions .* got 4"),
+    "both": (lambda: remembering(e, two, None, e + 1, two), ValueError, "None where there is a memory"),
     "loss": (lambda: OnEmbeddings(None), TypeError, "loss must be a loss .* got None"),
     "memory": (lambda: OnEmbeddings(on.loss, memory=3), TypeError, r"EmbeddingMemory, got 3"),
     "other memory": (lambda: OnEmbeddings(on.loss, memory=ScoreMemory(1)), TypeError, r"EmbeddingMemory, got ScoreMem"),

@@ -199,7 +199,7 @@ def test_separate_references():
     embeddings, labels = batch((2, 3, 1))
     refs, ref_labels = batch((3, 1, 5), seed=7)
     leaf, ref_leaf = embeddings.requires_grad_(), refs.requires_grad_()
-    found = OnEmbeddings(SmoothAPLoss(0.1))(leaf, labels, ref_leaf, ref_labels)
+    found = OnEmbeddings(SmoothAPLoss(0.1))(leaf, labels, None, ref_leaf, ref_labels)
     found.backward()
     scores = normalize(embeddings) @ normalize(refs).T
     expected = [definition(row, ref_labels == label, 0.1) for row, label in zip(scores, labels, strict=True)]

@@ -182,7 +182,7 @@ class Batch:
     halves: bool = False
     lam: float = 0.2  # for each item, on the paper's scale
     bins: int = 10
-    step: dict[str, float] = field(default_factory=dict)  # the setting of SupAP's
+    step: dict[str, Any] = field(default_factory=dict)  # the setting of SupAP's
 
     def __post_init__(self) -> None:
         classes = torch.arange(self.size) // self.per_class

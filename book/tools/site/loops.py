@@ -1,0 +1,349 @@
+"""The table of the page "Right in any loop": whether a gradient is that of the plain loop.
+
+`python book/tools loops` runs all loops and keeps what it found in `book/data/loops.json`. What stands on the page is
+the source of the functions below: each trains one step, and leaves its gradient in the parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import socket
+import tempfile
+import textwrap
+from collections.abc import Callable
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from rankedu.lab.models.vision import load_torchvision
+from rankedu.losses import APLoss, FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, OnProposals, RecallLoss, SmoothAPLoss
+from rankedu.rankers import BlackboxRanker
+
+RECORD = Path(__file__).resolve().parents[2] / "data" / "loops.json"
+#: A gradient that differs by less than this share of its length is the same: float32 rounds in another order.
+SAME = 1e-4
+DIM, CLASSES, ITEMS = 8, 16, 64
+
+
+class OfRanks(nn.Module):
+    """1 − AP of ranks that one takes from the ranker oneself: Algorithm 1 as printed, which honours what comes in."""
+
+    def forward(self, scores: Tensor, relevance: Tensor, where: Tensor) -> Tensor:
+        ranker, relevance = BlackboxRanker(4.0, normalized=True), relevance & where
+        within = ranker.among(scores.detach(), relevance, where=where)
+        return 1 - (within / ranker(scores, where=where))[relevance].mean()
+
+
+#: The last column is no loss of the package: it shows what the others are spared.
+OWN = "ranks by hand"
+LOSSES: dict[str, Callable[[], nn.Module]] = {
+    "RecallLoss": lambda: OnEmbeddings(RecallLoss(BlackboxRanker(4.0, normalized=True), margin=0.05)),
+    "APLoss": lambda: OnEmbeddings(APLoss(BlackboxRanker(4.0, normalized=True), margin=0.05)),
+    "SmoothAPLoss": lambda: OnEmbeddings(SmoothAPLoss(0.05)),
+    "FastAPLoss": lambda: OnEmbeddings(FastAPLoss(bins=20)),
+    "HAPPIERLoss": lambda: HAPPIERLoss(n_classes=CLASSES, dim=DIM),
+    "MAPLoss": lambda: OnProposals(MAPLoss(BlackboxRanker(12.5, normalized=True), margin=0.15)),
+    OWN: lambda: OnEmbeddings(OfRanks()),
+}
+
+
+def plain(net, loss, images, labels):
+    loss(net(images), labels).backward()
+
+
+def accumulated(net, loss, images, labels):
+    for some, theirs in zip(images.chunk(4), labels.chunk(4), strict=True):
+        (loss(net(some), theirs) / 4).backward()
+
+
+def clipped(net, loss, images, labels):
+    loss(net(images), labels).backward()
+    torch.nn.utils.clip_grad_norm_([*net.parameters(), *loss.parameters()], max_norm=0.01)
+
+
+def with_a_scaler(net, loss, images, labels):
+    optimizer = torch.optim.SGD([*net.parameters(), *loss.parameters()], lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=65536.0)  # on a GPU: "cuda"
+    scaler.scale(loss(net(images), labels)).backward()
+    scaler.unscale_(optimizer)
+
+
+def in_16_bits(net, loss, images, labels):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        value = loss(net(images), labels)
+    value.backward()
+
+
+def compiled_network(net, loss, images, labels):
+    fast = torch.compile(net, backend="aot_eager")  # leave out the backend: this one needs no C++ compiler
+    loss(fast(images), labels).backward()
+
+
+def compiled_step(net, loss, images, labels):
+    @torch.compile(backend="aot_eager")
+    def step(images, labels):
+        return loss(net(images), labels)
+
+    step(images, labels).backward()
+
+
+def trainer_of_pml(net, loss, images, labels):
+    from pytorch_metric_learning.trainers import MetricLossOnly
+
+    optimizers = {"trunk_optimizer": torch.optim.SGD(net.parameters(), lr=0.1)}
+    if list(loss.parameters()):
+        optimizers["metric_loss_optimizer"] = torch.optim.SGD(loss.parameters(), lr=0.1)
+    trainer = MetricLossOnly(
+        models={"trunk": net},
+        optimizers=optimizers,
+        batch_size=len(images),
+        loss_funcs={"metric_loss": loss},
+        dataset=torch.utils.data.TensorDataset(images, labels),
+        sampler=torch.utils.data.SequentialSampler(images),
+        label_hierarchy_level="all",  # for paths
+        dataloader_num_workers=0,
+        data_device="cpu",
+    )
+    trainer.train()
+
+
+def in_lightning(net, loss, images, labels):
+    import lightning
+
+    class Training(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net, self.loss = net, loss  # a loss that learns is trained with the rest
+
+        def training_step(self, batch, _):
+            images, labels = batch
+            return self.loss(self.net(images), labels)
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    quiet = {
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
+    trainer = lightning.Trainer(accumulate_grad_batches=4, max_steps=1, accelerator="cpu", **quiet)
+    data = torch.utils.data.TensorDataset(images, labels)
+    trainer.fit(Training(), torch.utils.data.DataLoader(data, batch_size=len(images) // 4))
+
+
+def in_accelerate(net, loss, images, labels):
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(gradient_accumulation_steps=4, cpu=True)
+    optimizer = torch.optim.SGD([*net.parameters(), *loss.parameters()], lr=0.1)
+    data = torch.utils.data.TensorDataset(images, labels)
+    loader = torch.utils.data.DataLoader(data, batch_size=len(images) // 4)
+    fast, loss, optimizer, loader = accelerator.prepare(net, loss, optimizer, loader)
+    for some, theirs in loader:
+        with accelerator.accumulate(fast):
+            accelerator.backward(loss(fast(some), theirs))
+            optimizer.step()
+
+
+def in_processes(net, loss, images, labels):
+    from rankedu.lab.training.distributed import gather, share
+
+    net = nn.parallel.DistributedDataParallel(net)
+    embeddings, classes = gather(net(share(images)), share(labels))
+    loss(embeddings, classes).backward()
+
+
+def in_their_wrapper(net, loss, images, labels):
+    from pytorch_metric_learning.losses import BaseMetricLossFunction
+    from pytorch_metric_learning.utils.distributed import DistributedLossWrapper
+
+    from rankedu.lab.training.distributed import share
+
+    class InPML(BaseMetricLossFunction):
+        def compute_loss(self, *batch):
+            return {"loss": {"losses": loss(*batch), "indices": None, "reduction_type": "already_reduced"}}
+
+    net = nn.parallel.DistributedDataParallel(net)
+    DistributedLossWrapper(InPML())(net(share(images)), share(labels)[:, -1]).backward()  # takes no paths
+
+
+def in_shards(net, loss, images, labels):
+    from torch.distributed.fsdp import fully_shard
+
+    from rankedu.lab.training.distributed import gather, share
+
+    fully_shard(net)
+    embeddings, classes = gather(net(share(images)), share(labels))
+    loss(embeddings, classes).backward()
+
+
+class Loop(NamedTuple):
+    """How a loop is called on the page, and what its gradient is compared with."""
+
+    run: Callable[..., None]
+    name: str
+    expected: str = "batch"  # batch, parts, clipped or wide: see `expected`
+    needs: str = ""  # a package
+    processes: int = 1
+
+
+LOOPS = (
+    Loop(plain, "plain"),
+    Loop(accumulated, "4 micro-batches accumulated", "parts"),
+    Loop(clipped, "clipped gradients", "clipped"),
+    Loop(with_a_scaler, "a gradient scaler, 65,536"),
+    Loop(in_16_bits, "autocast to bfloat16", "wide"),
+    Loop(compiled_network, "`torch.compile` of the network"),
+    Loop(compiled_step, "`torch.compile` of the step"),
+    Loop(trainer_of_pml, "the trainer of pytorch-metric-learning", needs="pytorch_metric_learning"),
+    Loop(in_lightning, "Lightning, `accumulate_grad_batches=4`", "parts", "lightning"),
+    Loop(in_accelerate, "accelerate, 4 accumulation steps", "parts", "accelerate"),
+    Loop(in_processes, "2 processes, DDP with `gather`", processes=2),
+    Loop(in_their_wrapper, "2 processes, DDP with `DistributedLossWrapper`", "batch", "pytorch_metric_learning", 2),
+    Loop(in_shards, "2 processes, FSDP with `gather`", processes=2),
+)
+
+
+#: Both call a loss of embeddings, with what a miner finds; the wrapper allows for no paths.
+ABSENT: dict[Callable[..., None], tuple[str, ...]] = {
+    trainer_of_pml: ("MAPLoss",),
+    in_their_wrapper: ("MAPLoss", "HAPPIERLoss"),
+}
+
+
+def task(name: str) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
+    """A network, a loss and a batch, the same at each call; four items a class, four classes a group."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(12, 32), nn.Tanh(), nn.Linear(32, DIM))
+    images, classes = torch.randn(ITEMS, 12), torch.arange(ITEMS) // 4
+    labels = classes % DIM if name == "MAPLoss" else torch.stack([classes // 4, classes], dim=1)
+    return net, LOSSES[name](), images, labels
+
+
+def gradient(net: nn.Module, loss: nn.Module) -> Tensor:
+    """All that is to be learnt, the loss's own parameters included, in one row."""
+    found = [parameter.grad for parameter in (*net.parameters(), *loss.parameters())]
+    return torch.cat([(part.full_tensor() if hasattr(part, "full_tensor") else part).flatten() for part in found])
+
+
+def expected(kind: str, name: str) -> Tensor:
+    """What a loop should find: written out by hand, each loss on its own, at weight 1."""
+    net, loss, images, labels = task(name)
+    if kind == "parts":
+        found = []
+        for some, theirs in zip(images.chunk(4), labels.chunk(4), strict=True):
+            net.zero_grad(), loss.zero_grad()
+            loss(net(some), theirs).backward()
+            found.append(gradient(net, loss))
+        return torch.stack(found).mean(0)
+    if kind == "wide":
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            embeddings = net(images)
+        loss(embeddings.float(), labels).backward()
+        return gradient(net, loss)
+    loss(net(images), labels).backward()
+    whole = gradient(net, loss)
+    return whole * (0.01 / whole.norm()) if kind == "clipped" else whole
+
+
+def deviations(loop: Loop) -> dict[str, float | None] | None:
+    """How far the gradient of each loss is from what it should be, as a share of its length; None if not run."""
+    if loop.needs and find_spec(loop.needs) is None:
+        return None
+    rows = _in_processes(loop) if loop.processes > 1 else {name: _gradient(loop, name) for name in LOSSES}
+    found: dict[str, float | None] = {}
+    for name, row in rows.items():
+        right = expected(loop.expected, name)
+        assert right.norm() > 0, f"{name} has no gradient here, so nothing is shown"
+        found[name] = None if row is None else float((row - right).norm() / right.norm())
+    return found
+
+
+def _gradient(loop: Loop, name: str) -> Tensor | None:
+    if name in ABSENT.get(loop.run, ()):
+        return None
+    if loop.needs == "lightning" and find_spec("torchvision") is not None:
+        load_torchvision("lightning")  # which imports it: beside a torch for the CPU that needs help
+    net, loss, images, labels = task(name)
+    loop.run(net, loss, images, labels)
+    return gradient(net, loss)
+
+
+def _in_processes(loop: Loop) -> dict[str, Tensor | None]:
+    """Run a loop in several processes that talk by gloo; what the first one finds."""
+    with socket.socket() as free, tempfile.TemporaryDirectory() as folder:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        torch.multiprocessing.spawn(_process, (loop.name, loop.processes, port, folder), nprocs=loop.processes)
+        found: dict[str, Tensor | None] = torch.load(Path(folder) / "gradients.pt")
+        return found
+
+
+def _process(rank: int, name: str, processes: int, port: int, folder: str) -> None:
+    from rankedu.lab.training.distributed import joined
+
+    torch.set_num_threads(1)
+    os.environ |= {
+        "RANK": f"{rank}",
+        "WORLD_SIZE": f"{processes}",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": f"{port}",
+    }
+    [loop] = [loop for loop in LOOPS if loop.name == name]
+    with joined():
+        found = {loss: _gradient(loop, loss) for loss in LOSSES}
+    if rank == 0:
+        torch.save(found, Path(folder) / "gradients.pt")
+
+
+def record() -> dict[str, Any]:
+    """What is kept."""
+    packages = ("torch", "pytorch-metric-learning", "lightning", "accelerate")
+    versions = {name: version(name) for name in packages if find_spec(name.replace("-", "_"))}
+    return {"versions": versions, "loops": {loop.name: deviations(loop) for loop in LOOPS}}
+
+
+def table() -> str:
+    """Loops in rows, losses in columns."""
+    kept = json.loads(RECORD.read_text(encoding="utf-8"))
+    heads = [name if name == OWN else f"`{name}`" for name in LOSSES]
+    lines = [f"| loop | {' | '.join(heads)} |", "|---|" + ":-:|" * len(LOSSES)]
+    for loop in LOOPS:
+        row = kept["loops"].get(loop.name)
+        cells = ["*not run here*"] * len(LOSSES) if row is None else [_cell(row[name]) for name in LOSSES]
+        lines.append(f"| [{loop.name}](#{_label(loop)}) | " + " | ".join(cells) + " |")
+    versions = ", ".join(f"{name} {number}" for name, number in kept["versions"].items())
+    return "\n".join([*lines, "", f"{versions}; on a CPU, in float32.", ""])
+
+
+def _label(loop: Loop) -> str:
+    return "loop-" + loop.run.__name__.replace("_", "-")
+
+
+def _cell(deviation: float | None) -> str:
+    return "—" if deviation is None else "✓" if deviation <= SAME else f"off by {100 * deviation:.0f}\u00a0%"
+
+
+def code() -> str:
+    """Each loop as it was run."""
+    told = []
+    for loop in LOOPS:
+        body = textwrap.dedent(inspect.getsource(loop.run).split("\n", 1)[1])
+        heading = loop.name[0].upper() + loop.name[1:]
+        told.append(f"({_label(loop)})=\n### {heading}\n\n```python\n{body.rstrip()}\n```\n")
+    return "\n".join(told)
+
+
+def main() -> None:
+    """Command line."""
+    RECORD.write_text(json.dumps(record(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(table())

@@ -1,0 +1,73 @@
+"""The page "Right in any loop": its table is what the loops find, and its code is what was run."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.util import find_spec
+
+import pytest
+import torch
+from tools.notebooks import pairs
+from tools.site import loops
+
+KEPT = json.loads(loops.RECORD.read_text(encoding="utf-8"))["loops"]
+PAGE = (pairs.ROOT / "book" / "loops.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("ignore")  # of trainers
+@pytest.mark.parametrize("loop", loops.LOOPS, ids=lambda loop: loop.run.__name__)
+def test_the_table_is_what_the_loops_find(loop, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if loop.needs and find_spec(loop.needs) is None:
+        pytest.skip(f"{loop.needs} is not installed")
+    state = torch.get_rng_state()
+    found = loops.deviations(loop)
+    torch.set_rng_state(state)
+    assert set(found) == set(loops.LOSSES) == set(KEPT[loop.name])
+    for name, deviation in found.items():
+        assert loops._cell(deviation) == loops._cell(KEPT[loop.name][name]), name
+        assert name == loops.OWN or deviation is None or deviation <= loops.SAME, name
+
+
+def test_the_table_shows_what_goes_wrong_without_the_package():
+    assert KEPT["plain"][loops.OWN] == 0
+    assert KEPT["a gradient scaler, 65,536"][loops.OWN] > 0.9
+    assert KEPT["4 micro-batches accumulated"][loops.OWN] > 0.5
+
+
+def test_happiers_proxies_move():
+    net, loss, images, labels = loops.task("HAPPIERLoss")
+    before = loss.cluster.proxies.detach().clone()
+    loops.accumulated(net, loss, images, labels)
+    torch.optim.SGD(loss.parameters(), lr=0.1).step()
+    assert (loss.cluster.proxies != before).any(1).all()
+
+
+def test_a_package_that_is_missing_is_told(monkeypatch):
+    monkeypatch.setattr(loops, "find_spec", lambda name: None)
+    [lightning] = [loop for loop in loops.LOOPS if loop.needs == "lightning"]
+    assert loops.deviations(lightning) is None
+    monkeypatch.setattr(json, "loads", lambda text: {"versions": {}, "loops": KEPT | {lightning.name: None}})
+    [row] = [line for line in loops.table().splitlines() if "in-lightning" in line]
+    assert row.count("*not run here*") == len(loops.LOSSES)
+
+
+def test_every_row_leads_to_its_code():
+    table, code = loops.table(), loops.code()
+    for loop in loops.LOOPS:
+        assert f"](#{loops._label(loop)})" in table
+        assert f"({loops._label(loop)})=\n" in code
+    assert code.count("```python\n") == len(loops.LOOPS)
+
+
+def test_the_code_on_the_page_is_what_the_tests_of_the_library_run():
+    [piece] = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    known = {"torch": torch}
+    exec(compile(piece, "loops.md", "exec"), known)
+    from rankedu.losses import OnEmbeddings, SmoothAPLoss
+
+    embeddings, labels = torch.randn(8, 4), torch.arange(8) // 2
+    loss, single = OnEmbeddings(SmoothAPLoss()), OnEmbeddings(SmoothAPLoss(reduction="none"))
+    torch.testing.assert_close(known["InPML"](single)(embeddings, labels), loss(embeddings, labels))
+    assert known["Memory"](loss, 4, 16)(embeddings, labels) == loss(embeddings, labels)

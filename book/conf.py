@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx-mathjax-offline",
     "rankedu.book.explorables.book",
+    "tools.site.folds",
     "tools.site.page_links",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

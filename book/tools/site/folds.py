@@ -10,7 +10,6 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
-from sphinx_proof.nodes import proof_node
 
 
 def folded(cell: nodes.Element) -> set[str]:
@@ -32,8 +31,8 @@ class Folds(SphinxTransform):
         """Walk through the page once; between a prediction and its reveal outputs stay as they are."""
         predicting = False
         for node in list(self.document.findall(nodes.Element)):
-            if isinstance(node, proof_node):
-                node.children = [nodes.container("", *node.children, classes=["toggle"])]
+            if node.tagname == "proof_node":
+                node[:] = [nodes.container("", *node.children, classes=["toggle"])]
             elif isinstance(node, nodes.admonition):
                 predicting = ("predict" in node["classes"] or predicting) and "reveal" not in node["classes"]
             elif isinstance(node, nodes.section) and "paper-map" in node["ids"]:

@@ -85,11 +85,11 @@ def rows(shrink: int = 1) -> list[Row]:
             Row(
                 f"supremum ap; supremum ap: {name.replace('_', ' ')}-{size}",
                 of_batch("SupAP", PRODUCT, ALONE, *definition, size=size, noise=4.0, step=PRESETS[name]),
-                {PRODUCT: 4} if (name, size) == ("continuous", 256) else {},
+                {PRODUCT: 4} if (name, size) == ("joined", 256) else {},
                 rounds,
                 0.2 if definition else 5.0,
             )
-            for name in ("continuous", "happier_inat")
+            for name in ("joined", "happier_inat")
             for size, rounds, definition in ((256, 41, [WRITTEN]), (512, 15, []), (1024, 9, []))
         ),
         *(

@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx-mathjax-offline",
     "tools.site.explorables",
+    "tools.site.folds",
     "tools.site.page_links",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

@@ -23,7 +23,7 @@ NOTHING = -40.0
 #: -delta; that is the same function with an offset larger by slope * delta = 5.
 PRESETS: Mapping[str, Mapping[str, float | None]] = MappingProxyType(
     {
-        "continuous": MappingProxyType({"offset": None, "start": 0.5}),
+        "joined": MappingProxyType({"offset": None, "start": 0.5}),
         "happier": MappingProxyType({"offset": 1.44, "start": 0.5}),
         "happier_inat": MappingProxyType({"offset": 1.0, "start": 0.0}),
         "roadmap": MappingProxyType({"offset": 1.44, "start": 0.5}),
@@ -111,7 +111,7 @@ class SupremumRanker(PairwiseRanker):
         Parameters
         ----------
         name : str
-            A key of `PRESETS`: "continuous" (the default), "happier", "happier_inat", "roadmap", "roadmap_inat",
+            A key of `PRESETS`: "joined" (the default), "happier", "happier_inat", "roadmap", "roadmap_inat",
             "roadmap_2021" or "roadmap_inat_2021".
 
         Returns

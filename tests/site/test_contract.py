@@ -97,6 +97,12 @@ def test_a_prediction_asks_for_something_to_commit_to_and_its_outputs_are_folded
     assert folded >= 2
 
 
+def test_what_only_shows_something_is_folded_in_jupyterlab_too(path):
+    """On the page `tools.site.folds` folds it by the same metadata."""
+    cells = [cell for cell in jupytext.read(path).cells if re.fullmatch(r"show(_source)?\([^\n]*\)", cell.source)]
+    assert [cell.source for cell in cells if not cell.metadata.get("jupyter", {}).get("source_hidden")] == []
+
+
 def test_explorable_with_three_things_to_notice(path):
     cells = code_cells(path, "explorable")
     assert cells, "no cell is tagged explorable"

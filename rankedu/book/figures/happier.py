@@ -62,7 +62,7 @@ def five_items() -> Figure:
     )
 
 
-SHOWN = {"start ½, joined": "continuous", "HAPPIER": "happier", "its iNaturalist setting": "happier_inat"}
+SHOWN = {"start ½, joined": "joined", "HAPPIER": "happier", "its iNaturalist setting": "happier_inat"}
 
 
 @style.style()

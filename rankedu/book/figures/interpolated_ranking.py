@@ -10,7 +10,7 @@ from matplotlib.ticker import PercentFormatter
 
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.figures.relief import draw_blocks
-from rankedu.book.studies.interpolated_ranking import regime
+from rankedu.book.studies.interpolated_ranking import regime, sunk
 from rankedu.book.studies.ranks import ranks_of
 from rankedu.book.studies.section import EXTENT, SEED, view
 from rankedu.landscapes import (
@@ -116,26 +116,29 @@ def useful_strengths(sizes: tuple[int, ...] = (20, 200, 2000), trials: int = 20)
     ratios = np.geomspace(1e-4, 1e2, 25)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
     reached = []
-    looks = zip(sizes, ("-", "--", ":"), (style.BLUE, style.ORANGE, style.GREEN), strict=False)
-    for n, line, colour in looks:
+    looks = zip(sizes, ("-", "--", ":"), "o^s", (style.BLUE, style.ORANGE, style.GREEN), strict=False)
+    for n, line, mark, colour in looks:
         moved, strayed = np.array([regime(n, ratio, trials) for ratio in ratios]).T
         options = {"color": colour, "linestyle": line, "label": f"n = {n}"}
         left.semilogx(ratios, moved, **options)
-        right.semilogx(ratios, strayed, **options)
+        right.semilogx(ratios, strayed, **{**options, "linestyle": "none", "marker": mark, "markersize": 6})
         reached.append(f"n = {n}: half of the items have a gradient from {np.interp(0.5, moved, ratios):.2g} on")
+    right.semilogx(ratios, sunk(ratios), color=style.BLACK, linewidth=1, label="closed form", zorder=0)
     left.set(title="items with a gradient", ylim=(-0.03, 1.03))
     right.set(title="$f_\\lambda$ on its way down to the best loss", ylim=(-0.03, 1.03))
     for axis in (left, right):
         axis.yaxis.set_major_formatter(PercentFormatter(1.0))
         axis.set_xlabel("λ · sd(c) / sd(y)")
         axis.set_xticks([1e-4, 1e-2, 1, 1e2])
+    left.legend(loc="lower right", handlelength=1.8)
     right.legend(loc="upper left", handlelength=1.8)
     return style.describe(
         figure,
         f"Two rising curves for each list length against λ times the spread of c over the spread of the scores. Left, "
         f"the share of items with a non-zero gradient; {'; '.join(reached)}. Right, how much of the way from the loss "
-        "down to the best possible loss the interpolation has sunk: one curve for all lengths, half way at "
-        f"{np.interp(0.5, strayed, ratios):.2g} and 90 % at {np.interp(0.9, strayed, ratios):.2g}.",
+        "down to the best possible loss the interpolation has sunk: the points of all lengths lie on one black line, "
+        f"the closed form, which is at {sunk(1.0):.0%} for a ratio of 1, {sunk(4 / 3):.0%} for 4/3 and "
+        f"{sunk(9.47):.0%} for 9.47.",
     )
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rankedu.book.studies.ranks import ranks_of
+
+
+def sunk(ratio: Any) -> Any:
+    """How far f_λ has sunk on average, for independent normal scores and coefficients: the closed form of chapter 4."""
+    return (np.sqrt(1 + ratio**2) - 1) / ratio
 
 
 def regime(n: int, ratio: float, trials: int) -> tuple[float, float]:

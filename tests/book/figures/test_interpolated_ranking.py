@@ -60,3 +60,11 @@ def test_fitted_exponent_finds_the_exponent():
 def test_the_scaling_figure_names_the_exponents(lines):
     made = figures.measured_scaling({"a": {10: 1.0, 20: 2.0, 40: 4.0}, "b": {10: 1.0, 20: 4.0, 40: 16.0}})
     assert set(lines(made.axes[0])) == {"a: $n^{1.00}$", "b: $n^{2.00}$"}
+
+
+@pytest.mark.parametrize("n", [20, 200])
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 4 / 3, 9.47])
+def test_how_far_the_interpolation_has_sunk_has_a_closed_form(n, ratio):
+    _, drawn = study.regime(n, ratio, trials=200)
+    assert abs(drawn - study.sunk(ratio)) < 0.01
+    assert study.sunk(4 / 3) == pytest.approx(0.5)

@@ -90,7 +90,7 @@ def test_gradcheck():
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.1, 0.5, 1.0])
-@pytest.mark.parametrize("name", ["continuous", "roadmap", "roadmap_inat", "roadmap_2021"])
+@pytest.mark.parametrize("name", ["joined", "roadmap", "roadmap_inat", "roadmap_2021"])
 def test_roadmap_is_the_weighted_sum(weight, name):
     y, relevance, where = random(4, 9), coin(4, 9), coin(4, 9, p=0.8, seed=2)
     loss = ROADMAPLoss(weight, 0.8, 0.5, **PRESETS[name])

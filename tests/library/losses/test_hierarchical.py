@@ -100,7 +100,7 @@ def each(ranker, scores, relevance):
     return 1 - sums.value
 
 
-SETTINGS = {name: SupremumRanker.preset(name) for name in ("continuous", "happier_inat", "roadmap_2021")} | {
+SETTINGS = {name: SupremumRanker.preset(name) for name in ("joined", "happier_inat", "roadmap_2021")} | {
     "warm": SupremumRanker(temperature=0.3, delta=0.2, slope=2.0),
     "other class": Warm(temperature=0.3, delta=0.2, slope=2.0, offset=1.1),
 }

@@ -16,7 +16,7 @@ from rankedu.proofs._steps import Interval, Step, sigmoid
 from rankedu.proofs.bounds import compare, lower_bound, ratio_lemma, upper_bound
 from rankedu.rankers import PRESETS, SupremumRanker
 
-CONTINUOUS, HAPPIER, INAT = (PRESETS[name] for name in ("continuous", "happier", "happier_inat"))
+JOINED, HAPPIER, INAT = (PRESETS[name] for name in ("joined", "happier", "happier_inat"))
 ANGLES, LABELS = (0.0, 40.0, -39.9, 180.0), ((0, 0), (0, 0), (1, 1), (2, 2))
 
 
@@ -59,7 +59,7 @@ def test_step_is_that_of_the_ranker(name):
 @pytest.mark.parametrize(
     ("name", "holds", "monotone", "places"),
     [
-        ("continuous", True, True, [0.0]),
+        ("joined", True, True, [0.0]),
         ("happier", True, False, [0.0, 0.05]),
         ("happier_inat", False, True, [0.05]),
         ("roadmap", True, False, [0.0, 0.05]),
@@ -85,7 +85,7 @@ def test_the_default_offset_falls_at_delta():
     at_zero, at_delta = upper_bound(**HAPPIER).jumps
     assert (float(at_zero.left.low), float(at_zero.right.low)) == (0.5, 1.0) and at_zero.up
     assert round(float(at_delta.left.low), 4) == 1.4933 and float(at_delta.right.low) == 1.44 and not at_delta.up
-    (at_zero,) = upper_bound(**CONTINUOUS).jumps
+    (at_zero,) = upper_bound(**JOINED).jumps
     assert at_zero.up
 
 
@@ -123,7 +123,7 @@ def test_the_counterexample_of_the_errata():
     assert [loss.holds for loss in losses] == [False, True, True, True] and losses[0].verify()
 
 
-@pytest.mark.parametrize("name", ["continuous", "happier", "roadmap_2021", "happier_inat"])
+@pytest.mark.parametrize("name", ["joined", "happier", "roadmap_2021", "happier_inat"])
 def test_rankings_without_ties(name):
     """Random exact rankings: the two losses are those of plain floating point; no violation where the bound holds."""
     draw, violations = random.Random(0), 0
@@ -139,7 +139,7 @@ def test_rankings_without_ties(name):
     assert (violations > 0) == (not upper_bound(**PRESETS[name]).holds)
 
 
-@pytest.mark.parametrize("name", ["continuous", "happier"])
+@pytest.mark.parametrize("name", ["joined", "happier"])
 def test_ties_between_levels_never_matter_if_the_higher_stands_first(name):
     """All rankings of three items on a coarse grid, less those where items of one level tie."""
     seen = 0
@@ -170,7 +170,7 @@ def test_the_step_below_the_staircase(below, above):
         assert found.above_one.surrogate.low > 1 >= found.above_one.hard
 
 
-@pytest.mark.parametrize("name", ["continuous", "happier"])
+@pytest.mark.parametrize("name", ["joined", "happier"])
 def test_the_step_in_the_numerator_keeps_the_bound(name):
     draw, larger = random.Random(1), 0
     for _ in range(100):
@@ -204,7 +204,7 @@ def test_tampered_comparisons_are_noticed(changes):
 
 
 def test_tampered_certificates_are_noticed():
-    good, bad = upper_bound(**CONTINUOUS), upper_bound(**INAT)
+    good, bad = upper_bound(**JOINED), upper_bound(**INAT)
     piece = dataclasses.replace(bad.pieces[1], holds=True, witness=None)
     for tampered in (
         dataclasses.replace(bad, pieces=(bad.pieces[0], piece, bad.pieces[2])),

@@ -74,7 +74,7 @@ def test_who_is_infinitely_worse_does_not_count(name):
 @pytest.mark.parametrize(
     ("name", "just_above_0", "at_delta", "just_beyond"),
     [
-        ("continuous", 1.0, 1.4933, 1.4933),
+        ("joined", 1.0, 1.4933, 1.4933),
         ("happier", 1.0, 1.4933, 1.44),
         ("happier_inat", 0.5, 0.9933, 1.0),
         ("roadmap", 1.0, 1.4933, 1.44),
@@ -95,8 +95,8 @@ def test_the_affine_part_of_2021_had_no_delta():
     torch.testing.assert_close(SupremumRanker.preset("roadmap_inat_2021").step(x), 100 * x + 1.0)
 
 
-def test_the_default_is_the_continuous_preset():
-    assert repr(SupremumRanker()) == repr(SupremumRanker.preset("continuous"))
+def test_the_default_is_the_joined_preset():
+    assert repr(SupremumRanker()) == repr(SupremumRanker.preset("joined"))
     assert (
         repr(SupremumRanker()) == "SupremumRanker(temperature=0.01, slope=100, delta=0.05, offset=1.49331, start=0.5)"
     )
@@ -224,7 +224,7 @@ BAD = {
     "offset": (lambda: SupremumRanker(offset=nan), ValueError, "offset must be finite and >= 0, got nan .*None joins"),
     "offset text": (lambda: SupremumRanker(offset="a"), TypeError, "offset must be a number >= 0, got 'a'"),
     "start": (lambda: SupremumRanker(start=-0.5), ValueError, "start must be finite and >= 0, got -0.5"),
-    "preset": (lambda: SupremumRanker.preset("sop"), ValueError, "name must be one of 'continuous', .* got 'sop'"),
+    "preset": (lambda: SupremumRanker.preset("sop"), ValueError, "name must be one of 'joined', .* got 'sop'"),
     "below": (lambda: InfimumStep(below=-1), ValueError, "below must be finite and >= 0, got -1.0"),
     "above": (lambda: InfimumStep(above=nan), ValueError, "above must be finite and >= 0, got nan"),
     "common": (lambda: ranker.against(y, yes, yes), ValueError, "others must have no item in common with members"),

@@ -1,0 +1,51 @@
+"""A Sphinx extension: what stands beside a chapter's story is folded, and open on paper and without scripts.
+
+It only marks what `sphinx_togglebutton` is to fold: proofs, paper maps, what unsolved exercises print, and of each cell
+what its metadata hides in JupyterLab too. The answers to predictions are left to `predict.js`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
+
+
+def folded(cell: nodes.Element) -> set[str]:
+    """Which parts of a cell of code are folded, by the names that MyST-NB gives them."""
+    metadata = cell["cell_metadata"]
+    hidden = metadata.get("jupyter", {})
+    parts = {"cell_code_source"} if hidden.get("source_hidden") else set()
+    if hidden.get("outputs_hidden") or "exercise" in metadata.get("tags", []):
+        parts.add("cell_code_output")
+    return parts
+
+
+class Folds(SphinxTransform):
+    """Mark what is folded."""
+
+    default_priority = 800
+
+    def apply(self, **options: Any) -> None:
+        """Walk through the page once; between a prediction and its reveal outputs stay as they are."""
+        predicting = False
+        for node in list(self.document.findall(nodes.Element)):
+            if node.tagname == "proof_node":
+                node[:] = [nodes.container("", *node.children, classes=["toggle"])]
+            elif isinstance(node, nodes.admonition):
+                predicting = ("predict" in node["classes"] or predicting) and "reveal" not in node["classes"]
+            elif isinstance(node, nodes.section) and "paper-map" in node["ids"]:
+                for table in node.findall(nodes.table):
+                    table["classes"].append("toggle")
+            elif node.get("nb_element") == "cell_code":
+                parts = folded(node) - ({"cell_code_output"} if predicting else set())
+                for part in node.children:
+                    if part.get("nb_element") in parts:
+                        part["classes"].append("toggle")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make this module a Sphinx extension."""
+    app.add_transform(Folds)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,48 @@
+"""What is folded on a page, and what is not."""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from sphinx.application import Sphinx
+
+HIDDEN = {"source_hidden": True, "outputs_hidden": True}
+
+
+def cell(word: str, **metadata):
+    """A cell whose source and output are told apart by their first letters."""
+    return new_code_cell(f"s{word}", metadata=metadata, outputs=[new_output("stream", text=f"o{word}\n")])
+
+
+def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
+    cells = [
+        new_markdown_cell("# A chapter\n\n```{prf:proof}\noproof\n```"),
+        cell("plain"),
+        new_markdown_cell(":::{admonition} Predict\n:class: predict words\nWhat comes?\n:::"),
+        cell("answer", jupyter=HIDDEN),
+        new_markdown_cell(":::{admonition} Reveal\n:class: reveal\nThis.\n:::"),
+        cell("figure", jupyter=HIDDEN),
+        cell("stub", tags=["exercise"]),
+        new_markdown_cell("## Paper map\n\n| source | here |\n|---|---|\n| Eq. 1 | otable |"),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "index.ipynb")
+    options = {
+        "extensions": ["myst_nb", "sphinx_proof", "sphinx_togglebutton", "tools.site.folds"],
+        "nb_execution_mode": "off",
+        "myst_enable_extensions": ["colon_fence"],
+    }
+    Sphinx(tmp_path, None, tmp_path / "html", tmp_path / "trees", "html", options, status=None, warning=None).build()
+    page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
+    inside = page.split('<section id="a-chapter">')[1]
+    folds = re.split(r'<(?:div|table) class="[^"]*\btoggle\b[^"]*">', inside)[1:]
+    words = r"\b[so](?:proof|plain|answer|figure|stub|table)\b"
+    assert [re.findall(words, fold)[0] for fold in folds] == [
+        "oproof",
+        "sanswer",
+        "sfigure",
+        "ofigure",
+        "ostub",
+        "otable",
+    ]

@@ -108,13 +108,15 @@ def put_frames(html: Path) -> None:
 
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
     """Draw on all cores while Sphinx runs on one, then put both together; strictly, every warning is an error."""
-    from tools.site import cores, diet, generate
+    from tools.site import cores, diet, downloads, generate, paths
 
     stage(source, only=only)
     shutil.rmtree(html, ignore_errors=True)
     with cores.pool() as pool:
         waiting = [] if only else draw(pool)
         generate.write_tables(source / "_generated")
+        paths.write(source / "_static")
+        downloads.write(source)
         run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else []))
         for done in waiting:
             done.result()

@@ -35,7 +35,7 @@
     boxes.forEach((one) => one.answer(null));
     tell();
   });
-  document.querySelector("h1").after(element("div", { className: "question-total" }, total, forget));
+  document.querySelector(".bd-article h1").after(element("div", { className: "question-total" }, total, forget));
   tell();
 
   /** A question with its options in place of the folds; how it was answered, and a way to answer it. */

@@ -18,12 +18,14 @@
     return (start ? "\u2026 " : "") + (end < 0 ? text.slice(start) : `${text.slice(start, end)} \u2026`);
   }
 
-  /** The words of the section that a result names, else those of any section of its page. */
+  /** From the section that a result names; for a whole page, from the section that has most of the words. */
   function excerptOf(link) {
     const [page, anchor] = link.getAttribute("href").split("#");
     const sections = window.bookExcerpts[page.replace(/\.html.*$/, "")] ?? {};
+    const having = (text) => words.filter((word) => text.toLowerCase().includes(stemOf(word))).length;
+    const best = Object.values(sections).sort((one, other) => having(other) - having(one))[0] ?? "";
     const own = sections[anchor ?? ""] ?? "";
-    return around(own) || (!(own && anchor) && Object.values(sections).map(around).find(Boolean)) || own.slice(0, length);
+    return around(own) || (anchor ? own.slice(0, length) : around(best));
   }
 
   function show(row) {
@@ -32,7 +34,7 @@
     if (!text) return;
     const told = Object.assign(document.createElement("p"), { className: "context" });
     const stems = words.map(stemOf).join("|");
-    text.split(new RegExp(`(${stems})`, "giu")).forEach((part, at) =>
+    text.split(new RegExp(`((?:${stems})[\\p{L}\\p{N}]*)`, "giu")).forEach((part, at) =>
       told.append(at % 2 ? Object.assign(document.createElement("strong"), { textContent: part }) : part));
     row.append(told);
   }

@@ -58,9 +58,19 @@ Within
 Deeper
 ~~~~~~
 Last words.
+
+.. raw:: html
+
+   <svg></svg>
+
+|line| done.
+
+.. |line| raw:: html
+
+   <hr>
 """
 
 
 def test_an_excerpt_has_the_prose_of_its_section_alone():
     found = excerpts.sections(publish_doctree(PAGE, settings_overrides={"doctitle_xform": False}))
-    assert found == {"": "First words, with emphasis.", "within": "one two", "deeper": "Last words."}
+    assert found == {"": "First words, with emphasis.", "within": "one two", "deeper": "Last words. done."}

@@ -30,7 +30,7 @@ def _words(node: nodes.Node) -> list[str]:
     said = []
     for child in node.children:
         if isinstance(child, nodes.TextElement) and not isinstance(child, _SKIPPED):
-            said.append(child.astext())
+            said.append("".join(text for text in child.findall(nodes.Text) if not isinstance(text.parent, nodes.raw)))
         elif not isinstance(child, (nodes.section, *_SKIPPED)):
             said += _words(child)
     return said

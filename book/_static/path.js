@@ -81,7 +81,8 @@
     if (at < 0) return;
     const [now, next] = [way.steps[at], way.steps[at + 1]];
     const name = element("a", { href: new URL(`index.html#path-${way.name}`, root).href, textContent: way.title });
-    const place = element("span", { className: "path-step" }, name, element("span", { textContent: `step ${at + 1} of ${way.steps.length}` }));
+    const count = element("span", { textContent: `step ${at + 1} of ${way.steps.length}` });
+    const place = element("span", { className: "path-step" }, name, count);
     const onward = next
       ? link(next, `Next: ${next.title} (${next.minutes}\u00a0min)`)
       : element("a", { href: name.href, textContent: "The last step: choose what comes next" });
@@ -175,14 +176,13 @@
     }
   }
 
+  const showAll = () => [showChoices, showMarks, showBar].forEach((show) => show());
   offerToForget();
-  showChoices();
-  showMarks();
-  showBar();
+  showAll();
   window.addEventListener("scroll", follow, { passive: true });
   window.addEventListener("hashchange", showBar);
-  window.addEventListener("storage", () => [showChoices, showMarks, showBar].forEach((show) => show()));
-  window.addEventListener("pageshow", (event) => event.persisted && [showChoices, showMarks, showBar].forEach((show) => show()));
+  window.addEventListener("storage", showAll); // another tab
+  window.addEventListener("pageshow", (event) => event.persisted && showAll()); // back from another page
   for (const event of ["submit", "click"])
     document.addEventListener(event, ({ target }) => target.closest?.(".prediction") && setTimeout(showMarks));
 })();

@@ -21,7 +21,7 @@ extensions = [
     "sphinx_togglebutton",
     "sphinx_copybutton",
     "sphinx-mathjax-offline",
-    "rankedu.book.explorables.book",
+    "tools.site.explorables",
     "tools.site.page_links",
     "tools.site.excerpts",
     "sphinx.ext.autodoc",

@@ -1,5 +1,5 @@
 /* Moves the frames of every explorable on the page. No library, no network beyond the frames themselves.
-   Markup: rankedu/explorables/book.py. */
+   Markup: book/tools/site/explorables.py. */
 "use strict";
 
 (() => {
@@ -96,7 +96,7 @@
     window.addEventListener("hashchange", restore);
   };
 
-  const startAll = () => document.querySelectorAll("figure.explorable").forEach(start);
+  const startAll = () => document.querySelectorAll("figure.explorable[data-frames]").forEach(start);
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
   else startAll();
 })();

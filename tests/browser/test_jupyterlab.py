@@ -1,7 +1,8 @@
-"""JupyterLab as a reader meets it: run a chapter, press a key on a slider, the figure changes."""
+"""JupyterLab as a reader meets it: run a chapter, press a key on a slider, drag an item; the kernel answers."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -12,11 +13,15 @@ import time
 import urllib.error
 import urllib.request
 
+import nbformat
 import pytest
 from tools.notebooks import pairs
 
+from rankedu import reference
+
 pytestmark = pytest.mark.browser
-CHAPTER = "02_blackbox_differentiation.ipynb"
+CHAPTER, LIVE = "02_blackbox_differentiation.ipynb", "live.ipynb"
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +29,8 @@ def lab(tmp_path_factory):
     """A JupyterLab server on a copy of the notebooks; yields its address."""
     folder = tmp_path_factory.mktemp("lab")
     shutil.copy(pairs.ROOT / "notebooks" / CHAPTER, folder)
+    cell = "from rankedu.book.explorables.live import descend, live\n\nlive(descend)"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)], metadata=KERNEL), folder / LIVE)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -113,4 +120,41 @@ def test_run_the_chapter_and_move_a_slider_by_keyboard(lab, chromium):
         seconds.append(time.perf_counter() - started)
     assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     print(f"\nslider to new picture: median {1000 * statistics.median(seconds):.0f} ms of {len(seconds)} presses")
+    page.close()
+
+
+def test_drag_an_item_and_the_kernel_answers(lab, chromium):
+    pytest.importorskip("anywidget")
+    page = chromium.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(f"{lab}/lab/tree/{LIVE}")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=90_000)
+    run_all_cells(page)
+    item = page.locator("[data-handle='Item H']")
+    item.wait_for(timeout=90_000)
+    seconds = []
+    for move in range(8):
+        before = page.locator("figure[data-live]").get_attribute("data-state")
+        started = time.perf_counter()
+        if move:
+            item.press("ArrowRight")
+        else:
+            box = item.bounding_box()
+            page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            page.mouse.down()
+            page.mouse.move(box["x"] + 200, box["y"] + 20, steps=5)
+            page.mouse.up()
+        page.wait_for_function(
+            "before => document.querySelector('figure[data-live]').dataset.state !== before",
+            arg=before,
+            polling=10,
+            timeout=20_000,
+        )
+        seconds.append(time.perf_counter() - started)
+    told = json.loads(page.locator("figure[data-live]").get_attribute("data-state"))
+    assert told["scores"][7] > 0.3 and told["ranks"] == reference.rank(told["scores"])
+    assert told["average_precision"] == reference.average_precision(told["scores"], told["relevance"])
+    assert page.locator(".trouble").is_hidden()
+    print(
+        f"\na move to its answer: median {1000 * statistics.median(seconds[1:]):.0f} ms of {len(seconds) - 1} presses"
+    )
     page.close()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import walk
+
+from rankedu import reference
 
 pytestmark = pytest.mark.browser
 CHAPTER = next((name for name in walk.PAGES if name.startswith("chapters/02")), "index.html")
@@ -43,12 +47,11 @@ def reader(chromium):
         page.context.close()
 
 
-@pytest.mark.parametrize("name", ["index.html", CHAPTER])
-def test_on_a_phone_a_finger_moves_the_slider(reader, name):
-    page = reader(name, viewport=walk.SIZES["phone"], has_touch=True, is_mobile=True, device_scale_factor=2)
+def test_on_a_phone_a_finger_moves_the_slider(reader):
+    page = reader(CHAPTER, viewport=walk.SIZES["phone"], has_touch=True, is_mobile=True, device_scale_factor=2)
     assert not walk.width(page)
     slider = page.locator("figure.explorable input[type=range]").first
-    before = page.locator("figure.explorable img").first.get_attribute("src")
+    before = page.locator("figure.explorable[data-frames] img").first.get_attribute("src")
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     assert box["height"] >= 24, "a finger is wider than that"
@@ -62,6 +65,35 @@ def test_the_front_page_shows_the_explorable_above_the_fold(reader):
     assert box["y"] + 0.6 * box["height"] < walk.SIZES["desk"]["height"]
 
 
+def test_the_front_pages_items_are_dragged_offline_by_mouse_finger_and_keys(reader):
+    """On the built page itself; what is shown is held against the definitions of the library's reference."""
+    page = reader("index.html", has_touch=True)
+    figure = page.locator("figure.explorable[data-live]")
+    item = figure.locator("[data-handle]").nth(2)
+    finger = page.context.new_cdp_session(page)
+
+    def by_mouse(x, y):
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 60, y + 3)
+        page.mouse.up()
+
+    def by_finger(x, y):
+        for kind, points in (("Start", [{"x": x, "y": y}]), ("Move", [{"x": x - 90, "y": y}]), ("End", [])):
+            finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+
+    for move in (by_mouse, by_finger, lambda x, y: item.press("ArrowRight")):
+        before, box = figure.get_attribute("data-state"), item.bounding_box()
+        move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(100)
+        page.wait_for_function("old => document.querySelector('[data-live]').dataset.state !== old", arg=before)
+        old, told = json.loads(before), json.loads(figure.get_attribute("data-state"))
+        assert [a != b for a, b in zip(old["scores"], told["scores"], strict=True)].index(True) == 2
+        assert told["ranks"] == reference.rank(told["scores"])
+        value = reference.average_precision(told["scores"], told["relevance"])
+        assert told["average_precision"] == pytest.approx(value, abs=1e-12)
+
+
 def test_without_scripts_every_explorable_is_a_picture(chromium):
     """On every page that has one; the front page and every chapter have."""
     page = chromium.new_context(java_script_enabled=False).new_page()
@@ -72,8 +104,8 @@ def test_without_scripts_every_explorable_is_a_picture(chromium):
         figures = page.locator("figure.explorable").all()
         assert figures, name
         for figure in figures:
-            assert figure.locator("img").is_visible(), name
-            assert not figure.locator("input").first.is_visible(), name
+            assert figure.locator("img, svg.live").is_visible(), name
+            assert not figure.locator(".explorable-controls").is_visible(), name
     page.context.close()
 
 
@@ -158,7 +190,7 @@ def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
     solution = page.locator(".solution.dropdown p, .admonition.dropdown p:not(.admonition-title)").first
     assert solution.is_visible()
     assert page.evaluate("Promise.all([...document.images].map((image) => image.decode())).then(() => true)")
-    assert page.locator("figure.explorable img").first.is_visible()
+    assert page.locator("figure.explorable :is(img, svg.live)").first.is_visible()
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert not solution.is_visible()

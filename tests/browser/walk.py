@@ -13,7 +13,7 @@ HTML = pairs.ROOT / "book" / "_build" / "html"
 PAGES = sorted(str(path.relative_to(HTML)) for path in HTML.rglob("*.html") if "_static" not in path.parts)
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 812}}
 #: Bytes that a page may weigh, everything that it fetches counted as it lies on the disk, uncompressed.
-FRONT, OTHER = 1_500_000, 3_000_000
+FRONT, OTHER = 1_300_000, 3_000_000
 
 
 def opened(chromium, name: str, **options):
@@ -26,7 +26,9 @@ def opened(chromium, name: str, **options):
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.goto((HTML / name).as_uri())
     page.wait_for_function("!window.MathJax?.startup || MathJax.startup.promise.then(() => true)")
-    page.wait_for_function("[...document.querySelectorAll('figure.explorable')].every(figure => figure.dataset.frame)")
+    page.wait_for_function(
+        "[...document.querySelectorAll('figure.explorable')].every(one => one.dataset.frame ?? one.dataset.state)"
+    )
     return page
 
 
@@ -80,7 +82,7 @@ def width(page) -> list[str]:
 def sliders(page) -> list[str]:
     """Sliders without a name, and those that by keyboard change neither picture, nor description, nor what they say."""
     found = []
-    for figure in page.locator("figure.explorable").all():
+    for figure in page.locator("figure.explorable[data-frames]").all():
         picture = figure.locator("img")
         for slider in figure.locator("input[type=range]").all():
             name = slider.get_attribute("id")

@@ -66,7 +66,7 @@ def _named_in(path: Path) -> frozenset[Path]:
     code = text if path.suffix == ".py" else "\n".join(map(_without_magic, _CELL.findall(text)))
     nodes = list(_walk(ast.parse(code)))
     modules = {file for node in nodes for name in _dotted(node) for file in files_of(name)}
-    return frozenset(modules.union(*map(_data, nodes)))
+    return frozenset(modules.union(*map(_data, nodes), *(_beside(path, node) for node in nodes)))
 
 
 def _without_magic(cell: str) -> str:
@@ -107,6 +107,16 @@ def files_of(name: str) -> list[Path]:
         path = ROOT.joinpath(*parts[:depth])
         found += [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()]
     return found
+
+
+def _beside(module: Path, node: ast.AST) -> set[Path]:
+    """The file that an expression like `Path(__file__).parent / "page" / "live.css"` leads to."""
+    parts: list[str] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
+        parts.insert(0, str(node.right.value))
+        node = node.left
+    file = module.parent.joinpath(*parts)
+    return {file} if parts and ast.unparse(node) == "Path(__file__).parent" and file.is_file() else set()
 
 
 def _data(node: ast.AST) -> set[Path]:

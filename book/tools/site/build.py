@@ -79,7 +79,7 @@ def slides_of() -> Path:
 def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
     """Have all frames drawn and all slides written that are not kept from an earlier build."""
     from rankedu.book.explorables import all_explorables
-    from rankedu.book.explorables.book import draw as draw_frames
+    from tools.site.explorables import draw as draw_frames
     from tools.teaching import lectures, slides
 
     drawn = [
@@ -93,7 +93,7 @@ def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
 
 def put_frames(html: Path) -> None:
     """Put the explorables into the pages that have made room for them, and their frames beside the pages."""
-    from rankedu.book.explorables.book import fill, placed, write_frames
+    from tools.site.explorables import fill, placed, write_frames
 
     for page in html.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -109,6 +109,7 @@ def put_frames(html: Path) -> None:
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
     """Draw on all cores while Sphinx runs on one, then put both together; strictly, every warning is an error."""
     from tools.site import cores, diet, downloads, generate, paths
+    from tools.site.explorables import write_scripts
 
     stage(source, only=only)
     shutil.rmtree(html, ignore_errors=True)
@@ -121,6 +122,7 @@ def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
         for done in waiting:
             done.result()
         put_frames(html)
+        write_scripts(html / "_static" / "live")
         if not only:
             shutil.copytree(slides_of(), html / "_static" / "slides")
         diet.slim(html, pool)

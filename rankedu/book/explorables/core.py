@@ -87,8 +87,8 @@ class Explorable:
             "image/png": picture,
             "text/plain": f"Explorable: {text}",
         }
-        if _is_live():
-            from rankedu.book.explorables.live import widget
+        if is_live():
+            from rankedu.book.explorables.sliders import widget
 
             data["application/vnd.jupyter.widget-view+json"] = widget(self).get_view_spec()
         return data, {"image/png": {"alt": text}}
@@ -123,7 +123,7 @@ def explorable(**controls: Control) -> Callable[[Callable[..., Figure]], Explora
     return lambda draw: Explorable(draw, controls)
 
 
-def _is_live() -> bool:
+def is_live() -> bool:
     """Whether a kernel runs that can answer sliders."""
     if os.environ.get("RANKEDU_EXPLORABLES") == "static":
         return False

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -107,7 +108,8 @@ def _try(run: Run, manifest: dict[str, Any], timeout: float, progress: bool, att
         for _ in range(attempts):
             manifest["attempts"] += 1
             write_json(path, {**manifest, "status": "running"})
-            status, error, result = _attempt(run, timeout, progress)
+            # In a context of its own: threads that share one would share the event loop that the client keeps in it.
+            status, error, result = Context().run(_attempt, run, timeout, progress)
             if status not in HUNG:
                 break
     finally:  # also after Ctrl-C, or on a full disk

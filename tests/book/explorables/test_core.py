@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from tools.site.explorables import MAX_BYTES, markup, write_frames
 
 from rankedu.book.explorables import (
     Control,
@@ -19,7 +20,6 @@ from rankedu.book.explorables import (
     log_slider,
     slider,
 )
-from rankedu.book.explorables.book import MAX_BYTES, markup, write_frames
 from rankedu.book.explorables.core import MAX_CONTROLS, MAX_FRAMES, MIME
 from rankedu.book.figures import style
 
@@ -107,7 +107,7 @@ def test_without_a_kernel_the_output_is_a_picture_and_an_address(power):
 
 
 def test_the_live_widget_moves_and_survives_an_error(power):
-    from rankedu.book.explorables.live import widget
+    from rankedu.book.explorables.sliders import widget
 
     box = widget(power)
     n, scale, picture, caption = box.children
@@ -145,7 +145,7 @@ def test_a_step_can_play(tmp_path):
         made, _ = style.figure(width=1, height=1)
         return style.describe(made, f"step {step}")
 
-    from rankedu.book.explorables.live import widget
+    from rankedu.book.explorables.sliders import widget
 
     steps = explorable(step=dial(0, 3, play=True))(draw)
     page = markup(steps, write_frames(steps, tmp_path / "steps"), "x")
@@ -155,7 +155,7 @@ def test_a_step_can_play(tmp_path):
 
 
 def test_frames_that_weigh_too_much_are_refused(power, tmp_path, monkeypatch):
-    monkeypatch.setattr("rankedu.book.explorables.book.MAX_BYTES", 1000)
+    monkeypatch.setattr("tools.site.explorables.MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="draw_power must weigh at most 1000 bytes, got"):
         write_frames(power, tmp_path / "power")
     assert MAX_BYTES == 600_000

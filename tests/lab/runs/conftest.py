@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import nbformat
 import pytest
@@ -36,6 +37,7 @@ def execute(tmp_path, monkeypatch, capsys):
     """A function that runs a lab in an empty folder, the current one, and returns what it saved."""
     monkeypatch.delenv("RANKEDU_RESULT_FOLDER", raising=False)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(sys, "ps1", "In: ", raising=False)  # IPython sets it for good; here it goes with the test
     monkeypatch.chdir(tmp_path)
 
     def run(lab, preset, parameters):

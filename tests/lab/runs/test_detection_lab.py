@@ -165,7 +165,7 @@ BAD = {
     "model": ({"model": "resnet50"}, r"model 'resnet50' is unknown \(did you mean 'resnet50_fpn'"),
     "lam": ({"lam": 0.0}, "lam must be finite and > 0, got 0.0"),
     "scores": ({"scores": "odds"}, "scores must be one of"),
-    "share": ({"class_agnostic_weight": 2.0}, r"class_agnostic_weight must be in \[0, 1\], got 2.0"),
+    "share": ({"class_agnostic_weight": 2.0}, r"class_agnostic_weight must be finite and in \[0, 1\], got 2.0"),
     "recipe": ({"optimizer": "adm"}, "optimizer must be one of .*, got 'adm'"),
     "weight": ({"weight": -1.0}, "weight must be finite and > 0, got -1.0"),
     "device": ({"device": "cuda:99"}, "device must be available, got 'cuda:99'"),

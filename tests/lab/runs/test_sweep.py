@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import psutil
 import pytest
+from jupyter_core.utils import ensure_event_loop
 from typer.testing import CliRunner
 
 from rankedu.cli import app
@@ -85,6 +86,7 @@ def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, manifest, mon
 def scheduler():
     """A cluster that the sweep did not start, with one worker that does two runs at a time."""
     distributed = pytest.importorskip("distributed")
+    ensure_event_loop()  # as after a first run in this process; the workers' threads inherit it
     with distributed.LocalCluster(
         n_workers=1,
         threads_per_worker=2,

@@ -1,4 +1,8 @@
-"""The static life of an explorable: frames on disk, and the HTML that a small script brings to life."""
+"""Explorables on the pages of the book, where no kernel runs: frames on disk, or Python that the page runs.
+
+Sphinx makes room for frames, which may still be being drawn; `fill` puts them in when it is done. A live explorable is
+whole at once, and `write_scripts` translates what it computes with.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
 
 from rankedu.book.explorables import load
 from rankedu.book.explorables.core import MIME, Explorable
+from rankedu.book.explorables.live import PAGE, Live, names
+from tools.site import javascript
 
 #: An explorable of the static book weighs at most so much.
 MAX_BYTES = 600_000
@@ -104,12 +111,40 @@ def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -
     )
 
 
+def static(environment: Any) -> str:
+    """The folder of scripts and frames, as the page that Sphinx is reading sees it."""
+    return "../" * str(environment.docname).count("/") + "_static/"
+
+
+def live_markup(explorable: Live, static: str) -> str:
+    """The HTML of a live explorable: a picture, and below ``static`` the scripts that compute what the reader does."""
+    files = ["python.js", *(f"live/{module}.js" for module in javascript.needed(explorable.module))]
+    scripts = html.escape(json.dumps([static + file for file in files]))
+    return (
+        f'<figure class="explorable" id="explorable-{explorable.name}" data-live="{explorable.name}" '
+        f'data-module="{explorable.module}" data-scripts="{scripts}">{explorable.inside()}</figure>'
+    )
+
+
+def place_live(name: str, environment: Any) -> nodes.raw:
+    """A live explorable on the page that Sphinx is reading."""
+    return nodes.raw("", live_markup(Live(name), static(environment)), format="html")
+
+
+def write_scripts(folder: Path) -> None:
+    """The modules that live explorables compute with, as JavaScript, each in its file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    modules = {module for name in names() for module in javascript.needed(Live(name).module)}
+    for module in modules:
+        (folder / f"{module}.js").write_text(javascript.translate(module), encoding="utf-8")
+
+
 _PLACE = re.compile(r"<!-- explorable ([\w.:]+) at ([\w./]+) -->")
 
 
 def place(explorable: Explorable, environment: Any) -> nodes.raw:
     """Where the explorable goes on the page that Sphinx is reading; its frames may still be being drawn."""
-    at = "../" * environment.docname.count("/") + f"_static/explorables/{explorable.name}"
+    at = static(environment) + f"explorables/{explorable.name}"
     return nodes.raw("", f"<!-- explorable {explorable.address} at {at} -->", format="html")
 
 
@@ -142,7 +177,10 @@ class ExplorableRenderer:
         if data.mime_type != MIME:
             return None
         content = data.content if isinstance(data.content, dict) else json.loads(data.content)
-        return [place(load(content["explorable"]), renderer.renderer.sphinx_env)]
+        page = renderer.renderer.sphinx_env
+        if "live" in content:
+            return [place_live(content["live"], page)]
+        return [place(load(content["explorable"]), page)]
 
 
 class ExplorableDirective(SphinxDirective):
@@ -155,7 +193,26 @@ class ExplorableDirective(SphinxDirective):
         return [place(load(self.arguments[0]), self.env)]
 
 
+class LiveDirective(SphinxDirective):
+    """``{live} name`` shows a live explorable on a page that is not a notebook."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Show the live explorable that the argument names."""
+        return [place_live(self.arguments[0], self.env)]
+
+
 def setup(app: Any) -> dict[str, bool]:
-    """Make this module a Sphinx extension."""
+    """Make this module a Sphinx extension.
+
+    MyST-NB asks installed packages alone for renderers. This one belongs to the book and is not installed, so it is
+    put into the place where MyST-NB keeps what it found.
+    """
+    render.load_mime_renders = lambda: [ExplorableRenderer]
     app.add_directive("explorable", ExplorableDirective)
+    app.add_directive("live", LiveDirective)
+    app.config.html_static_path.append(str(PAGE))
+    app.add_css_file("live.css")
+    app.add_js_file("live.js")
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""The live life of an explorable: ipywidgets that redraw the figure in a kernel."""
+"""The sliders of an explorable: ipywidgets that redraw the figure in a kernel."""
 
 from __future__ import annotations
 

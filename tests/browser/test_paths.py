@@ -141,6 +141,16 @@ def test_a_path_is_taken_without_hindering_anybody(reader, address, size):
     assert not walk.accessibility(page, themes=("light", "dark"))
 
 
+def test_the_first_screen_says_for_whom_and_where_to_start(reader):
+    page = reader("index.html")
+    start = page.get_by_role("link", name="start reading", exact=True)
+    assert start.bounding_box()["y"] < 300 and "PyTorch" in start.locator("..").inner_text()
+    page.get_by_role("link", name="take a path").click()
+    page.locator("#path-loss").wait_for()
+    assert page.url.endswith("#find-your-way")
+    assert page.locator("#path-idea").bounding_box()["y"] < walk.SIZES["desk"]["height"]
+
+
 def test_without_scripts_the_front_page_has_every_path_with_its_minutes(chromium):
     page = chromium.new_context(java_script_enabled=False).new_page()
     page.goto((walk.HTML / "index.html").as_uri())
@@ -148,13 +158,13 @@ def test_without_scripts_the_front_page_has_every_path_with_its_minutes(chromium
     for way in DATA["ways"]:
         for step in way["steps"]:
             assert f"{step['minutes']}\u00a0min" in page.locator(f"#path-{way['name']}").text_content()
-    page.get_by_role("link", name="Start: the idea in thirty minutes").click()
+    page.get_by_role("link", name="Start reading: the idea in thirty minutes").click()
     assert page.url.endswith("idea.html#idea")
     page.context.close()
 
 
 def test_the_address_says_where_the_sliders_stand_and_puts_them_back(reader):
-    page = reader("chapters/02_blackbox_differentiation.html")
+    page = reader(next(name for name in walk.PAGES if "data-frames=" in (walk.HTML / name).read_text(encoding="utf-8")))
     slider = page.locator("figure.explorable[data-frames] input[type=range]").first
     figure = page.locator("figure.explorable[data-frames]").first
     assert "?" not in page.url

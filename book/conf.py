@@ -24,6 +24,7 @@ extensions = [
     "tools.site.explorables",
     "tools.site.folds",
     "tools.site.page_links",
+    "tools.site.excerpts",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
@@ -69,8 +70,14 @@ html_theme = "sphinx_book_theme"
 html_title = "Optimising rank-based metrics"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
-html_css_files = ["book.css", "api.css", "predict.css"]
-html_js_files = ["explorable.js", ("comforts.js", {"defer": "defer"}), ("predict.js", {"defer": "defer"})]
+html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css"]
+html_js_files = [
+    "explorable.js",
+    ("comforts.js", {"defer": "defer"}),
+    ("predict.js", {"defer": "defer"}),
+    ("paths.js", {"defer": "defer"}),  # what book/tools/site/paths.py makes for the next
+    ("path.js", {"defer": "defer"}),
+]
 html_show_sourcelink = False
 html_copy_source = False
 html_last_updated_fmt = None

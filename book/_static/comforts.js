@@ -2,9 +2,6 @@
 "use strict";
 
 (() => {
-  // From the file system a browser may not read other pages, so a search shows titles without their surroundings.
-  if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-
   // What scrolls in itself must be reachable by keyboard, or half of it is hidden from those without a mouse.
   const wide = ".bd-article table, .bd-article pre, .bd-article .math, mjx-container[display], .bd-article .cell_output .output";
   const reachable = () =>

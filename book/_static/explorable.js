@@ -13,6 +13,28 @@
     const outputs = sliders.map((slider) => figure.querySelector(`output[for="${slider.id}"]`));
     let fetched = false;
 
+    // Where the sliders stand is part of the page's address, `#explorable-name?lam=3`, so that it can be kept and sent.
+    const nameOf = (slider) => slider.id.slice(figure.id.length + 1);
+    const keep = () => {
+      const states = sliders.map((slider, i) => [nameOf(slider), labels[i][Number(slider.value)]]);
+      try {
+        history.replaceState(history.state, "", `#${figure.id}?${new URLSearchParams(states)}`);
+      } catch {
+        // a browser that takes only so many addresses in a minute
+      }
+    };
+    const restore = () => {
+      const [id, states] = location.hash.slice(1).split("?");
+      if (id !== figure.id || !states) return;
+      const found = new URLSearchParams(states);
+      sliders.forEach((slider, i) => {
+        const at = labels[i].indexOf(found.get(nameOf(slider)));
+        if (at >= 0) slider.value = String(at);
+      });
+      show();
+      figure.scrollIntoView({ block: "center" });
+    };
+
     const show = () => {
       // The last slider moves fastest, as in Explorable.grid().
       const number = sliders.reduce((sum, slider, i) => sum * sizes[i] + Number(slider.value), 0);
@@ -38,7 +60,10 @@
       });
     };
 
-    sliders.forEach((slider) => slider.addEventListener("input", show));
+    sliders.forEach((slider) => {
+      slider.addEventListener("input", show);
+      slider.addEventListener("change", keep);
+    });
     ["pointerenter", "pointerdown", "focusin"].forEach((event) =>
       figure.addEventListener(event, fetchAll, { once: true }),
     );
@@ -49,6 +74,7 @@
         clearInterval(clock);
         clock = null;
         button.textContent = "Play";
+        keep();
       };
       button.addEventListener("click", () => {
         if (clock) return stop();
@@ -66,6 +92,8 @@
     });
     figure.querySelector(".explorable-controls").hidden = false;
     show();
+    restore();
+    window.addEventListener("hashchange", restore);
   };
 
   const startAll = () => document.querySelectorAll("figure.explorable[data-frames]").forEach(start);

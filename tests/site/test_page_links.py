@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
+import nbformat
 import pytest
-from tools.site import page_links
+from tools.site import downloads, page_links
 
 GITHUB, GITLAB = "https://github.com/someone/rankedu", "https://gitlab.com/group/team/rankedu"
 FILE, NOTEBOOK = "book/chapters/01_rank_based_metrics.md", "notebooks/01_rank_based_metrics.ipynb"
+PAGES = ["index", "glossary"]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,31 @@ def test_a_page_is_made_of_its_text_and_its_notebook():
     assert page_links.sources("chapters/01_rank_based_metrics") == [FILE, NOTEBOOK]
     assert page_links.sources("how-to-read") == ["book/how-to-read.md"]
     assert page_links.sources("genindex") == []
+
+
+def test_the_front_page_tells_no_changes_of_its_wording(monkeypatch):
+    monkeypatch.setattr(page_links, "history", lambda: {f"book/{page}.md": [("2026-01-02", "A")] for page in PAGES})
+    assert [bool(page_links.about(page)["changes"]) for page in PAGES] == [False, True]
+
+
+def test_a_chapter_has_notebooks_to_take_and_a_page_has_none():
+    found = page_links.about("chapters/01_rank_based_metrics")["downloads"]
+    assert found == {
+        "Notebook": "_static/notebooks/01_rank_based_metrics.ipynb",
+        "Exercises": "_static/notebooks/exercises/01_rank_based_metrics.ipynb",
+    }
+    assert list(page_links.about("labs/retrieval")["downloads"].values()) == ["_static/notebooks/labs/retrieval.ipynb"]
+    assert page_links.about("glossary")["downloads"] == page_links.about("genindex")["downloads"] == {}
+
+
+def test_a_notebook_to_take_has_the_cells_and_no_outputs(tmp_path):
+    downloads.write(tmp_path)
+    addresses = page_links.about("chapters/01_rank_based_metrics")["downloads"].values()
+    for address, original in zip(addresses, [NOTEBOOK, NOTEBOOK.replace("/", "/exercises/")], strict=True):
+        made, was = (nbformat.read(path, as_version=4) for path in (tmp_path / address, page_links.ROOT / original))
+        assert [cell.source for cell in made.cells] == [cell.source for cell in was.cells]
+        assert not any(cell.get("outputs") for cell in made.cells) and set(made.metadata) == {"kernelspec"}
+        nbformat.validate(made)
 
 
 def test_what_changed_is_read_from_the_history(monkeypatch, tmp_path):

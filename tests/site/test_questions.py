@@ -142,7 +142,8 @@ def test_the_page_folds_every_option_and_every_answer():
     folded = sum(len(question.options) for question in BANK) + len(questions.self_tests())
     assert page.count("::::{dropdown} ") == folded
     assert "glue:text" not in page
-    assert len(re.findall(r"^\*\*Right\.\*\*", page, re.MULTILINE)) == len(BANK)
+    assert len(re.findall(r"^:class-container: right-option\n\n\*\*Right\.\*\*", page, re.MULTILINE)) == len(BANK)
+    assert all(page.count(f":::::{{container}} question\n:name: question-{one.key}\n") == 1 for one in BANK)
 
 
 def test_exports_hold_every_question():

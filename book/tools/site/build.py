@@ -108,7 +108,7 @@ def put_frames(html: Path) -> None:
 
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
     """Draw on all cores while Sphinx runs on one, then put both together; strictly, every warning is an error."""
-    from tools.site import cores, diet, generate
+    from tools.site import cores, diet, downloads, generate, paths
     from tools.site.explorables import write_scripts
 
     stage(source, only=only)
@@ -116,6 +116,8 @@ def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
     with cores.pool() as pool:
         waiting = [] if only else draw(pool)
         generate.write_tables(source / "_generated")
+        paths.write(source / "_static")
+        downloads.write(source)
         run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else []))
         for done in waiting:
             done.result()

@@ -1,4 +1,4 @@
-"""A Sphinx extension: what each page says of itself. Launch it, edit it, see what changed.
+"""A Sphinx extension: what each page says of itself. Launch it, take its notebook, edit it, see what changed.
 
 The repository's address has one place: `Repository` among `[project.urls]` in `pyproject.toml`. The environment
 variable `RANKEDU_REPOSITORY` stands in for it (and `RANKEDU_BRANCH` for `main`), for a copy that is published from
@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
+
+from tools.site import downloads
 
 ROOT = Path(__file__).resolve().parents[3]
 #: How many changes are listed below a page.
@@ -116,9 +118,14 @@ def _git(*words: str) -> str:
 
 
 def about(page: str) -> dict[str, Any]:
-    """What a page shows of itself: its changes, and where it can be edited, followed and launched."""
+    """What a page shows of itself: its changes, its notebooks, and where it can be edited, followed and launched.
+
+    The front page shows no changes: there they would be those of its wording, and a reader would take them for the
+    book's.
+    """
     files = sources(page)
-    links: dict[str, Any] = {"changes": history().get(files[0], [])[:KEPT] if files else [], "launch": {}}
+    changes = history().get(files[0], [])[:KEPT] if files and page != "index" else []
+    links: dict[str, Any] = {"changes": changes, "launch": {}, "downloads": downloads.of_page(page)}
     site, branch = address(), os.environ.get("RANKEDU_BRANCH", "main")
     if site and files:
         links |= source_links(site, branch, files[0])
@@ -129,11 +136,11 @@ def about(page: str) -> dict[str, Any]:
 
 def add_context(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they show."""
-    context["about_page"] = about(page) if doctree else {"changes": [], "launch": {}}
+    context["about_page"] = about(page) if doctree else {"changes": [], "launch": {}, "downloads": {}}
 
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Give the header the buttons that launch a page; none where nothing is configured."""
+    """Give the header the buttons that launch a page, if there are any, and those that fetch its notebooks."""
     pictures = {"Binder": "binder.svg", "Colab": "colab.png", "JupyterHub": "jupyterhub.svg"}
     buttons = [
         {
@@ -148,6 +155,19 @@ def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doc
     if buttons:
         group = {"type": "group", "tooltip": "Launch this page", "icon": "fa-solid fa-rocket", "buttons": buttons}
         context["header_buttons"].append(group | {"label": "launch-buttons"})
+    taken = [
+        {
+            "type": "link",
+            "text": name,
+            "tooltip": "A Jupyter notebook, to be run where rankedu is installed",
+            "icon": "fa-solid fa-file",
+            "url": context["pathto"](path, 1),
+        }
+        for name, path in context["about_page"]["downloads"].items()
+    ]
+    if taken:
+        group = {"type": "group", "tooltip": "Notebooks of this page", "icon": "fa-solid fa-download", "buttons": taken}
+        context["header_buttons"].append(group | {"label": "download-buttons"})
 
 
 def setup(app: Any) -> dict[str, bool]:

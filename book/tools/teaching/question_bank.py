@@ -128,11 +128,18 @@ def page() -> str:
 def _choice(number: str, question: Question) -> list[str]:
     others = question.chapters if question.across else question.chapters[1:]
     more = "".join(f", {{ref}}`chapter {c} <ch-{c:02d}>`" for c in others)
-    lines = [f"**{number}** *({question.grade}{more})* {question.text}", ""]
+    lines = [
+        ":::::{container} question",
+        f":name: question-{question.key}",
+        "",
+        f"**{number}** *({question.grade}{more})* {question.text}",
+        "",
+    ]
     for option in question.options:
         verdict = "**Right.**" if option.right else "**No.**"
-        lines += [f"::::{{dropdown}} {option.text}", f"{verdict} {option.reason}", "::::", ""]
-    return lines
+        kind = ":class-container: right-option\n\n" if option.right else ""
+        lines += [f"::::{{dropdown}} {option.text}", f"{kind}{verdict} {option.reason}", "::::", ""]
+    return [*lines, ":::::", ""]
 
 
 def _glued(text: str, stem: str) -> str:

@@ -143,7 +143,8 @@ def fit(
     notes += small_classes(data.train, parameters["per_class"])
     notes += start_note(net, parameters)
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None
-    state = state_folder(parameters, folder)
+    code = code_hash(CODE)
+    state = state_folder({**parameters, "code": code}, folder)
     judged = loss if watch is None else watch(net, loss, data)
     with noting(notes):
         history = _train(parameters, net, judged, data, shown, recipe, state, progress)
@@ -153,7 +154,7 @@ def fit(
         net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes
     )
     history.evaluating += time.perf_counter() - started
-    outcome.evidence = {"code": code_hash(CODE), "start": start}
+    outcome.evidence = {"code": code, "module": CODE, "start": start}
     if before is not None:
         outcome.shown, outcome.before = shown, before
         outcome.after = embed_all(net, shown, parameters).cpu()

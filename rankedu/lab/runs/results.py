@@ -32,8 +32,8 @@ def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | N
     """Check the result of a lab and write it to `result.json`, with the machine that it was measured on.
 
     ``lab`` (its name), ``parameters`` (name → value) and ``metrics`` (name → number, or mappings of such); optionally
-    ``rows``, a list of flat mappings, ``evidence`` and ``notes``. Numbers may be NumPy's or torch's; what is not finite is written
-    as null. The folder is by default ``$RANKEDU_RESULT_FOLDER``, else the current one, which is that of the run.
+    ``rows``, a list of flat mappings, ``evidence`` and ``notes``. Numbers may be NumPy's or torch's; what is not finite
+    is written as null. The folder is by default ``$RANKEDU_RESULT_FOLDER``, else the current one, which is that of the run.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -32,6 +32,7 @@ def add_evidence(outcome: RetrievalOutcome, first: Tensor, per_query: Mapping[st
         for name, values in per_query.items()
     }
     outcome.evidence |= {
+        "levels": outcome.data.test.labels.shape[1],
         "first": pack(first[order], "uint8"),
         "letters": pack(numbers, "int32"),
         "queries": pack(counts, "uint16"),

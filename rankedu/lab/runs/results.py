@@ -33,7 +33,7 @@ def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | N
 
     ``lab`` (its name), ``parameters`` (name → value) and ``metrics`` (name → number, or mappings of such); optionally
     ``rows``, a list of flat mappings, ``evidence`` and ``notes``. Numbers may be NumPy's or torch's; what is not finite
-    is written as null. The folder is by default ``$RANKEDU_RESULT_FOLDER``, else the current one, which is that of the run.
+    is written as null. The folder is by default ``$RANKEDU_RESULT_FOLDER``, else the current one, that of the run.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -137,7 +137,7 @@ def fit(
     settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_data(parameters).part(parameters["test_images"]) if data is None else data
-    net, loss = _network_and_loss(parameters, data.train, settings)
+    net, loss = _network_and_loss(parameters, data.train, settings, folder)
     start = weights_hash(net.state_dict())
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
     notes += small_classes(data.train, parameters["per_class"])
@@ -240,7 +240,9 @@ def _train(
     )
 
 
-def _network_and_loss(parameters: Mapping[str, Any], train: Any, settings: dict[str, Any]) -> tuple[Any, Objective]:
+def _network_and_loss(
+    parameters: Mapping[str, Any], train: Any, settings: dict[str, Any], folder: str | os.PathLike[str] | None
+) -> tuple[Any, Objective]:
     """Both as the seed makes them."""
     from rankedu.lab.models.build import build
 
@@ -253,7 +255,7 @@ def _network_and_loss(parameters: Mapping[str, Any], train: Any, settings: dict[
         **{name: parameters[name] for name in ("dim", "pretrained", "layer_norm", "freeze_batch_norm")},
     )
     if kept:
-        load_kept(net, parameters["weights"])
+        load_kept(net, parameters["weights"], folder)
     return net, make_loss(parameters["loss"], dim=parameters["dim"], labels=train.labels, **settings)
 
 

@@ -46,10 +46,14 @@ def keep_weights(file: Path, folder: Path, *, head: bool = True) -> str:
     return KEPT + kept
 
 
-def load_kept(net: EmbeddingNet, name: str) -> None:
-    """Start a network from weights by their name; a head that was not kept stays as the seed made it."""
+def load_kept(net: EmbeddingNet, name: str, run: str | os.PathLike[str] | None = None) -> None:
+    """Start a network from weights by their name; a head that was not kept stays as the seed made it.
+
+    They are looked for beside the folder of the run, by default the current one, in ``<runs>/weights``, and with the
+    book's data.
+    """
     kept = name.removeprefix(KEPT)
-    tried = [folder / f"{kept}.pt" for folder in _folders()]
+    tried = [folder / f"{kept}.pt" for folder in _folders(run)]
     file = next((path for path in tried if path.is_file()), None)
     if file is None:
         raise FileNotFoundError(
@@ -65,8 +69,7 @@ def load_kept(net: EmbeddingNet, name: str) -> None:
     net.pretrained = f"weights {kept}, head {'new' if new else 'kept'}"
 
 
-def _folders() -> Iterator[Path]:
-    """Beside the runs, of which this is one, and with the book's data."""
-    yield Path(os.environ.get(RESULT_FOLDER) or ".").resolve().parent.parent / "weights"
+def _folders(run: str | os.PathLike[str] | None) -> Iterator[Path]:
+    yield Path(run or os.environ.get(RESULT_FOLDER) or ".").resolve().parent.parent / "weights"
     with suppress(FileNotFoundError):
         yield find_labs().parent.parent / "book" / "data" / "weights"

@@ -1,4 +1,4 @@
-"""Is a difference between two methods more than chance? Paired by seed, over seeds and letters, claims by the family."""
+"""Is a difference between two methods more than chance? Paired by seed, over seeds and letters, by families."""
 
 from __future__ import annotations
 

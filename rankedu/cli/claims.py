@@ -60,6 +60,8 @@ def _run(campaign: "Campaign", arms: list[str] | None) -> None:
     from rankedu.lab.datasets import held_out
 
     campaign.train(arms)
+    for line in campaign.failures:
+        print(f"failed {line}", file=sys.stderr)
     if not arms:
         with held_out.opened():
             made = campaign.measure()

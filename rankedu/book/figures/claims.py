@@ -28,7 +28,7 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
     made, axes = style.figure(height=max(2.2, 1.0 + 0.3 * len(judged)))
     told = []
     with style.style():
-        for place, (name, judgement) in enumerate(reversed(judged.items())):
+        for place, (name, judgement) in enumerate(reversed([*judged.items()])):
             estimate = judgement.estimate
             colour, marker = _LOOKS[judgement.verdict]
             distance = (estimate.mean - estimate.threshold) / (estimate.half_width or 1.0)

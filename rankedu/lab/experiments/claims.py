@@ -30,7 +30,7 @@ from rankedu.lab.runs.records import Record, collect_runs, flatten, keep_runs
 from rankedu.lab.runs.results import write_json
 from rankedu.lab.runs.search import search
 from rankedu.lab.runs.selection import admit
-from rankedu.lab.runs.sweeps import run_all
+from rankedu.lab.runs.sweeps import SweepError, run_all
 from rankedu.lab.training.samplers import ClassBalancedSampler
 
 __all__ = ["Arm", "Campaign", "Claim", "Protocol", "Verdicts", "costs", "read_claims", "read_protocol", "verdicts"]
@@ -147,7 +147,8 @@ def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
 def _arm(name: str, *, letters: bool = False, **entry: Any) -> Arm:
     lab, choose = ("hierarchical_retrieval", "H-AP") if letters else ("retrieval", "mAP@R")
     lists = {key: tuple(entry.pop(key, ())) for key in ("search", "measure")}
-    return Arm(name, **{"method": name, "lab": lab, "choose": choose, **entry}, **lists)
+    told: dict[str, Any] = {"method": name, "lab": lab, "choose": choose, **entry, **lists}
+    return Arm(name, **told)
 
 
 def _in_order(arms: Mapping[str, Arm]) -> Iterator[Arm]:
@@ -184,6 +185,7 @@ class Campaign:
         self.starts: list[str] = []
         self.chosen: dict[str, dict[str, Any]] = {}
         self.trained: dict[str, list[Run]] = {}
+        self.failures: list[str] = []  #: runs that failed twice, and why
 
     @property
     def _weights(self) -> Path:
@@ -200,7 +202,11 @@ class Campaign:
         for arm in (protocol.arms[name] for name in protocol.arms if name in wanted):
             self.chosen[arm.name] = self._choose(arm)
             found = self.chosen[arm.name]["parameters"]
-            self.trained[arm.name] = self._done(self._plan(arm, found, seed) for seed in range(protocol.seeds))
+            try:
+                self.trained[arm.name] = self._done(self._plan(arm, found, seed) for seed in range(protocol.seeds))
+            except SweepError as error:  # a training that diverged: the other arms go on, the claim stays open
+                self.trained[arm.name] = error.runs
+                self.failures += [f"{arm.name}: seed {run.parameters['seed']}: {why}" for run, why in error.failures]
         if wanted == set(protocol.arms):
             told = {"code": code_hash(CODE), "starts": self.starts, "arms": self.chosen}
             write_json(self.records / CHOSEN, told)
@@ -365,8 +371,8 @@ def _contrast(
     """What a part of a rule compares, as sums over letters; of measures of a whole network, over the networks."""
     if "of" in part:
         first, second = part["metrics"]
-        values = [[r.metrics[first] - r.metrics[second]] for r in records[part["of"]]]  # type: ignore[operator]
-        return Contrast(np.array(values), np.ones((len(values), 1)), threshold)
+        found = np.array([[r.metrics[name] for name in (first, second)] for r in records[part["of"]]], dtype=float)
+        return Contrast(found[:, :1] - found[:, 1:], np.ones((len(found), 1)), threshold)
     if "milder" in part:
         return milder(records[part["plus"]], records[part["milder"]], threshold)
     if "slope" in part:

@@ -167,7 +167,9 @@ def _open_study(path: Path, name: str, space: Mapping[str, Between]) -> Any:
     optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 
-    class Sobol(optuna.samplers.QMCSampler):  # type: ignore[misc]
+    base: Any = optuna.samplers.QMCSampler
+
+    class Sobol(base):  # type: ignore[misc]
         """Knows the space from the first trial on."""
 
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:

@@ -159,6 +159,23 @@ def test_nothing_is_done_twice(campaign, data, protocol):
     assert not begun and again.chosen == campaign.chosen
 
 
+def test_a_training_that_fails_stops_no_other(campaign, data, protocol, monkeypatch):
+    again = Campaign(protocol, data / "runs", data / "claims" / "failing")
+    with doing_here():
+        run_all = made.run_all
+
+        def failing(planned, **how):
+            runs = run_all(planned, **how)
+            if len(runs) == protocol.seeds and runs[0].parameters["loss"] == "happier":
+                raise made.SweepError("one failed", runs[:1], [(runs[1], "it diverged")])
+            return runs
+
+        monkeypatch.setattr(made, "run_all", failing)
+        again.train()
+    assert again.failures == ["happier: seed 1: it diverged"]
+    assert {name: len(runs) for name, runs in again.trained.items()} == {"smooth_ap": 2, "happier": 1, "later": 2}
+
+
 def test_verdicts_are_of_the_records(campaign, data, protocol):
     told = read_claims(data)
     found = verdicts(told, protocol, data / "claims" / "cpu")
@@ -257,6 +274,8 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
     seen = []
 
     class Watched:
+        failures = ()
+
         def __init__(self, *_, **__):
             pass
 

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: help book lab figures slides notebooks exercises timings screenshots links results bench validate test lint hooks venv dist package clean
+.PHONY: help book lab figures slides notebooks exercises timings screenshots links results claims bench validate test lint hooks venv dist package clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -49,6 +49,9 @@ links: $(VENV)/.has-book  ## ask the web whether the book's external links still
 results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour; what is done is not repeated
 	$(PY) book/tools papers | PATH="$(abspath $(VENV))/bin:$$PATH" sh -e
 	$(PY) -m rankedu results --keep book/data/runs > /dev/null
+
+claims: $(VENV)/.has-lab  ## put the papers' claims to the test, many hours; what is done is not repeated
+	$(PY) -m rankedu claims --run --workers 2
 
 ##@ For contributors
 

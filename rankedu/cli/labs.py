@@ -49,7 +49,7 @@ def run(
     except LabError as error:
         print(f"rankedu run: {error}", file=sys.stderr)
         raise typer.Exit(code=1) from None
-    except (ValueError, TypeError, FileNotFoundError, ModuleNotFoundError) as error:
+    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
         print(f"rankedu run: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None
     print("Nothing to do: it has been run (--force runs it again)." if done.skipped else "Done.")

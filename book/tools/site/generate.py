@@ -18,7 +18,7 @@ def write_tables(folder: Path) -> None:
     from rankedu.lab.datasets import DETECTION, glyphs, scenes
     from rankedu.lab.datasets.registry import markdown
     from tools.notebooks import exercises, timings
-    from tools.results import papers_page, pictures
+    from tools.results import claims, papers_page, pictures
     from tools.results.papers_lists import margin_and_memory
     from tools.site import architecture_page, book_map, equation_page, loops, use_it
     from tools.teaching import lectures, question_bank
@@ -30,7 +30,7 @@ def write_tables(folder: Path) -> None:
     tables |= {"scenes": scenes.card_markdown(), "detection_data": markdown(DETECTION)}
     tables |= {"book_map": book_map.map_markdown(), "ways": book_map.ways_markdown(), "lectures": lectures.markdown()}
     tables |= papers_page.blocks() | {"timings": timings.table(), "machines": timings.machines()}
-    tables |= pictures.blocks(folder)
+    tables |= pictures.blocks(folder) | claims.blocks(folder)
     tables |= {name: margin_and_memory(f"{name}.json") for name in ("effects", "effects_trained")}
     for name, text in tables.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")

@@ -77,7 +77,7 @@ class UnicodeGlyphs:
         self,
         split: str = "train",
         *,
-        salt: int = 0,
+        salt: int | str = 0,
         letters: bool = False,
         root: str | os.PathLike[str] | None = None,
         characters: Iterable[str] | None = None,
@@ -113,7 +113,7 @@ class UnicodeGlyphs:
 
 
 def _within(
-    split: str, characters: Sequence[str], pictures: dict[bytes, list[str]], salt: int
+    split: str, characters: Sequence[str], pictures: dict[bytes, list[str]], salt: int | str
 ) -> npt.NDArray[np.bool_]:
     """Which characters a split holds."""
     kept: npt.NDArray[np.bool_] = np.ones(len(characters), dtype=bool)

@@ -121,7 +121,7 @@ def halves(characters: Sequence[str], pictures: dict[bytes, list[str]]) -> npt.N
     return is_train
 
 
-def deal(characters: Sequence[str], pictures: dict[bytes, list[str]], salt: int = 0) -> npt.NDArray[np.str_]:
+def deal(characters: Sequence[str], pictures: dict[bytes, list[str]], salt: int | str = 0) -> npt.NDArray[np.str_]:
     """Deal the characters to the splits of :data:`SHARES`, (characters,) names; another salt deals them anew.
 
     Base letters that share a picture stay together. Large groups come first, those of about a size in an order that the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import time
@@ -15,8 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.lab.experiments._outcome import RetrievalOutcome, noting
+from rankedu.lab.experiments._weights import KEPT, load_kept, weights_hash
 from rankedu.lab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from rankedu.lab.methods import Objective, find_method, make_loss, parse_settings
+from rankedu.lab.runs.code import code_hash
 from rankedu.lab.runs.parameters import did_you_mean
 from rankedu.lab.runs.results import RESULT_FOLDER
 from rankedu.lab.training.recipe import Recipe
@@ -25,6 +28,7 @@ __all__ = [
     "DEFAULTS",
     "check",
     "check_known",
+    "check_splits",
     "chosen_settings",
     "fit",
     "make_recipe",
@@ -37,6 +41,10 @@ __all__ = [
 DEFAULTS: dict[str, Any] = {
     "dataset": "glyphs",
     "data_root": "",
+    "train_split": "train",
+    "test_split": "test",
+    "salt": "0",
+    "letters": False,
     "image_size": 224,
     "crop": "area",
     "on_corrupt": "raise",
@@ -80,6 +88,8 @@ DEFAULTS: dict[str, Any] = {
     "device": "auto",
     "workers": 0,
 }
+#: By whose code a run of the retrieval labs is known: it imports all that they do.
+CODE = "rankedu.lab.experiments.hierarchical_retrieval"
 #: What changes no number of the training, so that it may go on with another value.
 _FREE = ("data_root", "pictures", "workers", "recall_at", "checkpoint_every")
 
@@ -127,12 +137,14 @@ def fit(
     settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_data(parameters).part(parameters["test_images"]) if data is None else data
-    net, loss = _network_and_loss(parameters, data.train, settings)
+    net, loss = _network_and_loss(parameters, data.train, settings, folder)
+    start = weights_hash(net.state_dict())
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
     notes += small_classes(data.train, parameters["per_class"])
     notes += start_note(net, parameters)
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None
-    state = state_folder(parameters, folder)
+    code = code_hash(CODE)
+    state = state_folder({**parameters, "code": code}, folder)
     judged = loss if watch is None else watch(net, loss, data)
     with noting(notes):
         history = _train(parameters, net, judged, data, shown, recipe, state, progress)
@@ -142,6 +154,7 @@ def fit(
         net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes
     )
     history.evaluating += time.perf_counter() - started
+    outcome.evidence = {"code": code, "module": CODE, "start": start}
     if before is not None:
         outcome.shown, outcome.before = shown, before
         outcome.after = embed_all(net, shown, parameters).cpu()
@@ -156,7 +169,27 @@ def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     settings, notes = chosen_settings(parameters)
     find_method(parameters["loss"]).check(settings)
     check_known(parameters, dataset=DATASETS, model=NAMES)
+    check_splits(parameters)
     return settings, notes
+
+
+def check_splits(parameters: Mapping[str, Any]) -> None:
+    """Two splits of one deal, other than the halves for glyphs alone; PermissionError for held-out letters."""
+    from rankedu.lab.datasets.held_out import check_open
+    from rankedu.lab.datasets.unicode_tree import SHARES
+
+    names = ("train_split", "test_split", "salt", "letters")
+    changed = [name for name in names if parameters[name] != DEFAULTS[name]]
+    if changed and parameters["dataset"] != "glyphs":
+        raise ValueError(f"{changed[0]} is for dataset 'glyphs' alone, got it with {parameters['dataset']!r}")
+    splits = (parameters["train_split"], parameters["test_split"])
+    if splits not in {("train", "test"), ("test", "train"), *itertools.permutations(SHARES, 2)}:
+        raise ValueError(
+            f"train_split and test_split must be train and test, or two of {', '.join(SHARES)}, got "
+            f"{splits[0]!r} and {splits[1]!r} (else a letter may be in both)"
+        )
+    for split in splits:
+        check_open(split)
 
 
 def check_known(parameters: Mapping[str, Any], **known: Iterable[str]) -> None:
@@ -186,8 +219,10 @@ def _train(
     state: Path,
     progress: bool,
 ) -> Any:
-    from rankedu.lab.training import train
+    from rankedu.lab.training import History, train
 
+    if not parameters["steps"]:
+        return History()  # what was trained before is only measured
     state.mkdir(parents=True, exist_ok=True)
     passed = ("steps", "batch_size", "per_class", "lr", "seed", "strength", "workers")
     return train(
@@ -205,17 +240,22 @@ def _train(
     )
 
 
-def _network_and_loss(parameters: Mapping[str, Any], train: Any, settings: dict[str, Any]) -> tuple[Any, Objective]:
+def _network_and_loss(
+    parameters: Mapping[str, Any], train: Any, settings: dict[str, Any], folder: str | os.PathLike[str] | None
+) -> tuple[Any, Objective]:
     """Both as the seed makes them."""
     from rankedu.lab.models.build import build
 
     torch.manual_seed(parameters["seed"])
+    kept = parameters["weights"].startswith(KEPT)
     net = build(
         parameters["model"],
         in_channels=1 if hasattr(train, "images") else 3,
-        weights=parameters["weights"] or None,
+        weights=None if kept else parameters["weights"] or None,
         **{name: parameters[name] for name in ("dim", "pretrained", "layer_norm", "freeze_batch_norm")},
     )
+    if kept:
+        load_kept(net, parameters["weights"], folder)
     return net, make_loss(parameters["loss"], dim=parameters["dim"], labels=train.labels, **settings)
 
 

@@ -32,6 +32,7 @@ class Trained:
     state: Path  #: folder of the checkpoint
     metrics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  #: what a reader of the numbers should know
+    evidence: dict[str, Any] = field(default_factory=dict)  #: by which the run can be judged, see `_evidence`
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from rankedu.lab.datasets.unicode_tree import SHARES
 from rankedu.lab.experiments import _experiment
+from rankedu.lab.experiments._evidence import add_evidence
 from rankedu.lab.experiments._experiment import check, fit, with_defaults
 from rankedu.lab.experiments._outcome import RetrievalOutcome
 from rankedu.lab.experiments.retrieval import measure, times
@@ -69,11 +71,17 @@ def _together(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress
     names = ("h_ap", "asi", "ndcg", "average_precision", "recall_at_1")
     measured = measure(outcome, names, progress=progress, monotone=parameters["monotone"])
     rows = dict(zip(level_names(outcome.data.levels), measured["levels"].values(), strict=True))
+    if parameters["test_split"] in SHARES:
+        of_query = measured["per_query"]
+        means = {"H-AP": of_query["h_ap"], "AP of characters": of_query["average_precision"][:, -1]}
+        means["AP, mean of levels"] = of_query["average_precision"].nanmean(1)
+        add_evidence(outcome, of_query["recall_at_1"].nansum(1).long().cpu(), means)
     return {
         "H-AP": measured["h_ap"],
         "ASI": measured["asi"],
         "NDCG": measured["ndcg"],
         **_by_level(rows, LEVEL_METRICS),
+        **outcome.metrics,
     }
 
 

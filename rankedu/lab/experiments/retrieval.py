@@ -9,7 +9,9 @@ from typing import Any
 
 import torch
 
+from rankedu.lab.datasets.unicode_tree import SHARES
 from rankedu.lab.experiments import _experiment
+from rankedu.lab.experiments._evidence import add_evidence
 from rankedu.lab.experiments._experiment import check, fit, with_defaults
 from rankedu.lab.experiments._outcome import RetrievalOutcome, Trained, noting
 from rankedu.lab.experiments.retrieval_data import PROBE
@@ -49,7 +51,15 @@ def run(
     outcome.metrics = {name: measured[metric] for name, metric in names.items()}
     outcome.history.evaluating += time.perf_counter() - started
     outcome.metrics |= times(outcome)
+    if chosen["test_split"] in SHARES:
+        add_evidence(outcome, first_results(outcome), {"mAP@R": measured["per_query"]["map_at_r"][:, -1]})
     return outcome
+
+
+def first_results(outcome: RetrievalOutcome) -> torch.Tensor:
+    """How much each query's first result has in common with it, (n,): 0, and up to L levels."""
+    hits: torch.Tensor = measure(outcome, ("recall_at_1",), progress=False)["per_query"]["recall_at_1"]
+    return hits.nansum(1).long().cpu()
 
 
 def measure(

@@ -101,9 +101,10 @@ def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:
 
     name, root = parameters["dataset"], parameters["data_root"] or None
     facts = DATASETS[name]
-    common = {key: parameters[key] for key in ("image_size", "crop", "on_corrupt")} if facts.folders else {}
-    train = open_dataset(name, "train", root, **common)
-    test, gallery = ("query", "gallery") if facts.separate_gallery else ("test", None)
+    own = ("image_size", "crop", "on_corrupt") if facts.folders else ("salt", "letters")
+    common = {key: parameters[key] for key in own if key in parameters}
+    train = open_dataset(name, parameters.get("train_split", "train"), root, **common)
+    test, gallery = ("query", "gallery") if facts.separate_gallery else (parameters.get("test_split", "test"), None)
     queries = open_dataset(name, test, root, **common, **settings)
     apart = None if gallery is None else open_dataset(name, gallery, root, **common, **settings)
     return Data(train, queries, apart, facts.title, facts.levels)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rankedu.lab.runs.code import code_hash
 from rankedu.lab.runs.folders import find_lab, find_labs, read_preset
 from rankedu.lab.runs.parameters import check_parameters, parse_assignments, read_parameters
 from rankedu.lab.runs.results import load_result
@@ -36,10 +37,13 @@ class Run:
         return self.folder / self.source.name
 
     def finished(self) -> dict[str, Any] | None:
-        """The result of an earlier run that was completed; None if there is none, or it was damaged."""
+        """The result of an earlier run that was completed; None if there is none, it was damaged, or of other code."""
         with suppress(OSError, ValueError):
             if json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))["status"] == "completed":
-                return load_result(self.folder / "result.json")
+                result = load_result(self.folder / "result.json")
+                made_by = result.get("evidence", {})
+                if "code" not in made_by or made_by["code"] == code_hash(made_by["module"]):
+                    return result
         return None
 
 

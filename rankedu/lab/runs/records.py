@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -33,6 +33,7 @@ class Record:
     versions: dict[str, str]
     git: dict[str, Any] | None  #: "revision", and whether files were "modified"
     started: str  #: ISO 8601
+    evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and start; per query what was found
 
 
 def collect_runs(*folders: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
@@ -78,6 +79,7 @@ def _of_folder(folder: Path) -> Record:
         machine=machine,
         versions=manifest["versions"],
         started=manifest["started"],
+        evidence=result.get("evidence", {}),
         **{name: manifest.get(name) for name in ("preset", "seconds", "git")},
     )
 
@@ -132,7 +134,8 @@ def keep_runs(records: Iterable[Record], folder: str | os.PathLike[str]) -> list
     written = []
     for record in records:
         path = Path(folder) / record.lab / f"{record.run}.json"
-        if not path.exists() or path.read_text(encoding="utf-8") != json_text(asdict(record)):
-            write_json(path, asdict(record))
+        content = {name: value for name, value in asdict(record).items() if value or name != "evidence"}
+        if not path.exists() or path.read_text(encoding="utf-8") != json_text(content):
+            write_json(path, content)
             written.append(path)
     return written

@@ -23,6 +23,7 @@ _SCHEMA = {
     "metrics": ("an object of numbers or null, or of such objects", True),
     "rows": ("a list of flat objects, the rows of a table", False),
     "notes": ("a string", False),
+    "evidence": ("an object: by which code and start, and what was found of each query", False),
     "machine": ("an object: where it was measured; save_result() adds it", False),
 }
 
@@ -31,8 +32,8 @@ def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | N
     """Check the result of a lab and write it to `result.json`, with the machine that it was measured on.
 
     ``lab`` (its name), ``parameters`` (name → value) and ``metrics`` (name → number, or mappings of such); optionally
-    ``rows``, a list of flat mappings, and ``notes``. Numbers may be NumPy's or torch's; what is not finite is written
-    as null. The folder is by default ``$RANKEDU_RESULT_FOLDER``, else the current one, which is that of the run.
+    ``rows``, a list of flat mappings, ``evidence`` and ``notes``. Numbers may be NumPy's or torch's; what is not finite
+    is written as null. The folder is by default ``$RANKEDU_RESULT_FOLDER``, else the current one, that of the run.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -94,6 +95,7 @@ _FITS = {
     "metrics": _are_metrics,
     "rows": _are_rows,
     "notes": lambda value: isinstance(value, str),
+    "evidence": lambda value: isinstance(value, dict),
     "machine": lambda value: isinstance(value, dict),
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 from rankedu.lab.runs.parameters import did_you_mean
 from rankedu.lab.runs.records import Record
 
-__all__ = ["chosen", "metric_names", "plain", "select"]
+__all__ = ["admit", "chosen", "metric_names", "of_one_code", "plain", "select"]
 
 
 def plain(value: Any) -> str:
@@ -52,6 +52,36 @@ def select(records: Sequence[Record], lab: str | None = None, where: Mapping[str
         if not records:
             raise ValueError(f"no run has {name}={plain(value)}; there are: {', '.join(there)}")
     return records
+
+
+def admit(records: Iterable[Record], **wanted: Any) -> tuple[list[Record], list[str]]:
+    """The records of one code, start, split, salt, …; of each other a line that says in what it is another.
+
+    What is wanted is the record's evidence of that name, else its parameter.
+    """
+    kept, left_out = [], []
+    for record in records:
+        found = {name: record.evidence.get(name, record.parameters.get(name)) for name in wanted}
+        other = [f"{name} {found[name]!r} and not {value!r}" for name, value in wanted.items() if found[name] != value]
+        if other:
+            left_out.append(f"{record.lab}/{record.run}: has {', '.join(other)}")
+        else:
+            kept.append(record)
+    return kept, left_out
+
+
+def of_one_code(records: Sequence[Record]) -> tuple[list[Record], list[str]]:
+    """Of each lab the records of the code that ran last; of each other a line. Old records know no code, and stay."""
+    kept: list[Record] = []
+    left_out: list[str] = []
+    for lab in dict.fromkeys(record.lab for record in records):
+        of_lab = [record for record in records if record.lab == lab]
+        knowing = [record for record in of_lab if "code" in record.evidence]
+        last = max(knowing, key=lambda record: record.started).evidence["code"] if knowing else None
+        admitted, others = admit(knowing, code=last)
+        kept += [record for record in of_lab if record in admitted or "code" not in record.evidence]
+        left_out += others
+    return kept, left_out
 
 
 def metric_names(records: Iterable[Record], wanted: Sequence[str] | str | None = None) -> list[str]:

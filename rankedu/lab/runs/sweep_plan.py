@@ -14,7 +14,7 @@ from rankedu.lab.runs.locks import is_locked
 from rankedu.lab.runs.parameters import read_parameters
 from rankedu.lab.runs.planning import Run, plan
 
-__all__ = ["list_states", "plan_sweep", "run_state"]
+__all__ = ["list_states", "plan_sweep", "run_state", "with_result"]
 
 
 def plan_sweep(
@@ -39,11 +39,13 @@ def plan_sweep(
         given.add("seed")  # a lab without one runs once at each point
     points = expand(grid, seeds=seeds, given=given)
     planned = [plan(lab, parameters={**base.parameters, **point}, labs=folder, runs=runs) for point in points]
-    results = [run.finished() for run in planned]
-    return [
-        run if result is None else replace(run, skipped=True, result=result)
-        for run, result in zip(planned, results, strict=True)
-    ]
+    return list(map(with_result, planned))
+
+
+def with_result(run: Run) -> Run:
+    """The run with its result, if it has been finished."""
+    result = run.finished()
+    return run if result is None else replace(run, skipped=True, result=result)
 
 
 def run_state(run: Run) -> str:

@@ -11,9 +11,9 @@ from rankedu.lab.runs.clusters import cluster_client, local_client, local_enviro
 from rankedu.lab.runs.locks import locks_folder
 from rankedu.lab.runs.planning import Run, fingerprint
 from rankedu.lab.runs.runner import TIMEOUT, LabError, check_timeout, execute
-from rankedu.lab.runs.sweep_plan import plan_sweep
+from rankedu.lab.runs.sweep_plan import plan_sweep, with_result
 
-__all__ = ["SweepError", "sweep"]
+__all__ = ["SweepError", "run_all", "sweep"]
 
 
 class SweepError(RuntimeError):
@@ -54,14 +54,35 @@ def sweep(
     each is done by one of them. Raises SweepError if runs failed twice, ConnectionError if no scheduler answers, and
     KeyboardInterrupt after Ctrl-C, once the processes have ended.
     """
+    _check(timeout, workers, scheduler, resources)
+    options = {"seeds": seeds, "preset": preset, "parameters": parameters, "assignments": assignments}
+    planned = plan_sweep(lab, grid, **options, labs=labs, runs=runs)  # type: ignore[arg-type]
+    how = {"timeout": timeout, "workers": workers, "scheduler": scheduler, "resources": resources}
+    return run_all(planned, preset, **how, progress=progress)  # type: ignore[arg-type]
+
+
+def _check(timeout: float, workers: int | None, scheduler: str | None, resources: Mapping[str, float] | None) -> None:
     check_timeout(timeout)
     if scheduler is None and resources:
         raise ValueError(f"resources are of the workers of a scheduler, which is not given, got {dict(resources)}")
     if scheduler is not None and workers is not None:
         raise ValueError(f"workers must be left out with a scheduler, whose workers are used, got {workers}")
-    options = {"seeds": seeds, "preset": preset, "parameters": parameters, "assignments": assignments}
-    planned = plan_sweep(lab, grid, **options, labs=labs, runs=runs)  # type: ignore[arg-type]
-    open_runs = [run for run in planned if not run.skipped]
+
+
+def run_all(
+    planned: Sequence[Run],
+    preset: str | None = None,
+    *,
+    timeout: float = TIMEOUT,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    resources: Mapping[str, float] | None = None,
+    progress: bool = True,
+) -> list[Run]:
+    """Do planned runs of any parameters, as :func:`sweep` does those of a grid; all of them, finished."""
+    _check(timeout, workers, scheduler, resources)
+    planned = [run if run.skipped else with_result(run) for run in planned]
+    open_runs = list({run.folder: run for run in planned if not run.skipped}.values())
     done = {run.folder: run for run in planned if run.skipped}
     failures: list[tuple[Run, str]] = []
     try:

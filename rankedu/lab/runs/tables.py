@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankedu.lab.runs.records import Record, collect_runs
-from rankedu.lab.runs.selection import metric_names, plain, select
+from rankedu.lab.runs.selection import metric_names, of_one_code, plain, select
 from rankedu.lab.runs.summaries import Row, Value, best, summarise
 
 __all__ = ["Tables", "render", "tabulate"]
@@ -33,7 +33,7 @@ class Tables:
     records: list[Record]  #: the runs in them
     rows: dict[str, list[Row]]  #: by the lab
     metrics: dict[str, list[str]]  #: the columns, by the lab
-    skipped: list[str]  #: where an unfinished or damaged run lies, and what is wrong with it
+    skipped: list[str]  #: which run is unfinished, damaged or of other code, and what is wrong with it
 
 
 def tabulate(
@@ -56,7 +56,8 @@ def tabulate(
     if not records:
         also = f"; {len(skipped)} skipped, the first: {skipped[0]}" if skipped else ""
         raise ValueError(f"runs must hold a finished run, found none in {places} (make some: rankedu run LAB){also}")
-    records = select(records, lab, where)
+    records, others = of_one_code(select(records, lab, where))
+    skipped += others
     labs = list(dict.fromkeys(record.lab for record in records))
     if form != "markdown" and len(labs) > 1:
         raise ValueError(f"format {form} is for one lab, got {', '.join(labs)} (choose with --lab)")

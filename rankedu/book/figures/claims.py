@@ -1,0 +1,48 @@
+"""The claims of the papers against what was found here: a difference and its interval for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rankedu.book.figures import style
+from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Judgement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["forest"]
+
+#: Colour and marker, so that a verdict can be told without colours.
+_LOOKS = {CONFIRMED: (style.BLUE, "o"), REFUTED: (style.NEGATIVE, "s"), UNDECIDED: (style.GREY, "D")}
+
+
+def forest(judged: Mapping[str, Judgement]) -> Figure:
+    """Draw a line for each claim, in standard units: how far its difference is from the threshold of its rule.
+
+    The unit is the half-width of the interval, so that claims in points, levels and shares stand in one picture.
+    ValueError without a judged claim.
+    """
+    if not judged:
+        raise ValueError("judged must hold a claim, got none (put some to the test: rankedu claims --run)")
+    made, axes = style.figure(height=max(2.2, 1.0 + 0.3 * len(judged)))
+    told = []
+    with style.style():
+        for place, (name, judgement) in enumerate(reversed([*judged.items()])):
+            estimate = judgement.estimate
+            colour, marker = _LOOKS[judgement.verdict]
+            distance = (estimate.mean - estimate.threshold) / (estimate.half_width or 1.0)
+            axes.errorbar(distance, place, xerr=1.0, fmt=marker, color=colour, capsize=3, markersize=6)
+            told.append(f"{name}: {judgement.verdict}, {distance:+.1f}")
+        for verdict in dict.fromkeys(judgement.verdict for judgement in judged.values()):
+            axes.plot([], [], _LOOKS[verdict][1], color=_LOOKS[verdict][0], label=verdict)
+        axes.axvline(0, color=style.BLACK, linewidth=1)
+        axes.set_yticks(range(len(judged)), list(judged)[::-1])
+        axes.set_xlabel("difference less what the rule asks for (half-widths of its interval)")
+        axes.legend(loc="best", fontsize="small")
+        axes.grid(axis="x", alpha=0.3)
+    return style.describe(
+        made,
+        f"{len(judged)} claims, each with the distance of its difference from the threshold of its rule, in "
+        f"half-widths of the interval; beyond 1 it is confirmed, below −1 refuted. {'; '.join(reversed(told))}.",
+    )

@@ -1,0 +1,91 @@
+"""The command that puts the claims of the papers to the test: it alone opens the held-out letters, at the end."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankedu.cli._app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankedu.lab.experiments.claims import Campaign, Claim, Cost, Verdicts
+
+
+@app.command()
+def claims(
+    plan: Annotated[bool, typer.Option("--plan", help="List what would run, and the core-hours; the default.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Search, train, and measure on the held-out letters.")] = False,
+    judge: Annotated[bool, typer.Option("--judge", help="Judge the claims by the records that there are.")] = False,
+    scale: Annotated[str, typer.Option(help="cpu, or gpu: the same grid with batches of 1,024.")] = "cpu",
+    arm: Annotated[
+        list[str] | None, typer.Option(help="Search and train this arm alone; nothing is measured at the end.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="GPUs, or cores")] = None,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Workers of this Dask scheduler.")] = None,
+    runs: Annotated[Path, typer.Option(help="Where the folders of the runs are made.")] = Path("runs") / "claims",
+    data: Annotated[Path | None, typer.Option(help="Folder of claims.yaml; default: that of the checkout.")] = None,
+) -> None:
+    """Put the claims of the papers to the test; what has been run is not run again."""
+    from rankedu.lab.experiments import claims as made
+    from rankedu.lab.runs import SweepError
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many runs as cores, and a thread each
+    try:
+        folder = data or made.data_folder()
+        told, protocol = made.read_claims(folder), made.read_protocol(scale, folder)
+        if run:
+            how = {"workers": workers, "scheduler": scheduler}
+            _run(made.Campaign(protocol, runs / scale, folder / "claims" / scale, **how), arm)
+        elif not judge:
+            print(_planned(made.costs(protocol, folder / "runs")))
+        if judge or (run and not arm):
+            print(_judged(told, made.verdicts(told, protocol, folder / "claims" / scale)))
+    except KeyboardInterrupt as error:
+        print(f"rankedu claims: {error}", file=sys.stderr)
+        raise typer.Exit(code=130) from None
+    except SweepError as error:
+        print(f"rankedu claims: {error}", file=sys.stderr)
+        raise typer.Exit(code=1) from None
+    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
+        print(f"rankedu claims: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
+
+
+def _run(campaign: "Campaign", arms: list[str] | None) -> None:
+    """Search and train; when everything has been chosen, and only then, open the door once."""
+    from rankedu.lab.datasets import held_out
+
+    campaign.train(arms)
+    for line in campaign.failures:
+        print(f"failed {line}", file=sys.stderr)
+    if not arms:
+        with held_out.opened():
+            made = campaign.measure()
+        print(f"{len(made)} networks were measured on the held-out letters")
+
+
+def _planned(costs: "Sequence[Cost]") -> str:
+    """A line for each arm."""
+    width = max(len(cost.arm) for cost in costs)
+    lines = [
+        f"{cost.arm:<{width}}  {cost.runs:3d} runs of {cost.steps:5,d} steps  {cost.hours:6.2f} h" for cost in costs
+    ]
+    runs, hours = sum(cost.runs for cost in costs), sum(cost.hours for cost in costs)
+    return "\n".join([*lines, f"{runs:,} runs, {hours:.1f} hours of one core or GPU by the time that such runs took"])
+
+
+def _judged(claims: "Sequence[Claim]", found: "Verdicts") -> str:
+    """A line for each claim, and for each record that was left out."""
+    lines = []
+    for claim in claims:
+        judged = found.judged.get(claim.id)
+        if judged is None:
+            lines.append(f"{claim.id}: {'cannot be tested here: ' + claim.missing if claim.missing else 'not run yet'}")
+        else:
+            told = f"{100 * judged.estimate.mean:+.2f} ± {100 * judged.estimate.half_width:.2f} points"
+            lines.append(f"{claim.id}: {judged.verdict}, {told} ({judged.level:.1%})")
+    return "\n".join([*lines, *(f"left out {line}" for line in found.left_out)])

@@ -1,0 +1,317 @@
+"""From a claim to its verdict: in the protocol's order, each step once, and the door opened at the end."""
+
+import json
+import shutil
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from rankedu.cli import app
+from rankedu.lab.datasets import held_out
+from rankedu.lab.experiments import claims as made
+from rankedu.lab.experiments.claims import LABS, Campaign, read_claims, read_protocol, verdicts
+from rankedu.lab.methods import METHODS
+from rankedu.lab.runs import save_result
+from rankedu.lab.runs import search as searches
+from rankedu.lab.runs.planning import plan
+from rankedu.lab.runs.results import write_json
+from rankedu.lab.runs.sweep_plan import with_result
+
+DATA = made.data_folder()
+ABOUT = {"source": "RaMBO, Table 1", "claim": "It is better.", "experiment": "both"}
+CLAIMS = [
+    {"id": "milder", "family": "f", **ABOUT, "rule": "It is larger than 0."},
+    {"id": "on-par", "family": "f", **ABOUT, "rule": "It is larger than -1 point."},
+    {"id": "batches", "family": "f", **ABOUT, "rule": "It is larger than 0."},
+    {"id": "elsewhere", "family": "g", **ABOUT, "rule": "It is larger than 0."},
+]
+TINY = {"steps": 2, "batch_size": 16, "dim": 8, "letters": True, "test_images": 400}
+PLAN = {
+    "scales": {"cpu": {"presets": {}, "trials": 2, "seeds": 2, "starts": 1, "searching": 7}},
+    "arms": {
+        "later": {
+            "method": "smooth_ap",
+            "letters": True,
+            "after": "happier",
+            "like": "smooth_ap",
+            "hold": {"margin": 0.05},
+        },
+        "happier": {"letters": True, "hold": {"loss_lr": 2.0}},
+        "smooth_ap": {"letters": True, "measure": [16, 64], "times": {"steps": 0.5}},
+    },
+    "claims": {
+        "milder": [{"plus": "happier", "milder": "smooth_ap"}],
+        "on-par": [{"plus": "happier", "minus": ["smooth_ap", "happier"], "metric": "H-AP"}],
+        "batches": [{"of": "smooth_ap", "metrics": ["mAP of batches of 16", "mAP of batches of 64"]}],
+    },
+    "missing": {"elsewhere": "a telescope"},
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The data of a book with four claims, whose runs take a second each."""
+    folder = tmp_path_factory.mktemp("data")
+    for name, content in {"claims": CLAIMS, "claims_plan": PLAN}.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return folder
+
+
+def do(run):
+    """A run in this process, as the notebook does it."""
+    run.folder.mkdir(parents=True, exist_ok=True)
+    outcome = LABS[run.lab].run(run.parameters, run.folder, progress=False)
+    result = {"lab": run.lab, "parameters": run.parameters, "metrics": outcome.metrics, "evidence": outcome.evidence}
+    save_result(result, folder=run.folder)
+    outcome.close()
+    told = {"parameters": run.parameters, "versions": {}, "git": None, "started": "", "seconds": 1.5}
+    write_json(run.folder / "manifest.json", {"status": "completed", **told})
+    return with_result(run)
+
+
+@contextmanager
+def doing_here():
+    """Runs are done here, at once; those that were."""
+    begun = []
+
+    def run_all(planned, *_, **how):
+        runs = [with_result(run) for run in planned]
+        begun.extend(run for run in runs if not run.skipped)
+        return [run if run.skipped else do(run) for run in runs]
+
+    def small(lab, *, preset=None, parameters=None, runs="runs", **more):
+        told = {
+            **TINY,
+            "train_split": "pretrain" if preset == "start" else "fit",
+            "test_split": "val",
+            "salt": "claims",
+        }
+        return plan(lab, parameters={"pictures": False, **told, **(parameters or {})}, runs=runs, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(made, "run_all", run_all)
+        patch.setattr(searches, "run_all", run_all)
+        patch.setattr(made, "plan", small)
+        patch.setattr(searches, "plan", small)
+        yield begun
+
+
+@pytest.fixture(scope="module")
+def protocol(data):
+    presets = {"start": "start", "retrieval": "", "hierarchical_retrieval": ""}
+    return replace(read_protocol("cpu", data), presets=presets)
+
+
+@pytest.fixture(scope="module")
+def done(data, protocol):
+    """What was searched, trained and measured, and the runs of it."""
+    campaign = Campaign(protocol, data / "runs", data / "claims" / "cpu")
+    with doing_here() as begun:
+        campaign.train()
+        with pytest.raises(PermissionError, match="choose on 'val'"):
+            campaign.measure()
+        with held_out.opened():
+            assert len(campaign.measure()) == 6
+    return campaign, begun
+
+
+@pytest.fixture(scope="module")
+def campaign(done):
+    return done[0]
+
+
+def test_arms_come_after_those_that_they_need(protocol):
+    assert sorted(protocol.arms) == ["happier", "later", "smooth_ap"] and list(protocol.arms)[-1] == "later"
+
+
+def test_every_step_is_chosen_on_the_validation_split(done):
+    campaign, here = done
+    assert {run.parameters["test_split"] for run in here} == {"val"}
+    assert {run.parameters["seed"] for run in here} == {0, 1, 7}
+    [start] = campaign.starts
+    begin = {run.parameters["weights"] for run in here if run.parameters["loss"] == "happier"}
+    assert begin == {start}
+    assert {run.parameters["loss_lr"] for run in here if run.parameters["loss"] == "happier"} == {2.0}
+    assert {run.parameters["steps"] for run in here if run.parameters["loss"] == "smooth_ap"} == {1, 2}
+
+
+def test_what_was_found_is_taken_over_and_the_start_follows_the_seed(campaign):
+    found = campaign.chosen["smooth_ap"]["parameters"]
+    later = campaign.trained["later"]
+    assert all(run.parameters[name] == found[name] for run in later for name in ("lr", "temperature"))
+    assert {run.parameters["margin"] for run in later} == {0.05} != {found["margin"]}
+    trained = [
+        f"sha256:{made.keep_weights(run.folder / 'net.pt', campaign._weights)[7:]}"
+        for run in campaign.trained["happier"]
+    ]
+    assert [run.parameters["weights"] for run in later] == trained
+
+
+def test_nothing_is_done_twice(campaign, data, protocol):
+    again = Campaign(protocol, data / "runs", data / "claims" / "cpu")
+    with doing_here() as begun, held_out.opened():
+        again.train()
+        assert again.measure() == []
+    assert not begun and again.chosen == campaign.chosen
+
+
+def test_a_training_that_fails_stops_no_other(campaign, data, protocol, monkeypatch):
+    again = Campaign(protocol, data / "runs", data / "claims" / "failing")
+    with doing_here():
+        run_all = made.run_all
+
+        def failing(planned, **how):
+            runs = run_all(planned, **how)
+            if len(runs) == protocol.seeds and runs[0].parameters["loss"] == "happier":
+                raise made.SweepError("one failed", runs[:1], [(runs[1], "it diverged")])
+            return runs
+
+        monkeypatch.setattr(made, "run_all", failing)
+        again.train()
+    assert again.failures == ["happier: seed 1: it diverged"]
+    assert {name: len(runs) for name, runs in again.trained.items()} == {"smooth_ap": 2, "happier": 1, "later": 2}
+
+
+def test_verdicts_are_of_the_records(campaign, data, protocol):
+    told = read_claims(data)
+    found = verdicts(told, protocol, data / "claims" / "cpu")
+    assert set(found.judged) == {"milder", "on-par", "batches"} and not found.left_out
+    assert found.judged["on-par"].estimate.threshold == -0.01 and found.hours["batches"] == pytest.approx(
+        4 * 1.5 / 3600
+    )
+    records = {
+        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (data / "claims" / "cpu").glob("*/*.json")
+    }
+    sizes = [records[f"smooth_ap-{seed}"]["metrics"] for seed in (0, 1)]
+    expected = sum(of["mAP of batches of 16"] - of["mAP of batches of 64"] for of in sizes) / 2
+    assert found.judged["batches"].estimate.mean == pytest.approx(expected)
+    best = max(("smooth_ap", "happier"), key=lambda name: campaign.chosen[name]["value"])
+    difference = sum(
+        records[f"happier-{seed}"]["metrics"]["H-AP"] - records[f"{best}-{seed}"]["metrics"]["H-AP"] for seed in (0, 1)
+    )
+    assert found.judged["on-par"].estimate.mean == pytest.approx(difference / 2, abs=1e-6)
+    assert max(path.stat().st_size for path in (data / "claims" / "cpu").glob("*/*.json")) < 12_000
+
+
+@pytest.mark.parametrize(("name", "value"), [("code", "0123"), ("salt", "other"), ("test_split", "val")])
+def test_a_record_of_other_code_split_or_salt_is_named_and_left_out(name, value, campaign, data, protocol, tmp_path):
+    shutil.copytree(data / "claims" / "cpu", tmp_path / "cpu")
+    path = tmp_path / "cpu" / "hierarchical_retrieval" / "happier-0.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["evidence" if name == "code" else "parameters"][name] = value
+    write_json(path, record)
+    found = verdicts(read_claims(data), protocol, tmp_path / "cpu")
+    assert set(found.judged) == {"batches"}
+    [line] = found.left_out
+    assert line.startswith(f"hierarchical_retrieval/happier-0: has {name} '{value}' and not ")
+
+
+def test_the_slope_is_that_of_a_line(campaign, protocol, data):
+    records = {
+        name: [r for r in made.collect_runs(data / "claims" / "cpu")[0] if r.evidence["arm"] == name]
+        for name in protocol.arms
+    }
+    part = {"slope": {1: "smooth_ap", 2: "happier", 5: "later"}, "metric": "AP of characters"}
+    found = made._contrast(part, 0.0, records, {})
+    lines = [
+        np.polyfit([1, 2, 5], [records[a][s].metrics["AP of characters"] for a in part["slope"].values()], 1)[0]
+        for s in (0, 1)
+    ]
+    assert found.mean == pytest.approx(np.mean(lines), abs=1e-6)
+
+
+def test_the_plan_of_the_book_fits_its_claims_and_the_methods():
+    told, protocol = read_claims(), read_protocol()
+    assert read_protocol("gpu").arms == protocol.arms
+    for claim in told:
+        assert bool(claim.parts) != bool(claim.missing) and set(claim.arms) <= set(protocol.arms), claim.id
+        assert claim.threshold == (-0.01 if "-1 point" in claim.rule else 0.0)
+    for arm in protocol.arms.values():
+        assert arm.method in METHODS and arm.lab in LABS, arm.name
+    controls = {"rambo_log with batches of 512"}  # told beside the memory, in no rule
+    assert (
+        set(protocol.arms)
+        - {name for claim in told for name in [*claim.arms, *(n for a in claim.arms for n in protocol.arms[a].needs)]}
+        == controls
+    )
+
+
+@pytest.mark.parametrize("scale", ["cpu", "gpu"])
+def test_the_presets_are_of_the_protocol(scale):
+    for lab, preset in read_protocol(scale).presets.items():
+        told = plan("retrieval" if lab == "start" else lab, preset=preset).parameters
+        split = "pretrain" if lab == "start" else "fit"
+        assert (told["train_split"], told["test_split"], told["salt"]) == (split, "val", "claims")
+        assert (
+            told["letters"] == (lab == "hierarchical_retrieval")
+            and told["device"] == {"cpu": "cpu", "gpu": "cuda"}[scale]
+        )
+
+
+def test_the_command_plans_and_judges(data, tmp_path):
+    planned = CliRunner().invoke(app, ["claims"])
+    assert planned.exit_code == 0 and "rambo_log with memory" in planned.output
+    assert "hours of one core or GPU" in planned.output
+    shutil.copy(data / "claims.yaml", tmp_path)
+    shutil.copy(data / "claims_plan.yaml", tmp_path)
+    judged = CliRunner().invoke(app, ["claims", "--judge", "--data", str(tmp_path)])
+    assert judged.output.splitlines() == [
+        "milder: not run yet",
+        "on-par: not run yet",
+        "batches: not run yet",
+        "elsewhere: cannot be tested here: a telescope",
+    ]
+    strange = CliRunner().invoke(app, ["claims", "--scale", "tpu"])
+    assert strange.exit_code == 2 and "scale must be one of cpu, gpu, got 'tpu'" in strange.output
+
+
+def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
+    """The command measures after the training of all arms, and never if only some were asked for."""
+    seen = []
+
+    class Watched:
+        failures = ()
+
+        def __init__(self, *_, **__):
+            pass
+
+        def train(self, arms):
+            seen.append(("train", arms, made.retrieval.check_open_is_shut()))
+
+        def measure(self):
+            seen.append(("measure", None, made.retrieval.check_open_is_shut()))
+            return []
+
+    def shut():
+        try:
+            held_out.check_open("held_out")
+        except PermissionError:
+            return True
+        return False
+
+    monkeypatch.setattr(made.retrieval, "check_open_is_shut", shut, raising=False)
+    monkeypatch.setattr(made, "Campaign", Watched)
+    for more in ([], ["--arm", "happier"]):
+        done = CliRunner().invoke(app, ["claims", "--run", "--data", str(data), *more])
+        assert done.exit_code == 0, done.output
+    assert seen == [("train", None, True), ("measure", None, False), ("train", ["happier"], True)]
+
+
+def test_what_cannot_be_planned_is_named(data, tmp_path):
+    def written(**changed):
+        (tmp_path / "claims.yaml").write_text(yaml.safe_dump(CLAIMS), encoding="utf-8")
+        (tmp_path / "claims_plan.yaml").write_text(yaml.safe_dump({**PLAN, **changed}), encoding="utf-8")
+        return tmp_path
+
+    with pytest.raises(ValueError, match=r"claim 'elsewhere' must have parts in claims_plan\.yaml, or what is missing"):
+        read_claims(written(missing={}))
+    with pytest.raises(ValueError, match="arm 'nobody' is needed and not planned"):
+        read_protocol("cpu", written(arms={"x": {"method": "smooth_ap", "like": "nobody"}}))
+    with pytest.raises(ValueError, match=r"arm 'hapier' is unknown \(did you mean 'happier'\?\)"):
+        made.needed(["hapier"], read_protocol("cpu", data).arms)
+    with pytest.raises(ValueError, match="rule of milder must say what the difference is larger than"):
+        _ = replace(read_claims(data)[0], rule="It is good.").threshold

@@ -1,0 +1,141 @@
+"""Differences and their intervals: against the t test, by simulation, and where they tie."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankedu.lab.runs import Record
+from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Contrast, bootstrap, contrast, judge, milder
+from rankedu.lab.runs.packing import pack
+
+ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
+COUNTS = np.array([3, 5, 2])
+
+
+def record(seed, first, values=(0.5, 0.25, 1.0), counts=COUNTS):
+    """A run with ten queries of three base letters, in a tree of three levels."""
+    evidence = {"levels": 3, "first": pack(first, "uint8"), "letters": pack([0, 1, 2], "int32")}
+    evidence |= {"queries": pack(counts, "uint16"), "means": {"mAP@R": pack(values, "float32")}}
+    return Record("lab", f"run{seed}", parameters={"seed": seed}, metrics={}, **ABOUT, evidence=evidence)
+
+
+def plain(differences, threshold=0.0):
+    """A contrast with one query a letter."""
+    differences = np.asarray(differences, dtype=float)
+    return Contrast(differences, np.ones_like(differences), threshold)
+
+
+@given(st.integers(0, 10_000), st.floats(-2, 2))
+@settings(max_examples=20, deadline=None)
+def test_without_letters_it_is_the_paired_t_test(seed, shift):
+    one, other = np.random.default_rng(seed).normal(size=(2, 10, 1))
+    one += shift
+    expected = stats.ttest_rel(one[:, 0], other[:, 0])
+    interval = expected.confidence_interval(0.95)
+    [found] = judge({"claim": [plain(one - other)]}).values()
+    assert found.estimate.mean == pytest.approx((one - other).mean())
+    assert found.estimate.half_width == pytest.approx((interval.high - interval.low) / 2, rel=0.05)
+    assert np.sign(found.p - 0.05) == np.sign(expected.pvalue - 0.05) or abs(expected.pvalue - 0.05) < 0.02
+
+
+def test_the_bootstrap_is_the_definition():
+    rng = np.random.default_rng(1)
+    found = Contrast(rng.normal(size=(4, 3)), rng.integers(1, 5, (4, 3)).astype(float))
+    rows, columns = rng.integers(4, size=(20_000, 4)), rng.integers(3, size=(20_000, 3))
+    drawn = [(values[rows[:, :, None], columns[:, None]]).sum((1, 2)) for values in (found.sums, found.counts)]
+    expected, samples = drawn[0] / drawn[1], bootstrap(found)
+    assert samples.shape == (10_000,) and samples.mean() == pytest.approx(expected.mean(), abs=0.01)
+    assert np.quantile(samples, [0.025, 0.25, 0.75, 0.975]) == pytest.approx(
+        np.quantile(expected, [0.025, 0.25, 0.75, 0.975]), abs=0.03
+    )
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Effects of seeds, of letters and of both: 95 % at least, and not all."""
+    rng, within = np.random.default_rng(2), 0
+    for _ in range(200):
+        truth = 0.3 + rng.normal(size=(10, 1)) + rng.normal(size=(1, 25)) + rng.normal(size=(10, 25))
+        [found] = judge({"claim": [plain(truth)]}).values()
+        within += abs(found.estimate.mean - 0.3) <= found.estimate.half_width
+    assert 184 <= within < 200
+
+
+def test_under_no_difference_a_family_seldom_errs():
+    rng = np.random.default_rng(3)
+    erring = sum(
+        any(
+            found.verdict != UNDECIDED
+            for found in judge({str(n): [plain(rng.normal(size=(10, 1)))] for n in range(6)}).values()
+        )
+        for _ in range(100)
+    )
+    assert erring <= 12  # 5 expected
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8), st.sampled_from([0.0, 0.25]))
+@settings(max_examples=30, deadline=None)
+def test_the_other_sign_gives_the_other_verdict(values, threshold):
+    differences = np.array(values).reshape(4, 2)
+    [found], [turned] = (judge({"claim": [plain(sign * differences, sign * threshold)]}).values() for sign in (1, -1))
+    opposite = {CONFIRMED: REFUTED, REFUTED: CONFIRMED, UNDECIDED: UNDECIDED}
+    assert turned.verdict == opposite[found.verdict] and turned.estimate.mean == pytest.approx(-found.estimate.mean)
+
+
+def test_equal_runs_tie():
+    [found] = judge({"claim": [plain(np.zeros((10, 3)))]}).values()
+    assert (found.verdict, found.estimate.half_width, found.p) == (UNDECIDED, 0.0, 1.0)
+    [above] = judge({"claim": [plain(np.zeros((10, 3)), -0.01)]}).values()
+    assert above.verdict == CONFIRMED and above.p == 0.0
+
+
+def test_holm_lowers_the_bar_claim_by_claim_and_stops():
+    def at(p):
+        """Ten paired differences with this p."""
+        spread = np.tile([1.0, -1.0], 5)[:, None]
+        return plain(spread + stats.t.isf(p / 2, 9) * stats.sem(spread))
+
+    found = judge({"second": [at(0.02)], "first": [at(0.001)], "third": [at(0.04)]})
+    assert [found[name].verdict for name in ("first", "second", "third")] == [CONFIRMED] * 3
+    assert [1 - found[name].level for name in ("first", "second", "third")] == pytest.approx([0.05 / 3, 0.05 / 2, 0.05])
+    found = judge({"a": [at(0.03)], "b": [at(0.04)]})
+    assert [each.verdict for each in found.values()] == [UNDECIDED] * 2, "each alone would be confirmed"
+    assert {each.level for each in found.values()} == {0.975}
+    assert judge({"a": [at(0.03)]}, family=2)["a"].verdict == UNDECIDED, "also if the other has not been tested yet"
+
+
+def test_all_parts_confirm_and_one_refutes():
+    rng = np.random.default_rng(4)
+    good, bad, unknown = (plain(rng.normal(size=(10, 1)) * 0.1 + shift) for shift in (1.0, -1.0, 0.01))
+    found = {
+        name: judge({"claim": parts})["claim"]
+        for name, parts in {"both": [good, good], "one": [good, bad], "open": [good, unknown]}.items()
+    }
+    assert [found[name].verdict for name in found] == [CONFIRMED, REFUTED, UNDECIDED]
+    assert found["one"].estimate.mean == bad.mean and found["open"].estimate.mean == unknown.mean
+
+
+def test_metrics_come_from_what_is_packed():
+    """By hand: of ten queries in letters of three, five and two."""
+    first = [3, 3, 0, 1, 2, 3, 3, 3, 0, 3]
+    made = [record(seed, first) for seed in (0, 1)]
+    none = [record(seed, [2] * 10, values=(0, 0, 0)) for seed in (0, 1)]
+    hits = contrast([(1.0, made, "R@1"), (-1.0, none, "R@1")])
+    assert hits.sums.tolist() == [[2, 3, 1]] * 2 and hits.mean == 0.6
+    assert contrast([(2.0, made, "mAP@R")], 0.1).mean == pytest.approx(2 * (3 * 0.5 + 5 * 0.25 + 2) / 10)
+    severity = milder(none, made)  # both err on the third, fourth, fifth and ninth: 2 less 0, 1, 2, 0
+    assert severity.counts.tolist() == [[1, 2, 1]] * 2 and severity.mean == 5 / 4
+
+
+def test_what_cannot_be_compared_is_named():
+    made = [record(seed, [3] * 10) for seed in (0, 1)]
+    with pytest.raises(ValueError, match=r"of the same seeds in all terms, got \[\[0, 1\], \[1, 0\]\]"):
+        contrast([(1.0, made, "R@1"), (-1.0, made[::-1], "R@1")])
+    other = [record(seed, [3] * 10, counts=COUNTS[::-1]) for seed in (0, 1)]
+    with pytest.raises(ValueError, match="records must be of the same queries, got lab/run1, lab/run1"):
+        contrast([(1.0, made, "R@1"), (-1.0, other, "R@1")])
+    with pytest.raises(ValueError, match="metric must be R@1 or one of mAP@R, got 'AP'"):
+        contrast([(1.0, made, "AP")])
+    with pytest.raises(ValueError, match="with two seeds or more"):
+        contrast([(1.0, made[:1], "R@1")])

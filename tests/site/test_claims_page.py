@@ -1,0 +1,98 @@
+"""The page of the claims, made from records that were made up."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from tools.results import claims
+
+from rankedu.book.figures import style
+from rankedu.book.figures.claims import forest
+from rankedu.lab.experiments.claims import JUDGED, read_claims, read_protocol
+from rankedu.lab.runs import Record, keep_runs
+from rankedu.lab.runs.packing import pack
+from rankedu.lab.runs.results import write_json
+
+#: mAP@R of an arm.
+MADE_UP = {"rambo_log": 0.30, "fast_ap": 0.20, "contrastive": 0.35, "triplet_semihard": 0.25}
+#: Of every arm's networks.
+BATCHES = {"mAP of batches of 32": 0.6, "mAP of batches of 128": 0.5, "mAP of batches of 512": 0.4, "mAP": 0.3}
+
+
+@pytest.fixture
+def data(tmp_path):
+    """The book's claims with records of four arms."""
+    for name in ("claims.yaml", "claims_plan.yaml"):
+        shutil.copy(claims.DATA / name, tmp_path)
+    rng, records = np.random.default_rng(0), []
+    for arm, value in MADE_UP.items():
+        for seed in range(read_protocol("cpu", tmp_path).seeds):
+            evidence = {"arm": arm, "code": "abc", "levels": 3, "first": pack([3, 3, 1, 0], "uint8")}
+            evidence |= {"letters": pack([0, 1], "int32"), "queries": pack([2, 2], "uint16")}
+            evidence["means"] = {"mAP@R": pack(value + 0.001 * rng.normal(size=2), "float32")}
+            about = {"preset": None, "seconds": 36.0, "machine": {}, "versions": {}, "git": None, "started": ""}
+            parameters = {**JUDGED, "seed": seed}
+            records.append(
+                Record("retrieval", f"{arm}-{seed}", parameters=parameters, metrics=BATCHES, **about, evidence=evidence)
+            )
+    keep_runs(records, tmp_path / "claims" / "cpu")
+    arms = {arm: {"parameters": {}, "value": value, "seconds": 720.0} for arm, value in MADE_UP.items()}
+    write_json(tmp_path / "claims" / "cpu" / "chosen.json", {"code": "abc", "starts": [], "arms": arms})
+    return tmp_path
+
+
+def rows(text):
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {cells[0]: cells[1:] for cells in lines[1:]}
+
+
+def test_verdicts_stand_in_the_table_and_in_the_picture(data, tmp_path):
+    made = claims.blocks(tmp_path, data)["claims"]
+    told, found = {claim.id: claim for claim in read_claims(data)}, rows(made)
+    fastap, pairs = (found[told[name].claim] for name in ("recall-above-fastap", "recall-above-pairs"))
+    assert (
+        fastap[-1] == "**confirmed here**"
+        and float(fastap[1].split()[0]) == pytest.approx(10, abs=0.1)
+        and float(fastap[3]) == pytest.approx(0.6)
+    )
+    assert pairs[-1] == "**refuted here**" and float(pairs[1].split()[0]) == pytest.approx(-5, abs=0.1), (
+        "against contrastive, the better on val"
+    )
+    assert found[told["loglog-not-below-log"].claim][-1] == "not run yet"
+    assert found[told["margin-in-detection"].claim][-1].startswith("cannot be tested here: the lab of detection")
+    assert (tmp_path / "claims_cpu.png").exists() and "recall-above-pairs: refuted here" in made
+
+
+def test_a_record_of_other_code_is_named_under_the_table(data, tmp_path):
+    path = data / "claims" / "cpu" / "retrieval" / "fast_ap-3.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["evidence"]["code"] = "older"
+    write_json(path, record)
+    made = claims.blocks(tmp_path, data)["claims"]
+    assert "* `retrieval/fast_ap-3` has code 'older' and not 'abc'" in made
+    assert rows(made)[read_claims(data)[0].claim][-1] == "not run yet"
+
+
+def test_without_records_nothing_has_been_run_and_every_rule_is_shown(data, tmp_path):
+    shutil.rmtree(data / "claims")
+    made = claims.blocks(tmp_path, data)
+    told = read_claims(data)
+    verdicts = {claim.id: rows(made["claims"])[claim.claim][-1] for claim in told}
+    assert {name for name, verdict in verdicts.items() if verdict == "not run yet"} == {c.id for c in told if c.parts}
+    assert not list(tmp_path.glob("*.png")) and all(claim.rule in made["claims_rules"] for claim in told)
+
+
+def test_the_picture_says_what_it_shows_and_needs_a_claim(data):
+    from rankedu.lab.experiments.claims import verdicts
+
+    made = forest(verdicts(read_claims(data), read_protocol("cpu", data), data / "claims" / "cpu").judged)
+    [axes] = made.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        *("batch-estimates-are-optimistic", "recall-above-pairs", "recall-above-fastap")
+    ]
+    assert style.description(made).startswith("3 claims")
+    with pytest.raises(ValueError, match="judged must hold a claim, got none"):
+        forest({})

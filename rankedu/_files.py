@@ -15,6 +15,9 @@ __all__ = ["written"]
 def written(path: Path) -> Iterator[Path]:
     """Give the name of a new file beside the final one, which is moved there when all has gone well.
 
+    Raises OSError if the folder cannot be made, or the file not be moved. Whatever is raised within the block goes on,
+    and the unfinished file is removed.
+
     Parameters
     ----------
     path : Path
@@ -24,12 +27,6 @@ def written(path: Path) -> Iterator[Path]:
     ------
     Path
         Of no file as yet; to be written and closed within the block. Every writer gets a name of its own.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made, or the file not be moved. Whatever is raised within the block goes on, and the
-        unfinished file is removed.
 
     Examples
     --------

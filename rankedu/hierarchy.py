@@ -42,21 +42,13 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
         Length of the common prefix, from 0 to L. Nothing equals −1, not even −1: an item whose path ends early agrees
         with others, and with itself, to the depth of its own path at most.
 
-    Raises
-    ------
-    ValueError
-        For another number of dimensions or of levels, another device, ids below −1, or a path that goes on after −1.
-    TypeError
-        For labels that are not integers.
-
-    Source
-    ------
-    HAPPIER Sec. 3.1.
-
     Notes
     -----
     O(n · g · L) time; 10 bytes a pair, whatever L. A leaf id that two parents use is not a match between them.
     Explained in chapter 13.
+    Raises ValueError for another number of dimensions or of levels, another device, ids below −1, or a path that goes
+    on after −1; TypeError for labels that are not integers.
+    Source: HAPPIER Sec. 3.1.
 
     Examples
     --------
@@ -167,22 +159,10 @@ def relevance(
     Tensor of float64, shape (..., n)
         ≥ 0; 0 for level 0 and outside ``where``.
 
-    Raises
-    ------
-    ValueError
-        For a negative level, alpha that is not finite and > 0, n_levels below the largest level, or a ``where`` of
-        another shape.
-    TypeError
-        For levels that are not integers, or a ``where`` that is not bool.
-
     Warns
     -----
     InvertedRelevanceWarning
         Without ``monotone``, if some query's finer items get less than its coarser ones.
-
-    Source
-    ------
-    HAPPIER Eq. 4.
 
     Notes
     -----
@@ -196,6 +176,9 @@ def relevance(
     the factor :math:`|\Omega^{(l)}| / |\Omega^{(\ge l)}|`, near 1 when each level is much larger than those below it:
     just where Eq. 4 does what it should. (A running maximum over levels would keep more of Eq. 4's numbers, but makes
     levels equal, and so asks for no order between them.) Explained in chapter 13.
+    Raises ValueError for a negative level, alpha that is not finite and > 0, n_levels below the largest level, or a
+    ``where`` of another shape; TypeError for levels that are not integers, or a ``where`` that is not bool.
+    Source: HAPPIER Eq. 4.
 
     Examples
     --------
@@ -232,24 +215,15 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
     Tensor of float64, shape (..., n)
         ≥ 0; 0 for level 0 and outside ``where``. It never falls from a level to a finer one.
 
-    Raises
-    ------
-    ValueError
-        For a negative level, weights that are negative, not finite or all 0, more levels than weights, or a ``where``
-        of another shape.
-    TypeError
-        For levels that are not integers, or a ``where`` that is not bool.
-
-    Source
-    ------
-    HAPPIER Sec. 3.1.
-
     Notes
     -----
     O(n). With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`, where
     :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant: the increments of this relevance are
     :math:`w_l` times the weight :math:`1/|\Omega|` that AP gives to each positive. A level that no item reaches has no
     AP, and is left out of both sums. Explained in chapter 13.
+    Raises ValueError for a negative level, weights that are negative, not finite or all 0, more levels than weights, or
+    a ``where`` of another shape; TypeError for levels that are not integers, or a ``where`` that is not bool.
+    Source: HAPPIER Sec. 3.1.
 
     Examples
     --------

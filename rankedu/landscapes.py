@@ -41,18 +41,12 @@ class Section:
     resolution : int
         Points along each side, at least 2.
 
-    Raises
-    ------
-    ValueError
-        For directions that are not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution < 2.
-
-    Source
-    ------
-    RaMBO Fig. 1; RaMBO supp. Fig. 2.
-
     Notes
     -----
     The arrays are copied and cannot be written to, since what is computed from them is kept. Explained in chapter 4.
+    Raises ValueError for directions that are not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution <
+    2.
+    Source: RaMBO Fig. 1; RaMBO supp. Fig. 2.
 
     Examples
     --------
@@ -123,22 +117,11 @@ def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolutio
     resolution : int
         Points along each side.
 
-    Returns
-    -------
-    Section
-
-    Raises
-    ------
-    ValueError
-        For n < 2, and as :class:`Section`.
-
-    Source
-    ------
-    RaMBO supp. Fig. 2; RaMBO Fig. 1.
-
     Notes
     -----
     Explained in chapter 4.
+    Raises ValueError for n < 2, and as :class:`Section`.
+    Source: RaMBO supp. Fig. 2; RaMBO Fig. 1.
 
     Examples
     --------
@@ -167,18 +150,11 @@ def random_coefficients(n: int = 20, seed: int = 0) -> Array:
     -------
     array of float, shape (n,)
 
-    Raises
-    ------
-    ValueError
-        For n < 1.
-
-    Source
-    ------
-    RaMBO supp. Sec. C.
-
     Notes
     -----
     Explained in chapter 4.
+    Raises ValueError for n < 1.
+    Source: RaMBO supp. Sec. C.
 
     Examples
     --------
@@ -204,18 +180,11 @@ def rank_landscape(section: Section, coefficients: Array) -> Array:
     array of float, shape (resolution, resolution)
         Rows run along v, columns along u.
 
-    Raises
-    ------
-    ValueError
-        For coefficients of another length, or not finite.
-
-    Source
-    ------
-    RaMBO supp. Fig. 2a; RaMBO Fig. 1.
-
     Notes
     -----
     O(resolution² n log n). Ties go by position. Explained in chapter 4.
+    Raises ValueError for coefficients of another length, or not finite.
+    Source: RaMBO supp. Fig. 2a; RaMBO Fig. 1.
 
     Examples
     --------
@@ -245,19 +214,12 @@ def interpolated_landscape(section: Section, coefficients: Array, lam: float) ->
     array of float, shape (resolution, resolution)
         Rows run along v, columns along u.
 
-    Raises
-    ------
-    ValueError
-        For ``lam`` that is not a finite number > 0, coefficients of another length, or not finite.
-
-    Source
-    ------
-    RaMBO supp. Fig. 1a; RaMBO supp. Fig. 2b; RaMBO Fig. 1.
-
     Notes
     -----
     O(resolution² n log n): one sort of values, and from the second λ on no other work to speak of. Explained in
     chapter 4.
+    Raises ValueError for ``lam`` that is not a finite number > 0, coefficients of another length, or not finite.
+    Source: RaMBO supp. Fig. 1a; RaMBO supp. Fig. 2b; RaMBO Fig. 1.
 
     Examples
     --------
@@ -285,18 +247,11 @@ def section_gradient(section: Section, coefficients: Array, lam: float) -> Array
     array of float, shape (resolution, resolution, 2)
         g·u and g·v with g = −(rk(y) − rk(y_λ))/λ: the gradient of :func:`interpolated_landscape` along the axes.
 
-    Raises
-    ------
-    ValueError
-        As :func:`interpolated_landscape`.
-
-    Source
-    ------
-    RaMBO Alg. 1; RaMBO Eq. 10.
-
     Notes
     -----
     O(resolution² n log n). Ties go by position. Explained in chapter 4.
+    Raises ValueError as :func:`interpolated_landscape`.
+    Source: RaMBO Alg. 1; RaMBO Eq. 10.
 
     Examples
     --------

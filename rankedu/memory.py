@@ -67,15 +67,6 @@ class ScoreMemory(_Memory):
     length : int
         τ ≥ 0, in batches. 0 remembers nothing.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For a length that is not an int ≥ 0.
-
-    Source
-    ------
-    RaMBO Sec. 4.3.
-
     Notes
     -----
     The *list* grows: along the batch axis, so that each class ranks (1 + τ) · batch items. The released code does so
@@ -84,6 +75,8 @@ class ScoreMemory(_Memory):
     where gradients are off. Batches may differ in size, dtype and device; the current batch's are used. O(τ · batch ·
     classes) memory.
     Explained in chapter 5.
+    Raises ValueError or TypeError for a length that is not an int ≥ 0.
+    Source: RaMBO Sec. 4.3.
 
     Examples
     --------
@@ -98,6 +91,9 @@ class ScoreMemory(_Memory):
     def forward(self, scores: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
         """Extend a batch by the remembered ones, then remember it.
 
+        Raises ValueError for NaN, another number of dimensions or of classes, or a relevance that is neither 0 nor 1;
+        TypeError for scores that are not floating point.
+
         Parameters
         ----------
         scores : Tensor, shape (batch, classes)
@@ -110,13 +106,6 @@ class ScoreMemory(_Memory):
         tuple of Tensor, shape (batch + remembered, classes)
             Scores and relevance (bool): the current batch first, with its graph, then the remembered ones, newest
             first.
-
-        Raises
-        ------
-        ValueError
-            For NaN, another number of dimensions or of classes, or a relevance that is neither 0 nor 1.
-        TypeError
-            For scores that are not floating point.
         """
         return self.extend(scores, relevance)[:2]
 
@@ -124,6 +113,8 @@ class ScoreMemory(_Memory):
         self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Do the same for scores of which only some take part.
+
+        Raises ValueError or TypeError as :meth:`forward`; also for a ``where`` of another shape or dtype.
 
         Parameters
         ----------
@@ -138,11 +129,6 @@ class ScoreMemory(_Memory):
         -------
         tuple of Tensor, shape (batch + remembered, classes)
             Scores, relevance and where, in the order of :meth:`forward`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for a ``where`` of another shape or dtype.
         """
         check_values(scores)
         check_floating(scores)
@@ -165,21 +151,14 @@ class EmbeddingMemory(_Memory):
     length : int
         τ ≥ 0, in batches. 0 remembers nothing.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For a length that is not an int ≥ 0.
-
-    Source
-    ------
-    RaMBO Sec. 4.3.
-
     Notes
     -----
     The remembered embeddings were made by the network of some steps ago, and have no gradient. A batch is stored after
     it was read, so it never meets its own copy. Nothing is stored in eval mode, nor where gradients are off. Batches
     may differ in size, dtype and device; the current batch's are used. ``OnEmbeddings(loss,
     memory=EmbeddingMemory(3))`` does the rest. O(τ · batch · dim) memory. Explained in chapter 5.
+    Raises ValueError or TypeError for a length that is not an int ≥ 0.
+    Source: RaMBO Sec. 4.3.
 
     Examples
     --------
@@ -192,6 +171,10 @@ class EmbeddingMemory(_Memory):
     def forward(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Extend a batch by the remembered ones, then remember it.
 
+        Raises ValueError for NaN, another number of dimensions of the tensors, as many labels as embeddings missing, or
+        embeddings of another dim, or labels of another number of levels, than those remembered; TypeError for
+        embeddings that are not floating point.
+
         Parameters
         ----------
         embeddings : Tensor, shape (batch, dim)
@@ -203,14 +186,6 @@ class EmbeddingMemory(_Memory):
         -------
         tuple of Tensor, shapes (batch + remembered, dim) and (batch + remembered,) or (batch + remembered, L)
             The current batch first, with its graph, then the remembered ones, newest first.
-
-        Raises
-        ------
-        ValueError
-            For NaN, another number of dimensions of the tensors, as many labels as embeddings missing, or embeddings
-            of another dim, or labels of another number of levels, than those remembered.
-        TypeError
-            For embeddings that are not floating point.
         """
         check_embeddings(embeddings, labels, paths=True)
         if self._batches and self._batches[0][1].shape[1:] != labels.shape[1:]:

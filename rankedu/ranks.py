@@ -84,21 +84,13 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     Tensor of int64, shape (..., n)
         Ranks from 1; 0 outside ``where``. A row in which nobody takes part is all 0.
 
-    Raises
-    ------
-    ValueError
-        For NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``.
-    TypeError
-        For scores that are neither floating point nor integer, or a ``where`` that is not bool.
-
-    Source
-    ------
-    RaMBO Eq. 1; RaMBO Eq. 2.
-
     Notes
     -----
     O(n log n): one stable sort in the scores' own dtype, so no order is lost; for many float32 scores on a CPU one of
     their bits and positions, packed into integers, which gives the same. Explained in chapter 1.
+    Raises ValueError for NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``; TypeError for scores that
+    are neither floating point nor integer, or a ``where`` that is not bool.
+    Source: RaMBO Eq. 1; RaMBO Eq. 2.
 
     Examples
     --------
@@ -143,18 +135,11 @@ def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) 
     Tensor of int64, shape (..., n)
         1 for the best member; 0 for all who are not members or do not take part.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rank`; also for ``members`` of another shape or dtype.
-
-    Source
-    ------
-    RaMBO Eq. 17; RaMBO Eq. 21.
-
     Notes
     -----
     O(n log n). Ties go by position, as in :func:`rank`. Explained in chapter 7.
+    Raises ValueError or TypeError as :func:`rank`; also for ``members`` of another shape or dtype.
+    Source: RaMBO Eq. 17; RaMBO Eq. 21.
 
     Examples
     --------
@@ -188,18 +173,11 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
     Tensor of int64, shape (..., n)
         r_i >= 0 for the relevant items; 0 for all others.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rank`; also for a relevance of another shape, or neither 0 nor 1.
-
-    Source
-    ------
-    RaMBO Eq. 17.
-
     Notes
     -----
     O(n log n). A negative that ties with a positive outranks it if it comes first. Explained in chapter 7.
+    Raises ValueError or TypeError as :func:`rank`; also for a relevance of another shape, or neither 0 nor 1.
+    Source: RaMBO Eq. 17.
 
     Examples
     --------

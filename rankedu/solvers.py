@@ -36,18 +36,11 @@ def ranking(scores: Tensor) -> Tensor:
     Tensor, shape (..., n)
         Ranks from 1, in the scores' dtype (float16 counts exactly up to 2048 only).
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Eq. 11; RaMBO Prop. 1.
-
     Notes
     -----
     O(n log n). Ties go by position. Explained in chapter 3.
+    Raises ValueError or TypeError as :func:`rankedu.rank`.
+    Source: RaMBO Eq. 9; RaMBO Eq. 11; RaMBO Prop. 1.
 
     Examples
     --------
@@ -73,23 +66,15 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
     Tensor, shape (..., h, w)
         1 for the cells visited and 0 for the others, in the dtype and on the device of the costs.
 
-    Raises
-    ------
-    ValueError
-        For costs that are not finite, negative costs with ``moves="any"``, fewer than two dimensions, an empty grid.
-    ModuleNotFoundError
-        Without SciPy.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Sec. 3.2.
-
     Notes
     -----
     O(h w log(h w)) a grid, with Dijkstra's algorithm. That needs weights ≥ 0, so "forward" adds M (1 or 2, the growth
     of row + column in that move) to the weight of each move, M = −min(0, costs). Along a path these telescope to
     M (h + w − 2), the same for all paths: the cheapest path stays the cheapest. Among equally cheap paths the choice
     is SciPy's, and the same at each call. Explained in chapter 2.
+    Raises ValueError for costs that are not finite, negative costs with ``moves="any"``, fewer than two dimensions, an
+    empty grid; ModuleNotFoundError without SciPy.
+    Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
     Examples
     --------
@@ -121,21 +106,12 @@ def assignment(costs: Tensor) -> Tensor:
     Tensor, shape (..., n, n)
         A permutation matrix in the dtype and on the device of the costs.
 
-    Raises
-    ------
-    ValueError
-        For costs that are not finite, or not square.
-    ModuleNotFoundError
-        Without SciPy.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Sec. 3.2.
-
     Notes
     -----
     O(n³) a matrix, by :func:`scipy.optimize.linear_sum_assignment`; the same choice at each call where several are
     cheapest. Explained in chapter 2.
+    Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without SciPy.
+    Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
     Examples
     --------

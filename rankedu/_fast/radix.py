@@ -184,14 +184,7 @@ class _Counted:
 
 
 def loss_of_positives(
-    part: Part,
-    scores: Tensor,
-    positive: Tensor,
-    where: Tensor | None,
-    *,
-    margin: float,
-    lam: float,
-    normalized: bool,
+    part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, *, margin: float, lam: float, normalized: bool
 ) -> Tensor:
     """Sum up what the positives add to the loss, after the shift by the margin.
 

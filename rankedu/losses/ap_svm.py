@@ -32,15 +32,6 @@ class APSVMLoss(ScoreLoss):
     inference : {"mohapatra", "yue"}
         How the best R is found. Both find the same; they differ in time (see :func:`most_violated_ranking`).
 
-    Raises
-    ------
-    ValueError
-        For an unknown ``inference``; when called, also for scores that are not finite.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
     Notes
     -----
     This is :math:`\max_R [\Delta(R) + w \cdot \Psi(R) - w \cdot \Psi(R^*)]`, where :math:`w \cdot \Psi(R)` is the mean
@@ -55,6 +46,8 @@ class APSVMLoss(ScoreLoss):
 
     O(n log p), or O(n log n + np) with "yue", by NumPy in float64 on the CPU, query by query. How ties are ordered does
     not matter for the value. Explained in chapter 12.
+    Raises ValueError for an unknown ``inference``; when called, also for scores that are not finite.
+    Source: RaMBO Tab. 1.
 
     Examples
     --------
@@ -120,15 +113,6 @@ def most_violated_ranking(
     Tensor of int64, shape (..., n)
         Ranks from 1; 0 outside ``where``. Of several best rankings, the one with the fewest swaps.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :meth:`APSVMLoss.forward`; also for an unknown ``inference``.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
     Notes
     -----
     The bracket in :class:`APSVMLoss` is to be maximised. Among themselves, let the relevant and the irrelevant items go
@@ -148,6 +132,8 @@ def most_violated_ranking(
     all of whose items must go to the same place is done, unsorted: O(n log p) on average. (Ranking the items of that
     part, which this function does and the loss does not, takes O(n log n).) Ties in the scores go by position; in the
     maximum, up to rounding, by the fewest swaps. Explained in chapter 12.
+    Raises ValueError or TypeError as :meth:`APSVMLoss.forward`; also for an unknown ``inference``.
+    Source: RaMBO Tab. 1.
 
     Examples
     --------

@@ -28,17 +28,6 @@ class APLoss(RankLoss):
         Let the gradient flow through :math:`\mathbf{rk}(\mathbf{y}^+)` too. The paper does not say, the released code
         stops it, and so does the default. Soft rankers usually want True.
 
-    Raises
-    ------
-    ValueError
-        For a margin that is not a finite number ≥ 0.
-    TypeError
-        For a ranker that is none.
-
-    Source
-    ------
-    RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
-
     Notes
     -----
     O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
@@ -48,6 +37,8 @@ class APLoss(RankLoss):
     Of float32 scores on a CPU one list may have 10⁸. Beyond the scores and labels it takes about 15 bytes a score and
     180 for each relevant one, the gradient included. Longer lists than 2²⁴ have their ranks counted in float64.
     Explained in chapter 8.
+    Raises ValueError for a margin that is not a finite number ≥ 0; TypeError for a ranker that is none.
+    Source: RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
 
     Examples
     --------
@@ -91,22 +82,14 @@ class MAPLoss(nn.Module):
     within_grad : bool
         As in :class:`APLoss`.
 
-    Raises
-    ------
-    ValueError
-        For a weight outside [0, 1], or a margin that is not a finite number ≥ 0.
-    TypeError
-        For a ranker or a memory that is none.
-
-    Source
-    ------
-    RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23.
-
     Notes
     -----
     O(m log m) for m scores, with the blackbox ranker. Ties go by position, in the second term class after class.
     Algorithm 1 sees L as printed: its step is λ (1 − w) times the gradient of the first term, λ w times the second's.
     Explained in chapter 8.
+    Raises ValueError for a weight outside [0, 1], or a margin that is not a finite number ≥ 0; TypeError for a ranker
+    or a memory that is none.
+    Source: RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23.
 
     Examples
     --------
@@ -142,6 +125,9 @@ class MAPLoss(nn.Module):
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of items scored for every class.
 
+        Raises ValueError or TypeError as :meth:`APLoss.forward`; also for scores of one dimension, and as
+        :meth:`rankedu.memory.ScoreMemory.extend`.
+
         Parameters
         ----------
         scores : Tensor, shape (..., batch, classes)
@@ -157,12 +143,6 @@ class MAPLoss(nn.Module):
         Tensor, shape ()
             The mean is over the classes that have a positive; if none has one, 0 with a zero gradient, and one
             `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`APLoss.forward`; also for scores of one dimension, and as
-            :meth:`rankedu.memory.ScoreMemory.extend`.
         """
         check_values(scores)
         if scores.ndim < 2:

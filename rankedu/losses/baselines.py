@@ -27,11 +27,7 @@ class Baseline(nn.Module):
         return repr(self.name)
 
     def forward(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        ref_embeddings: Tensor | None = None,
-        ref_labels: Tensor | None = None,
+        self, embeddings: Tensor, labels: Tensor, ref_embeddings: Tensor | None = None, ref_labels: Tensor | None = None
     ) -> Tensor:
         """Compute the loss of a batch, a Tensor of shape (); see :func:`baseline`."""
         check_embeddings(embeddings, labels)
@@ -89,24 +85,14 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
         a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare. Embeddings are normalised
         in it, but for ``n_pair``, and compared in float32 at least.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name, missing or bad ``n_classes`` or ``dim``; when called, as :class:`OnEmbeddings`, for
-        references where the loss takes none, or labels that are no class ids where it has proxies.
-    TypeError
-        For a setting that the loss does not have.
-    ImportError
-        If pytorch-metric-learning is missing.
-
-    Source
-    ------
-    HAPPIER Tab. 1.
-
     Notes
     -----
     Those with distance-weighted mining draw from torch's global random numbers. ProxyNCA++ is the softmax over −9‖x̂ −
     p̂‖² with the positive proxy in the denominator. Explained in chapter 15.
+    Raises ValueError for an unknown name, missing or bad ``n_classes`` or ``dim``; when called, as
+    :class:`OnEmbeddings`, for references where the loss takes none, or labels that are no class ids where it has
+    proxies; TypeError for a setting that the loss does not have; ImportError if pytorch-metric-learning is missing.
+    Source: HAPPIER Tab. 1.
 
     Examples
     --------
@@ -159,18 +145,10 @@ def describe_baseline(name: str) -> str:
     name : str
         One of :func:`baseline_names`.
 
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
-
     Notes
     -----
     Explained in chapter 15.
+    Raises ValueError for an unknown name.
 
     Examples
     --------

@@ -27,21 +27,12 @@ class CalibrationLoss(nn.Module):
     at_most : float
         b, where all others should be.
 
-    Raises
-    ------
-    ValueError
-        For a bound that is not finite.
-    TypeError
-        For a bound that is not a number.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
     O(n). Made for cosine similarities: the bounds have the scores' unit. A list without a relevant item takes part too.
     Explained in chapter 15.
+    Raises ValueError for a bound that is not finite; TypeError for a bound that is not a number.
+    Source: HAPPIER Sec. 4.1.
 
     Examples
     --------
@@ -90,18 +81,11 @@ class ROADMAPLoss(nn.Module):
     temperature, slope, delta, offset, start : float
         As in :class:`SupAPLoss`.
 
-    Raises
-    ------
-    ValueError
-        For a weight outside [0, 1], and as the two losses.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
     Explained in chapter 15.
+    Raises ValueError for a weight outside [0, 1], and as the two losses.
+    Source: HAPPIER Sec. 4.1.
 
     Examples
     --------

@@ -41,23 +41,15 @@ class CSLLoss(nn.Module):
     scale : float
         s > 0.
 
-    Raises
-    ------
-    ValueError
-        For class labels of other shapes, twice the same class, or one that ends early; for margins of another number,
-        negative or not finite; for a scale that is not finite and > 0, or ``dim`` below 1.
-    TypeError
-        For class labels that are not integers.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
     With one level this is the softmax with an additive margin (CosFace): −log of e^{s(s_p − m)} over itself and all
     e^{s s_n}. Embeddings and proxies are brought to length 1 here; the proxies are parameters. O(batch · n_classes ·
     (dim + L)). Explained in chapter 15.
+    Raises ValueError for class labels of other shapes, twice the same class, or one that ends early; for margins of
+    another number, negative or not finite; for a scale that is not finite and > 0, or ``dim`` below 1; TypeError for
+    class labels that are not integers.
+    Source: HAPPIER Sec. 4.1.
 
     Examples
     --------
@@ -88,6 +80,9 @@ class CSLLoss(nn.Module):
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Compute the mean loss of a batch.
 
+        Raises ValueError for NaN, other shapes, or a path that is not among ``class_labels``; TypeError for embeddings
+        that are not floating point, or labels that are not integers.
+
         Parameters
         ----------
         embeddings : Tensor, shape (batch, dim)
@@ -99,13 +94,6 @@ class CSLLoss(nn.Module):
         -------
         Tensor, shape ()
             In the embeddings' dtype, float32 for the 16-bit ones. A level at which an item has no negatives adds 0.
-
-        Raises
-        ------
-        ValueError
-            For NaN, other shapes, or a path that is not among ``class_labels``.
-        TypeError
-            For embeddings that are not floating point, or labels that are not integers.
         """
         check_embeddings(embeddings, labels, paths=True)
         check_dim(embeddings, self.proxies)

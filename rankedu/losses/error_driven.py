@@ -40,15 +40,6 @@ class ErrorDrivenAPLoss(ScoreLoss):
         Count for each relevant item the best precision at it or at any relevant item with a lower score, as
         detection's AP does and the published code; its L_ij shrink in proportion.
 
-    Raises
-    ------
-    ValueError
-        For a ``delta`` that is not a finite number ≥ 0.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
     Notes
     -----
     *What backward() gives is not the gradient of the value.* That is 0 where no two scores are within δ, and the update
@@ -59,6 +50,8 @@ class ErrorDrivenAPLoss(ScoreLoss):
 
     O(np) time, for each pair is looked at; the memory is that of the scores and one tile of pairs. Tied scores are half
     above each other. Explained in chapter 12.
+    Raises ValueError for a ``delta`` that is not a finite number ≥ 0.
+    Source: RaMBO Tab. 1.
 
     Examples
     --------

@@ -58,17 +58,6 @@ class HAPLoss(nn.Module):
         items of strictly higher relevance in H-rank. Default: they are counted. Published settings but one do so; the
         paper has ``lower=InfimumStep()``.
 
-    Raises
-    ------
-    ValueError
-        For a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or ``lower`` without.
-    TypeError
-        For a ranker or a step that is none.
-
-    Source
-    ------
-    HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
-
     Notes
     -----
     Only the ratios of the relevances within a query matter, not their scale. With a `SupremumRanker` or a
@@ -82,6 +71,9 @@ class HAPLoss(nn.Module):
     a tied item of lower relevance as 1 in the numerator but as 1/2 in the denominator, so that its H-AP can exceed 1.
     Infinite scores have no gradient. The gradient is made with the value: w times the loss has w times the gradient,
     with the blackbox ranker too. Explained in chapter 14.
+    Raises ValueError for a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or
+    ``lower`` without; TypeError for a ranker or a step that is none.
+    Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
 
     Examples
     --------
@@ -128,6 +120,9 @@ class HAPLoss(nn.Module):
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
 
+        Raises ValueError for NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is negative
+        or not finite; TypeError for scores that are not floating point, or a ``where`` that is not bool.
+
         Parameters
         ----------
         scores : Tensor, shape (..., n)
@@ -142,13 +137,6 @@ class HAPLoss(nn.Module):
         Tensor, shape ()
             Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
             query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError
-            For NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is negative or not finite.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
         """
         share = shares(scores, relevance, where)
         if not (share > 0).any():
@@ -211,21 +199,14 @@ class HAPPIERLoss(nn.Module):
     exclude_self, memory
         As in :class:`OnEmbeddings`. The released code has ``exclude_self=False``.
 
-    Raises
-    ------
-    ValueError
-        For a weight outside [0, 1]; else as :class:`HAPLoss` and :class:`ClusterLoss`.
-
-    Source
-    ------
-    HAPPIER Eq. 7.
-
     Notes
     -----
     λ weighs the clustering, as printed; the released code says so with 0.9 and 0.1. The gradient is the weighted sum of
     the gradients of the two losses, with a blackbox ranker too. Each embedding is a query; its
     candidates are the others of the batch. The proxies are parameters: give ``loss.parameters()`` to an optimiser.
     Explained in chapter 14.
+    Raises ValueError for a weight outside [0, 1]; else as :class:`HAPLoss` and :class:`ClusterLoss`.
+    Source: HAPPIER Eq. 7.
 
     Examples
     --------
@@ -268,13 +249,11 @@ class HAPPIERLoss(nn.Module):
         return f"weight={self.weight:g}, alpha={self.alpha:g}, monotone={self.monotone}"
 
     def forward(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        ref_embeddings: Tensor | None = None,
-        ref_labels: Tensor | None = None,
+        self, embeddings: Tensor, labels: Tensor, ref_embeddings: Tensor | None = None, ref_labels: Tensor | None = None
     ) -> Tensor:
         """Compute the loss of a batch.
+
+        Raises ValueError or TypeError as :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
 
         Parameters
         ----------
@@ -290,11 +269,6 @@ class HAPPIERLoss(nn.Module):
         Returns
         -------
         Tensor, shape ()
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
         """
         cluster = self.cluster(embeddings, labels)
         return torch.lerp(self.average_precision(embeddings, labels, ref_embeddings, ref_labels), cluster, self.weight)

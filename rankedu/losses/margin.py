@@ -30,20 +30,12 @@ def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
     Tensor, shape (..., n)
         In the scores' dtype, in float32 for the 16-bit ones (a shift by a small margin would be lost in them).
 
-    Raises
-    ------
-    ValueError
-        For a relevance of another shape or neither 0 nor 1, or a margin that is not a finite number ≥ 0.
-    TypeError
-        For scores that are not floating point.
-
-    Source
-    ------
-    RaMBO Eq. 14; RaMBO Eq. 15.
-
     Notes
     -----
     O(n). Deterministic: the same margin for every item and every call. Explained in chapter 6.
+    Raises ValueError for a relevance of another shape or neither 0 nor 1, or a margin that is not a finite number ≥ 0;
+    TypeError for scores that are not floating point.
+    Source: RaMBO Eq. 14; RaMBO Eq. 15.
 
     Examples
     --------

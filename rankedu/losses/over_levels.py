@@ -33,22 +33,14 @@ class SumOverLevels(nn.Module):
     level_weights : sequence of float, length L, optional
         w ≥ 0, from root to leaf. Default: 1 each, the sum; for the mean, 1/L each.
 
-    Raises
-    ------
-    ValueError
-        For labels that are no paths (see :func:`rankedu.hierarchy.levels`), or other than L finite weights ≥ 0.
-    TypeError
-        For labels that are not integers, or a ``make_loss`` that is not callable.
-
-    Source
-    ------
-    HAPPIER Tab. 1; HAPPIER Tab. 2.
-
     Notes
     -----
     Costs what its L losses cost. An item whose path has ended takes no part in deeper levels. Classes that were not
     among ``labels`` count on from n: losses that compare items take them, those that have learnt proxies say that they
     have none. Explained in chapter 15.
+    Raises ValueError for labels that are no paths (see :func:`rankedu.hierarchy.levels`), or other than L finite
+    weights ≥ 0; TypeError for labels that are not integers, or a ``make_loss`` that is not callable.
+    Source: HAPPIER Tab. 1; HAPPIER Tab. 2.
 
     Examples
     --------
@@ -61,10 +53,7 @@ class SumOverLevels(nn.Module):
     """
 
     def __init__(
-        self,
-        make_loss: Callable[[int], nn.Module],
-        labels: Tensor,
-        level_weights: Sequence[float] | None = None,
+        self, make_loss: Callable[[int], nn.Module], labels: Tensor, level_weights: Sequence[float] | None = None
     ) -> None:
         super().__init__()
         if not callable(make_loss) or isinstance(make_loss, nn.Module):
@@ -85,13 +74,11 @@ class SumOverLevels(nn.Module):
         return f"classes={[len(known) for known in self.classes]}, level_weights={self.level_weights}"
 
     def forward(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        ref_embeddings: Tensor | None = None,
-        ref_labels: Tensor | None = None,
+        self, embeddings: Tensor, labels: Tensor, ref_embeddings: Tensor | None = None, ref_labels: Tensor | None = None
     ) -> Tensor:
         """Compute the loss of a batch.
+
+        Raises ValueError or TypeError as the losses; also for labels without L levels, or that are no paths.
 
         Parameters
         ----------
@@ -105,11 +92,6 @@ class SumOverLevels(nn.Module):
         Returns
         -------
         Tensor, shape ()
-
-        Raises
-        ------
-        ValueError, TypeError
-            As the losses; also for labels without L levels, or that are no paths.
         """
         if ref_embeddings is embeddings and ref_labels is labels:
             ref_embeddings = ref_labels = None

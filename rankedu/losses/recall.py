@@ -47,17 +47,6 @@ class RecallLoss(RankLoss):
         Let the gradient flow through :math:`\mathbf{rk}(\mathbf{y}^+)` too. The paper does not say, the released code
         stops it, and so does the default.
 
-    Raises
-    ------
-    ValueError
-        For an unknown word, a W with W(0) ≠ 0 or that falls, or a margin that is not a finite number ≥ 0.
-    TypeError
-        For a ranker that is none, or a W that does not map a Tensor to one of its shape.
-
-    Source
-    ------
-    RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
-
     Notes
     -----
     O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
@@ -65,6 +54,9 @@ class RecallLoss(RankLoss):
     sees the mean over queries as it is returned here: of Q queries each has λ/Q. With normalised ranks r is counted
     again as n · (rk − rk⁺)/n, n being the number of items that take part. One list of float32 scores on a CPU may have
     10⁸; it takes as much memory as that of :class:`APLoss`. Explained in chapter 7.
+    Raises ValueError for an unknown word, a W with W(0) ≠ 0 or that falls, or a margin that is not a finite number ≥ 0;
+    TypeError for a ranker that is none, or a W that does not map a Tensor to one of its shape.
+    Source: RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
     Examples
     --------

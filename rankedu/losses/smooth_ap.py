@@ -22,15 +22,6 @@ class SmoothAPLoss(APLoss):
     temperature : float
         τ > 0, in units of a score.
 
-    Raises
-    ------
-    ValueError
-        For a temperature that is not a finite number > 0.
-
-    Source
-    ------
-    Smooth-AP supp. Tab. S1.
-
     Notes
     -----
     O(p n) time for the p positives of all queries and their n candidates each; memory as for the scores, whatever the
@@ -38,6 +29,8 @@ class SmoothAPLoss(APLoss):
     share the mean of their ranks. The printed pseudo-code differs: its ratio of ranks is the relevance itself, so that
     it has no gradient. The released code counts the query as its own positive:
     ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``. Explained in chapter 9.
+    Raises ValueError for a temperature that is not a finite number > 0.
+    Source: Smooth-AP supp. Tab. S1.
 
     Examples
     --------

@@ -29,11 +29,6 @@ class SpearmanLoss(nn.Module):
     ranker : Ranker
         Maps scores to ranks: ``BlackboxRanker(lam=4.0)``, or any other of :mod:`rankedu.rankers`.
 
-    Raises
-    ------
-    TypeError
-        For a ranker that is none.
-
     Notes
     -----
     All rankings without ties have the same mean m = (n + 1)/2 and the same spread
@@ -51,6 +46,7 @@ class SpearmanLoss(nn.Module):
     ranker gives them equal ranks, and it is no longer 1 − ρ. Ranks of :class:`~rankedu.rankers.BlackboxRanker` with
     ``normalized=True`` are counted as n · rk/n. w times the loss has w times the gradient. O(n log n), besides what the
     ranker takes. Explained in chapter 11.
+    Raises TypeError for a ranker that is none.
 
     Examples
     --------
@@ -71,6 +67,9 @@ class SpearmanLoss(nn.Module):
     def forward(self, scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
 
+        Raises ValueError for NaN, n = 0, or another shape of ``target`` or ``where``; TypeError for scores that are not
+        floating point, or a ``where`` that is not bool.
+
         Parameters
         ----------
         scores : Tensor, shape (..., n)
@@ -85,13 +84,6 @@ class SpearmanLoss(nn.Module):
         Tensor, shape ()
             Mean over the queries that have two distinct targets, in the dtype of the ranks. If no query has: 0 with a
             zero gradient, and one `UndefinedMetricWarning`.
-
-        Raises
-        ------
-        ValueError
-            For NaN, n = 0, or another shape of ``target`` or ``where``.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
         """
         _check(scores, target, where)
         goal = (rank(target, where=where, ties="min") + rank(target, where=where, ties="max")).double() / 2

@@ -23,19 +23,12 @@ class SupAPLoss(APLoss):
     temperature, slope, delta, offset, start : float
         As in :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one.
 
-    Raises
-    ------
-    ValueError
-        For a parameter that is not finite or out of range.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
-
     Notes
     -----
     Tied relevant items count each other, and a tied irrelevant item counts half; with ties L may be below 1 − AP.
     Explained in chapter 14.
+    Raises ValueError for a parameter that is not finite or out of range.
+    Source: HAPPIER Sec. 3.2.
 
     Examples
     --------

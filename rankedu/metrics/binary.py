@@ -58,12 +58,7 @@ def _found(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Ten
 
 
 def average_precision(
-    scores: Tensor,
-    relevance: Tensor,
-    *,
-    where: Tensor | None = None,
-    ties: str = "ordinal",
-    k: int | None = None,
+    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "ordinal", k: int | None = None
 ) -> Tensor:
     r"""Average, over the relevant items, the precision at their ranks.
 
@@ -89,15 +84,6 @@ def average_precision(
         In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
         item.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for a relevance of another shape or neither 0 nor 1, or an unknown ``ties``.
-
-    Source
-    ------
-    RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
-
     Notes
     -----
     O(n log n). Eq. 6's mAP is the mean over classes: ``average_precision(scores.T, relevance.T).mean()`` where scores
@@ -112,6 +98,9 @@ def average_precision(
     .. math:: \sum_{k=1}^{g} \frac{p}{g} \cdot \frac{t + 1 + (k - 1)\frac{p - 1}{g - 1}}{s + k}.
 
     Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape or neither 0 nor 1, or
+    an unknown ``ties``.
+    Source: RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
 
     Examples
     --------
@@ -163,14 +152,10 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
         In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
         item.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`.
-
     Notes
     -----
     O(n log n). Ties go by position. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`average_precision`.
 
     Examples
     --------
@@ -200,18 +185,11 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
         0 or 1, float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant item
         (Eq. 7 gives them 0, which counts a query that nobody can answer as a failure).
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`; also for k < 1.
-
-    Source
-    ------
-    RaMBO Eq. 7.
-
     Notes
     -----
     O(n log n). Ties go by position. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`average_precision`; also for k < 1.
+    Source: RaMBO Eq. 7.
 
     Examples
     --------
@@ -238,14 +216,10 @@ def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tenso
         In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
         item.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`recall_at_k`.
-
     Notes
     -----
     O(n log n). Ties go by position. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`recall_at_k`.
 
     Examples
     --------
@@ -274,18 +248,11 @@ def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor |
         In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
         item.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`; also for k < 1.
-
-    Source
-    ------
-    RaMBO Eq. 5.
-
     Notes
     -----
     O(n log n). Ties go by position. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`average_precision`; also for k < 1.
+    Source: RaMBO Eq. 5.
 
     Examples
     --------
@@ -311,15 +278,11 @@ def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = Non
         In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
         item.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`.
-
     Notes
     -----
     O(n log n). Ties go by position. At k = R precision and the share that recall counts are one. Explained in chapter
     1.
+    Raises ValueError or TypeError as :func:`average_precision`.
 
     Examples
     --------
@@ -345,14 +308,10 @@ def reciprocal_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None =
         In (0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
         item.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`.
-
     Notes
     -----
     O(n log n). Ties go by position. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`average_precision`.
 
     Examples
     --------

@@ -35,18 +35,12 @@ def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int |
         In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries all of whose gains
         are 0.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for gains of another shape, negative or not finite, or k < 1.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
     O(n log n). Ties go by position. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for gains of another shape, negative or not finite, or
+    k < 1.
+    Source: HAPPIER Sec. 4.1.
 
     Examples
     --------
@@ -97,18 +91,11 @@ def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> 
         In [−1, 1], float64 for float64 scores and else float32; nan, and one warning, for queries in which all scores,
         or all targets, are equal.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`, for the scores and for the target.
-
-    Source
-    ------
-    RaMBO Sec. 1.
-
     Notes
     -----
     O(n log n). Tied items share the mean of the ranks that they occupy, as in SciPy. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`rankedu.rank`, for the scores and for the target.
+    Source: RaMBO Sec. 1.
 
     Examples
     --------

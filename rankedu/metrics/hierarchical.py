@@ -40,19 +40,13 @@ def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None
     Tensor of float64, shape (..., n)
         At most rank(k) · rel(k), which it is if no item above k is less relevant; 0 outside ``where``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for a relevance of another shape, negative or not finite.
-
-    Source
-    ------
-    HAPPIER Eq. 2; HAPPIER Fig. 3.
-
     Notes
     -----
     O(n log n + L n) for L distinct relevances in a row, exact but for rounding: a sum of ranks within nested sets. With
     binary relevance it is the rank among the relevant items. Ties go by position. Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape, negative or not
+    finite.
+    Source: HAPPIER Eq. 2; HAPPIER Fig. 3.
 
     Examples
     --------
@@ -86,15 +80,6 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
         In [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64 scores and else float32;
         nan, and one warning, for queries without a relevance above 0.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for a relevance of another shape, negative or not finite.
-
-    Source
-    ------
-    HAPPIER Eq. 1; HAPPIER Eq. 3.
-
     Notes
     -----
     O(n log n + L n) for L distinct relevances in a row (the definition, and the published code, take O(n²)). Levels of
@@ -107,6 +92,9 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
               \frac{1}{\mathbf{rk}(\mathbf{y})_k} \sum_{j : s_j > s_k} \max(\mathrm{rel}(k) - \mathrm{rel}(j), 0).
 
     Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape, negative or not
+    finite.
+    Source: HAPPIER Eq. 1; HAPPIER Eq. 3.
 
     Examples
     --------
@@ -178,19 +166,12 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
         In [0, 1], 1 if and only if the ranking is sorted by level; float64 for float64 scores and else float32; nan,
         and one warning, for queries without an item of level 1 or more.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
     O(n log n + L n). Only the order of levels matters, no relevance. With one level it is the mean of the precisions at
     1, …, R. Ties go by position. Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
+    Source: HAPPIER Sec. 4.1.
 
     Examples
     --------
@@ -236,18 +217,11 @@ def average_precision_per_level(
         From level 1, the coarsest, to L, the leaves; float64 for float64 scores and else float32; nan, and one warning,
         where no item reaches the level.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_set_intersection`; also for n_levels below the largest level.
-
-    Source
-    ------
-    HAPPIER Eq. 1; HAPPIER Sec. 4.1.
-
     Notes
     -----
     O(n log n + L n). Ties go by position. Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`average_set_intersection`; also for n_levels below the largest level.
+    Source: HAPPIER Eq. 1; HAPPIER Sec. 4.1.
 
     Examples
     --------

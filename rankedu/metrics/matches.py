@@ -40,14 +40,11 @@ class DetectionMatches:
     truths : Tensor of int64, shape (C,)
         Truths of each class, without the difficult ones.
 
-    Source
-    ------
-    RaMBO Sec. 5.2.
-
     Notes
     -----
     What a detector is judged by is then a ranking for each class, of hits and false positives, and the number of truths
     that could have been found. Explained in chapter 16.
+    Source: RaMBO Sec. 5.2.
 
     Examples
     --------
@@ -114,21 +111,6 @@ def match_detections(
     matching : {"voc", "coco"}
         See Notes.
 
-    Returns
-    -------
-    DetectionMatches
-
-    Raises
-    ------
-    ValueError, TypeError
-        For lists of different lengths, entries that miss or are of another type or shape, boxes that are not finite or
-        whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or ``iou`` outside (0, 1].
-        The image is named.
-
-    Source
-    ------
-    RaMBO Sec. 5.2.
-
     Notes
     -----
     In each image and class the detections choose in turn, the best score first.
@@ -147,6 +129,10 @@ def match_detections(
 
     O(N log N + pairs), N detections, and pairs of a detection and a truth in the same image and class. Ties of scores
     go by position: first the image, then the place. Explained in chapter 16.
+    Raises ValueError or TypeError for lists of different lengths, entries that miss or are of another type or shape,
+    boxes that are not finite or whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or
+    ``iou`` outside (0, 1]. The image is named.
+    Source: RaMBO Sec. 5.2.
 
     Examples
     --------

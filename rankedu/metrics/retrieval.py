@@ -92,26 +92,12 @@ def evaluate_retrieval(
                                        levels; nan for queries left out
         ============================== ===================================================================
 
-    Raises
-    ------
-    ValueError
-        For a row that is not finite (it is named), tensors whose sizes do not fit, labels that are no paths, an unknown
-        metric, alpha ≤ 0, parts that do not fit each other, or that are copies of each other.
-    TypeError
-        For embeddings that are not floating point, or labels that are neither integers nor bool.
-    RuntimeError
-        For ``distributed`` without a process group.
-
     Warns
     -----
     UndefinedMetricWarning
         Once, if queries are left out.
     InvertedRelevanceWarning
         Once, if the relevance of "h_ap" ranks levels in another order for some queries.
-
-    Source
-    ------
-    RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
 
     Notes
     -----
@@ -122,6 +108,11 @@ def evaluate_retrieval(
     The numbers do not depend on how the work is cut: similarities are computed in tiles whose shape follows from n and
     g alone, each by one thread, ranks are whole numbers, and the sum over queries is exact. So processes agree to the
     last bit, given the same kind of processor and the same version of torch. Explained in chapter 13.
+    Raises ValueError for a row that is not finite (it is named), tensors whose sizes do not fit, labels that are no
+    paths, an unknown metric, alpha ≤ 0, parts that do not fit each other, or that are copies of each other; TypeError
+    for embeddings that are not floating point, or labels that are neither integers nor bool; RuntimeError for
+    ``distributed`` without a process group.
+    Source: RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
 
     Examples
     --------
@@ -186,19 +177,13 @@ class RetrievalMetrics:
     **settings
         All others that :func:`evaluate_retrieval` takes by name, but for the gallery.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`evaluate_retrieval`; also for a result that is asked for before there are queries.
-
-    Source
-    ------
-    RaMBO Eq. 8.
-
     Notes
     -----
     It keeps all embeddings, where they are; the metrics are of the whole set, and no mean of batches. With
     ``distributed=True`` the result is that of all processes. Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`evaluate_retrieval`; also for a result that is asked for before there are
+    queries.
+    Source: RaMBO Eq. 8.
 
     Examples
     --------

@@ -15,30 +15,15 @@ __all__ = ["Comparison", "compare", "compare_checked"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A ranking's two losses, exactly. Made by `compare`.
-
-    Attributes
-    ----------
-    scores, relevance : tuple of Fraction, length n
-    step : Step
-        The setting of the ranker.
-    lower : Infimum or None
-        The setting of the step in the numerator.
-    ties : str
-        The order of tied items in ``hard``.
-    hard : Fraction
-        1 − H-AP; 1 − AP if all relevances are 0 or 1.
-    surrogate : Interval
-        Bounds of the loss that counts with the step, narrow enough to tell it from ``hard``.
-    """
+    """A ranking's two losses, exactly. Made by `compare`."""
 
     scores: tuple[Fraction, ...]
     relevance: tuple[Fraction, ...]
-    step: Step
-    lower: Infimum | None
-    ties: str
-    hard: Fraction
-    surrogate: Interval
+    step: Step  #: The setting of the ranker.
+    lower: Infimum | None  #: The setting of the step in the numerator.
+    ties: str  #: The order of tied items in ``hard``.
+    hard: Fraction  #: 1 − H-AP; 1 − AP if all relevances are 0 or 1.
+    surrogate: Interval  #: Bounds of the loss that counts with the step, narrow enough to tell it from ``hard``.
 
     @property
     def holds(self) -> bool:
@@ -88,25 +73,13 @@ def compare(
     ties : {"optimistic", "pessimistic"}
         In the true loss, tied items stand with the largest relevance first, or last.
 
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    ValueError, TypeError
-        For numbers that are none or out of range, lists of unequal length, or an unknown ``ties``.
-    ArithmeticError
-        If thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
-
-    Source
-    ------
-    HAPPIER Eq. 5.
-
     Notes
     -----
     O(n²) exact operations. Ties in the surrogate: see the head of :mod:`~rankedu.proofs.bounds`. Explained in chapter
     14.
+    Raises ValueError or TypeError for numbers that are none or out of range, lists of unequal length, or an unknown
+    ``ties``; ArithmeticError if thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
+    Source: HAPPIER Eq. 5.
 
     Examples
     --------

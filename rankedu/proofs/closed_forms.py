@@ -15,18 +15,10 @@ __all__ = ["Asymptotics", "Telescoping", "asymptotics", "closed_form"]
 
 @dataclass(frozen=True)
 class Telescoping:
-    """The claim that weights sum to a closed form, in SymPy. Made by `closed_form`, or by hand.
+    """The claim that weights sum to a closed form, in SymPy. Made by `closed_form`, or by hand."""
 
-    Attributes
-    ----------
-    k : sympy.Symbol
-        A positive integer.
-    weight, total : sympy.Expr
-        :math:`w_k` and :math:`W(k)`.
-    """
-
-    k: Any
-    weight: Any
+    k: Any  #: A positive integer.
+    weight: Any  #: weight, total: :math:`w_k` and :math:`W(k)`.
     total: Any
 
     def verify(self) -> bool:
@@ -50,24 +42,11 @@ def closed_form(weights: str) -> Telescoping:
     ----------
     weights : {"log", "loglog"}
 
-    Returns
-    -------
-    Telescoping
-
-    Raises
-    ------
-    ValueError
-        For another word.
-    ImportError
-        Without SymPy.
-
-    Source
-    ------
-    RaMBO Eq. 20; RaMBO supp. Prop. 2.
-
     Notes
     -----
     Explained in chapter 7.
+    Raises ValueError for another word; ImportError without SymPy.
+    Source: RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
     Examples
     --------
@@ -85,19 +64,11 @@ def closed_form(weights: str) -> Telescoping:
 
 @dataclass(frozen=True)
 class Asymptotics:
-    """What a check of the bounds found for K = 1, …, ``up_to``. Made by `asymptotics`.
-
-    Attributes
-    ----------
-    up_to : int
-    slack : float
-        The smallest distance of a weight from its bounds, divided by the weight. Rounding is below 1e-14.
-    first, last : float
-        :math:`w_1`, and :math:`w_K / \\frac1K` or :math:`w_K / \\frac{1}{K \\log K}` at the last K.
-    """
+    """What a check of the bounds found for K = 1, …, ``up_to``. Made by `asymptotics`."""
 
     up_to: int
-    slack: float
+    slack: float  #: The smallest distance of a weight from its bounds, divided by the weight. Rounding is below 1e-14.
+    #: first, last: :math:`w_1`, and :math:`w_K / \frac1K` or :math:`w_K / \frac{1}{K \log K}` at the last K.
     first: float
     last: float
 
@@ -121,19 +92,6 @@ def asymptotics(
     closed_form : callable, array -> array, optional
         The weights to check, as a function of K. Default: those of the supplementary.
 
-    Returns
-    -------
-    Asymptotics
-
-    Raises
-    ------
-    ValueError, TypeError
-        For another word, or ``up_to`` that is no int ≥ 1.
-
-    Source
-    ------
-    RaMBO Eq. 20.
-
     Notes
     -----
     By :math:`x/(1+x) \le \log(1+x) \le x`, used once for "log", and twice for "loglog":
@@ -143,6 +101,8 @@ def asymptotics(
 
     The log-log weights are like 1/(K log K) in the limit only, which is slow: the quotient is about 1 − 1/log K, 0.93
     at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Explained in chapter 7.
+    Raises ValueError or TypeError for another word, or ``up_to`` that is no int ≥ 1.
+    Source: RaMBO Eq. 20.
 
     Examples
     --------

@@ -90,18 +90,12 @@ def continuity(
     Continuity
         A jump larger than the constant times one step shows as ``worst > allowed``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For input that is not finite, not one-dimensional, of lengths that differ, ``lam`` ≤ 0 or ``steps`` < 1.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Eq. 10.
-
     Notes
     -----
     2(steps + 1) calls of the solver, O(steps² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
+    Raises ValueError or TypeError for input that is not finite, not one-dimensional, of lengths that differ, ``lam`` ≤
+    0 or ``steps`` < 1.
+    Source: RaMBO Eq. 9; RaMBO Eq. 10.
 
     Examples
     --------
@@ -131,13 +125,7 @@ def continuity(
 
 
 def piecewise_affine(
-    solver: Solver,
-    gradient: ArrayLike,
-    lam: float,
-    start: ArrayLike,
-    end: ArrayLike,
-    *,
-    max_pieces: int = 10_000,
+    solver: Solver, gradient: ArrayLike, lam: float, start: ArrayLike, end: ArrayLike, *, max_pieces: int = 10_000
 ) -> PiecewiseAffine:
     r"""Find all breakpoints of :math:`f_\lambda` along a segment, and check that it is affine in between.
 
@@ -153,20 +141,13 @@ def piecewise_affine(
     PiecewiseAffine
         Breakpoints to the rounding of float64, with values and slopes.
 
-    Raises
-    ------
-    ValueError
-        As in `continuity`.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Fig. 1.
-
     Notes
     -----
     m is concave along a segment, so the lines of the answers at both ends meet in between; either the answer there lies
     on both lines, and this is the only breakpoint, or it lies below, and each half is treated alike. Two calls of the
     solver a piece, for m at the scores and at the shifted scores each. Ties: any minimiser. Explained in chapter 2.
+    Raises ValueError as in `continuity`.
+    Source: RaMBO Eq. 10; RaMBO Fig. 1.
 
     Examples
     --------
@@ -232,20 +213,13 @@ def gradient(
     Gradient
         It does not hold if no point is left to compare.
 
-    Raises
-    ------
-    ValueError
-        As in `continuity`; also if ``step`` is not > 0.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Alg. 1.
-
     Notes
     -----
     The points at which a given s is a minimiser form a convex set, so the function is affine between points with the
     same pair of answers, and the differences are exact up to rounding. O(m · n) calls of the solver. Ties: the points
     in question are skipped. Explained in chapter 2.
+    Raises ValueError as in `continuity`; also if ``step`` is not > 0.
+    Source: RaMBO Eq. 10; RaMBO Alg. 1.
 
     Examples
     --------
@@ -296,18 +270,11 @@ def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) 
     Bracket
         The three numbers at each point.
 
-    Raises
-    ------
-    ValueError
-        As in `continuity`.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Sec. 3.2.
-
     Notes
     -----
     2m calls of the solver, O(m² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
+    Raises ValueError as in `continuity`.
+    Source: RaMBO Eq. 10; RaMBO Sec. 3.2.
 
     Examples
     --------
@@ -342,19 +309,12 @@ def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float],
     Agreement
         Which points agree at which λ, their share, and whether the sets are nested (fact 6).
 
-    Raises
-    ------
-    ValueError
-        As in `continuity`; also if ``lams`` is empty.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Fig. 1.
-
     Notes
     -----
     Agreement means that the gap g(λ) is no larger than its rounding. O(l · m) calls of the solver, O((l · m)² · n) to
     compare its answers. Ties: a point with several minimisers may never agree. Explained in chapter 2.
+    Raises ValueError as in `continuity`; also if ``lams`` is empty.
+    Source: RaMBO Eq. 10; RaMBO Fig. 1.
 
     Examples
     --------

@@ -35,26 +35,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DoubleSum:
-    """One sum in two orders. Made by `lemma_1` and `proposition_2`.
+    """One sum in two orders. Made by `lemma_1` and `proposition_2`."""
 
-    Attributes
-    ----------
-    weights : tuple of Fraction
-        :math:`w_1, w_2, …`; all that follow are 0.
-    outranked : tuple of int
-        :math:`r_i`: how many irrelevant items outrank each relevant one.
-    failing : tuple of int
-        :math:`|\\{i : r_i \\ge K\\}|` for K = 1, …, the largest r.
-    divisor : int
-        1 for the lemma, the number of relevant items for the proposition.
-    by_level, by_item : Fraction
-        The sum over K of what fails there, and the sum over i of :math:`W(r_i)`, both divided.
-    """
-
-    weights: tuple[Fraction, ...]
-    outranked: tuple[int, ...]
-    failing: tuple[int, ...]
-    divisor: int
+    weights: tuple[Fraction, ...]  #: :math:`w_1, w_2, …`; all that follow are 0.
+    outranked: tuple[int, ...]  #: :math:`r_i`: how many irrelevant items outrank each relevant one.
+    failing: tuple[int, ...]  #: :math:`|\{i : r_i \ge K\}|` for K = 1, …, the largest r.
+    divisor: int  #: 1 for the lemma, the number of relevant items for the proposition.
+    #: by_level, by_item: the sum over K of what fails there, and the sum over i of :math:`W(r_i)`, both divided.
     by_level: Fraction
     by_item: Fraction
 
@@ -75,22 +62,11 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
     outranked : iterable of int
         :math:`r_i` ≥ 0.
 
-    Returns
-    -------
-    DoubleSum
-
-    Raises
-    ------
-    ValueError, TypeError
-        For weights that are not finite and ≥ 0, or an r that is no int ≥ 0, or none at all.
-
-    Source
-    ------
-    RaMBO supp. Lemma 1; RaMBO supp. Eq. 1; RaMBO supp. Eq. 2.
-
     Notes
     -----
     O(items · largest r) exact operations. Explained in chapter 7.
+    Raises ValueError or TypeError for weights that are not finite and ≥ 0, or an r that is no int ≥ 0, or none at all.
+    Source: RaMBO supp. Lemma 1; RaMBO supp. Eq. 1; RaMBO supp. Eq. 2.
 
     Examples
     --------
@@ -116,19 +92,12 @@ def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
     DoubleSum
         ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For weights that are not finite and ≥ 0, or a ranking without a relevant item.
-
-    Source
-    ------
-    RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
-    RaMBO Eq. 19.
-
     Notes
     -----
     L@K is one minus the share of relevant items with r < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
+    Raises ValueError or TypeError for weights that are not finite and ≥ 0, or a ranking without a relevant item.
+    Source: RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
+    RaMBO Eq. 19.
 
     Examples
     --------
@@ -166,18 +135,11 @@ def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
     tuple of int
         How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For weights that are not finite and ≥ 0, or n out of range.
-
-    Source
-    ------
-    RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
-
     Notes
     -----
     Explained in chapter 7.
+    Raises ValueError or TypeError for weights that are not finite and ≥ 0, or n out of range.
+    Source: RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
 
     Examples
     --------
@@ -207,18 +169,12 @@ def weights_to_closed_form(weights: Any) -> Any:
         W, of the kind that came in: from a sequence exact fractions, from an expression an expression in the same
         symbol, closed where SymPy or `closed_form` knows how, an unevaluated sum otherwise.
 
-    Raises
-    ------
-    ValueError
-        For a weight below 0: at once in a sequence, on a call for a function; or an expression of several symbols.
-
-    Source
-    ------
-    RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
-
     Notes
     -----
     O(k) for the first W(k), and remembered. Explained in chapter 7.
+    Raises ValueError for a weight below 0: at once in a sequence, on a call for a function; or an expression of several
+    symbols.
+    Source: RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
 
     Examples
     --------
@@ -278,18 +234,12 @@ def closed_form_to_weights(closed_form: Any) -> Any:
     callable int -> number, or sympy.Expr
         w, of the kind that came in.
 
-    Raises
-    ------
-    ValueError
-        For W(0) ≠ 0, or a W that falls: up to K = 100 at once, later on a call; or an expression of several symbols.
-
-    Source
-    ------
-    RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
-
     Notes
     -----
     The inverse of `weights_to_closed_form`. Explained in chapter 7.
+    Raises ValueError for W(0) ≠ 0, or a W that falls: up to K = 100 at once, later on a call; or an expression of
+    several symbols.
+    Source: RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
 
     Examples
     --------

@@ -17,23 +17,13 @@ __all__ = ["LevelRelevance", "WeightedAP", "level_relevance", "weighted_ap"]
 
 @dataclass(frozen=True)
 class WeightedAP:
-    """A proof that H-AP is a weighted mean of APs, for one ranking. Made by `weighted_ap`.
-
-    Attributes
-    ----------
-    levels, permutation : tuple of int, length n
-    weights : tuple of Fraction, length L
-    relevance : tuple of Fraction, length n
-        The relevance that does it.
-    averages : tuple of length L
-        AP of each level, level l or finer being relevant; None where no item reaches it.
-    h_ap : Fraction
-    """
+    """A proof that H-AP is a weighted mean of APs, for one ranking. Made by `weighted_ap`."""
 
     levels: tuple[int, ...]
     permutation: tuple[int, ...]
     weights: tuple[Fraction, ...]
-    relevance: tuple[Fraction, ...]
+    relevance: tuple[Fraction, ...]  #: The relevance that does it.
+    #: AP of each level, level l or finer being relevant; None where no item reaches it.
     averages: tuple[Fraction | None, ...]
     h_ap: Fraction
 
@@ -58,23 +48,12 @@ def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iter
     permutation : iterable of int, length n
         The rank of each item, each of 1, …, n once.
 
-    Returns
-    -------
-    WeightedAP
-
-    Raises
-    ------
-    ValueError, TypeError
-        For levels that are no ints from 0 to L, weights that are not ≥ 0, no item that reaches a level with a weight
-        > 0, or a ``permutation`` that is none.
-
-    Source
-    ------
-    HAPPIER Sec. 3.1.
-
     Notes
     -----
     O(n L). Levels that no item reaches have no AP and are left out of both sums. Explained in chapter 13.
+    Raises ValueError or TypeError for levels that are no ints from 0 to L, weights that are not ≥ 0, no item that
+    reaches a level with a weight > 0, or a ``permutation`` that is none.
+    Source: HAPPIER Sec. 3.1.
 
     Examples
     --------
@@ -96,26 +75,16 @@ def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iter
 
 @dataclass(frozen=True)
 class LevelRelevance:
-    """What Eq. 4, and its monotone variant, give to each level. Made by `level_relevance`.
+    """What Eq. 4, and its monotone variant, give to each level. Made by `level_relevance`."""
 
-    Attributes
-    ----------
-    counts : tuple of int, length L
-        Items of level 1, …, L.
-    alpha : int
-    eq_4, monotone : tuple of Fraction, length L
-        Relevance of one item of each level; 0 for a level without items.
-    inverted : tuple of (int, int)
-        Pairs of levels (coarse, fine), with items, of which Eq. 4 gives the finer one less.
-    fine_first, coarse_first : Fraction
-        H-AP with Eq. 4's relevance of the ranking from the finest level to the coarsest, and of its reverse.
-    """
-
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  #: Items of level 1, …, L.
     alpha: int
-    eq_4: tuple[Fraction, ...]
+    eq_4: tuple[Fraction, ...]  #: eq_4, monotone: relevance of one item of each level; 0 for a level without items.
     monotone: tuple[Fraction, ...]
+    #: Pairs of levels (coarse, fine), with items, of which Eq. 4 gives the finer one less.
     inverted: tuple[tuple[int, int], ...]
+    #: fine_first, coarse_first: H-AP with Eq. 4's relevance of the ranking from the finest level to the coarsest, and
+    #: of its reverse.
     fine_first: Fraction
     coarse_first: Fraction
 
@@ -156,18 +125,11 @@ def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
         Eq. 4's relevance, that of the variant which divides by the number of items at least as near, and H-AP of two
         rankings.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
-
-    Source
-    ------
-    HAPPIER Eq. 4.
-
     Notes
     -----
     O(n²) for n items. Explained in chapter 13.
+    Raises ValueError or TypeError for counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
+    Source: HAPPIER Eq. 4.
 
     Examples
     --------

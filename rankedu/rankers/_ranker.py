@@ -39,6 +39,8 @@ class Ranker(nn.Module):
     def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Rank all items of each row; the largest score has the smallest rank.
 
+        Raises ValueError or TypeError for NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
+
         Parameters
         ----------
         scores : Tensor, shape (..., n)
@@ -51,11 +53,6 @@ class Ranker(nn.Module):
         Tensor, shape (..., n)
             Ranks in the scores' dtype, in float32 for the 16-bit ones (float16 cannot count beyond 2048); 0, without
             a gradient, outside ``where``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
         """
         self._check(scores, where)
         check_not_nan(scores, where)
@@ -63,6 +60,8 @@ class Ranker(nn.Module):
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Rank each member among the members only.
+
+        Raises ValueError or TypeError as :meth:`forward`; also for ``members`` of another shape or dtype.
 
         Parameters
         ----------
@@ -76,11 +75,6 @@ class Ranker(nn.Module):
         -------
         Tensor, shape (..., n)
             Ranks, with a gradient for the members; 0 elsewhere.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for ``members`` of another shape or dtype.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")

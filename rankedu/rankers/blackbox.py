@@ -32,15 +32,6 @@ class BlackboxRanker(Ranker):
         of the two is a precision (Eq. 21). This is the scale of the released code, whose λ is n times smaller for the
         same gradient: λ_paper = n · λ_code.
 
-    Raises
-    ------
-    ValueError
-        For ``lam`` that is not a finite number > 0.
-
-    Source
-    ------
-    RaMBO Alg. 1; RaMBO Prop. 1; RaMBO Eq. 11.
-
     Notes
     -----
     O(n log n) in each direction; of many float32 scores on a CPU packed keys are sorted. Ties go by position. In each
@@ -48,6 +39,8 @@ class BlackboxRanker(Ranker):
     :func:`rankedu.blackbox.differentiate`: twice as much is twice the λ. The losses of :mod:`rankedu.losses`
     differentiate themselves at weight 1 instead, so that they can be scaled. float32 counts exactly up to 2²⁴: give
     longer rows as float64. Explained in chapter 4.
+    Raises ValueError for ``lam`` that is not a finite number > 0.
+    Source: RaMBO Alg. 1; RaMBO Prop. 1; RaMBO Eq. 11.
 
     Examples
     --------

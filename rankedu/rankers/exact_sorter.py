@@ -29,16 +29,12 @@ def exact_sorter(scores: Tensor) -> Tensor:
     Tensor, shape (..., n)
         Ranks in the scores' dtype, float32 for the 16-bit ones. The released code divides them by n.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For NaN, n = 0, or integer scores.
-
     Notes
     -----
     O(n²). The ranks of :class:`~rankedu.rankers.SigmoidRanker` at the temperature of :func:`exact_sorter_temperature`,
     which has no gradient. The released code gives nan where all scores are equal, this one (n + 1)/2.
     Explained in chapter 11.
+    Raises ValueError or TypeError for NaN, n = 0, or integer scores.
 
     Examples
     --------
@@ -70,16 +66,12 @@ def exact_sorter_temperature(scores: Tensor) -> Tensor:
     Tensor, shape (...)
         In the scores' dtype, float32 for all but float64; without a gradient, and > 0.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For NaN, n = 0, or scores that are no numbers.
-
     Notes
     -----
     O(n): the squares of M sum to :math:`n \sum_i y_i^2 - (\sum_i y_i)^2`, its entries to :math:`\sum_i (2i - n - 1)
     y_i`. As the second depends on the order of the items, so does the temperature: half of M is filled with zeros, and
     they count. Explained in chapter 11.
+    Raises ValueError or TypeError for NaN, n = 0, or scores that are no numbers.
 
     Examples
     --------

@@ -42,17 +42,6 @@ class HistogramRanker(Ranker):
         Least and largest score. The default is that of a cosine similarity. Scores outside count as the end that is
         nearer, and have no gradient.
 
-    Raises
-    ------
-    ValueError
-        For fewer bins than one, or a range that is not finite and increasing.
-    TypeError
-        For bins that are no int, or a range that is not two numbers.
-
-    Source
-    ------
-    RaMBO supp. Fig. 2d.
-
     Notes
     -----
     O(n + L) time and memory for each row: a rank is the value at :math:`y_k` of a piecewise linear function of L
@@ -68,6 +57,9 @@ class HistogramRanker(Ranker):
     while ``APLoss(HistogramRanker())`` takes the ratio of the mean ranks. The two agree where every item has a centre
     of its own and sits on it; only the second becomes exact for all distinct scores as L → ∞: see
     :class:`rankedu.losses.FastAPLoss`. Explained in chapter 10.
+    Raises ValueError for fewer bins than one, or a range that is not finite and increasing; TypeError for bins that are
+    no int, or a range that is not two numbers.
+    Source: RaMBO supp. Fig. 2d.
 
     Examples
     --------
@@ -115,14 +107,10 @@ class HistogramRanker(Ranker):
         Tensor, shape (..., bins + 1)
             Counts ≥ 0, with a gradient, in the dtype of the ranks. Their sum is the number of items.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`.
-
         Notes
         -----
         O(n + L) for each row.
+        Raises ValueError or TypeError as :meth:`forward`.
         """
         self._check(scores, where)
         check_not_nan(scores, where)

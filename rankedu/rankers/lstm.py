@@ -34,23 +34,14 @@ class LSTMRanker(Ranker):
     hidden, layers : int, optional
         Hidden size (of each direction; channels of a convolution) and number of layers. Default: `ARCHITECTURES`.
 
-    Raises
-    ------
-    ValueError
-        For an unknown architecture, n < 2, or a size < 1.
-    TypeError
-        For a size that is not an int.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
     Notes
     -----
     O(n h² + n² h) for each row and hidden size h. Nothing is guaranteed, neither ranks in [1, n], nor their sum, nor
     equal ranks for equal scores, nor that the items may be reordered (:func:`equivariance_error`). The training saw
     scores in [-1, 1] and standard normal ones: bring yours into that range, for outside it the error grows without
     bound. A trained sorter is frozen: its parameters have no gradient, the scores do. Explained in chapter 11.
+    Raises ValueError for an unknown architecture, n < 2, or a size < 1; TypeError for a size that is not an int.
+    Source: RaMBO Tab. 1.
 
     Examples
     --------
@@ -92,16 +83,11 @@ class LSTMRanker(Ranker):
         Tensor, shape (..., n)
             Ranks in the scores' dtype, in float32 for the 16-bit ones.
 
-        Raises
-        ------
-        ValueError
-            For another length, an item left out, another device, NaN or an infinity.
-        TypeError
-            For integer scores, or a ``where`` that is not bool.
-
         Notes
         -----
         Explained in chapter 11.
+        Raises ValueError for another length, an item left out, another device, NaN or an infinity; TypeError for
+        integer scores, or a ``where`` that is not bool.
         """
         check_values(scores)
         check_floating(scores)
@@ -133,15 +119,11 @@ class LSTMRanker(Ranker):
         Tensor, shape (..., n)
             The ranks of :meth:`forward`.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for an item that is not a member. So losses that rank within the relevant items,
-            as those of AP and recall do, cannot take this ranker.
-
         Notes
         -----
         Explained in chapter 11.
+        Raises ValueError or TypeError as :meth:`forward`; also for an item that is not a member. So losses that rank
+        within the relevant items, as those of AP and recall do, cannot take this ranker.
         """
         check_values(scores)
         check_mask(members, scores, name="members")

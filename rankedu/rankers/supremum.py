@@ -59,21 +59,14 @@ class SupremumRanker(PairwiseRanker):
         ≥ 0; added to the sigmoid between 0 and δ. The step lies above the Heaviside function if this is 1/2 or more
         (and the offset 1 or more), and then it jumps at 0.
 
-    Raises
-    ------
-    ValueError
-        For a parameter that is not finite or out of range.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
-
     Notes
     -----
     `PRESETS` has the published settings, :meth:`preset` makes a ranker of one; only some of them keep the bound, and
     :mod:`rankedu.proofs.bounds` proves which. O(n²) for each row. Tied members count each other, H(0) = 1; a tied
     outsider counts σ(0) = 1/2. The attribute ``rho`` holds the parameter ``slope``: the method ``slope`` is the
     derivative of the step. Explained in chapter 14.
+    Raises ValueError for a parameter that is not finite or out of range.
+    Source: HAPPIER Sec. 3.2.
 
     Examples
     --------
@@ -114,18 +107,10 @@ class SupremumRanker(PairwiseRanker):
             A key of `PRESETS`: "continuous" (the default), "happier", "happier_inat", "roadmap", "roadmap_inat",
             "roadmap_2021" or "roadmap_inat_2021".
 
-        Returns
-        -------
-        SupremumRanker
-
-        Raises
-        ------
-        ValueError
-            For an unknown name.
-
         Notes
         -----
         Explained in chapter 14.
+        Raises ValueError for an unknown name.
 
         Examples
         --------
@@ -225,18 +210,12 @@ class SupremumRanker(PairwiseRanker):
         Tensor, shape (..., n)
             The sum of the step over the others; 0 outside the members.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for ``members`` or ``others`` of another shape or dtype, or with a common item.
-
-        Source
-        ------
-        HAPPIER Sec. 3.2.
-
         Notes
         -----
         O(n²) time and memory for each row. Explained in chapter 14.
+        Raises ValueError or TypeError as :meth:`forward`; also for ``members`` or ``others`` of another shape or dtype,
+        or with a common item.
+        Source: HAPPIER Sec. 3.2.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")
@@ -262,19 +241,12 @@ class InfimumStep:
     below, above : float
         Slopes ≥ 0 of the two parts.
 
-    Raises
-    ------
-    ValueError
-        For a slope that is negative or not finite.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
-
     Notes
     -----
     Called with differences of scores, elementwise, with a gradient by autograd. It jumps by 1/2 at 0, and is not
     bounded below: what it counts may be negative, and then a loss exceeds 1. Explained in chapter 14.
+    Raises ValueError for a slope that is negative or not finite.
+    Source: HAPPIER Sec. 3.2.
 
     Examples
     --------

@@ -65,30 +65,24 @@ class MAPLoss(nn.Module):
               + w\, L_{AP}(\overline{\mathbf{y}}, \overline{\mathbf{y}}^*)
 
     Each class is a query, and the items of the batch are its candidates; :math:`C_+` are the classes that have a
-    positive. The second term, APC, ranks the scores of all
-    classes in one list; it pushes high scores of irrelevant items down even if the batch has no positive of their
-    class.
+    positive. The second term, APC, ranks the scores of all classes in one list; it pushes high scores of irrelevant
+    items down even if the batch has no positive of their class.
 
     Parameters
     ----------
-    ranker : Ranker
-        Maps scores to ranks, e.g. ``BlackboxRanker(lam=4.0)``.
-    margin : float
-        α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
+    ranker, margin, within_grad
+        As in :class:`APLoss`.
     memory : ScoreMemory, optional
         Extends the ranked lists by the scores of earlier batches.
     class_agnostic_weight : float
         w in [0, 1]. The default makes the ratio mAP : APC the paper's 2 : 1.
-    within_grad : bool
-        As in :class:`APLoss`.
 
     Notes
     -----
     O(m log m) for m scores, with the blackbox ranker. Ties go by position, in the second term class after class.
     Algorithm 1 sees L as printed: its step is λ (1 − w) times the gradient of the first term, λ w times the second's.
     Explained in chapter 8.
-    Raises ValueError for a weight outside [0, 1], or a margin that is not a finite number ≥ 0; TypeError for a ranker
-    or a memory that is none.
+    Raises ValueError or TypeError as :class:`APLoss`; also for a weight outside [0, 1] and a memory that is none.
     Source: RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23.
 
     Examples
@@ -123,26 +117,11 @@ class MAPLoss(nn.Module):
         return f"class_agnostic_weight={self.class_agnostic_weight:g}"
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of items scored for every class.
+        """Compute the loss of a batch of items scored for every class: scores and relevance (..., batch, classes).
 
-        Raises ValueError or TypeError as :meth:`APLoss.forward`; also for scores of one dimension, and as
+        An item may belong to any number of classes. The mean is over the classes that have a positive. All else as
+        :meth:`APLoss.forward`; also raises ValueError for scores of one dimension (a memory wants two), and as
         :meth:`rankedu.memory.ScoreMemory.extend`.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., batch, classes)
-            Floating point; larger is better. With a memory, of two dimensions.
-        relevance : Tensor of bool, shape (..., batch, classes)
-            Whether the item belongs to the class; numbers that are exactly 0 or 1 will do. An item may belong to any
-            number of classes.
-        where : Tensor of bool, shape (..., batch, classes), optional
-            What takes part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            The mean is over the classes that have a positive; if none has one, 0 with a zero gradient, and one
-            `NoPositivesWarning`.
         """
         check_values(scores)
         if scores.ndim < 2:

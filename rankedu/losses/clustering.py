@@ -61,7 +61,7 @@ class ClusterLoss(nn.Module):
         return f"n_classes={n_classes}, dim={dim}, temperature={self.temperature:g}"
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        """Compute the mean loss of a batch.
+        """Compute the mean loss of a batch, a Tensor of shape (), float32 for 16-bit embeddings.
 
         Raises ValueError for NaN, other shapes, a class that is not in [0, n_classes), or a leaf that stands under two
         parents; TypeError for embeddings that are not floating point, or labels that are not integers.
@@ -73,11 +73,6 @@ class ClusterLoss(nn.Module):
         labels : Tensor of int, shape (batch,) or (batch, L)
             Fine classes, from 0 to n_classes − 1. Of paths from root to leaf it is the last column that counts, so
             leaves must be numbered through, not anew under each parent.
-
-        Returns
-        -------
-        Tensor, shape ()
-            In the embeddings' dtype, float32 for the 16-bit ones.
         """
         check_embeddings(embeddings, labels, paths=True)
         check_dim(embeddings, self.proxies)

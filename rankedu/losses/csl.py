@@ -78,22 +78,9 @@ class CSLLoss(nn.Module):
         return f"n_classes={n_classes}, dim={dim}, margins=({margins}), scale={self.scale:g}"
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        """Compute the mean loss of a batch.
+        """Compute the mean loss of a batch, as :meth:`ClusterLoss.forward`; each path must be among ``class_labels``.
 
-        Raises ValueError for NaN, other shapes, or a path that is not among ``class_labels``; TypeError for embeddings
-        that are not floating point, or labels that are not integers.
-
-        Parameters
-        ----------
-        embeddings : Tensor, shape (batch, dim)
-            Floating point, of any length.
-        labels : Tensor of int, shape (batch, L), or (batch,) for one level
-            Paths from root to leaf, each among ``class_labels``.
-
-        Returns
-        -------
-        Tensor, shape ()
-            In the embeddings' dtype, float32 for the 16-bit ones. A level at which an item has no negatives adds 0.
+        A level at which an item has no negatives adds 0.
         """
         check_embeddings(embeddings, labels, paths=True)
         check_dim(embeddings, self.proxies)

@@ -118,25 +118,9 @@ class HAPLoss(nn.Module):
         return f"margin={self.margin:g}, within_grad={self.within_grad}{lower}"
 
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
+        """Compute the loss of a batch of queries, as :meth:`APLoss.forward`, but of graded relevance.
 
-        Raises ValueError for NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is negative
-        or not finite; TypeError for scores that are not floating point, or a ``where`` that is not bool.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        relevance : Tensor, shape (..., n)
-            Finite and ≥ 0, any dtype; 0 is irrelevant. Each row may have its own grades, and any number of them.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
-            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
+        It is finite and ≥ 0, of any dtype, 0 for irrelevant; each row may have its own grades, and any number of them.
         """
         share = shares(scores, relevance, where)
         if not (share > 0).any():
@@ -251,24 +235,9 @@ class HAPPIERLoss(nn.Module):
     def forward(
         self, embeddings: Tensor, labels: Tensor, ref_embeddings: Tensor | None = None, ref_labels: Tensor | None = None
     ) -> Tensor:
-        """Compute the loss of a batch.
+        """Compute the loss of a batch: a Tensor of shape (). References are ranked and not clustered.
 
-        Raises ValueError or TypeError as :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
-
-        Parameters
-        ----------
-        embeddings : Tensor, shape (batch, dim)
-            Floating point, of any length.
-        labels : Tensor of int, shape (batch, L), or (batch,) for one level
-            Paths from root to leaf; the leaf is a number in [0, n_classes).
-        ref_embeddings : Tensor, shape (refs, dim), optional
-            The items to be ranked. Default: the batch, and what the memory holds. They are not clustered.
-        ref_labels : Tensor of int, shape (refs, L) or (refs,), optional
-            Goes with ``ref_embeddings``.
-
-        Returns
-        -------
-        Tensor, shape ()
+        All else as :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
         """
         cluster = self.cluster(embeddings, labels)
         return torch.lerp(self.average_precision(embeddings, labels, ref_embeddings, ref_labels), cluster, self.weight)

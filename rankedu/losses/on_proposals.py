@@ -59,7 +59,7 @@ class OnProposals(nn.Module):
         return f"scores={self.scores!r}"
 
     def forward(self, class_logits: Tensor, labels: Tensor) -> Tensor:
-        """Compute the loss of a batch of proposals.
+        """Compute the loss of a batch of proposals: what the loss returns.
 
         Raises ValueError for NaN, other shapes, or labels outside −1 … C; TypeError for logits that are not floating
         point, or labels that are not integers.
@@ -70,11 +70,6 @@ class OnProposals(nn.Module):
             Floating point; the background comes first.
         labels : Tensor of int, shape (P,)
             1 … C; 0 is the background, −1 leaves a proposal out.
-
-        Returns
-        -------
-        Tensor, shape ()
-            What the loss returns.
         """
         check_values(class_logits, name="class_logits")
         check_floating(class_logits, name="class_logits")

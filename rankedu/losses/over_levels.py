@@ -76,23 +76,7 @@ class SumOverLevels(nn.Module):
     def forward(
         self, embeddings: Tensor, labels: Tensor, ref_embeddings: Tensor | None = None, ref_labels: Tensor | None = None
     ) -> Tensor:
-        """Compute the loss of a batch.
-
-        Raises ValueError or TypeError as the losses; also for labels without L levels, or that are no paths.
-
-        Parameters
-        ----------
-        embeddings : Tensor, shape (batch, dim)
-        labels : Tensor of int, shape (batch, L)
-        ref_embeddings : Tensor, shape (refs, dim), optional
-            For losses that take them. Default: the batch itself.
-        ref_labels : Tensor of int, shape (refs, L), optional
-            Goes with ``ref_embeddings``.
-
-        Returns
-        -------
-        Tensor, shape ()
-        """
+        """Compute the loss of a batch as :meth:`OnEmbeddings.forward`, from paths of L levels."""
         if ref_embeddings is embeddings and ref_labels is labels:
             ref_embeddings = ref_labels = None
         if (ref_embeddings is None) != (ref_labels is None):

@@ -141,21 +141,9 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
     .. math:: \frac{1}{R} \sum_{i \in \mathrm{rel},\, \mathbf{rk}(\mathbf{y})_i \le R}
               \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
 
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
-
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
-
     Notes
     -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-    Raises ValueError or TypeError as :func:`average_precision`.
+    Shapes, value, cost and errors as :func:`average_precision`. Ties go by position. Explained in chapter 1.
 
     Examples
     --------
@@ -170,25 +158,13 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
 
 
 def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    r"""Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean, others call it hit rate.
-
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
-    k : int
-        At least 1; may exceed n.
-
-    Returns
-    -------
-    Tensor, shape (...)
-        0 or 1, float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant item
-        (Eq. 7 gives them 0, which counts a query that nobody can answer as a failure).
+    """Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean, others call it hit rate.
 
     Notes
     -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-    Raises ValueError or TypeError as :func:`average_precision`; also for k < 1.
+    Shapes, cost and errors as :func:`average_precision`, and ValueError for k < 1; k may exceed n. Queries without a
+    relevant item get nan, where Eq. 7 has 0, which counts a query that nobody can answer as a failure. Ties go by
+    position. Explained in chapter 1.
     Source: RaMBO Eq. 7.
 
     Examples
@@ -203,23 +179,11 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
 
 
 def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    r"""Which share of the relevant items is among the k best? The recall of information retrieval.
-
-    Parameters
-    ----------
-    scores, relevance, k, where
-        As :func:`recall_at_k`, the hit rate, which asks for one relevant item only.
-
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
+    """Which share of the relevant items is among the k best? The recall of information retrieval.
 
     Notes
     -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-    Raises ValueError or TypeError as :func:`recall_at_k`.
+    All else as :func:`recall_at_k`, the hit rate, which asks for one relevant item only. Explained in chapter 1.
 
     Examples
     --------
@@ -233,25 +197,11 @@ def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tenso
 
 
 def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    r"""Share of relevant items among the k best.
-
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
-    k : int
-        At least 1; may exceed n, and the share is of k all the same.
-
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
+    """Share of relevant items among the k best.
 
     Notes
     -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-    Raises ValueError or TypeError as :func:`average_precision`; also for k < 1.
+    All else as :func:`recall_at_k`; where k exceeds n, the share is of k all the same. Explained in chapter 1.
     Source: RaMBO Eq. 5.
 
     Examples
@@ -265,24 +215,11 @@ def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor |
 
 
 def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Share of relevant items among the R best, R being their number.
-
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
-
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
+    """Share of relevant items among the R best, R being their number.
 
     Notes
     -----
-    O(n log n). Ties go by position. At k = R precision and the share that recall counts are one. Explained in chapter
-    1.
-    Raises ValueError or TypeError as :func:`average_precision`.
+    All else as :func:`map_at_r`. At k = R precision and the share that recall counts are one. Explained in chapter 1.
 
     Examples
     --------
@@ -295,23 +232,11 @@ def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = Non
 
 
 def reciprocal_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""One over the rank of the best relevant item (MRR is its mean over queries).
-
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
-
-    Returns
-    -------
-    Tensor, shape (...)
-        In (0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
+    """One over the rank of the best relevant item (MRR is its mean over queries).
 
     Notes
     -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-    Raises ValueError or TypeError as :func:`average_precision`.
+    All else as :func:`map_at_r`. Explained in chapter 1.
 
     Examples
     --------

@@ -99,21 +99,8 @@ class SupremumRanker(PairwiseRanker):
 
     @classmethod
     def preset(cls, name: str) -> SupremumRanker:
-        """Make the ranker of a published setting.
+        """Make the ranker of a published setting, a key of `PRESETS`; ValueError for another name.
 
-        Parameters
-        ----------
-        name : str
-            A key of `PRESETS`: "continuous" (the default), "happier", "happier_inat", "roadmap", "roadmap_inat",
-            "roadmap_2021" or "roadmap_inat_2021".
-
-        Notes
-        -----
-        Explained in chapter 14.
-        Raises ValueError for an unknown name.
-
-        Examples
-        --------
         >>> SupremumRanker.preset("happier_inat")
         SupremumRanker(temperature=0.01, slope=100, delta=0.05, offset=1, start=0)
         """
@@ -194,28 +181,10 @@ class SupremumRanker(PairwiseRanker):
         return ranks[positive], within[positive]
 
     def against(self, scores: Tensor, members: Tensor, others: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Count, for each member, by how much the others outrank it; with a gradient.
+        """Count, for each member, by how much the others outrank it: the sum of the step, with a gradient; 0 elsewhere.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        members, others : Tensor of bool, shape (..., n)
-            Without a common item.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            The sum of the step over the others; 0 outside the members.
-
-        Notes
-        -----
-        O(n²) time and memory for each row. Explained in chapter 14.
-        Raises ValueError or TypeError as :meth:`forward`; also for ``members`` or ``others`` of another shape or dtype,
-        or with a common item.
-        Source: HAPPIER Sec. 3.2.
+        All else as :meth:`among`; members and others may have no common item, else ValueError. O(n²) time and memory
+        for each row.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")

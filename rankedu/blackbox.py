@@ -84,8 +84,6 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
     TypeError on a call, for scores that are not floating point.
     Source: RaMBO Eq. 9; RaMBO Eq. 10; RaMBO Alg. 1.
 
-    Examples
-    --------
     >>> from rankedu.solvers import ranking
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = differentiate(ranking, lam=1.0)(scores)
@@ -139,8 +137,6 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
     floating point.
     Source: RaMBO Eq. 10; RaMBO Alg. 1; RaMBO Fig. 1; RaMBO Sec. 3.2.
 
-    Examples
-    --------
     >>> from rankedu.solvers import ranking
     >>> smooth = interpolate(ranking, torch.tensor([1.0, 0.0]), lam=1.0)
     >>> smooth(torch.tensor([[2.0, 0.0], [0.5, 0.0], [-0.5, 0.0], [-2.0, 0.0]]))

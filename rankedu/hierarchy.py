@@ -50,8 +50,6 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     on after −1; TypeError for labels that are not integers.
     Source: HAPPIER Sec. 3.1.
 
-    Examples
-    --------
     >>> labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 0], [0, -1]])
     >>> levels(labels[:1], labels)
     tensor([[2, 2, 1, 0, 1]])
@@ -180,8 +178,6 @@ def relevance(
     ``where`` of another shape; TypeError for levels that are not integers, or a ``where`` that is not bool.
     Source: HAPPIER Eq. 4.
 
-    Examples
-    --------
     >>> relevance(torch.tensor([2, 1, 1, 0]))
     tensor([1.0000, 0.2500, 0.2500, 0.0000], dtype=torch.float64)
     >>> relevance(torch.tensor([2, 2, 2, 1, 0]), monotone=True)
@@ -225,8 +221,6 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
     a ``where`` of another shape; TypeError for levels that are not integers, or a ``where`` that is not bool.
     Source: HAPPIER Sec. 3.1.
 
-    Examples
-    --------
     >>> weighted_ap_relevance(torch.tensor([2, 1, 1, 0]), weights=[0.3, 0.7])
     tensor([0.8000, 0.1000, 0.1000, 0.0000], dtype=torch.float64)
     """

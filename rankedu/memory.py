@@ -77,8 +77,6 @@ class ScoreMemory(_Memory):
     Raises ValueError or TypeError for a length that is not an int ≥ 0.
     Source: RaMBO Sec. 4.3.
 
-    Examples
-    --------
     >>> memory = ScoreMemory(length=1)
     >>> _ = memory(torch.tensor([[0.1, 0.2]]), torch.tensor([[True, False]]))
     >>> all_scores, all_relevance = memory(torch.tensor([[0.3, 0.4]]), torch.tensor([[False, True]]))
@@ -141,8 +139,6 @@ class EmbeddingMemory(_Memory):
     ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. O(τ · batch · dim) memory. Explained in chapter 5.
     Source: RaMBO Sec. 4.3.
 
-    Examples
-    --------
     >>> memory = EmbeddingMemory(length=3)
     >>> _ = memory(torch.tensor([[1.0, 0.0]]), torch.tensor([5]))
     >>> memory(torch.tensor([[0.0, 1.0], [0.6, 0.8]]), torch.tensor([7, 7]))[1]

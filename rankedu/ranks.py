@@ -92,8 +92,6 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     are neither floating point nor integer, or a ``where`` that is not bool.
     Source: RaMBO Eq. 1; RaMBO Eq. 2.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.5, 0.9, 0.5, 0.1])
     >>> rank(scores)
     tensor([2, 1, 3, 4])
@@ -119,21 +117,14 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
 
 
 def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`.
+    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`; 0 for all others.
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
+    scores, where
+        As for :func:`rank`.
     members : Tensor of bool, shape (..., n)
         For :math:`\mathbf{y}^+`, the relevant items.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
-
-    Returns
-    -------
-    Tensor of int64, shape (..., n)
-        1 for the best member; 0 for all who are not members or do not take part.
 
     Notes
     -----
@@ -141,8 +132,6 @@ def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) 
     Raises ValueError or TypeError as :func:`rank`; also for ``members`` of another shape or dtype.
     Source: RaMBO Eq. 17; RaMBO Eq. 21.
 
-    Examples
-    --------
     >>> rank_among(torch.tensor([0.9, 0.1, 0.5]), torch.tensor([True, False, True]))
     tensor([1, 0, 2])
     """
@@ -161,12 +150,10 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better. For a margin, shift the scores first (Eq. 14).
+    scores, where
+        As for :func:`rank`. For a margin, shift the scores first (Eq. 14).
     relevance : Tensor of bool, shape (..., n)
         Numbers that are exactly 0 or 1 will do.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
 
     Returns
     -------
@@ -179,8 +166,6 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
     Raises ValueError or TypeError as :func:`rank`; also for a relevance of another shape, or neither 0 nor 1.
     Source: RaMBO Eq. 17.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6])
     >>> outranking_negatives(scores, torch.tensor([False, True, False, True]))
     tensor([0, 1, 0, 2])

@@ -42,8 +42,6 @@ def ranking(scores: Tensor) -> Tensor:
     Raises ValueError or TypeError as :func:`rankedu.rank`.
     Source: RaMBO Eq. 9; RaMBO Eq. 11; RaMBO Prop. 1.
 
-    Examples
-    --------
     >>> ranking(torch.tensor([0.9, 0.1, 0.5]))
     tensor([1., 3., 2.])
     """
@@ -76,8 +74,6 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
     empty grid; ModuleNotFoundError without SciPy.
     Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
-    Examples
-    --------
     >>> shortest_path(torch.tensor([[1.0, 9.0, 9.0], [1.0, 9.0, 1.0], [9.0, 1.0, 1.0]]))
     tensor([[1., 0., 0.],
             [1., 0., 0.],
@@ -113,8 +109,6 @@ def assignment(costs: Tensor) -> Tensor:
     Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without SciPy.
     Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
-    Examples
-    --------
     >>> assignment(torch.tensor([[4.0, 1.0], [2.0, 3.0]]))
     tensor([[0., 1.],
             [1., 0.]])

@@ -49,8 +49,6 @@ class APSVMLoss(ScoreLoss):
     Raises ValueError for an unknown ``inference``; when called, also for scores that are not finite.
     Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([False, True, True, False])
     >>> loss = APSVMLoss()(scores, relevance)
@@ -135,8 +133,6 @@ def most_violated_ranking(
     Raises ValueError or TypeError as :meth:`APSVMLoss.forward`; also for an unknown ``inference``.
     Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.9, 0.5, 0.4, 0.1])
     >>> most_violated_ranking(scores, torch.tensor([True, False, True, False]))
     tensor([2, 1, 3, 4])

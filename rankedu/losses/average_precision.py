@@ -40,8 +40,6 @@ class APLoss(RankLoss):
     Raises ValueError for a margin that is not a finite number ≥ 0; TypeError for a ranker that is none.
     Source: RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
 
-    Examples
-    --------
     >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
@@ -85,8 +83,6 @@ class MAPLoss(nn.Module):
     Raises ValueError or TypeError as :class:`APLoss`; also for a weight outside [0, 1] and a memory that is none.
     Source: RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23.
 
-    Examples
-    --------
     >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]])  # three items, two classes

@@ -94,8 +94,6 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     proxies; TypeError for a setting that the loss does not have; ImportError if pytorch-metric-learning is missing.
     Source: HAPPIER Tab. 1.
 
-    Examples
-    --------
     >>> loss = baseline("contrastive", neg_margin=0.5)
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
     >>> round(loss(embeddings, torch.tensor([0, 0, 1, 1])).item(), 4)
@@ -119,18 +117,8 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
 
 
 def baseline_names() -> tuple[str, ...]:
-    """List what :func:`baseline` can make.
+    """List what :func:`baseline` can make. Explained in chapter 15.
 
-    Returns
-    -------
-    tuple of str
-
-    Notes
-    -----
-    Explained in chapter 15.
-
-    Examples
-    --------
     >>> "triplet_semihard" in baseline_names()
     True
     """
@@ -138,20 +126,8 @@ def baseline_names() -> tuple[str, ...]:
 
 
 def describe_baseline(name: str) -> str:
-    """Say in one line what a baseline optimises.
+    """Say in one line what a baseline optimises; ValueError for an unknown name. Explained in chapter 15.
 
-    Parameters
-    ----------
-    name : str
-        One of :func:`baseline_names`.
-
-    Notes
-    -----
-    Explained in chapter 15.
-    Raises ValueError for an unknown name.
-
-    Examples
-    --------
     >>> describe_baseline("contrastive")
     'Distances of pairs: those of one class shrink to 0, all others grow to a margin.'
     """

@@ -34,8 +34,6 @@ class CalibrationLoss(nn.Module):
     Raises ValueError for a bound that is not finite; TypeError for a bound that is not a number.
     Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> import torch
     >>> scores = torch.tensor([0.95, 0.5, 0.75, 0.25])
     >>> CalibrationLoss(0.9, 0.6)(scores, torch.tensor([True, True, False, False]))  # 0.4 and 0.15
@@ -87,8 +85,6 @@ class ROADMAPLoss(nn.Module):
     Raises ValueError for a weight outside [0, 1], and as the two losses.
     Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> import torch
     >>> scores, relevance = torch.tensor([0.95, 0.5, 0.75, 0.25]), torch.tensor([True, True, False, False])
     >>> supremum, calibration = SupAPLoss()(scores, relevance), CalibrationLoss()(scores, relevance)

@@ -43,8 +43,6 @@ class ClusterLoss(nn.Module):
     finite number > 0.
     Source: HAPPIER Eq. 6.
 
-    Examples
-    --------
     >>> loss = ClusterLoss(n_classes=2, dim=2, temperature=0.5)
     >>> _ = loss.proxies.data.copy_(torch.eye(2))
     >>> round(loss(torch.tensor([[3.0, 0.0]]), torch.tensor([0])).item(), 4)  # log(1 + exp((0 − 1) / 0.5))

@@ -51,8 +51,6 @@ class CSLLoss(nn.Module):
     class labels that are not integers.
     Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> loss = CSLLoss(torch.tensor([[0, 0], [0, 1], [1, 2]]), dim=3, scale=1.0)
     >>> _ = loss.proxies.data.copy_(torch.eye(3))
     >>> value = loss(torch.tensor([[2.0, 0.0, 0.0]]), torch.tensor([[0, 0]]))

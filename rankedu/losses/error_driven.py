@@ -53,8 +53,6 @@ class ErrorDrivenAPLoss(ScoreLoss):
     Raises ValueError for a ``delta`` that is not a finite number ≥ 0.
     Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([False, True, True, False])
     >>> loss = ErrorDrivenAPLoss(delta=0.01)(scores, relevance)

@@ -59,8 +59,6 @@ class FastAPLoss(ScoreLoss):
     beyond, by at most 0.01, counts as ±1; TypeError for bins that are no int.
     Source: Smooth-AP supp. Tab. S2; RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> from rankedu.losses import OnEmbeddings
     >>> angles = torch.tensor([0.0, 0.01, 0.5, 0.51])
     >>> embeddings = torch.stack([angles.cos(), angles.sin()], dim=1)

@@ -75,8 +75,6 @@ class HAPLoss(nn.Module):
     ``lower`` without; TypeError for a ranker or a step that is none.
     Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
 
-    Examples
-    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([0.5, 0.0, 1.0, 0.0])
@@ -192,8 +190,6 @@ class HAPPIERLoss(nn.Module):
     Raises ValueError for a weight outside [0, 1]; else as :class:`HAPLoss` and :class:`ClusterLoss`.
     Source: HAPPIER Eq. 7.
 
-    Examples
-    --------
     >>> loss = HAPPIERLoss(n_classes=3, dim=2)
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.5, 0.5]], requires_grad=True)
     >>> labels = torch.tensor([[0, 0], [0, 0], [1, 1], [0, 2]])  # super-class and class

@@ -36,8 +36,6 @@ class OnProposals(nn.Module):
     Raises TypeError for a loss that is not callable; ValueError for other scores.
     Source: RaMBO Sec. 5.2.
 
-    Examples
-    --------
     >>> from rankedu.losses import MAPLoss
     >>> from rankedu.rankers import BlackboxRanker
     >>> loss = OnProposals(MAPLoss(BlackboxRanker(lam=0.5), margin=0.0))

@@ -42,8 +42,6 @@ class SumOverLevels(nn.Module):
     weights ≥ 0; TypeError for labels that are not integers, or a ``make_loss`` that is not callable.
     Source: HAPPIER Tab. 1; HAPPIER Tab. 2.
 
-    Examples
-    --------
     >>> from rankedu.losses import baseline
     >>> labels = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 0]])
     >>> loss = SumOverLevels(lambda n: baseline("contrastive"), labels)

@@ -50,8 +50,6 @@ class RecallLoss(RankLoss):
     Tensor to one of its shape; and as :class:`APLoss`.
     Source: RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
-    Examples
-    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6], requires_grad=True)
     >>> relevance = torch.tensor([False, True, False, True])  # outranked by 1 and by 2

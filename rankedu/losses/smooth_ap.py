@@ -32,8 +32,6 @@ class SmoothAPLoss(APLoss):
     Raises ValueError for a temperature that is not a finite number > 0.
     Source: Smooth-AP supp. Tab. S1.
 
-    Examples
-    --------
     >>> import torch
     >>> scores = torch.tensor([0.5, 0.49, 0.0], requires_grad=True)
     >>> loss = SmoothAPLoss(temperature=0.01)(scores, torch.tensor([False, True, False]))

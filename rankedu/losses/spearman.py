@@ -46,8 +46,6 @@ class SpearmanLoss(nn.Module):
     ``normalized=True`` are counted as n · rk/n. w times the loss has w times the gradient. O(n log n), besides what the
     ranker takes. Explained in chapter 11. Raises TypeError for a ranker that is none.
 
-    Examples
-    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.1, 0.5, 0.9], requires_grad=True)
     >>> loss = SpearmanLoss(BlackboxRanker(lam=1.0))(scores, torch.tensor([1, 3, 2]))

@@ -30,8 +30,6 @@ class SupAPLoss(APLoss):
     Raises ValueError for a parameter that is not finite or out of range.
     Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> import torch
     >>> loss = SupAPLoss()
     >>> scores = torch.tensor([0.75, 0.5, 0.25], requires_grad=True)

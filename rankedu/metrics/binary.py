@@ -102,8 +102,6 @@ def average_precision(
     an unknown ``ties``.
     Source: RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
 
-    Examples
-    --------
     >>> relevance = torch.tensor([False, True, True, False])
     >>> average_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), relevance)
     tensor(0.5833)
@@ -141,12 +139,8 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
     .. math:: \frac{1}{R} \sum_{i \in \mathrm{rel},\, \mathbf{rk}(\mathbf{y})_i \le R}
               \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
 
-    Notes
-    -----
     Shapes, value, cost and errors as :func:`average_precision`. Ties go by position. Explained in chapter 1.
 
-    Examples
-    --------
     >>> map_at_r(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
@@ -160,15 +154,11 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
 def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
     """Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean, others call it hit rate.
 
-    Notes
-    -----
     Shapes, cost and errors as :func:`average_precision`, and ValueError for k < 1; k may exceed n. Queries without a
     relevant item get nan, where Eq. 7 has 0, which counts a query that nobody can answer as a failure. Ties go by
     position. Explained in chapter 1.
     Source: RaMBO Eq. 7.
 
-    Examples
-    --------
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, False])
     >>> recall_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=2)
     (tensor(0.), tensor(1.))
@@ -181,12 +171,8 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
 def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
     """Which share of the relevant items is among the k best? The recall of information retrieval.
 
-    Notes
-    -----
     All else as :func:`recall_at_k`, the hit rate, which asks for one relevant item only. Explained in chapter 1.
 
-    Examples
-    --------
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([True, False, True])
     >>> recall_share_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=1)
     (tensor(0.5000), tensor(1.))
@@ -199,13 +185,9 @@ def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tenso
 def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
     """Share of relevant items among the k best.
 
-    Notes
-    -----
     All else as :func:`recall_at_k`; where k exceeds n, the share is of k all the same. Explained in chapter 1.
     Source: RaMBO Eq. 5.
 
-    Examples
-    --------
     >>> precision_at_k(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]), k=2)
     tensor(0.5000)
     """
@@ -217,12 +199,8 @@ def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor |
 def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
     """Share of relevant items among the R best, R being their number.
 
-    Notes
-    -----
     All else as :func:`map_at_r`. At k = R precision and the share that recall counts are one. Explained in chapter 1.
 
-    Examples
-    --------
     >>> r_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
@@ -234,12 +212,8 @@ def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = Non
 def reciprocal_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
     """One over the rank of the best relevant item (MRR is its mean over queries).
 
-    Notes
-    -----
     All else as :func:`map_at_r`. Explained in chapter 1.
 
-    Examples
-    --------
     >>> reciprocal_rank(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, True]))
     tensor(0.5000)
     """

@@ -76,8 +76,6 @@ def evaluate_detections(
     Raises ValueError or TypeError as :func:`match_detections`.
     Source: RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Sec. 5.2; RaMBO Tab. 5.
 
-    Examples
-    --------
     >>> import torch
     >>> truths = [{"boxes": torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]]), "labels": torch.tensor([1, 1])}]
     >>> boxes = torch.tensor([[5, 0, 9, 4], [0, 0, 4, 5], [6, 6, 9, 8]])

@@ -42,8 +42,6 @@ def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int |
     k < 1.
     Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> levels = torch.tensor([0, 2, 1])
     >>> ndcg(torch.tensor([0.9, 0.8, 0.7]), 2.0**levels - 1)
     tensor(0.6590)
@@ -97,8 +95,6 @@ def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> 
     Raises ValueError or TypeError as :func:`rankedu.rank`, for the scores and for the target.
     Source: RaMBO Sec. 1.
 
-    Examples
-    --------
     >>> spearman(torch.tensor([0.1, 0.5, 0.9]), torch.tensor([1, 3, 2]))
     tensor(0.5000)
     """

@@ -48,8 +48,6 @@ def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None
     finite.
     Source: HAPPIER Eq. 2; HAPPIER Fig. 3.
 
-    Examples
-    --------
     Fig. 3, with relevance l/L: before the item itself stands one that shares two of three levels, or one that shares
     one.
 
@@ -96,8 +94,6 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
     finite.
     Source: HAPPIER Eq. 1; HAPPIER Eq. 3.
 
-    Examples
-    --------
     >>> relevance = torch.tensor([1.0, 2 / 3, 0.0, 1 / 3])
     >>> hierarchical_average_precision(torch.tensor([0.9, 0.8, 0.1, 0.7]), relevance)
     tensor(1.)
@@ -173,8 +169,6 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
     Raises ValueError or TypeError as :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
     Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> levels = torch.tensor([2, 1, 0])
     >>> average_set_intersection(torch.tensor([0.9, 0.8, 0.7]), levels)
     tensor(1.)
@@ -202,29 +196,13 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
 def average_precision_per_level(
     scores: Tensor, levels: Tensor, *, where: Tensor | None = None, n_levels: int | None = None
 ) -> Tensor:
-    r"""Average precision at each level of a hierarchy: items of level l or finer are relevant.
+    """Average precision at each level of a hierarchy: items of level l or finer are relevant; shape (..., L).
 
-    Parameters
-    ----------
-    scores, levels, where
-        As :func:`average_set_intersection`.
-    n_levels : int, optional
-        L. Default: the largest level in ``levels``.
-
-    Returns
-    -------
-    Tensor, shape (..., L)
-        From level 1, the coarsest, to L, the leaves; float64 for float64 scores and else float32; nan, and one warning,
-        where no item reaches the level.
-
-    Notes
-    -----
-    O(n log n + L n). Ties go by position. Explained in chapter 13.
-    Raises ValueError or TypeError as :func:`average_set_intersection`; also for n_levels below the largest level.
+    From level 1, the coarsest, to L, the leaves; nan, and one warning, where no item reaches the level. L is
+    ``n_levels``, by default the largest level there is; ValueError for less. All else, O(n log n + L n) and ties by
+    position included, as :func:`average_set_intersection`. Explained in chapter 13.
     Source: HAPPIER Eq. 1; HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> average_precision_per_level(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 2]))
     tensor([0.8333, 0.3333])
     """

@@ -46,8 +46,6 @@ class DetectionMatches:
     that could have been found. Explained in chapter 16.
     Source: RaMBO Sec. 5.2.
 
-    Examples
-    --------
     >>> truths = [{"boxes": torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]]), "labels": torch.tensor([1, 1])}]
     >>> boxes = torch.tensor([[5, 0, 9, 4], [0, 0, 4, 5]])
     >>> found = [{"boxes": boxes, "labels": torch.tensor([1, 1]), "scores": torch.tensor([0.9, 0.7])}]
@@ -134,8 +132,6 @@ def match_detections(
     ``iou`` outside (0, 1]. The image is named.
     Source: RaMBO Sec. 5.2.
 
-    Examples
-    --------
     Two truths side by side, and two detections that both overlap the left one most:
 
     >>> truths = [{"boxes": torch.tensor([[0, 0, 10, 10], [2, 0, 12, 10]]), "labels": torch.tensor([1, 1])}]

@@ -34,8 +34,6 @@ def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
     fit; TypeError for anything but tensors of numbers.
     Source: RaMBO Sec. 5.2.
 
-    Examples
-    --------
     >>> box_iou(torch.tensor([[0, 0, 2, 2]]), torch.tensor([[0, 0, 2, 1], [1, 1, 3, 3], [5, 5, 6, 6]]))
     tensor([[0.5000, 0.1429, 0.0000]])
     """

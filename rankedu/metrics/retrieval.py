@@ -114,8 +114,6 @@ def evaluate_retrieval(
     ``distributed`` without a process group.
     Source: RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.9, 0.5], [0.0, 1.0], [-1.0, 0.0]])
     >>> labels = torch.tensor([0, 0, 1, 1, 2])
     >>> result = evaluate_retrieval(embeddings[:4], labels[:4], gallery=embeddings, gallery_labels=labels)
@@ -185,8 +183,6 @@ class RetrievalMetrics:
     queries.
     Source: RaMBO Eq. 8.
 
-    Examples
-    --------
     >>> metric = RetrievalMetrics(("recall@1", "mrr"))
     >>> metric.update(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))
     >>> metric.update(torch.tensor([[0.8, 0.6], [0.6, 0.8]]), torch.tensor([0, 1]))

@@ -81,8 +81,6 @@ def compare(
     ``ties``; ArithmeticError if thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
     Source: HAPPIER Eq. 5.
 
-    Examples
-    --------
     >>> found = compare([1, 0.766, 0.767, -1], [1, 1, 0, 0], offset=1, start=0)  # the iNaturalist setting
     >>> found.hard, round(float(found.surrogate.high), 4), found.holds
     (Fraction(1, 6), 0.104, False)

@@ -97,8 +97,6 @@ class UpperBound:
     def explain(self) -> str:
         """Write the proof, or the counter-example, line by line.
 
-        Examples
-        --------
         >>> print(upper_bound(offset=1.44).explain())
         x < 0: step > 0, H = 0: holds
         0 < x <= delta: step > 1, H = 1: holds
@@ -142,8 +140,6 @@ def upper_bound(
     Raises ValueError or TypeError for a parameter that is not a finite number, or out of range.
     Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> bound = upper_bound()
     >>> bound.holds, bound.monotone, bound.continuous
     (True, True, False)
@@ -253,8 +249,6 @@ def lower_bound(below: Any = 10, above: Any = 25) -> LowerBound:
     Raises ValueError or TypeError for a slope that is not a finite number ≥ 0.
     Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> proof = lower_bound()
     >>> proof.holds, [str(piece.extreme) for piece in proof.pieces]
     (True, ['0', '1'])
@@ -289,14 +283,10 @@ class RatioLemma:
 def ratio_lemma() -> RatioLemma:
     """State that a ratio falls as its numerator falls and its denominator grows, whatever the new numerator's sign.
 
-    Notes
-    -----
     A is an H-rank, B a rank. Explained in chapter 14.
     Raises ImportError without SymPy.
     Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> ratio_lemma().gap
     (A*e + B*d)/(B*(B + e))
     """

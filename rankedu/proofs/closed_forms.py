@@ -48,8 +48,6 @@ def closed_form(weights: str) -> Telescoping:
     Raises ValueError for another word; ImportError without SymPy.
     Source: RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
-    Examples
-    --------
     >>> claim = closed_form("loglog")
     >>> claim.weight, claim.total, claim.verify()
     (log(1 + log(1 + 1/k)/(log(k) + 1)), log(log(k + 1) + 1), True)
@@ -104,8 +102,6 @@ def asymptotics(
     Raises ValueError or TypeError for another word, or ``up_to`` that is no int ≥ 1.
     Source: RaMBO Eq. 20.
 
-    Examples
-    --------
     >>> found = asymptotics("loglog")
     >>> found.holds, round(found.first, 3), round(found.last, 2)
     (True, 0.527, 0.93)

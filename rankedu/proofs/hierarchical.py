@@ -67,8 +67,6 @@ class Certificate:
     def explain(self, names: Sequence[str] | None = None) -> str:
         """Write the proof as a table, one line an item, best rank first; items are called by names, or by number.
 
-        Examples
-        --------
         >>> print(certificate([1, 2, 0], [1, 2, 3]).explain(names="abc"))
         item | rank | rel | 1 x rk{rel >= 1} | 1 x rk{rel >= 2} | H-rank | H-rank/rank
         -----|------|-----|------------------|------------------|--------|------------
@@ -110,8 +108,6 @@ def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certifi
     of their number.
     Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Fig. 3.
 
-    Examples
-    --------
     Fig. 3: an item of level 2, or of level 1, stands before one of level 3.
 
     >>> from fractions import Fraction
@@ -168,8 +164,6 @@ def exhaustive(n: int, values: Iterable[Any] = (0, Fraction(1, 3), Fraction(1, 2
     finite and ≥ 0.
     Source: HAPPIER Eq. 1; HAPPIER Eq. 2; HAPPIER Eq. 3.
 
-    Examples
-    --------
     >>> found = exhaustive(3, [0, 1, 2])
     >>> found.rankings, found.certified, found.perfect, found.holds
     (26, 26, 9, True)

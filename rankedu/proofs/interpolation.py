@@ -97,8 +97,6 @@ def continuity(
     0 or ``steps`` < 1.
     Source: RaMBO Eq. 9; RaMBO Eq. 10.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = continuity(ranking, [1.0, 0.0], 2.0, [0.0, 1.0], [2.0, 1.0])
     >>> finding.holds, round(finding.lipschitz, 3)
@@ -149,8 +147,6 @@ def piecewise_affine(
     Raises ValueError as in `continuity`.
     Source: RaMBO Eq. 10; RaMBO Fig. 1.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = piecewise_affine(ranking, [1.0, 0.0], 1.0, [-1.0, 1.0], [3.0, 1.0])
     >>> finding.holds, finding.breakpoints.tolist(), finding.values.tolist()
@@ -221,8 +217,6 @@ def gradient(
     Raises ValueError as in `continuity`; also if ``step`` is not > 0.
     Source: RaMBO Eq. 10; RaMBO Alg. 1.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = gradient(ranking, [1.0, 0.0], 2.0, [[0.5, 1.5], [1.0, 1.0]])
     >>> finding.holds, finding.claimed[0].tolist(), finding.skipped
@@ -259,25 +253,10 @@ def gradient(
 def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) -> Bracket:
     r"""Check :math:`\mathbf{c} \cdot \mathbf{s}_\lambda \le f_\lambda(\mathbf{y}) \le \mathbf{c} \cdot \mathbf{s}`.
 
-    Parameters
-    ----------
-    solver, gradient, lam
-        As in `continuity`.
-    points : array_like, shape (n,) or (m, n)
-
-    Returns
-    -------
-    Bracket
-        The three numbers at each point.
-
-    Notes
-    -----
-    2m calls of the solver, O(m² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
-    Raises ValueError as in `continuity`.
+    The parameters are those of `gradient`. 2m calls of the solver, O(m² · n) to compare its answers. Ties: any
+    minimiser. Explained in chapter 2.
     Source: RaMBO Eq. 10; RaMBO Sec. 3.2.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = bracket(ranking, [1.0, 0.0], 2.0, [0.5, 1.5])
     >>> finding.holds, finding.lower.tolist(), finding.values.tolist(), finding.upper.tolist()
@@ -294,30 +273,13 @@ def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) 
 
 
 def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float], points: ArrayLike) -> Agreement:
-    r"""Measure where :math:`f_\lambda` equals the staircase f, for a falling λ.
+    r"""Measure where :math:`f_\lambda` equals the staircase f, for a falling λ, and whether the points nest (fact 6).
 
-    Parameters
-    ----------
-    solver, gradient
-        As in `continuity`.
-    lams : sequence of float, length l
-        All > 0, in any order.
-    points : array_like, shape (n,) or (m, n)
-
-    Returns
-    -------
-    Agreement
-        Which points agree at which λ, their share, and whether the sets are nested (fact 6).
-
-    Notes
-    -----
-    Agreement means that the gap g(λ) is no larger than its rounding. O(l · m) calls of the solver, O((l · m)² · n) to
+    The parameters are those of `gradient`, but any number of ``lams``, all > 0, in any order; ValueError if there is
+    none. Agreement means that the gap is no larger than its rounding. O(l · m) calls of the solver, O((l · m)² · n) to
     compare its answers. Ties: a point with several minimisers may never agree. Explained in chapter 2.
-    Raises ValueError as in `continuity`; also if ``lams`` is empty.
     Source: RaMBO Eq. 10; RaMBO Fig. 1.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = agreement_region(ranking, [1.0, 0.0], [4.0, 0.5, 0.1], [[0.0, 1.0], [0.0, 0.2], [1.0, 0.0]])
     >>> finding.holds, finding.shares.round(2).tolist(), finding.reaches_one

@@ -83,8 +83,6 @@ class Certificate:
     def explain(self, names: Sequence[str] | None = None) -> str:
         """Write the ranking and the objective after each swap as a table; items are called by names, or by number.
 
-        Examples
-        --------
         >>> print(certificate([0.5, 0.25, 1], [3, 2, 1]).explain(names="abc"))
         step | ranking, best first | swap     | gain | y·π
         -----|---------------------|----------|------|-----
@@ -128,8 +126,6 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     number.
     Source: RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11; RaMBO Eq. 12; RaMBO Eq. 13.
 
-    Examples
-    --------
     >>> proof = certificate([0.5, 0.25, 1], [1, 2, 3])
     >>> proof.target, len(proof.swaps), proof.total_gain, proof.verify()
     ((2, 3, 1), 2, Fraction(5, 4), True)
@@ -186,8 +182,6 @@ def two_element_lemma() -> TwoElementLemma:
     Raises ImportError without SymPy.
     Source: RaMBO Thm. 1.
 
-    Examples
-    --------
     >>> lemma = two_element_lemma()
     >>> lemma.before, lemma.after, lemma.gain
     (a*(r + 1) + b*r, a*r + b*(r + 1), a - b)
@@ -234,8 +228,6 @@ def exhaustive(n: int, scores: Iterable[Any] | None = None) -> Exhaustive:
     Raises ValueError or TypeError if ``n`` is no int from 1 to 9, or not the number of scores.
     Source: RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11.
 
-    Examples
-    --------
     >>> exhaustive(4).permutations, exhaustive(4).minimisers
     (24, ((3, 1, 4, 2),))
     >>> exhaustive(3, [1, 1, 0]).minimisers

@@ -68,8 +68,6 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
     Raises ValueError or TypeError for weights that are not finite and ≥ 0, or an r that is no int ≥ 0, or none at all.
     Source: RaMBO supp. Lemma 1; RaMBO supp. Eq. 1; RaMBO supp. Eq. 2.
 
-    Examples
-    --------
     >>> proof = lemma_1([1, Fraction(1, 2), Fraction(1, 3)], [3, 1, 0])
     >>> proof.failing, proof.by_level, proof.by_item
     ((2, 1, 1), Fraction(17, 6), Fraction(17, 6))
@@ -82,25 +80,18 @@ def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
 
     Parameters
     ----------
-    weights : iterable of int, float or Fraction
-        :math:`w_1, w_2, …`, all ≥ 0; those that follow are 0.
+    weights
+        As for `lemma_1`.
     ranking : sequence of bool
-        The relevance of the items from the best to the worst, with at least one True.
-
-    Returns
-    -------
-    DoubleSum
-        ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean.
+        The relevance of the items from the best to the worst, with at least one True, else ValueError.
 
     Notes
     -----
-    L@K is one minus the share of relevant items with r < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
-    Raises ValueError or TypeError for weights that are not finite and ≥ 0, or a ranking without a relevant item.
+    ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean. L@K is one minus the share of relevant items with r
+    < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
     Source: RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
     RaMBO Eq. 19.
 
-    Examples
-    --------
     >>> proof = proposition_2([1, 1, 1], [False, True, False, True])
     >>> proof.outranked, proof.by_level
     ((1, 2), Fraction(3, 2))
@@ -121,28 +112,12 @@ def _double_sum(weights: Iterable[Any], outranked: Iterable[int], divisor: int) 
 
 
 def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
-    """Check Lemma 1 for all multisets of r_1, …, r_n ≤ n, and Proposition 2 for all rankings of n items.
+    """Check Lemma 1 for all multisets of r_1, …, r_n ≤ n, and Proposition 2 for all rankings of n items, n from 1 to 8.
 
-    Parameters
-    ----------
-    weights : iterable of int, float or Fraction
-        :math:`w_1, w_2, …`, all ≥ 0.
-    n : int
-        From 1 to 8.
-
-    Returns
-    -------
-    tuple of int
-        How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false.
-
-    Notes
-    -----
-    Explained in chapter 7.
-    Raises ValueError or TypeError for weights that are not finite and ≥ 0, or n out of range.
+    How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false. Explained in chapter
+    7. Raises ValueError or TypeError for weights that are not finite and ≥ 0, or n out of range.
     Source: RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
 
-    Examples
-    --------
     >>> exhaustive([1, Fraction(1, 2), Fraction(1, 3)], 4)
     (70, 15)
     """
@@ -176,8 +151,6 @@ def weights_to_closed_form(weights: Any) -> Any:
     symbols.
     Source: RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
 
-    Examples
-    --------
     >>> W = weights_to_closed_form([1, Fraction(1, 2)])
     >>> W(0), W(1), W(5)
     (Fraction(0, 1), Fraction(1, 1), Fraction(3, 2))
@@ -222,27 +195,14 @@ def _sum_symbolically(weight: Any) -> Any:
 
 
 def closed_form_to_weights(closed_form: Any) -> Any:
-    r"""Take differences: :math:`w_K = W(K) - W(K-1)`.
+    """Take differences: :math:`w_K = W(K) - W(K-1)`, the inverse of `weights_to_closed_form`.
 
-    Parameters
-    ----------
-    closed_form : callable int -> number, or sympy.Expr in one symbol
-        W, with W(0) = 0, that never falls.
-
-    Returns
-    -------
-    callable int -> number, or sympy.Expr
-        w, of the kind that came in.
-
-    Notes
-    -----
-    The inverse of `weights_to_closed_form`. Explained in chapter 7.
+    Of a callable, or an expression in one symbol, W, with W(0) = 0, that never falls; w is of the kind that came in.
+    Explained in chapter 7.
     Raises ValueError for W(0) ≠ 0, or a W that falls: up to K = 100 at once, later on a call; or an expression of
     several symbols.
     Source: RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
 
-    Examples
-    --------
     >>> w = closed_form_to_weights(lambda k: Fraction(k, k + 1))
     >>> w(1), w(2)
     (Fraction(1, 2), Fraction(1, 6))

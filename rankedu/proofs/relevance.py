@@ -55,8 +55,6 @@ def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iter
     reaches a level with a weight > 0, or a ``permutation`` that is none.
     Source: HAPPIER Sec. 3.1.
 
-    Examples
-    --------
     >>> found = weighted_ap([2, 0, 1], [1, 1], [2, 1, 3])
     >>> found.averages, found.h_ap
     ((Fraction(7, 12), Fraction(1, 2)), Fraction(13, 24))
@@ -131,8 +129,6 @@ def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
     Raises ValueError or TypeError for counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
     Source: HAPPIER Eq. 4.
 
-    Examples
-    --------
     >>> found = level_relevance([2, 10])
     >>> found.eq_4, found.inverted
     ((Fraction(1, 4), Fraction(1, 10)), ((1, 2),))

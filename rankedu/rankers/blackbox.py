@@ -42,8 +42,6 @@ class BlackboxRanker(Ranker):
     Raises ValueError for ``lam`` that is not a finite number > 0.
     Source: RaMBO Alg. 1; RaMBO Prop. 1; RaMBO Eq. 11.
 
-    Examples
-    --------
     >>> ranker = BlackboxRanker(lam=4.0)
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = ranker(scores)

@@ -37,8 +37,6 @@ def equivariance_error(ranker: nn.Module, scores: Tensor, *, draws: int = 8, see
     -----
     Calls the ranker ``draws + 1`` times. Explained in chapter 11.
 
-    Examples
-    --------
     >>> from rankedu.rankers import BlackboxRanker, LSTMRanker
     >>> scores = torch.tensor([[0.9, 0.1, 0.5, -0.3]])
     >>> equivariance_error(BlackboxRanker(lam=1.0), scores)

@@ -36,8 +36,6 @@ def exact_sorter(scores: Tensor) -> Tensor:
     Explained in chapter 11.
     Raises ValueError or TypeError for NaN, n = 0, or integer scores.
 
-    Examples
-    --------
     >>> exact_sorter(torch.tensor([0.9, 0.1, 0.5]))
     tensor([1.0003, 2.9997, 2.0000])
     """
@@ -73,8 +71,6 @@ def exact_sorter_temperature(scores: Tensor) -> Tensor:
     they count. Explained in chapter 11.
     Raises ValueError or TypeError for NaN, n = 0, or scores that are no numbers.
 
-    Examples
-    --------
     >>> exact_sorter_temperature(torch.tensor([[0.9, 0.1, 0.5], [0.1, 0.5, 0.9]]))
     tensor([0.0490, 0.0427])
     """

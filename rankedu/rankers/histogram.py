@@ -61,8 +61,6 @@ class HistogramRanker(Ranker):
     no int, or a range that is not two numbers.
     Source: RaMBO supp. Fig. 2d.
 
-    Examples
-    --------
     >>> ranker = HistogramRanker(bins=4)  # the centres are 1, 0.5, 0, -0.5, -1
     >>> scores = torch.tensor([0.75, 0.25, -0.25], requires_grad=True)
     >>> ranker.histogram(scores).detach()
@@ -93,24 +91,9 @@ class HistogramRanker(Ranker):
         return ranks if members is None else ranks.masked_fill(~members, 0.0)
 
     def histogram(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        r"""Count the items softly: :math:`h_l`, from the highest centre to the lowest.
+        """Count the items softly: :math:`h_l`, from the highest centre to the lowest; (..., bins + 1), with a gradient.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        where : Tensor of bool, shape (..., n), optional
-            Items to be counted. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., bins + 1)
-            Counts ≥ 0, with a gradient, in the dtype of the ranks. Their sum is the number of items.
-
-        Notes
-        -----
-        O(n + L) for each row.
-        Raises ValueError or TypeError as :meth:`forward`.
+        O(n + L) for each row; all else as :meth:`forward`.
         """
         self._check(scores, where)
         check_not_nan(scores, where)

@@ -43,8 +43,6 @@ class LSTMRanker(Ranker):
     Raises ValueError for an unknown architecture, n < 2, or a size < 1; TypeError for a size that is not an int.
     Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> ranker = LSTMRanker(4)
     >>> scores = torch.tensor([[0.9, 0.1, 0.5, -0.3]], requires_grad=True)
     >>> ranker(scores).shape
@@ -70,24 +68,9 @@ class LSTMRanker(Ranker):
     def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Rank all items of each row; the largest score has rank 1, if the network is right.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Finite and floating point, of the sorter's length and on its device; larger is better. They are sorted in
-            the dtype of the sorter's parameters.
-        where : Tensor of bool, shape (..., n), optional
-            All True: the network has no way to leave an item out.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks in the scores' dtype, in float32 for the 16-bit ones.
-
-        Notes
-        -----
-        Explained in chapter 11.
-        Raises ValueError for another length, an item left out, another device, NaN or an infinity; TypeError for
-        integer scores, or a ``where`` that is not bool.
+        Scores are finite, of the sorter's length and on its device; they are sorted in the dtype of its parameters.
+        ``where`` must be all True: the network has no way to leave an item out. All else as :meth:`SigmoidRanker.forward`;
+        raises ValueError for another length, an item left out, another device, NaN or an infinity.
         """
         check_values(scores)
         check_floating(scores)
@@ -103,27 +86,9 @@ class LSTMRanker(Ranker):
         return ranks.view(scores.shape).to(wide)
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Refuse to rank some of the items: they are a shorter list, which asks for another sorter.
+        """Refuse to rank some of the items, with a ValueError: they are a shorter list, which asks for another sorter.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            As for :meth:`forward`.
-        members : Tensor of bool, shape (..., n)
-            All True.
-        where : Tensor of bool, shape (..., n), optional
-            All True.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            The ranks of :meth:`forward`.
-
-        Notes
-        -----
-        Explained in chapter 11.
-        Raises ValueError or TypeError as :meth:`forward`; also for an item that is not a member. So losses that rank
-        within the relevant items, as those of AP and recall do, cannot take this ranker.
+        So losses that rank within the relevant items, as those of AP and recall do, cannot take this ranker.
         """
         check_values(scores)
         check_mask(members, scores, name="members")

@@ -62,8 +62,6 @@ class ProjectionRanker(Ranker):
     :func:`scipy.optimize.isotonic_regression`. Explained in chapter 12.
     Raises ValueError for a strength that is not a finite number > 0.
 
-    Examples
-    --------
     >>> ranker = ProjectionRanker(strength=0.5)
     >>> scores = torch.tensor([1.0, 0.0, 0.75], requires_grad=True)
     >>> ranks = ranker(scores)  # the first and the third are a block: 3/2 ± (1 - 0.75)/2 / 0.5

@@ -97,18 +97,16 @@ def register(
     breaks : mapping, optional
         Key of `PROMISES` that it does not keep → why. Default: it keeps all.
 
-    Examples
-    --------
+    Notes
+    -----
+    Call it before the figures of chapter 12 are imported: they look once. Explained in chapter 12.
+    Raises ValueError for a name that is taken, or a promise that does not exist.
+
     >>> class Softer(SigmoidRanker):
     ...     '''Yours.'''
     >>> register("softer", Softer, Strength("τ", 1e-4, 0.13, 30.0, Softer))
     >>> RANKERS.pop("softer").strength.told(0.5)
     'τ = 0.5'
-
-    Notes
-    -----
-    Call it before the figures of chapter 12 are imported: they look once. Explained in chapter 12.
-    Raises ValueError for a name that is taken, or a promise that does not exist.
     """
     if name in RANKERS:
         raise ValueError(f"name must be new, got {name!r}, which is {RANKERS[name].ranker.__name__} already")

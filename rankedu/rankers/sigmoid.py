@@ -37,8 +37,6 @@ class SigmoidRanker(PairwiseRanker):
     Raises ValueError for a temperature that is not a finite number > 0.
     Source: Smooth-AP supp. Tab. S1.
 
-    Examples
-    --------
     >>> ranker = SigmoidRanker(temperature=0.1)
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = ranker(scores)
@@ -113,8 +111,6 @@ def operating_region(
     number > 0; TypeError for a ``where`` that is not bool.
     Source: Smooth-AP supp. Eq. 1; Smooth-AP supp. Fig. S7.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.5, 0.45, 0.1])  # at τ = 0.01, those nearer than 0.099: two, and each one to itself
     >>> round(operating_region(scores, temperature=0.01).item(), 4)
     0.5556

@@ -68,8 +68,6 @@ class SupremumRanker(PairwiseRanker):
     Raises ValueError for a parameter that is not finite or out of range.
     Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> ranker = SupremumRanker()
     >>> scores, relevant = torch.tensor([0.75, 0.5, 0.25]), torch.tensor([False, True, False])
     >>> ranker.among(scores, relevant) + ranker.against(scores, relevant, ~relevant)  # 1 + 100 (0.25 − 0.05) + 1.4933
@@ -217,8 +215,6 @@ class InfimumStep:
     Raises ValueError for a slope that is negative or not finite.
     Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> InfimumStep()(torch.tensor([-0.125, 0.0, 0.0078125, 0.5]))
     tensor([-1.2500,  0.0000,  0.6953,  1.0000])
     """

@@ -7,14 +7,13 @@ item of each level is worth. For one query it is a function of the level alone: 
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_mask
+from rankedu._validation import check_mask, check_number
 
 __all__ = ["InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
 
@@ -183,7 +182,7 @@ def relevance(
     >>> relevance(torch.tensor([2, 2, 2, 1, 0]), monotone=True)
     tensor([0.3333, 0.3333, 0.3333, 0.1250, 0.0000], dtype=torch.float64)
     """
-    alpha = _check_alpha(alpha)
+    alpha = check_number(alpha, "alpha", above=0, hint="1 is HAPPIER's choice, 3 to 5 favours the leaves")
     n_levels = _check(levels, n_levels, where)
     counts = count_levels(levels, n_levels, where)
     share = _at_least(counts) if monotone else counts
@@ -244,18 +243,6 @@ def _check(levels: Tensor, n_levels: int | None, where: Tensor | None) -> int:
     if where is not None:
         check_mask(where, levels, name="where", other="levels")
     return check_n_levels(levels, n_levels)
-
-
-def _check_alpha(alpha: float) -> float:
-    try:
-        alpha = float(alpha)
-    except (TypeError, ValueError):
-        raise TypeError(f"alpha must be a number > 0, got {alpha!r}") from None
-    if not (alpha > 0 and math.isfinite(alpha)):
-        raise ValueError(
-            f"alpha must be finite and > 0, got {alpha} (1 is HAPPIER's choice, 3 to 5 favours the leaves)"
-        )
-    return alpha
 
 
 def _at_least(counts: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count, check_number
 from rankedu.metrics._boxes import collect
 from rankedu.metrics._matching import best_first, taken
 
@@ -142,7 +142,8 @@ def match_detections(
     >>> match_detections(found, truths, n_classes=1, matching="coco").hits
     tensor([True, True])
     """
-    _check_settings(n_classes, iou)
+    check_count(n_classes, "n_classes", hint="without the background")
+    check_number(iou, "iou", above=0, most=1, hint="0.5 for AP50")
     check_choice(matching, ("voc", "coco"), name="matching")
     found = collect(detections, n_classes, name="detections", scored=True)
     true = collect(truths, n_classes, name="truths", scored=False)
@@ -181,10 +182,3 @@ def _average_precision(hits: Tensor, n: int, interpolation: str) -> float:
         wanted = np.maximum(-(-np.arange(11) * n // 10), 1)  # ⌈rn⌉; the envelope at r = 0 is that at the first hit
     found = wanted[wanted <= len(ranks)]
     return math.fsum(precision[found - 1]) / len(wanted)
-
-
-def _check_settings(n_classes: int, iou: float) -> None:
-    if isinstance(n_classes, bool) or not isinstance(n_classes, int) or n_classes < 1:
-        raise ValueError(f"n_classes must be an int >= 1, got {n_classes!r} (without the background)")
-    if isinstance(iou, bool) or not isinstance(iou, (int, float)) or not 0 < iou <= 1:
-        raise ValueError(f"iou must be a number in (0, 1], got {iou!r} (0.5 for AP50)")

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.metrics._formulas import Formulas, parse
 from rankedu.metrics._processes import gather, process, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree
@@ -255,5 +255,4 @@ def _check(
             f"gallery must have the {embeddings.shape[1]} dimensions of embeddings, got {gallery.shape[1]} "
             "(both must come from the same network)"
         )
-    if isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1:
-        raise ValueError(f"chunk_size must be an int >= 1, got {chunk_size!r}")
+    check_count(chunk_size, "chunk_size")

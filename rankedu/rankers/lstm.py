@@ -69,8 +69,9 @@ class LSTMRanker(Ranker):
         """Rank all items of each row; the largest score has rank 1, if the network is right.
 
         Scores are finite, of the sorter's length and on its device; they are sorted in the dtype of its parameters.
-        ``where`` must be all True: the network has no way to leave an item out. All else as :meth:`SigmoidRanker.forward`;
-        raises ValueError for another length, an item left out, another device, NaN or an infinity.
+        ``where`` must be all True: the network has no way to leave an item out. All else as
+        :meth:`SigmoidRanker.forward`; raises ValueError for another length, an item left out, another device, NaN or an
+        infinity.
         """
         check_values(scores)
         check_floating(scores)

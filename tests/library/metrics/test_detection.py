@@ -527,9 +527,9 @@ def test_bad_lists(found, true, error, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"iou": 0}, r"iou must be a number in \(0, 1\], got 0"),
+        ({"iou": 0}, r"iou must be finite and in \(0, 1\], got 0"),
         ({"iou": 50}, r"iou must be .* got 50"),
-        ({"n_classes": 0}, r"n_classes must be an int >= 1, got 0"),
+        ({"n_classes": 0}, r"n_classes must be >= 1, got 0"),
         ({"interpolation": "101-point"}, r"interpolation must be one of .*'none', got '101-point'"),
         ({"matching": "lvis"}, r"matching must be one of 'voc', 'coco', got 'lvis'"),
     ],

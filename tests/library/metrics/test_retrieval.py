@@ -561,7 +561,7 @@ BAD = {
         TypeError,
         "gallery_labels must be of the kind of labels, torch.bool, got torch.int64",
     ),
-    "chunk_size": (bad(chunk_size=0), ValueError, "chunk_size must be an int >= 1, got 0"),
+    "chunk_size": (bad(chunk_size=0), ValueError, "chunk_size must be >= 1, got 0"),
     "no_group": (bad(distributed=True), RuntimeError, "distributed must be False where there is no process group"),
 }
 

@@ -11,13 +11,7 @@ import torch
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from rankedu.metrics import (
-    UndefinedMetricWarning,
-    average_precision,
-    box_iou,
-    evaluate_detections,
-    match_detections,
-)
+from rankedu.metrics import UndefinedMetricWarning, average_precision, box_iou, evaluate_detections, match_detections
 
 C = 3
 HOW = ["all-point", "11-point", "none"]

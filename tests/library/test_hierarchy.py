@@ -25,6 +25,18 @@ def paths(draw, depth, most=7):
     return [row[:end] + [-1] * (depth - end) for row, end in zip(rows, ends, strict=True)]
 
 
+rows = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=12)
+
+
+@given(rows, st.sampled_from([0.5, 1.0, 3.0, 5.0]), st.sampled_from([4, 7]), st.booleans())
+@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
+def test_relevance_is_eq_4(items, alpha, size, monotone):
+    row, where = (torch.tensor(column) for column in zip(*items, strict=True))
+    found = relevance(row, alpha, n_levels=size, where=where, monotone=monotone)
+    assert found.dtype == torch.float64 and not found[~where].any()
+    assert found[where].tolist() == pytest.approx(reference.relevance(row[where].tolist(), alpha, size, monotone))
+
+
 @given(st.integers(1, 5).flatmap(lambda depth: st.tuples(paths(depth), paths(depth))))
 def test_levels_are_the_lengths_of_common_prefixes(both):
     queries, gallery = both
@@ -52,9 +64,6 @@ def test_one_column_is_one_level(dtype):
     assert levels(labels).tolist() == levels(labels.unsqueeze(1)).tolist() == expected
     assert levels(labels).dtype == torch.int64
     assert levels(labels, torch.tensor([2, 9])).tolist() == [[0, 0], [0, 0], [1, 0]]
-
-
-rows = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=12)
 
 
 def test_the_total_weight_of_each_level_is_eq_4s():

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankedu import rank, ranks, reference
+from rankedu import outranking_negatives, rank, ranks, reference
 from rankedu._fast import sorting
 
 settings.register_profile("no deadline", deadline=None)  # a shared machine may be slow
@@ -24,6 +24,19 @@ def by_definition(scores, where, ties):
     """Those who take part are ranked as if alone; all others have 0."""
     alone = iter(reference.rank([y for y, here in zip(scores, where, strict=True) if here], ties))
     return [next(alone) if here else 0 for here in where]
+
+
+items = st.tuples(st.integers(-2, 2), st.booleans(), st.booleans())
+
+
+@given(st.lists(items, min_size=1, max_size=12))
+def test_outranking_negatives_counts_negatives(rows):
+    expected = [
+        sum(w and not p and (y > y_i or (y == y_i and j < i)) for j, (y, p, w) in enumerate(rows)) * (p_i and w_i)
+        for i, (y_i, p_i, w_i) in enumerate(rows)
+    ]
+    scores, relevance, where = (torch.tensor(column) for column in zip(*rows, strict=True))
+    assert outranking_negatives(scores, relevance, where=where).tolist() == expected
 
 
 @pytest.mark.parametrize("ties", POLICIES)
@@ -123,9 +136,6 @@ def test_ordinal_ranks_are_a_permutation_that_sorts(values):
     ranks = rank(scores)
     assert sorted(ranks.tolist()) == list(range(1, len(values) + 1))  # Eq. 1: y at the inverse never increases
     assert scores[ranks.argsort()].tolist() == sorted(values, reverse=True)
-
-
-items = st.tuples(st.integers(-2, 2), st.booleans(), st.booleans())
 
 
 def test_ranks_do_not_touch_their_input():

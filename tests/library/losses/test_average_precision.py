@@ -2,14 +2,14 @@
 
 import subprocess
 import sys
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 import torch
 from drawn import coin, gradient, random
 from sklearn.metrics import average_precision_score
 
-from rankedu import rank, rank_among
+from rankedu import rank, rank_among, reference
 from rankedu._fast import radix, sorting
 from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, MAPLoss, RecallLoss, shift_by_margin
@@ -56,6 +56,16 @@ def linearised(y, positive, lam, margin, where=None, weight=1.0):
         return total
 
     return smooth
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+def test_value_is_the_definition_for_all_permutations(n):
+    """The relevant items are the first p; as all orders of scores are tried, so are all places of the relevant."""
+    loss = APLoss(BlackboxRanker(1.0))
+    for p, order in product(range(1, n + 1), permutations(range(n))):
+        expected = 1 - reference.average_precision(order, [i < p for i in range(n)])
+        found = loss(torch.tensor(order, dtype=torch.float32), torch.arange(n) < p)
+        assert abs(found.item() - expected) < 1e-6
 
 
 @pytest.mark.parametrize("lam", [0.3, 5.0, 60.0])

@@ -44,6 +44,24 @@ def definition(y, relevant, temperature):
 
 
 @pytest.mark.parametrize("temperature", TEMPERATURES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("ragged", [False, True])
+def test_value_and_gradient_are_the_definition(temperature, dtype, ragged):
+    y, relevance = 0.1 * random(2, 3, 9, dtype=dtype), coin(2, 3, 9)
+    where = coin(2, 3, 9, p=0.8, seed=5) if ragged else torch.ones_like(relevance)
+    exact = y.double().requires_grad_()
+    rows = [(exact[q][where[q]], relevance[q][where[q]]) for q in product(range(2), range(3))]
+    expected = torch.stack([definition(s, r, temperature) for s, r in rows if r.any()]).mean()
+    expected.backward()
+    assert exact.grad.any()
+    loss = SmoothAPLoss(temperature)
+    options = {"where": where} if ragged else {}
+    tight = {"rtol": 1e-5, "atol": 1e-5} if dtype == torch.float32 else {"rtol": 1e-11, "atol": 1e-12}
+    torch.testing.assert_close(loss(y, relevance, **options).double(), expected.detach(), **tight)
+    torch.testing.assert_close(gradient(loss, y, relevance, **options).double(), exact.grad, **tight)
+
+
+@pytest.mark.parametrize("temperature", TEMPERATURES)
 @pytest.mark.parametrize("exclude_self", [False, True])
 @pytest.mark.parametrize("sizes", [(4, 4, 4, 4), (1, 2, 9, 4, 1), (1, 30)])
 def test_on_embeddings_of_any_class_sizes(temperature, exclude_self, sizes):

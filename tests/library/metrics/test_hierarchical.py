@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 import torch
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankedu import reference
@@ -49,6 +50,22 @@ def random_cases(kind, count, n):
         rel = torch.rand(count, n, generator=generator, dtype=torch.float64) * (level > 0)
     where[:, 0], rel[:, 0] = True, rel[:, 0].clamp(min=1 / 3)
     return scores, rel.double(), where
+
+
+items = st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 3), st.booleans()), min_size=1, max_size=10)
+
+
+@given(items.filter(lambda rows: any(level and here for _, level, here in rows)))
+@pytest.mark.filterwarnings("ignore::rankedu.metrics.UndefinedMetricWarning")
+def test_asi_and_metrics_per_level_by_hand(rows):
+    scores, level, where = (torch.tensor(column) for column in zip(*rows, strict=True))
+    y, own = zip(*((s, v) for s, v, here in rows if here), strict=True)
+    padded = scores.double().masked_fill(~where, nan)
+    found = average_set_intersection(padded, level, where=where).item()
+    assert found == pytest.approx(reference.average_set_intersection(y, own))
+    found = average_precision_per_level(padded, level, where=where, n_levels=4)
+    expected = [reference.average_precision(y, [v >= at for v in own]) for at in (1, 2, 3, 4)]
+    assert found.tolist() == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize("kind", ["three levels", "Eq. 4", "continuous"])
@@ -112,9 +129,6 @@ def test_h_ap_does_not_see_the_scale_of_relevance(scale):
     scores, rel, where = random_cases("continuous", 50, 15)
     found = hierarchical_average_precision(scores, rel * scale, where=where)
     torch.testing.assert_close(found, hierarchical_average_precision(scores, rel, where=where), rtol=1e-12, atol=0)
-
-
-items = st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 3), st.booleans()), min_size=1, max_size=10)
 
 
 def test_asi_ignores_what_no_level_says():

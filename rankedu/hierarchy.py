@@ -35,14 +35,10 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
         Paths of the items. Default: ``labels``; then the diagonal compares each item with itself: leave it out with
         ``where``.
 
-    Returns
-    -------
-    Tensor of int64, shape (n, g)
-        Length of the common prefix, from 0 to L. Nothing equals −1, not even −1: an item whose path ends early agrees
-        with others, and with itself, to the depth of its own path at most.
-
     Notes
     -----
+    Returns Tensor of int64, shape (n, g): length of the common prefix, from 0 to L. Nothing equals −1, not even −1: an
+    item whose path ends early agrees with others, and with itself, to the depth of its own path at most.
     O(n · g · L) time; 10 bytes a pair, whatever L. A leaf id that two parents use is not a match between them.
     Explained in chapter 13.
     Raises ValueError for another number of dimensions or of levels, another device, ids below −1, or a path that goes
@@ -151,11 +147,6 @@ def relevance(
     monotone : bool
         Divide by :math:`|\Omega^{(\ge l)}|` instead, all items at least as near as level l. See the notes.
 
-    Returns
-    -------
-    Tensor of float64, shape (..., n)
-        ≥ 0; 0 for level 0 and outside ``where``.
-
     Warns
     -----
     InvertedRelevanceWarning
@@ -163,6 +154,7 @@ def relevance(
 
     Notes
     -----
+    Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``.
     O(n). Eq. 4 is meant to fall from the leaf to the root, but it depends on the counts: with 10 items at level 2 and 2
     at level 1, the fine item gets 0.1 and the coarse one 0.25. H-AP then rewards the ranking that puts the coarse items
     first. It happens whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha` for two levels l > m.
@@ -205,13 +197,10 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
     weights : sequence of float, length L
         :math:`w_1, \dots, w_L` ≥ 0, from the coarsest level to the leaves, not all 0. Only their ratios matter to H-AP.
 
-    Returns
-    -------
-    Tensor of float64, shape (..., n)
-        ≥ 0; 0 for level 0 and outside ``where``. It never falls from a level to a finer one.
-
     Notes
     -----
+    Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``. It never falls from a level to
+    a finer one.
     O(n). With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`, where
     :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant: the increments of this relevance are
     :math:`w_l` times the weight :math:`1/|\Omega|` that AP gives to each positive. A level that no item reaches has no

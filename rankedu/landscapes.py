@@ -153,13 +153,9 @@ def rank_landscape(section: Section, coefficients: Array) -> Array:
     coefficients : array of float, shape (n,)
         c; one for each score.
 
-    Returns
-    -------
-    array of float, shape (resolution, resolution)
-        Rows run along v, columns along u.
-
     Notes
     -----
+    Returns array of float, shape (resolution, resolution): rows run along v, columns along u.
     O(resolution² n log n). Ties go by position. Explained in chapter 4.
     Raises ValueError for coefficients of another length, or not finite.
     Source: RaMBO supp. Fig. 2a; RaMBO Fig. 1.

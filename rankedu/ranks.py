@@ -79,13 +79,10 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
         Equal scores are ranked by position, which gives a permutation (Eq. 1), or all get the best ("min": Eq. 2 to
         the letter) or the worst ("max") of the ranks that they occupy.
 
-    Returns
-    -------
-    Tensor of int64, shape (..., n)
-        Ranks from 1; 0 outside ``where``. A row in which nobody takes part is all 0.
-
     Notes
     -----
+    Returns Tensor of int64, shape (..., n): ranks from 1; 0 outside ``where``. A row in which nobody takes part is all
+    0.
     O(n log n): one stable sort in the scores' own dtype, so no order is lost; for many float32 scores on a CPU one of
     their bits and positions, packed into integers, which gives the same. Explained in chapter 1.
     Raises ValueError for NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``; TypeError for scores that
@@ -155,13 +152,9 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
     relevance : Tensor of bool, shape (..., n)
         Numbers that are exactly 0 or 1 will do.
 
-    Returns
-    -------
-    Tensor of int64, shape (..., n)
-        r_i >= 0 for the relevant items; 0 for all others.
-
     Notes
     -----
+    Returns Tensor of int64, shape (..., n): r_i >= 0 for the relevant items; 0 for all others.
     O(n log n). A negative that ties with a positive outranks it if it comes first. Explained in chapter 7.
     Raises ValueError or TypeError as :func:`rank`; also for a relevance of another shape, or neither 0 nor 1.
     Source: RaMBO Eq. 17.

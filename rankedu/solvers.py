@@ -31,13 +31,9 @@ def ranking(scores: Tensor) -> Tensor:
     scores : Tensor, shape (..., n)
         Larger is better, and gets the smaller rank.
 
-    Returns
-    -------
-    Tensor, shape (..., n)
-        Ranks from 1, in the scores' dtype (float16 counts exactly up to 2048 only).
-
     Notes
     -----
+    Returns Tensor, shape (..., n): ranks from 1, in the scores' dtype (float16 counts exactly up to 2048 only).
     O(n log n). Ties go by position. Explained in chapter 3.
     Raises ValueError or TypeError as :func:`rankedu.rank`.
     Source: RaMBO Eq. 9; RaMBO Eq. 11; RaMBO Prop. 1.
@@ -59,13 +55,10 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
         "forward": right, down, or down and right at once; costs may be negative, as perturbed costs often are.
         "any": to all 8 neighbours; costs must be ≥ 0, since a path could circle forever where they are not.
 
-    Returns
-    -------
-    Tensor, shape (..., h, w)
-        1 for the cells visited and 0 for the others, in the dtype and on the device of the costs.
-
     Notes
     -----
+    Returns Tensor, shape (..., h, w): 1 for the cells visited and 0 for the others, in the dtype and on the device of
+    the costs.
     O(h w log(h w)) a grid, with Dijkstra's algorithm. That needs weights ≥ 0, so "forward" adds M (1 or 2, the growth
     of row + column in that move) to the weight of each move, M = −min(0, costs). Along a path these telescope to
     M (h + w − 2), the same for all paths: the cheapest path stays the cheapest. Among equally cheap paths the choice
@@ -97,13 +90,9 @@ def assignment(costs: Tensor) -> Tensor:
     costs : Tensor, shape (..., n, n)
         Finite; may be negative.
 
-    Returns
-    -------
-    Tensor, shape (..., n, n)
-        A permutation matrix in the dtype and on the device of the costs.
-
     Notes
     -----
+    Returns Tensor, shape (..., n, n): a permutation matrix in the dtype and on the device of the costs.
     O(n³) a matrix, by :func:`scipy.optimize.linear_sum_assignment`; the same choice at each call where several are
     cheapest. Explained in chapter 2.
     Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without SciPy.

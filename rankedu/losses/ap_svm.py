@@ -106,13 +106,10 @@ def most_violated_ranking(
     inference : {"mohapatra", "yue"}
         By divide and conquer, or by trying every place for every irrelevant item.
 
-    Returns
-    -------
-    Tensor of int64, shape (..., n)
-        Ranks from 1; 0 outside ``where``. Of several best rankings, the one with the fewest swaps.
-
     Notes
     -----
+    Returns Tensor of int64, shape (..., n): ranks from 1; 0 outside ``where``. Of several best rankings, the one with
+    the fewest swaps.
     The bracket in :class:`APSVMLoss` is to be maximised. Among themselves, let the relevant and the irrelevant items go
     by their scores: AP does not see who is who, and the rest only gains. Then R is given by how many relevant items
     each irrelevant one passes. Let the j-th irrelevant item pass those from place k + 1 to the last: with

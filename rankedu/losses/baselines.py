@@ -78,15 +78,11 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     **settings
         Those of the loss and of its miner, by the library's names: ``margin``, ``temperature``, ``n_bins``, …
 
-    Returns
-    -------
-    Module
-        ``loss(embeddings, labels, ref_embeddings=None, ref_labels=None)`` with the shapes of :class:`OnEmbeddings`;
-        a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare. Embeddings are normalised
-        in it, but for ``n_pair``, and compared in float32 at least.
-
     Notes
     -----
+    Returns Module: ``loss(embeddings, labels, ref_embeddings=None, ref_labels=None)`` with the shapes of
+    :class:`OnEmbeddings`; a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare.
+    Embeddings are normalised in it, but for ``n_pair``, and compared in float32 at least.
     Those with distance-weighted mining draw from torch's global random numbers. ProxyNCA++ is the softmax over −9‖x̂ −
     p̂‖² with the positive proxy in the denominator. Explained in chapter 15.
     Raises ValueError for an unknown name, missing or bad ``n_classes`` or ``dim``; when called, as

@@ -78,14 +78,10 @@ def average_precision(
     k : int, optional
         Only the ranks up to k count (AP@K); it is divided by the number of all relevant items still. Default: all.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [0, 1], float64 for float64 scores and else float32; nan, and one warning, for
+    queries without a relevant item.
     O(n log n). Eq. 6's mAP is the mean over classes: ``average_precision(scores.T, relevance.T).mean()`` where scores
     are (examples, classes). Eq. 4–5 read literally hold for distinct scores only: with two relevant items, all scores
     tied, they give 2.

@@ -29,14 +29,10 @@ def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int |
     k : int, optional
         Only ranks up to k count. Default: the whole list.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries all of whose gains
-        are 0.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [0, 1], float64 for float64 scores and else float32; nan, and one warning, for
+    queries all of whose gains are 0.
     O(n log n). Ties go by position. Explained in chapter 1.
     Raises ValueError or TypeError as :func:`rankedu.rank`; also for gains of another shape, negative or not finite, or
     k < 1.
@@ -83,14 +79,10 @@ def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> 
     where : Tensor of bool, shape (..., n), optional
         Items that take part. Default: all.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [−1, 1], float64 for float64 scores and else float32; nan, and one warning, for queries in which all scores,
-        or all targets, are equal.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [−1, 1], float64 for float64 scores and else float32; nan, and one warning, for
+    queries in which all scores, or all targets, are equal.
     O(n log n). Tied items share the mean of the ranks that they occupy, as in SciPy. Explained in chapter 1.
     Raises ValueError or TypeError as :func:`rankedu.rank`, for the scores and for the target.
     Source: RaMBO Sec. 1.

@@ -35,13 +35,10 @@ def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None
     where : Tensor of bool, shape (..., n), optional
         Items that take part. Default: all.
 
-    Returns
-    -------
-    Tensor of float64, shape (..., n)
-        At most rank(k) · rel(k), which it is if no item above k is less relevant; 0 outside ``where``.
-
     Notes
     -----
+    Returns Tensor of float64, shape (..., n): at most rank(k) · rel(k), which it is if no item above k is less
+    relevant; 0 outside ``where``.
     O(n log n + L n) for L distinct relevances in a row, exact but for rounding: a sum of ranks within nested sets. With
     binary relevance it is the rank among the relevant items. Ties go by position. Explained in chapter 13.
     Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape, negative or not
@@ -72,14 +69,10 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
     scores, relevance, where
         As :func:`hierarchical_rank`; the scale of the relevance does not matter.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64 scores and else float32;
-        nan, and one warning, for queries without a relevance above 0.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64
+    scores and else float32; nan, and one warning, for queries without a relevance above 0.
     O(n log n + L n) for L distinct relevances in a row (the definition, and the published code, take O(n²)). Levels of
     equal relevance are one. With binary relevance it is
     :func:`~rankedu.metrics.average_precision`. Ties go by position.
@@ -156,14 +149,10 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
     where : Tensor of bool, shape (..., n), optional
         Items that take part. Default: all.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], 1 if and only if the ranking is sorted by level; float64 for float64 scores and else float32; nan,
-        and one warning, for queries without an item of level 1 or more.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by level; float64 for float64 scores
+    and else float32; nan, and one warning, for queries without an item of level 1 or more.
     O(n log n + L n). Only the order of levels matters, no relevance. With one level it is the mean of the precisions at
     1, …, R. Ties go by position. Explained in chapter 13.
     Raises ValueError or TypeError as :func:`rankedu.rank`; also for levels of another shape, negative or not integer.

@@ -22,13 +22,10 @@ def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
     others : Tensor, shape (..., m, 4)
         The same.
 
-    Returns
-    -------
-    Tensor, shape (..., n, m)
-        In [0, 1], float64 for float64 boxes and else float32; 0 for two boxes without area. Gradients flow.
-
     Notes
     -----
+    Returns Tensor, shape (..., n, m): in [0, 1], float64 for float64 boxes and else float32; 0 for two boxes without
+    area. Gradients flow.
     O(n m), computed in float64: overlaps of just ½ come out right. Explained in chapter 16.
     Raises ValueError for another shape, corners that are not finite or stand in another order, or batches that do not
     fit; TypeError for anything but tensors of numbers.

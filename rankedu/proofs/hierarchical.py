@@ -96,13 +96,9 @@ def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certifi
     permutation : iterable of int; array or tensor, shape (n,)
         The rank of each item, each of 1, …, n once.
 
-    Returns
-    -------
-    Certificate
-        Thresholds, ranks within their sets, H-ranks and H-AP.
-
     Notes
     -----
+    Returns Certificate: thresholds, ranks within their sets, H-ranks and H-AP.
     O(n L) exact operations after sorting. Explained in chapter 13.
     Raises ValueError or TypeError for relevances that are not finite and ≥ 0, all 0, or a ``permutation`` that is none
     of their number.

@@ -85,13 +85,9 @@ def continuity(
     diameter : float, optional
         Largest distance between two admissible outputs. Default: between two *seen* ones, which suffices (fact 2).
 
-    Returns
-    -------
-    Continuity
-        A jump larger than the constant times one step shows as ``worst > allowed``.
-
     Notes
     -----
+    Returns Continuity: a jump larger than the constant times one step shows as ``worst > allowed``.
     2(steps + 1) calls of the solver, O(steps² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
     Raises ValueError or TypeError for input that is not finite, not one-dimensional, of lengths that differ, ``lam`` ≤
     0 or ``steps`` < 1.
@@ -134,13 +130,9 @@ def piecewise_affine(
     max_pieces : int
         Give up beyond this number: the solver's outputs would seem to be infinitely many.
 
-    Returns
-    -------
-    PiecewiseAffine
-        Breakpoints to the rounding of float64, with values and slopes.
-
     Notes
     -----
+    Returns PiecewiseAffine: breakpoints to the rounding of float64, with values and slopes.
     m is concave along a segment, so the lines of the answers at both ends meet in between; either the answer there lies
     on both lines, and this is the only breakpoint, or it lies below, and each half is treated alike. Two calls of the
     solver a piece, for m at the scores and at the shifted scores each. Ties: any minimiser. Explained in chapter 2.
@@ -204,13 +196,9 @@ def gradient(
         First step to try. It is shortened tenfold, up to five times, until the solver answers the same on both sides
         in every coordinate. A point where it never does is skipped: a tie, or one too near.
 
-    Returns
-    -------
-    Gradient
-        It does not hold if no point is left to compare.
-
     Notes
     -----
+    Returns Gradient: it does not hold if no point is left to compare.
     The points at which a given s is a minimiser form a convex set, so the function is affine between points with the
     same pair of answers, and the differences are exact up to rounding. O(m · n) calls of the solver. Ties: the points
     in question are skipped. Explained in chapter 2.

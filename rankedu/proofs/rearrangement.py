@@ -113,13 +113,10 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     permutation : iterable of int; array or tensor, shape (n,)
         :math:`\pi`: the rank of each item, each of 1, …, n once.
 
-    Returns
-    -------
-    Certificate
-        The swaps of neighbours that lead from ``permutation`` to :math:`\mathbf{rk}(\mathbf{y})`, with exact gains.
-
     Notes
     -----
+    Returns Certificate: the swaps of neighbours that lead from ``permutation`` to :math:`\mathbf{rk}(\mathbf{y})`, with
+    exact gains.
     Insertion sort: O(n + inversions) exact operations, at most n(n − 1)/2 swaps. Ties go by position. Explained in
     chapter 3.
     Raises ValueError or TypeError for scores that are no finite numbers, or a ``permutation`` that is none of their
@@ -171,13 +168,7 @@ class TwoElementLemma:
 def two_element_lemma() -> TwoElementLemma:
     """State the two-element case for any neighbouring ranks: the higher score belongs on the better rank.
 
-    Returns
-    -------
-    TwoElementLemma
-        With r = 1 it is Theorem 1 for n = 2: a ≥ b implies 1·a + 2·b ≤ 2·a + 1·b.
-
-    Notes
-    -----
+    Returns TwoElementLemma: with r = 1 it is Theorem 1 for n = 2: a ≥ b implies 1·a + 2·b ≤ 2·a + 1·b.
     The general theorem is this lemma applied once a swap, see `certificate`. Explained in chapter 3.
     Raises ImportError without SymPy.
     Source: RaMBO Thm. 1.

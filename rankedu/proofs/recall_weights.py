@@ -138,14 +138,11 @@ def weights_to_closed_form(weights: Any) -> Any:
     weights : sequence of numbers, callable int -> number, or sympy.Expr in one symbol
         :math:`w_1, w_2, …` (what follows a sequence is 0), or a function of K.
 
-    Returns
-    -------
-    callable int -> number, or sympy.Expr
-        W, of the kind that came in: from a sequence exact fractions, from an expression an expression in the same
-        symbol, closed where SymPy or `closed_form` knows how, an unevaluated sum otherwise.
-
     Notes
     -----
+    Returns callable int -> number, or sympy.Expr: W, of the kind that came in: from a sequence exact fractions, from an
+    expression an expression in the same symbol, closed where SymPy or `closed_form` knows how, an unevaluated sum
+    otherwise.
     O(k) for the first W(k), and remembered. Explained in chapter 7.
     Raises ValueError for a weight below 0: at once in a sequence, on a call for a function; or an expression of several
     symbols.

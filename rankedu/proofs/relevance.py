@@ -117,14 +117,10 @@ def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
     alpha : int
         Exponent, ≥ 1; whole, so that all is exact.
 
-    Returns
-    -------
-    LevelRelevance
-        Eq. 4's relevance, that of the variant which divides by the number of items at least as near, and H-AP of two
-        rankings.
-
     Notes
     -----
+    Returns LevelRelevance: Eq. 4's relevance, that of the variant which divides by the number of items at least as
+    near, and H-AP of two rankings.
     O(n²) for n items. Explained in chapter 13.
     Raises ValueError or TypeError for counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
     Source: HAPPIER Eq. 4.

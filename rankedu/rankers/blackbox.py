@@ -65,7 +65,7 @@ class BlackboxRanker(Ranker):
     def ranks_of_positives(
         self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
     ) -> tuple[Tensor, Tensor]:
-        """As :meth:`Ranker.ranks_of_positives`; of normalised ranks, n times as much: counts again."""
+        """As ``Ranker.ranks_of_positives``; of normalised ranks, n times as much: counts again."""
         found = super().ranks_of_positives(scores, positive, where, within_grad=within_grad)
         if not self.normalized:
             return found
@@ -77,7 +77,7 @@ class BlackboxRanker(Ranker):
     def loss_of_positives(
         self, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, **options: Any
     ) -> Tensor:
-        """As :meth:`Ranker.loss_of_positives`, on packed keys where scores fit into them."""
+        """As ``Ranker.loss_of_positives``, on packed keys where scores fit into them."""
         if type(self) is not BlackboxRanker or options.get("within_grad") or not radix.packable(scores):
             return super().loss_of_positives(part, scores, positive, where, **options)
         margin, lam = options.get("margin", 0.0), self.lam

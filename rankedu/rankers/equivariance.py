@@ -28,13 +28,9 @@ def equivariance_error(ranker: nn.Module, scores: Tensor, *, draws: int = 8, see
     seed : int
         Of the permutations.
 
-    Returns
-    -------
-    float
-        Mean over permutations and items; 0 for the rankers that compare or sort the scores.
-
     Notes
     -----
+    Returns float: mean over permutations and items; 0 for the rankers that compare or sort the scores.
     Calls the ranker ``draws + 1`` times. Explained in chapter 11.
 
     >>> from rankedu.rankers import BlackboxRanker, LSTMRanker

@@ -24,13 +24,10 @@ def exact_sorter(scores: Tensor) -> Tensor:
     scores : Tensor, shape (..., n)
         Floating point; larger is better.
 
-    Returns
-    -------
-    Tensor, shape (..., n)
-        Ranks in the scores' dtype, float32 for the 16-bit ones. The released code divides them by n.
-
     Notes
     -----
+    Returns Tensor, shape (..., n): ranks in the scores' dtype, float32 for the 16-bit ones. The released code divides
+    them by n.
     O(n²). The ranks of :class:`~rankedu.rankers.SigmoidRanker` at the temperature of :func:`exact_sorter_temperature`,
     which has no gradient. The released code gives nan where all scores are equal, this one (n + 1)/2.
     Explained in chapter 11.
@@ -59,13 +56,9 @@ def exact_sorter_temperature(scores: Tensor) -> Tensor:
     scores : Tensor, shape (..., n)
         Any float or integer dtype.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In the scores' dtype, float32 for all but float64; without a gradient, and > 0.
-
     Notes
     -----
+    Returns Tensor, shape (...): in the scores' dtype, float32 for all but float64; without a gradient, and > 0.
     O(n): the squares of M sum to :math:`n \sum_i y_i^2 - (\sum_i y_i)^2`, its entries to :math:`\sum_i (2i - n - 1)
     y_i`. As the second depends on the order of the items, so does the temperature: half of M is filled with zeros, and
     they count. Explained in chapter 11.

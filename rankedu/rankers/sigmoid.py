@@ -93,14 +93,10 @@ def operating_region(
     where : Tensor of bool, shape (..., n), optional
         Items that take part. Default: all.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        P of every row, float64 for float64 scores and else float32; nan where nobody takes part. Take the mean over
-        the rows of a batch.
-
     Notes
     -----
+    Returns Tensor, shape (...): P of every row, float64 for float64 scores and else float32; nan where nobody takes
+    part. Take the mean over the rows of a batch.
     O(n log n): as :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is
 
     .. math:: |x| < 2 \tau \operatorname{arcosh} \frac{1}{2 \sqrt{t \tau}},

@@ -173,7 +173,7 @@ class SupremumRanker(PairwiseRanker):
     def ranks_of_positives(
         self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
     ) -> tuple[Tensor, Tensor]:
-        """As :meth:`Ranker.ranks_of_positives`; its step is for the irrelevant items alone."""
+        """As ``Ranker.ranks_of_positives``; its step is for the irrelevant items alone."""
         within = self.among(scores, positive, where=where)
         ranks = within + self.against(scores, positive, ~positive, where=where)
         return ranks[positive], within[positive]

@@ -29,35 +29,22 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    r"""A square of score vectors y = origin + a·u + b·v, with a and b in [−extent, extent].
+    """A square of score vectors y = origin + a·u + b·v, with a and b in [−extent, extent].
 
-    Parameters
-    ----------
-    origin : array of float, shape (n,)
-    u, v : array of float, shape (n,)
-        Orthonormal directions.
-    extent : float
-        Half the side of the square, in units of the score.
-    resolution : int
-        Points along each side, at least 2.
-
-    Notes
-    -----
     The arrays are copied and cannot be written to, since what is computed from them is kept. Explained in chapter 4.
     Raises ValueError for directions that are not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution <
-    2.
-    Source: RaMBO Fig. 1; RaMBO supp. Fig. 2.
+    2. Source: RaMBO Fig. 1; RaMBO supp. Fig. 2.
 
     >>> section = Section(np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), extent=2.0, resolution=5)
     >>> section.points().shape
     (5, 5, 3)
     """
 
-    origin: Array
-    u: Array
+    origin: Array  #: Shape (n,).
+    u: Array  #: u, v: orthonormal directions, shape (n,).
     v: Array
-    extent: float
-    resolution: int
+    extent: float  #: Half the side of the square, in units of the score.
+    resolution: int  #: Points along each side, at least 2.
 
     def __post_init__(self) -> None:
         for name in ("origin", "u", "v"):
@@ -103,19 +90,9 @@ class Section:
 
 
 def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolution: int = 200) -> Section:
-    """Draw the "random but fixed" section: standard normal scores, and two random orthonormal directions.
+    """Draw the "random but fixed" section of n scores: standard normal ones, and two random orthonormal directions.
 
-    Parameters
-    ----------
-    n : int
-        Length of the score vector, at least 2, else ValueError.
-    seed : int
-    extent, resolution
-        As in :class:`Section`.
-
-    Notes
-    -----
-    Explained in chapter 4.
+    The other parameters are those of :class:`Section`. Raises ValueError for n < 2. Explained in chapter 4.
     Source: RaMBO supp. Fig. 2; RaMBO Fig. 1.
 
     >>> random_section(resolution=50).points().shape
@@ -145,18 +122,9 @@ def random_coefficients(n: int = 20, seed: int = 0) -> Array:
 
 
 def rank_landscape(section: Section, coefficients: Array) -> Array:
-    """Evaluate the staircase c·rk(y) on a section.
+    """Evaluate the staircase c·rk(y) on a section, shape (resolution, resolution): rows run along v, columns along u.
 
-    Parameters
-    ----------
-    section : Section
-    coefficients : array of float, shape (n,)
-        c; one for each score.
-
-    Notes
-    -----
-    Returns array of float, shape (resolution, resolution): rows run along v, columns along u.
-    O(resolution² n log n). Ties go by position. Explained in chapter 4.
+    There is one coefficient c for each score. O(resolution² n log n). Ties go by position. Explained in chapter 4.
     Raises ValueError for coefficients of another length, or not finite.
     Source: RaMBO supp. Fig. 2a; RaMBO Fig. 1.
 

@@ -21,27 +21,6 @@ __all__ = ["DetectionMatches", "match_detections"]
 class DetectionMatches:
     """The detections of a test set, from the best to the worst, and what became of each.
 
-    Parameters
-    ----------
-    scores : Tensor, shape (N,)
-        float64, never rising.
-    labels : Tensor of int64, shape (N,)
-        Classes, from 1.
-    hits : Tensor of bool, shape (N,)
-        Whether it found a truth of its class.
-    ignored : Tensor of bool, shape (N,)
-        Whether it found a difficult one: neither a hit nor a false positive.
-    images : Tensor of int64, shape (N,)
-        In which image it is.
-    places : Tensor of int64, shape (N,)
-        Which of its image's detections it is.
-    taken : Tensor of int64, shape (N,)
-        Which of its image's truths it took, −1 for none.
-    truths : Tensor of int64, shape (C,)
-        Truths of each class, without the difficult ones.
-
-    Notes
-    -----
     What a detector is judged by is then a ranking for each class, of hits and false positives, and the number of truths
     that could have been found. Explained in chapter 16.
     Source: RaMBO Sec. 5.2.
@@ -57,14 +36,14 @@ class DetectionMatches:
     (tensor([0.0000, 0.5000], dtype=torch.float64), tensor([0.0000, 0.5000], dtype=torch.float64))
     """
 
-    scores: Tensor
-    labels: Tensor
-    hits: Tensor
-    ignored: Tensor
-    images: Tensor
-    places: Tensor
-    taken: Tensor
-    truths: Tensor
+    scores: Tensor  #: Shape (N,), float64, never rising.
+    labels: Tensor  #: Shape (N,), int64: classes, from 1.
+    hits: Tensor  #: Shape (N,), bool: whether it found a truth of its class.
+    ignored: Tensor  #: Shape (N,), bool: whether it found a difficult one, neither a hit nor a false positive.
+    images: Tensor  #: Shape (N,), int64: in which image it is.
+    places: Tensor  #: Shape (N,), int64: which of its image's detections it is.
+    taken: Tensor  #: Shape (N,), int64: which of its image's truths it took, −1 for none.
+    truths: Tensor  #: Shape (C,), int64: truths of each class, without the difficult ones.
 
     def of(self, label: int) -> tuple[Tensor, Tensor]:
         """Scores and hits of a class, (N,) each, from the best to the worst, without those that are ignored."""

@@ -126,18 +126,11 @@ class UpperBound:
 def upper_bound(
     temperature: Any = 0.01, slope: Any = 100, delta: Any = 0.05, offset: Any = None, start: Any = 0.5
 ) -> UpperBound:
-    r"""Decide whether a setting of the `SupremumRanker` keeps the bound, and prove it, or give a counter-example.
+    """Decide whether a setting of the `SupremumRanker` keeps the bound, and prove it, or give a counter-example.
 
-    Parameters
-    ----------
-    temperature, slope, delta, offset, start : int, float, Fraction or Decimal
-        As of :class:`~rankedu.rankers.SupremumRanker`: ``upper_bound(**PRESETS["happier"])``. A float is taken as the
-        exact binary fraction that it is.
-
-    Notes
-    -----
-    Sigmoids are known between bounds of 30 or more digits. Explained in chapter 14.
-    Raises ValueError or TypeError for a parameter that is not a finite number, or out of range.
+    The parameters are those of :class:`~rankedu.rankers.SupremumRanker`: ``upper_bound(**PRESETS["happier"])``. A float
+    is taken as the exact binary fraction that it is. Sigmoids are known between bounds of 30 or more digits. Explained
+    in chapter 14. Raises ValueError or TypeError for a parameter that is not a finite number, or out of range.
     Source: HAPPIER Sec. 3.2.
 
     >>> bound = upper_bound()
@@ -236,17 +229,9 @@ class LowerBound:
 
 
 def lower_bound(below: Any = 10, above: Any = 25) -> LowerBound:
-    r"""Prove that an `InfimumStep` lies below the Heaviside function.
+    """Prove that an `InfimumStep` with these slopes lies below the Heaviside function.
 
-    Parameters
-    ----------
-    below, above : int, float, Fraction or Decimal
-        As of :class:`~rankedu.rankers.InfimumStep`.
-
-    Notes
-    -----
-    Explained in chapter 14.
-    Raises ValueError or TypeError for a slope that is not a finite number ≥ 0.
+    Explained in chapter 14. Raises ValueError or TypeError for a slope that is not a finite number ≥ 0.
     Source: HAPPIER Sec. 3.2.
 
     >>> proof = lower_bound()

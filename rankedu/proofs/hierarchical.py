@@ -87,19 +87,10 @@ class Certificate:
 
 
 def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certificate:
-    r"""Take H-rank apart into ranks within nested sets, for these relevances and ranks.
+    """Take H-rank apart into ranks within nested sets, for these relevances and ranks.
 
-    Parameters
-    ----------
-    relevance : iterable of int, float, Fraction or Decimal; array or tensor, shape (n,)
-        Finite, ≥ 0, one of them > 0; equal ones allowed. A float is taken as the exact binary fraction that it is.
-    permutation : iterable of int; array or tensor, shape (n,)
-        The rank of each item, each of 1, …, n once.
-
-    Notes
-    -----
-    Returns Certificate: thresholds, ranks within their sets, H-ranks and H-AP.
-    O(n L) exact operations after sorting. Explained in chapter 13.
+    Relevances, exact numbers as for :func:`rankedu.proofs.rearrangement.certificate`, are ≥ 0, one of them > 0;
+    ``permutation`` is the rank of each item. O(n L) exact operations after sorting. Explained in chapter 13.
     Raises ValueError or TypeError for relevances that are not finite and ≥ 0, all 0, or a ``permutation`` that is none
     of their number.
     Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Fig. 3.
@@ -143,17 +134,8 @@ class Exhaustive:
 
 
 def exhaustive(n: int, values: Iterable[Any] = (0, Fraction(1, 3), Fraction(1, 2), 1)) -> Exhaustive:
-    """Certify every ranking of n items whose relevances are taken from a few values.
+    """Certify every ranking of n items whose relevances are taken from a few values, finite, ≥ 0, one of them > 0.
 
-    Parameters
-    ----------
-    n : int
-        At least 1.
-    values : iterable of numbers
-        What a relevance can be: finite, ≥ 0, one of them > 0.
-
-    Notes
-    -----
     O(len(values)ⁿ · n² L). Items are named by their rank, so that each list of relevances stands for all permutations
     of its items. Explained in chapter 13.
     Raises ValueError or TypeError for an ``n`` that is no int ≥ 1, more than 20,000 rankings, or a value that is not

@@ -39,18 +39,9 @@ class WeightedAP:
 def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iterable[Any]) -> WeightedAP:
     r"""Show that H-AP is :math:`\sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l` for the relevance made for it.
 
-    Parameters
-    ----------
-    levels : iterable of int, length n
-        From 0, nothing in common, to L, the same leaf.
-    weights : iterable of numbers, length L
-        ≥ 0, from the coarsest level to the leaves.
-    permutation : iterable of int, length n
-        The rank of each item, each of 1, …, n once.
-
-    Notes
-    -----
-    O(n L). Levels that no item reaches have no AP and are left out of both sums. Explained in chapter 13.
+    Levels are ints from 0, nothing in common, to L, the same leaf; weights, L of them, ≥ 0, go from the coarsest level
+    to the leaves; ``permutation`` is the rank of each item. O(n L). Levels that no item reaches have no AP and are left
+    out of both sums. Explained in chapter 13.
     Raises ValueError or TypeError for levels that are no ints from 0 to L, weights that are not ≥ 0, no item that
     reaches a level with a weight > 0, or a ``permutation`` that is none.
     Source: HAPPIER Sec. 3.1.
@@ -108,20 +99,11 @@ class LevelRelevance:
 
 
 def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
-    r"""Give each level its relevance by Eq. 4, and find where that inverts the order which it promises.
+    """Give each level its relevance by Eq. 4, and find where that inverts the order which it promises.
 
-    Parameters
-    ----------
-    counts : iterable of int, length L
-        How many items level 1 (the coarsest), …, L (the leaves) have, not all 0.
-    alpha : int
-        Exponent, ≥ 1; whole, so that all is exact.
-
-    Notes
-    -----
-    Returns LevelRelevance: Eq. 4's relevance, that of the variant which divides by the number of items at least as
-    near, and H-AP of two rankings.
-    O(n²) for n items. Explained in chapter 13.
+    Of how many items level 1 (the coarsest), …, L (the leaves) have, and a whole exponent, so that all is exact. Beside
+    Eq. 4's relevance stands that of the variant which divides by the number of items at least as near, and H-AP of two
+    rankings. O(n²) for n items. Explained in chapter 13.
     Raises ValueError or TypeError for counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
     Source: HAPPIER Eq. 4.
 

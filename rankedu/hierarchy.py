@@ -147,13 +147,9 @@ def relevance(
     monotone : bool
         Divide by :math:`|\Omega^{(\ge l)}|` instead, all items at least as near as level l. See the notes.
 
-    Warns
-    -----
-    InvertedRelevanceWarning
-        Without ``monotone``, if some query's finer items get less than its coarser ones.
-
     Notes
     -----
+    Warns by `InvertedRelevanceWarning`, without ``monotone``, if finer items get less than coarser ones.
     Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``.
     O(n). Eq. 4 is meant to fall from the leaf to the root, but it depends on the counts: with 10 items at level 2 and 2
     at level 1, the fine item gets 0.1 and the coarse one 0.25. H-AP then rewards the ranking that puts the coarse items

@@ -33,7 +33,8 @@ class Section:
 
     The arrays are copied and cannot be written to, since what is computed from them is kept. Explained in chapter 4.
     Raises ValueError for directions that are not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution <
-    2. Source: RaMBO Fig. 1; RaMBO supp. Fig. 2.
+    2.
+    Source: RaMBO Fig. 1; RaMBO supp. Fig. 2.
 
     >>> section = Section(np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), extent=2.0, resolution=5)
     >>> section.points().shape

@@ -24,18 +24,10 @@ ANY = tuple((down, right) for down in (1, 0, -1) for right in (1, 0, -1) if (dow
 
 
 def ranking(scores: Tensor) -> Tensor:
-    r"""Rank: the permutation π with the smallest y·π.
+    """Rank: the permutation π with the smallest y·π; the larger score gets the smaller rank.
 
-    Parameters
-    ----------
-    scores : Tensor, shape (..., n)
-        Larger is better, and gets the smaller rank.
-
-    Notes
-    -----
-    Returns Tensor, shape (..., n): ranks from 1, in the scores' dtype (float16 counts exactly up to 2048 only).
-    O(n log n). Ties go by position. Explained in chapter 3.
-    Raises ValueError or TypeError as :func:`rankedu.rank`.
+    Ranks from 1, in the scores' shape (..., n) and dtype (float16 counts exactly up to 2048 only). O(n log n). Ties go
+    by position. Explained in chapter 3. Raises ValueError or TypeError as :func:`rankedu.rank`.
     Source: RaMBO Eq. 9; RaMBO Eq. 11; RaMBO Prop. 1.
 
     >>> ranking(torch.tensor([0.9, 0.1, 0.5]))
@@ -83,19 +75,12 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
 
 
 def assignment(costs: Tensor) -> Tensor:
-    r"""Assign each row its own column at the least total cost.
+    """Assign each row its own column at the least total cost: a permutation matrix for finite costs (..., n, n).
 
-    Parameters
-    ----------
-    costs : Tensor, shape (..., n, n)
-        Finite; may be negative.
-
-    Notes
-    -----
-    Returns Tensor, shape (..., n, n): a permutation matrix in the dtype and on the device of the costs.
-    O(n³) a matrix, by :func:`scipy.optimize.linear_sum_assignment`; the same choice at each call where several are
-    cheapest. Explained in chapter 2.
-    Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without SciPy.
+    It has the dtype and the device of the costs, which may be negative. O(n³) a matrix, by
+    :func:`scipy.optimize.linear_sum_assignment`; the same choice at each call where several are cheapest.
+    Explained in chapter 2. Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without
+    SciPy.
     Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
     >>> assignment(torch.tensor([[4.0, 1.0], [2.0, 3.0]]))

@@ -70,19 +70,9 @@ class ROADMAPLoss(nn.Module):
 
     .. math:: L = (1 - \lambda)\, L_{SupAP} + \lambda\, L_{calibration}
 
-    Parameters
-    ----------
-    weight : float
-        λ in [0, 1]. The released code adds both with weight 1, which is twice the loss of the default.
-    at_least, at_most : float
-        As in :class:`CalibrationLoss`.
-    temperature, slope, delta, offset, start : float
-        As in :class:`SupAPLoss`.
-
-    Notes
-    -----
+    The ``weight`` is λ in [0, 1], else ValueError; the released code adds both with weight 1, which is twice the loss
+    of the default. The other parameters are those of :class:`CalibrationLoss` and :class:`SupAPLoss`.
     Explained in chapter 15.
-    Raises ValueError for a weight outside [0, 1], and as the two losses.
     Source: HAPPIER Sec. 4.1.
 
     >>> import torch

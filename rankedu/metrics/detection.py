@@ -47,13 +47,9 @@ def evaluate_detections(
         ``"truths"``     Tensor of int64, shape (C,), truths of each class without the difficult ones
         ================ ==============================================================================
 
-    Warns
-    -----
-    UndefinedMetricWarning
-        Once, if classes are left out of the mean.
-
     Notes
     -----
+    Warns by `UndefinedMetricWarning` once, if classes are left out of the mean.
     A truth that no detection finds has no score, hence no rank: Eq. 4–5 give it precision 0, the limit of a rank that
     grows without bound. How the three differ:
 

@@ -70,20 +70,11 @@ def _dcg(scores: Tensor, gains: Tensor, where: Tensor | None, k: int | None) -> 
 
 
 def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Correlate the ranks of the scores with the ranks of the target (Spearman's ρ).
+    """Correlate the ranks of the scores with the ranks of the target, of the same shape (Spearman's ρ).
 
-    Parameters
-    ----------
-    scores, target : Tensor, shape (..., n)
-        Any float or integer dtype.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
-
-    Notes
-    -----
-    Returns Tensor, shape (...): in [−1, 1], float64 for float64 scores and else float32; nan, and one warning, for
-    queries in which all scores, or all targets, are equal.
-    O(n log n). Tied items share the mean of the ranks that they occupy, as in SciPy. Explained in chapter 1.
+    A value in [−1, 1] for each query, float64 for float64 scores and else float32; nan, and one warning, for queries in
+    which all scores, or all targets, are equal. O(n log n). Tied items share the mean of the ranks that they occupy, as
+    in SciPy. Explained in chapter 1.
     Raises ValueError or TypeError as :func:`rankedu.rank`, for the scores and for the target.
     Source: RaMBO Sec. 1.
 

@@ -11,22 +11,13 @@ __all__ = ["box_iou"]
 
 
 def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
-    r"""Intersection over union of every box with every other.
+    r"""Intersection over union of every box (..., n, 4) with every other (..., m, 4): shape (..., n, m).
 
     .. math:: \mathrm{IoU}(A, B) = \frac{|A \cap B|}{|A| + |B| - |A \cap B|}
 
-    Parameters
-    ----------
-    boxes : Tensor, shape (..., n, 4)
-        Corners x1, y1, x2, y2, with x1 ≤ x2 and y1 ≤ y2; the width is x2 − x1.
-    others : Tensor, shape (..., m, 4)
-        The same.
-
-    Notes
-    -----
-    Returns Tensor, shape (..., n, m): in [0, 1], float64 for float64 boxes and else float32; 0 for two boxes without
-    area. Gradients flow.
-    O(n m), computed in float64: overlaps of just ½ come out right. Explained in chapter 16.
+    A box has the corners x1, y1, x2, y2, with x1 ≤ x2 and y1 ≤ y2; its width is x2 − x1. The value is in [0, 1],
+    float64 for float64 boxes and else float32; 0 for two boxes without area. Gradients flow. O(n m), computed in
+    float64: overlaps of just ½ come out right. Explained in chapter 16.
     Raises ValueError for another shape, corners that are not finite or stand in another order, or batches that do not
     fit; TypeError for anything but tensors of numbers.
     Source: RaMBO Sec. 5.2.

@@ -92,15 +92,10 @@ def evaluate_retrieval(
                                        levels; nan for queries left out
         ============================== ===================================================================
 
-    Warns
-    -----
-    UndefinedMetricWarning
-        Once, if queries are left out.
-    InvertedRelevanceWarning
-        Once, if the relevance of "h_ap" ranks levels in another order for some queries.
-
     Notes
     -----
+    Warns by `UndefinedMetricWarning` once, if queries are left out.
+    Warns by `InvertedRelevanceWarning` once, if the relevance of "h_ap" ranks levels in another order for some queries.
     O(n · g · dim) for the similarities. A query with few relevant items counts the larger scores for each of them; one
     with many sorts its row, and so do all with ``where`` or several classes an item. Memory is a copy of the gallery
     and ``chunk_size`` · g similarities. Ties go by position.
@@ -168,19 +163,10 @@ def evaluate_retrieval(
 class RetrievalMetrics:
     """The same, for embeddings that come batch by batch: update, compute, reset.
 
-    Parameters
-    ----------
-    metrics : sequence of str
-        Their names, see :func:`evaluate_retrieval`.
-    **settings
-        All others that :func:`evaluate_retrieval` takes by name, but for the gallery.
-
-    Notes
-    -----
-    It keeps all embeddings, where they are; the metrics are of the whole set, and no mean of batches. With
-    ``distributed=True`` the result is that of all processes. Explained in chapter 13.
-    Raises ValueError or TypeError as :func:`evaluate_retrieval`; also for a result that is asked for before there are
-    queries.
+    The settings are those that :func:`evaluate_retrieval` takes by name, but for the gallery; so are errors, and a
+    ValueError for a result that is asked for before there are queries. It keeps all embeddings, where they are; the
+    metrics are of the whole set, and no mean of batches. With ``distributed=True`` the result is that of all processes.
+    Explained in chapter 13.
     Source: RaMBO Eq. 8.
 
     >>> metric = RetrievalMetrics(("recall@1", "mrr"))

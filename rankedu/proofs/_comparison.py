@@ -75,8 +75,8 @@ def compare(
 
     Notes
     -----
-    O(n²) exact operations. Ties in the surrogate: see the head of :mod:`~rankedu.proofs.bounds`. Explained in chapter
-    14.
+    O(n²) exact operations. Ties in the surrogate: see the head of :mod:`~rankedu.proofs.bounds`.
+    Explained in chapter 14.
     Raises ValueError or TypeError for numbers that are none or out of range, lists of unequal length, or an unknown
     ``ties``; ArithmeticError if thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
     Source: HAPPIER Eq. 5.

@@ -129,8 +129,9 @@ def upper_bound(
     """Decide whether a setting of the `SupremumRanker` keeps the bound, and prove it, or give a counter-example.
 
     The parameters are those of :class:`~rankedu.rankers.SupremumRanker`: ``upper_bound(**PRESETS["happier"])``. A float
-    is taken as the exact binary fraction that it is. Sigmoids are known between bounds of 30 or more digits. Explained
-    in chapter 14. Raises ValueError or TypeError for a parameter that is not a finite number, or out of range.
+    is taken as the exact binary fraction that it is. Sigmoids are known between bounds of 30 or more digits.
+    Explained in chapter 14.
+    Raises ValueError or TypeError for a parameter that is not a finite number, or out of range.
     Source: HAPPIER Sec. 3.2.
 
     >>> bound = upper_bound()

@@ -38,14 +38,7 @@ class Telescoping:
 def closed_form(weights: str) -> Telescoping:
     """State the closed form of the weights "log" or "loglog".
 
-    Parameters
-    ----------
-    weights : {"log", "loglog"}
-
-    Notes
-    -----
-    Explained in chapter 7.
-    Raises ValueError for another word; ImportError without SymPy.
+    Explained in chapter 7. Raises ValueError for another word; ImportError without SymPy.
     Source: RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
     >>> claim = closed_form("loglog")
@@ -79,26 +72,16 @@ class Asymptotics:
 def asymptotics(
     weights: str, up_to: int = 10**6, closed_form: Callable[[np.ndarray[Any, Any]], Any] | None = None
 ) -> Asymptotics:
-    r"""Check the bounds of the weights of Eq. 20 for all K up to a million.
+    r"""Check the bounds of the weights "log" or "loglog" of Eq. 20 for all K up to a million.
 
-    Parameters
-    ----------
-    weights : {"log", "loglog"}
-        Which bounds.
-    up_to : int
-        At least 1.
-    closed_form : callable, array -> array, optional
-        The weights to check, as a function of K. Default: those of the supplementary.
-
-    Notes
-    -----
     By :math:`x/(1+x) \le \log(1+x) \le x`, used once for "log", and twice for "loglog":
 
     .. math:: \frac{1}{K+1} \le w_K \le \frac1K, \qquad
               \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)}.
 
     The log-log weights are like 1/(K log K) in the limit only, which is slow: the quotient is about 1 − 1/log K, 0.93
-    at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Explained in chapter 7.
+    at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Other weights may be given as a
+    function of K, array to array. Explained in chapter 7.
     Raises ValueError or TypeError for another word, or ``up_to`` that is no int ≥ 1.
     Source: RaMBO Eq. 20.
 

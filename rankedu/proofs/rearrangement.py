@@ -117,8 +117,8 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     -----
     Returns Certificate: the swaps of neighbours that lead from ``permutation`` to :math:`\mathbf{rk}(\mathbf{y})`, with
     exact gains.
-    Insertion sort: O(n + inversions) exact operations, at most n(n − 1)/2 swaps. Ties go by position. Explained in
-    chapter 3.
+    Insertion sort: O(n + inversions) exact operations, at most n(n − 1)/2 swaps. Ties go by position.
+    Explained in chapter 3.
     Raises ValueError or TypeError for scores that are no finite numbers, or a ``permutation`` that is none of their
     number.
     Source: RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11; RaMBO Eq. 12; RaMBO Eq. 13.
@@ -204,19 +204,11 @@ class Exhaustive:
 
 
 def exhaustive(n: int, scores: Iterable[Any] | None = None) -> Exhaustive:
-    """Check Theorem 1 and Proposition 1 against all n! permutations, exactly.
+    """Check Theorem 1 and Proposition 1 against all n! permutations, exactly, n from 1 to 9.
 
-    Parameters
-    ----------
-    n : int
-        From 1 to 9.
-    scores : iterable of numbers, length n, optional
-        Default: 1, …, n, the even ones first. Theorem 1 takes them in descending order, Proposition 1 as they are.
-
-    Notes
-    -----
-    O(n! · n²). Ties go by position in ``rk(y)``; every way to order tied items minimises. Explained in chapter 3.
-    Raises ValueError or TypeError if ``n`` is no int from 1 to 9, or not the number of scores.
+    The scores are by default 1, …, n, the even ones first. Theorem 1 takes them in descending order, Proposition 1 as
+    they are. O(n! · n²). Ties go by position in ``rk(y)``; every way to order tied items minimises.
+    Explained in chapter 3. Raises ValueError or TypeError if ``n`` is no int from 1 to 9, or not the number of scores.
     Source: RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11.
 
     >>> exhaustive(4).permutations, exhaustive(4).minimisers

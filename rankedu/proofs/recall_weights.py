@@ -55,16 +55,8 @@ class DoubleSum:
 def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
     r"""Prove :math:`\sum_K w_K\, |\{i : r_i \ge K\}| = \sum_i W(r_i)` for these numbers.
 
-    Parameters
-    ----------
-    weights : iterable of int, float or Fraction
-        :math:`w_1, w_2, …`, all ≥ 0; those that follow are 0. A float is taken as the binary fraction that it is.
-    outranked : iterable of int
-        :math:`r_i` ≥ 0.
-
-    Notes
-    -----
-    O(items · largest r) exact operations. Explained in chapter 7.
+    The weights :math:`w_1, w_2, …` are ≥ 0; those that follow are 0, and a float is the binary fraction that it is.
+    ``outranked`` holds the :math:`r_i` ≥ 0. O(items · largest r) exact operations. Explained in chapter 7.
     Raises ValueError or TypeError for weights that are not finite and ≥ 0, or an r that is no int ≥ 0, or none at all.
     Source: RaMBO supp. Lemma 1; RaMBO supp. Eq. 1; RaMBO supp. Eq. 2.
 
@@ -78,17 +70,9 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
 def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
     r"""Prove :math:`L_{rec} = \sum_K w_K L@K` to be the mean of :math:`W(r_i)`, for this ranking.
 
-    Parameters
-    ----------
-    weights
-        As for `lemma_1`.
-    ranking : sequence of bool
-        The relevance of the items from the best to the worst, with at least one True, else ValueError.
-
-    Notes
-    -----
-    ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean. L@K is one minus the share of relevant items with r
-    < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
+    The weights are as for `lemma_1`; a ranking lists the relevance of the items from the best to the worst, with at
+    least one True, else ValueError. ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean. L@K is one minus
+    the share of relevant items with r < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
     Source: RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
     RaMBO Eq. 19.
 
@@ -114,8 +98,8 @@ def _double_sum(weights: Iterable[Any], outranked: Iterable[int], divisor: int) 
 def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
     """Check Lemma 1 for all multisets of r_1, …, r_n ≤ n, and Proposition 2 for all rankings of n items, n from 1 to 8.
 
-    How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false. Explained in chapter
-    7. Raises ValueError or TypeError for weights that are not finite and ≥ 0, or n out of range.
+    How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false.
+    Explained in chapter 7. Raises ValueError or TypeError for weights that are not finite and ≥ 0, or n out of range.
     Source: RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
 
     >>> exhaustive([1, Fraction(1, 2), Fraction(1, 3)], 4)

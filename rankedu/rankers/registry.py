@@ -82,24 +82,11 @@ def register(
     example: Callable[[int], nn.Module] | None = None,
     breaks: Mapping[str, str] | None = None,
 ) -> None:
-    """Add a ranker to the table: figures, sliders, tests and the book then have it.
+    """Add a ranker to the table under a short name: figures, sliders, tests and the book then have it.
 
-    Parameters
-    ----------
-    name : str
-        Short, as it stands in a legend.
-    ranker : type
-        The class.
-    strength : Strength, optional
-        What can be turned in it.
-    example : callable, optional
-        n → a ranker for lists of n items. Default: one of the usual strength, else ``ranker()``.
-    breaks : mapping, optional
-        Key of `PROMISES` that it does not keep → why. Default: it keeps all.
-
-    Notes
-    -----
-    Call it before the figures of chapter 12 are imported: they look once. Explained in chapter 12.
+    ``example`` maps n to a ranker for lists of n items, by default one of the usual strength, else ``ranker()``;
+    ``breaks`` maps each key of `PROMISES` that it does not keep to the reason. Call it before the figures of chapter 12
+    are imported: they look once. Explained in chapter 12.
     Raises ValueError for a name that is taken, or a promise that does not exist.
 
     >>> class Softer(SigmoidRanker):

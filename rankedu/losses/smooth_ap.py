@@ -15,21 +15,14 @@ class SmoothAPLoss(APLoss):
               \frac{1 + \sum_{j \in \mathrm{rel},\, j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
               {1 + \sum_{j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
 
-    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known.
+    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known; the temperature
+    τ is > 0, in units of a score, else ValueError.
 
-    Parameters
-    ----------
-    temperature : float
-        τ > 0, in units of a score.
-
-    Notes
-    -----
     O(p n) time for the p positives of all queries and their n candidates each; memory as for the scores, whatever the
     sizes of the classes, whose rows may stand in any order. A gradient of the gradient is not to be had. Tied items
     share the mean of their ranks. The printed pseudo-code differs: its ratio of ranks is the relevance itself, so that
     it has no gradient. The released code counts the query as its own positive:
     ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``. Explained in chapter 9.
-    Raises ValueError for a temperature that is not a finite number > 0.
     Source: Smooth-AP supp. Tab. S1.
 
     >>> import torch

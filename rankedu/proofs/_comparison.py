@@ -60,22 +60,13 @@ def compare(
     above: Any = None,
     ties: str = "optimistic",
 ) -> Comparison:
-    r"""Compare a ranking's true loss with the loss that counts with a step, exactly.
+    """Compare a ranking's true loss with the loss that counts with a step, exactly.
 
-    Parameters
-    ----------
-    scores, relevance : iterable of int, float, Fraction or Decimal; array or tensor, shape (n,)
-        Finite; the relevance is ≥ 0, and not 0 for all. A float is taken as the exact binary fraction that it is.
-    temperature, slope, delta, offset, start : number
-        The setting of the `SupremumRanker`: ``**PRESETS["happier_inat"]`` is a published one.
-    below, above : number, optional
-        The setting of the `InfimumStep` in the numerator. Default: it is hard.
-    ties : {"optimistic", "pessimistic"}
-        In the true loss, tied items stand with the largest relevance first, or last.
-
-    Notes
-    -----
-    O(n²) exact operations. Ties in the surrogate: see the head of :mod:`~rankedu.proofs.bounds`.
+    Scores and relevance are finite exact numbers, lists of one length; the relevance is ≥ 0, and not 0 for all. The
+    other parameters are those of the `SupremumRanker` (``**PRESETS["happier_inat"]`` is a published setting) and, if
+    the step in the numerator is not hard, of the `InfimumStep`. With ``ties`` "optimistic" or "pessimistic", tied items
+    stand in the true loss with the largest relevance first, or last. For ties in the surrogate see the head of
+    :mod:`~rankedu.proofs.bounds`. O(n²) exact operations.
     Explained in chapter 14.
     Raises ValueError or TypeError for numbers that are none or out of range, lists of unequal length, or an unknown
     ``ties``; ArithmeticError if thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.

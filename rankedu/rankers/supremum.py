@@ -203,16 +203,9 @@ class InfimumStep:
 
     .. math:: \mathrm{step}(x) = \begin{cases} 10\,x & x \le 0 \\ \min(25\,x + \tfrac12,\ 1) & x > 0 \end{cases}
 
-    Parameters
-    ----------
-    below, above : float
-        Slopes ≥ 0 of the two parts.
-
-    Notes
-    -----
-    Called with differences of scores, elementwise, with a gradient by autograd. It jumps by 1/2 at 0, and is not
-    bounded below: what it counts may be negative, and then a loss exceeds 1. Explained in chapter 14.
-    Raises ValueError for a slope that is negative or not finite.
+    The slopes of the two parts are ≥ 0, else ValueError. Called with differences of scores, elementwise, with a
+    gradient by autograd. It jumps by 1/2 at 0, and is not bounded below: what it counts may be negative, and then a
+    loss exceeds 1. Explained in chapter 14.
     Source: HAPPIER Sec. 3.2.
 
     >>> InfimumStep()(torch.tensor([-0.125, 0.0, 0.0078125, 0.5]))

@@ -15,24 +15,10 @@ __all__ = ["written"]
 def written(path: Path) -> Iterator[Path]:
     """Give the name of a new file beside the final one, which is moved there when all has gone well.
 
-    Parameters
-    ----------
-    path : Path
-        Its folder is made if absent. What stood there stays until the new file is complete, and if it never is.
+    The folder is made if absent. What stood there stays until the new file is complete, and if it never is. The new
+    file, of a name that no other writer gets, is to be written and closed within the block. Whatever is raised there
+    goes on, and the unfinished file is removed; OSError if the folder cannot be made, or the file not be moved.
 
-    Yields
-    ------
-    Path
-        Of no file as yet; to be written and closed within the block. Every writer gets a name of its own.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made, or the file not be moved. Whatever is raised within the block goes on, and the
-        unfinished file is removed.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "new" / "words.txt"

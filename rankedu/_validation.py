@@ -132,10 +132,10 @@ def check_number(
     hint: str = "",
 ) -> float:
     """A finite number in a range, open at ``above``; the hint says what to do."""
-    if above > -math.inf:
+    if most < math.inf:
+        wanted = f"in ({above:g}, {most:g}]" if above > -math.inf else f"in [{least:g}, {most:g}]"
+    elif above > -math.inf:
         wanted = f"> {above:g}"
-    elif most < math.inf:
-        wanted = f"in [{least:g}, {most:g}]"
     else:
         wanted = f">= {least:g}" if least > -math.inf else ""
     advice = f" ({hint})" if hint else ""

@@ -70,30 +70,16 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
     lam : float
         Strength λ > 0 of the interpolation, in units of a score per unit of gradient.
 
-    Returns
-    -------
-    callable, Tensor (...) -> Tensor (...)
-        Maps floating-point scores to the solution in the scores' dtype.
-
-    Raises
-    ------
-    ValueError
-        For ``lam`` that is not a finite number > 0; on a call, for a solver that returns another shape.
-    TypeError
-        On a call, for scores that are not floating point.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Eq. 10; RaMBO Alg. 1.
-
     Notes
     -----
+    Returns a callable that maps floating-point scores to the solution in the scores' dtype, of the same shape.
     Two calls of the solver, one in each direction. The gradient is *not* linear in the incoming one: a loss multiplied
     by a constant (a gradient scaler does that) acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are
     made safe against that; for a ranker of yours that uses this, set ``linear = False``. Explained in chapter 2.
+    Raises ValueError for ``lam`` that is not a finite number > 0; on a call, for a solver that returns another shape;
+    TypeError on a call, for scores that are not floating point.
+    Source: RaMBO Eq. 9; RaMBO Eq. 10; RaMBO Alg. 1.
 
-    Examples
-    --------
     >>> from rankedu.solvers import ranking
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = differentiate(ranking, lam=1.0)(scores)
@@ -132,31 +118,17 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
     lam : float
         Strength λ > 0 of the interpolation.
 
-    Returns
-    -------
-    callable, Tensor (..., *event) -> Tensor (...)
-        f_λ; autograd gives its gradient (s_λ − s)/λ, which is Algorithm 1's, because by the envelope theorem the
-        solutions count as constants.
-
-    Raises
-    ------
-    ValueError
-        For ``lam`` that is not a finite number > 0; on a call, for scores whose last dimensions are not ``event``, or
-        a solver that returns another shape.
-    TypeError
-        For a gradient, or on a call scores, that are not floating point.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Alg. 1; RaMBO Fig. 1; RaMBO Sec. 3.2.
-
     Notes
     -----
+    Returns f_λ, a callable, scores to Tensor (...); autograd gives its gradient (s_λ − s)/λ, which is Algorithm 1's,
+    because by the envelope theorem the solutions count as constants.
     Two calls of the solver. f_λ(y) ≤ f(y) everywhere, as m is concave, with equality if and only if s(y) is still a
     minimiser at y + λc; in particular wherever the answer does not change. Explained in chapter 2.
+    Raises ValueError for ``lam`` that is not a finite number > 0; on a call, for scores whose last dimensions are not
+    ``event``, or a solver that returns another shape; TypeError for a gradient, or on a call scores, that are not
+    floating point.
+    Source: RaMBO Eq. 10; RaMBO Alg. 1; RaMBO Fig. 1; RaMBO Sec. 3.2.
 
-    Examples
-    --------
     >>> from rankedu.solvers import ranking
     >>> smooth = interpolate(ranking, torch.tensor([1.0, 0.0]), lam=1.0)
     >>> smooth(torch.tensor([[2.0, 0.0], [0.5, 0.0], [-0.5, 0.0], [-2.0, 0.0]]))

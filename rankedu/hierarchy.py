@@ -7,14 +7,13 @@ item of each level is worth. For one query it is a function of the level alone: 
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_mask
+from rankedu._validation import check_mask, check_number
 
 __all__ = ["InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
 
@@ -36,30 +35,16 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
         Paths of the items. Default: ``labels``; then the diagonal compares each item with itself: leave it out with
         ``where``.
 
-    Returns
-    -------
-    Tensor of int64, shape (n, g)
-        Length of the common prefix, from 0 to L. Nothing equals −1, not even −1: an item whose path ends early agrees
-        with others, and with itself, to the depth of its own path at most.
-
-    Raises
-    ------
-    ValueError
-        For another number of dimensions or of levels, another device, ids below −1, or a path that goes on after −1.
-    TypeError
-        For labels that are not integers.
-
-    Source
-    ------
-    HAPPIER Sec. 3.1.
-
     Notes
     -----
+    Returns Tensor of int64, shape (n, g): length of the common prefix, from 0 to L. Nothing equals −1, not even −1: an
+    item whose path ends early agrees with others, and with itself, to the depth of its own path at most.
     O(n · g · L) time; 10 bytes a pair, whatever L. A leaf id that two parents use is not a match between them.
     Explained in chapter 13.
+    Raises ValueError for another number of dimensions or of levels, another device, ids below −1, or a path that goes
+    on after −1; TypeError for labels that are not integers.
+    Source: HAPPIER Sec. 3.1.
 
-    Examples
-    --------
     >>> labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 0], [0, -1]])
     >>> levels(labels[:1], labels)
     tensor([[2, 2, 1, 0, 1]])
@@ -162,30 +147,10 @@ def relevance(
     monotone : bool
         Divide by :math:`|\Omega^{(\ge l)}|` instead, all items at least as near as level l. See the notes.
 
-    Returns
-    -------
-    Tensor of float64, shape (..., n)
-        ≥ 0; 0 for level 0 and outside ``where``.
-
-    Raises
-    ------
-    ValueError
-        For a negative level, alpha that is not finite and > 0, n_levels below the largest level, or a ``where`` of
-        another shape.
-    TypeError
-        For levels that are not integers, or a ``where`` that is not bool.
-
-    Warns
-    -----
-    InvertedRelevanceWarning
-        Without ``monotone``, if some query's finer items get less than its coarser ones.
-
-    Source
-    ------
-    HAPPIER Eq. 4.
-
     Notes
     -----
+    Warns by `InvertedRelevanceWarning`, without ``monotone``, if finer items get less than coarser ones.
+    Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``.
     O(n). Eq. 4 is meant to fall from the leaf to the root, but it depends on the counts: with 10 items at level 2 and 2
     at level 1, the fine item gets 0.1 and the coarse one 0.25. H-AP then rewards the ranking that puts the coarse items
     first. It happens whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha` for two levels l > m.
@@ -196,15 +161,16 @@ def relevance(
     the factor :math:`|\Omega^{(l)}| / |\Omega^{(\ge l)}|`, near 1 when each level is much larger than those below it:
     just where Eq. 4 does what it should. (A running maximum over levels would keep more of Eq. 4's numbers, but makes
     levels equal, and so asks for no order between them.) Explained in chapter 13.
+    Raises ValueError for a negative level, alpha that is not finite and > 0, n_levels below the largest level, or a
+    ``where`` of another shape; TypeError for levels that are not integers, or a ``where`` that is not bool.
+    Source: HAPPIER Eq. 4.
 
-    Examples
-    --------
     >>> relevance(torch.tensor([2, 1, 1, 0]))
     tensor([1.0000, 0.2500, 0.2500, 0.0000], dtype=torch.float64)
     >>> relevance(torch.tensor([2, 2, 2, 1, 0]), monotone=True)
     tensor([0.3333, 0.3333, 0.3333, 0.1250, 0.0000], dtype=torch.float64)
     """
-    alpha = _check_alpha(alpha)
+    alpha = check_number(alpha, "alpha", above=0, hint="1 is HAPPIER's choice, 3 to 5 favours the leaves")
     n_levels = _check(levels, n_levels, where)
     counts = count_levels(levels, n_levels, where)
     share = _at_least(counts) if monotone else counts
@@ -227,32 +193,18 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
     weights : sequence of float, length L
         :math:`w_1, \dots, w_L` ≥ 0, from the coarsest level to the leaves, not all 0. Only their ratios matter to H-AP.
 
-    Returns
-    -------
-    Tensor of float64, shape (..., n)
-        ≥ 0; 0 for level 0 and outside ``where``. It never falls from a level to a finer one.
-
-    Raises
-    ------
-    ValueError
-        For a negative level, weights that are negative, not finite or all 0, more levels than weights, or a ``where``
-        of another shape.
-    TypeError
-        For levels that are not integers, or a ``where`` that is not bool.
-
-    Source
-    ------
-    HAPPIER Sec. 3.1.
-
     Notes
     -----
+    Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``. It never falls from a level to
+    a finer one.
     O(n). With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`, where
     :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant: the increments of this relevance are
     :math:`w_l` times the weight :math:`1/|\Omega|` that AP gives to each positive. A level that no item reaches has no
     AP, and is left out of both sums. Explained in chapter 13.
+    Raises ValueError for a negative level, weights that are negative, not finite or all 0, more levels than weights, or
+    a ``where`` of another shape; TypeError for levels that are not integers, or a ``where`` that is not bool.
+    Source: HAPPIER Sec. 3.1.
 
-    Examples
-    --------
     >>> weighted_ap_relevance(torch.tensor([2, 1, 1, 0]), weights=[0.3, 0.7])
     tensor([0.8000, 0.1000, 0.1000, 0.0000], dtype=torch.float64)
     """
@@ -276,18 +228,6 @@ def _check(levels: Tensor, n_levels: int | None, where: Tensor | None) -> int:
     if where is not None:
         check_mask(where, levels, name="where", other="levels")
     return check_n_levels(levels, n_levels)
-
-
-def _check_alpha(alpha: float) -> float:
-    try:
-        alpha = float(alpha)
-    except (TypeError, ValueError):
-        raise TypeError(f"alpha must be a number > 0, got {alpha!r}") from None
-    if not (alpha > 0 and math.isfinite(alpha)):
-        raise ValueError(
-            f"alpha must be finite and > 0, got {alpha} (1 is HAPPIER's choice, 3 to 5 favours the leaves)"
-        )
-    return alpha
 
 
 def _at_least(counts: Tensor) -> Tensor:

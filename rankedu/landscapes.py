@@ -29,43 +29,23 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    r"""A square of score vectors y = origin + a·u + b·v, with a and b in [−extent, extent].
+    """A square of score vectors y = origin + a·u + b·v, with a and b in [−extent, extent].
 
-    Parameters
-    ----------
-    origin : array of float, shape (n,)
-    u, v : array of float, shape (n,)
-        Orthonormal directions.
-    extent : float
-        Half the side of the square, in units of the score.
-    resolution : int
-        Points along each side, at least 2.
-
-    Raises
-    ------
-    ValueError
-        For directions that are not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution < 2.
-
-    Source
-    ------
-    RaMBO Fig. 1; RaMBO supp. Fig. 2.
-
-    Notes
-    -----
     The arrays are copied and cannot be written to, since what is computed from them is kept. Explained in chapter 4.
+    Raises ValueError for directions that are not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution <
+    2.
+    Source: RaMBO Fig. 1; RaMBO supp. Fig. 2.
 
-    Examples
-    --------
     >>> section = Section(np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), extent=2.0, resolution=5)
     >>> section.points().shape
     (5, 5, 3)
     """
 
-    origin: Array
-    u: Array
+    origin: Array  #: Shape (n,).
+    u: Array  #: u, v: orthonormal directions, shape (n,).
     v: Array
-    extent: float
-    resolution: int
+    extent: float  #: Half the side of the square, in units of the score.
+    resolution: int  #: Points along each side, at least 2.
 
     def __post_init__(self) -> None:
         for name in ("origin", "u", "v"):
@@ -111,37 +91,11 @@ class Section:
 
 
 def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolution: int = 200) -> Section:
-    """Draw the "random but fixed" section: standard normal scores, and two random orthonormal directions.
+    """Draw the "random but fixed" section of n scores: standard normal ones, and two random orthonormal directions.
 
-    Parameters
-    ----------
-    n : int
-        Length of the score vector, at least 2.
-    seed : int
-    extent : float
-        Half the side of the square, in units of the score.
-    resolution : int
-        Points along each side.
+    The other parameters are those of :class:`Section`. Raises ValueError for n < 2. Explained in chapter 4.
+    Source: RaMBO supp. Fig. 2; RaMBO Fig. 1.
 
-    Returns
-    -------
-    Section
-
-    Raises
-    ------
-    ValueError
-        For n < 2, and as :class:`Section`.
-
-    Source
-    ------
-    RaMBO supp. Fig. 2; RaMBO Fig. 1.
-
-    Notes
-    -----
-    Explained in chapter 4.
-
-    Examples
-    --------
     >>> random_section(resolution=50).points().shape
     (50, 50, 20)
     """
@@ -154,34 +108,12 @@ def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolutio
 
 
 def random_coefficients(n: int = 20, seed: int = 0) -> Array:
-    """Draw the "random but fixed linear combination of ranks": standard normal coefficients c of L(y) = c·rk(y).
+    """Draw the "random but fixed linear combination of ranks": standard normal coefficients c of L(y) = c·rk(y), (n,).
 
-    Parameters
-    ----------
-    n : int
-        Length of the score vector.
-    seed : int
-        May be that of :func:`random_section`; the two draw from separate streams.
-
-    Returns
-    -------
-    array of float, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        For n < 1.
-
-    Source
-    ------
-    RaMBO supp. Sec. C.
-
-    Notes
-    -----
+    The seed may be that of :func:`random_section`; the two draw from separate streams. Raises ValueError for n < 1.
     Explained in chapter 4.
+    Source: RaMBO supp. Sec. C.
 
-    Examples
-    --------
     >>> random_coefficients(20, seed=0).shape
     (20,)
     """
@@ -191,34 +123,12 @@ def random_coefficients(n: int = 20, seed: int = 0) -> Array:
 
 
 def rank_landscape(section: Section, coefficients: Array) -> Array:
-    """Evaluate the staircase c·rk(y) on a section.
+    """Evaluate the staircase c·rk(y) on a section, shape (resolution, resolution): rows run along v, columns along u.
 
-    Parameters
-    ----------
-    section : Section
-    coefficients : array of float, shape (n,)
-        c; one for each score.
+    There is one coefficient c for each score. O(resolution² n log n). Ties go by position. Explained in chapter 4.
+    Raises ValueError for coefficients of another length, or not finite.
+    Source: RaMBO supp. Fig. 2a; RaMBO Fig. 1.
 
-    Returns
-    -------
-    array of float, shape (resolution, resolution)
-        Rows run along v, columns along u.
-
-    Raises
-    ------
-    ValueError
-        For coefficients of another length, or not finite.
-
-    Source
-    ------
-    RaMBO supp. Fig. 2a; RaMBO Fig. 1.
-
-    Notes
-    -----
-    O(resolution² n log n). Ties go by position. Explained in chapter 4.
-
-    Examples
-    --------
     >>> section = Section(np.zeros(2), np.array([1.0, 0]), np.array([0, 1.0]), extent=1.0, resolution=2)
     >>> rank_landscape(section, np.array([1.0, 0.0]))  # the rank of the first of two scores
     array([[1., 1.],
@@ -228,39 +138,15 @@ def rank_landscape(section: Section, coefficients: Array) -> Array:
 
 
 def interpolated_landscape(section: Section, coefficients: Array, lam: float) -> Array:
-    r"""Evaluate the interpolation of c·rk(y) on a section.
+    r"""Evaluate the interpolation of c·rk(y) on a section, shape (resolution, resolution), as :func:`rank_landscape`.
 
     .. math:: f_\lambda(\mathbf{y}) = \frac{m(\mathbf{y} + \lambda \mathbf{c}) - m(\mathbf{y})}{\lambda}, \qquad
               m(\mathbf{z}) = \min_{\pi \in \Pi_n} \mathbf{z} \cdot \pi
 
-    Parameters
-    ----------
-    section, coefficients
-        As :func:`rank_landscape`.
-    lam : float
-        Strength λ > 0 of the interpolation.
+    O(resolution² n log n): one sort of values, and from the second λ on no other work to speak of. Raises ValueError
+    for ``lam``, the strength λ, that is not a finite number > 0, and for bad coefficients. Explained in chapter 4.
+    Source: RaMBO supp. Fig. 1a; RaMBO supp. Fig. 2b; RaMBO Fig. 1.
 
-    Returns
-    -------
-    array of float, shape (resolution, resolution)
-        Rows run along v, columns along u.
-
-    Raises
-    ------
-    ValueError
-        For ``lam`` that is not a finite number > 0, coefficients of another length, or not finite.
-
-    Source
-    ------
-    RaMBO supp. Fig. 1a; RaMBO supp. Fig. 2b; RaMBO Fig. 1.
-
-    Notes
-    -----
-    O(resolution² n log n): one sort of values, and from the second λ on no other work to speak of. Explained in
-    chapter 4.
-
-    Examples
-    --------
     >>> section = Section(np.zeros(2), np.array([1.0, 0]), np.array([0, 1.0]), extent=1.0, resolution=3)
     >>> interpolated_landscape(section, np.array([1.0, 0.0]), lam=2.0)
     array([[1. , 1. , 1. ],
@@ -273,33 +159,13 @@ def interpolated_landscape(section: Section, coefficients: Array, lam: float) ->
 
 
 def section_gradient(section: Section, coefficients: Array, lam: float) -> Array:
-    r"""Evaluate Algorithm 1's gradient of c·rk(y), as far as it lies in the section.
+    """Evaluate Algorithm 1's gradient of c·rk(y), as far as it lies in the section, shape (resolution, resolution, 2).
 
-    Parameters
-    ----------
-    section, coefficients, lam
-        As :func:`interpolated_landscape`; c is the incoming gradient dL/drk.
+    It is g·u and g·v with g = −(rk(y) − rk(y_λ))/λ: the gradient of :func:`interpolated_landscape` along the axes,
+    whose parameters and errors it has; c is the incoming gradient dL/drk. O(resolution² n log n). Ties go by position.
+    Explained in chapter 4.
+    Source: RaMBO Alg. 1; RaMBO Eq. 10.
 
-    Returns
-    -------
-    array of float, shape (resolution, resolution, 2)
-        g·u and g·v with g = −(rk(y) − rk(y_λ))/λ: the gradient of :func:`interpolated_landscape` along the axes.
-
-    Raises
-    ------
-    ValueError
-        As :func:`interpolated_landscape`.
-
-    Source
-    ------
-    RaMBO Alg. 1; RaMBO Eq. 10.
-
-    Notes
-    -----
-    O(resolution² n log n). Ties go by position. Explained in chapter 4.
-
-    Examples
-    --------
     >>> section = random_section(resolution=50)
     >>> section_gradient(section, random_coefficients(20), lam=1.0).shape
     (50, 50, 2)

@@ -68,26 +68,16 @@ class ScoreMemory(_Memory):
     length : int
         τ ≥ 0, in batches. 0 remembers nothing.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For a length that is not an int ≥ 0.
-
-    Source
-    ------
-    RaMBO Sec. 4.3.
-
     Notes
     -----
     The *list* grows: along the batch axis, so that each class ranks (1 + τ) · batch items. The released code does so
     for the mAP loss, while its memory for recall adds queries, which changes no rank. The remembered scores have no
     gradient. A batch is stored after it was read, so it never meets its own copy. Nothing is stored in eval mode, nor
     where gradients are off. Batches may differ in size, dtype and device; the current batch's are used. O(τ · batch ·
-    classes) memory.
-    Explained in chapter 5.
+    classes) memory. Explained in chapter 5.
+    Raises ValueError or TypeError for a length that is not an int ≥ 0.
+    Source: RaMBO Sec. 4.3.
 
-    Examples
-    --------
     >>> memory = ScoreMemory(length=1)
     >>> _ = memory(torch.tensor([[0.1, 0.2]]), torch.tensor([[True, False]]))
     >>> all_scores, all_relevance = memory(torch.tensor([[0.3, 0.4]]), torch.tensor([[False, True]]))
@@ -98,35 +88,17 @@ class ScoreMemory(_Memory):
 
     @eager
     def forward(self, scores: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
-        """Extend a batch by the remembered ones, then remember it.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (batch, classes)
-            Floating point.
-        relevance : Tensor of bool, shape (batch, classes)
-            Numbers that are exactly 0 or 1 will do.
-
-        Returns
-        -------
-        tuple of Tensor, shape (batch + remembered, classes)
-            Scores and relevance (bool): the current batch first, with its graph, then the remembered ones, newest
-            first.
-
-        Raises
-        ------
-        ValueError
-            For NaN, another number of dimensions or of classes, or a relevance that is neither 0 nor 1.
-        TypeError
-            For scores that are not floating point.
-        """
+        """Extend a batch by the remembered ones, then remember it: :meth:`extend` without ``where``."""
         return self.extend(scores, relevance)[:2]
 
     @eager
     def extend(
         self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Do the same for scores of which only some take part.
+        """Extend a batch by the remembered ones, then remember it.
+
+        Raises ValueError for NaN, another number of dimensions or of classes, a relevance that is neither 0 nor 1, or a
+        ``where`` of another shape; TypeError for scores that are not floating point, or a ``where`` that is not bool.
 
         Parameters
         ----------
@@ -140,12 +112,8 @@ class ScoreMemory(_Memory):
         Returns
         -------
         tuple of Tensor, shape (batch + remembered, classes)
-            Scores, relevance and where, in the order of :meth:`forward`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for a ``where`` of another shape or dtype.
+            Scores, relevance and where: the current batch first, with its graph, then the remembered ones, newest
+            first.
         """
         check_values(scores)
         check_floating(scores)
@@ -168,24 +136,12 @@ class EmbeddingMemory(_Memory):
     length : int
         τ ≥ 0, in batches. 0 remembers nothing.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For a length that is not an int ≥ 0.
-
-    Source
-    ------
-    RaMBO Sec. 4.3.
-
     Notes
     -----
-    The remembered embeddings were made by the network of some steps ago, and have no gradient. A batch is stored after
-    it was read, so it never meets its own copy. Nothing is stored in eval mode, nor where gradients are off. Batches
-    may differ in size, dtype and device; the current batch's are used. ``OnEmbeddings(loss,
-    memory=EmbeddingMemory(3))`` does the rest. O(τ · batch · dim) memory. Explained in chapter 5.
+    The remembered embeddings were made by the network of some steps ago; all else as :class:`ScoreMemory`.
+    ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. O(τ · batch · dim) memory. Explained in chapter 5.
+    Source: RaMBO Sec. 4.3.
 
-    Examples
-    --------
     >>> memory = EmbeddingMemory(length=3)
     >>> _ = memory(torch.tensor([[1.0, 0.0]]), torch.tensor([5]))
     >>> memory(torch.tensor([[0.0, 1.0], [0.6, 0.8]]), torch.tensor([7, 7]))[1]
@@ -194,7 +150,11 @@ class EmbeddingMemory(_Memory):
 
     @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Extend a batch by the remembered ones, then remember it.
+        """Extend a batch by the remembered ones, in the order of :meth:`ScoreMemory.extend`, then remember it.
+
+        Raises ValueError for NaN, tensors of another number of dimensions, as many labels as embeddings missing, or
+        embeddings or labels of another width than those remembered; TypeError for embeddings that are not floating
+        point.
 
         Parameters
         ----------
@@ -202,19 +162,6 @@ class EmbeddingMemory(_Memory):
             Floating point.
         labels : Tensor, shape (batch,) or (batch, L)
             Classes, or paths from root to leaf.
-
-        Returns
-        -------
-        tuple of Tensor, shapes (batch + remembered, dim) and (batch + remembered,) or (batch + remembered, L)
-            The current batch first, with its graph, then the remembered ones, newest first.
-
-        Raises
-        ------
-        ValueError
-            For NaN, another number of dimensions of the tensors, as many labels as embeddings missing, or embeddings
-            of another dim, or labels of another number of levels, than those remembered.
-        TypeError
-            For embeddings that are not floating point.
         """
         check_embeddings(embeddings, labels, paths=True)
         if self._batches and self._batches[0][1].shape[1:] != labels.shape[1:]:

@@ -79,29 +79,16 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
         Equal scores are ranked by position, which gives a permutation (Eq. 1), or all get the best ("min": Eq. 2 to
         the letter) or the worst ("max") of the ranks that they occupy.
 
-    Returns
-    -------
-    Tensor of int64, shape (..., n)
-        Ranks from 1; 0 outside ``where``. A row in which nobody takes part is all 0.
-
-    Raises
-    ------
-    ValueError
-        For NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``.
-    TypeError
-        For scores that are neither floating point nor integer, or a ``where`` that is not bool.
-
-    Source
-    ------
-    RaMBO Eq. 1; RaMBO Eq. 2.
-
     Notes
     -----
+    Returns Tensor of int64, shape (..., n): ranks from 1; 0 outside ``where``. A row in which nobody takes part is all
+    0.
     O(n log n): one stable sort in the scores' own dtype, so no order is lost; for many float32 scores on a CPU one of
     their bits and positions, packed into integers, which gives the same. Explained in chapter 1.
+    Raises ValueError for NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``; TypeError for scores that
+    are neither floating point nor integer, or a ``where`` that is not bool.
+    Source: RaMBO Eq. 1; RaMBO Eq. 2.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.5, 0.9, 0.5, 0.1])
     >>> rank(scores)
     tensor([2, 1, 3, 4])
@@ -127,37 +114,21 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
 
 
 def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`.
+    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`; 0 for all others.
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
+    scores, where
+        As for :func:`rank`.
     members : Tensor of bool, shape (..., n)
         For :math:`\mathbf{y}^+`, the relevant items.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
-
-    Returns
-    -------
-    Tensor of int64, shape (..., n)
-        1 for the best member; 0 for all who are not members or do not take part.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rank`; also for ``members`` of another shape or dtype.
-
-    Source
-    ------
-    RaMBO Eq. 17; RaMBO Eq. 21.
 
     Notes
     -----
     O(n log n). Ties go by position, as in :func:`rank`. Explained in chapter 7.
+    Raises ValueError or TypeError as :func:`rank`; also for ``members`` of another shape or dtype.
+    Source: RaMBO Eq. 17; RaMBO Eq. 21.
 
-    Examples
-    --------
     >>> rank_among(torch.tensor([0.9, 0.1, 0.5]), torch.tensor([True, False, True]))
     tensor([1, 0, 2])
     """
@@ -176,33 +147,18 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better. For a margin, shift the scores first (Eq. 14).
+    scores, where
+        As for :func:`rank`. For a margin, shift the scores first (Eq. 14).
     relevance : Tensor of bool, shape (..., n)
         Numbers that are exactly 0 or 1 will do.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
-
-    Returns
-    -------
-    Tensor of int64, shape (..., n)
-        r_i >= 0 for the relevant items; 0 for all others.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rank`; also for a relevance of another shape, or neither 0 nor 1.
-
-    Source
-    ------
-    RaMBO Eq. 17.
 
     Notes
     -----
+    Returns Tensor of int64, shape (..., n): r_i >= 0 for the relevant items; 0 for all others.
     O(n log n). A negative that ties with a positive outranks it if it comes first. Explained in chapter 7.
+    Raises ValueError or TypeError as :func:`rank`; also for a relevance of another shape, or neither 0 nor 1.
+    Source: RaMBO Eq. 17.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6])
     >>> outranking_negatives(scores, torch.tensor([False, True, False, True]))
     tensor([0, 1, 0, 2])

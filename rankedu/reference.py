@@ -8,22 +8,19 @@ same numbers, and are tested against these. `Fraction`s give exact `Fraction`s w
 
 import math
 
-# ---------------------------------------------------------------------------------------------------------- ranks
-# rk(y)_i = 1 + |{j : y_j > y_i}|                                    RaMBO Eq. 2; equal scores go by position (Eq. 1)
+# -------------------------------------------------------------------------------- ranks
+# rk(y)_i = 1 + |{j : y_j > y_i}|       RaMBO Eq. 2; equal scores go by position (Eq. 1)
 
 
 def order(y):
-    """The items from the best to the worst.
-    >>> order([0.5, 0.9, 0.5])
-    [1, 0, 2]
-    """
+    """The items from the best to the worst."""
     return sorted(range(len(y)), key=lambda i: -y[i])  # Python's sort keeps the order of equals
 
 
 def rank(y, ties="ordinal"):
-    """The rank of every item, 1 for the best; tied items by position, or all with their best or worst rank.
-    >>> rank([0.5, 0.9, 0.5]), rank([0.5, 0.9, 0.5], "min"), rank([0.5, 0.9, 0.5], "max")
-    ([2, 1, 3], [2, 1, 2], [3, 1, 3])
+    """The rank of every item, 1 for the best; ties by position, or all best, or worst.
+    >>> [rank([0.5, 0.9, 0.5], ties) for ties in ("ordinal", "min", "max")]
+    [[2, 1, 3], [2, 1, 2], [3, 1, 3]]
     """
     if ties == "min":
         return [1 + sum(other > score for other in y) for score in y]
@@ -34,28 +31,29 @@ def rank(y, ties="ordinal"):
 
 
 def rank_among(y, members):
-    """rk(y+): the rank of every member among the members, 0 for all others (RaMBO Eq. 17).
+    """rk(y+): the rank of every member among the members, 0 for others (RaMBO Eq. 17).
     >>> rank_among([0.9, 0.1, 0.5], [True, False, True])
     [1, 0, 2]
     """
-    place = iter(rank([score for score, inside in zip(y, members) if inside]))
-    return [next(place) if inside else 0 for inside in members]
+    chosen = [i for i in range(len(y)) if members[i]]
+    among = dict(zip(chosen, rank([y[i] for i in chosen])))
+    return [among.get(i, 0) for i in range(len(y))]
 
 
 def outranking_negatives(y, relevant):
-    """r_i = rk(y)_i - rk(y+)_i: how many irrelevant items outrank each relevant one; 0 for all others (RaMBO Eq. 17).
+    """r_i = rk(y)_i - rk(y+)_i: irrelevant items above a relevant one (RaMBO Eq. 17).
     >>> outranking_negatives([0.9, 0.8, 0.7], [False, True, True])
     [0, 1, 1]
     """
     return [(a - b) * bool(r) for a, b, r in zip(rank(y), rank_among(y, relevant), relevant)]
 
 
-# ---------------------------------------------------------------------------------- blackbox differentiation of ranks
+# ---------------------------------------------------- blackbox differentiation of ranks
 # rk(y) minimises y·π over all permutations π of 1, ..., n          RaMBO Proposition 1: larger scores, smaller ranks
 
 
 def rank_gradient(y, incoming, lam):
-    """Algorithm 1: rank again after a step of length lam along the incoming gradient, and take the difference quotient.
+    """Algorithm 1: the difference quotient of the ranks, a step lam · incoming away.
     >>> rank_gradient([0.9, 0.1, 0.5], [0, 1, 0], lam=4.0)
     [0.25, -0.5, 0.25]
     """
@@ -64,15 +62,12 @@ def rank_gradient(y, incoming, lam):
 
 
 def optimal_value(z):
-    """m(z) = min over π of z·π: continuous, concave and piecewise linear, as a minimum of linear functions is.
-    >>> optimal_value([3.0, 1.0])
-    5.0
-    """
+    """m(z) = min over π of z·π: concave and piecewise linear, as minima are."""
     return sum(place * score for place, score in zip(rank(z), z))
 
 
 def interpolated(y, c, lam):
-    """f_lam(y) = (m(y + lam c) - m(y)) / lam: the function whose gradient Algorithm 1 returns, for the loss c·rk(y).
+    """f_lam(y) = (m(y + lam c) - m(y)) / lam, whose gradient is Algorithm 1's.
     >>> interpolated([0.5, 0.0], [1.0, 0.0], lam=1.0)  # Eq. 10; the loss itself is 1
     1.0
     >>> interpolated([-0.5, 0.0], [1.0, 0.0], lam=1.0)  # here it is 2
@@ -81,7 +76,7 @@ def interpolated(y, c, lam):
     return (optimal_value([score + lam * slope for score, slope in zip(y, c)]) - optimal_value(y)) / lam
 
 
-# ------------------------------------------------------------------------------------------- metrics: how good is it?
+# ------------------------------------------------------------- metrics: how good is it?
 
 
 def mean(values):
@@ -91,7 +86,7 @@ def mean(values):
 
 
 def ratio(count, of, y):
-    """count / of, as the kind of number that the scores are, so that `Fraction`s stay exact."""
+    """count / of, as the kind of number that the scores are: `Fraction`s stay exact."""
     return type(y[0])(count) / of
 
 
@@ -101,10 +96,11 @@ def ratio(count, of, y):
 def average_precision(y, relevant, ties="ordinal"):
     """The mean over the relevant items of the precision at their ranks.
 
-    Tied scores go by position; or irrelevant ones first, relevant ones first, or the mean over all orders is taken.
-    >>> average_precision([0.9, 0.8, 0.7, 0.1], [False, True, True, False])  # (1/2 + 2/3) / 2
+    Of tied items: the order of the list, or relevant ones last, or first, or any order.
+    >>> average_precision([0.9, 0.8, 0.7, 0.1], [False, True, True, False])
     0.5833333333333333
-    >>> [average_precision([0.5, 0.5], [True, False], ties) for ties in ("pessimistic", "optimistic", "expected")]
+    >>> tied = [0.5, 0.5], [True, False]
+    >>> [average_precision(*tied, t) for t in ("pessimistic", "optimistic", "expected")]
     [0.5, 1.0, 0.75]
     """
     if ties == "expected":
@@ -116,10 +112,7 @@ def average_precision(y, relevant, ties="ordinal"):
 
 
 def expected_average_precision(y, relevant):
-    """Average precision, averaged over all orders of tied items: each is equally likely at each place of its group.
-    >>> round(expected_average_precision([0.5, 0.5, 0.5], [True, False, False]), 4)  # (1 + 1/2 + 1/3) / 3
-    0.6111
-    """
+    """The mean of AP over all orders of tied items."""
     total, above, found = [], 0, 0
     for score in sorted(set(y), reverse=True):
         group = [bool(r) for other, r in zip(y, relevant) if other == score]
@@ -137,10 +130,7 @@ def average_precision_at_k(y, relevant, k):
 
 
 def map_at_r(y, relevant):
-    """AP at R, the number of relevant items.
-    >>> map_at_r([0.9, 0.8, 0.7, 0.1], [True, False, True, False])  # (1/1 + 0) / 2
-    0.5
-    """
+    """AP at R, the number of relevant items."""
     return average_precision_at_k(y, relevant, sum(map(bool, relevant)))
 
 
@@ -150,7 +140,7 @@ def precision_at_k(y, relevant, k):
 
 
 def recall_at_k(y, relevant, k):
-    """1 if one of the first k is relevant, else 0: what retrieval papers call recall (RaMBO Eq. 7), others hit rate.
+    """1 if one of the first k is relevant, else 0: the recall of RaMBO Eq. 7; hit rate.
     >>> [recall_at_k([0.9, 0.8, 0.7], [False, True, True], k) for k in (1, 2, 3)]
     [0, 1, 1]
     """
@@ -158,12 +148,12 @@ def recall_at_k(y, relevant, k):
 
 
 def recall_share_at_k(y, relevant, k):
-    """The share of what is relevant that is among the first k: what information retrieval calls recall."""
+    """The share of what is relevant that is among the first k: recall, elsewhere."""
     return mean(ratio(place <= k, 1, y) for r, place in zip(relevant, rank(y)) if r)
 
 
 def r_precision(y, relevant):
-    """Precision at R, the number of relevant items; there it is the share of them that is found, too."""
+    """Precision at R, the number of relevant items; there it is recall, too."""
     return recall_share_at_k(y, relevant, sum(map(bool, relevant)))
 
 
@@ -173,29 +163,23 @@ def reciprocal_rank(y, relevant):
 
 
 def spearman(y, target):
-    """The correlation of the ranks; tied items share the mean of theirs.
-    >>> spearman([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
-    0.5
-    """
+    """The correlation of the ranks; tied items share the mean of theirs."""
     a, b = ([low + high - len(y) - 1 for low, high in zip(rank(x, "min"), rank(x, "max"))] for x in (y, target))
     spread = math.sqrt(sum(x * x for x in a) * sum(x * x for x in b))
     return sum(x * z for x, z in zip(a, b)) / spread if spread else math.nan
 
 
 def ndcg(y, gains, k=math.inf):
-    """Gains discounted by log2(1 + rank), divided by what the best order would have; only the first k count.
-    >>> ndcg([0.9, 0.8], [0, 1])  # 1 / log2(3)
-    0.6309297535714575
-    """
+    """Gains over log2(1 + rank), divided by those of the best order; up to rank k."""
     found, best = (sum(g / math.log2(1 + r) for g, r in zip(gains, rank(by)) if r <= k) for by in (y, gains))
     return found / best if best else math.nan
 
 
-# ------------------------------------------------------------------------------------------------ losses of hard ranks
+# ----------------------------------------------------------------- losses of hard ranks
 
 
 def shift_by_margin(y, relevant, margin):
-    """Relevant scores are lowered by half the margin, all others raised by it (RaMBO Eq. 14).
+    """Lower the relevant scores by half the margin, raise all others (RaMBO Eq. 14).
     >>> shift_by_margin([1.0, 0.0], [True, False], margin=0.5)
     [0.75, 0.25]
     """
@@ -203,7 +187,7 @@ def shift_by_margin(y, relevant, margin):
 
 
 def loss_at_k(y, relevant, k):
-    """L@K: the share of relevant items that k or more irrelevant ones outrank (RaMBO Eq. 16 and 18)."""
+    """L@K: the share of relevant items that k irrelevant ones outrank (Eq. 16, 18)."""
     return mean(ratio(negatives >= k, 1, y) for negatives, r in zip(outranking_negatives(y, relevant), relevant) if r)
 
 
@@ -211,8 +195,9 @@ def loss_at_k(y, relevant, k):
 
 
 def recall_loss(y, relevant, W):
-    """The mean of W over the numbers of irrelevant items that outrank the relevant ones.
-    >>> recall_loss([0.9, 0.8, 0.7, 0.6], [False, True, False, True], W_log)  # (log 2 + log 3) / 2
+    """The mean of W over how many irrelevant items outrank each relevant one.
+    >>> y, relevant = [0.9, 0.8, 0.7, 0.6], [False, True, False, True]
+    >>> recall_loss(y, relevant, W_log)  # (log 2 + log 3) / 2
     0.8958797346140275
     """
     return mean(W(negatives) for negatives, r in zip(outranking_negatives(y, relevant), relevant) if r)
@@ -229,22 +214,18 @@ def W_loglog(k):
 
 
 def mean_average_precision_loss(scores, relevant):
-    """1 - mAP of scores by item and class: each class that has a relevant item is a query (RaMBO Eq. 6 and 22).
-    >>> table, truth = [[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]], [[True, False], [True, True], [False, False]]
-    >>> mean_average_precision_loss(table, truth)  # (0 + 1/2) / 2
-    0.25
-    """
+    """1 - mAP of scores by item and class: each class is a query (Eq. 6 and 22)."""
     classes = zip(zip(*scores), zip(*relevant))
     return 1 - mean(average_precision(y, r) for y, r in classes if any(r))
 
 
 def class_agnostic_loss(scores, relevant):
-    """1 - APC: the scores of all classes in one list, class after class (RaMBO Eq. 23)."""
+    """1 - APC: the scores of all classes in one list, class after class (Eq. 23)."""
     y, r = ([value for column in zip(*table) for value in column] for table in (scores, relevant))
     return 1 - average_precision(y, r)
 
 
-# ------------------------------------------------------------------------------------------------------- soft ranks
+# --------------------------------------------------------------------------- soft ranks
 # rk(y)_k = 1 + sum over j != k of σ((y_j - y_k) / τ)                 Smooth-AP: the staircase of Eq. 2 with a sigmoid
 
 
@@ -254,16 +235,13 @@ def sigmoid(x):
 
 
 def sigmoid_rank(y, temperature, members=None):
-    """The rank with sigmoids, among all items or the members alone.
-    >>> [round(value, 3) for value in sigmoid_rank([0.9, 0.5], temperature=0.2)]
-    [1.119, 1.881]
-    """
+    """The rank with sigmoids, among all items or the members alone."""
     inside = [j for j in range(len(y)) if members is None or members[j]]
     return [1 + sum(sigmoid((y[j] - y[k]) / temperature) for j in inside if j != k) for k in range(len(y))]
 
 
 def smooth_ap(y, relevant, temperature):
-    """Average precision of sigmoid ranks: the mean over the relevant items of soft rk(y+) / rk(y).
+    """Average precision of sigmoid ranks: the mean of soft rk(y+) / rk(y).
     >>> round(smooth_ap([0.9, 0.5], [False, True], temperature=0.2), 4)  # 1 / 1.881
     0.5317
     """
@@ -275,7 +253,7 @@ def smooth_ap(y, relevant, temperature):
 
 
 def soft_histogram(y, bins):
-    """Each score in [-1, 1] shares itself out between the two nearest of bins + 1 centres.
+    """Each score in [-1, 1] shares itself out between the nearest of bins + 1 centres.
     >>> soft_histogram([0.75, 0.25, -0.25], bins=4)
     [0.5, 1.0, 1.0, 0.5, 0]
     """
@@ -284,7 +262,7 @@ def soft_histogram(y, bins):
 
 
 def histogram_rank(y, bins):
-    """The rank to be expected if each item falls into one of its two bins, and those in a bin share their mean rank.
+    """The rank to be expected if each item falls into one of its bins, in random order.
     >>> histogram_rank([0.75, 0.25, -0.25], bins=4)
     [1.125, 2.0, 2.875]
     """
@@ -307,11 +285,13 @@ def fast_ap(y, relevant, bins):
 
 
 def projected_rank(y, strength):
-    """The point of the permutahedron that is nearest to -y / ε: ranks, and straight lines where scores are near.
+    """The nearest point to -y / ε: ranks, and straight lines where scores are near.
 
-    From best to worst, blocks are joined until the means of -y_i / ε - i rise; in a block, ranks are linear in y.
-    >>> projected_rank([3.0, 2.0, 0.0], strength=1.0), projected_rank([0.5, 0.0], strength=1.0)
-    ([1.0, 2.0, 3.0], [1.25, 1.75])
+    From best to worst, blocks are joined until the means of -y_i / ε - i rise.
+    >>> projected_rank([3.0, 2.0, 0.0], strength=1.0)
+    [1.0, 2.0, 3.0]
+    >>> projected_rank([0.5, 0.0], strength=1.0)
+    [1.25, 1.75]
     """
     blocks = []  # of items that stand together: their places, and their scores over ε with the sign turned
     for place, item in enumerate(order(y), 1):
@@ -326,25 +306,25 @@ def _level(block):
     return sum(value - place for place, value, _ in block) / len(block)
 
 
-# ------------------------------------------------------------------------------------------------------- hierarchies
+# -------------------------------------------------------------------------- hierarchies
 
 
 def level(path, query):
-    """How many labels two paths from the root have in common before they part: 0 is nothing, L the same leaf.
-    >>> level(["bird", "owl"], ["bird", "kiwi"]), level(["fish", "owl"], ["bird", "owl"])
-    (1, 0)
+    """How many labels two paths from the root share before they part.
+    >>> level(["bird", "owl"], ["bird", "kiwi"])
+    1
     """
     same = [a == b for a, b in zip(path, query)]
     return same.index(False) if False in same else len(same)
 
 
-# rel(k) = (l / L)^α / |Ω(l)| for an item k of level l                                                HAPPIER Eq. 4
+# rel(k) = (l / L)^α / |Ω(l)| for an item k of level l                     HAPPIER Eq. 4
 
 
 def relevance(levels, alpha=1, n_levels=None, monotone=False):
-    """The weight of a level, shared among its items; monotone: among all items at least as near (chapter 13).
-    >>> relevance([2, 1, 1, 0]), relevance([2, 1, 1, 0], monotone=True)
-    ([1.0, 0.25, 0.25, 0.0], [1.0, 0.16666666666666666, 0.16666666666666666, 0.0])
+    """The weight of a level, shared among its items, or all at least as near.
+    >>> relevance([2, 1, 1, 0])
+    [1.0, 0.25, 0.25, 0.0]
     """
     deepest = n_levels or max(levels) or 1
     sharing = {own: sum(other == own or (monotone and other > own) for other in levels) for own in levels}
@@ -352,16 +332,16 @@ def relevance(levels, alpha=1, n_levels=None, monotone=False):
 
 
 def weighted_ap_relevance(levels, weights):
-    """rel(k) = sum over p <= l of w_p / |Ω(>= p)|: with it H-AP is the weighted mean of the APs of all levels."""
+    """rel(k) = sum over p <= l of w_p / |Ω(>= p)|: then H-AP is a weighted mean AP."""
     at_least = [sum(own >= depth for own in levels) for depth in range(1, len(weights) + 1)]
     return [sum(w / count for w, count in zip(weights[:own], at_least)) for own in levels]
 
 
-# H-rank(k) = rel(k) + sum over j above k of min(rel(k), rel(j))                                         HAPPIER Eq. 2
+# H-rank(k) = rel(k) + sum over j above k of min(rel(k), rel(j))           HAPPIER Eq. 2
 
 
 def h_rank(y, rel):
-    """A rank in which an item that stands above counts as much as it has in common with the query and with k.
+    """A rank in which an item counts as much as it has in common with the query and k.
     >>> h_rank([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])
     [0.5, 0.0, 1.5]
     """
@@ -373,10 +353,7 @@ def h_rank(y, rel):
 
 
 def h_rank_nested(y, rel):
-    """The same as a weighted sum of ordinary ranks within nested sets: O(L n log n), and for any ranker.
-    >>> h_rank_nested([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])
-    [0.5, 0.0, 1.5]
-    """
+    """The same as a weighted sum of ranks within nested sets, for any ranker."""
     total, below = [0 * own for own in rel], 0
     for grade in sorted(set(rel) - {0}):
         within = rank_among(y, [own >= grade for own in rel])
@@ -386,8 +363,9 @@ def h_rank_nested(y, rel):
 
 
 def hierarchical_average_precision(y, rel):
-    """H-AP: the sum of H-rank / rank over the relevant items, divided by the sum of their relevances (HAPPIER Eq. 3).
-    >>> hierarchical_average_precision([0.9, 0.8, 0.7], [0.5, 0.0, 1.0])  # (0.5/1 + 1.5/3) / 1.5
+    """H-AP: the sum of H-rank / rank, over that of the relevances (HAPPIER Eq. 3).
+    >>> y, rel = [0.9, 0.8, 0.7], [0.5, 0.0, 1.0]
+    >>> hierarchical_average_precision(y, rel)  # (0.5/1 + 1.5/3) / 1.5
     0.6666666666666666
     """
     shares = [numerator / place for numerator, place, own in zip(h_rank(y, rel), rank(y), rel) if own]
@@ -395,7 +373,7 @@ def hierarchical_average_precision(y, rel):
 
 
 def average_set_intersection(y, levels):
-    """ASI: how much of the ideal first k, level by level, is among the first k; the mean over k = 1 ... R.
+    """ASI: how much of the ideal first k, level by level, is there; the mean up to R.
     >>> average_set_intersection([0.8, 0.9, 0.7], [2, 1, 0])  # (0/1 + 2/2) / 2
     0.5
     """
@@ -408,27 +386,21 @@ def average_set_intersection(y, levels):
 
 
 def happier_step(x, temperature=0.01, slope=100.0, delta=0.05, offset=None, start=0.5):
-    """HAPPIER's step above the Heaviside function; without an offset it begins where the sigmoid ends.
-    >>> happier_step(-1.0) < 1e-9, happier_step(0.0), round(happier_step(0.25), 4)
-    (True, 0.5, 21.4933)
-    """
+    """HAPPIER's step above the Heaviside function; offset None leaves no jump."""
     if x <= delta:
         return sigmoid(x / temperature) + (start if x > 0 else 0)
     return slope * (x - delta) + (start + sigmoid(delta / temperature) if offset is None else offset)
 
 
 def happier_lower_step(x, below=10, above=25):
-    """HAPPIER's step below the Heaviside function, for H-rank: the loss may use it for items of higher relevance.
-    >>> [happier_lower_step(x) for x in (-0.1, 0.0, 0.01, 0.1)]
-    [-1.0, 0.0, 0.75, 1.0]
-    """
+    """HAPPIER's step below the Heaviside function, for items of higher relevance."""
     return min(above * x + 1 / 2, 1.0) if x > 0 else below * x
 
 
 def happier_loss(y, rel, step=happier_step, lower=None):
-    """1 - H-AP with ranks from above: whoever is less relevant counts by the step, all others as they are (Eq. 5).
+    """1 - H-AP with ranks from above: less relevant items count by the step (Eq. 5).
 
-    Of two tied items the one that is less relevant stands below. With a lower step, H-ranks are from below.
+    Of two tied items the less relevant stands below. A lower step: H-rank from below.
     >>> round(happier_loss([0.9, 0.8, 0.7, 0.1], [0.5, 0.0, 1.0, 0.0]), 4)
     0.625
     """
@@ -443,12 +415,12 @@ def happier_loss(y, rel, step=happier_step, lower=None):
 
 
 def clustering_loss(cosines, label, temperature=0.05):
-    """-log softmax of the cosines with the proxies of all classes, at the item's own class (HAPPIER Eq. 6)."""
+    """-log softmax of the cosines with all proxies, at the own class (Eq. 6)."""
     largest = max(cosines)
     spread = math.log(sum(math.exp((cosine - largest) / temperature) for cosine in cosines))
     return spread - (cosines[label] - largest) / temperature
 
 
 def happier(y, rel, cosines, label, weight=0.1):
-    """HAPPIER: (1 - λ) of the loss of H-AP and λ of the clustering loss (HAPPIER Eq. 7)."""
+    """HAPPIER: (1 - λ) of the loss of H-AP and λ of the clustering loss (Eq. 7)."""
     return (1 - weight) * happier_loss(y, rel) + weight * clustering_loss(cosines, label)

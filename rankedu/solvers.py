@@ -24,33 +24,12 @@ ANY = tuple((down, right) for down in (1, 0, -1) for right in (1, 0, -1) if (dow
 
 
 def ranking(scores: Tensor) -> Tensor:
-    r"""Rank: the permutation π with the smallest y·π.
+    """Rank: the permutation π with the smallest y·π; the larger score gets the smaller rank.
 
-    Parameters
-    ----------
-    scores : Tensor, shape (..., n)
-        Larger is better, and gets the smaller rank.
+    Ranks from 1, in the scores' shape (..., n) and dtype (float16 counts exactly up to 2048 only). O(n log n). Ties go
+    by position. Explained in chapter 3. Raises ValueError or TypeError as :func:`rankedu.rank`.
+    Source: RaMBO Eq. 9; RaMBO Eq. 11; RaMBO Prop. 1.
 
-    Returns
-    -------
-    Tensor, shape (..., n)
-        Ranks from 1, in the scores' dtype (float16 counts exactly up to 2048 only).
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Eq. 11; RaMBO Prop. 1.
-
-    Notes
-    -----
-    O(n log n). Ties go by position. Explained in chapter 3.
-
-    Examples
-    --------
     >>> ranking(torch.tensor([0.9, 0.1, 0.5]))
     tensor([1., 3., 2.])
     """
@@ -68,31 +47,18 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
         "forward": right, down, or down and right at once; costs may be negative, as perturbed costs often are.
         "any": to all 8 neighbours; costs must be ≥ 0, since a path could circle forever where they are not.
 
-    Returns
-    -------
-    Tensor, shape (..., h, w)
-        1 for the cells visited and 0 for the others, in the dtype and on the device of the costs.
-
-    Raises
-    ------
-    ValueError
-        For costs that are not finite, negative costs with ``moves="any"``, fewer than two dimensions, an empty grid.
-    ModuleNotFoundError
-        Without SciPy.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Sec. 3.2.
-
     Notes
     -----
+    Returns Tensor, shape (..., h, w): 1 for the cells visited and 0 for the others, in the dtype and on the device of
+    the costs.
     O(h w log(h w)) a grid, with Dijkstra's algorithm. That needs weights ≥ 0, so "forward" adds M (1 or 2, the growth
     of row + column in that move) to the weight of each move, M = −min(0, costs). Along a path these telescope to
     M (h + w − 2), the same for all paths: the cheapest path stays the cheapest. Among equally cheap paths the choice
     is SciPy's, and the same at each call. Explained in chapter 2.
+    Raises ValueError for costs that are not finite, negative costs with ``moves="any"``, fewer than two dimensions, an
+    empty grid; ModuleNotFoundError without SciPy.
+    Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
-    Examples
-    --------
     >>> shortest_path(torch.tensor([[1.0, 9.0, 9.0], [1.0, 9.0, 1.0], [9.0, 1.0, 1.0]]))
     tensor([[1., 0., 0.],
             [1., 0., 0.],
@@ -109,36 +75,14 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
 
 
 def assignment(costs: Tensor) -> Tensor:
-    r"""Assign each row its own column at the least total cost.
+    """Assign each row its own column at the least total cost: a permutation matrix for finite costs (..., n, n).
 
-    Parameters
-    ----------
-    costs : Tensor, shape (..., n, n)
-        Finite; may be negative.
+    It has the dtype and the device of the costs, which may be negative. O(n³) a matrix, by
+    :func:`scipy.optimize.linear_sum_assignment`; the same choice at each call where several are cheapest.
+    Explained in chapter 2. Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without
+    SciPy.
+    Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
-    Returns
-    -------
-    Tensor, shape (..., n, n)
-        A permutation matrix in the dtype and on the device of the costs.
-
-    Raises
-    ------
-    ValueError
-        For costs that are not finite, or not square.
-    ModuleNotFoundError
-        Without SciPy.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Sec. 3.2.
-
-    Notes
-    -----
-    O(n³) a matrix, by :func:`scipy.optimize.linear_sum_assignment`; the same choice at each call where several are
-    cheapest. Explained in chapter 2.
-
-    Examples
-    --------
     >>> assignment(torch.tensor([[4.0, 1.0], [2.0, 3.0]]))
     tensor([[0., 1.],
             [1., 0.]])

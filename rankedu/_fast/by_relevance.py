@@ -53,19 +53,10 @@ def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
 
 
 def grade(share: Tensor) -> tuple[Tensor, Tensor]:
-    """Number the distinct relevances of each row.
+    """Number the distinct relevances of each row of shares ≥ 0, (..., n), one of which is positive.
 
-    Parameters
-    ----------
-    share : Tensor, shape (..., n)
-        ≥ 0, with a positive entry in some row.
-
-    Returns
-    -------
-    group : Tensor of int64, shape (..., n)
-        0 for the largest relevance of the row, 1 for the next, …; G, the largest number of grades in a row, for 0.
-    drop : Tensor, shape (..., G)
-        By how much the relevance falls from each group to the next; 0 where a row has fewer.
+    The group of an item, (..., n) int64: 0 for the largest relevance of its row, 1 for the next, …; G, the largest
+    number of grades in a row, for 0. And by how much the relevance falls from each group to the next, (..., G).
     """
     ordered, item = share.sort(dim=-1, descending=True)
     place = torch.zeros_like(item)

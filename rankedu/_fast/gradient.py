@@ -12,41 +12,18 @@ __all__ = ["at_unit_weight", "leaves", "once", "wanted", "with_gradient"]
 
 
 def with_gradient(value: Tensor, scores: Tensor, gradient: Tensor | None, where: Tensor | None = None) -> Tensor:
-    """Give a value the gradient that is known for the scores; its own graph, if it has one, stays.
+    """Give a value, (), the gradient that is known for the scores, or None; its own graph, if it has one, stays.
 
-    Parameters
-    ----------
-    value : Tensor, shape ()
-    scores : Tensor, shape (..., n)
-    gradient : Tensor, of as many numbers as the scores, or None
-        Of the value by the scores. None where no gradient is wanted.
-    where : Tensor of bool, shape (..., n), optional
-        Outside, the gradient stays 0, also if what comes in is an overflow.
-
-    Returns
-    -------
-    Tensor, shape ()
-        Its gradient refuses to be differentiated.
+    Outside ``where`` the gradient stays 0, also if what comes in is an overflow. It refuses to be differentiated.
     """
     return value if gradient is None else _join(value, [scores], [gradient.reshape(scores.shape)], where)
 
 
 def at_unit_weight(loss: Callable[[Tensor], Tensor], scores: Tensor, where: Tensor | None = None) -> Tensor:
-    """Differentiate a loss now, as if it were the last value of all, and keep the gradient.
+    """Differentiate a loss now, as if it were the last value of all, and keep the gradient; ``where`` as above.
 
     A blackbox gradient is not linear in the one that comes in: a loss that is scaled would have another λ. Here w times
     the loss has exactly w times the gradient, for the scores and for everything else that is to be learnt.
-
-    Parameters
-    ----------
-    loss : callable, Tensor (..., n) -> Tensor ()
-    scores : Tensor, shape (..., n)
-    where : Tensor of bool, shape (..., n), optional
-        As for :func:`with_gradient`.
-
-    Returns
-    -------
-    Tensor, shape ()
     """
     if not torch.is_grad_enabled():
         return loss(scores)

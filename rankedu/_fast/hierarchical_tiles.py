@@ -41,26 +41,9 @@ def pairwise_loss(
 ) -> Tensor:
     """Compute 1 − H-AP with the ranker's step: the mean over the queries that have a relevant item.
 
-    Parameters
-    ----------
-    scores : Tensor, shape (..., n)
-        Get the gradient.
-    shifted : Tensor, shape (..., n)
-        What is ranked: the scores after the margin, float32 or float64.
-    group : Tensor of int64, shape (..., n)
-        0 for the largest relevance of the row, then 1, 2, …; G for irrelevance.
-    drop : Tensor of float64, shape (..., G)
-        Relevance of each group less that of the next, in units of the row's total.
-    where : Tensor of bool, shape (..., n), or None
-    setting : Setting
-
-    Returns
-    -------
-    Tensor, shape ()
-
-    Notes
-    -----
-    O(positives · n) time for each query, O(queries · n) memory.
+    ``scores`` get the gradient; ``shifted`` is what is ranked: the scores after the margin. ``group`` and ``drop`` are
+    made by `grade` of each row's shares of its total relevance. O(positives · n) time for each query, O(queries · n)
+    memory.
     """
     n, groups, learning = scores.shape[-1], drop.shape[-1], wanted(scores)
     with torch.no_grad(), torch.autocast(scores.device.type, enabled=False):  # its products would come in 16 bits

@@ -184,38 +184,13 @@ class _Counted:
 
 
 def loss_of_positives(
-    part: Part,
-    scores: Tensor,
-    positive: Tensor,
-    where: Tensor | None,
-    *,
-    margin: float,
-    lam: float,
-    normalized: bool,
+    part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, *, margin: float, lam: float, normalized: bool
 ) -> Tensor:
-    """Sum up what the positives add to the loss, after the shift by the margin.
+    """Sum up what the positives, at least one, add to the loss after the shift by the margin.
 
-    Parameters
-    ----------
-    part : callable
-        As for :func:`rankedu._fast.tiles.loss_of_positives`.
-    scores : Tensor, shape (..., n)
-        `packable`, without NaN among those who take part.
-    positive, where : Tensor of bool, shape (..., n)
-        ``positive`` within ``where``, with at least one True; ``where`` may be None.
-    margin, lam : float
-    normalized : bool
-        Whether λ is in the scale of rk/n.
-
-    Returns
-    -------
-    Tensor, shape ()
-        Its gradient, that of Algorithm 1 for the loss itself, is made here.
-
-    Notes
-    -----
-    O(n log n), or O(p n) for at most 9 positives a query. At the peak 8 bytes a score are taken by keys and 4 by the
-    gradient, which is kept.
+    The scores are `packable`; ``part`` is as for the tiles; ``normalized`` says whether λ is in the scale of rk/n. The
+    gradient, that of Algorithm 1 for the loss itself, is made here. O(n log n), or O(p n) for at most 9 positives a
+    query. At the peak 8 bytes a score are taken by keys and 4 by the gradient, which is kept.
     """
     n = scores.shape[-1]
     positive, where = positive.reshape(-1, n), None if where is None else where.reshape(-1, n)

@@ -50,35 +50,15 @@ def bounded(scores: Tensor) -> Tensor:
 def loss_of_positives(
     ranker: Any, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, *, shifted: Tensor, within: str
 ) -> Tensor:
-    r"""Sum up what the positives add to the loss.
+    """Sum up what the positives add to the loss, in O(p · n) time, all of it forward.
 
-    Parameters
-    ----------
-    ranker : PairwiseRanker
-        Only its :meth:`step_` and :meth:`slope_` are called, with differences of shape (t, n), -inf for who is not to
-        be counted.
-    part : callable
-        Differentiable, and the same for some positives at a time as for all.
-    scores : Tensor, shape (..., n)
-        Get the gradient.
-    positive : Tensor of bool, shape (..., n)
-        The relevant items that take part.
-    where : Tensor of bool, shape (..., n), or None
-        Items that take part.
-    shifted : Tensor, shape (..., n)
-        What is ranked: the scores after the margin, float32 or float64, without NaN among those who take part.
-    within : {"soft", "stopped", "hard"}
-        How the positives count each other. "soft": by the step, with its gradient. "stopped": by the step, and the
-        rank among the positives has no gradient. "hard": in both ranks by the Heaviside function with H(0) = 1, without
-        a gradient, so that only the negatives are counted by the step.
+    Of the ranker only :meth:`step_` and :meth:`slope_` are called, with differences of shape (t, n), -inf for who is
+    not to be counted. ``part`` is differentiable, and the same for some positives at a time as for all. ``scores`` get
+    the gradient; ``shifted`` is what is ranked: the scores after the margin, without NaN among those who take part.
 
-    Returns
-    -------
-    Tensor, shape ()
-
-    Notes
-    -----
-    O(p · n) time, all of it forward.
+    ``within`` says how the positives count each other. "soft": by the step, with its gradient. "stopped": by the step,
+    and the rank among the positives has no gradient. "hard": in both ranks by the Heaviside function with H(0) = 1,
+    without a gradient, so that only the negatives are counted by the step.
     """
     n, value = scores.shape[-1], shifted.new_zeros(())
     with torch.autocast(scores.device.type, enabled=False):

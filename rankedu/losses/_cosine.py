@@ -33,18 +33,10 @@ def similarities(embeddings: Tensor, ref_emb: Tensor, kind: str) -> Tensor:
 
 
 def cosine(embeddings: Tensor, ref_emb: Tensor) -> Tensor:
-    r"""Similarities in float32, or float64 if the embeddings are; also under autocast, as 16 bits would tie many.
+    r"""Similarities (q, g) in float32, or float64 if the embeddings are; under autocast too, as 16 bits would tie many.
 
-    Parameters
-    ----------
-    embeddings : Tensor, shape (q, dim)
-    ref_emb : Tensor, shape (g, dim)
-        If this is the very tensor ``embeddings``, then with the gradient G of the similarities and unit vectors U that
-        of U is :math:`(G + G^\top) U`: one product, where G U and :math:`G^\top U` are two.
-
-    Returns
-    -------
-    Tensor, shape (q, g)
+    If the references are the very tensor ``embeddings``, then with the gradient G of the similarities and unit vectors
+    U that of U is :math:`(G + G^\top) U`: one product, where G U and :math:`G^\top U` are two.
     """
     with torch.autocast(embeddings.device.type, enabled=False):
         queries = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))

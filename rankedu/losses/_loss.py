@@ -85,6 +85,9 @@ class ScoreLoss(nn.Module):
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
 
+        Raises ValueError for NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is neither 0
+        nor 1; TypeError for scores that are not floating point, or a ``where`` that is not bool.
+
         Parameters
         ----------
         scores : Tensor, shape (..., n)
@@ -99,13 +102,6 @@ class ScoreLoss(nn.Module):
         Tensor, shape (), or (...,) for ``reduction="none"``
             Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
             query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError
-            For NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is neither 0 nor 1.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
         """
         positive = positives(scores, relevance, where)
         self.check_scores(scores, where)

@@ -34,15 +34,6 @@ class APSVMLoss(ScoreLoss):
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
-    Raises
-    ------
-    ValueError
-        For an unknown ``inference``; when called, also for scores that are not finite.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
     Notes
     -----
     This is :math:`\max_R [\Delta(R) + w \cdot \Psi(R) - w \cdot \Psi(R^*)]`, where :math:`w \cdot \Psi(R)` is the mean
@@ -57,9 +48,9 @@ class APSVMLoss(ScoreLoss):
 
     O(n log p), or O(n log n + np) with "yue", by NumPy in float64 on the CPU, query by query. How ties are ordered does
     not matter for the value. Explained in chapter 12.
+    Raises ValueError for an unknown ``inference``; when called, also for scores that are not finite.
+    Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([False, True, True, False])
     >>> loss = APSVMLoss()(scores, relevance)
@@ -117,22 +108,10 @@ def most_violated_ranking(
     inference : {"mohapatra", "yue"}
         By divide and conquer, or by trying every place for every irrelevant item.
 
-    Returns
-    -------
-    Tensor of int64, shape (..., n)
-        Ranks from 1; 0 outside ``where``. Of several best rankings, the one with the fewest swaps.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :meth:`APSVMLoss.forward`; also for an unknown ``inference``.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
     Notes
     -----
+    Returns Tensor of int64, shape (..., n): ranks from 1; 0 outside ``where``. Of several best rankings, the one with
+    the fewest swaps.
     The bracket in :class:`APSVMLoss` is to be maximised. Among themselves, let the relevant and the irrelevant items go
     by their scores: AP does not see who is who, and the rest only gains. Then R is given by how many relevant items
     each irrelevant one passes. Let the j-th irrelevant item pass those from place k + 1 to the last: with
@@ -150,9 +129,9 @@ def most_violated_ranking(
     all of whose items must go to the same place is done, unsorted: O(n log p) on average. (Ranking the items of that
     part, which this function does and the loss does not, takes O(n log n).) Ties in the scores go by position; in the
     maximum, up to rounding, by the fewest swaps. Explained in chapter 12.
+    Raises ValueError or TypeError as :meth:`APSVMLoss.forward`; also for an unknown ``inference``.
+    Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.9, 0.5, 0.4, 0.1])
     >>> most_violated_ranking(scores, torch.tensor([True, False, True, False]))
     tensor([2, 1, 3, 4])

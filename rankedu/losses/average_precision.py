@@ -32,17 +32,6 @@ class APLoss(RankLoss):
         The mean over queries, as many times that as there are queries with a relevant item, or the loss of each query,
         one at a time. Their gradients are as proportional as their values: a blackbox ranker has λ/Q in all three.
 
-    Raises
-    ------
-    ValueError
-        For a margin that is not a finite number ≥ 0.
-    TypeError
-        For a ranker that is none.
-
-    Source
-    ------
-    RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
-
     Notes
     -----
     O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
@@ -52,9 +41,9 @@ class APLoss(RankLoss):
     Of float32 scores on a CPU one list may have 10⁸. Beyond the scores and labels it takes about 15 bytes a score and
     180 for each relevant one, the gradient included. Longer lists than 2²⁴ have their ranks counted in float64.
     Explained in chapter 8.
+    Raises ValueError for a margin that is not a finite number ≥ 0; TypeError for a ranker that is none.
+    Source: RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
 
-    Examples
-    --------
     >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
@@ -78,42 +67,26 @@ class MAPLoss(nn.Module):
               + w\, L_{AP}(\overline{\mathbf{y}}, \overline{\mathbf{y}}^*)
 
     Each class is a query, and the items of the batch are its candidates; :math:`C_+` are the classes that have a
-    positive. The second term, APC, ranks the scores of all
-    classes in one list; it pushes high scores of irrelevant items down even if the batch has no positive of their
-    class.
+    positive. The second term, APC, ranks the scores of all classes in one list; it pushes high scores of irrelevant
+    items down even if the batch has no positive of their class.
 
     Parameters
     ----------
-    ranker : Ranker
-        Maps scores to ranks, e.g. ``BlackboxRanker(lam=4.0)``.
-    margin : float
-        α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
+    ranker, margin, within_grad
+        As in :class:`APLoss`.
     memory : ScoreMemory, optional
         Extends the ranked lists by the scores of earlier batches.
     class_agnostic_weight : float
         w in [0, 1]. The default makes the ratio mAP : APC the paper's 2 : 1.
-    within_grad : bool
-        As in :class:`APLoss`.
-
-    Raises
-    ------
-    ValueError
-        For a weight outside [0, 1], or a margin that is not a finite number ≥ 0.
-    TypeError
-        For a ranker or a memory that is none.
-
-    Source
-    ------
-    RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23.
 
     Notes
     -----
     O(m log m) for m scores, with the blackbox ranker. Ties go by position, in the second term class after class.
     Algorithm 1 sees L as printed: its step is λ (1 − w) times the gradient of the first term, λ w times the second's.
     Explained in chapter 8.
+    Raises ValueError or TypeError as :class:`APLoss`; also for a weight outside [0, 1] and a memory that is none.
+    Source: RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23.
 
-    Examples
-    --------
     >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]])  # three items, two classes
@@ -145,29 +118,11 @@ class MAPLoss(nn.Module):
 
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of items scored for every class.
+        """Compute the loss of a batch of items scored for every class: scores and relevance (..., batch, classes).
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., batch, classes)
-            Floating point; larger is better. With a memory, of two dimensions.
-        relevance : Tensor of bool, shape (..., batch, classes)
-            Whether the item belongs to the class; numbers that are exactly 0 or 1 will do. An item may belong to any
-            number of classes.
-        where : Tensor of bool, shape (..., batch, classes), optional
-            What takes part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            The mean is over the classes that have a positive; if none has one, 0 with a zero gradient, and one
-            `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`APLoss.forward`; also for scores of one dimension, and as
-            :meth:`rankedu.memory.ScoreMemory.extend`.
+        An item may belong to any number of classes. The mean is over the classes that have a positive. All else as
+        :meth:`APLoss.forward`; also raises ValueError for scores of one dimension (a memory wants two), and as
+        :meth:`rankedu.memory.ScoreMemory.extend`.
         """
         check_values(scores)
         if scores.ndim < 2:

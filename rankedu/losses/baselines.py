@@ -86,34 +86,18 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     **settings
         Those of the loss and of its miner, by the library's names: ``margin``, ``temperature``, ``n_bins``, …
 
-    Returns
-    -------
-    Module
-        ``loss(embeddings, labels, indices_tuple=None, ref_emb=None, ref_labels=None)`` with the shapes of
-        :class:`OnEmbeddings`; a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare.
-        Embeddings are normalised in it, but for ``n_pair``, and compared in float32 at least.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, missing or bad ``n_classes`` or ``dim``; when called, as :class:`OnEmbeddings`, for
-        references where the loss takes none, or labels that are no class ids where it has proxies.
-    TypeError
-        For a setting that the loss does not have.
-    ImportError
-        If pytorch-metric-learning is missing.
-
-    Source
-    ------
-    HAPPIER Tab. 1.
-
     Notes
     -----
+    Returns Module: ``loss(embeddings, labels, indices_tuple=None, ref_emb=None, ref_labels=None)`` with the shapes of
+    :class:`OnEmbeddings`; a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare.
+    Embeddings are normalised in it, but for ``n_pair``, and compared in float32 at least.
     Those with distance-weighted mining draw from torch's global random numbers. ProxyNCA++ is the softmax over −9‖x̂ −
     p̂‖² with the positive proxy in the denominator. Explained in chapter 15.
+    Raises ValueError for an unknown name, missing or bad ``n_classes`` or ``dim``; when called, as
+    :class:`OnEmbeddings`, for references where the loss takes none, or labels that are no class ids where it has
+    proxies; TypeError for a setting that the loss does not have; ImportError if pytorch-metric-learning is missing.
+    Source: HAPPIER Tab. 1.
 
-    Examples
-    --------
     >>> loss = baseline("contrastive", neg_margin=0.5)
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
     >>> round(loss(embeddings, torch.tensor([0, 0, 1, 1])).item(), 4)
@@ -137,18 +121,8 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
 
 
 def baseline_names() -> tuple[str, ...]:
-    """List what :func:`baseline` can make.
+    """List what :func:`baseline` can make. Explained in chapter 15.
 
-    Returns
-    -------
-    tuple of str
-
-    Notes
-    -----
-    Explained in chapter 15.
-
-    Examples
-    --------
     >>> "triplet_semihard" in baseline_names()
     True
     """
@@ -188,28 +162,8 @@ def baseline_settings(name: str) -> dict[str, Any]:
 
 
 def describe_baseline(name: str) -> str:
-    """Say in one line what a baseline optimises.
+    """Say in one line what a baseline optimises; ValueError for an unknown name. Explained in chapter 15.
 
-    Parameters
-    ----------
-    name : str
-        One of :func:`baseline_names`.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
-
-    Notes
-    -----
-    Explained in chapter 15.
-
-    Examples
-    --------
     >>> describe_baseline("contrastive")
     'Distances of pairs: those of one class shrink to 0, all others grow to a margin.'
     """

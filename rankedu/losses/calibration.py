@@ -28,24 +28,13 @@ class CalibrationLoss(nn.Module):
     at_most : float
         b, where all others should be.
 
-    Raises
-    ------
-    ValueError
-        For a bound that is not finite.
-    TypeError
-        For a bound that is not a number.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
     O(n). Made for cosine similarities: the bounds have the scores' unit. A list without a relevant item takes part too.
     Explained in chapter 15.
+    Raises ValueError for a bound that is not finite; TypeError for a bound that is not a number.
+    Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> import torch
     >>> scores = torch.tensor([0.95, 0.5, 0.75, 0.25])
     >>> CalibrationLoss(0.9, 0.6)(scores, torch.tensor([True, True, False, False]))  # 0.4 and 0.15
@@ -83,30 +72,11 @@ class ROADMAPLoss(nn.Module):
 
     .. math:: L = (1 - \lambda)\, L_{SupAP} + \lambda\, L_{calibration}
 
-    Parameters
-    ----------
-    weight : float
-        λ in [0, 1]. The released code adds both with weight 1, which is twice the loss of the default.
-    at_least, at_most : float
-        As in :class:`CalibrationLoss`.
-    temperature, slope, delta, offset, start : float
-        As in :class:`SupAPLoss`.
-
-    Raises
-    ------
-    ValueError
-        For a weight outside [0, 1], and as the two losses.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
-    Notes
-    -----
+    The ``weight`` is λ in [0, 1], else ValueError; the released code adds both with weight 1, which is twice the loss
+    of the default. The other parameters are those of :class:`CalibrationLoss` and :class:`SupAPLoss`.
     Explained in chapter 15.
+    Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> import torch
     >>> scores, relevance = torch.tensor([0.95, 0.5, 0.75, 0.25]), torch.tensor([True, True, False, False])
     >>> supremum, calibration = SupAPLoss()(scores, relevance), CalibrationLoss()(scores, relevance)

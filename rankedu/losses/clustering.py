@@ -34,24 +34,16 @@ class ClusterLoss(nn.Module):
     temperature : float
         σ > 0. The smaller, the more the nearest wrong proxy counts.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For ``n_classes`` or ``dim`` that are not ints ≥ 1, or a temperature that is not a finite number > 0.
-
-    Source
-    ------
-    HAPPIER Eq. 6.
-
     Notes
     -----
     Embeddings and proxies are brought to length 1 here, in float32 at least. The proxies are parameters: give
     ``loss.parameters()`` to an optimiser (the released code has one for them alone, with a far larger learning rate).
     They begin as the rows of a linear layer do, uniform within ±1/√dim. With one class the loss is 0. O(batch ·
     n_classes · dim). Explained in chapter 14.
+    Raises ValueError or TypeError for ``n_classes`` or ``dim`` that are not ints ≥ 1, or a temperature that is not a
+    finite number > 0.
+    Source: HAPPIER Eq. 6.
 
-    Examples
-    --------
     >>> loss = ClusterLoss(n_classes=2, dim=2, temperature=0.5)
     >>> _ = loss.proxies.data.copy_(torch.eye(2))
     >>> round(loss(torch.tensor([[3.0, 0.0]]), torch.tensor([0])).item(), 4)  # log(1 + exp((0 − 1) / 0.5))
@@ -69,7 +61,10 @@ class ClusterLoss(nn.Module):
 
     @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        """Compute the mean loss of a batch.
+        """Compute the mean loss of a batch, a Tensor of shape (), float32 for 16-bit embeddings.
+
+        Raises ValueError for NaN, other shapes, a class that is not in [0, n_classes), or a leaf that stands under two
+        parents; TypeError for embeddings that are not floating point, or labels that are not integers.
 
         Parameters
         ----------
@@ -78,18 +73,6 @@ class ClusterLoss(nn.Module):
         labels : Tensor of int, shape (batch,) or (batch, L)
             Fine classes, from 0 to n_classes − 1. Of paths from root to leaf it is the last column that counts, so
             leaves must be numbered through, not anew under each parent.
-
-        Returns
-        -------
-        Tensor, shape ()
-            In the embeddings' dtype, float32 for the 16-bit ones.
-
-        Raises
-        ------
-        ValueError
-            For NaN, other shapes, a class that is not in [0, n_classes), or a leaf that stands under two parents.
-        TypeError
-            For embeddings that are not floating point, or labels that are not integers.
         """
         check_embeddings(embeddings, labels, paths=True)
         check_dim(embeddings, self.proxies)

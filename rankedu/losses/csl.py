@@ -42,26 +42,16 @@ class CSLLoss(nn.Module):
     scale : float
         s > 0.
 
-    Raises
-    ------
-    ValueError
-        For class labels of other shapes, twice the same class, or one that ends early; for margins of another number,
-        negative or not finite; for a scale that is not finite and > 0, or ``dim`` below 1.
-    TypeError
-        For class labels that are not integers.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
     With one level this is the softmax with an additive margin (CosFace): −log of e^{s(s_p − m)} over itself and all
     e^{s s_n}. Embeddings and proxies are brought to length 1 here; the proxies are parameters. O(batch · n_classes ·
     (dim + L)). Explained in chapter 15.
+    Raises ValueError for class labels of other shapes, twice the same class, or one that ends early; for margins of
+    another number, negative or not finite; for a scale that is not finite and > 0, or ``dim`` below 1; TypeError for
+    class labels that are not integers.
+    Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> loss = CSLLoss(torch.tensor([[0, 0], [0, 1], [1, 2]]), dim=3, scale=1.0)
     >>> _ = loss.proxies.data.copy_(torch.eye(3))
     >>> value = loss(torch.tensor([[2.0, 0.0, 0.0]]), torch.tensor([[0, 0]]))
@@ -88,26 +78,9 @@ class CSLLoss(nn.Module):
 
     @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        """Compute the mean loss of a batch.
+        """Compute the mean loss of a batch, as :meth:`ClusterLoss.forward`; each path must be among ``class_labels``.
 
-        Parameters
-        ----------
-        embeddings : Tensor, shape (batch, dim)
-            Floating point, of any length.
-        labels : Tensor of int, shape (batch, L), or (batch,) for one level
-            Paths from root to leaf, each among ``class_labels``.
-
-        Returns
-        -------
-        Tensor, shape ()
-            In the embeddings' dtype, float32 for the 16-bit ones. A level at which an item has no negatives adds 0.
-
-        Raises
-        ------
-        ValueError
-            For NaN, other shapes, or a path that is not among ``class_labels``.
-        TypeError
-            For embeddings that are not floating point, or labels that are not integers.
+        A level at which an item has no negatives adds 0.
         """
         check_embeddings(embeddings, labels, paths=True)
         check_dim(embeddings, self.proxies)

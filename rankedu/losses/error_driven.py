@@ -42,15 +42,6 @@ class ErrorDrivenAPLoss(ScoreLoss):
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
-    Raises
-    ------
-    ValueError
-        For a ``delta`` that is not a finite number ≥ 0.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
     Notes
     -----
     *What backward() gives is not the gradient of the value.* That is 0 where no two scores are within δ, and the update
@@ -61,9 +52,9 @@ class ErrorDrivenAPLoss(ScoreLoss):
 
     O(np) time, for each pair is looked at; the memory is that of the scores and one tile of pairs. Tied scores are half
     above each other. Explained in chapter 12.
+    Raises ValueError for a ``delta`` that is not a finite number ≥ 0.
+    Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([False, True, True, False])
     >>> loss = ErrorDrivenAPLoss(delta=0.01)(scores, relevance)

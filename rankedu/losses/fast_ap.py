@@ -38,18 +38,6 @@ class FastAPLoss(ScoreLoss):
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
-    Raises
-    ------
-    ValueError
-        For fewer bins than one; when called, also for scores outside [−1, 1]. What rounding carries beyond, by at most
-        0.01, counts as ±1.
-    TypeError
-        For bins that are no int.
-
-    Source
-    ------
-    Smooth-AP supp. Tab. S2; RaMBO Tab. 1.
-
     Notes
     -----
     O(n + L) time for each row. The gradient, the true one, is found together with the value and kept; besides it and
@@ -69,9 +57,10 @@ class FastAPLoss(ScoreLoss):
 
     At a centre itself the slope is that towards lower similarities (at the last centre, the other one); autograd
     through the formula has the slope 0 there. An empty bin adds 0. Explained in chapter 10.
+    Raises ValueError for fewer bins than one; when called, also for scores outside [−1, 1]. What rounding carries
+    beyond, by at most 0.01, counts as ±1; TypeError for bins that are no int.
+    Source: Smooth-AP supp. Tab. S2; RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> from rankedu.losses import OnEmbeddings
     >>> angles = torch.tensor([0.0, 0.01, 0.5, 0.51])
     >>> embeddings = torch.stack([angles.cos(), angles.sin()], dim=1)

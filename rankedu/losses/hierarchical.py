@@ -61,17 +61,6 @@ class HAPLoss(ScoreLoss):
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
-    Raises
-    ------
-    ValueError
-        For a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or ``lower`` without.
-    TypeError
-        For a ranker or a step that is none.
-
-    Source
-    ------
-    HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
-
     Notes
     -----
     Only the ratios of the relevances within a query matter, not their scale. With a `SupremumRanker` or a
@@ -85,9 +74,10 @@ class HAPLoss(ScoreLoss):
     a tied item of lower relevance as 1 in the numerator but as 1/2 in the denominator, so that its H-AP can exceed 1.
     Infinite scores have no gradient. The gradient is made with the value: w times the loss has w times the gradient,
     with the blackbox ranker too. Explained in chapter 14.
+    Raises ValueError for a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or
+    ``lower`` without; TypeError for a ranker or a step that is none.
+    Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
 
-    Examples
-    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> relevance = torch.tensor([0.5, 0.0, 1.0, 0.0])
@@ -138,29 +128,9 @@ class HAPLoss(ScoreLoss):
 
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
+        """Compute the loss of a batch of queries, as :meth:`APLoss.forward`, but of graded relevance.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        relevance : Tensor, shape (..., n)
-            Finite and ≥ 0, any dtype; 0 is irrelevant. Each row may have its own grades, and any number of them.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (), or (...,) for ``reduction="none"``
-            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
-            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
-
-        Raises
-        ------
-        ValueError
-            For NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is negative or not finite.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
+        It is finite and ≥ 0, of any dtype, 0 for irrelevant; each row may have its own grades, and any number of them.
         """
         share = shares(scores, relevance, where)
         if not (share > 0).any():
@@ -231,24 +201,15 @@ class HAPPIERLoss(nn.Module):
     exclude_self, memory
         As in :class:`OnEmbeddings`. The released code has ``exclude_self=False``.
 
-    Raises
-    ------
-    ValueError
-        For a weight outside [0, 1]; else as :class:`HAPLoss` and :class:`ClusterLoss`.
-
-    Source
-    ------
-    HAPPIER Eq. 7.
-
     Notes
     -----
     λ weighs the clustering, as printed; the released code says so with 0.9 and 0.1. The gradient is the weighted sum of
     the gradients of the two losses, with a blackbox ranker too. Each embedding is a query; its
     candidates are the others of the batch. The proxies are parameters: give ``loss.parameters()`` to an optimiser.
     Explained in chapter 14.
+    Raises ValueError for a weight outside [0, 1]; else as :class:`HAPLoss` and :class:`ClusterLoss`.
+    Source: HAPPIER Eq. 7.
 
-    Examples
-    --------
     >>> loss = HAPPIERLoss(n_classes=3, dim=2)
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.5, 0.5]], requires_grad=True)
     >>> labels = torch.tensor([[0, 0], [0, 0], [1, 1], [0, 2]])  # super-class and class
@@ -296,29 +257,9 @@ class HAPPIERLoss(nn.Module):
         ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
     ) -> Tensor:
-        """Compute the loss of a batch.
+        """Compute the loss of a batch: a Tensor of shape (). References are ranked and not clustered.
 
-        Parameters
-        ----------
-        embeddings : Tensor, shape (batch, dim)
-            Floating point, of any length.
-        labels : Tensor of int, shape (batch, L), or (batch,) for one level
-            Paths from root to leaf; the leaf is a number in [0, n_classes).
-        indices_tuple : tuple of Tensor of int64, optional
-            As in :meth:`OnEmbeddings.forward`; it says who is ranked, and the clustering does without.
-        ref_emb : Tensor, shape (refs, dim), optional
-            The items to be ranked. Default: the batch, and what the memory holds. They are not clustered.
-        ref_labels : Tensor of int, shape (refs, L) or (refs,), optional
-            Goes with ``ref_emb``.
-
-        Returns
-        -------
-        Tensor, shape ()
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
+        All else as :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
         """
         check_embeddings(embeddings, labels, paths=True)
         own = wide(embeddings)  # once, so that both gradients are added before they are rounded to 16 bits

@@ -19,34 +19,19 @@ def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
     Parameters
     ----------
     scores : Tensor, shape (..., n)
-        Floating point; larger is better.
+        Floating point; larger is better. 16-bit ones come back as float32, for a small shift would be lost in them.
     relevance : Tensor of bool, shape (..., n)
         Numbers that are exactly 0 or 1 will do.
     margin : float
         α ≥ 0, in units of a score.
 
-    Returns
-    -------
-    Tensor, shape (..., n)
-        In the scores' dtype, in float32 for the 16-bit ones (a shift by a small margin would be lost in them).
-
-    Raises
-    ------
-    ValueError
-        For a relevance of another shape or neither 0 nor 1, or a margin that is not a finite number ≥ 0.
-    TypeError
-        For scores that are not floating point.
-
-    Source
-    ------
-    RaMBO Eq. 14; RaMBO Eq. 15.
-
     Notes
     -----
     O(n). Deterministic: the same margin for every item and every call. Explained in chapter 6.
+    Raises ValueError for a relevance of another shape or neither 0 nor 1, or a margin that is not a finite number ≥ 0;
+    TypeError for scores that are not floating point.
+    Source: RaMBO Eq. 14; RaMBO Eq. 15.
 
-    Examples
-    --------
     >>> import torch
     >>> shift_by_margin(torch.tensor([0.75, 0.5, 0.25]), torch.tensor([True, False, True]), margin=0.5)
     tensor([0.5000, 0.7500, 0.0000])

@@ -39,17 +39,6 @@ class OnEmbeddings(nn.Module):
     similarity : {"cosine", "dot", "euclidean"}
         The score is the cosine, the dot product, or minus the distance; evaluate by the same one.
 
-    Raises
-    ------
-    ValueError
-        For an unknown similarity.
-    TypeError
-        For a loss or a relevance that is not callable, or a memory that is none.
-
-    Source
-    ------
-    RaMBO Sec. 5.1; HAPPIER Sec. 3.1; HAPPIER Fn. 1.
-
     Notes
     -----
     The call is that of pytorch-metric-learning's losses. For cosines the embeddings are brought to length 1 here, so a
@@ -57,9 +46,10 @@ class OnEmbeddings(nn.Module):
     that the network gives them. Scores are computed in float32 at least, also under autocast, as 16 bits would tie many
     of them. That Eq. 4 inverts the order of two levels is said once, not at every batch. O(queries · candidates · (dim
     + log candidates)). Explained in chapter 7.
+    Raises ValueError for an unknown similarity; TypeError for a loss or a relevance that is not callable, or a memory
+    that is none.
+    Source: RaMBO Sec. 5.1; HAPPIER Sec. 3.1; HAPPIER Fn. 1.
 
-    Examples
-    --------
     >>> from rankedu.losses import RecallLoss
     >>> from rankedu.rankers import BlackboxRanker
     >>> loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam=4.0), margin=0.02))
@@ -106,8 +96,14 @@ class OnEmbeddings(nn.Module):
         indices_tuple: tuple[Tensor, ...] | None = None,
         ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
+        *,
+        ref_embeddings: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of a batch.
+
+        Raises ValueError for NaN, tensors of another number of dimensions, unequal dims, as many labels as embeddings
+        missing, one of the two references without the other, or references beside a memory; TypeError for embeddings
+        that are not floating point, paths that are not integers, or indices that are no such tuple.
 
         Parameters
         ----------
@@ -123,6 +119,7 @@ class OnEmbeddings(nn.Module):
         ref_emb : Tensor, shape (refs, dim), optional
             The items to be ranked. Default: the batch, and what the memory holds. If this is the very tensor
             ``embeddings``, then that is as good as leaving it out; else no item is taken for the query itself.
+            ``ref_embeddings`` is another name for it.
         ref_labels : Tensor, shape (refs,) or (refs, L), optional
             Goes with ``ref_emb``.
 
@@ -130,17 +127,10 @@ class OnEmbeddings(nn.Module):
         -------
         Tensor, shape (), or (batch,) from a loss with ``reduction="none"``
             What the loss returns. Gradients flow to the queries and to the references, not to the memory.
-
-        Raises
-        ------
-        ValueError
-            For NaN, tensors of another number of dimensions, unequal dims, as many labels as embeddings missing, one of
-            the two references without the other, or references beside a memory.
-        TypeError
-            For embeddings that are not floating point, paths that are not integers, or indices that are no such tuple.
         """
         check_embeddings(embeddings, labels, paths=True)
         check_indices(indices_tuple)
+        ref_emb = ref_embeddings if ref_emb is None else ref_emb
         own = ref_emb is None or ref_emb is embeddings
         if own:
             if ref_labels is not None and ref_emb is None:

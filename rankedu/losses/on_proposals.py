@@ -27,17 +27,6 @@ class OnProposals(nn.Module):
         ``"probability"``: the softmax over classes and background, which is what a detector ranks by when it is tested.
         ``"logit"``: :math:`z_c` alone; then nothing trains the background's logit.
 
-    Raises
-    ------
-    TypeError
-        For a loss that is not callable.
-    ValueError
-        For other scores.
-
-    Source
-    ------
-    RaMBO Sec. 5.2.
-
     Notes
     -----
     The paper replaces the cross entropy by a loss of scores :math:`\mathbf{y}(c)`, and does not say which scores these
@@ -45,9 +34,9 @@ class OnProposals(nn.Module):
     irrelevant to every class. Before training all probabilities are about 1/(C + 1). Then a margin of 0.15 puts every
     positive far below every negative, and no moderate λ makes them change places: hence log-odds, which have room.
     In float32 at least, also under autocast. Explained in chapter 16.
+    Raises TypeError for a loss that is not callable; ValueError for other scores.
+    Source: RaMBO Sec. 5.2.
 
-    Examples
-    --------
     >>> from rankedu.losses import MAPLoss
     >>> from rankedu.rankers import BlackboxRanker
     >>> loss = OnProposals(MAPLoss(BlackboxRanker(lam=0.5), margin=0.0))
@@ -70,7 +59,10 @@ class OnProposals(nn.Module):
 
     @eager
     def forward(self, class_logits: Tensor, labels: Tensor) -> Tensor:
-        """Compute the loss of a batch of proposals.
+        """Compute the loss of a batch of proposals: what the loss returns.
+
+        Raises ValueError for NaN, other shapes, or labels outside −1 … C; TypeError for logits that are not floating
+        point, or labels that are not integers.
 
         Parameters
         ----------
@@ -78,18 +70,6 @@ class OnProposals(nn.Module):
             Floating point; the background comes first.
         labels : Tensor of int, shape (P,)
             1 … C; 0 is the background, −1 leaves a proposal out.
-
-        Returns
-        -------
-        Tensor, shape ()
-            What the loss returns.
-
-        Raises
-        ------
-        ValueError
-            For NaN, other shapes, or labels outside −1 … C.
-        TypeError
-            For logits that are not floating point, or labels that are not integers.
         """
         check_values(class_logits, name="class_logits")
         check_floating(class_logits, name="class_logits")

@@ -35,25 +35,15 @@ class SumOverLevels(nn.Module):
     level_weights : sequence of float, length L, optional
         w ≥ 0, from root to leaf. Default: 1 each, the sum; for the mean, 1/L each.
 
-    Raises
-    ------
-    ValueError
-        For labels that are no paths (see :func:`rankedu.hierarchy.levels`), or other than L finite weights ≥ 0.
-    TypeError
-        For labels that are not integers, or a ``make_loss`` that is not callable.
-
-    Source
-    ------
-    HAPPIER Tab. 1; HAPPIER Tab. 2.
-
     Notes
     -----
     Costs what its L losses cost. An item whose path has ended takes no part in deeper levels. Classes that were not
     among ``labels`` count on from n: losses that compare items take them, those that have learnt proxies say that they
     have none. Explained in chapter 15.
+    Raises ValueError for labels that are no paths (see :func:`rankedu.hierarchy.levels`), or other than L finite
+    weights ≥ 0; TypeError for labels that are not integers, or a ``make_loss`` that is not callable.
+    Source: HAPPIER Tab. 1; HAPPIER Tab. 2.
 
-    Examples
-    --------
     >>> from rankedu.losses import baseline
     >>> labels = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 0]])
     >>> loss = SumOverLevels(lambda n: baseline("contrastive"), labels)
@@ -63,10 +53,7 @@ class SumOverLevels(nn.Module):
     """
 
     def __init__(
-        self,
-        make_loss: Callable[[int], nn.Module],
-        labels: Tensor,
-        level_weights: Sequence[float] | None = None,
+        self, make_loss: Callable[[int], nn.Module], labels: Tensor, level_weights: Sequence[float] | None = None
     ) -> None:
         super().__init__()
         if not callable(make_loss) or isinstance(make_loss, nn.Module):
@@ -95,28 +82,7 @@ class SumOverLevels(nn.Module):
         ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
     ) -> Tensor:
-        """Compute the loss of a batch.
-
-        Parameters
-        ----------
-        embeddings : Tensor, shape (batch, dim)
-        labels : Tensor of int, shape (batch, L)
-        indices_tuple : None
-            For what a miner finds at one level is not what it finds at another.
-        ref_emb : Tensor, shape (refs, dim), optional
-            For losses that take them. Default: the batch itself.
-        ref_labels : Tensor of int, shape (refs, L), optional
-            Goes with ``ref_emb``.
-
-        Returns
-        -------
-        Tensor, shape ()
-
-        Raises
-        ------
-        ValueError, TypeError
-            As the losses; also for labels without L levels, or that are no paths.
-        """
+        """Compute the loss of a batch as :meth:`OnEmbeddings.forward`, from paths of L levels and without a miner."""
         if indices_tuple is not None:
             raise ValueError("indices_tuple must be None, got one (mine in the loss of each level)")
         if ref_emb is embeddings and ref_labels is labels:

@@ -35,41 +35,21 @@ class RecallLoss(RankLoss):
 
     Parameters
     ----------
-    ranker : Ranker
-        Maps scores to ranks, also among some of the items: ``BlackboxRanker(lam=4.0)`` makes this RaMBO's loss.
-    margin : float
-        α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
+    ranker, margin, within_grad, reduction
+        As in :class:`APLoss`.
     weights : {"log", "loglog"} or callable, Tensor (p,) -> Tensor (p,)
         W itself: log(1 + k) for weights like 1/K, log(1 + log(1 + k)) for weights like 1/(K log K), or any function
         of differentiable torch operations with W(0) = 0 that never falls.
         :mod:`rankedu.proofs.recall_weights` translates between w and W.
-    within_grad : bool
-        Let the gradient flow through :math:`\mathbf{rk}(\mathbf{y}^+)` too. The paper does not say, the released code
-        stops it, and so does the default.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown word, a W with W(0) ≠ 0 or that falls, or a margin that is not a finite number ≥ 0.
-    TypeError
-        For a ranker that is none, or a W that does not map a Tensor to one of its shape.
-
-    Source
-    ------
-    RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
     Notes
     -----
-    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
-    so that w times the loss has w times the gradient: it may be scaled, accumulated and added to others. Algorithm 1
-    sees the mean over queries as it is returned here: of Q queries each has λ/Q. With normalised ranks r is counted
-    again as n · (rk − rk⁺)/n, n being the number of items that take part. One list of float32 scores on a CPU may have
-    10⁸; it takes as much memory as that of :class:`APLoss`. Explained in chapter 7.
+    Cost, ties and gradient as :class:`APLoss`. With normalised ranks r is counted again as n · (rk − rk⁺)/n, n being
+    the number of items that take part. Explained in chapter 7.
+    Raises ValueError for an unknown word or a W with W(0) ≠ 0 or that falls; TypeError for a W that does not map a
+    Tensor to one of its shape; and as :class:`APLoss`.
+    Source: RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
-    Examples
-    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6], requires_grad=True)
     >>> relevance = torch.tensor([False, True, False, True])  # outranked by 1 and by 2

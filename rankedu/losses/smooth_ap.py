@@ -15,23 +15,8 @@ class SmoothAPLoss(APLoss):
               \frac{1 + \sum_{j \in \mathrm{rel},\, j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
               {1 + \sum_{j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
 
-    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known.
-
-    Parameters
-    ----------
-    temperature : float
-        τ > 0, in units of a score.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
-
-    Raises
-    ------
-    ValueError
-        For a temperature that is not a finite number > 0.
-
-    Source
-    ------
-    Smooth-AP supp. Tab. S1.
+    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known; the temperature
+    τ is > 0, in units of a score, else ValueError. ``reduction`` as in :class:`APLoss`.
 
     Notes
     -----
@@ -40,9 +25,8 @@ class SmoothAPLoss(APLoss):
     share the mean of their ranks. The printed pseudo-code differs: its ratio of ranks is the relevance itself, so that
     it has no gradient. The released code counts the query as its own positive:
     ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``. Explained in chapter 9.
+    Source: Smooth-AP supp. Tab. S1.
 
-    Examples
-    --------
     >>> import torch
     >>> scores = torch.tensor([0.5, 0.49, 0.0], requires_grad=True)
     >>> loss = SmoothAPLoss(temperature=0.01)(scores, torch.tensor([False, True, False]))

@@ -29,11 +29,6 @@ class SpearmanLoss(nn.Module):
     ranker : Ranker
         Maps scores to ranks: ``BlackboxRanker(lam=4.0)``, or any other of :mod:`rankedu.rankers`.
 
-    Raises
-    ------
-    TypeError
-        For a ranker that is none.
-
     Notes
     -----
     All rankings without ties have the same mean m = (n + 1)/2 and the same spread
@@ -42,18 +37,15 @@ class SpearmanLoss(nn.Module):
     .. math:: \sum_i \bigl(\mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{t})_i\bigr)^2
               = 2 S - 2 \sum_i (\mathbf{rk}(\mathbf{y})_i - m)(\mathbf{rk}(\mathbf{t})_i - m) = 2 S\, (1 - \rho)
 
-    and L = 1 − ρ for exact ranks of distinct scores and distinct targets: in [0, 2]. Why not ρ of the soft ranks
-    themselves? Because correlation forgets their scale: soft ranks that have all but collapsed to m would still
-    correlate perfectly, while the distance punishes them. Its gradient by the ranks, 12 (rk(y) − rk(t))/(n(n² − 1)),
-    says of each item by how many places it is wrong.
+    and L = 1 − ρ, in [0, 2], for exact ranks of distinct scores and distinct targets. Why not ρ of the soft ranks
+    themselves? Correlation forgets their scale: ranks that have all but collapsed to m would still correlate perfectly,
+    while the distance punishes them.
 
     Equal targets share the mean of their ranks, as in :func:`rankedu.metrics.spearman`; the loss is 0 only if the
     ranker gives them equal ranks, and it is no longer 1 − ρ. Ranks of :class:`~rankedu.rankers.BlackboxRanker` with
     ``normalized=True`` are counted as n · rk/n. w times the loss has w times the gradient. O(n log n), besides what the
-    ranker takes. Explained in chapter 11.
+    ranker takes. Explained in chapter 11. Raises TypeError for a ranker that is none.
 
-    Examples
-    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.1, 0.5, 0.9], requires_grad=True)
     >>> loss = SpearmanLoss(BlackboxRanker(lam=1.0))(scores, torch.tensor([1, 3, 2]))
@@ -70,29 +62,10 @@ class SpearmanLoss(nn.Module):
 
     @eager
     def forward(self, scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries.
+        """Compute the loss of a batch of queries; the mean is over those that have two distinct targets.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better. Each row is a query.
-        target : Tensor, shape (..., n)
-            Any float or integer dtype: what the scores should be ordered like. It gets no gradient.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape ()
-            Mean over the queries that have two distinct targets, in the dtype of the ranks. If no query has: 0 with a
-            zero gradient, and one `UndefinedMetricWarning`.
-
-        Raises
-        ------
-        ValueError
-            For NaN, n = 0, or another shape of ``target`` or ``where``.
-        TypeError
-            For scores that are not floating point, or a ``where`` that is not bool.
+        If no query has: 0 with a zero gradient, and one `UndefinedMetricWarning`. The target has the scores' shape and
+        any dtype, is what they should be ordered like, and gets no gradient. All else as :meth:`APLoss.forward`.
         """
         _check(scores, target, where)
         goal = (rank(target, where=where, ties="min") + rank(target, where=where, ties="max")).double() / 2

@@ -16,31 +16,16 @@ class SupAPLoss(APLoss):
 
     The ranks among the relevant items are exact and have no gradient: an item only rises or falls against those that
     should stand below it. With a setting that keeps the bound, L is at least the true 1 − AP.
-    It is ``APLoss(SupremumRanker())`` under the name by which it is known.
-
-    Parameters
-    ----------
-    temperature, slope, delta, offset, start : float
-        As in :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
-
-    Raises
-    ------
-    ValueError
-        For a parameter that is not finite or out of range.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
+    It is ``APLoss(SupremumRanker())`` under the name by which it is known, with the parameters and errors of
+    :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one.
+    ``reduction`` as in :class:`APLoss`.
 
     Notes
     -----
     Tied relevant items count each other, and a tied irrelevant item counts half; with ties L may be below 1 − AP.
     Explained in chapter 14.
+    Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> import torch
     >>> loss = SupAPLoss()
     >>> scores = torch.tensor([0.75, 0.5, 0.25], requires_grad=True)

@@ -58,20 +58,7 @@ def _read(name: object) -> Metric:
 
 
 class Formulas:
-    """The chosen metrics.
-
-    Parameters
-    ----------
-    metrics : dict of str to Metric
-    n_levels : int
-        L.
-    items : int
-        Candidates of a query at most.
-    alpha : float
-        Exponent of the relevance, for H-AP.
-    monotone : bool
-        Which relevance, for H-AP.
-    """
+    """The chosen metrics of queries with at most so many candidates; alpha and monotone are of H-AP's relevance."""
 
     def __init__(self, metrics: dict[str, Metric], n_levels: int, items: int, alpha: float, monotone: bool) -> None:
         self.metrics, self.n_levels, self.monotone = metrics, n_levels, monotone

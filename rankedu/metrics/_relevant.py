@@ -36,11 +36,7 @@ class Relevant(NamedTuple):
 class Tree:
     """For every query and level, which items agree with its path that far.
 
-    Parameters
-    ----------
-    labels : Tensor of int, shape (q,) or (q, L)
-    gallery_labels : Tensor of int, shape (g,) or (g, L), optional
-        Default: the labels, and no query is its own candidate.
+    Without labels of a gallery the items are the queries, and no query is its own candidate.
     """
 
     def __init__(self, labels: Tensor, gallery_labels: Tensor | None = None) -> None:
@@ -105,14 +101,7 @@ def _nodes(paths: Ints) -> Ints:
 
 
 class SharedClasses:
-    """For every query, which items share a class with it: the relevance of items with several labels.
-
-    Parameters
-    ----------
-    labels : Tensor of bool, shape (q, C)
-    gallery_labels : Tensor of bool, shape (g, C), optional
-        Default: the labels, and no query is its own candidate.
-    """
+    """For every query, which items share a class with it: the relevance of items with several labels, bool, (n, C)."""
 
     n_levels = 1
 
@@ -133,17 +122,7 @@ def _without_own(levels: Tensor, queries: Ints) -> Tensor:
 
 
 def sort_all(scores: Tensor, levels: Tensor, n_levels: int) -> Relevant:
-    """Sort each row: the definition, on any device.
-
-    Parameters
-    ----------
-    scores : Tensor, shape (q, g)
-        −inf for what is no candidate.
-    levels : Tensor of int16, shape (q, g)
-        0 for what is no candidate.
-    n_levels : int
-        L.
-    """
+    """Sort each row, (q, g): the definition, on any device. What is no candidate has the score −inf and the level 0."""
     size = torch.stack([(levels >= level).sum(1) for level in range(1, n_levels + 1)])
     order = (scores + 0.0).sort(dim=1, descending=True, stable=True).indices
     in_order = levels.gather(1, order)

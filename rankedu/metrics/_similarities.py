@@ -79,17 +79,9 @@ def full_precision(device: torch.device) -> Iterator[None]:
 
 
 class Similarities:
-    """All queries against all items, a tile of queries at a time.
+    """All queries, (q, dim), against all items, (g, dim), which are copied once; a tile of queries at a time.
 
-    Parameters
-    ----------
-    embeddings : Tensor, shape (q, dim)
-    gallery : Tensor, shape (g, dim)
-        It is copied, once.
-    device : torch.device
-        Where to compute.
-    kind : {"cosine", "dot", "euclidean"}
-        Euclidean: q·g − |g|²/2, which ranks as the distance does; in float64, since it is a small difference.
+    Euclidean: q·g − |g|²/2, which ranks as the distance does; in float64, since it is a small difference.
     """
 
     def __init__(self, embeddings: Tensor, gallery: Tensor, device: torch.device, kind: str = "cosine") -> None:

@@ -58,12 +58,7 @@ def _found(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Ten
 
 
 def average_precision(
-    scores: Tensor,
-    relevance: Tensor,
-    *,
-    where: Tensor | None = None,
-    ties: str = "ordinal",
-    k: int | None = None,
+    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "ordinal", k: int | None = None
 ) -> Tensor:
     r"""Average, over the relevant items, the precision at their ranks.
 
@@ -83,23 +78,10 @@ def average_precision(
     k : int, optional
         Only the ranks up to k count (AP@K); it is divided by the number of all relevant items still. Default: all.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for a relevance of another shape or neither 0 nor 1, or an unknown ``ties``.
-
-    Source
-    ------
-    RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [0, 1], float64 for float64 scores and else float32; nan, and one warning, for
+    queries without a relevant item.
     O(n log n). Eq. 6's mAP is the mean over classes: ``average_precision(scores.T, relevance.T).mean()`` where scores
     are (examples, classes). Eq. 4–5 read literally hold for distinct scores only: with two relevant items, all scores
     tied, they give 2.
@@ -112,9 +94,10 @@ def average_precision(
     .. math:: \sum_{k=1}^{g} \frac{p}{g} \cdot \frac{t + 1 + (k - 1)\frac{p - 1}{g - 1}}{s + k}.
 
     Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape or neither 0 nor 1, or
+    an unknown ``ties``.
+    Source: RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
 
-    Examples
-    --------
     >>> relevance = torch.tensor([False, True, True, False])
     >>> average_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), relevance)
     tensor(0.5833)
@@ -152,28 +135,8 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
     .. math:: \frac{1}{R} \sum_{i \in \mathrm{rel},\, \mathbf{rk}(\mathbf{y})_i \le R}
               \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
 
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
+    Shapes, value, cost and errors as :func:`average_precision`. Ties go by position. Explained in chapter 1.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`.
-
-    Notes
-    -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-
-    Examples
-    --------
     >>> map_at_r(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
@@ -185,36 +148,13 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
 
 
 def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    r"""Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean, others call it hit rate.
+    """Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean, others call it hit rate.
 
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
-    k : int
-        At least 1; may exceed n.
+    Shapes, cost and errors as :func:`average_precision`, and ValueError for k < 1; k may exceed n. Queries without a
+    relevant item get nan, where Eq. 7 has 0, which counts a query that nobody can answer as a failure. Ties go by
+    position. Explained in chapter 1.
+    Source: RaMBO Eq. 7.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        0 or 1, float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant item
-        (Eq. 7 gives them 0, which counts a query that nobody can answer as a failure).
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`; also for k < 1.
-
-    Source
-    ------
-    RaMBO Eq. 7.
-
-    Notes
-    -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-
-    Examples
-    --------
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, False])
     >>> recall_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=2)
     (tensor(0.), tensor(1.))
@@ -225,30 +165,10 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
 
 
 def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    r"""Which share of the relevant items is among the k best? The recall of information retrieval.
+    """Which share of the relevant items is among the k best? The recall of information retrieval.
 
-    Parameters
-    ----------
-    scores, relevance, k, where
-        As :func:`recall_at_k`, the hit rate, which asks for one relevant item only.
+    All else as :func:`recall_at_k`, the hit rate, which asks for one relevant item only. Explained in chapter 1.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`recall_at_k`.
-
-    Notes
-    -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-
-    Examples
-    --------
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([True, False, True])
     >>> recall_share_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=1)
     (tensor(0.5000), tensor(1.))
@@ -259,36 +179,11 @@ def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tenso
 
 
 def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    r"""Share of relevant items among the k best.
+    """Share of relevant items among the k best.
 
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
-    k : int
-        At least 1; may exceed n, and the share is of k all the same.
+    All else as :func:`recall_at_k`; where k exceeds n, the share is of k all the same. Explained in chapter 1.
+    Source: RaMBO Eq. 5.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`; also for k < 1.
-
-    Source
-    ------
-    RaMBO Eq. 5.
-
-    Notes
-    -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-
-    Examples
-    --------
     >>> precision_at_k(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]), k=2)
     tensor(0.5000)
     """
@@ -298,31 +193,10 @@ def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor |
 
 
 def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Share of relevant items among the R best, R being their number.
+    """Share of relevant items among the R best, R being their number.
 
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
+    All else as :func:`map_at_r`. At k = R precision and the share that recall counts are one. Explained in chapter 1.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`.
-
-    Notes
-    -----
-    O(n log n). Ties go by position. At k = R precision and the share that recall counts are one. Explained in chapter
-    1.
-
-    Examples
-    --------
     >>> r_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
@@ -332,30 +206,10 @@ def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = Non
 
 
 def reciprocal_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""One over the rank of the best relevant item (MRR is its mean over queries).
+    """One over the rank of the best relevant item (MRR is its mean over queries).
 
-    Parameters
-    ----------
-    scores, relevance, where
-        As :func:`average_precision`.
+    All else as :func:`map_at_r`. Explained in chapter 1.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In (0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries without a relevant
-        item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_precision`.
-
-    Notes
-    -----
-    O(n log n). Ties go by position. Explained in chapter 1.
-
-    Examples
-    --------
     >>> reciprocal_rank(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, True]))
     tensor(0.5000)
     """

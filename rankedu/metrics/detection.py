@@ -47,22 +47,9 @@ def evaluate_detections(
         ``"truths"``     Tensor of int64, shape (C,), truths of each class without the difficult ones
         ================ ==============================================================================
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`match_detections`.
-
-    Warns
-    -----
-    UndefinedMetricWarning
-        Once, if classes are left out of the mean.
-
-    Source
-    ------
-    RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Sec. 5.2; RaMBO Tab. 5.
-
     Notes
     -----
+    Warns by `UndefinedMetricWarning` once, if classes are left out of the mean.
     A truth that no detection finds has no score, hence no rank: Eq. 4–5 give it precision 0, the limit of a rank that
     grows without bound. How the three differ:
 
@@ -82,9 +69,9 @@ def evaluate_detections(
     VOC's published boxes count pixels, 1-based and both ends included. (xmin − 1, ymin − 1, xmax, ymax) are the same
     boxes with x2 − x1 as width, and have the same overlaps. An overlap of ``iou`` to the letter counts. O(N log N +
     pairs), as :func:`match_detections`. Ties go by position. Explained in chapter 16.
+    Raises ValueError or TypeError as :func:`match_detections`.
+    Source: RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Sec. 5.2; RaMBO Tab. 5.
 
-    Examples
-    --------
     >>> import torch
     >>> truths = [{"boxes": torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]]), "labels": torch.tensor([1, 1])}]
     >>> boxes = torch.tensor([[5, 0, 9, 4], [0, 0, 4, 5], [6, 6, 9, 8]])

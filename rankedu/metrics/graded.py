@@ -29,27 +29,15 @@ def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int |
     k : int, optional
         Only ranks up to k count. Default: the whole list.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], float64 for float64 scores and else float32; nan, and one warning, for queries all of whose gains
-        are 0.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for gains of another shape, negative or not finite, or k < 1.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [0, 1], float64 for float64 scores and else float32; nan, and one warning, for
+    queries all of whose gains are 0.
     O(n log n). Ties go by position. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for gains of another shape, negative or not finite, or
+    k < 1.
+    Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> levels = torch.tensor([0, 2, 1])
     >>> ndcg(torch.tensor([0.9, 0.8, 0.7]), 2.0**levels - 1)
     tensor(0.6590)
@@ -82,36 +70,14 @@ def _dcg(scores: Tensor, gains: Tensor, where: Tensor | None, k: int | None) -> 
 
 
 def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Correlate the ranks of the scores with the ranks of the target (Spearman's ρ).
+    """Correlate the ranks of the scores with the ranks of the target, of the same shape (Spearman's ρ).
 
-    Parameters
-    ----------
-    scores, target : Tensor, shape (..., n)
-        Any float or integer dtype.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    A value in [−1, 1] for each query, float64 for float64 scores and else float32; nan, and one warning, for queries in
+    which all scores, or all targets, are equal. O(n log n). Tied items share the mean of the ranks that they occupy, as
+    in SciPy. Explained in chapter 1.
+    Raises ValueError or TypeError as :func:`rankedu.rank`, for the scores and for the target.
+    Source: RaMBO Sec. 1.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [−1, 1], float64 for float64 scores and else float32; nan, and one warning, for queries in which all scores,
-        or all targets, are equal.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`, for the scores and for the target.
-
-    Source
-    ------
-    RaMBO Sec. 1.
-
-    Notes
-    -----
-    O(n log n). Tied items share the mean of the ranks that they occupy, as in SciPy. Explained in chapter 1.
-
-    Examples
-    --------
     >>> spearman(torch.tensor([0.1, 0.5, 0.9]), torch.tensor([1, 3, 2]))
     tensor(0.5000)
     """

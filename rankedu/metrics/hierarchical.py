@@ -35,27 +35,16 @@ def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None
     where : Tensor of bool, shape (..., n), optional
         Items that take part. Default: all.
 
-    Returns
-    -------
-    Tensor of float64, shape (..., n)
-        At most rank(k) · rel(k), which it is if no item above k is less relevant; 0 outside ``where``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for a relevance of another shape, negative or not finite.
-
-    Source
-    ------
-    HAPPIER Eq. 2; HAPPIER Fig. 3.
-
     Notes
     -----
+    Returns Tensor of float64, shape (..., n): at most rank(k) · rel(k), which it is if no item above k is less
+    relevant; 0 outside ``where``.
     O(n log n + L n) for L distinct relevances in a row, exact but for rounding: a sum of ranks within nested sets. With
     binary relevance it is the rank among the relevant items. Ties go by position. Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape, negative or not
+    finite.
+    Source: HAPPIER Eq. 2; HAPPIER Fig. 3.
 
-    Examples
-    --------
     Fig. 3, with relevance l/L: before the item itself stands one that shares two of three levels, or one that shares
     one.
 
@@ -80,23 +69,10 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
     scores, relevance, where
         As :func:`hierarchical_rank`; the scale of the relevance does not matter.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64 scores and else float32;
-        nan, and one warning, for queries without a relevance above 0.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for a relevance of another shape, negative or not finite.
-
-    Source
-    ------
-    HAPPIER Eq. 1; HAPPIER Eq. 3.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64
+    scores and else float32; nan, and one warning, for queries without a relevance above 0.
     O(n log n + L n) for L distinct relevances in a row (the definition, and the published code, take O(n²)). Levels of
     equal relevance are one. With binary relevance it is
     :func:`~rankedu.metrics.average_precision`. Ties go by position.
@@ -107,9 +83,10 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
               \frac{1}{\mathbf{rk}(\mathbf{y})_k} \sum_{j : s_j > s_k} \max(\mathrm{rel}(k) - \mathrm{rel}(j), 0).
 
     Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape, negative or not
+    finite.
+    Source: HAPPIER Eq. 1; HAPPIER Eq. 3.
 
-    Examples
-    --------
     >>> relevance = torch.tensor([1.0, 2 / 3, 0.0, 1 / 3])
     >>> hierarchical_average_precision(torch.tensor([0.9, 0.8, 0.1, 0.7]), relevance)
     tensor(1.)
@@ -172,28 +149,15 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
     where : Tensor of bool, shape (..., n), optional
         Items that take part. Default: all.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In [0, 1], 1 if and only if the ranking is sorted by level; float64 for float64 scores and else float32; nan,
-        and one warning, for queries without an item of level 1 or more.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
-
-    Source
-    ------
-    HAPPIER Sec. 4.1.
-
     Notes
     -----
+    Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by level; float64 for float64 scores
+    and else float32; nan, and one warning, for queries without an item of level 1 or more.
     O(n log n + L n). Only the order of levels matters, no relevance. With one level it is the mean of the precisions at
     1, …, R. Ties go by position. Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
+    Source: HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> levels = torch.tensor([2, 1, 0])
     >>> average_set_intersection(torch.tensor([0.9, 0.8, 0.7]), levels)
     tensor(1.)
@@ -221,36 +185,13 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
 def average_precision_per_level(
     scores: Tensor, levels: Tensor, *, where: Tensor | None = None, n_levels: int | None = None
 ) -> Tensor:
-    r"""Average precision at each level of a hierarchy: items of level l or finer are relevant.
+    """Average precision at each level of a hierarchy: items of level l or finer are relevant; shape (..., L).
 
-    Parameters
-    ----------
-    scores, levels, where
-        As :func:`average_set_intersection`.
-    n_levels : int, optional
-        L. Default: the largest level in ``levels``.
+    From level 1, the coarsest, to L, the leaves; nan, and one warning, where no item reaches the level. L is
+    ``n_levels``, by default the largest level there is; ValueError for less. All else, O(n log n + L n) and ties by
+    position included, as :func:`average_set_intersection`. Explained in chapter 13.
+    Source: HAPPIER Eq. 1; HAPPIER Sec. 4.1.
 
-    Returns
-    -------
-    Tensor, shape (..., L)
-        From level 1, the coarsest, to L, the leaves; float64 for float64 scores and else float32; nan, and one warning,
-        where no item reaches the level.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`average_set_intersection`; also for n_levels below the largest level.
-
-    Source
-    ------
-    HAPPIER Eq. 1; HAPPIER Sec. 4.1.
-
-    Notes
-    -----
-    O(n log n + L n). Ties go by position. Explained in chapter 13.
-
-    Examples
-    --------
     >>> average_precision_per_level(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 2]))
     tensor([0.8333, 0.3333])
     """

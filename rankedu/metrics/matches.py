@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count, check_number
 from rankedu.metrics._boxes import collect
 from rankedu.metrics._matching import best_first, taken
 
@@ -21,36 +21,10 @@ __all__ = ["DetectionMatches", "match_detections"]
 class DetectionMatches:
     """The detections of a test set, from the best to the worst, and what became of each.
 
-    Parameters
-    ----------
-    scores : Tensor, shape (N,)
-        float64, never rising.
-    labels : Tensor of int64, shape (N,)
-        Classes, from 1.
-    hits : Tensor of bool, shape (N,)
-        Whether it found a truth of its class.
-    ignored : Tensor of bool, shape (N,)
-        Whether it found a difficult one: neither a hit nor a false positive.
-    images : Tensor of int64, shape (N,)
-        In which image it is.
-    places : Tensor of int64, shape (N,)
-        Which of its image's detections it is.
-    taken : Tensor of int64, shape (N,)
-        Which of its image's truths it took, −1 for none.
-    truths : Tensor of int64, shape (C,)
-        Truths of each class, without the difficult ones.
-
-    Source
-    ------
-    RaMBO Sec. 5.2.
-
-    Notes
-    -----
     What a detector is judged by is then a ranking for each class, of hits and false positives, and the number of truths
     that could have been found. Explained in chapter 16.
+    Source: RaMBO Sec. 5.2.
 
-    Examples
-    --------
     >>> truths = [{"boxes": torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]]), "labels": torch.tensor([1, 1])}]
     >>> boxes = torch.tensor([[5, 0, 9, 4], [0, 0, 4, 5]])
     >>> found = [{"boxes": boxes, "labels": torch.tensor([1, 1]), "scores": torch.tensor([0.9, 0.7])}]
@@ -62,14 +36,14 @@ class DetectionMatches:
     (tensor([0.0000, 0.5000], dtype=torch.float64), tensor([0.0000, 0.5000], dtype=torch.float64))
     """
 
-    scores: Tensor
-    labels: Tensor
-    hits: Tensor
-    ignored: Tensor
-    images: Tensor
-    places: Tensor
-    taken: Tensor
-    truths: Tensor
+    scores: Tensor  #: Shape (N,), float64, never rising.
+    labels: Tensor  #: Shape (N,), int64: classes, from 1.
+    hits: Tensor  #: Shape (N,), bool: whether it found a truth of its class.
+    ignored: Tensor  #: Shape (N,), bool: whether it found a difficult one, neither a hit nor a false positive.
+    images: Tensor  #: Shape (N,), int64: in which image it is.
+    places: Tensor  #: Shape (N,), int64: which of its image's detections it is.
+    taken: Tensor  #: Shape (N,), int64: which of its image's truths it took, −1 for none.
+    truths: Tensor  #: Shape (C,), int64: truths of each class, without the difficult ones.
 
     def of(self, label: int) -> tuple[Tensor, Tensor]:
         """Scores and hits of a class, (N,) each, from the best to the worst, without those that are ignored."""
@@ -114,21 +88,6 @@ def match_detections(
     matching : {"voc", "coco"}
         See Notes.
 
-    Returns
-    -------
-    DetectionMatches
-
-    Raises
-    ------
-    ValueError, TypeError
-        For lists of different lengths, entries that miss or are of another type or shape, boxes that are not finite or
-        whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or ``iou`` outside (0, 1].
-        The image is named.
-
-    Source
-    ------
-    RaMBO Sec. 5.2.
-
     Notes
     -----
     In each image and class the detections choose in turn, the best score first.
@@ -147,9 +106,11 @@ def match_detections(
 
     O(N log N + pairs), N detections, and pairs of a detection and a truth in the same image and class. Ties of scores
     go by position: first the image, then the place. Explained in chapter 16.
+    Raises ValueError or TypeError for lists of different lengths, entries that miss or are of another type or shape,
+    boxes that are not finite or whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or
+    ``iou`` outside (0, 1]. The image is named.
+    Source: RaMBO Sec. 5.2.
 
-    Examples
-    --------
     Two truths side by side, and two detections that both overlap the left one most:
 
     >>> truths = [{"boxes": torch.tensor([[0, 0, 10, 10], [2, 0, 12, 10]]), "labels": torch.tensor([1, 1])}]
@@ -160,7 +121,8 @@ def match_detections(
     >>> match_detections(found, truths, n_classes=1, matching="coco").hits
     tensor([True, True])
     """
-    _check_settings(n_classes, iou)
+    check_count(n_classes, "n_classes", hint="without the background")
+    check_number(iou, "iou", above=0, most=1, hint="0.5 for AP50")
     check_choice(matching, ("voc", "coco"), name="matching")
     found = collect(detections, n_classes, name="detections", scored=True)
     true = collect(truths, n_classes, name="truths", scored=False)
@@ -199,10 +161,3 @@ def _average_precision(hits: Tensor, n: int, interpolation: str) -> float:
         wanted = np.maximum(-(-np.arange(11) * n // 10), 1)  # ⌈rn⌉; the envelope at r = 0 is that at the first hit
     found = wanted[wanted <= len(ranks)]
     return math.fsum(precision[found - 1]) / len(wanted)
-
-
-def _check_settings(n_classes: int, iou: float) -> None:
-    if isinstance(n_classes, bool) or not isinstance(n_classes, int) or n_classes < 1:
-        raise ValueError(f"n_classes must be an int >= 1, got {n_classes!r} (without the background)")
-    if isinstance(iou, bool) or not isinstance(iou, (int, float)) or not 0 < iou <= 1:
-        raise ValueError(f"iou must be a number in (0, 1], got {iou!r} (0.5 for AP50)")

@@ -11,39 +11,17 @@ __all__ = ["box_iou"]
 
 
 def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
-    r"""Intersection over union of every box with every other.
+    r"""Intersection over union of every box (..., n, 4) with every other (..., m, 4): shape (..., n, m).
 
     .. math:: \mathrm{IoU}(A, B) = \frac{|A \cap B|}{|A| + |B| - |A \cap B|}
 
-    Parameters
-    ----------
-    boxes : Tensor, shape (..., n, 4)
-        Corners x1, y1, x2, y2, with x1 ≤ x2 and y1 ≤ y2; the width is x2 − x1.
-    others : Tensor, shape (..., m, 4)
-        The same.
+    A box has the corners x1, y1, x2, y2, with x1 ≤ x2 and y1 ≤ y2; its width is x2 − x1. The value is in [0, 1],
+    float64 for float64 boxes and else float32; 0 for two boxes without area. Gradients flow. O(n m), computed in
+    float64: overlaps of just ½ come out right. Explained in chapter 16.
+    Raises ValueError for another shape, corners that are not finite or stand in another order, or batches that do not
+    fit; TypeError for anything but tensors of numbers.
+    Source: RaMBO Sec. 5.2.
 
-    Returns
-    -------
-    Tensor, shape (..., n, m)
-        In [0, 1], float64 for float64 boxes and else float32; 0 for two boxes without area. Gradients flow.
-
-    Raises
-    ------
-    ValueError
-        For another shape, corners that are not finite or stand in another order, or batches that do not fit.
-    TypeError
-        For anything but tensors of numbers.
-
-    Source
-    ------
-    RaMBO Sec. 5.2.
-
-    Notes
-    -----
-    O(n m), computed in float64: overlaps of just ½ come out right. Explained in chapter 16.
-
-    Examples
-    --------
     >>> box_iou(torch.tensor([[0, 0, 2, 2]]), torch.tensor([[0, 0, 2, 1], [1, 1, 3, 3], [5, 5, 6, 6]]))
     tensor([[0.5000, 0.1429, 0.0000]])
     """

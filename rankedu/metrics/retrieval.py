@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_count
 from rankedu.metrics._formulas import Formulas, parse
 from rankedu.metrics._processes import gather, process, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree
@@ -92,29 +92,10 @@ def evaluate_retrieval(
                                        levels; nan for queries left out
         ============================== ===================================================================
 
-    Raises
-    ------
-    ValueError
-        For a row that is not finite (it is named), tensors whose sizes do not fit, labels that are no paths, an unknown
-        metric, alpha ≤ 0, parts that do not fit each other, or that are copies of each other.
-    TypeError
-        For embeddings that are not floating point, or labels that are neither integers nor bool.
-    RuntimeError
-        For ``distributed`` without a process group.
-
-    Warns
-    -----
-    UndefinedMetricWarning
-        Once, if queries are left out.
-    InvertedRelevanceWarning
-        Once, if the relevance of "h_ap" ranks levels in another order for some queries.
-
-    Source
-    ------
-    RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
-
     Notes
     -----
+    Warns by `UndefinedMetricWarning` once, if queries are left out.
+    Warns by `InvertedRelevanceWarning` once, if the relevance of "h_ap" ranks levels in another order for some queries.
     O(n · g · dim) for the similarities. A query with few relevant items counts the larger scores for each of them; one
     with many sorts its row, and so do all with ``where`` or several classes an item. Memory is a copy of the gallery
     and ``chunk_size`` · g similarities. Ties go by position.
@@ -122,9 +103,12 @@ def evaluate_retrieval(
     The numbers do not depend on how the work is cut: similarities are computed in tiles whose shape follows from n and
     g alone, each by one thread, ranks are whole numbers, and the sum over queries is exact. So processes agree to the
     last bit, given the same kind of processor and the same version of torch. Explained in chapter 13.
+    Raises ValueError for a row that is not finite (it is named), tensors whose sizes do not fit, labels that are no
+    paths, an unknown metric, alpha ≤ 0, parts that do not fit each other, or that are copies of each other; TypeError
+    for embeddings that are not floating point, or labels that are neither integers nor bool; RuntimeError for
+    ``distributed`` without a process group.
+    Source: RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
 
-    Examples
-    --------
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.9, 0.5], [0.0, 1.0], [-1.0, 0.0]])
     >>> labels = torch.tensor([0, 0, 1, 1, 2])
     >>> result = evaluate_retrieval(embeddings[:4], labels[:4], gallery=embeddings, gallery_labels=labels)
@@ -179,29 +163,12 @@ def evaluate_retrieval(
 class RetrievalMetrics:
     """The same, for embeddings that come batch by batch: update, compute, reset.
 
-    Parameters
-    ----------
-    metrics : sequence of str
-        Their names, see :func:`evaluate_retrieval`.
-    **settings
-        All others that :func:`evaluate_retrieval` takes by name, but for the gallery.
+    The settings are those that :func:`evaluate_retrieval` takes by name, but for the gallery; so are errors, and a
+    ValueError for a result that is asked for before there are queries. It keeps all embeddings, where they are; the
+    metrics are of the whole set, and no mean of batches. With ``distributed=True`` the result is that of all processes.
+    Explained in chapter 13.
+    Source: RaMBO Eq. 8.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`evaluate_retrieval`; also for a result that is asked for before there are queries.
-
-    Source
-    ------
-    RaMBO Eq. 8.
-
-    Notes
-    -----
-    It keeps all embeddings, where they are; the metrics are of the whole set, and no mean of batches. With
-    ``distributed=True`` the result is that of all processes. Explained in chapter 13.
-
-    Examples
-    --------
     >>> metric = RetrievalMetrics(("recall@1", "mrr"))
     >>> metric.update(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))
     >>> metric.update(torch.tensor([[0.8, 0.6], [0.6, 0.8]]), torch.tensor([0, 1]))
@@ -274,5 +241,4 @@ def _check(
             f"gallery must have the {embeddings.shape[1]} dimensions of embeddings, got {gallery.shape[1]} "
             "(both must come from the same network)"
         )
-    if isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1:
-        raise ValueError(f"chunk_size must be an int >= 1, got {chunk_size!r}")
+    check_count(chunk_size, "chunk_size")

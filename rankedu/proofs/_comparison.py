@@ -15,30 +15,15 @@ __all__ = ["Comparison", "compare", "compare_checked"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A ranking's two losses, exactly. Made by `compare`.
-
-    Attributes
-    ----------
-    scores, relevance : tuple of Fraction, length n
-    step : Step
-        The setting of the ranker.
-    lower : Infimum or None
-        The setting of the step in the numerator.
-    ties : str
-        The order of tied items in ``hard``.
-    hard : Fraction
-        1 − H-AP; 1 − AP if all relevances are 0 or 1.
-    surrogate : Interval
-        Bounds of the loss that counts with the step, narrow enough to tell it from ``hard``.
-    """
+    """A ranking's two losses, exactly. Made by `compare`."""
 
     scores: tuple[Fraction, ...]
     relevance: tuple[Fraction, ...]
-    step: Step
-    lower: Infimum | None
-    ties: str
-    hard: Fraction
-    surrogate: Interval
+    step: Step  #: The setting of the ranker.
+    lower: Infimum | None  #: The setting of the step in the numerator.
+    ties: str  #: The order of tied items in ``hard``.
+    hard: Fraction  #: 1 − H-AP; 1 − AP if all relevances are 0 or 1.
+    surrogate: Interval  #: Bounds of the loss that counts with the step, narrow enough to tell it from ``hard``.
 
     @property
     def holds(self) -> bool:
@@ -75,41 +60,18 @@ def compare(
     above: Any = None,
     ties: str = "optimistic",
 ) -> Comparison:
-    r"""Compare a ranking's true loss with the loss that counts with a step, exactly.
+    """Compare a ranking's true loss with the loss that counts with a step, exactly.
 
-    Parameters
-    ----------
-    scores, relevance : iterable of int, float, Fraction or Decimal; array or tensor, shape (n,)
-        Finite; the relevance is ≥ 0, and not 0 for all. A float is taken as the exact binary fraction that it is.
-    temperature, slope, delta, offset, start : number
-        The setting of the `SupremumRanker`: ``**PRESETS["happier_inat"]`` is a published one.
-    below, above : number, optional
-        The setting of the `InfimumStep` in the numerator. Default: it is hard.
-    ties : {"optimistic", "pessimistic"}
-        In the true loss, tied items stand with the largest relevance first, or last.
+    Scores and relevance are finite exact numbers, lists of one length; the relevance is ≥ 0, and not 0 for all. The
+    other parameters are those of the `SupremumRanker` (``**PRESETS["happier_inat"]`` is a published setting) and, if
+    the step in the numerator is not hard, of the `InfimumStep`. With ``ties`` "optimistic" or "pessimistic", tied items
+    stand in the true loss with the largest relevance first, or last. For ties in the surrogate see the head of
+    :mod:`~rankedu.proofs.bounds`. O(n²) exact operations.
+    Explained in chapter 14.
+    Raises ValueError or TypeError for numbers that are none or out of range, lists of unequal length, or an unknown
+    ``ties``; ArithmeticError if thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
+    Source: HAPPIER Eq. 5.
 
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    ValueError, TypeError
-        For numbers that are none or out of range, lists of unequal length, or an unknown ``ties``.
-    ArithmeticError
-        If thousands of digits do not tell the losses apart: σ(x) + σ(−x) = 1 can make them equal.
-
-    Source
-    ------
-    HAPPIER Eq. 5.
-
-    Notes
-    -----
-    O(n²) exact operations. Ties in the surrogate: see the head of :mod:`~rankedu.proofs.bounds`. Explained in chapter
-    14.
-
-    Examples
-    --------
     >>> found = compare([1, 0.766, 0.767, -1], [1, 1, 0, 0], offset=1, start=0)  # the iNaturalist setting
     >>> found.hard, round(float(found.surrogate.high), 4), found.holds
     (Fraction(1, 6), 0.104, False)

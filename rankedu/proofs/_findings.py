@@ -14,25 +14,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Finding:
-    """What all certificates share.
+    """What all certificates share."""
 
-    Attributes
-    ----------
-    unbeaten : float
-        By how much, at worst, one of the solver's answers is beaten at its own point by another one seen (0 is ideal).
-    tolerance : float
-        Bound for the rounding of ``z · s``.
-    worst, allowed : float
-        The largest violation of the statement that was seen, and what rounding alone may explain of it.
-    again : callable
-        Repeats the examination.
-    """
-
+    #: By how much, at worst, one of the solver's answers is beaten at its own point by another one seen (0 is ideal).
     unbeaten: float
-    tolerance: float
+    tolerance: float  #: Bound for the rounding of ``z · s``.
+    #: worst, allowed: the largest violation of the statement that was seen, and what rounding alone may explain of it.
     worst: float
     allowed: float
-    again: Callable[[], Any] = field(repr=False)
+    again: Callable[[], Any] = field(repr=False)  #: Repeats the examination.
 
     @property
     def minimising(self) -> bool:
@@ -57,39 +47,26 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Continuity(Finding):
-    """Finding of `continuity`; ``worst`` is by how much a step exceeds ``lipschitz`` times its length.
+    """Finding of `continuity`; ``worst`` is by how much a step exceeds ``lipschitz`` times its length."""
 
-    Attributes
-    ----------
-    times, values : ndarray, shape (steps + 1,)
-        Where on the segment (0 is the start, 1 the end), and :math:`f_\\lambda` there.
-    lipschitz : float
-        The constant, per unit of distance, that the step sizes were held against.
-    """
-
+    #: times, values, shape (steps + 1,): where on the segment (0 is the start, 1 the end), and :math:`f_\lambda` there.
     times: Array
     values: Array
-    lipschitz: float
+    lipschitz: float  #: The constant, per unit of distance, that the step sizes were held against.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PiecewiseAffine(Finding):
-    """Finding of `piecewise_affine`; ``worst`` is the distance from chord and slope within a piece.
+    """Finding of `piecewise_affine`; ``worst`` is the distance from chord and slope within a piece."""
 
-    Attributes
-    ----------
-    breakpoints, values : ndarray, shape (pieces + 1,)
-        Both ends and all breakpoints as times in [0, 1], and :math:`f_\\lambda` there.
-    slopes : ndarray, shape (pieces,)
-        :math:`(\\mathbf{s}_\\lambda - \\mathbf{s})/\\lambda \\cdot (\\text{end} - \\text{start})` within each piece.
-    complete : bool
-        False if the search was given up because the answers do not fit a concave function or never end.
-    """
-
+    #: breakpoints, values, shape (pieces + 1,): both ends and all breakpoints as times in [0, 1], and :math:`f_\lambda`
+    #: there.
     breakpoints: Array
     values: Array
+    #: Shape (pieces,): :math:`(\mathbf{s}_\lambda - \mathbf{s})/\lambda \cdot (\text{end} - \text{start})` within each
+    #: piece.
     slopes: Array
-    complete: bool
+    complete: bool  #: False if the search was given up because the answers do not fit a concave function or never end.
 
     @property
     def pieces(self) -> int:
@@ -104,18 +81,14 @@ class PiecewiseAffine(Finding):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gradient(Finding):
-    """Finding of `gradient`; ``worst`` is the largest difference between the two, nan if all points were skipped.
+    """Finding of `gradient`; ``worst`` is the largest difference between the two, nan if all points were skipped."""
 
-    Attributes
-    ----------
-    differences, claimed : ndarray, shape (m, n)
-        Central differences (nan where skipped) and the gradients they are compared with.
-    differentiable : ndarray of bool, shape (m,)
-        False for points skipped because the answers were not seen to be constant around them, at any step tried.
-    """
-
+    #: differences, claimed, shape (m, n): central differences (nan where skipped) and the gradients they are compared
+    #: with.
     differences: Array
     claimed: Array
+    #: Shape (m,): False for points skipped because the answers were not seen to be constant around them, at any step
+    #: tried.
     differentiable: NDArray[np.bool_]
 
     @property
@@ -131,14 +104,10 @@ class Gradient(Finding):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bracket(Finding):
-    """Finding of `bracket`; ``worst`` is the largest distance outside the bracket.
+    """Finding of `bracket`; ``worst`` is the largest distance outside the bracket."""
 
-    Attributes
-    ----------
-    lower, values, upper : ndarray, shape (m,)
-        :math:`\\mathbf{c} \\cdot \\mathbf{s}_\\lambda`, :math:`f_\\lambda`, :math:`\\mathbf{c} \\cdot \\mathbf{s}`.
-    """
-
+    #: lower, values, upper, shape (m,): :math:`\mathbf{c} \cdot \mathbf{s}_\lambda`, :math:`f_\lambda`,
+    #: :math:`\mathbf{c} \cdot \mathbf{s}`.
     lower: Array
     values: Array
     upper: Array
@@ -146,21 +115,11 @@ class Bracket(Finding):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Agreement(Finding):
-    """Finding of `agreement_region`; ``worst`` counts where agreement is lost at the next smaller λ.
+    """Finding of `agreement_region`; ``worst`` counts where agreement is lost at the next smaller λ."""
 
-    Attributes
-    ----------
-    lams : ndarray, shape (l,)
-        Sorted from the largest to the smallest.
-    agrees : ndarray of bool, shape (l, m)
-        Whether :math:`f_\\lambda = f` at each point.
-    shares : ndarray, shape (l,)
-        Share of the points that agree.
-    """
-
-    lams: Array
-    agrees: NDArray[np.bool_]
-    shares: Array
+    lams: Array  #: Shape (l,): sorted from the largest to the smallest.
+    agrees: NDArray[np.bool_]  #: Shape (l, m): whether :math:`f_\lambda = f` at each point.
+    shares: Array  #: Shape (l,): share of the points that agree.
 
     @property
     def reaches_one(self) -> bool:

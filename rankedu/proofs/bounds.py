@@ -36,27 +36,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Piece:
-    """One part of a step, held against the Heaviside function.
+    """One part of a step, held against the Heaviside function."""
 
-    Attributes
-    ----------
-    where : str
-        The part of the line, such as "x > delta".
-    extreme : Interval
-        Infimum of an upper, supremum of a lower step there, a limit at one end.
-    heaviside : int
-        H(x) there.
-    holds : bool
-        Whether the step is on its side of H there.
-    witness : Fraction or None
-        An x where it is not.
-    """
-
-    where: str
-    extreme: Interval
-    heaviside: int
-    holds: bool
-    witness: Fraction | None
+    where: str  #: The part of the line, such as "x > delta".
+    extreme: Interval  #: Infimum of an upper, supremum of a lower step there, a limit at one end.
+    heaviside: int  #: H(x) there.
+    holds: bool  #: Whether the step is on its side of H there.
+    witness: Fraction | None  #: An x where it is not.
 
 
 @dataclass(frozen=True)
@@ -74,27 +60,16 @@ class Jump:
 
 @dataclass(frozen=True)
 class UpperBound:
-    """Whether a setting of the `SupremumRanker` keeps the bound. Made by `upper_bound`.
-
-    Attributes
-    ----------
-    step : Step
-    pieces : tuple of Piece
-        The parts of the step for x ≠ 0.
-    jumps : tuple of Jump
-        All places where it is not continuous.
-    counterexamples : tuple of Comparison
-        Rankings whose loss is below the true one, without ties: for AP, and for H-AP with two levels. Empty if the
-        bound holds.
-    tied : tuple of Comparison
-        What ties do, whatever the setting: an irrelevant item tied with a relevant one, which the true loss puts
-        first; and tied relevant items.
-    """
+    """Whether a setting of the `SupremumRanker` keeps the bound. Made by `upper_bound`."""
 
     step: Step
-    pieces: tuple[Piece, ...]
-    jumps: tuple[Jump, ...]
+    pieces: tuple[Piece, ...]  #: The parts of the step for x ≠ 0.
+    jumps: tuple[Jump, ...]  #: All places where it is not continuous.
+    #: Rankings whose loss is below the true one, without ties: for AP, and for H-AP with two levels. Empty if the bound
+    #: holds.
     counterexamples: tuple[Comparison, ...]
+    #: What ties do, whatever the setting: an irrelevant item tied with a relevant one, which the true loss puts first;
+    #: and tied relevant items.
     tied: tuple[Comparison, ...]
 
     @property
@@ -122,8 +97,6 @@ class UpperBound:
     def explain(self) -> str:
         """Write the proof, or the counter-example, line by line.
 
-        Examples
-        --------
         >>> print(upper_bound(offset=1.44).explain())
         x < 0: step > 0, H = 0: holds
         0 < x <= delta: step > 1, H = 1: holds
@@ -153,33 +126,14 @@ class UpperBound:
 def upper_bound(
     temperature: Any = 0.01, slope: Any = 100, delta: Any = 0.05, offset: Any = None, start: Any = 0.5
 ) -> UpperBound:
-    r"""Decide whether a setting of the `SupremumRanker` keeps the bound, and prove it, or give a counter-example.
+    """Decide whether a setting of the `SupremumRanker` keeps the bound, and prove it, or give a counter-example.
 
-    Parameters
-    ----------
-    temperature, slope, delta, offset, start : int, float, Fraction or Decimal
-        As of :class:`~rankedu.rankers.SupremumRanker`: ``upper_bound(**PRESETS["happier"])``. A float is taken as the
-        exact binary fraction that it is.
+    The parameters are those of :class:`~rankedu.rankers.SupremumRanker`: ``upper_bound(**PRESETS["happier"])``. A float
+    is taken as the exact binary fraction that it is. Sigmoids are known between bounds of 30 or more digits.
+    Explained in chapter 14.
+    Raises ValueError or TypeError for a parameter that is not a finite number, or out of range.
+    Source: HAPPIER Sec. 3.2.
 
-    Returns
-    -------
-    UpperBound
-
-    Raises
-    ------
-    ValueError, TypeError
-        For a parameter that is not a finite number, or out of range.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
-
-    Notes
-    -----
-    Sigmoids are known between bounds of 30 or more digits. Explained in chapter 14.
-
-    Examples
-    --------
     >>> bound = upper_bound()
     >>> bound.holds, bound.monotone, bound.continuous
     (True, True, False)
@@ -253,23 +207,13 @@ def _tied(step: Step) -> tuple[Comparison, ...]:
 
 @dataclass(frozen=True)
 class LowerBound:
-    """That the step in the numerator of H-AP lies below the Heaviside function. Made by `lower_bound`.
-
-    Attributes
-    ----------
-    lower : Infimum
-    pieces : tuple of Piece
-        Its two parts; ``extreme`` is the supremum.
-    jumps : tuple of Jump
-        It jumps from 0 to 1/2 at 0.
-    above_one : Comparison or None
-        A ranking whose loss exceeds 1, as an H-rank is negative: then a larger rank makes the loss *smaller*, and the
-        gradient pulls items of lower level up. None if ``below`` is 0, when that cannot be.
-    """
+    """That the step in the numerator of H-AP lies below the Heaviside function. Made by `lower_bound`."""
 
     lower: Infimum
-    pieces: tuple[Piece, ...]
-    jumps: tuple[Jump, ...]
+    pieces: tuple[Piece, ...]  #: Its two parts; ``extreme`` is the supremum.
+    jumps: tuple[Jump, ...]  #: It jumps from 0 to 1/2 at 0.
+    #: A ranking whose loss exceeds 1, as an H-rank is negative: then a larger rank makes the loss *smaller*, and the
+    #: gradient pulls items of lower level up. None if ``below`` is 0, when that cannot be.
     above_one: Comparison | None
 
     @property
@@ -286,32 +230,11 @@ class LowerBound:
 
 
 def lower_bound(below: Any = 10, above: Any = 25) -> LowerBound:
-    r"""Prove that an `InfimumStep` lies below the Heaviside function.
+    """Prove that an `InfimumStep` with these slopes lies below the Heaviside function.
 
-    Parameters
-    ----------
-    below, above : int, float, Fraction or Decimal
-        As of :class:`~rankedu.rankers.InfimumStep`.
+    Explained in chapter 14. Raises ValueError or TypeError for a slope that is not a finite number ≥ 0.
+    Source: HAPPIER Sec. 3.2.
 
-    Returns
-    -------
-    LowerBound
-
-    Raises
-    ------
-    ValueError, TypeError
-        For a slope that is not a finite number ≥ 0.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
-
-    Notes
-    -----
-    Explained in chapter 14.
-
-    Examples
-    --------
     >>> proof = lower_bound()
     >>> proof.holds, [str(piece.extreme) for piece in proof.pieces]
     (True, ['0', '1'])
@@ -320,10 +243,7 @@ def lower_bound(below: Any = 10, above: Any = 25) -> LowerBound:
     """
     lower, zero, one = Infimum.exact(below, above), Fraction(0), Fraction(1)
     largest = one if lower.above else HALF
-    pieces = (
-        Piece("x <= 0", interval(zero), 0, True, None),
-        Piece("x > 0", interval(largest), 1, True, None),
-    )
+    pieces = (Piece("x <= 0", interval(zero), 0, True, None), Piece("x > 0", interval(largest), 1, True, None))
     example = None
     if lower.below:
         far = 4 / lower.below  # the H-rank of the item of relevance 1 is then 1 − 4
@@ -334,19 +254,11 @@ def lower_bound(below: Any = 10, above: Any = 25) -> LowerBound:
 
 @dataclass(frozen=True)
 class RatioLemma:
-    """One term of the theorem, as SymPy expressions: a ≤ A and b ≥ B > 0, A ≥ 0 imply a/b ≤ A/B.
+    """One term of the theorem, as SymPy expressions: a ≤ A and b ≥ B > 0, A ≥ 0 imply a/b ≤ A/B."""
 
-    Attributes
-    ----------
-    hard, surrogate : sympy.Expr
-        A/B and a/b, written with a = A − d and b = B + e, where d, e ≥ 0.
-    gap : sympy.Expr
-        What their difference is claimed to be.
-    """
-
-    hard: Any
+    hard: Any  #: hard, surrogate: A/B and a/b, written with a = A − d and b = B + e, where d, e ≥ 0.
     surrogate: Any
-    gap: Any
+    gap: Any  #: What their difference is claimed to be.
 
     def verify(self) -> bool:
         """Check the identity, and that the gap, (A e + B d) / (B (B + e)), has no part that can be negative."""
@@ -357,25 +269,10 @@ class RatioLemma:
 def ratio_lemma() -> RatioLemma:
     """State that a ratio falls as its numerator falls and its denominator grows, whatever the new numerator's sign.
 
-    Returns
-    -------
-    RatioLemma
-
-    Raises
-    ------
-    ImportError
-        Without SymPy.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
-
-    Notes
-    -----
     A is an H-rank, B a rank. Explained in chapter 14.
+    Raises ImportError without SymPy.
+    Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> ratio_lemma().gap
     (A*e + B*d)/(B*(B + e))
     """

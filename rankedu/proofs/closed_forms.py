@@ -15,18 +15,10 @@ __all__ = ["Asymptotics", "Telescoping", "asymptotics", "closed_form"]
 
 @dataclass(frozen=True)
 class Telescoping:
-    """The claim that weights sum to a closed form, in SymPy. Made by `closed_form`, or by hand.
+    """The claim that weights sum to a closed form, in SymPy. Made by `closed_form`, or by hand."""
 
-    Attributes
-    ----------
-    k : sympy.Symbol
-        A positive integer.
-    weight, total : sympy.Expr
-        :math:`w_k` and :math:`W(k)`.
-    """
-
-    k: Any
-    weight: Any
+    k: Any  #: A positive integer.
+    weight: Any  #: weight, total: :math:`w_k` and :math:`W(k)`.
     total: Any
 
     def verify(self) -> bool:
@@ -46,31 +38,9 @@ class Telescoping:
 def closed_form(weights: str) -> Telescoping:
     """State the closed form of the weights "log" or "loglog".
 
-    Parameters
-    ----------
-    weights : {"log", "loglog"}
+    Explained in chapter 7. Raises ValueError for another word; ImportError without SymPy.
+    Source: RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
-    Returns
-    -------
-    Telescoping
-
-    Raises
-    ------
-    ValueError
-        For another word.
-    ImportError
-        Without SymPy.
-
-    Source
-    ------
-    RaMBO Eq. 20; RaMBO supp. Prop. 2.
-
-    Notes
-    -----
-    Explained in chapter 7.
-
-    Examples
-    --------
     >>> claim = closed_form("loglog")
     >>> claim.weight, claim.total, claim.verify()
     (log(1 + log(1 + 1/k)/(log(k) + 1)), log(log(k + 1) + 1), True)
@@ -85,19 +55,11 @@ def closed_form(weights: str) -> Telescoping:
 
 @dataclass(frozen=True)
 class Asymptotics:
-    """What a check of the bounds found for K = 1, …, ``up_to``. Made by `asymptotics`.
-
-    Attributes
-    ----------
-    up_to : int
-    slack : float
-        The smallest distance of a weight from its bounds, divided by the weight. Rounding is below 1e-14.
-    first, last : float
-        :math:`w_1`, and :math:`w_K / \\frac1K` or :math:`w_K / \\frac{1}{K \\log K}` at the last K.
-    """
+    """What a check of the bounds found for K = 1, …, ``up_to``. Made by `asymptotics`."""
 
     up_to: int
-    slack: float
+    slack: float  #: The smallest distance of a weight from its bounds, divided by the weight. Rounding is below 1e-14.
+    #: first, last: :math:`w_1`, and :math:`w_K / \frac1K` or :math:`w_K / \frac{1}{K \log K}` at the last K.
     first: float
     last: float
 
@@ -110,42 +72,19 @@ class Asymptotics:
 def asymptotics(
     weights: str, up_to: int = 10**6, closed_form: Callable[[np.ndarray[Any, Any]], Any] | None = None
 ) -> Asymptotics:
-    r"""Check the bounds of the weights of Eq. 20 for all K up to a million.
+    r"""Check the bounds of the weights "log" or "loglog" of Eq. 20 for all K up to a million.
 
-    Parameters
-    ----------
-    weights : {"log", "loglog"}
-        Which bounds.
-    up_to : int
-        At least 1.
-    closed_form : callable, array -> array, optional
-        The weights to check, as a function of K. Default: those of the supplementary.
-
-    Returns
-    -------
-    Asymptotics
-
-    Raises
-    ------
-    ValueError, TypeError
-        For another word, or ``up_to`` that is no int ≥ 1.
-
-    Source
-    ------
-    RaMBO Eq. 20.
-
-    Notes
-    -----
     By :math:`x/(1+x) \le \log(1+x) \le x`, used once for "log", and twice for "loglog":
 
     .. math:: \frac{1}{K+1} \le w_K \le \frac1K, \qquad
               \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)}.
 
     The log-log weights are like 1/(K log K) in the limit only, which is slow: the quotient is about 1 − 1/log K, 0.93
-    at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Explained in chapter 7.
+    at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Other weights may be given as a
+    function of K, array to array. Explained in chapter 7.
+    Raises ValueError or TypeError for another word, or ``up_to`` that is no int ≥ 1.
+    Source: RaMBO Eq. 20.
 
-    Examples
-    --------
     >>> found = asymptotics("loglog")
     >>> found.holds, round(found.first, 3), round(found.last, 2)
     (True, 0.527, 0.93)

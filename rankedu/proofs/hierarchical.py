@@ -24,24 +24,12 @@ MOST = 20_000  # rankings that one call of exhaustive() examines
 
 @dataclass(frozen=True)
 class Certificate:
-    """A proof, term by term, of what H-rank and H-AP are for one ranking. Made by `certificate`.
-
-    Attributes
-    ----------
-    relevance : tuple of Fraction, length n
-    permutation : tuple of int, length n
-        The rank of each item; 1 is best.
-    thresholds : tuple of Fraction, length L
-        The distinct relevances above 0, ascending.
-    within : tuple of n tuples of L int
-        Rank of each item among those with relevance of at least each threshold; 0 for items that are not.
-    h_ranks : tuple of Fraction, length n
-    h_ap : Fraction
-    """
+    """A proof, term by term, of what H-rank and H-AP are for one ranking. Made by `certificate`."""
 
     relevance: tuple[Fraction, ...]
-    permutation: tuple[int, ...]
-    thresholds: tuple[Fraction, ...]
+    permutation: tuple[int, ...]  #: The rank of each item; 1 is best.
+    thresholds: tuple[Fraction, ...]  #: The distinct relevances above 0, ascending.
+    #: Rank of each item among those with relevance of at least each threshold; 0 for items that are not.
     within: tuple[tuple[int, ...], ...]
     h_ranks: tuple[Fraction, ...]
     h_ap: Fraction
@@ -79,8 +67,6 @@ class Certificate:
     def explain(self, names: Sequence[str] | None = None) -> str:
         """Write the proof as a table, one line an item, best rank first; items are called by names, or by number.
 
-        Examples
-        --------
         >>> print(certificate([1, 2, 0], [1, 2, 3]).explain(names="abc"))
         item | rank | rel | 1 x rk{rel >= 1} | 1 x rk{rel >= 2} | H-rank | H-rank/rank
         -----|------|-----|------------------|------------------|--------|------------
@@ -101,35 +87,14 @@ class Certificate:
 
 
 def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certificate:
-    r"""Take H-rank apart into ranks within nested sets, for these relevances and ranks.
+    """Take H-rank apart into ranks within nested sets, for these relevances and ranks.
 
-    Parameters
-    ----------
-    relevance : iterable of int, float, Fraction or Decimal; array or tensor, shape (n,)
-        Finite, ≥ 0, one of them > 0; equal ones allowed. A float is taken as the exact binary fraction that it is.
-    permutation : iterable of int; array or tensor, shape (n,)
-        The rank of each item, each of 1, …, n once.
+    Relevances, exact numbers as for :func:`rankedu.proofs.rearrangement.certificate`, are ≥ 0, one of them > 0;
+    ``permutation`` is the rank of each item. O(n L) exact operations after sorting. Explained in chapter 13.
+    Raises ValueError or TypeError for relevances that are not finite and ≥ 0, all 0, or a ``permutation`` that is none
+    of their number.
+    Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Fig. 3.
 
-    Returns
-    -------
-    Certificate
-        Thresholds, ranks within their sets, H-ranks and H-AP.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For relevances that are not finite and ≥ 0, all 0, or a ``permutation`` that is none of their number.
-
-    Source
-    ------
-    HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Fig. 3.
-
-    Notes
-    -----
-    O(n L) exact operations after sorting. Explained in chapter 13.
-
-    Examples
-    --------
     Fig. 3: an item of level 2, or of level 1, stands before one of level 3.
 
     >>> from fractions import Fraction
@@ -148,34 +113,18 @@ def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certifi
 
 @dataclass(frozen=True)
 class Exhaustive:
-    """What a check of all rankings of n items found. Made by `exhaustive`.
-
-    Attributes
-    ----------
-    n : int
-    values : tuple of Fraction
-        The relevances that an item can have.
-    rankings : int
-        Lists of n relevances, read from rank 1 to n, in which one is > 0.
-    certified : int
-        Those whose certificate verifies.
-    perfect, ordered : int
-        Those with H-AP = 1, and those sorted by relevance.
-    binary, binary_equal : int
-        Those with one distinct relevance above 0, and among them those whose H-AP is AP.
-    least : Fraction
-        The smallest H-AP found.
-    """
+    """What a check of all rankings of n items found. Made by `exhaustive`."""
 
     n: int
-    values: tuple[Fraction, ...]
-    rankings: int
-    certified: int
-    perfect: int
+    values: tuple[Fraction, ...]  #: The relevances that an item can have.
+    rankings: int  #: Lists of n relevances, read from rank 1 to n, in which one is > 0.
+    certified: int  #: Those whose certificate verifies.
+    perfect: int  #: perfect, ordered: those with H-AP = 1, and those sorted by relevance.
     ordered: int
+    #: binary, binary_equal: those with one distinct relevance above 0, and among them those whose H-AP is AP.
     binary: int
     binary_equal: int
-    least: Fraction
+    least: Fraction  #: The smallest H-AP found.
 
     @property
     def holds(self) -> bool:
@@ -185,35 +134,14 @@ class Exhaustive:
 
 
 def exhaustive(n: int, values: Iterable[Any] = (0, Fraction(1, 3), Fraction(1, 2), 1)) -> Exhaustive:
-    """Certify every ranking of n items whose relevances are taken from a few values.
+    """Certify every ranking of n items whose relevances are taken from a few values, finite, ≥ 0, one of them > 0.
 
-    Parameters
-    ----------
-    n : int
-        At least 1.
-    values : iterable of numbers
-        What a relevance can be: finite, ≥ 0, one of them > 0.
-
-    Returns
-    -------
-    Exhaustive
-
-    Raises
-    ------
-    ValueError, TypeError
-        For an ``n`` that is no int ≥ 1, more than 20,000 rankings, or a value that is not finite and ≥ 0.
-
-    Source
-    ------
-    HAPPIER Eq. 1; HAPPIER Eq. 2; HAPPIER Eq. 3.
-
-    Notes
-    -----
     O(len(values)ⁿ · n² L). Items are named by their rank, so that each list of relevances stands for all permutations
     of its items. Explained in chapter 13.
+    Raises ValueError or TypeError for an ``n`` that is no int ≥ 1, more than 20,000 rankings, or a value that is not
+    finite and ≥ 0.
+    Source: HAPPIER Eq. 1; HAPPIER Eq. 2; HAPPIER Eq. 3.
 
-    Examples
-    --------
     >>> found = exhaustive(3, [0, 1, 2])
     >>> found.rankings, found.certified, found.perfect, found.holds
     (26, 26, 9, True)

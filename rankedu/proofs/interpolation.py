@@ -85,26 +85,14 @@ def continuity(
     diameter : float, optional
         Largest distance between two admissible outputs. Default: between two *seen* ones, which suffices (fact 2).
 
-    Returns
-    -------
-    Continuity
-        A jump larger than the constant times one step shows as ``worst > allowed``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For input that is not finite, not one-dimensional, of lengths that differ, ``lam`` ≤ 0 or ``steps`` < 1.
-
-    Source
-    ------
-    RaMBO Eq. 9; RaMBO Eq. 10.
-
     Notes
     -----
+    Returns Continuity: a jump larger than the constant times one step shows as ``worst > allowed``.
     2(steps + 1) calls of the solver, O(steps² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
+    Raises ValueError or TypeError for input that is not finite, not one-dimensional, of lengths that differ, ``lam`` ≤
+    0 or ``steps`` < 1.
+    Source: RaMBO Eq. 9; RaMBO Eq. 10.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = continuity(ranking, [1.0, 0.0], 2.0, [0.0, 1.0], [2.0, 1.0])
     >>> finding.holds, round(finding.lipschitz, 3)
@@ -131,13 +119,7 @@ def continuity(
 
 
 def piecewise_affine(
-    solver: Solver,
-    gradient: ArrayLike,
-    lam: float,
-    start: ArrayLike,
-    end: ArrayLike,
-    *,
-    max_pieces: int = 10_000,
+    solver: Solver, gradient: ArrayLike, lam: float, start: ArrayLike, end: ArrayLike, *, max_pieces: int = 10_000
 ) -> PiecewiseAffine:
     r"""Find all breakpoints of :math:`f_\lambda` along a segment, and check that it is affine in between.
 
@@ -148,28 +130,15 @@ def piecewise_affine(
     max_pieces : int
         Give up beyond this number: the solver's outputs would seem to be infinitely many.
 
-    Returns
-    -------
-    PiecewiseAffine
-        Breakpoints to the rounding of float64, with values and slopes.
-
-    Raises
-    ------
-    ValueError
-        As in `continuity`.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Fig. 1.
-
     Notes
     -----
+    Returns PiecewiseAffine: breakpoints to the rounding of float64, with values and slopes.
     m is concave along a segment, so the lines of the answers at both ends meet in between; either the answer there lies
     on both lines, and this is the only breakpoint, or it lies below, and each half is treated alike. Two calls of the
     solver a piece, for m at the scores and at the shifted scores each. Ties: any minimiser. Explained in chapter 2.
+    Raises ValueError as in `continuity`.
+    Source: RaMBO Eq. 10; RaMBO Fig. 1.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = piecewise_affine(ranking, [1.0, 0.0], 1.0, [-1.0, 1.0], [3.0, 1.0])
     >>> finding.holds, finding.breakpoints.tolist(), finding.values.tolist()
@@ -227,28 +196,15 @@ def gradient(
         First step to try. It is shortened tenfold, up to five times, until the solver answers the same on both sides
         in every coordinate. A point where it never does is skipped: a tie, or one too near.
 
-    Returns
-    -------
-    Gradient
-        It does not hold if no point is left to compare.
-
-    Raises
-    ------
-    ValueError
-        As in `continuity`; also if ``step`` is not > 0.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Alg. 1.
-
     Notes
     -----
+    Returns Gradient: it does not hold if no point is left to compare.
     The points at which a given s is a minimiser form a convex set, so the function is affine between points with the
     same pair of answers, and the differences are exact up to rounding. O(m · n) calls of the solver. Ties: the points
     in question are skipped. Explained in chapter 2.
+    Raises ValueError as in `continuity`; also if ``step`` is not > 0.
+    Source: RaMBO Eq. 10; RaMBO Alg. 1.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = gradient(ranking, [1.0, 0.0], 2.0, [[0.5, 1.5], [1.0, 1.0]])
     >>> finding.holds, finding.claimed[0].tolist(), finding.skipped
@@ -285,32 +241,10 @@ def gradient(
 def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) -> Bracket:
     r"""Check :math:`\mathbf{c} \cdot \mathbf{s}_\lambda \le f_\lambda(\mathbf{y}) \le \mathbf{c} \cdot \mathbf{s}`.
 
-    Parameters
-    ----------
-    solver, gradient, lam
-        As in `continuity`.
-    points : array_like, shape (n,) or (m, n)
+    The parameters are those of `gradient`. 2m calls of the solver, O(m² · n) to compare its answers. Ties: any
+    minimiser. Explained in chapter 2.
+    Source: RaMBO Eq. 10; RaMBO Sec. 3.2.
 
-    Returns
-    -------
-    Bracket
-        The three numbers at each point.
-
-    Raises
-    ------
-    ValueError
-        As in `continuity`.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Sec. 3.2.
-
-    Notes
-    -----
-    2m calls of the solver, O(m² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
-
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = bracket(ranking, [1.0, 0.0], 2.0, [0.5, 1.5])
     >>> finding.holds, finding.lower.tolist(), finding.values.tolist(), finding.upper.tolist()
@@ -327,37 +261,13 @@ def bracket(solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) 
 
 
 def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float], points: ArrayLike) -> Agreement:
-    r"""Measure where :math:`f_\lambda` equals the staircase f, for a falling λ.
+    r"""Measure where :math:`f_\lambda` equals the staircase f, for a falling λ, and whether the points nest (fact 6).
 
-    Parameters
-    ----------
-    solver, gradient
-        As in `continuity`.
-    lams : sequence of float, length l
-        All > 0, in any order.
-    points : array_like, shape (n,) or (m, n)
-
-    Returns
-    -------
-    Agreement
-        Which points agree at which λ, their share, and whether the sets are nested (fact 6).
-
-    Raises
-    ------
-    ValueError
-        As in `continuity`; also if ``lams`` is empty.
-
-    Source
-    ------
-    RaMBO Eq. 10; RaMBO Fig. 1.
-
-    Notes
-    -----
-    Agreement means that the gap g(λ) is no larger than its rounding. O(l · m) calls of the solver, O((l · m)² · n) to
+    The parameters are those of `gradient`, but any number of ``lams``, all > 0, in any order; ValueError if there is
+    none. Agreement means that the gap is no larger than its rounding. O(l · m) calls of the solver, O((l · m)² · n) to
     compare its answers. Ties: a point with several minimisers may never agree. Explained in chapter 2.
+    Source: RaMBO Eq. 10; RaMBO Fig. 1.
 
-    Examples
-    --------
     >>> ranking = lambda y: 1.0 + np.argsort(np.argsort(-y, kind="stable"))
     >>> finding = agreement_region(ranking, [1.0, 0.0], [4.0, 0.5, 0.1], [[0.0, 1.0], [0.0, 0.2], [1.0, 0.0]])
     >>> finding.holds, finding.shares.round(2).tolist(), finding.reaches_one

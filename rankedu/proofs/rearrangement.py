@@ -18,58 +18,31 @@ from math import factorial, prod
 from typing import Any
 
 from rankedu import reference
-from rankedu.proofs._exact import (
-    checked_permutation,
-    exact_numbers,
-    import_sympy,
-    named,
-    table,
-    verdict,
-    whole_number,
-)
+from rankedu.proofs._exact import checked_permutation, exact_numbers, import_sympy, named, table, verdict, whole_number
 
 __all__ = ["Certificate", "Exhaustive", "Swap", "TwoElementLemma", "certificate", "exhaustive", "two_element_lemma"]
 
 
 @dataclass(frozen=True)
 class Swap:
-    """One exchange of two neighbours in the ranking.
+    """One exchange of two neighbours in the ranking."""
 
-    Attributes
-    ----------
-    rank : int
-        The upper of the two ranks; the other one is ``rank + 1``.
-    down, up : int
-        Indices of the item that falls from ``rank`` and of the one that rises to it.
-    gain : Fraction
-        By how much the objective falls: ``scores[up] - scores[down]``, never negative.
-    """
-
-    rank: int
-    down: int
+    rank: int  #: The upper of the two ranks; the other one is ``rank + 1``.
+    down: int  #: down, up: indices of the item that falls from ``rank`` and of the one that rises to it.
     up: int
-    gain: Fraction
+    gain: Fraction  #: By how much the objective falls: ``scores[up] - scores[down]``, never negative.
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A proof, swap by swap, that ``y · rk(y) <= y · permutation``. Made by `certificate`.
-
-    Attributes
-    ----------
-    scores : tuple of Fraction, length n
-    permutation, target : tuple of int, length n
-        The ranks at the start, and those of the scores, ties by position.
-    swaps : tuple of Swap
-        As many as ``permutation`` has pairs in the wrong order.
-    start_value, end_value, total_gain : Fraction
-        ``y · permutation``, ``y · target`` and their difference.
-    """
+    """A proof, swap by swap, that ``y · rk(y) <= y · permutation``. Made by `certificate`."""
 
     scores: tuple[Fraction, ...]
+    #: permutation, target: the ranks at the start, and those of the scores, ties by position.
     permutation: tuple[int, ...]
     target: tuple[int, ...]
-    swaps: tuple[Swap, ...]
+    swaps: tuple[Swap, ...]  #: As many as ``permutation`` has pairs in the wrong order.
+    #: start_value, end_value, total_gain: ``y · permutation``, ``y · target`` and their difference.
     start_value: Fraction
     end_value: Fraction
     total_gain: Fraction
@@ -110,8 +83,6 @@ class Certificate:
     def explain(self, names: Sequence[str] | None = None) -> str:
         """Write the ranking and the objective after each swap as a table; items are called by names, or by number.
 
-        Examples
-        --------
         >>> print(certificate([0.5, 0.25, 1], [3, 2, 1]).explain(names="abc"))
         step | ranking, best first | swap     | gain | y·π
         -----|---------------------|----------|------|-----
@@ -142,27 +113,16 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     permutation : iterable of int; array or tensor, shape (n,)
         :math:`\pi`: the rank of each item, each of 1, …, n once.
 
-    Returns
-    -------
-    Certificate
-        The swaps of neighbours that lead from ``permutation`` to :math:`\mathbf{rk}(\mathbf{y})`, with exact gains.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For scores that are no finite numbers, or a ``permutation`` that is none of their number.
-
-    Source
-    ------
-    RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11; RaMBO Eq. 12; RaMBO Eq. 13.
-
     Notes
     -----
-    Insertion sort: O(n + inversions) exact operations, at most n(n − 1)/2 swaps. Ties go by position. Explained in
-    chapter 3.
+    Returns Certificate: the swaps of neighbours that lead from ``permutation`` to :math:`\mathbf{rk}(\mathbf{y})`, with
+    exact gains.
+    Insertion sort: O(n + inversions) exact operations, at most n(n − 1)/2 swaps. Ties go by position.
+    Explained in chapter 3.
+    Raises ValueError or TypeError for scores that are no finite numbers, or a ``permutation`` that is none of their
+    number.
+    Source: RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11; RaMBO Eq. 12; RaMBO Eq. 13.
 
-    Examples
-    --------
     >>> proof = certificate([0.5, 0.25, 1], [1, 2, 3])
     >>> proof.target, len(proof.swaps), proof.total_gain, proof.verify()
     ((2, 3, 1), 2, Fraction(5, 4), True)
@@ -184,24 +144,14 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
 
 @dataclass(frozen=True)
 class TwoElementLemma:
-    """The algebra of one swap, as SymPy expressions. Made by `two_element_lemma`.
+    """The algebra of one swap, as SymPy expressions. Made by `two_element_lemma`."""
 
-    Attributes
-    ----------
-    higher, lower, rank : sympy.Symbol
-        The two scores, :math:`a \\ge b`, and the upper of the two ranks.
-    before, after : sympy.Expr
-        The two items' share of the objective before and after the swap.
-    gain : sympy.Expr
-        What the swap is claimed to save.
-    """
-
-    higher: Any
+    higher: Any  #: higher, lower, rank: the two scores, :math:`a \ge b`, and the upper of the two ranks.
     lower: Any
     rank: Any
-    before: Any
+    before: Any  #: before, after: the two items' share of the objective before and after the swap.
     after: Any
-    gain: Any
+    gain: Any  #: What the swap is claimed to save.
 
     def verify(self) -> bool:
         """Check ``before − after = gain`` for all reals, and that ``gain`` is ≥ 0 for a ≥ b and > 0 for a > b."""
@@ -218,26 +168,11 @@ class TwoElementLemma:
 def two_element_lemma() -> TwoElementLemma:
     """State the two-element case for any neighbouring ranks: the higher score belongs on the better rank.
 
-    Returns
-    -------
-    TwoElementLemma
-        With r = 1 it is Theorem 1 for n = 2: a ≥ b implies 1·a + 2·b ≤ 2·a + 1·b.
-
-    Raises
-    ------
-    ImportError
-        Without SymPy.
-
-    Source
-    ------
-    RaMBO Thm. 1.
-
-    Notes
-    -----
+    Returns TwoElementLemma: with r = 1 it is Theorem 1 for n = 2: a ≥ b implies 1·a + 2·b ≤ 2·a + 1·b.
     The general theorem is this lemma applied once a swap, see `certificate`. Explained in chapter 3.
+    Raises ImportError without SymPy.
+    Source: RaMBO Thm. 1.
 
-    Examples
-    --------
     >>> lemma = two_element_lemma()
     >>> lemma.before, lemma.after, lemma.gain
     (a*(r + 1) + b*r, a*r + b*(r + 1), a - b)
@@ -248,29 +183,17 @@ def two_element_lemma() -> TwoElementLemma:
 
 @dataclass(frozen=True)
 class Exhaustive:
-    """What a check of all n! permutations found. Made by `exhaustive`.
+    """What a check of all n! permutations found. Made by `exhaustive`."""
 
-    Attributes
-    ----------
-    n, permutations : int
-        Number of items, and n!.
-    scores : tuple of Fraction, length n
-    certified : int
-        Permutations whose certificate, against the sorted scores, verifies and agrees with the plain sums.
-    minimisers : tuple of tuple of int
-        All permutations that attain the least ``scores · permutation``.
-    expected_minimisers : int
-        The product of the factorials of the tie sizes: 1 if the scores are distinct.
-    theorem, proposition : bool
-        Whether Theorem 1 and Proposition 1 held (ties: ``rk(y)`` is one of the expected number of minimisers).
-    """
-
-    n: int
+    n: int  #: n, permutations: number of items, and n!.
     permutations: int
     scores: tuple[Fraction, ...]
+    #: Permutations whose certificate, against the sorted scores, verifies and agrees with the plain sums.
     certified: int
-    minimisers: tuple[tuple[int, ...], ...]
-    expected_minimisers: int
+    minimisers: tuple[tuple[int, ...], ...]  #: All permutations that attain the least ``scores · permutation``.
+    expected_minimisers: int  #: The product of the factorials of the tie sizes: 1 if the scores are distinct.
+    #: theorem, proposition: whether Theorem 1 and Proposition 1 held (ties: ``rk(y)`` is one of the expected number of
+    #: minimisers).
     theorem: bool
     proposition: bool
 
@@ -281,34 +204,13 @@ class Exhaustive:
 
 
 def exhaustive(n: int, scores: Iterable[Any] | None = None) -> Exhaustive:
-    """Check Theorem 1 and Proposition 1 against all n! permutations, exactly.
+    """Check Theorem 1 and Proposition 1 against all n! permutations, exactly, n from 1 to 9.
 
-    Parameters
-    ----------
-    n : int
-        From 1 to 9.
-    scores : iterable of numbers, length n, optional
-        Default: 1, …, n, the even ones first. Theorem 1 takes them in descending order, Proposition 1 as they are.
+    The scores are by default 1, …, n, the even ones first. Theorem 1 takes them in descending order, Proposition 1 as
+    they are. O(n! · n²). Ties go by position in ``rk(y)``; every way to order tied items minimises.
+    Explained in chapter 3. Raises ValueError or TypeError if ``n`` is no int from 1 to 9, or not the number of scores.
+    Source: RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11.
 
-    Returns
-    -------
-    Exhaustive
-
-    Raises
-    ------
-    ValueError, TypeError
-        If ``n`` is no int from 1 to 9, or not the number of scores.
-
-    Source
-    ------
-    RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11.
-
-    Notes
-    -----
-    O(n! · n²). Ties go by position in ``rk(y)``; every way to order tied items minimises. Explained in chapter 3.
-
-    Examples
-    --------
     >>> exhaustive(4).permutations, exhaustive(4).minimisers
     (24, ((3, 1, 4, 2),))
     >>> exhaustive(3, [1, 1, 0]).minimisers

@@ -35,26 +35,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DoubleSum:
-    """One sum in two orders. Made by `lemma_1` and `proposition_2`.
+    """One sum in two orders. Made by `lemma_1` and `proposition_2`."""
 
-    Attributes
-    ----------
-    weights : tuple of Fraction
-        :math:`w_1, w_2, …`; all that follow are 0.
-    outranked : tuple of int
-        :math:`r_i`: how many irrelevant items outrank each relevant one.
-    failing : tuple of int
-        :math:`|\\{i : r_i \\ge K\\}|` for K = 1, …, the largest r.
-    divisor : int
-        1 for the lemma, the number of relevant items for the proposition.
-    by_level, by_item : Fraction
-        The sum over K of what fails there, and the sum over i of :math:`W(r_i)`, both divided.
-    """
-
-    weights: tuple[Fraction, ...]
-    outranked: tuple[int, ...]
-    failing: tuple[int, ...]
-    divisor: int
+    weights: tuple[Fraction, ...]  #: :math:`w_1, w_2, …`; all that follow are 0.
+    outranked: tuple[int, ...]  #: :math:`r_i`: how many irrelevant items outrank each relevant one.
+    failing: tuple[int, ...]  #: :math:`|\{i : r_i \ge K\}|` for K = 1, …, the largest r.
+    divisor: int  #: 1 for the lemma, the number of relevant items for the proposition.
+    #: by_level, by_item: the sum over K of what fails there, and the sum over i of :math:`W(r_i)`, both divided.
     by_level: Fraction
     by_item: Fraction
 
@@ -68,32 +55,11 @@ class DoubleSum:
 def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
     r"""Prove :math:`\sum_K w_K\, |\{i : r_i \ge K\}| = \sum_i W(r_i)` for these numbers.
 
-    Parameters
-    ----------
-    weights : iterable of int, float or Fraction
-        :math:`w_1, w_2, …`, all ≥ 0; those that follow are 0. A float is taken as the binary fraction that it is.
-    outranked : iterable of int
-        :math:`r_i` ≥ 0.
+    The weights :math:`w_1, w_2, …` are ≥ 0; those that follow are 0, and a float is the binary fraction that it is.
+    ``outranked`` holds the :math:`r_i` ≥ 0. O(items · largest r) exact operations. Explained in chapter 7.
+    Raises ValueError or TypeError for weights that are not finite and ≥ 0, or an r that is no int ≥ 0, or none at all.
+    Source: RaMBO supp. Lemma 1; RaMBO supp. Eq. 1; RaMBO supp. Eq. 2.
 
-    Returns
-    -------
-    DoubleSum
-
-    Raises
-    ------
-    ValueError, TypeError
-        For weights that are not finite and ≥ 0, or an r that is no int ≥ 0, or none at all.
-
-    Source
-    ------
-    RaMBO supp. Lemma 1; RaMBO supp. Eq. 1; RaMBO supp. Eq. 2.
-
-    Notes
-    -----
-    O(items · largest r) exact operations. Explained in chapter 7.
-
-    Examples
-    --------
     >>> proof = lemma_1([1, Fraction(1, 2), Fraction(1, 3)], [3, 1, 0])
     >>> proof.failing, proof.by_level, proof.by_item
     ((2, 1, 1), Fraction(17, 6), Fraction(17, 6))
@@ -104,34 +70,12 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
 def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
     r"""Prove :math:`L_{rec} = \sum_K w_K L@K` to be the mean of :math:`W(r_i)`, for this ranking.
 
-    Parameters
-    ----------
-    weights : iterable of int, float or Fraction
-        :math:`w_1, w_2, …`, all ≥ 0; those that follow are 0.
-    ranking : sequence of bool
-        The relevance of the items from the best to the worst, with at least one True.
-
-    Returns
-    -------
-    DoubleSum
-        ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For weights that are not finite and ≥ 0, or a ranking without a relevant item.
-
-    Source
-    ------
-    RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
+    The weights are as for `lemma_1`; a ranking lists the relevance of the items from the best to the worst, with at
+    least one True, else ValueError. ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean. L@K is one minus
+    the share of relevant items with r < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
+    Source: RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
     RaMBO Eq. 19.
 
-    Notes
-    -----
-    L@K is one minus the share of relevant items with r < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
-
-    Examples
-    --------
     >>> proof = proposition_2([1, 1, 1], [False, True, False, True])
     >>> proof.outranked, proof.by_level
     ((1, 2), Fraction(3, 2))
@@ -152,35 +96,12 @@ def _double_sum(weights: Iterable[Any], outranked: Iterable[int], divisor: int) 
 
 
 def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
-    """Check Lemma 1 for all multisets of r_1, …, r_n ≤ n, and Proposition 2 for all rankings of n items.
+    """Check Lemma 1 for all multisets of r_1, …, r_n ≤ n, and Proposition 2 for all rankings of n items, n from 1 to 8.
 
-    Parameters
-    ----------
-    weights : iterable of int, float or Fraction
-        :math:`w_1, w_2, …`, all ≥ 0.
-    n : int
-        From 1 to 8.
+    How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false.
+    Explained in chapter 7. Raises ValueError or TypeError for weights that are not finite and ≥ 0, or n out of range.
+    Source: RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
 
-    Returns
-    -------
-    tuple of int
-        How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For weights that are not finite and ≥ 0, or n out of range.
-
-    Source
-    ------
-    RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
-
-    Notes
-    -----
-    Explained in chapter 7.
-
-    Examples
-    --------
     >>> exhaustive([1, Fraction(1, 2), Fraction(1, 3)], 4)
     (70, 15)
     """
@@ -201,27 +122,16 @@ def weights_to_closed_form(weights: Any) -> Any:
     weights : sequence of numbers, callable int -> number, or sympy.Expr in one symbol
         :math:`w_1, w_2, …` (what follows a sequence is 0), or a function of K.
 
-    Returns
-    -------
-    callable int -> number, or sympy.Expr
-        W, of the kind that came in: from a sequence exact fractions, from an expression an expression in the same
-        symbol, closed where SymPy or `closed_form` knows how, an unevaluated sum otherwise.
-
-    Raises
-    ------
-    ValueError
-        For a weight below 0: at once in a sequence, on a call for a function; or an expression of several symbols.
-
-    Source
-    ------
-    RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
-
     Notes
     -----
+    Returns callable int -> number, or sympy.Expr: W, of the kind that came in: from a sequence exact fractions, from an
+    expression an expression in the same symbol, closed where SymPy or `closed_form` knows how, an unevaluated sum
+    otherwise.
     O(k) for the first W(k), and remembered. Explained in chapter 7.
+    Raises ValueError for a weight below 0: at once in a sequence, on a call for a function; or an expression of several
+    symbols.
+    Source: RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
 
-    Examples
-    --------
     >>> W = weights_to_closed_form([1, Fraction(1, 2)])
     >>> W(0), W(1), W(5)
     (Fraction(0, 1), Fraction(1, 1), Fraction(3, 2))
@@ -266,33 +176,14 @@ def _sum_symbolically(weight: Any) -> Any:
 
 
 def closed_form_to_weights(closed_form: Any) -> Any:
-    r"""Take differences: :math:`w_K = W(K) - W(K-1)`.
+    """Take differences: :math:`w_K = W(K) - W(K-1)`, the inverse of `weights_to_closed_form`.
 
-    Parameters
-    ----------
-    closed_form : callable int -> number, or sympy.Expr in one symbol
-        W, with W(0) = 0, that never falls.
+    Of a callable, or an expression in one symbol, W, with W(0) = 0, that never falls; w is of the kind that came in.
+    Explained in chapter 7.
+    Raises ValueError for W(0) ≠ 0, or a W that falls: up to K = 100 at once, later on a call; or an expression of
+    several symbols.
+    Source: RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
 
-    Returns
-    -------
-    callable int -> number, or sympy.Expr
-        w, of the kind that came in.
-
-    Raises
-    ------
-    ValueError
-        For W(0) ≠ 0, or a W that falls: up to K = 100 at once, later on a call; or an expression of several symbols.
-
-    Source
-    ------
-    RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
-
-    Notes
-    -----
-    The inverse of `weights_to_closed_form`. Explained in chapter 7.
-
-    Examples
-    --------
     >>> w = closed_form_to_weights(lambda k: Fraction(k, k + 1))
     >>> w(1), w(2)
     (Fraction(1, 2), Fraction(1, 6))

@@ -17,23 +17,13 @@ __all__ = ["LevelRelevance", "WeightedAP", "level_relevance", "weighted_ap"]
 
 @dataclass(frozen=True)
 class WeightedAP:
-    """A proof that H-AP is a weighted mean of APs, for one ranking. Made by `weighted_ap`.
-
-    Attributes
-    ----------
-    levels, permutation : tuple of int, length n
-    weights : tuple of Fraction, length L
-    relevance : tuple of Fraction, length n
-        The relevance that does it.
-    averages : tuple of length L
-        AP of each level, level l or finer being relevant; None where no item reaches it.
-    h_ap : Fraction
-    """
+    """A proof that H-AP is a weighted mean of APs, for one ranking. Made by `weighted_ap`."""
 
     levels: tuple[int, ...]
     permutation: tuple[int, ...]
     weights: tuple[Fraction, ...]
-    relevance: tuple[Fraction, ...]
+    relevance: tuple[Fraction, ...]  #: The relevance that does it.
+    #: AP of each level, level l or finer being relevant; None where no item reaches it.
     averages: tuple[Fraction | None, ...]
     h_ap: Fraction
 
@@ -49,35 +39,13 @@ class WeightedAP:
 def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iterable[Any]) -> WeightedAP:
     r"""Show that H-AP is :math:`\sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l` for the relevance made for it.
 
-    Parameters
-    ----------
-    levels : iterable of int, length n
-        From 0, nothing in common, to L, the same leaf.
-    weights : iterable of numbers, length L
-        ≥ 0, from the coarsest level to the leaves.
-    permutation : iterable of int, length n
-        The rank of each item, each of 1, …, n once.
+    Levels are ints from 0, nothing in common, to L, the same leaf; weights, L of them, ≥ 0, go from the coarsest level
+    to the leaves; ``permutation`` is the rank of each item. O(n L). Levels that no item reaches have no AP and are left
+    out of both sums. Explained in chapter 13.
+    Raises ValueError or TypeError for levels that are no ints from 0 to L, weights that are not ≥ 0, no item that
+    reaches a level with a weight > 0, or a ``permutation`` that is none.
+    Source: HAPPIER Sec. 3.1.
 
-    Returns
-    -------
-    WeightedAP
-
-    Raises
-    ------
-    ValueError, TypeError
-        For levels that are no ints from 0 to L, weights that are not ≥ 0, no item that reaches a level with a weight
-        > 0, or a ``permutation`` that is none.
-
-    Source
-    ------
-    HAPPIER Sec. 3.1.
-
-    Notes
-    -----
-    O(n L). Levels that no item reaches have no AP and are left out of both sums. Explained in chapter 13.
-
-    Examples
-    --------
     >>> found = weighted_ap([2, 0, 1], [1, 1], [2, 1, 3])
     >>> found.averages, found.h_ap
     ((Fraction(7, 12), Fraction(1, 2)), Fraction(13, 24))
@@ -96,26 +64,16 @@ def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iter
 
 @dataclass(frozen=True)
 class LevelRelevance:
-    """What Eq. 4, and its monotone variant, give to each level. Made by `level_relevance`.
+    """What Eq. 4, and its monotone variant, give to each level. Made by `level_relevance`."""
 
-    Attributes
-    ----------
-    counts : tuple of int, length L
-        Items of level 1, …, L.
-    alpha : int
-    eq_4, monotone : tuple of Fraction, length L
-        Relevance of one item of each level; 0 for a level without items.
-    inverted : tuple of (int, int)
-        Pairs of levels (coarse, fine), with items, of which Eq. 4 gives the finer one less.
-    fine_first, coarse_first : Fraction
-        H-AP with Eq. 4's relevance of the ranking from the finest level to the coarsest, and of its reverse.
-    """
-
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  #: Items of level 1, …, L.
     alpha: int
-    eq_4: tuple[Fraction, ...]
+    eq_4: tuple[Fraction, ...]  #: eq_4, monotone: relevance of one item of each level; 0 for a level without items.
     monotone: tuple[Fraction, ...]
+    #: Pairs of levels (coarse, fine), with items, of which Eq. 4 gives the finer one less.
     inverted: tuple[tuple[int, int], ...]
+    #: fine_first, coarse_first: H-AP with Eq. 4's relevance of the ranking from the finest level to the coarsest, and
+    #: of its reverse.
     fine_first: Fraction
     coarse_first: Fraction
 
@@ -141,36 +99,14 @@ class LevelRelevance:
 
 
 def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
-    r"""Give each level its relevance by Eq. 4, and find where that inverts the order which it promises.
+    """Give each level its relevance by Eq. 4, and find where that inverts the order which it promises.
 
-    Parameters
-    ----------
-    counts : iterable of int, length L
-        How many items level 1 (the coarsest), …, L (the leaves) have, not all 0.
-    alpha : int
-        Exponent, ≥ 1; whole, so that all is exact.
+    Of how many items level 1 (the coarsest), …, L (the leaves) have, and a whole exponent, so that all is exact. Beside
+    Eq. 4's relevance stands that of the variant which divides by the number of items at least as near, and H-AP of two
+    rankings. O(n²) for n items. Explained in chapter 13.
+    Raises ValueError or TypeError for counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
+    Source: HAPPIER Eq. 4.
 
-    Returns
-    -------
-    LevelRelevance
-        Eq. 4's relevance, that of the variant which divides by the number of items at least as near, and H-AP of two
-        rankings.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
-
-    Source
-    ------
-    HAPPIER Eq. 4.
-
-    Notes
-    -----
-    O(n²) for n items. Explained in chapter 13.
-
-    Examples
-    --------
     >>> found = level_relevance([2, 10])
     >>> found.eq_4, found.inverted
     ((Fraction(1, 4), Fraction(1, 10)), ((1, 2),))

@@ -61,7 +61,7 @@ class PairwiseRanker(Ranker):
     def loss_of_positives(
         self, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, **options: Any
     ) -> Tensor:
-        """As :meth:`Ranker.loss_of_positives`, in tiles of pairs."""
+        """As ``Ranker.loss_of_positives``, in tiles of pairs."""
         if not self.plain:
             return super().loss_of_positives(part, scores, positive, where, **options)
         shifted = shift(scores.detach(), positive, options.get("margin", 0.0))

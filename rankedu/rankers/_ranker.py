@@ -25,19 +25,16 @@ def shift(scores: Tensor, positive: Tensor, margin: float) -> Tensor:
 
 
 class Ranker(nn.Module):
-    """Map scores to ranks, and give the scores a gradient; a subclass says how, in :meth:`_ranks`.
+    """Map scores to ranks, and give the scores a gradient; a subclass says how, in :meth:`_ranks`."""
 
-    Attributes
-    ----------
-    linear : bool
-        Whether the gradient is linear in the one that comes in. Losses of a ranker for which it is not, as of one made
-        by :func:`rankedu.blackbox.differentiate`, are differentiated with their value, so that they can be scaled.
-    """
-
+    #: Whether the gradient is linear in the one that comes in. Where it is not, as of a ranker that is made by
+    #: :func:`rankedu.blackbox.differentiate`, losses are differentiated with their value, so that they can be scaled.
     linear = True
 
     def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Rank all items of each row; the largest score has the smallest rank.
+
+        Raises ValueError or TypeError for NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
 
         Parameters
         ----------
@@ -51,36 +48,15 @@ class Ranker(nn.Module):
         Tensor, shape (..., n)
             Ranks in the scores' dtype, in float32 for the 16-bit ones (float16 cannot count beyond 2048); 0, without
             a gradient, outside ``where``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
         """
         self._check(scores, where)
         check_not_nan(scores, where)
         return self._ranks(scores, where, where)
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank each member among the members only.
+        """Rank each member among the members only; ranks, with a gradient for the members, 0 elsewhere.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        members : Tensor of bool, shape (..., n)
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks, with a gradient for the members; 0 elsewhere.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for ``members`` of another shape or dtype.
+        ``members`` is bool, shape (..., n). All else as :meth:`forward`.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")
@@ -110,27 +86,12 @@ class Ranker(nn.Module):
         margin: float = 0.0,
         within_grad: bool = False,
     ) -> Tensor:
-        """Sum up what the positives add to a loss. This is what it means; some rankers do it faster.
+        """Sum up what the positives add to a loss: shape (). This is what it means; some rankers do it faster.
 
-        Parameters
-        ----------
-        part : callable, Tensor (p,), Tensor (p,), Tensor (p,) -> Tensor ()
-            Of some positives: their ranks, their ranks among the positives, and how many positives their query has, to
-            the sum of what they add.
-        scores : Tensor, shape (..., n)
-            float32 or float64, without NaN among those who take part.
-        positive : Tensor of bool, shape (..., n)
-            The relevant items that take part, one at least.
-        where : Tensor of bool, shape (..., n), or None
-            Items that take part.
-        margin : float
-            Positives are lowered, all others raised by half of it before they are ranked.
-        within_grad : bool
-            Let the gradient flow through the ranks among the positives too.
-
-        Returns
-        -------
-        Tensor, shape ()
+        ``part`` maps, of some positives, their ranks, their ranks among the positives, and how many positives their
+        query has, (p,) each, to the sum of what they add, (). Scores are float32 or float64, without NaN among those
+        who take part, and at least one of them is positive. Positives are lowered, all others raised by half the margin
+        before they are ranked. With ``within_grad`` the gradient flows through the ranks among the positives too.
         """
         size = positive.sum(-1, keepdim=True).expand_as(positive)[positive]
 

@@ -32,15 +32,6 @@ class BlackboxRanker(Ranker):
         of the two is a precision (Eq. 21). This is the scale of the released code, whose λ is n times smaller for the
         same gradient: λ_paper = n · λ_code.
 
-    Raises
-    ------
-    ValueError
-        For ``lam`` that is not a finite number > 0.
-
-    Source
-    ------
-    RaMBO Alg. 1; RaMBO Prop. 1; RaMBO Eq. 11.
-
     Notes
     -----
     O(n log n) in each direction; of many float32 scores on a CPU packed keys are sorted. Ties go by position. In each
@@ -48,9 +39,9 @@ class BlackboxRanker(Ranker):
     :func:`rankedu.blackbox.differentiate`: twice as much is twice the λ. The losses of :mod:`rankedu.losses`
     differentiate themselves at weight 1 instead, so that they can be scaled. float32 counts exactly up to 2²⁴: give
     longer rows as float64. Explained in chapter 4.
+    Raises ValueError for ``lam`` that is not a finite number > 0.
+    Source: RaMBO Alg. 1; RaMBO Prop. 1; RaMBO Eq. 11.
 
-    Examples
-    --------
     >>> ranker = BlackboxRanker(lam=4.0)
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = ranker(scores)
@@ -74,7 +65,7 @@ class BlackboxRanker(Ranker):
     def ranks_of_positives(
         self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
     ) -> tuple[Tensor, Tensor]:
-        """As :meth:`Ranker.ranks_of_positives`; of normalised ranks, n times as much: counts again."""
+        """As ``Ranker.ranks_of_positives``; of normalised ranks, n times as much: counts again."""
         found = super().ranks_of_positives(scores, positive, where, within_grad=within_grad)
         if not self.normalized:
             return found
@@ -86,7 +77,7 @@ class BlackboxRanker(Ranker):
     def loss_of_positives(
         self, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, **options: Any
     ) -> Tensor:
-        """As :meth:`Ranker.loss_of_positives`, on packed keys where scores fit into them."""
+        """As ``Ranker.loss_of_positives``, on packed keys where scores fit into them."""
         if type(self) is not BlackboxRanker or options.get("within_grad") or not radix.packable(scores):
             return super().loss_of_positives(part, scores, positive, where, **options)
         margin, lam = options.get("margin", 0.0), self.lam

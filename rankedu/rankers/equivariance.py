@@ -17,28 +17,10 @@ def equivariance_error(ranker: nn.Module, scores: Tensor, *, draws: int = 8, see
     .. math:: \mathop{\mathbb{E}}_{\pi, i} \bigl| \mathbf{rk}(\mathbf{y} \circ \pi)_i
               - (\mathbf{rk}(\mathbf{y}) \circ \pi)_i \bigr|
 
-    Parameters
-    ----------
-    ranker : Module
-        Any ranker.
-    scores : Tensor, shape (..., n)
-        Lists to reorder. Where scores tie, a ranker that breaks ties by position is not equivariant.
-    draws : int
-        How many random permutations π, each applied to all rows.
-    seed : int
-        Of the permutations.
+    The mean is over ``draws`` random permutations π, each applied to all lists (..., n), and over items: 0 for the
+    rankers that compare or sort. Where scores tie, a ranker that breaks ties by position is not equivariant. Calls the
+    ranker ``draws + 1`` times. Explained in chapter 11.
 
-    Returns
-    -------
-    float
-        Mean over permutations and items; 0 for the rankers that compare or sort the scores.
-
-    Notes
-    -----
-    Calls the ranker ``draws + 1`` times. Explained in chapter 11.
-
-    Examples
-    --------
     >>> from rankedu.rankers import BlackboxRanker, LSTMRanker
     >>> scores = torch.tensor([[0.9, 0.1, 0.5, -0.3]])
     >>> equivariance_error(BlackboxRanker(lam=1.0), scores)

@@ -15,33 +15,15 @@ STEEPNESS = 6.8
 
 
 def exact_sorter(scores: Tensor) -> Tensor:
-    r"""Rank by sigmoids whose temperature is read off the scores.
+    r"""Rank by sigmoids whose temperature is read off the scores, shape (..., n), floating point.
 
     .. math:: \mathbf{rk}(\mathbf{y})_k = 1 + \sum_{j \ne k} \sigma\!\Bigl(\frac{y_j - y_k}{\tau(\mathbf{y})}\Bigr)
 
-    Parameters
-    ----------
-    scores : Tensor, shape (..., n)
-        Floating point; larger is better.
+    Ranks are in the scores' dtype, float32 for the 16-bit ones; the released code divides them by n. O(n²). They are
+    those of :class:`~rankedu.rankers.SigmoidRanker` at the temperature of :func:`exact_sorter_temperature`, which has
+    no gradient. The released code gives nan where all scores are equal, this one (n + 1)/2. Explained in chapter 11.
+    Raises ValueError or TypeError for NaN, n = 0, or integer scores.
 
-    Returns
-    -------
-    Tensor, shape (..., n)
-        Ranks in the scores' dtype, float32 for the 16-bit ones. The released code divides them by n.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For NaN, n = 0, or integer scores.
-
-    Notes
-    -----
-    O(n²). The ranks of :class:`~rankedu.rankers.SigmoidRanker` at the temperature of :func:`exact_sorter_temperature`,
-    which has no gradient. The released code gives nan where all scores are equal, this one (n + 1)/2.
-    Explained in chapter 11.
-
-    Examples
-    --------
     >>> exact_sorter(torch.tensor([0.9, 0.1, 0.5]))
     tensor([1.0003, 2.9997, 2.0000])
     """
@@ -55,34 +37,16 @@ def exact_sorter(scores: Tensor) -> Tensor:
 
 
 def exact_sorter_temperature(scores: Tensor) -> Tensor:
-    r"""Compute the temperature of :func:`exact_sorter`: a standard deviation divided by 6.8.
+    r"""Compute the temperature of :func:`exact_sorter`: a standard deviation divided by 6.8, one a row.
 
     .. math:: \tau(\mathbf{y}) = \frac{1}{6.8} \operatorname{std} M, \qquad
               M_{ij} = \begin{cases} y_j - y_i & i < j \\ 0 & \text{else} \end{cases}
 
-    Parameters
-    ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype.
+    In the scores' dtype, float32 for all but float64; without a gradient, and > 0. O(n): the squares of M sum to
+    :math:`n \sum_i y_i^2 - (\sum_i y_i)^2`, its entries to :math:`\sum_i (2i - n - 1) y_i`. As the second depends on
+    the order of the items, so does the temperature: half of M is filled with zeros, and they count.
+    Explained in chapter 11. Raises ValueError or TypeError for NaN, n = 0, or scores that are no numbers.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        In the scores' dtype, float32 for all but float64; without a gradient, and > 0.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For NaN, n = 0, or scores that are no numbers.
-
-    Notes
-    -----
-    O(n): the squares of M sum to :math:`n \sum_i y_i^2 - (\sum_i y_i)^2`, its entries to :math:`\sum_i (2i - n - 1)
-    y_i`. As the second depends on the order of the items, so does the temperature: half of M is filled with zeros, and
-    they count. Explained in chapter 11.
-
-    Examples
-    --------
     >>> exact_sorter_temperature(torch.tensor([[0.9, 0.1, 0.5], [0.1, 0.5, 0.9]]))
     tensor([0.0490, 0.0427])
     """

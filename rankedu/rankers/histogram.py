@@ -42,17 +42,6 @@ class HistogramRanker(Ranker):
         Least and largest score. The default is that of a cosine similarity. Scores outside count as the end that is
         nearer, and have no gradient.
 
-    Raises
-    ------
-    ValueError
-        For fewer bins than one, or a range that is not finite and increasing.
-    TypeError
-        For bins that are no int, or a range that is not two numbers.
-
-    Source
-    ------
-    RaMBO supp. Fig. 2d.
-
     Notes
     -----
     O(n + L) time and memory for each row: a rank is the value at :math:`y_k` of a piecewise linear function of L
@@ -68,9 +57,10 @@ class HistogramRanker(Ranker):
     while ``APLoss(HistogramRanker())`` takes the ratio of the mean ranks. The two agree where every item has a centre
     of its own and sits on it; only the second becomes exact for all distinct scores as L → ∞: see
     :class:`rankedu.losses.FastAPLoss`. Explained in chapter 10.
+    Raises ValueError for fewer bins than one, or a range that is not finite and increasing; TypeError for bins that are
+    no int, or a range that is not two numbers.
+    Source: RaMBO supp. Fig. 2d.
 
-    Examples
-    --------
     >>> ranker = HistogramRanker(bins=4)  # the centres are 1, 0.5, 0, -0.5, -1
     >>> scores = torch.tensor([0.75, 0.25, -0.25], requires_grad=True)
     >>> ranker.histogram(scores).detach()
@@ -101,28 +91,9 @@ class HistogramRanker(Ranker):
         return ranks if members is None else ranks.masked_fill(~members, 0.0)
 
     def histogram(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        r"""Count the items softly: :math:`h_l`, from the highest centre to the lowest.
+        """Count the items softly: :math:`h_l`, from the highest centre to the lowest; (..., bins + 1), with a gradient.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        where : Tensor of bool, shape (..., n), optional
-            Items to be counted. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., bins + 1)
-            Counts ≥ 0, with a gradient, in the dtype of the ranks. Their sum is the number of items.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`.
-
-        Notes
-        -----
-        O(n + L) for each row.
+        O(n + L) for each row; all else as :meth:`forward`.
         """
         self._check(scores, where)
         check_not_nan(scores, where)

@@ -34,26 +34,15 @@ class LSTMRanker(Ranker):
     hidden, layers : int, optional
         Hidden size (of each direction; channels of a convolution) and number of layers. Default: `ARCHITECTURES`.
 
-    Raises
-    ------
-    ValueError
-        For an unknown architecture, n < 2, or a size < 1.
-    TypeError
-        For a size that is not an int.
-
-    Source
-    ------
-    RaMBO Tab. 1.
-
     Notes
     -----
     O(n h² + n² h) for each row and hidden size h. Nothing is guaranteed, neither ranks in [1, n], nor their sum, nor
     equal ranks for equal scores, nor that the items may be reordered (:func:`equivariance_error`). The training saw
     scores in [-1, 1] and standard normal ones: bring yours into that range, for outside it the error grows without
     bound. A trained sorter is frozen: its parameters have no gradient, the scores do. Explained in chapter 11.
+    Raises ValueError for an unknown architecture, n < 2, or a size < 1; TypeError for a size that is not an int.
+    Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> ranker = LSTMRanker(4)
     >>> scores = torch.tensor([[0.9, 0.1, 0.5, -0.3]], requires_grad=True)
     >>> ranker(scores).shape
@@ -79,29 +68,10 @@ class LSTMRanker(Ranker):
     def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Rank all items of each row; the largest score has rank 1, if the network is right.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Finite and floating point, of the sorter's length and on its device; larger is better. They are sorted in
-            the dtype of the sorter's parameters.
-        where : Tensor of bool, shape (..., n), optional
-            All True: the network has no way to leave an item out.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            Ranks in the scores' dtype, in float32 for the 16-bit ones.
-
-        Raises
-        ------
-        ValueError
-            For another length, an item left out, another device, NaN or an infinity.
-        TypeError
-            For integer scores, or a ``where`` that is not bool.
-
-        Notes
-        -----
-        Explained in chapter 11.
+        Scores are finite, of the sorter's length and on its device; they are sorted in the dtype of its parameters.
+        ``where`` must be all True: the network has no way to leave an item out. All else as
+        :meth:`SigmoidRanker.forward`; raises ValueError for another length, an item left out, another device, NaN or an
+        infinity.
         """
         check_values(scores)
         check_floating(scores)
@@ -117,31 +87,9 @@ class LSTMRanker(Ranker):
         return ranks.view(scores.shape).to(wide)
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Refuse to rank some of the items: they are a shorter list, which asks for another sorter.
+        """Refuse to rank some of the items, with a ValueError: they are a shorter list, which asks for another sorter.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            As for :meth:`forward`.
-        members : Tensor of bool, shape (..., n)
-            All True.
-        where : Tensor of bool, shape (..., n), optional
-            All True.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            The ranks of :meth:`forward`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for an item that is not a member. So losses that rank within the relevant items,
-            as those of AP and recall do, cannot take this ranker.
-
-        Notes
-        -----
-        Explained in chapter 11.
+        So losses that rank within the relevant items, as those of AP and recall do, cannot take this ranker.
         """
         check_values(scores)
         check_mask(members, scores, name="members")

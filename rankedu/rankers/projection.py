@@ -35,11 +35,6 @@ class ProjectionRanker(Ranker):
     strength : float
         ε > 0, in units of a score.
 
-    Raises
-    ------
-    ValueError
-        For a strength that is not a finite number > 0.
-
     Notes
     -----
     The scores fall into blocks of neighbours; within a block ranks are linear in the scores, about the mean of the
@@ -65,9 +60,8 @@ class ProjectionRanker(Ranker):
     Two blocks that just touch (two scores that differ by ε exactly) have the same ranks apart or joined; the gradient
     is that of one of the two. O(n log n) for each row, on the CPU and row by row, by
     :func:`scipy.optimize.isotonic_regression`. Explained in chapter 12.
+    Raises ValueError for a strength that is not a finite number > 0.
 
-    Examples
-    --------
     >>> ranker = ProjectionRanker(strength=0.5)
     >>> scores = torch.tensor([1.0, 0.0, 0.75], requires_grad=True)
     >>> ranks = ranker(scores)  # the first and the third are a block: 3/2 ± (1 - 0.75)/2 / 0.5

@@ -38,27 +38,16 @@ SCORE_RANGE = (-3.5, 5.0)
 
 @dataclass(frozen=True)
 class Strength:
-    """What can be turned in a ranker; more of it smooths more.
+    """What can be turned in a ranker; more of it smooths more."""
 
-    Attributes
-    ----------
-    symbol : str
-        As the book writes it, such as "λ".
-    weakest, usual, strongest : float
-        At the weakest, ranks are exact; at the strongest, standard normal scores have lost their order. The usual one
-        suits standard normal scores.
-    make : callable
-        Strength → ranker.
-    tell : callable, optional
-        Strength → what a reader knows it by. Default: "λ = 0.3".
-    """
-
-    symbol: str
+    symbol: str  #: As the book writes it, such as "λ".
+    #: weakest, usual, strongest: at the weakest, ranks are exact; at the strongest, standard normal scores have lost
+    #: their order. The usual one suits standard normal scores.
     weakest: float
     usual: float
     strongest: float
-    make: Callable[[float], nn.Module]
-    tell: Callable[[float], str] | None = None
+    make: Callable[[float], nn.Module]  #: Strength → ranker.
+    tell: Callable[[float], str] | None = None  #: Strength → what a reader knows it by. Default: "λ = 0.3".
 
     def __post_init__(self) -> None:
         if not 0 < self.weakest < self.usual < self.strongest:
@@ -72,24 +61,13 @@ class Strength:
 
 @dataclass(frozen=True)
 class KnownRanker:
-    """A row of the table.
+    """A row of the table."""
 
-    Attributes
-    ----------
-    ranker : type
-        The class.
-    example : callable
-        n → a ranker for lists of n items.
-    strength : Strength, optional
-        None for a ranker without anything to turn; chapter 12 then has no landscape of it.
-    breaks : mapping
-        Promise that it does not keep → why.
-    """
-
-    ranker: type[nn.Module]
-    example: Callable[[int], nn.Module]
+    ranker: type[nn.Module]  #: The class.
+    example: Callable[[int], nn.Module]  #: n → a ranker for lists of n items.
+    #: None for a ranker without anything to turn; chapter 12 then has no landscape of it.
     strength: Strength | None = None
-    breaks: Mapping[str, str] = field(default_factory=dict)
+    breaks: Mapping[str, str] = field(default_factory=dict)  #: Promise that it does not keep → why.
 
 
 #: Name → ranker, in the order of the book.
@@ -104,37 +82,18 @@ def register(
     example: Callable[[int], nn.Module] | None = None,
     breaks: Mapping[str, str] | None = None,
 ) -> None:
-    """Add a ranker to the table: figures, sliders, tests and the book then have it.
+    """Add a ranker to the table under a short name: figures, sliders, tests and the book then have it.
 
-    Parameters
-    ----------
-    name : str
-        Short, as it stands in a legend.
-    ranker : type
-        The class.
-    strength : Strength, optional
-        What can be turned in it.
-    example : callable, optional
-        n → a ranker for lists of n items. Default: one of the usual strength, else ``ranker()``.
-    breaks : mapping, optional
-        Key of `PROMISES` that it does not keep → why. Default: it keeps all.
+    ``example`` maps n to a ranker for lists of n items, by default one of the usual strength, else ``ranker()``;
+    ``breaks`` maps each key of `PROMISES` that it does not keep to the reason. Call it before the figures of chapter 12
+    are imported: they look once. Explained in chapter 12.
+    Raises ValueError for a name that is taken, or a promise that does not exist.
 
-    Raises
-    ------
-    ValueError
-        For a name that is taken, or a promise that does not exist.
-
-    Examples
-    --------
     >>> class Softer(SigmoidRanker):
     ...     '''Yours.'''
     >>> register("softer", Softer, Strength("τ", 1e-4, 0.13, 30.0, Softer))
     >>> RANKERS.pop("softer").strength.told(0.5)
     'τ = 0.5'
-
-    Notes
-    -----
-    Call it before the figures of chapter 12 are imported: they look once. Explained in chapter 12.
     """
     if name in RANKERS:
         raise ValueError(f"name must be new, got {name!r}, which is {RANKERS[name].ranker.__name__} already")
@@ -190,8 +149,4 @@ register(
         "where": "it is made for lists of one length",
     },
 )
-register(
-    "supremum",
-    SupremumRanker,
-    breaks={"sum": "its step lies above the one that counts, and rises without bound"},
-)
+register("supremum", SupremumRanker, breaks={"sum": "its step lies above the one that counts, and rises without bound"})

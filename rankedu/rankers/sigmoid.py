@@ -29,23 +29,14 @@ class SigmoidRanker(PairwiseRanker):
         τ > 0, in units of a score. The smaller, the nearer to the ranks, and the fewer pairs have a gradient: see
         :func:`operating_region`.
 
-    Raises
-    ------
-    ValueError
-        For a temperature that is not a finite number > 0.
-
-    Source
-    ------
-    Smooth-AP supp. Tab. S1.
-
     Notes
     -----
     O(n²) time and memory for each row; the losses take O(p n) time for p positives, and no more memory than the scores
     do. Equal scores share the mean of their ranks: σ(0) = ½. Each row of ranks has the sum n(n + 1)/2, for σ(x) +
     σ(−x) = 1. As τ → 0 the ranks of distinct scores become exact. Explained in chapter 9.
+    Raises ValueError for a temperature that is not a finite number > 0.
+    Source: Smooth-AP supp. Tab. S1.
 
-    Examples
-    --------
     >>> ranker = SigmoidRanker(temperature=0.1)
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = ranker(scores)
@@ -102,34 +93,20 @@ def operating_region(
     where : Tensor of bool, shape (..., n), optional
         Items that take part. Default: all.
 
-    Returns
-    -------
-    Tensor, shape (...)
-        P of every row, float64 for float64 scores and else float32; nan where nobody takes part. Take the mean over
-        the rows of a batch.
-
-    Raises
-    ------
-    ValueError
-        For NaN, n = 0, another shape of ``where``, or a temperature or threshold that is not a finite number > 0.
-    TypeError
-        For a ``where`` that is not bool.
-
-    Source
-    ------
-    Smooth-AP supp. Eq. 1; Smooth-AP supp. Fig. S7.
-
     Notes
     -----
+    Returns Tensor, shape (...): P of every row, float64 for float64 scores and else float32; nan where nobody takes
+    part. Take the mean over the rows of a batch.
     O(n log n): as :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is
 
     .. math:: |x| < 2 \tau \operatorname{arcosh} \frac{1}{2 \sqrt{t \tau}},
 
     and sorted scores are counted by binary search. The pairs i = j are in the sum, as printed: P ≥ 1/n while
     t < 1/(4τ). Explained in chapter 9.
+    Raises ValueError for NaN, n = 0, another shape of ``where``, or a temperature or threshold that is not a finite
+    number > 0; TypeError for a ``where`` that is not bool.
+    Source: Smooth-AP supp. Eq. 1; Smooth-AP supp. Fig. S7.
 
-    Examples
-    --------
     >>> scores = torch.tensor([0.5, 0.45, 0.1])  # at τ = 0.01, those nearer than 0.099: two, and each one to itself
     >>> round(operating_region(scores, temperature=0.01).item(), 4)
     0.5556

@@ -59,24 +59,15 @@ class SupremumRanker(PairwiseRanker):
         ≥ 0; added to the sigmoid between 0 and δ. The step lies above the Heaviside function if this is 1/2 or more
         (and the offset 1 or more), and then it jumps at 0.
 
-    Raises
-    ------
-    ValueError
-        For a parameter that is not finite or out of range.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
-
     Notes
     -----
     `PRESETS` has the published settings, :meth:`preset` makes a ranker of one; only some of them keep the bound, and
     :mod:`rankedu.proofs.bounds` proves which. O(n²) for each row. Tied members count each other, H(0) = 1; a tied
     outsider counts σ(0) = 1/2. The attribute ``rho`` holds the parameter ``slope``: the method ``slope`` is the
     derivative of the step. Explained in chapter 14.
+    Raises ValueError for a parameter that is not finite or out of range.
+    Source: HAPPIER Sec. 3.2.
 
-    Examples
-    --------
     >>> ranker = SupremumRanker()
     >>> scores, relevant = torch.tensor([0.75, 0.5, 0.25]), torch.tensor([False, True, False])
     >>> ranker.among(scores, relevant) + ranker.against(scores, relevant, ~relevant)  # 1 + 100 (0.25 − 0.05) + 1.4933
@@ -106,30 +97,9 @@ class SupremumRanker(PairwiseRanker):
 
     @classmethod
     def preset(cls, name: str) -> SupremumRanker:
-        """Make the ranker of a published setting.
+        """Make the ranker of a published setting, a key of `PRESETS`; ValueError for another name.
 
-        Parameters
-        ----------
-        name : str
-            A key of `PRESETS`: "joined" (the default), "happier", "happier_inat", "roadmap", "roadmap_inat",
-            "roadmap_2021" or "roadmap_inat_2021".
-
-        Returns
-        -------
-        SupremumRanker
-
-        Raises
-        ------
-        ValueError
-            For an unknown name.
-
-        Notes
-        -----
-        Explained in chapter 14.
-
-        Examples
-        --------
-        >>> SupremumRanker.preset("happier_inat")
+                        >>> SupremumRanker.preset("happier_inat")
         SupremumRanker(temperature=0.01, slope=100, delta=0.05, offset=1, start=0)
         """
         if name not in PRESETS:
@@ -203,40 +173,16 @@ class SupremumRanker(PairwiseRanker):
     def ranks_of_positives(
         self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
     ) -> tuple[Tensor, Tensor]:
-        """As :meth:`Ranker.ranks_of_positives`; its step is for the irrelevant items alone."""
+        """As ``Ranker.ranks_of_positives``; its step is for the irrelevant items alone."""
         within = self.among(scores, positive, where=where)
         ranks = within + self.against(scores, positive, ~positive, where=where)
         return ranks[positive], within[positive]
 
     def against(self, scores: Tensor, members: Tensor, others: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Count, for each member, by how much the others outrank it; with a gradient.
+        """Count, for each member, by how much the others outrank it: the sum of the step, with a gradient; 0 elsewhere.
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., n)
-            Floating point; larger is better.
-        members, others : Tensor of bool, shape (..., n)
-            Without a common item.
-        where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
-
-        Returns
-        -------
-        Tensor, shape (..., n)
-            The sum of the step over the others; 0 outside the members.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`forward`; also for ``members`` or ``others`` of another shape or dtype, or with a common item.
-
-        Source
-        ------
-        HAPPIER Sec. 3.2.
-
-        Notes
-        -----
-        O(n²) time and memory for each row. Explained in chapter 14.
+        All else as :meth:`among`; members and others may have no common item, else ValueError. O(n²) time and memory
+        for each row.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")
@@ -257,27 +203,11 @@ class InfimumStep:
 
     .. math:: \mathrm{step}(x) = \begin{cases} 10\,x & x \le 0 \\ \min(25\,x + \tfrac12,\ 1) & x > 0 \end{cases}
 
-    Parameters
-    ----------
-    below, above : float
-        Slopes ≥ 0 of the two parts.
+    The slopes of the two parts are ≥ 0, else ValueError. Called with differences of scores, elementwise, with a
+    gradient by autograd. It jumps by 1/2 at 0, and is not bounded below: what it counts may be negative, and then a
+    loss exceeds 1. Explained in chapter 14.
+    Source: HAPPIER Sec. 3.2.
 
-    Raises
-    ------
-    ValueError
-        For a slope that is negative or not finite.
-
-    Source
-    ------
-    HAPPIER Sec. 3.2.
-
-    Notes
-    -----
-    Called with differences of scores, elementwise, with a gradient by autograd. It jumps by 1/2 at 0, and is not
-    bounded below: what it counts may be negative, and then a loss exceeds 1. Explained in chapter 14.
-
-    Examples
-    --------
     >>> InfimumStep()(torch.tensor([-0.125, 0.0, 0.0078125, 0.5]))
     tensor([-1.2500,  0.0000,  0.6953,  1.0000])
     """

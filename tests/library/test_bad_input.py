@@ -26,44 +26,34 @@ y, yes = torch.tensor([0.3, 0.1, 0.2]), torch.tensor([True, True, False])
 section = random_section(3, resolution=4)
 e0, e1, e2 = np.eye(3)
 
-TAKE_SCORES = {
-    "rank": rank,
-    "rank_among": lambda s, **k: rank_among(s, torch.ones(s.shape, dtype=torch.bool), **k),
-    "outranking_negatives": lambda s, **k: outranking_negatives(s, torch.ones(s.shape), **k),
-    "ranker": ranker,
-    "ranker.among": lambda s, **k: ranker.among(s, torch.ones(s.shape, dtype=torch.bool), **k),
-    "average_precision": lambda s, **k: average_precision(s, torch.ones(s.shape), **k),
-    "map_at_r": lambda s, **k: map_at_r(s, torch.ones(s.shape), **k),
-    "recall_at_k": lambda s, **k: recall_at_k(s, torch.ones(s.shape), k=1, **k),
-    "precision_at_k": lambda s, **k: precision_at_k(s, torch.ones(s.shape), k=1, **k),
-    "ndcg": lambda s, **k: ndcg(s, torch.ones(s.shape), **k),
-    "spearman": lambda s, **k: spearman(s, torch.ones(s.shape), **k),
-}
+TAKE_SCORES = [
+    rank,
+    ranker,
+    *(lambda s, f=f, **k: f(s, torch.ones(s.shape, dtype=torch.bool), **k) for f in (rank_among, ranker.among)),
+    *(
+        lambda s, f=f, **k: f(s, torch.ones(s.shape), **k)
+        for f in (outranking_negatives, average_precision, map_at_r, ndcg, spearman)
+    ),
+    *(lambda s, f=f, **k: f(s, torch.ones(s.shape), k=1, **k) for f in (recall_at_k, precision_at_k)),
+]
+SCORES_AND_WHERE = [
+    (torch.tensor([[0.1, nan], [0.2, 0.3]]), None, ValueError, r"scores .* NaN, got 1 of 4, .* index \(0, 1\).*where"),
+    (torch.zeros(2, 0), None, ValueError, r"scores .* n >= 1, got \(2, 0\)"),
+    (torch.tensor(1.0), None, ValueError, r"scores .* n >= 1, got \(\)"),
+    (torch.tensor([True, False]), None, TypeError, r"scores .* got torch.bool .*to\(torch.float32\)"),
+    (torch.tensor([1j]), None, TypeError, r"scores .* got torch.complex64"),
+    (y, torch.ones(3), TypeError, r"where must be bool, got torch.float32 .*where.bool"),
+    (y, torch.ones(2, dtype=torch.bool), ValueError, r"where .* shape of scores, \(3,\), got \(2,\)"),
+    (y.expand(2, 3), yes, ValueError, r"where .* got \(3,\) .*where.expand\(2, 3\)"),
+    (y, [True, True, False], TypeError, r"where must be a torch.Tensor, got list"),
+]
 
 
-@pytest.mark.parametrize("call", TAKE_SCORES.values(), ids=TAKE_SCORES)
-@pytest.mark.parametrize(
-    ("scores", "where", "error", "message"),
-    [
-        (
-            torch.tensor([[0.1, nan], [0.2, 0.3]]),
-            None,
-            ValueError,
-            r"scores .* NaN, got 1 of 4, .* index \(0, 1\).*where",
-        ),
-        (torch.zeros(2, 0), None, ValueError, r"scores .* n >= 1, got \(2, 0\)"),
-        (torch.tensor(1.0), None, ValueError, r"scores .* n >= 1, got \(\)"),
-        (torch.tensor([True, False]), None, TypeError, r"scores .* got torch.bool .*to\(torch.float32\)"),
-        (torch.tensor([1j]), None, TypeError, r"scores .* got torch.complex64"),
-        (y, torch.ones(3), TypeError, r"where must be bool, got torch.float32 .*where.bool"),
-        (y, torch.ones(2, dtype=torch.bool), ValueError, r"where .* shape of scores, \(3,\), got \(2,\)"),
-        (y.expand(2, 3), yes, ValueError, r"where .* got \(3,\) .*where.expand\(2, 3\)"),
-        (y, [True, True, False], TypeError, r"where must be a torch.Tensor, got list"),
-    ],
-)
-def test_scores_and_where(call, scores, where, error, message):
-    with pytest.raises(error, match=message):
-        call(scores, where=where)
+@pytest.mark.parametrize(("scores", "where", "error", "message"), SCORES_AND_WHERE)
+def test_scores_and_where(scores, where, error, message):
+    for call in TAKE_SCORES:
+        with pytest.raises(error, match=message):
+            call(scores, where=where)
 
 
 BAD = {

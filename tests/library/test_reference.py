@@ -105,10 +105,7 @@ BINARY = {
         )
         for ties in ("ordinal", "pessimistic", "optimistic", "expected")
     },
-    "recall_at_2": (
-        lambda *x, where: metrics.recall_at_k(*x, 2, where=where),
-        lambda *x: reference.recall_at_k(*x, 2),
-    ),
+    "recall_at_2": (lambda *x, where: metrics.recall_at_k(*x, 2, where=where), lambda *x: reference.recall_at_k(*x, 2)),
     "ap_at_2": (
         lambda *x, where: metrics.average_precision(*x, where=where, k=2),
         lambda *x: reference.average_precision_at_k(*x, 2),

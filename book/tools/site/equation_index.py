@@ -1,6 +1,6 @@
 """What the papers number, what the code claims to implement, where the book treats it; and what is missing.
 
-Three sources must agree: `data/sources.yaml` lists what is printed, the `Source` sections of the docstrings and the
+Three sources must agree: `data/sources.yaml` lists what is printed, the `Source` of the docstrings and the
 `@paper_figure` decorators say what a function implements, the paper maps say where it is explained and tested.
 """
 
@@ -15,7 +15,7 @@ from functools import cache
 
 from tools.site.paper_items import ROOT, Item, items, sort_key
 
-_SECTION = re.compile(r"^Source\n-+\n(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
+_SOURCE = re.compile(r"^Source(?:: |\n-+\n)(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)  # a line, or a section
 _MAP = re.compile(r"^## Paper map\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -37,7 +37,7 @@ class MapRow:
 
 @cache
 def claims() -> tuple[tuple[str, str], ...]:
-    """(source, dotted name) for every `Source` section of a docstring, and every `@paper_figure`."""
+    """(source, dotted name) for the `Source` of every docstring, and every `@paper_figure`."""
     found = []
     for path in sorted((ROOT / "rankedu").rglob("*.py")):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -53,8 +53,8 @@ def claims() -> tuple[tuple[str, str], ...]:
 
 
 def _claimed(docstring: str) -> list[str]:
-    """The items of a docstring's `Source` section."""
-    match = _SECTION.search(docstring)
+    """The items of a docstring's `Source`."""
+    match = _SOURCE.search(docstring)
     text = " ".join(match.group(1).split()) if match else ""
     return [item.strip().removesuffix(".") for item in text.split(";") if item.strip()]
 

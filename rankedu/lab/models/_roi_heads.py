@@ -15,19 +15,6 @@ __all__ = ["RoIHeads"]
 _Parent: Any = load_torchvision("Faster R-CNN").models.detection.roi_heads.RoIHeads
 
 
-class _Carry(torch.autograd.Function):
-    """A value that is known, with a gradient that is known."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, value: Tensor, gradient: Tensor) -> Tensor:
-        ctx.save_for_backward(gradient.to(logits))
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, *incoming: Tensor) -> tuple[Tensor, None, None]:
-        return incoming[0] * ctx.saved_tensors[0], None, None
-
-
 class RoIHeads(_Parent):  # type: ignore[misc]
     """torchvision's, but for the loss of the classifier.
 
@@ -35,9 +22,7 @@ class RoIHeads(_Parent):  # type: ignore[misc]
     "judged" after; ``last`` keeps logits and labels of the last step, without their graph.
 
     The class logits and the labels are caught as they pass; torchvision's forward does the rest, its cross entropy
-    included, which is cheap. The loss is differentiated on the spot, with respect to the logits in float32: a blackbox
-    ranker interpolates by λ times the gradient that comes in, so that a weight, or the scale of mixed precision,
-    would act as another λ; here they scale the finished gradient.
+    included, which is cheap.
     """
 
     classifier_loss: nn.Module
@@ -85,13 +70,10 @@ class RoIHeads(_Parent):  # type: ignore[misc]
         return result, losses
 
     def _judge(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss, and its gradient there and then."""
-        leaf = logits.detach().to(torch.promote_types(logits.dtype, torch.float32)).requires_grad_()
-        with torch.enable_grad(), torch.autocast(logits.device.type, enabled=False):
-            value = self.classifier_loss(leaf, labels)
-            (gradient,) = torch.autograd.grad(value, leaf)
-        carried: Tensor = _Carry.apply(logits, value.detach(), gradient)
-        return carried
+        """The loss of the logits in float32 at least."""
+        with torch.autocast(logits.device.type, enabled=False):
+            value: Tensor = self.classifier_loss(logits.to(torch.promote_types(logits.dtype, torch.float32)), labels)
+        return value
 
     def _label(self, proposals: Sequence[Tensor], targets: list[dict[str, Tensor]]) -> Tensor:
         boxes = [target["boxes"].to(proposals[0]) for target in targets]

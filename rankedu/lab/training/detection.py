@@ -101,8 +101,7 @@ def _check(items: int, recipe: Recipe, **settings: Any) -> None:
 def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
     """Compute the losses of a batch, add them, update the weights; return the sum, "loss", and each of them.
 
-    "cross_entropy" is for comparison and is no part of the sum. A loss on the ranks of the classifier's scores cuts the
-    graph there, so that neither weight nor the scale of a 16-bit gradient is taken for another λ.
+    "cross_entropy" is for comparison and is no part of the sum.
     """
     net: Any = run.net
     for name in ("scored", "judged"):  # of a detector that marks nothing no time is measured

@@ -30,8 +30,7 @@ def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]
     """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
 
     The graph is cut at the embeddings, so that a batch may be embedded in chunks or by several processes while the loss
-    sees all of it. It also keeps the scale of a 16-bit gradient away from the loss, where a blackbox ranker would take
-    it for another λ.
+    sees all of it.
     """
     recipe = run.updates.recipe
     embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)

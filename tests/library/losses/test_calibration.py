@@ -83,12 +83,6 @@ def test_it_is_the_contrastive_loss_of_pytorch_metric_learning(seed, at_least, a
     assert leaf.grad.any()
 
 
-def test_gradcheck():
-    y, relevance = random(3, 6, seed=4).requires_grad_(), coin(3, 6)
-    for loss in (CalibrationLoss(), ROADMAPLoss(), ROADMAPLoss(0.2, **PRESETS["roadmap_inat"])):
-        assert torch.autograd.gradcheck(lambda s, loss=loss: 3 * loss(s, relevance), y, eps=1e-8, atol=1e-5)
-
-
 @pytest.mark.parametrize("weight", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("name", ["joined", "roadmap", "roadmap_inat", "roadmap_2021"])
 def test_roadmap_is_the_weighted_sum(weight, name):
@@ -126,18 +120,11 @@ def test_no_positives_leave_the_calibration_and_one_warning():
     assert y.grad.any()
 
 
-@pytest.mark.parametrize("make", [CalibrationLoss, ROADMAPLoss])
-def test_one_item(make):
-    value = make()(torch.tensor([0.4]), torch.tensor([True])).item()
-    assert value == pytest.approx(0.5 if make is CalibrationLoss else 0.25)
-
-
 y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
 BAD = {
     "at_least": (lambda: CalibrationLoss(nan), ValueError, "at_least must be finite, got nan .*cosine"),
     "at_most": (lambda: CalibrationLoss(0.9, None), TypeError, "at_most must be a number, got None"),
     "weight": (lambda: ROADMAPLoss(1.5), ValueError, r"weight must be finite and in \[0, 1\], got 1.5"),
-    "weight text": (lambda: ROADMAPLoss("a"), TypeError, r"weight must be a number in \[0, 1\], got 'a'"),
     "bound": (lambda: ROADMAPLoss(at_most=inf), ValueError, "at_most must be finite, got inf"),
     "slope": (lambda: ROADMAPLoss(slope=-1), ValueError, "slope must be finite and >= 0"),
 }

@@ -50,13 +50,6 @@ def test_it_is_the_normalised_softmax():
     torch.testing.assert_close(loss(embeddings, LABELS), oracle(embeddings, LABELS))
 
 
-def test_gradcheck():
-    loss, embeddings = cluster(temperature=0.5), random(7, 6).requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda e, p: torch.func.functional_call(loss, {"proxies": p}, (e, LABELS)), (embeddings, loss.proxies)
-    )
-
-
 def test_lengths_do_not_matter():
     loss, embeddings = cluster(), random(7, 6)
     expected = loss(embeddings, LABELS)
@@ -111,21 +104,16 @@ def test_proxies_are_drawn_as_a_linear_layer_draws():
 loss, e = cluster(), random(2, 6)
 paths = torch.tensor([[0, 1], [5, 1]])
 BAD = {
+    "bools": (lambda: loss(e, paths[:, 0].bool()), TypeError, "labels must be integer, got torch.bool"),
     "too large": (lambda: loss(e, paths[:, 0]), ValueError, r"labels .* in \[0, 5\), n_classes of them, got 5"),
     "negative": (lambda: loss(e, -paths[:, 0]), ValueError, r"labels .* in \[0, 5\), n_classes of them, got -5"),
     "ended": (lambda: loss(e, torch.tensor([[0, 1], [2, -1]])), ValueError, r"in \[0, 5\), .* got -1"),
     "parents": (lambda: loss(e, paths), ValueError, "each leaf under one parent, got leaf 1 under several .*unique"),
-    "floats": (lambda: loss(e, paths[:, 0].double()), TypeError, "labels must be integer, got torch.float64"),
-    "bools": (lambda: loss(e, paths[:, 0].bool()), TypeError, "labels must be integer, got torch.bool"),
-    "shape": (lambda: loss(e, paths[:1, 0]), ValueError, r"labels must have the shape of embeddings\[:, 0\], \(2,\)"),
     "dim": (lambda: loss(e[:, :4], paths[:, 1]), ValueError, r"shape \(batch, 6\), got \(2, 4\)"),
     "NaN": (lambda: loss(e * nan, paths[:, 1]), ValueError, "embeddings must be finite, got nan in row 0"),
-    "integers": (lambda: loss(e.long(), paths[:, 1]), TypeError, "embeddings must be floating point"),
     "n_classes": (lambda: ClusterLoss(0, 6), ValueError, "n_classes must be >= 1, got 0"),
-    "no number": (lambda: ClusterLoss(5.0, 6), TypeError, "n_classes must be an int, got float"),
     "dims": (lambda: ClusterLoss(5, 0), ValueError, "dim must be >= 1, got 0"),
     "temperature": (lambda: ClusterLoss(5, 6, 0.0), ValueError, "temperature must be finite and > 0, got 0.0"),
-    "none": (lambda: ClusterLoss(5, 6, None), TypeError, "temperature must be a number > 0, got None"),
 }
 
 

@@ -14,15 +14,7 @@ from rankedu import hierarchy, rank
 from rankedu._fast import hierarchical_tiles, tiles
 from rankedu._fast.by_relevance import by_relevance, grade, shares
 from rankedu.blackbox import interpolate
-from rankedu.losses import (
-    APLoss,
-    ClusterLoss,
-    HAPLoss,
-    HAPPIERLoss,
-    OnEmbeddings,
-    SupAPLoss,
-    shift_by_margin,
-)
+from rankedu.losses import APLoss, ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, SupAPLoss, shift_by_margin
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.proofs.bounds import upper_bound
@@ -122,23 +114,6 @@ def test_value_and_gradient_are_the_cubic_definition(monkeypatch, name, ragged, 
         found = gradient(loss, scores, relevance, where=where, scale=3.0)
         torch.testing.assert_close(found, 3 * gradient(oracle, scores, relevance), rtol=1e-9, atol=1e-12)
         assert found.any()
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_with_ties_too(name):
-    """Of equal relevance they count each other, of two different ones the more relevant stands above."""
-    ranker = SETTINGS[name]
-    for seed in range(5):
-        scores, relevance = (random(4, 11, seed=seed) * 5).round() / 5, grades(4, 11, seed=seed)
-        scores[0, :2] = torch.tensor([0.0, -0.0])
-        assert len(scores[0].unique()) < 9
-        found = HAPLoss(ranker)(scores, relevance)
-        torch.testing.assert_close(found, definition(scores, relevance, ranker))
-        torch.testing.assert_close(
-            gradient(HAPLoss(ranker), scores, relevance),
-            gradient(partial(definition, ranker=ranker), scores, relevance),
-        )
-        assert 0 <= found <= 1
 
 
 def test_counting_a_tied_item_of_lower_level_would_pass_one():
@@ -316,21 +291,6 @@ def test_the_infimum_step_only_raises_the_loss(name):
         assert risen >= counted - 1e-12
 
 
-def test_the_known_counter_example():
-    """Angles of 0°, 40°, −39.9° and 180°, queries among their own candidates: 0.02611 where 1 − H-AP is 0.04167."""
-    angle = torch.deg2rad(torch.tensor([0.0, 40.0, -39.9, 180.0], dtype=torch.float64))
-    embeddings = torch.stack([angle.cos(), angle.sin()], dim=1)
-    labels = torch.tensor([[0, 0], [0, 0], [1, 1], [2, 2]])
-    found = {
-        name: OnEmbeddings(
-            HAPLoss(SupremumRanker.preset(name)), exclude_self=False, relevance=lambda levels, where: levels / 2
-        )(embeddings, labels).item()
-        for name in ("happier", "happier_inat")
-    }
-    hard = 1 - hierarchical_average_precision(embeddings @ embeddings.T, hierarchy.levels(labels) / 2).mean().item()
-    assert round(hard, 5) == 0.04167 and round(found["happier_inat"], 5) == 0.02611 and found["happier"] > hard
-
-
 LOSSES = {
     "supremum": HAPLoss(),
     "infimum": HAPLoss(lower=InfimumStep()),
@@ -350,26 +310,10 @@ def test_the_scale_of_relevance_does_not_matter(loss):
     torch.testing.assert_close(loss(scores, each_row), loss(scores, relevance))
 
 
-@pytest.mark.parametrize("loss", [LOSSES["supremum"], LOSSES["infimum"], LOSSES["blackbox"]], ids=["s", "i", "b"])
-def test_one_item_and_all_of_one_grade_are_perfect(loss):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert loss(torch.tensor([0.3]), torch.tensor([0.2])).item() == pytest.approx(0, abs=1e-7)
-        assert loss(random(3, 7), torch.ones(3, 7)).item() == pytest.approx(0, abs=1e-12)
-
-
 @pytest.mark.parametrize("relevance", [torch.bool, torch.int64, torch.float16])
 def test_relevance_of_any_dtype(relevance):
     levels = torch.tensor([[2, 0, 1, 0]]).clamp(max=1 if relevance == torch.bool else 2)
     assert torch.equal(HAPLoss()(random(1, 4), levels.to(relevance)), HAPLoss()(random(1, 4), levels.double()))
-
-
-@pytest.mark.parametrize("loss", [LOSSES["supremum"], LOSSES["infimum"], LOSSES["sigmoid"]], ids=["s", "i", "g"])
-def test_float32_is_near_float64(loss):
-    scores, relevance = random(20, 60, dtype=torch.float32), grades(20, 60)
-    torch.testing.assert_close(loss(scores, relevance).double(), loss(scores.double(), relevance), rtol=1e-6, atol=1e-6)
-    found, expected = gradient(loss, scores, relevance), gradient(loss, scores.double(), relevance)
-    assert (found - expected).abs().max() < 1e-5 * expected.abs().max()
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -539,9 +483,8 @@ on = OnEmbeddings(HAPLoss())
 remembering = EmbeddingMemory(2)
 remembering(e, two)
 BAD = {
-    "negative": (lambda: HAPLoss()(y, -r), ValueError, r"relevance must be finite and >= 0, got -1.0 .*hierarchy"),
     "infinite": (lambda: HAPLoss()(y, r / 0), ValueError, "relevance must be finite and >= 0, got inf"),
-    "undefined": (lambda: HAPLoss()(y, r * nan), ValueError, "relevance must be finite and >= 0, got nan"),
+    "negative": (lambda: HAPLoss()(y, -r), ValueError, r"relevance must be finite and >= 0, got -1.0 .*hierarchy"),
     "ranker": (lambda: HAPLoss(4.0), TypeError, "ranker must be one of .* got 4.0"),
     "margin": (lambda: HAPLoss(margin=-1.0), ValueError, "margin must be finite and >= 0, got -1.0"),
     "within_grad": (
@@ -560,8 +503,6 @@ BAD = {
     "classes": (lambda: HAPPIERLoss(0, 3), ValueError, "n_classes must be >= 1, got 0"),
     "relevance": (lambda: OnEmbeddings(HAPLoss(), relevance=2), TypeError, "relevance must be a function .* got 2"),
     "paths": (lambda: on(e, two[:1]), ValueError, r"labels\[:, 0\] must have the shape .* \(2,\), got \(1,\)"),
-    "no levels": (lambda: on(e, two[:, :0]), ValueError, r"labels must have the shape .* \(2,\), got \(2, 0\)"),
-    "fractions": (lambda: on(e, two / 2), TypeError, "labels must be integer, got torch.float32"),
     "depths": (
         lambda: on(e, two, None, e + 1, two[:, :1]),
         ValueError,
@@ -575,13 +516,6 @@ BAD = {
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_it_is_a_module():
-    assert repr(HAPLoss()).startswith("HAPLoss(\n  margin=0, within_grad=False")
-    assert "lower=InfimumStep(below=10, above=25)" in repr(HAPLoss(lower=InfimumStep()))
-    assert not HAPLoss().state_dict()
-    assert list(HAPPIERLoss(3, 2).state_dict()) == ["cluster.proxies"]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -6,7 +6,7 @@ import torch
 from drawn import random
 from torch.nn.functional import normalize
 
-from rankedu.losses import APLoss, NoPositivesWarning, OnEmbeddings, RecallLoss
+from rankedu.losses import APLoss, NoPositivesWarning, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.losses._cosine import cosine
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.rankers import BlackboxRanker
@@ -69,6 +69,13 @@ def test_embeddings_are_normalised():
     on(leaf, LABELS).backward()
     along = (leaf.grad * normalize(embeddings, dim=1)).sum(1)
     assert leaf.grad.any() and torch.allclose(along, torch.zeros(9, dtype=torch.float64))
+
+
+def test_references_have_a_long_name_and_the_short_one_of_pytorch_metric_learning():
+    embeddings, refs, labels = torch.randn(4, 3), torch.randn(6, 3), torch.arange(6) // 2
+    loss = OnEmbeddings(SmoothAPLoss())
+    long = loss(embeddings, labels[:4], ref_embeddings=refs, ref_labels=labels)
+    assert long == loss(embeddings, labels[:4], ref_emb=refs, ref_labels=labels)
 
 
 def test_gradients_flow_to_references_but_not_to_the_memory():

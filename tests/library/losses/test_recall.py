@@ -121,17 +121,6 @@ def test_stopping_the_gradient_through_the_inner_rank_changes_it():
     assert not torch.allclose(stopped, whole)
 
 
-@pytest.mark.parametrize("p", [2, 40])
-def test_a_batch_of_rows_is_the_mean_of_its_rows(p):
-    """For few positives a query and for many."""
-    y, relevance = random(5, 90, dtype=torch.float32), torch.arange(90).expand(5, 90) % 45 < p
-    loss = RecallLoss(BlackboxRanker(5.0), 0.1, "loglog")
-    each = [loss(row, labels) for row, labels in zip(y, relevance, strict=True)]
-    torch.testing.assert_close(loss(y, relevance), torch.stack(each).mean())
-    by_row = [gradient(RecallLoss(BlackboxRanker(1.0), 0.1, "loglog"), *row) for row in zip(y, relevance, strict=True)]
-    torch.testing.assert_close(gradient(loss, y, relevance), torch.stack(by_row) / 5)  # λ/5 for each
-
-
 BAD = {
     "word": ("loglogs", ValueError, r"weights must be one of 'log', 'loglog', got 'loglogs'"),
     "number": (2, TypeError, r"weights must be 'log', 'loglog' or a callable W, got 2"),

@@ -11,13 +11,7 @@ import torch
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from rankedu.metrics import (
-    UndefinedMetricWarning,
-    average_precision,
-    box_iou,
-    evaluate_detections,
-    match_detections,
-)
+from rankedu.metrics import UndefinedMetricWarning, average_precision, box_iou, evaluate_detections, match_detections
 
 C = 3
 HOW = ["all-point", "11-point", "none"]
@@ -527,9 +521,9 @@ def test_bad_lists(found, true, error, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"iou": 0}, r"iou must be a number in \(0, 1\], got 0"),
+        ({"iou": 0}, r"iou must be finite and in \(0, 1\], got 0"),
         ({"iou": 50}, r"iou must be .* got 50"),
-        ({"n_classes": 0}, r"n_classes must be an int >= 1, got 0"),
+        ({"n_classes": 0}, r"n_classes must be >= 1, got 0"),
         ({"interpolation": "101-point"}, r"interpolation must be one of .*'none', got '101-point'"),
         ({"matching": "lvis"}, r"matching must be one of 'voc', 'coco', got 'lvis'"),
     ],

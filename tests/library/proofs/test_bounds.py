@@ -233,13 +233,6 @@ def test_explain_says_what_fails():
     assert "scores 0.0025, 0 of relevance 0, 1: loss 0.35987 < 1 - AP = 0.5" in text
 
 
-def test_without_sympy(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "sympy", None)
-    assert upper_bound().verify()
-    with pytest.raises(ImportError, match=r"rankedu\[lab\]"):
-        ratio_lemma()
-
-
 BAD = {
     "temperature": (lambda: upper_bound(temperature=0), ValueError, "temperature must be finite and > 0, got 0"),
     "slope": (lambda: upper_bound(slope=-1), ValueError, "slope must be >= 0, got -1"),

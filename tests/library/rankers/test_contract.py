@@ -59,8 +59,25 @@ def test_rows_do_not_know_of_each_other(name):
     ],
 )
 def test_bad_scores_are_named(name, scores, error, message):
+    ranker = example(name)
     with pytest.raises(error, match=message):
-        example(name)(scores)
+        ranker(scores)
+    with pytest.raises(TypeError, match=r"where must be bool, got torch.float32"):
+        ranker(torch.zeros(N), where=torch.ones(N))
+    with pytest.raises(TypeError, match=r"members must be bool, got torch.float32"):
+        ranker.among(torch.zeros(N), torch.ones(N))
+
+
+@every_ranker
+@pytest.mark.parametrize("device", ["cpu", *["cuda"] * torch.cuda.is_available()])
+def test_every_device_gives_the_same(name, device):
+    ranker, scores, members = example(name).to(device), random(3, N), torch.ones(3, N, dtype=torch.bool)
+    for found, expected in (
+        (ranker(scores.to(device)), example(name)(scores)),
+        (ranker.among(scores.to(device), members.to(device)), example(name).among(scores, members)),
+    ):
+        assert found.device.type == device
+        torch.testing.assert_close(found.cpu(), expected)
 
 
 @pytest.mark.parametrize(("name", "promise"), KEPT)

@@ -25,30 +25,6 @@ def untrained(n=5, architecture="lstm", **options):
         return LSTMRanker(n, architecture, **options).requires_grad_(False)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-@pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 3, 5), (0, 5)])
-def test_ranks_have_the_shape_of_the_scores(architecture, dtype, shape):
-    y = random(*shape, dtype=dtype)
-    ranks = untrained(architecture=architecture)(y)
-    half = dtype in (torch.float16, torch.bfloat16)
-    assert ranks.shape == shape and ranks.dtype == (torch.float32 if half else dtype)
-    assert ranks.isfinite().all()
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_rows_do_not_see_each_other(architecture):
-    ranker, y = untrained(architecture=architecture).double(), random(2, 3, 5)
-    torch.testing.assert_close(ranker(y)[1, 2], ranker(y[1, 2]))
-    torch.testing.assert_close(ranker(y.transpose(0, 1)), ranker(y).transpose(0, 1))  # not contiguous
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_gradient_is_that_of_finite_differences(architecture):
-    ranker = untrained(4, architecture, hidden=3, layers=2).double()
-    assert torch.autograd.gradcheck(ranker, random(2, 4).requires_grad_())
-
-
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("mode", [True, False])
@@ -76,10 +52,6 @@ BAD = {
         ValueError,
         r"scores must have 3 items .* got \(2, 4\) .*train_sorter\(4\)",
     ),
-    "0d": (lambda: SORTER(torch.tensor(1.0)), ValueError, r"scores .* n >= 1, got \(\)"),
-    "list": (lambda: SORTER([0.1, 0.2, 0.3]), TypeError, "scores must be a torch.Tensor, got list"),
-    "integers": (lambda: SORTER(torch.tensor([1, 2, 3])), TypeError, "scores must be floating point"),
-    "nan": (lambda: SORTER(Y * nan), ValueError, "scores must not contain NaN, got 3 of 3"),
     "inf": (lambda: SORTER(Y + inf), ValueError, "scores must be finite .* got an infinity .*clamp"),
     "device": (lambda: SORTER(Y.to("meta")), ValueError, "scores must be on the device of the ranker, cpu, got meta"),
     "where": (
@@ -87,9 +59,7 @@ BAD = {
         ValueError,
         r"where must be all True, .* exactly n=3 items, got one that leaves out 1 of 3 .*SpearmanLoss.*train_sorter",
     ),
-    "where_dtype": (lambda: SORTER(Y, where=YES.float()), TypeError, "where must be bool, got torch.float32"),
     "members": (lambda: SORTER.among(Y, YES), ValueError, "members must be all True, .* excludes 1 of 3"),
-    "members_shape": (lambda: SORTER.among(Y, YES[:2]), ValueError, r"members .* \(3,\), got \(2,\)"),
     "ap_loss": (lambda: APLoss(SORTER)(Y, YES), ValueError, "members must be all True, .* SpearmanLoss"),
     "recall_loss": (lambda: RecallLoss(SORTER)(Y, YES), ValueError, "members must be all True"),
     "exclude_self": (
@@ -99,12 +69,9 @@ BAD = {
     ),
     "architecture": (lambda: LSTMRanker(3, "rnn"), ValueError, "architecture must be one of 'lstm', .* got 'rnn'"),
     "n": (lambda: LSTMRanker(1), ValueError, "n must be >= 2, got 1"),
-    "n_float": (lambda: LSTMRanker(20.0), TypeError, "n must be an int, got float"),
     "hidden": (lambda: LSTMRanker(3, hidden=0), ValueError, "hidden must be >= 1, got 0"),
     "layers": (lambda: LSTMRanker(3, layers=True), TypeError, "layers must be an int, got bool"),
     "draws": (lambda: equivariance_error(SORTER, Y, draws=0), ValueError, "draws must be >= 1, got 0"),
-    "exact_nan": (lambda: exact_sorter(Y * nan), ValueError, "scores must not contain NaN"),
-    "exact_integers": (lambda: exact_sorter(torch.tensor([1, 2])), TypeError, "scores must be floating point"),
 }
 
 
@@ -204,10 +171,3 @@ def test_the_temperature_follows_the_scale_and_the_order_of_the_scores():
 def test_exact_sorter_of_equal_scores_and_of_one(dtype):
     assert exact_sorter(torch.full((5,), 0.3, dtype=dtype)).tolist() == [3.0] * 5
     assert exact_sorter(torch.zeros(1, dtype=dtype)).tolist() == [1.0]
-
-
-def test_it_is_a_module():
-    ranker = LSTMRanker(5, "gru", hidden=4, layers=1)
-    assert "n=5, architecture='gru', hidden=4, layers=1" in repr(ranker)
-    assert all(parameter.requires_grad for parameter in ranker.parameters())
-    assert ranker.load_state_dict(LSTMRanker(5, "gru", hidden=4, layers=1).state_dict())

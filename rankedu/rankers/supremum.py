@@ -99,7 +99,7 @@ class SupremumRanker(PairwiseRanker):
     def preset(cls, name: str) -> SupremumRanker:
         """Make the ranker of a published setting, a key of `PRESETS`; ValueError for another name.
 
-                        >>> SupremumRanker.preset("happier_inat")
+        >>> SupremumRanker.preset("happier_inat")
         SupremumRanker(temperature=0.01, slope=100, delta=0.05, offset=1, start=0)
         """
         if name not in PRESETS:

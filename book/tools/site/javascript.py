@@ -10,6 +10,7 @@ of the small library `py` in `python.js`. Names and order stay, so the translati
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import json
 from collections.abc import Callable
@@ -244,6 +245,8 @@ class Module:
     def of_Name(self, node: ast.Name) -> str:
         if node.id in BUILTINS and node.id not in self.names:
             return f"py.{node.id}"
+        if hasattr(builtins, node.id) and node.id not in self.names:
+            raise self.refused(node)
         return _safe(node.id)
 
     def of_List(self, node: ast.List | ast.Tuple) -> str:

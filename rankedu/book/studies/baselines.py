@@ -227,7 +227,8 @@ def pull_at_place(name: str, most: int = 9) -> Array:
         cosines = [0.5, 0.51, *high[: above - 1], *low[: most - above]]
         candidates = torch.tensor(cosines, dtype=torch.float64, requires_grad=True)
         vectors = torch.stack([candidates, (1 - candidates**2).sqrt()], 1)
-        value = module(query, torch.tensor([0]), vectors, torch.arange(len(cosines)).clamp(max=1))
+        classes = torch.arange(len(cosines)).clamp(max=1)
+        value = module(query, torch.tensor([0]), ref_emb=vectors, ref_labels=classes)
         found.append(-torch.autograd.grad(value, candidates)[0][0].item())
     return np.array(found)
 

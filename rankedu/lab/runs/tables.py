@@ -47,7 +47,7 @@ def tabulate(
 ) -> Tables:
     """Make the tables of the runs in some folders, one a lab; csv and json are for one lab.
 
-    The other arguments are those of :func:`select`, :func:`summarise` and :func:`metric_names`, by default the first
+    The other arguments are those of ``select``, :func:`summarise` and ``metric_names``, by default the first
     few metrics of each lab. ValueError if nothing is there, or nothing that is asked for.
     """
     _check_form(form)

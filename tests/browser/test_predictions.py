@@ -7,17 +7,6 @@ import walk
 
 pytestmark = pytest.mark.browser
 CHAPTERS = [name for name in walk.PAGES if name.startswith("chapters/")]
-#: Outputs and reveals that a reader sees though they answer a prediction, and predictions without a field.
-GIVEN_AWAY = """() => [...document.querySelectorAll(".admonition.predict")].flatMap((box) => {
-  const seen = [];
-  for (let next = box.nextElementSibling; next; next = next.nextElementSibling) {
-    if (next.matches(".admonition.reveal") && next.checkVisibility({contentVisibilityAuto: true})) seen.push("reveal");
-    seen.push(...[...next.querySelectorAll(".cell_output *")].filter((one) =>
-      one.checkVisibility({contentVisibilityAuto: true})).map((one) => one.tagName));
-    if (next.matches(".admonition.reveal")) break;
-  }
-  return box.querySelector("form.prediction button") ? seen : [...seen, "no field"];
-})"""
 
 
 @pytest.fixture
@@ -32,14 +21,6 @@ def reader(chromium):
 
     yield visit
     context.close()
-
-
-def test_no_chapter_shows_what_answers_a_prediction(reader):
-    for name in CHAPTERS:
-        page = reader(name)
-        assert page.locator(".admonition.predict").count() >= 2, name
-        assert not page.evaluate(GIVEN_AWAY), name
-        page.close()
 
 
 def test_an_answer_is_shown_beside_the_result_and_found_again(reader):

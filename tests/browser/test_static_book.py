@@ -21,13 +21,15 @@ ON_A_PHONE = {"index.html", CHAPTER, "results.html", "search.html", "api/metrics
 def test_page(chromium, name):
     """One visit: everything loads, nothing from outside, every slider moves its picture, axe finds nothing serious."""
     page = walk.opened(chromium, name, viewport=walk.SIZES["desk"])
-    found = walk.formulas(page) + walk.width(page) + walk.pictures(page) + walk.weight(page, name)
+    found = (
+        walk.predictions(page) + walk.formulas(page) + walk.width(page) + walk.pictures(page) + walk.weight(page, name)
+    )
     found += walk.sliders(page)
     page.set_viewport_size(walk.SIZES["phone"])
     found += walk.width(page)
     found += walk.accessibility(page) if name in ON_A_PHONE else []
     page.set_viewport_size(walk.SIZES["desk"])
-    found += walk.accessibility(page, themes=("light", "dark")) + walk.requests(page)
+    found += walk.requests(page) + walk.accessibility(page, themes=("light", "dark"))  # which takes the page apart
     page.context.close()
     assert not found, "\n".join(found)
 
@@ -156,7 +158,8 @@ def test_a_page_can_be_read_with_the_keyboard_alone(reader):
         kind, seen = page.evaluate(
             """() => {
               const here = document.activeElement, look = getComputedStyle(here);
-              const seen = look.outlineStyle !== "none" || look.boxShadow !== "none";
+              const drawn = here instanceof SVGElement && parseFloat(look.strokeWidth) >= 2 && look.stroke !== "none";
+              const seen = look.outlineStyle !== "none" || look.boxShadow !== "none" || drawn;
               return [here.closest("main") ? here.tagName + "." + (here.type ?? "") : "", seen];
             }"""
         )

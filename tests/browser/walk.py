@@ -105,6 +105,24 @@ def sliders(page) -> list[str]:
     return found
 
 
+#: Outputs and reveals that a reader sees though they answer a prediction, and predictions without a field.
+GIVEN_AWAY = """() => [...document.querySelectorAll(".admonition.predict")].flatMap((box) => {
+  const seen = [];
+  for (let next = box.nextElementSibling; next; next = next.nextElementSibling) {
+    if (next.matches(".admonition.reveal") && next.checkVisibility({contentVisibilityAuto: true})) seen.push("reveal");
+    seen.push(...[...next.querySelectorAll(".cell_output *")].filter((one) =>
+      one.checkVisibility({contentVisibilityAuto: true})).map((one) => one.tagName));
+    if (next.matches(".admonition.reveal")) break;
+  }
+  return box.querySelector("form.prediction button") ? seen : [...seen, "no field"];
+})"""
+
+
+def predictions(page) -> list[str]:
+    """What answers a prediction and is not folded; a chapter has two predictions or more."""
+    return [f"given away: {name}" for name in page.evaluate(GIVEN_AWAY)]
+
+
 #: A formula is read from its MathML: the thousand boxes that show it are left out.
 WITHOUT_FORMULAS = (
     """document.querySelectorAll("mjx-container > mjx-math").forEach((one) => one.replaceChildren("x"))"""

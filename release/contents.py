@@ -39,9 +39,8 @@ def metadata(wheel: Path) -> Message:
 
 def problems(wheel: Path, sdist: Path, package: Path = PACKAGE) -> list[str]:
     """What is wrong with the two, compared with the package's folder."""
-    wanted = {f"rankedu/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")} | {
-        "rankedu/py.typed"
-    }
+    files = [*package.rglob("*.py"), *package.rglob("page/*.js"), *package.rglob("page/*.css")]
+    wanted = {f"rankedu/{path.relative_to(package).as_posix()}" for path in files} | {"rankedu/py.typed"}
     found = []
     for archive, beside in ((wheel, ()), (sdist, BESIDE)):
         there = {name for name in names(archive) if ".dist-info/" not in name}

@@ -74,6 +74,7 @@ html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.c
 html_js_files = [
     "explorable.js",
     ("comforts.js", {"defer": "defer"}),
+    ("kept.js", {"defer": "defer"}),  # what the scripts below share
     ("predict.js", {"defer": "defer"}),
     ("paths.js", {"defer": "defer"}),  # what book/tools/site/paths.py makes for the next
     ("path.js", {"defer": "defer"}),

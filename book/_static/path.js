@@ -9,29 +9,7 @@
   const steps = new Set(ways.flatMap((way) => way.steps.map((step) => step.address)));
   const pageOf = (address) => address.split("#")[0];
 
-  const element = (tag, properties = {}, ...children) => {
-    const made = Object.assign(document.createElement(tag), properties);
-    made.append(...children);
-    return made;
-  };
-  const storage = {
-    read(key) {
-      try {
-        return localStorage.getItem(key);
-      } catch {
-        return null; // a browser that keeps nothing
-      }
-    },
-    write(key, value) {
-      try {
-        if (value === null) localStorage.removeItem(key);
-        else localStorage.setItem(key, value);
-      } catch {
-        // nothing is marked, and everything can be read
-      }
-    },
-  };
-
+  const { element, storage } = window.book;
   /** Where a link leads, as the paths write it: from the root, with a section only where that is a step. */
   function addressOf(link) {
     const url = new URL(link.href, location);

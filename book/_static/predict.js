@@ -3,11 +3,7 @@
 "use strict";
 
 (() => {
-  const element = (tag, properties = {}, ...children) => {
-    const made = Object.assign(document.createElement(tag), properties);
-    made.append(...children);
-    return made;
-  };
+  const { element, storage } = window.book;
 
   /** The outputs and the reveal that belong to a prediction: whatever stands between the two boxes. */
   function answers(box) {
@@ -149,24 +145,6 @@
       },
     };
   }
-
-  const storage = {
-    read(key) {
-      try {
-        return localStorage.getItem(key);
-      } catch {
-        return null; // a browser that keeps nothing
-      }
-    },
-    write(key, value) {
-      try {
-        if (value === null) localStorage.removeItem(key);
-        else localStorage.setItem(key, value);
-      } catch {
-        // the answer lasts as long as the page
-      }
-    },
-  };
 
   const SKIPPED = "\u0000";
 

@@ -3,24 +3,10 @@
 "use strict";
 
 (() => {
-  const element = (tag, properties = {}, ...children) => {
-    const made = Object.assign(document.createElement(tag), properties);
-    made.append(...children);
-    return made;
-  };
-  let kept = {}; // the name of each question → the text of the option that was chosen
-  try {
-    kept = JSON.parse(localStorage.getItem("rankedu:questions")) ?? {};
-  } catch {
-    // a browser that keeps nothing: the score lasts as long as the page
-  }
-  const keep = () => {
-    try {
-      localStorage.setItem("rankedu:questions", JSON.stringify(kept));
-    } catch {
-      // as above
-    }
-  };
+  const { element, storage } = window.book;
+  // The name of each question → the text of the option that was chosen.
+  let kept = JSON.parse(storage.read("rankedu:questions") ?? "{}");
+  const keep = () => storage.write("rankedu:questions", JSON.stringify(kept));
 
   const boxes = [...document.querySelectorAll("div.question")].map(prepare);
   const scores = [...new Set(boxes.map((one) => one.section))].map((section) => {

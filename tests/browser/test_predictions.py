@@ -92,7 +92,7 @@ ITEMS = "<ul><li>first</li><li>second</li><li>third</li></ul>"
     ],
 )
 def test_each_kind_of_field_takes_an_answer_and_puts_it_back(chromium, tmp_path, kind, items, act, said):
-    script = (walk.HTML / "_static" / "predict.js").read_text(encoding="utf-8")
+    script = "".join((walk.HTML / "_static" / name).read_text(encoding="utf-8") for name in ("kept.js", "predict.js"))
     body = FIELDS.format(kind=kind, items=items)
     (tmp_path / "page.html").write_text(f"<meta charset=utf-8><main>{body}</main><script>{script}</script>", "utf-8")
     page = chromium.new_context().new_page()

@@ -112,6 +112,7 @@ class Protocol:
     starts: int
     searching: int
     arms: Mapping[str, Arm]
+    budget: tuple[str, ...] = ()  #: arms that are trained where none is named, in this order; all if empty
 
     def preset(self, arm: Arm) -> str:
         return self.presets[arm.lab]
@@ -141,7 +142,9 @@ def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
     if scale not in told["scales"]:
         raise ValueError(f"scale must be one of {', '.join(told['scales'])}, got {scale!r}")
     arms = {name: _arm(name, **entry) for name, entry in told["arms"].items()}
-    return Protocol(scale, **told["scales"][scale], arms={arm.name: arm for arm in _in_order(arms)})
+    given = dict(told["scales"][scale])
+    budget = tuple(given.pop("budget", ()))
+    return Protocol(scale, **given, arms={arm.name: arm for arm in _in_order(arms)}, budget=budget)
 
 
 def _arm(name: str, *, letters: bool = False, **entry: Any) -> Arm:
@@ -192,14 +195,14 @@ class Campaign:
         return self.runs / "weights"
 
     def train(self, names: Sequence[str] | None = None) -> None:
-        """Do the starts, and then arm by arm the search and the runs of all seeds; all arms, or those named."""
+        """Do the starts, then arm by arm the search and the runs of all seeds: of the arms named, or of the budget."""
         protocol = self.protocol
-        wanted = needed(protocol.arms if names is None else names, protocol.arms)
+        ordered = _with_needs((names or protocol.budget or protocol.arms), protocol.arms)
         preset = protocol.presets["start"]
         seeds = range(protocol.starts)
         begun = self._done(plan("retrieval", preset=preset, parameters={"seed": s}, runs=self.runs) for s in seeds)
         self.starts = [keep_weights(run.folder / "net.pt", self._weights, head=False) for run in begun]
-        for arm in (protocol.arms[name] for name in protocol.arms if name in wanted):
+        for arm in (protocol.arms[name] for name in ordered):
             self.chosen[arm.name] = self._choose(arm)
             found = self.chosen[arm.name]["parameters"]
             try:
@@ -207,7 +210,7 @@ class Campaign:
             except SweepError as error:  # a training that diverged: the other arms go on, the claim stays open
                 self.trained[arm.name] = error.runs
                 self.failures += [f"{arm.name}: seed {run.parameters['seed']}: {why}" for run, why in error.failures]
-        if wanted == set(protocol.arms):
+        if names is None:
             told = {"code": code_hash(CODE), "starts": self.starts, "arms": self.chosen}
             write_json(self.records / CHOSEN, told)
 
@@ -299,14 +302,14 @@ class Campaign:
         )
 
 
-def needed(names: Iterable[str], arms: Mapping[str, Arm]) -> set[str]:
-    """Some arms, and all that they need; ValueError for an unknown one."""
-    found: set[str] = set()
+def _with_needs(names: Iterable[str], arms: Mapping[str, Arm]) -> list[str]:
+    """Some arms in their order, each after those that it needs; ValueError for an unknown one."""
+    found: list[str] = []
     for name in names:
         if name not in arms:
             raise ValueError(f"arm {name!r} is unknown{did_you_mean(name, arms)}; there are: {'; '.join(arms)}")
-        found |= {name} | needed(arms[name].needs, arms)
-    return found
+        found += [*_with_needs(arms[name].needs, arms), name]
+    return list(dict.fromkeys(found))
 
 
 def _is_of(path: Path, run: Run) -> bool:

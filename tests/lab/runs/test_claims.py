@@ -312,6 +312,6 @@ def test_what_cannot_be_planned_is_named(data, tmp_path):
     with pytest.raises(ValueError, match="arm 'nobody' is needed and not planned"):
         read_protocol("cpu", written(arms={"x": {"method": "smooth_ap", "like": "nobody"}}))
     with pytest.raises(ValueError, match=r"arm 'hapier' is unknown \(did you mean 'happier'\?\)"):
-        made.needed(["hapier"], read_protocol("cpu", data).arms)
+        made._with_needs(["hapier"], read_protocol("cpu", data).arms)
     with pytest.raises(ValueError, match="rule of milder must say what the difference is larger than"):
         _ = replace(read_claims(data)[0], rule="It is good.").threshold

@@ -79,24 +79,6 @@ def test_two_predictions_each_followed_by_code_and_a_reveal(path):
             assert upto - at > 1, "between a prediction and its reveal stands the experiment"
 
 
-def test_a_prediction_asks_for_something_to_commit_to_and_its_outputs_are_folded(path):
-    """The fold of the page is a script's; in JupyterLab it is in the metadata of the cells."""
-    folded = 0
-    for found in re.finditer(
-        r"\{admonition\} Predict\n:class: predict ?(\w*)\n(.*?)\n:::\n(.*?)\{admonition\} Reveal",
-        text_of(path),
-        re.DOTALL,
-    ):
-        kind, question, answer = found.groups()
-        assert kind in {"number", "choice", "order", "curve", "words"}, question
-        options = re.findall(r"^- .+", question.strip().rpartition("\n\n")[2], re.MULTILINE)
-        assert (len(options) >= 3) == (kind in {"choice", "order"}), question
-        for cell in re.findall(r"```\{code-cell\}.*?\n```", answer, re.DOTALL):
-            folded += 1
-            assert "outputs_hidden: true" in cell or "remove-cell" in cell, cell
-    assert folded >= 2
-
-
 def test_what_only_shows_something_is_folded_in_jupyterlab_too(path):
     """On the page `tools.site.folds` folds it by the same metadata."""
     cells = [cell for cell in jupytext.read(path).cells if re.fullmatch(r"show(_source)?\([^\n]*\)", cell.source)]

@@ -10,7 +10,7 @@ import pytest
 from tools.results import claims
 
 from rankedu.book.figures import style
-from rankedu.book.figures.claims import forest
+from rankedu.book.figures.claims import forest, trials
 from rankedu.lab.experiments.claims import JUDGED, read_claims, read_protocol
 from rankedu.lab.runs import Record, keep_runs
 from rankedu.lab.runs.packing import pack
@@ -20,6 +20,13 @@ from rankedu.lab.runs.results import write_json
 MADE_UP = {"rambo_log": 0.30, "fast_ap": 0.20, "contrastive": 0.35, "triplet_semihard": 0.25}
 #: Of every arm's networks.
 BATCHES = {"mAP of batches of 32": 0.6, "mAP of batches of 128": 0.5, "mAP of batches of 512": 0.4, "mAP": 0.3}
+
+
+def searched(value):
+    """A search of three trials, the last of which failed."""
+    tried = [(1e-4, value / 2), (1e-3, value), (1e-1, None)]
+    spread = {"best": value, "upper quartile": value, "median": 0.75 * value, "worst": value / 2, "failed": 1}
+    return {"spread": spread, "trials": [{"point": {"lr": rate}, "value": found} for rate, found in tried]}
 
 
 @pytest.fixture
@@ -39,7 +46,9 @@ def data(tmp_path):
                 Record("retrieval", f"{arm}-{seed}", parameters=parameters, metrics=BATCHES, **about, evidence=evidence)
             )
     keep_runs(records, tmp_path / "claims" / "cpu")
-    arms = {arm: {"parameters": {}, "value": value, "seconds": 720.0} for arm, value in MADE_UP.items()}
+    arms = {
+        arm: {"parameters": {}, "value": value, "seconds": 720.0, **searched(value)} for arm, value in MADE_UP.items()
+    }
     write_json(tmp_path / "claims" / "cpu" / "chosen.json", {"code": "abc", "starts": [], "arms": arms})
     return tmp_path
 
@@ -64,6 +73,28 @@ def test_verdicts_stand_in_the_table_and_in_the_picture(data, tmp_path):
     assert found[told["loglog-not-below-log"].claim][-1] == "not run yet"
     assert found[told["margin-in-detection"].claim][-1].startswith("cannot be tested here: the lab of detection")
     assert (tmp_path / "claims_cpu.png").exists() and "recall-above-pairs: refuted here" in made
+
+
+def test_the_first_screen_of_the_results_says_what_came_out(data, tmp_path):
+    made, told = claims.blocks(tmp_path, data)["claims_short"], read_claims(data)
+    lines = {line.partition("**")[2].partition("**")[0]: line for line in made.splitlines() if line.startswith("* ")}
+    assert list(lines) == ["Confirmed here", "Refuted here", "Not judged yet"]
+    assert f"(2): {told[0].claim} (+" in lines["Confirmed here"] and f"(1): {told[1].claim} (-" in lines["Refuted here"]
+    assert f"**Not judged yet**: {len(told) - 3} of {len(told)}, 3 of them" in made and "claims_cpu.png" in made
+
+
+def test_what_each_search_found_and_how_fragile_the_method_is(data, tmp_path):
+    found = rows(claims.blocks(tmp_path, data)["claims_searches"])
+    assert found["fast_ap"] == ["20.0", "20.0", "15.0", "10.0", "1", "lr 0.001"]
+    assert (tmp_path / "searches_cpu.png").exists()
+
+
+def test_the_picture_of_the_searches_leaves_out_what_failed():
+    made = trials({"a": searched(0.2)["trials"], "b": searched(0.4)["trials"]})
+    assert [len(dots.get_offsets()) for dots in made.axes[0].collections] == [2, 2]
+    assert style.description(made).endswith("a: from 10.0 to 20.0; b: from 20.0 to 40.0.")
+    with pytest.raises(ValueError, match="arms must hold a search, got none"):
+        trials({})
 
 
 def test_a_record_of_other_code_is_named_under_the_table(data, tmp_path):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankedu.book.figures import style
-from rankedu.book.figures.claims import forest
-from rankedu.lab.experiments.claims import Claim, Verdicts, read_claims, read_protocol, verdicts
-from rankedu.lab.runs.judging import Judgement
+from rankedu.book.figures.claims import forest, trials
+from rankedu.lab.experiments.claims import CHOSEN, Claim, Verdicts, read_claims, read_protocol, verdicts
+from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Judgement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 #: A scale of the plan and how the page calls it.
@@ -20,11 +25,20 @@ def blocks(folder: Path, data: Path = DATA) -> dict[str, str]:
     told = read_claims(data)
     made = {"claims_protocol": protocol(), "claims_rules": rules(told)}
     found = {scale: verdicts(told, read_protocol(scale, data), data / "claims" / scale) for scale in SCALES}
-    parts = []
+    parts, brief, searches = [], [], []
     for scale, of_scale in found.items():
         if of_scale.judged or scale == "cpu":
-            parts += [f"### {SCALES[scale]}\n", *_forest(folder, scale, of_scale), table(told, of_scale)]
-    return {**made, "claims": "\n".join(parts)}
+            picture = _picture(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
+            parts += [f"### {SCALES[scale]}\n", picture, table(told, of_scale)]
+            brief += [f"{SCALES[scale]}:\n", short(told, of_scale), picture]
+            searches += _searched(folder, scale, data / "claims" / scale / CHOSEN)
+    searches = searches or ["No search has been made yet.\n"]
+    return {
+        **made,
+        "claims": "\n".join(parts),
+        "claims_short": "\n".join(brief),
+        "claims_searches": "\n".join(searches),
+    }
 
 
 def protocol() -> str:
@@ -67,10 +81,44 @@ def _cells(claim: Claim, judged: Judgement | None, hours: float | None) -> list[
     return [difference, f"{100 * judged.level:.1f} %", f"{hours:.1f}", f"**{judged.verdict}**"]
 
 
-def _forest(folder: Path, scale: str, found: Verdicts) -> list[str]:
-    """The picture of what has been judged, if anything has."""
-    if not found.judged:
+def short(claims: Sequence[Claim], found: Verdicts) -> str:
+    """A line for each verdict with the claims that have it, and one for those that have none."""
+    lines = []
+    for verdict in (CONFIRMED, REFUTED, UNDECIDED):
+        of_verdict = [
+            claim for claim in claims if claim.id in found.judged and found.judged[claim.id].verdict == verdict
+        ]
+        told = [f"{claim.claim} ({_cells(claim, found.judged[claim.id], 0.0)[0]})" for claim in of_verdict]
+        lines += [f"* **{verdict.capitalize()}** ({len(told)}): {' '.join(told)}"] if told else []
+    left = [claim for claim in claims if claim.id not in found.judged]
+    untestable = sum(bool(claim.missing) for claim in left)
+    lines.append(
+        f"* **Not judged yet**: {len(left)} of {len(claims)}, {untestable} of them for want of data to choose on."
+    )
+    return "\n".join([*lines, ""])
+
+
+def _searched(folder: Path, scale: str, path: Path) -> list[str]:
+    """What the search of each arm found, and how much hangs on the settings."""
+    if not path.exists():
         return []
-    figure = forest(found.judged)
-    (folder / f"claims_{scale}.png").write_bytes(style.png(figure))
-    return [f"```{{image}} _generated/claims_{scale}.png\n:alt: {style.description(figure)}\n```\n"]
+    told = json.loads(path.read_text(encoding="utf-8"))["arms"]
+    arms = {name: arm for name, arm in told.items() if arm.get("spread", {}).get("best") is not None}
+    if not arms:
+        return []
+    lines = [
+        "| arm | best on val | upper quartile | median | worst | failed | found |",
+        "|---|---:|---:|---:|---:|---:|---|",
+    ]
+    for name, arm in arms.items():
+        spread, best = arm["spread"], max(arm["trials"], key=lambda trial: trial["value"] or 0.0)
+        numbers = [f"{100 * spread[key]:.1f}" for key in ("best", "upper quartile", "median", "worst")]
+        settings = ", ".join(f"{key} {value:.3g}" for key, value in best["point"].items())
+        lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
+    picture = _picture(folder, f"searches_{scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
+    return [f"### {SCALES[scale]}\n", picture, *lines, ""]
+
+
+def _picture(folder: Path, name: str, figure: Figure) -> str:
+    (folder / f"{name}.png").write_bytes(style.png(figure))
+    return f"```{{image}} _generated/{name}.png\n:alt: {style.description(figure)}\n```\n"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rankedu.book.figures import style
 from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Judgement
@@ -11,7 +11,7 @@ from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Judgement
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["forest"]
+__all__ = ["forest", "trials"]
 
 #: Colour and marker, so that a verdict can be told without colours.
 _LOOKS = {CONFIRMED: (style.BLUE, "o"), REFUTED: (style.NEGATIVE, "s"), UNDECIDED: (style.GREY, "D")}
@@ -46,3 +46,36 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
         f"{len(judged)} claims, each with the distance of its difference from the threshold of its rule, in "
         f"half-widths of the interval; beyond 1 it is confirmed, below −1 refuted. {'; '.join(reversed(told))}.",
     )
+
+
+def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """Draw a row of trials for each arm of {arm: [{"point": {setting: value}, "value": metric or None}, …]}.
+
+    Colour tells the learning rate, on a logarithmic scale that all arms share. ValueError without an arm.
+    """
+    if not arms:
+        raise ValueError("arms must hold a search, got none (make some: rankedu claims --run)")
+    made, axes = style.figure(height=max(2.2, 1.2 + 0.3 * len(arms)))
+    rates = [trial["point"]["lr"] for of_arm in arms.values() for trial in of_arm if trial["value"] is not None]
+    told = []
+    with style.style():
+        for place, (name, of_arm) in enumerate(reversed([*arms.items()])):
+            done = [trial for trial in of_arm if trial["value"] is not None]
+            values = [100 * trial["value"] for trial in done]
+            dots = axes.scatter(
+                values,
+                [place] * len(done),
+                c=[trial["point"]["lr"] for trial in done],
+                cmap="viridis",
+                norm="log",
+                s=28,
+                edgecolors=style.BLACK,
+                linewidths=0.4,
+            )
+            dots.set_clim(min(rates), max(rates))
+            told.append(f"{name}: from {min(values):.1f} to {max(values):.1f}")
+        made.colorbar(dots, ax=axes, label="learning rate")
+        axes.set_yticks(range(len(arms)), list(arms)[::-1])
+        axes.set_xlabel("metric on val by which it is chosen (percent)")
+        axes.grid(axis="x", alpha=0.3)
+    return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(told))}.")

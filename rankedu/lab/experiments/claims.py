@@ -264,6 +264,7 @@ class Campaign:
             "parameters": {**taken, **found.best.parameters},
             "value": found.best.value,
             "spread": found.spread(),
+            "trials": [{"point": trial.point, "value": trial.value} for trial in found.trials],
             "seconds": round(seconds, 1),
         }
 

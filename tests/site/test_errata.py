@@ -63,6 +63,7 @@ CLAIMS = {
     "float32": "2^{24}",
     "constant": "2^{23}",
     "one-dimension": "shape (1, n)",
+    "weight": "*incoming* gradient",
     "no-positives": "nan",
     "no-settings": "training script",
     "no-labels": "sorted blocks of equal size",

@@ -60,12 +60,6 @@ def test_the_weights_of_the_figure_are_those_of_the_proofs(name, key):
     np.testing.assert_allclose(study.falling_weights(np.array([1.0, 2, 7, 100]))[name], exact, rtol=1e-12)
 
 
-def test_the_printed_approximation_is_slow(lines):
-    [axes] = figures.asymptotic_ratios().axes
-    printed, k = lines(axes)["log-log weights · $K \\log K$"], axes.lines[0].get_xdata()
-    assert np.interp(100, k, printed) < 0.85 and 0.9 < printed[-1] < 0.95
-
-
 def test_designs_are_weightings():
     for shape in figures.DESIGNS.values():
         RecallLoss(BlackboxRanker(1.0), weights=shape)  # refuses what is not

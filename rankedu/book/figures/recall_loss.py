@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from rankedu.book.figures import style
-from rankedu.book.studies.recall_loss import best_positive_loss, falling_weights, places_gained
+from rankedu.book.studies.recall_loss import best_positive_loss, places_gained
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import outranking_negatives

@@ -26,7 +26,7 @@ def margin_gradient(scores, relevance, lam, margin):
     return np.array(reference.rank_gradient(shifted, relevance.astype(float), lam))
 
 
-def _train(gradient, seed, lam, margin, rate=0.02, steps=500):
+def _train(gradient, seed, lam, margin, steps, rate=0.02):
     """The given loop: weights of a linear scorer after so many batches, in which the first feature tells a little."""
     rng, weights = np.random.default_rng(seed), np.full(4, 0.3)
     for _ in range(steps):
@@ -40,7 +40,10 @@ def _train(gradient, seed, lam, margin, rate=0.02, steps=500):
 
 def _judge_weights(case: Case, weights: Any) -> str | None:
     """Weights need not be those of the reference, for rounding may break a tie, but as long and as good."""
-    length, right = np.linalg.norm(weights), np.linalg.norm(_train(margin_gradient, **case))
+    wanted = _train(margin_gradient, **case)
+    if case["steps"] == 1:
+        return None if np.allclose(weights, wanted) else "which is off after the very first batch"
+    length, right = np.linalg.norm(weights), np.linalg.norm(wanted)
     if length < 0.75 * right:
         return "which is too short: without the margin the scores come closer and closer, and collapse"
     if weights[0] < 0.9 * length:
@@ -50,7 +53,13 @@ def _judge_weights(case: Case, weights: Any) -> str | None:
 
 def _runs() -> list[Case]:
     settings = ((0, 1.0, 0.3), (1, 1.0, 0.3), (2, 0.5, 0.2), (3, 2.0, 0.5), (4, 1.0, 0.4))
-    return [{"seed": seed, "lam": lam, "margin": margin} for seed, lam, margin in settings]
+    runs = [{"seed": seed, "lam": lam, "margin": margin, "steps": 500} for seed, lam, margin in settings]
+    return [*runs, {"seed": 5, "lam": 4.0, "margin": 0.3, "steps": 1}]  # no length tells of a factor, one step does
+
+
+def _backwards(scores, relevance, lam, margin):
+    shifted = reference.shift_by_margin(scores, relevance, margin)
+    return np.array(reference.rank_gradient(shifted, -relevance.astype(float), lam))
 
 
 def _tie_cases() -> list[Case]:
@@ -71,6 +80,7 @@ def _listed(relevance):
     return sorted(float(value) for value in every)
 
 
+_UPSIDE_DOWN = "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"
 _EASIER = "turns the shift around, which makes the task easier instead of harder: relevant scores go down"
 _FULL = "shifts each side by the whole margin: together the two shifts make α"
 
@@ -94,14 +104,19 @@ EXERCISES = (
         "margin_gradient(scores, relevance, lam, margin): the gradient, by Algorithm 1, of the sum of the relevant "
         "items' ranks, with a margin. A loop trains the weights of a linear scorer by it, on 500 noisy batches of 16 "
         "items; without a margin the weights, which are what is judged, shrink and the scores collapse.",
-        lambda seed, lam, margin: _train(margin_gradient, seed, lam, margin),
+        lambda seed, lam, margin, steps: _train(margin_gradient, seed, lam, margin, steps),
         _runs,
         [
             Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, 0.0), "leaves the margin out"),
             Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, -m), _EASIER),
             Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, 2 * m), _FULL),
             Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
-            Mistake(lambda y, r, lam, m: -margin_gradient(y, r, lam, m), "turns the sign of the gradient around"),
+            Mistake(lambda y, r, lam, m: -margin_gradient(y, r, lam, m), _UPSIDE_DOWN),
+            Mistake(
+                _backwards,
+                "moves the scores against the incoming gradient: Algorithm 1 adds λ times it",
+            ),
+            Mistake(lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), "forgets to divide by λ"),
             Mistake(lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),
         ],
         judge=_judge_weights,

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from rankedu.book.figures import style
-from rankedu.book.studies.recall_loss import best_positive_loss, falling_weights, places_gained
+from rankedu.book.studies.recall_loss import best_positive_loss, places_gained
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import outranking_negatives
@@ -105,33 +105,6 @@ def bricks(outranked: Sequence[int] = LATER) -> Figure:
         f"bricks high as irrelevant items outrank it: {', '.join(map(str, r))}. A brick at level K is w_K high. Left, "
         f"coloured by columns, of heights {', '.join(f'{total[c]:.2f}' for c in r)}: together {by_item:.2f}. Right, "
         f"coloured by rows, of {', '.join(map(str, failing))} bricks: together {by_level:.2f} as well.",
-    )
-
-
-@style.style()
-def asymptotic_ratios(up_to: float = 1e6) -> Figure:
-    """How good the approximations 1/K and 1/(K log K) of Eq. 20 are."""
-    k = np.unique(np.geomspace(1, up_to, 200).round())
-    w, log = falling_weights(k), np.log(k)
-    curves = {
-        "log weights · $K$": w["log"] * k,
-        "log-log weights · $K(1 + \\log K)$": w["log-log"] * k * (1 + log),
-        "log-log weights · $K \\log K$": w["log-log"] * k * log,
-    }
-    figure, axes = style.figure(width=6.4, height=3.8)
-    looks = (("-", style.BLUE), ("--", style.GREEN), ("-.", style.ORANGE))
-    for (label, ratio), (line, colour) in zip(curves.items(), looks, strict=True):
-        axes.semilogx(k, ratio, line, color=colour, label=label)
-    axes.axhline(1, color=style.GREY, linewidth=1)
-    axes.set(xlabel="K", ylabel="weight ÷ approximation", ylim=(-0.03, 1.06))
-    axes.legend(loc="lower right")
-    first, hundred, last = ([float(np.interp(at, k, c)) for c in curves.values()] for at in (1, 100, up_to))
-    return style.describe(
-        figure,
-        f"Three curves that rise to 1 as K grows, on a logarithmic axis from 1 to {up_to:.0e}. The log weights divided "
-        f"by 1/K: {first[0]:.2f} at K = 1, {hundred[0]:.3f} at 100. The log-log weights divided by 1/(K(1 + log K)): "
-        f"{first[1]:.2f}, then {hundred[1]:.3f}. The same divided by 1/(K log K), as printed: {first[2]:.0f} at K = 1, "
-        f"{hundred[2]:.2f} at 100 and still only {last[2]:.2f} at the right end.",
     )
 
 

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from rankedu.rankers import BlackboxRanker
-
-Array = npt.NDArray[np.float64]
 
 
 def best_positive_loss(scores: Tensor, relevance: Tensor, lam: float) -> Tensor:
     """The same weighted sum over K, of 1 − r@K itself: log(1 + r) of the best relevant item alone."""
     ranks = BlackboxRanker(lam)(scores)
     return torch.log(ranks[relevance].min())  # its rank is 1 + r
-
-
-def falling_weights(levels: Array) -> dict[str, Array]:
-    """w_K of the log and the log-log closed form, at these K."""
-    step = np.log1p(1 / levels)
-    return {"log": step, "log-log": np.log1p(step / (1 + np.log(levels)))}
 
 
 def places_gained(loss: Callable[[Tensor], Tensor], scores: Tensor, lam: float) -> list[int]:

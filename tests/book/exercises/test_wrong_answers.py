@@ -22,6 +22,13 @@ def sigmoid_rank(scores, temperature):
     return np.array(plain.sigmoid_rank(scores, temperature))
 
 
+def margin_gradient(scores, relevance, lam, margin, best=-1):
+    """Algorithm 1 in NumPy, with the largest score at rank 1 or, for best = 1, at the end."""
+    shifted = scores + margin * (0.5 - relevance)
+    before, after = (np.argsort(np.argsort(best * y)) for y in (shifted, shifted + lam * relevance))
+    return (after - before) / lam
+
+
 #: Exercise → wrong answers that no list of known mistakes was made from, and what the reader is told of each.
 WRONG = {
     "rank_min": [
@@ -125,6 +132,9 @@ WRONG = {
     "margin_gradient": [
         (lambda y, r, lam, m: 0 * y, "does not rank by the first feature"),
         (lambda y, r, lam, m: 1.0 - 2 * r, "too long: the margin"),
+        (lambda y, r, lam, m: margin_gradient(y, r, lam, m, best=1), "or ranks from the bottom: rank 1 is the largest"),
+        (lambda y, r, lam, m: -margin_gradient(y, r, -lam, m), "moves the scores against the incoming gradient"),
+        (lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), r"forgets to divide by λ\."),
         (lambda y, r, lam, m: y[r], "raised ValueError"),
     ],
     "loss_from_weights": [

@@ -10,7 +10,6 @@ from rankedu.book.figures import recall_loss as figures
 from rankedu.book.studies import recall_loss as study
 from rankedu.losses import RecallLoss
 from rankedu.metrics import recall_at_k
-from rankedu.proofs import recall_weights
 from rankedu.rankers import BlackboxRanker
 
 SCORES, RELEVANT = torch.tensor(figures.QUERY_SCORES), torch.tensor(figures.QUERY_RELEVANT).bool()
@@ -51,19 +50,6 @@ def test_with_falling_weights_only_irrelevant_items_are_passed(lam, shape):
 def test_both_walls_have_the_same_height(outranked):
     for axes in figures.bricks(outranked).axes:
         assert sum(brick.get_height() for brick in axes.patches) == pytest.approx(np.log1p(outranked).sum())
-
-
-@pytest.mark.parametrize(("name", "key"), [("log", "log"), ("log-log", "loglog")])
-def test_the_weights_of_the_figure_are_those_of_the_proofs(name, key):
-    claim = recall_weights.closed_form(key)
-    exact = [float(claim.weight.subs(claim.k, k)) for k in (1, 2, 7, 100)]
-    np.testing.assert_allclose(study.falling_weights(np.array([1.0, 2, 7, 100]))[name], exact, rtol=1e-12)
-
-
-def test_the_printed_approximation_is_slow(lines):
-    [axes] = figures.asymptotic_ratios().axes
-    printed, k = lines(axes)["log-log weights · $K \\log K$"], axes.lines[0].get_xdata()
-    assert np.interp(100, k, printed) < 0.85 and 0.9 < printed[-1] < 0.95
 
 
 def test_designs_are_weightings():

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LOW, HIGH = -0.04, 0.07
-#: An arrow as long as its half of the panel; with no setting of the sliders is a push larger.
-LONGEST = 0.5
+#: A push whose arrow is as long as its half of the panel; no setting of the sliders has a larger one. Lengths are
+#: roots, so that a tenth of it still has an arrow. Below the least length there is none.
+LONGEST, LEAST = 0.5, 0.02
 
 
 def decide(start: float, offset: float) -> tuple[UpperBound, str]:
@@ -106,8 +107,8 @@ def pushes(temperature: float, slope: float) -> tuple[float, float, Tensor]:
 
 @goal(
     "Make the gradient so small that no arrow is left.",
-    lambda at: at.largest < 0.02 * LONGEST,
-    "The longest would be {largest:.1g}. With ρ = 0 the step is flat beyond δ, as a sigmoid is, and only pairs within "
+    lambda at: at.longest < LEAST,
+    "The largest push is {largest:.1g}. With ρ = 0 the step is flat beyond δ, as a sigmoid is, and only pairs within "
     "reach of the temperature are felt.",
 )
 @goal(
@@ -131,9 +132,10 @@ def who_moves(temperature: float, slope: float) -> Figure:
     top.set_position((0.13, 0.6, 0.83, 0.27))
     bottom.set_position((0.13, 0.11, 0.83, 0.3))
     largest = push.abs().max().item()
-    figure.text(0.04, 0.94, f"loss {value:.2f}   1 − H-AP {hard:.2f}   longest arrow {largest:.2g}")
-    arrows(top, scores, relevance, push / LONGEST)
-    top.set_xlabel("score   (arrow up: raised by a descent step)")
+    figure.text(0.04, 0.94, f"loss {value:.2f}   1 − H-AP {hard:.2f}   largest push {largest:.2g}")
+    length = push.sign() * (push.abs() / LONGEST).sqrt()
+    arrows(top, scores, relevance, length)
+    top.set_xlabel("score   (arrow up: raised; its length is the root of the push)")
     for x in _parts(ranker, -0.75, 0.75):
         bottom.plot(x, ranker.slope(x).clamp(min=1e-12).log10(), color=style.BLACK)
     wrong = mistakes()
@@ -147,11 +149,11 @@ def who_moves(temperature: float, slope: float) -> Figure:
     felt = int((ranker.slope(wrong) > 1e-3).sum())
     lowest = push[-1].item()
     far = [pushes(temperature, stop)[2][-1].item() for stop in who_moves.controls["slope"].stops]
-    tell(figure, largest=largest, far=lowest, far_best=max(far))
+    tell(figure, largest=largest, longest=length.abs().max().item(), far=lowest, far_best=max(far))
     return style.describe(
         figure,
         f"Eight items, τ = {temperature:g}, ρ = {slope:g}: the loss is {value:.3g}, 1 − H-AP {hard:.2f}. The step has "
-        f"a slope above 0.001 at {felt} of the {len(wrong)} pairs that stand wrongly. The longest arrow is "
+        f"a slope above 0.001 at {felt} of the {len(wrong)} pairs that stand wrongly. The largest push is "
         f"{largest:.2g}; the item of relevance 2 at the far end, score 0.2, is raised by {lowest + 0.0:.2g}.",
     )
 

@@ -104,7 +104,7 @@ def sixteen_steps() -> Figure:
         steps = study.descent(study.make(name), study.embed(study.ANGLES), draws=study.draws_of(name))[1][:, :2].numpy()
         draw_items(axes, study.ANGLES, size=7)
         draw_steps(axes, study.ANGLES, steps)
-        axes.set(xlim=(-1.15, 1.2), ylim=(-0.2, 1.42))
+        axes.set(xlim=(-1.3, 1.4), ylim=(-0.2, 1.55))
         axes.set_title(study.title(name), pad=1)
         length = np.linalg.norm(steps, axis=1)
         moving = int((length > 0.02 * length.max()).sum())

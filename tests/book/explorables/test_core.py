@@ -186,7 +186,7 @@ def test_nothing_is_held_outside_the_picture():
     made, axes = style.figure(width=2, height=2)
     axes.set(xlim=(0, 1))
     hold(axes, n=lambda n: (n, 0.5))
-    with pytest.raises(ValueError, match="n = 3 must be held within the picture, got the place"):
+    with pytest.raises(ValueError, match="n = 2 must be held within the picture, got the place"):
         kept.holds(made, {"n": dial(0, 3)})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -106,7 +106,7 @@ def _row(axes: Axes, gained: Tensor, shift: float, title: str) -> None:
         positive, gain = RELEVANT[:, column].numpy(), gained[:, column].numpy()
         axes.axhline(base, color=style.GREY, linewidth=1, zorder=0)
         for mask, relevant in ((positive, True), (~positive, False)):
-            look = {"linestyle": "none", "markersize": 8, "antialiased": False, **style.mark(relevant)}
+            look: Any = {"linestyle": "none", "markersize": 8, "antialiased": False, **style.mark(relevant)}
             axes.plot(x[mask], np.full(mask.sum(), base), **look)
             moves = mask & (np.abs(gain) > 0.5)
             length = np.sign(gain) * (0.16 + 0.04 * np.minimum(np.abs(gain), 7))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,7 +97,8 @@ def _histogram(axes: Axes, bins: int, score: float) -> float:
     axes.bar(centres, positives, width, color=style.POSITIVE, antialiased=False)
     axes.bar(centres, everything - positives, width, bottom=positives, color=style.NEGATIVE, antialiased=False)
     for mask, relevant in ((RELEVANT, True), (~RELEVANT, False)):
-        x, look = scores[mask].numpy(), {"linestyle": "none", "markersize": 6, **style.mark(relevant)}
+        x = scores[mask].numpy()
+        look: Any = {"linestyle": "none", "markersize": 6, **style.mark(relevant)}
         axes.plot(x, np.full(x.shape, -0.55), antialiased=False, **look)
     axes.plot(score, -0.55, "o", color=style.BLUE, markersize=11, markerfacecolor="none", antialiased=False)
     axes.set(ylim=(-1, 7), yticks=(0, 2, 4, 6), ylabel="count")

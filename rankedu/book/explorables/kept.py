@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankedu.book.explorables.controls import Control
 
 #: A value of a control → where it lies in the picture, in the coordinates of the axes.
-Place = Callable[[Any], tuple[float, float]]
+Place = Callable[[Any], Sequence[Any]]
 
 
 class Hold(NamedTuple):
@@ -23,7 +23,7 @@ class Hold(NamedTuple):
     choice: bool
 
 
-def _of(figure: Figure, what: str) -> dict[str, Any]:
+def _of(figure: Any, what: str) -> dict[str, Any]:
     """What is kept goes with the figure, so that it ends with it."""
     kept: dict[str, Any] = vars(figure).setdefault(f"_rankedu_{what}", {})
     return kept

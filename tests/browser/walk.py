@@ -100,6 +100,15 @@ def sliders(page) -> list[str]:
             found += [] if figure.locator(f"label[for='{name}']").inner_text() else [f"{name} has no label"]
             if slider.evaluate("element => getComputedStyle(element).outlineStyle") == "none":
                 found.append(f"{name} does not show that it has the focus")
+        for buttons in figure.locator("[role=radiogroup]").all():
+            name = buttons.get_attribute("id")
+            states = []
+            for button in buttons.locator("input[type=radio]").all():
+                button.check()
+                states.append((picture.get_attribute("src"), picture.get_attribute("alt")))
+            changed = [len(set(values)) == len(states) for values in zip(*states, strict=True)]
+            found += [] if all(changed) else [f"{name} changes nothing"]
+            found += [] if page.locator(f"[id='{name}-name']").inner_text() else [f"{name} has no label"]
         if picture.evaluate("image => image.decode().then(() => image.naturalWidth)") <= 300:
             found.append(f"{figure.get_attribute('id')} has no last frame")
     return found

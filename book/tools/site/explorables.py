@@ -18,6 +18,7 @@ from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
 
 from rankedu.book.explorables import load
+from rankedu.book.explorables.controls import Control
 from rankedu.book.explorables.core import MIME, Explorable
 from rankedu.book.explorables.live import PAGE, Live, names
 from tools.site import javascript
@@ -39,10 +40,12 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        For each frame its file name, alternative text and the values shown beside the sliders.
+        For each frame its file name, its alternative text and, where there are any, ``holds``: where its controls can
+        be held; ``numbers``, and what they say of each goal: ``goals``.
     """
     from tqdm import tqdm
 
+    from rankedu.book.explorables import kept
     from rankedu.book.figures import style
 
     index = folder / "frames.json"
@@ -56,7 +59,9 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         made = explorable(**values)
         name = f"{number:02d}.webp"
         (folder / name).write_bytes(style.webp(made))
-        frames.append({"file": name, "alt": style.description(made)})
+        frame = {"file": name, "alt": style.description(made), "holds": kept.holds(made, explorable.controls)}
+        frame |= {"numbers": kept.numbers(made), "goals": explorable.answers(values, made)}
+        frames.append({key: value for key, value in frame.items() if value})
     size = sum((folder / frame["file"]).stat().st_size for frame in frames)
     if size > MAX_BYTES:
         raise ValueError(
@@ -92,22 +97,51 @@ def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -
     rows = []
     for name, control in explorable.controls.items():
         identifier = f"explorable-{explorable.name}-{name}"
-        labels = [control.format(value) for value in control.stops]
-        at = control.stops.index(control.default)
-        rows.append(
-            f'<label for="{identifier}">{html.escape(control.named(name))}</label>'
-            f'<input type="range" id="{identifier}" min="0" max="{len(labels) - 1}" step="1" value="{at}" '
-            f'data-labels="{html.escape(json.dumps(labels, ensure_ascii=False))}" data-lm-suppress-shortcuts="true">'
-            f'<output for="{identifier}">{html.escape(labels[at])}</output>'
-            + (f'<button type="button" data-plays="{identifier}">Play</button>' if control.play else "")
-        )
+        rows.append((_radios if control.names else _range)(identifier, control.named(name), control))
+    goals = "".join(f'<li>{html.escape(goal.text)} <span role="status"></span></li>' for goal in explorable.goals)
     return (
         f'<figure class="explorable" id="explorable-{explorable.name}" data-size="{json.dumps(size)}" '
         f'data-frames="{html.escape(json.dumps(frames, ensure_ascii=False))}" data-address="{address}">'
         f'<div class="explorable-controls" role="group" aria-label="{html.escape(explorable.caption)}" hidden>'
         f"{''.join(rows)}</div>"
-        f'<img src="{address}/{frames[start]["file"]}" alt="{html.escape(frames[start]["alt"])}">'
-        f"<figcaption>{html.escape(explorable.caption)}</figcaption></figure>"
+        f'<div class="explorable-stage">'
+        f'<img src="{address}/{frames[start]["file"]}" alt="{html.escape(frames[start]["alt"])}"></div>'
+        f"<figcaption>{html.escape(explorable.caption)}"
+        + (f'<ul class="explorable-goals">{goals}</ul>' if goals else "")
+        + "</figcaption></figure>"
+    )
+
+
+def _labels(control: Control) -> tuple[list[str], str, int]:
+    """What the reader sees for each stop, the same for the script, and which is the default."""
+    labels = [control.format(value) for value in control.stops]
+    return labels, html.escape(json.dumps(labels, ensure_ascii=False)), control.stops.index(control.default)
+
+
+def _range(identifier: str, name: str, control: Control) -> str:
+    """A slider, with a button that runs it if it plays."""
+    labels, listed, at = _labels(control)
+    return (
+        f'<label for="{identifier}">{html.escape(name)}</label>'
+        f'<input type="range" id="{identifier}" min="0" max="{len(labels) - 1}" step="1" value="{at}" '
+        f'data-labels="{listed}" data-lm-suppress-shortcuts="true">'
+        f'<output for="{identifier}">{html.escape(labels[at])}</output>'
+        + (f'<button type="button" data-plays="{identifier}">Play</button>' if control.play else "")
+    )
+
+
+def _radios(identifier: str, name: str, control: Control) -> str:
+    """A button for each of some names."""
+    labels, listed, start = _labels(control)
+    buttons = "".join(
+        f'<label><input type="radio" name="{identifier}" value="{at}"{" checked" if at == start else ""}> '
+        f"{html.escape(label)}</label>"
+        for at, label in enumerate(labels)
+    )
+    return (
+        f'<span class="explorable-name" id="{identifier}-name">{html.escape(name)}</span>'
+        f'<div class="explorable-names" role="radiogroup" id="{identifier}" aria-labelledby="{identifier}-name" '
+        f'data-labels="{listed}" data-lm-suppress-shortcuts="true">{buttons}</div>'
     )
 
 

@@ -11,9 +11,24 @@ import importlib
 import pkgutil
 
 from rankedu.book.explorables.controls import Control, choice, dial, log_slider, slider
-from rankedu.book.explorables.core import Explorable, explorable
+from rankedu.book.explorables.core import Explorable, explorable, goal
+from rankedu.book.explorables.kept import hold, pick, tell
 
-__all__ = ["Control", "Explorable", "all_explorables", "choice", "dial", "explorable", "load", "log_slider", "slider"]
+__all__ = [
+    "Control",
+    "Explorable",
+    "all_explorables",
+    "choice",
+    "dial",
+    "explorable",
+    "goal",
+    "hold",
+    "load",
+    "log_slider",
+    "pick",
+    "slider",
+    "tell",
+]
 
 
 def all_explorables() -> dict[str, Explorable]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from rankedu.book.explorables import explorable, log_slider, slider
+from rankedu.book.explorables import Control, explorable, goal, hold, slider, tell
 from rankedu.book.figures import style
 from rankedu.losses import MAPLoss
 from rankedu.metrics import average_precision
@@ -25,6 +26,9 @@ SCORES = torch.tensor(
 )
 RELEVANT = torch.tensor([[1, 1], [1, 0], [1, 1], [0, 0], [0, 0], [0, 0], [0, 0]]).bool()
 
+#: Between two stops of the slider the picture changes at every one of its shifts.
+LAMS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0)
+
 
 def measure(shift: float) -> tuple[list[float], float]:
     """AP of each class, and APC, with the badger scores shifted."""
@@ -41,9 +45,26 @@ def places(shift: float, lam: float, weight: float) -> Tensor:
     return -lam * gradient
 
 
+@goal(
+    "Find the shift at which APC is largest.",
+    lambda at: at.apc > at.apc_best - 1e-9,
+    "At a shift of {shift:g} APC is {apc:.2f}; mAP is {map:.2f} at every shift. APC does not reach 1, for the mistakes "
+    "within the classes remain.",
+)
+@goal(
+    "Let a step raise the badgers as a whole, by five places or more.",
+    lambda at: at.badgers >= 5,
+    "In the lower panel the badgers gain {badgers:.0f} places together, and the foxes lose as many. In the upper panel "
+    "the arrows of each class cancel, at every setting.",
+)
+@goal(
+    "Let nothing move at all.",
+    lambda at: not at.moving,
+    "The pushes of AP are small: with λ = {lam:g} no score overtakes another within the step. It takes a large λ.",
+)
 @explorable(
     shift=slider(-0.2, 0.6, default=0.0, steps=41, stops=9, label="shift of the badger scores"),
-    lam=log_slider(1, 100, default=10.0, steps=31, stops=6),
+    lam=Control(LAMS, (1.0, 2.0, 5.0, 10.0, 100.0), 10.0, None, "{:g}".format),
 )
 @style.style()
 def two_classes(shift: float, lam: float) -> Figure:
@@ -59,7 +80,10 @@ def two_classes(shift: float, lam: float) -> Figure:
     _row(axes[1], all_in_one, shift, f"one list: APC = {one:.2f}")
     axes[0].tick_params(axis="x", length=0)
     axes[1].set_xlabel("score   (arrow up: raised by a descent step; length: places)")
+    hold(axes[1], shift=lambda shift: (float(SCORES[0, 1]) + shift, 0.0))
     moved = (all_in_one.sum(0)[1]).round().item()
+    moving = bool(two.any() or all_in_one.any())
+    tell(figure, map=mean, apc=one, apc_best=_best(), badgers=moved + 0.0, moving=moving)
     return style.describe(
         figure,
         f"Scores of seven photographs for foxes and for badgers, the badgers shifted by {shift:g}. AP of the foxes "
@@ -69,14 +93,21 @@ def two_classes(shift: float, lam: float) -> Figure:
     )
 
 
+@functools.cache
+def _best() -> float:
+    """The largest APC at a stop of the slider."""
+    return max(measure(shift)[1] for shift in two_classes.controls["shift"].stops)
+
+
 def _row(axes: Axes, gained: Tensor, shift: float, title: str) -> None:
     """Two classes, each on its own line; an arrow for every score that moves."""
     for column, base in ((0, 1.0), (1, 0.0)):
         x = (SCORES[:, column] + column * shift).numpy()
         positive, gain = RELEVANT[:, column].numpy(), gained[:, column].numpy()
         axes.axhline(base, color=style.GREY, linewidth=1, zorder=0)
-        for mask, colour, marker in ((positive, style.POSITIVE, "o"), (~positive, style.NEGATIVE, "X")):
-            axes.plot(x[mask], np.full(mask.sum(), base), marker, color=colour, markersize=8, antialiased=False)
+        for mask, relevant in ((positive, True), (~positive, False)):
+            look: Any = {"linestyle": "none", "markersize": 8, "antialiased": False, **style.mark(relevant)}
+            axes.plot(x[mask], np.full(mask.sum(), base), **look)
             moves = mask & (np.abs(gain) > 0.5)
             length = np.sign(gain) * (0.16 + 0.04 * np.minimum(np.abs(gain), 7))
             axes.quiver(
@@ -85,7 +116,7 @@ def _row(axes: Axes, gained: Tensor, shift: float, title: str) -> None:
                 scale_units="xy",
                 scale=1,
                 width=0.006,
-                color=colour,
+                color=style.POSITIVE if relevant else style.NEGATIVE,
                 antialiased=False,
             )
     axes.set(xlim=(-0.22, 1.1), ylim=(-0.55, 1.5), title=title, yticks=(1, 0), yticklabels=("fox", "badger"))

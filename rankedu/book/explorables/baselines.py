@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from rankedu.book.explorables import choice, explorable, slider
+from rankedu.book.explorables import Control, explorable, hold, slider
 from rankedu.book.figures import baselines as batch
 from rankedu.book.figures import style
 from rankedu.book.studies import baselines as study
@@ -68,7 +68,7 @@ def turn(loss: str, angle: float) -> float:
 
 
 @explorable(
-    loss=choice(OPTIONS, default="contrastive", label="loss"),
+    loss=Control(OPTIONS, OPTIONS, "contrastive", "loss", study.title),
     angle=slider(5, 175, default=72, steps=35, stops=7, label="angle of a3"),
 )
 @style.style()
@@ -82,9 +82,10 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     axes[0].set_position((0.1, 0.5, 0.86, 0.44))
     axes[1].set_position((0.13, 0.12, 0.84, 0.35))
     angles = angles_with(angle)
-    batch.draw_items(axes[0], angles, size=8, smooth=False)
+    batch.draw_items(axes[0], angles, size=10, smooth=False)
+    hold(axes[0], angle=lambda angle: (np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))))
     here = np.deg2rad(angle)
-    axes[0].plot(np.cos(here), np.sin(here), "o", markersize=15, fillstyle="none", color=style.BLACK, antialiased=False)
+    axes[0].plot(np.cos(here), np.sin(here), "o", markersize=17, fillstyle="none", color=style.BLACK, antialiased=False)
     batch.draw_steps(axes[0], angles, steps, longest=0.5, width=0.007, smooth=False)
     axes[0].set(xlim=(-1.75, 1.75), ylim=(-0.1, 1.5))
     axes[0].set_title(f"{study.title(loss)}: {value:.3f}    AP {ap:.2f}    H-AP {hap:.2f}")

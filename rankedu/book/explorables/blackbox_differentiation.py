@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rankedu.blackbox import differentiate
-from rankedu.book.explorables import choice, dial, explorable, log_slider
+from rankedu.book.explorables import choice, dial, explorable, hold, log_slider
 from rankedu.book.explorables.controls import Control
 from rankedu.book.figures import style
 from rankedu.solvers import shortest_path
@@ -259,6 +259,7 @@ def shortest_path_on_a_grid(lam: float, step: int) -> Figure:
     right.plot(step, losses[step], "o", color=style.RED, ms=8)
     right.set(xlabel="training step", ylabel="wrong cells", xlim=(-1, STEPS + 1), ylim=(-0.7, losses[0] + 4))
     right.set_title(f"λ = {lam:g}")
+    hold(right, step=lambda step: (step, losses[step]))
     reached = np.flatnonzero(losses == 0)
     verdict = f"the loss first reaches 0 at step {reached[0]}" if reached.size else "the loss never reaches 0"
     return style.describe(

@@ -54,6 +54,11 @@ class Control:
         if self.default not in self.stops:
             raise ValueError(f"default must be one of the stops {list(self.stops)}, got {self.default!r}")
 
+    @property
+    def names(self) -> bool:
+        """Whether the values are names, to choose from, and not places on a scale."""
+        return all(isinstance(value, str) for value in self.values)
+
     def named(self, name: str) -> str:
         """The label, given the name of the parameter that the control drives."""
         return self.label or SYMBOLS.get(name, name.replace("_", " "))

@@ -7,8 +7,10 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rankedu.book.explorables import kept
 from rankedu.book.explorables.controls import Control
 
 if TYPE_CHECKING:
@@ -18,6 +20,22 @@ if TYPE_CHECKING:
 MIME = "application/vnd.rankedu.explorable+json"
 #: An explorable of the static book has at most so many sliders and frames.
 MAX_CONTROLS, MAX_FRAMES = 2, 60
+
+
+class Goal(NamedTuple):
+    """What the reader is asked to bring about, how it is seen that it is, and what is then said."""
+
+    text: str
+    reached: Callable[[Any], bool]
+    found: str
+
+
+class Shown(NamedTuple):
+    """One picture: PNG bytes, description, and for each goal what is said if it is reached, else None."""
+
+    picture: bytes
+    description: str
+    answers: list[str | None]
 
 
 class Explorable:
@@ -35,6 +53,7 @@ class Explorable:
         if not inspect.getdoc(draw):
             raise ValueError(f"{draw.__name__} must have a docstring: its first line is the caption")
         self.draw, self.controls = draw, controls
+        self.goals: list[Goal] = []
         self.name, self.module = draw.__name__, draw.__module__
         self.__doc__ = draw.__doc__
         if len(list(self.grid())) > MAX_FRAMES:
@@ -67,21 +86,31 @@ class Explorable:
         for values in itertools.product(*(control.stops for control in self.controls.values())):
             yield dict(zip(self.controls, values, strict=True))
 
+    def numbers(self, values: dict[str, Any], made: Figure) -> dict[str, Any]:
+        """What a goal is seen from: the values of the controls, and the numbers that are kept with their picture."""
+        return {**values, **kept.numbers(made)}
+
+    def answers(self, values: dict[str, Any], made: Figure) -> list[str | None]:
+        """For each goal what is said if this picture reaches it, else None."""
+        known = self.numbers(values, made)
+        return [goal.found.format(**known) if goal.reached(SimpleNamespace(**known)) else None for goal in self.goals]
+
     @cached_property
-    def png(self) -> Callable[[tuple[Any, ...]], tuple[bytes, str]]:
-        """Values in the order of the controls → PNG bytes and description; the last 128 are kept."""
+    def png(self) -> Callable[[tuple[Any, ...]], Shown]:
+        """Values in the order of the controls → the picture; the last 128 are kept."""
         from rankedu.book.figures import style
 
         @lru_cache(maxsize=128)
-        def render(values: tuple[Any, ...]) -> tuple[bytes, str]:
+        def render(values: tuple[Any, ...]) -> Shown:
             made = self.draw(*values)
-            return style.png(made), style.description(made)
+            named = dict(zip(self.controls, values, strict=True))
+            return Shown(style.png(made), style.description(made), self.answers(named, made))
 
         return render
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a cell shows: sliders where a kernel runs, frames in the book, else a picture."""
-        picture, text = self.png(tuple(self.defaults.values()))
+        picture, text, _ = self.png(tuple(self.defaults.values()))
         data: dict[str, Any] = {
             MIME: {"explorable": self.address},
             "image/png": picture,
@@ -121,6 +150,26 @@ def explorable(**controls: Control) -> Callable[[Callable[..., Figure]], Explora
     committed notebooks do.
     """
     return lambda draw: Explorable(draw, controls)
+
+
+def goal(text: str, reached: Callable[[Any], bool], found: str) -> Callable[[Explorable], Explorable]:
+    """Give an explorable a goal, above ``@explorable``; the first one is told first.
+
+    Parameters
+    ----------
+    text : str
+        What the reader is asked to bring about.
+    reached : callable
+        Gets the values of the controls and the numbers of :func:`rankedu.book.explorables.kept.tell` as attributes.
+    found : str
+        What is said when the goal is reached, with these numbers in braces.
+    """
+
+    def add(one: Explorable) -> Explorable:
+        one.goals.insert(0, Goal(text, reached, found))
+        return one
+
+    return add
 
 
 def is_live() -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu.book.explorables import choice, explorable, slider
+from rankedu.book.explorables import choice, explorable, hold, slider
 from rankedu.book.figures import style
 from rankedu.book.studies.fastap_histograms import fast_ap, soft_rank_ap
 from rankedu.metrics import average_precision
@@ -73,8 +73,9 @@ def one_score(bins: int, score: float) -> Figure:
     ends = (score - run, score + run), (fast - run * slope, fast + run * slope)
     below.plot(*ends, color=style.BLUE, linewidth=4, antialiased=False)
     below.plot(score, fast, "o", color=style.BLUE, markersize=9, antialiased=False)
-    below.set(xlim=(1.04, -0.66), ylim=(0.2, 0.85), xlabel="score, the highest first", ylabel="loss")
-    below.legend(loc="lower right", ncols=3, handlelength=1.4, columnspacing=1.0)
+    below.set(xlim=(-0.66, 1.04), ylim=(0.2, 0.85), xlabel="score of the moving positive", ylabel="loss")
+    hold(below, score=lambda score: (score, np.interp(score, line, three[1])))
+    below.legend(loc="lower left", ncols=3, handlelength=1.4, columnspacing=1.0)
     way = "up" if slope < -1e-9 else "down" if slope > 1e-9 else "nowhere"
     above.set_title(f"FastAP's loss {fast:.2f}, AP's {exact:.2f}; the gradient moves it {way}")
     return style.describe(
@@ -95,9 +96,10 @@ def _histogram(axes: Axes, bins: int, score: float) -> float:
     centres, width = np.linspace(1, -1, bins + 1), min(0.1, 1.4 / bins)
     axes.bar(centres, positives, width, color=style.POSITIVE, antialiased=False)
     axes.bar(centres, everything - positives, width, bottom=positives, color=style.NEGATIVE, antialiased=False)
-    for mask, colour, marker in ((RELEVANT, style.POSITIVE, "o"), (~RELEVANT, style.NEGATIVE, "X")):
+    for mask, relevant in ((RELEVANT, True), (~RELEVANT, False)):
         x = scores[mask].numpy()
-        axes.plot(x, np.full(x.shape, -0.55), marker, color=colour, markersize=6, antialiased=False)
+        look: Any = {"linestyle": "none", "markersize": 6, **style.mark(relevant)}
+        axes.plot(x, np.full(x.shape, -0.55), antialiased=False, **look)
     axes.plot(score, -0.55, "o", color=style.BLUE, markersize=11, markerfacecolor="none", antialiased=False)
     axes.set(ylim=(-1, 7), yticks=(0, 2, 4, 6), ylabel="count")
     axes.axhline(0, color=style.BLACK, linewidth=0.8)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from rankedu.book.explorables import dial, explorable, log_slider
+from rankedu.book.explorables import dial, explorable, goal, hold, log_slider, tell
 from rankedu.book.figures import style
 from rankedu.book.figures.hierarchical_ap import COLOURS, _pale
 from rankedu.book.studies.hierarchical_ap import METRICS, measure
@@ -33,6 +33,23 @@ def judge(rank: int, alpha: float) -> tuple[dict[str, float], dict[str, float]]:
     return one, other
 
 
+@goal(
+    "Make two of the metrics prefer M.",
+    lambda at: at.better.count("M") == 2,
+    "With the stranger at rank {rank}, NDCG and H-AP prefer M. AP and ASI prefer S even so.",
+)
+@goal(
+    "At α = 1, bring the stranger as far up as it can stand while all four prefer S.",
+    lambda at: at.alpha == 1 and at.better == ["S"] * 4 and at.first == at.rank,
+    "At rank {rank}. As the stranger sinks no bar of S ever falls, so no two metrics contradict each other about a "
+    "single step, and still they disagree about S and M above this rank.",
+)
+@goal(
+    "Make H-AP prefer S although the stranger stands at rank 2 or higher. Only one slider helps.",
+    lambda at: at.rank <= 2 and at.better[1] == "S",
+    "α = {alpha:g} did it, which no other bar feels. A large α leaves little to relatives: H-AP of M is {h_ap:.2f}, "
+    "its AP {ap:.2f}. A small one leaves a stranger as the only real mistake.",
+)
 @explorable(
     rank=dial(1, 10, default=2, label="rank of the stranger"),
     alpha=log_slider(0.125, 8, default=1.0, steps=31, stops=5),
@@ -58,6 +75,7 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
     top.plot(rank - 0.5, 1.12, "^", color=style.BLACK, markersize=8, clip_on=False)
     top.set(xlim=(-0.05, 12.05), ylim=(-0.1, 2.3))
     top.axis("off")
+    hold(top, rank=lambda rank: (rank - 0.5, 1.55))
     place = np.arange(4)
     for shift, judged, face in ((-0.19, severe, style.BLACK), (0.19, mild, "white")):
         heights = [judged[metric] for metric in METRICS]
@@ -65,6 +83,7 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
         for x, height in zip(place + shift, heights, strict=True):
             bars.text(x, height + 0.02, f"{height:.2f}", ha="center", va="bottom", fontsize=11)
     verdict = {metric: _better(severe[metric], mild[metric]) for metric in METRICS}
+    tell(figure, better=list(verdict.values()), first=_first(alpha), h_ap=mild["H-AP"], ap=mild["AP"])
     bars.set(xlim=(-0.55, 3.55), ylim=(0, 1.12), ylabel="black: S, white: M", yticks=(0, 0.5, 1))
     bars.set_xticks(place, [f"{metric}: {verdict[metric]}" for metric in METRICS])
     bars.tick_params(axis="x", length=0)
@@ -76,6 +95,16 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
         f"Two rankings of twelve items. S is ideal but for a stranger, an item of level 0, at rank {rank}; M has two "
         f"items of level 2 before the three of level 3. S and M at α = {alpha:g}: {told}.",
     )
+
+
+def _first(alpha: float) -> int:
+    """The smallest rank of the stranger at which every metric prefers S."""
+    ranks = drag_a_ranking.controls["rank"].stops
+    for rank in ranks:
+        severe, mild = judge(rank, alpha)
+        if all(_better(severe[metric], mild[metric]) == "S" for metric in METRICS):
+            return int(rank)
+    raise ValueError(f"some metric prefers M at every rank, with α = {alpha:g}")
 
 
 def _better(one: float, other: float) -> str:

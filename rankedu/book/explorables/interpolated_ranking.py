@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib import colormaps
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.colors import BoundaryNorm
 
-from rankedu.book.explorables import dial, explorable, log_slider, slider
+from rankedu.book.explorables import dial, explorable, hold, log_slider, slider
 from rankedu.book.figures import style
 from rankedu.landscapes import (
     Section,
@@ -46,7 +44,7 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     low, high = float(height.min()), float(height.max())
     flat = float((section_gradient(many, coefficients, lam) == 0).all(-1).mean())
     edges = (low + high) / 2 + span * np.linspace(-0.5, 0.5, BANDS + 1)
-    norm, colours = BoundaryNorm(edges, BANDS), _colours()
+    norm, colours = BoundaryNorm(edges, BANDS), style.bands(BANDS, 0.25)
     figure, axes = style.figure(width=5.6, height=4.4)
     _place(figure, [axes], [(0.11, 0.12, 0.64, 0.815)])
     side = (-EXTENT, EXTENT)
@@ -61,11 +59,7 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     axes.plot(a[still], b[still], "o", color="black", markersize=4, antialiased=False)
     axes.set(xlim=side, ylim=side, xticks=(-1, 0, 1), yticks=(-1, 0, 1), xlabel="along u", ylabel="along v")
     axes.set_title(f"no gradient on {flat:.0%} of the plane")
-    bar = figure.colorbar(
-        ScalarMappable(norm, colours), cax=figure.add_axes((0.79, 0.12, 0.04, 0.815)), ticks=edges[::2]
-    )
-    bar.ax.set_yticklabels([f"{edge:.1f}" for edge in edges[::2]])
-    bar.ax.set_title("$f_\\lambda$")
+    _scale(figure.add_axes((0.88, 0.12, 0.09, 0.815)), edges, (low, high), _reach(seed))
     return style.describe(
         figure,
         f"Map of the interpolated loss for λ = {lam:g} on plane {seed}, in bands of equal height, from {low:.1f} "
@@ -74,9 +68,22 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     )
 
 
-def _colours() -> ListedColormap:
-    """The book's landscape colours without the darkest, on which black arrows would not show."""
-    return ListedColormap(colormaps[style.LANDSCAPE](np.linspace(0.25, 1.0, BANDS)))
+def _scale(axes: Axes, edges: Array, found: tuple[float, float], reach: tuple[float, float]) -> None:
+    """The bands at their heights, on a scale that is the same for all λ, so that the surface is seen to sink."""
+    inside = np.clip(edges, *found)
+    axes.bar(0.5, np.diff(inside), 1, inside[:-1], color=style.bands(BANDS, 0.25).colors, antialiased=False)
+    margin = 0.03 * (reach[1] - reach[0])
+    axes.set(xlim=(0, 1), xticks=(), ylim=(reach[0] - margin, reach[1] + margin), title="$f_\\lambda$")
+    axes.axhline(reach[0], color=style.BLACK, linewidth=2.5)
+    axes.set_yticks(reach, [f"best\n{reach[0]:.0f}", f"{reach[1]:.0f}"])
+
+
+@functools.cache
+def _reach(seed: int) -> tuple[float, float]:
+    """The least that the loss can be, and the highest step of the staircase on the plane."""
+    c = random_coefficients(seed=seed)
+    least = np.sort(c)[::-1] @ np.arange(1.0, len(c) + 1)
+    return float(least), float(rank_landscape(_plane(seed)[0], c).max())
 
 
 @functools.lru_cache(maxsize=16)
@@ -111,6 +118,8 @@ def secant(lam: float, position: float) -> Figure:
     below.plot(start, loss, "o", color=style.BLACK)
     below.set(ylim=(0, 7.7), xlabel="step t along the incoming gradient c", ylabel="loss f", xlim=(-0.02, 1.3))
     below.legend(loc="upper right")
+    hold(above, position=lambda t: (t, _along(np.array([t]))[0].item()))
+    hold(above, lam=lambda lam: (position + lam, _along(np.array([position + lam]))[0].item()))
     above.set_title(f"$f$ = {loss:.0f},   $f_\\lambda$ = slope = mean = {slope:.2f}")
     return style.describe(
         figure,

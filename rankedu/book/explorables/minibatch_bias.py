@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import NullLocator
 
-from rankedu.book.explorables import choice, explorable
+from rankedu.book.explorables import choice, explorable, hold
 from rankedu.book.figures import style
 from rankedu.book.studies.minibatch_bias import SIZES, expected_map, sample_estimates, synthetic_ranking
 
@@ -60,6 +60,9 @@ def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
         xlabel="list length: (1 + τ) · batch size, at most all",
     )
     below.legend(loc="upper right")
+    longest = len(synthetic_ranking())
+    reached = {size: min((1 + memory) * size, longest) for size in SIZES}
+    hold(below, batch_size=lambda size: (reached[size], np.interp(reached[size], lengths, curve)))
     return style.describe(
         figure,
         f"Above, a histogram of the mAP of {len(estimates)} random batches of {batch_size} with a memory of {memory} "

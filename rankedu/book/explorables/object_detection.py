@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from rankedu.book.explorables import choice, explorable, slider
+from rankedu.book.explorables import choice, explorable, goal, hold, slider, tell
 from rankedu.book.figures import style
 from rankedu.book.studies.object_detection import blame
 
@@ -62,6 +62,24 @@ def judge(ratio: int, window: float) -> Judgement:
     )
 
 
+@goal(
+    "Halve the cross entropy of the beginning while AP stays as it was.",
+    lambda at: at.entropy < at.entropy_before / 2 and abs(at.ap - at.ap_before) < 1e-9,
+    "Cross entropy is {entropy:.3f} instead of {entropy_before:.3f}, as if the detector had become much better, and "
+    "{easy:.0%} of what is left is easy background. AP is {ap:.3f} as before.",
+)
+@goal(
+    "With the window, take 0.1 or more of the AP that it leaves at 0.05, while cross entropy grows by less than 10 %.",
+    lambda at: at.ap < at.ap_low - 0.1 and at.entropy < 1.1 * at.entropy_low,
+    "With {ratio} easy proposals for each car AP fell from {ap_low:.3f} to {ap:.3f}, and cross entropy went from "
+    "{entropy_low:.4f} to {entropy:.4f}.",
+)
+@goal(
+    "Let easy background cost some AP.",
+    lambda at: at.blame > 1e-9,
+    "A charge of {blame:.3f}: of {count} easy proposals {strayed} came to stand above the weakest car. AP charges "
+    "nothing for the others.",
+)
 @explorable(
     ratio=choice((1, 3, 10, 30, 100, 300), default=3, label="easy background per car"),
     window=slider(0.05, 0.95, default=0.85, steps=19, stops=8, label="score of the window"),
@@ -76,6 +94,10 @@ def two_judges(ratio: int, window: float) -> Figure:
     below.set_position((0.205, 0.155, 0.745, 0.215))
     _scores(above, ratio, float(np.log(window / (1 - window))))
     lost = 1 - found.ap
+    begin, low = judge(3, 0.85), judge(ratio, 0.05)
+    tell(figure, entropy=found.cross_entropy, ap=found.ap, easy=found.cross_entropy_shares[2], blame=found.blame[1])
+    tell(figure, entropy_before=begin.cross_entropy, ap_before=begin.ap, entropy_low=low.cross_entropy, ap_low=low.ap)
+    tell(figure, count=ratio * len(CARS), strayed=int((easy(ratio) > CARS[0]).sum()))
     rows = (found.cross_entropy_shares, (0.0, *(part / lost if lost > 1e-12 else 0.0 for part in found.blame)))
     _shares(below, rows, lost > 1e-12)
     below.set_title(f"cross entropy {found.cross_entropy:.3f}      AP {found.ap:.3f}")
@@ -93,8 +115,10 @@ def _scores(axes: Axes, ratio: int, odd: float) -> None:
     """The background as a histogram, the cars and the window as marks above it."""
     counts, edges = np.histogram(easy(ratio), np.linspace(*LIMITS, 46))
     axes.stairs(counts, edges, fill=True, color=style.NEGATIVE, alpha=0.35, antialiased=False)
-    axes.plot(CARS, np.full(len(CARS), 900), "o", color=style.POSITIVE, markersize=8, antialiased=False)
-    axes.plot([odd], [2500], "X", color=style.NEGATIVE, markersize=11, antialiased=False)
+    plain: Any = {"linestyle": "none", "antialiased": False}
+    axes.plot(CARS, np.full(len(CARS), 900), markersize=8, **plain, **style.mark(True))
+    axes.plot([odd], [2500], markersize=10, **plain, **style.mark(False))
+    hold(axes, window=lambda window: (np.log(window / (1 - window)), 2500))
     axes.axvline(odd, color=style.NEGATIVE, linewidth=1, linestyle=":")
     ticks = {-6.907: "0.001", -4.595: "0.01", -2.197: "0.1", 0.0: "0.5", 2.197: "0.9", 4.595: "0.99"}
     axes.set_xticks(list(ticks), list(ticks.values()))

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from rankedu.book.explorables.controls import choice, slider
-from rankedu.book.explorables.core import explorable
+from rankedu.book.explorables.core import explorable, goal
+from rankedu.book.explorables.kept import hold, pick, tell
 from rankedu.book.figures import style
 from rankedu.book.figures.rank_based_metrics import GAINS, HOME, NAMES
 from rankedu.metrics import average_precision, map_at_r, ndcg, precision_at_k, recall_at_k, spearman
@@ -35,9 +36,28 @@ def all_metrics(scores: Tensor, gains: Tensor = GAINS) -> dict[str, float]:
     return {name: value.item() for name, value in values.items()}
 
 
+@goal(
+    "Raise AP while NDCG falls.",
+    lambda at: at.ap > at.ap_before and at.ndcg < at.ndcg_before,
+    "With {item} at {score:g}, AP is {ap:.2f} instead of {ap_before:.2f} and NDCG {ndcg:.2f} instead of "
+    "{ndcg_before:.2f}. D overtook an irrelevant item, which both like, and B, which is more relevant than D. AP does "
+    "not see the second: for it the two are alike.",
+)
+@goal(
+    "Raise P@3 while r@1 and mAP@R stay as they are.",
+    lambda at: at.p_at_3 > at.p_at_3_before and at.r_at_1 == at.r_at_1_before and at.map_at_r == at.map_at_r_before,
+    "A second relevant item came in among the first three. r@1 looks at the first place alone, and mAP@R at as many as "
+    "there are relevant items, two.",
+)
+@goal(
+    "Find the highest AP that one move can give. Two items can do it.",
+    lambda at: at.ap > 0.8,
+    "{item} did it: AP {ap:.2f}. Whether a relevant item rises to the top or the irrelevant one leaves it, the gain "
+    "is largest there: the top is worth more.",
+)
 @explorable(
     item=choice("ABCDE", default="D", label="which item moves"),
-    score=slider(0.0, 1.0, default=0.7, steps=51, stops=11, label="its score"),
+    score=slider(0.0, 1.0, default=0.4, steps=51, stops=11, label="its score"),
 )
 def drag_a_score(item: str, score: float) -> Figure:
     """Drag one of five items along the score axis: its neighbours' ranks change, and the metrics jump, or don't."""
@@ -51,6 +71,9 @@ def drag_a_score(item: str, score: float) -> Figure:
     bars.set_position((0.0, 0.0, 1.0, 0.59))
     _score_axis(axis, scores, at)
     _bars(bars, before, now)
+    pick(axis, item=lambda name: (float(scores[NAMES.index(name)]), 1.0 if name == item else 0.0))
+    hold(axis, score=lambda score: (score, 1.0))
+    tell(made, **_told(before, "_before"), **_told(now))
     order = "".join(NAMES[i] for i in scores.argsort(descending=True, stable=True).tolist())
     return style.describe(
         made,
@@ -59,6 +82,11 @@ def drag_a_score(item: str, score: float) -> Figure:
         + "; ".join(f"{name} {now[name]:.2f} ({_change(before[name], now[name])})" for name in now)
         + ".",
     )
+
+
+def _told(metrics: dict[str, float], when: str = "") -> dict[str, float]:
+    """The metrics by names that a goal can be written with."""
+    return {name.lower().replace("@", "_at_") + when: round(value, 9) for name, value in metrics.items()}
 
 
 def _change(before: float, now: float) -> str:
@@ -79,16 +107,18 @@ def _score_axis(axes: Axes, scores: Tensor, moved: int) -> None:
     ranks = rank(scores).tolist()
     for i, x in enumerate(scores.tolist()):
         good, y = bool(GAINS[i] > 0), 1.0 if i == moved else 0.0
-        colour, marker, size = (style.POSITIVE, "o", 25.0) if good else (style.NEGATIVE, "s", 21.5)
+        look, ink = style.mark(good), "white" if good else style.NEGATIVE
+        size = 25.0 if good else 21.5
         if i == moved:
             home = HOME[i].item()
             axes.plot([x, x], [0, y], color=style.BLACK, linewidth=1.5, zorder=2)
             axes.plot([x], [0], color=style.BLACK, marker="v", markersize=7, zorder=6)
-            axes.plot([home], [0], marker=marker, markersize=size, color="white", markeredgecolor=colour, alpha=0.45)
-        axes.plot([x], [y], marker=marker, markersize=size, color=colour, markeredgecolor="white", zorder=4)
+            ghost = {**look, "markerfacecolor": "white", "alpha": 0.45}
+            axes.plot([home], [0], markersize=size, **ghost)
+        axes.plot([x], [y], markersize=size, zorder=4, **look)
         pips = "•" * round(torch.log2(1 + GAINS[i]).item())
         lift = 0.05 if pips else -0.02
-        axes.text(x, y + lift, NAMES[i], color="white", weight="bold", size=13, ha="center", va="center", zorder=5)
+        axes.text(x, y + lift, NAMES[i], color=ink, weight="bold", size=13, ha="center", va="center", zorder=5)
         axes.text(x, y - 0.19, pips, color="white", size=10, ha="center", va="center", zorder=5)
         tone = style.BLACK if i == moved else "#666666"
         axes.text(x, -0.72, str(ranks[i]), size=13, ha="center", va="center", weight="bold", color=tone)

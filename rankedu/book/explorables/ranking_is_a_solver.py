@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from rankedu.book.explorables import Control, explorable
+from rankedu.book.explorables import Control, explorable, hold, pick
 from rankedu.book.figures import style
 from rankedu.book.figures.ranking_is_a_solver import DARK_ORANGE, DARK_PURPLE, arrow, decimal, draw_solid
 from rankedu.book.studies.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, NAMES, SOLID_RANKS, SOLID_SCORES, plane
@@ -26,9 +26,9 @@ COEFFICIENTS = np.array([0.6, -0.1, -0.5])
 LEARNING_RATE = 0.2
 DARK_GREEN = "#00674C"
 
-_angles = Control(
-    tuple(range(0, 360, 4)), tuple(range(0, 360, 24)), 216, "direction of −y", lambda degrees: f"{degrees}°"
-)
+#: Of the six walls, at which two corners tie, one is a stop, 0°.
+_directions = (0, 24, 48, 72, 96, 124, 144, 168, 192, 216, 244, 264, 288, 312, 336)
+_angles = Control(tuple(range(0, 360, 4)), _directions, 216, "direction of −y", lambda degrees: f"{degrees}°")
 _strengths = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.5, 1.8, 2.1, 2.4)
 _lams = Control(_strengths, (0.3, 0.6, 1.2, 2.4), 1.2, None, str)
 
@@ -42,6 +42,7 @@ def permutahedron_hexagon(angle: float, lam: float) -> Figure:
     figure, left, right = _panels(6.6, 4.0, (0.0, 0.0, 0.62, 1.0), (0.64, 0.0, 0.36, 1.0))
     _draw_plane(left, scores, lam, chosen, aimed, gradient)
     _draw_words(right, chosen, aimed, gradient)
+    hold(left, angle=lambda degrees: tuple(-plane(scores_at(degrees))))
     cost = decimal(float(scores @ chosen[0]), 2)
     where = f"the corner {_joined(chosen[0])}" if len(chosen) == 1 else f"both ends of an edge, {_both(chosen)}, a tie"
     moved = (
@@ -139,7 +140,8 @@ def permutahedron_solid(start: Ranks, turn: float) -> Figure:
     """Four items: the proof of Theorem 1 walks down the edges of the permutahedron, one swap an edge."""
     path, proof = walk(start), _proof(start)
     figure, left, right = _panels(7.4, 4.8, (0.085, 0.02, 0.565, 0.96), (0.66, 0.02, 0.33, 0.96))
-    _ = draw_solid(left, turn, path)
+    x, z = draw_solid(left, turn, path)
+    pick(left, start=lambda ranks: (x[SOLID_RANKS.index(ranks)], z[SOLID_RANKS.index(ranks)]))
     _draw_walk(right, path, proof)
     gains = ", ".join(decimal(swap.gain) for swap in proof.swaps)
     edges = "1 edge" if len(proof.swaps) == 1 else f"{len(proof.swaps)} edges"

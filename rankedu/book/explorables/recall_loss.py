@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from rankedu.book.explorables import choice, explorable, slider
+from rankedu.book.explorables import choice, explorable, goal, hold, slider, tell
 from rankedu.book.figures import style
 
 if TYPE_CHECKING:
@@ -26,11 +26,32 @@ OUTRANKED, ITEMS = (0, 2, 5, 10, 18), 25
 def weights(power: float, cut_off: int | str) -> Array:
     """w_K = 1/K^power for K = 1, …, 20, and 0 above the cut-off."""
     level = np.arange(1.0, LEVELS + 1)
-    last = LEVELS if cut_off == NO_CUT else int(cut_off)
-    falling: Array = np.where(level <= last, level**-power, 0.0)
+    falling: Array = np.where(level <= _last(cut_off), level**-power, 0.0)
     return falling
 
 
+def _last(cut_off: int | str) -> int:
+    return LEVELS if cut_off == NO_CUT else int(cut_off)
+
+
+@goal(
+    "Give all five relevant items the same push: the loss of wrongly ordered pairs.",
+    lambda at: at.share[0] - at.share[-1] < 1e-9,
+    "All weights are 1: each item gets {share[0]:.0%} of the push, and W is a straight line. The exponent says how "
+    "quickly the push falls with r.",
+)
+@goal(
+    "Leave a push to one of the five alone.",
+    lambda at: sum(share > 0 for share in at.share) == 1,
+    "This is L@1: the item with r = 0 has all of the push, and p no longer matters. Supervision is sparse again, "
+    "although all relevant items are counted.",
+)
+@goal(
+    "Give the first item more than 80 % of the push, with no largest K.",
+    lambda at: at.share[0] > 0.8 and at.cut_off == NO_CUT,
+    "{share[0]:.0%} go to the item with r = 0, which has none left to pass, and {share[4]:.1%} to the last. Without a "
+    "margin the largest push is wasted; with that of chapter 6 this item defends its place.",
+)
 @explorable(
     power=slider(0, 2, default=1, steps=31, stops=7, label="power p"),
     cut_off=choice((1, 3, 10, NO_CUT), default=NO_CUT, label="largest K"),
@@ -47,6 +68,8 @@ def weights_to_loss(power: float, cut_off: int | str) -> Figure:
     first.bar(range(1, LEVELS + 1), w, color=style.ORANGE, antialiased=False)
     first.set(title="weights $w_K$", xlabel="K", xlim=(0, LEVELS + 1), ylim=(0, 1.05))
     first.set(xticks=(1, 10, 20), yticks=(0, 0.5, 1))
+    first.axvline(_last(cut_off) + 0.5, color=style.GREY, linewidth=1.2)
+    hold(first, power=lambda p: (3, 3.0**-p), cut_off=lambda cut: (_last(cut) + 0.5, 0.8))
     r = np.arange(LEVELS + 1)
     second.plot(r, total / total[-1], "o-", color=style.ORANGE, markersize=4)
     second.plot(r, np.log1p(r) / np.log1p(LEVELS), "--", color=style.BLACK, linewidth=1.5)
@@ -54,6 +77,7 @@ def weights_to_loss(power: float, cut_off: int | str) -> Figure:
     second.set(xticks=(0, 10, 20), yticks=(0, 0.5, 1))
     second.text(20, 0.06, "dashed: log(1 + r)", ha="right")
     _ranking(third, push, share)
+    tell(figure, share=share.tolist())
     return style.describe(
         figure,
         f"Weights 1/K^{power:g}"
@@ -69,8 +93,8 @@ def _ranking(axis: Axes, push: Array, share: Array) -> None:
     places = [r + k for k, r in enumerate(OUTRANKED, start=1)]
     others = [place for place in range(1, ITEMS + 1) if place not in places]
     axis.bar(places, push, color=style.POSITIVE, width=0.7, antialiased=False)
-    axis.plot(others, [-0.12] * len(others), "s", color=style.NEGATIVE, markersize=5)
-    axis.plot(places, [-0.12] * len(places), "o", color=style.POSITIVE, markersize=8)
+    axis.plot(others, [-0.12] * len(others), linestyle="none", markersize=5, **style.mark(False))
+    axis.plot(places, [-0.12] * len(places), linestyle="none", markersize=8, **style.mark(True))
     for place, r, p, s in zip(places, OUTRANKED, push, share, strict=True):
         axis.text(place, p + 0.04, f"{s:.0%}", ha="center", va="bottom", color=style.POSITIVE)
         axis.text(place, -0.5, f"r = {r}", ha="center", va="bottom", color=style.POSITIVE)

@@ -12,19 +12,18 @@ if TYPE_CHECKING:
 
 
 def widget(explorable: Explorable) -> ipywidgets.Widget:
-    """Sliders above a picture.
+    """Sliders, and buttons for names, above a picture, and the goals below it.
 
     The picture changes while a slider moves. A slider's messages never queue up: its front end holds the next value
     back until the kernel has answered, so only the latest one is drawn.
     """
     sliders = [
-        ipywidgets.SelectionSlider(
+        (ipywidgets.ToggleButtons if control.names else ipywidgets.SelectionSlider)(
             options=[(control.format(value), value) for value in control.values],
             value=control.default,
             description=control.named(name),
-            continuous_update=True,
-            style={"description_width": "initial"},
-            layout={"width": "min(100%, 30rem)"},
+            style={"description_width": "initial", **({"button_width": "auto"} if control.names else {})},
+            layout={"width": "auto" if control.names else "min(100%, 30rem)"},
         )
         for name, control in explorable.controls.items()
     ]
@@ -33,9 +32,9 @@ def widget(explorable: Explorable) -> ipywidgets.Widget:
 
     def draw(_: Any = None) -> None:
         try:
-            picture.value, text = explorable.png(tuple(slider.value for slider in sliders))
+            picture.value, text, answers = explorable.png(tuple(slider.value for slider in sliders))
             picture.alt = text
-            caption.value = f"<small>{html.escape(text)}</small>"
+            caption.value = _goals(explorable, answers) + f"<small>{html.escape(text)}</small>"
         except Exception as error:
             caption.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
 
@@ -46,6 +45,15 @@ def widget(explorable: Explorable) -> ipywidgets.Widget:
         _player(slider) if c.play else slider for slider, c in zip(sliders, explorable.controls.values(), strict=True)
     ]
     return ipywidgets.VBox([*rows, picture, caption])
+
+
+def _goals(explorable: Explorable, answers: list[str | None]) -> str:
+    """Each goal, ticked with what is said about it where the picture reaches it."""
+    rows = [
+        f"{'☑' if answer else '☐'} {html.escape(goal.text)} <b>{html.escape(answer or '')}</b><br>"
+        for goal, answer in zip(explorable.goals, answers, strict=True)
+    ]
+    return "".join(rows)
 
 
 def _player(slider: ipywidgets.SelectionSlider) -> ipywidgets.Widget:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -57,12 +57,14 @@ def who_learns(temperature: float, size: int) -> Figure:
     figure.set_layout_engine("none")
     top.set_position((0.16, 0.6, 0.82, 0.3))
     bottom.set_position((0.16, 0.12, 0.82, 0.36))
-    _rug(top, scores, relevance)
+    _cloud(top, scores, relevance)
     top.set_title(f"AP {exact:.2f}, smooth AP {smooth:.2f}, P = {share:.2f}")
-    for kind, colour, marker in ((relevance, style.POSITIVE, "o"), (~relevance, style.NEGATIVE, "s")):
-        bottom.vlines(scores[kind], 0, push[kind], color=colour, linewidth=1.5)
-        bottom.plot(scores[kind], push[kind], marker, color=colour, markersize=4)
     bottom.axhline(0, color=style.GREY, linewidth=1)
+    felt = push.abs() > 1e-3
+    bottom.vlines(scores[relevance], 0, push[relevance], color=style.POSITIVE, linewidth=1.5)
+    bottom.plot(scores[relevance], push[relevance], linestyle="none", markersize=6, **style.mark(True))
+    down = ~relevance & felt
+    bottom.plot(scores[down], push[down], linestyle="none", markersize=4, **_small())
     bottom.set_yscale("symlog", linthresh=1e-3)
     bottom.set(xlim=(-0.75, 1.02), ylim=(-100, 100), xlabel="cosine with the query", ylabel="descent")
     bottom.set_yticks([-10, -0.1, 0, 0.1, 10], ["−10", "−0.1", "0", "0.1", "10"])
@@ -75,12 +77,16 @@ def who_learns(temperature: float, size: int) -> Figure:
     )
 
 
-def _rug(axis: Axes, scores: Tensor, relevance: Tensor) -> None:
-    """All scores on a line for each kind."""
-    axis.plot(scores[relevance], torch.ones(int(relevance.sum())), "o", color=style.POSITIVE, markersize=6, alpha=0.8)
-    axis.plot(
-        scores[~relevance], torch.zeros(int((~relevance).sum())), "s", color=style.NEGATIVE, markersize=4, alpha=0.5
-    )
-    axis.set(xlim=(-0.75, 1.02), ylim=(-0.6, 1.6))
-    axis.set_yticks([0, 1], ["irrelevant", "relevant"])
+def _small() -> dict[str, Any]:
+    return {**style.mark(False), "markeredgewidth": 1.0, "antialiased": False}
+
+
+def _cloud(axis: Axes, scores: Tensor, relevance: Tensor) -> None:
+    """The relevant scores on a line; the irrelevant ones on seven, in turn, so that many do not become a bar."""
+    axis.plot(scores[relevance], torch.ones(int(relevance.sum())), linestyle="none", markersize=7, **style.mark(True))
+    others = scores[~relevance].sort().values
+    lines = torch.arange(len(others)) * 3 % 7
+    axis.plot(others, lines / 7 - 0.6, linestyle="none", markersize=4, **_small())
+    axis.set(xlim=(-0.75, 1.02), ylim=(-0.8, 1.5))
+    axis.set_yticks([-0.15, 1], ["irrelevant", "relevant"])
     axis.set_xticklabels([])

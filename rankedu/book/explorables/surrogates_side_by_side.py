@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib import colormaps
-from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.colors import BoundaryNorm
 
 from rankedu.book.explorables import choice, explorable
 from rankedu.book.explorables.controls import Control
@@ -56,8 +55,8 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     axes.set_position((0.085, 0.13, 0.475, 0.784))
     bars.set_position((0.75, 0.13, 0.19, 0.784))
     side = (-EXTENT, EXTENT)
-    axes.imshow(height + lift, origin="lower", extent=side * 2, cmap=_colours(), norm=BoundaryNorm(edges, BANDS),
-                interpolation="nearest")  # fmt: skip
+    axes.imshow(height + lift, origin="lower", extent=side * 2, cmap=style.bands(BANDS),
+                norm=BoundaryNorm(edges, BANDS), interpolation="nearest")  # fmt: skip
     still = draw_arrows(axes, a, b, down)
     axes.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlabel="along u", ylabel="along v")
     axes.set_title(f"{method}, {told}")
@@ -104,8 +103,3 @@ def _loss() -> Array:
 
 def _edges() -> Array:
     return np.linspace(_loss().min(), _loss().max(), BANDS + 1)
-
-
-def _colours() -> ListedColormap:
-    """The book's landscape colours without the darkest, on which black arrows would not show."""
-    return ListedColormap(colormaps[style.LANDSCAPE](np.linspace(0.3, 1.0, BANDS)))

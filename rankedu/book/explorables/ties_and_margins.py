@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankedu.book.explorables import choice, dial, explorable
+from rankedu.book.explorables import choice, dial, explorable, hold
 from rankedu.book.figures import style
 from rankedu.book.studies.ties_and_margins import MARGINS, STEPS, Run, train_scorer
 
@@ -29,9 +29,9 @@ def collapse(step: int, margin: float) -> Figure:
     look, shown = _look(run, step), _shown(run)
     scores, spread = run.weights[look] @ run.features.T, _measures(run)[0]
     value, noisy = (measure[look] for measure in _measures(run)[1:])
-    figure, (plain, glass, below) = style.figure(3, 1, width=5.2, height=4.3)
+    figure, (plain, glass, below) = style.figure(3, 1, width=5.6, height=5.2)
     figure.set_layout_engine("none")
-    for axis, box in zip((plain, glass, below), ((0.755, 0.165), (0.45, 0.165), (0.125, 0.185)), strict=True):
+    for axis, box in zip((plain, glass, below), ((0.745, 0.2), (0.425, 0.2), (0.11, 0.2)), strict=True):
         axis.set_position((0.15, box[0], 0.82, box[1]))
     _strip(plain, scores[shown], run.relevance[shown], limit=5.0, label="score")
     _strip(glass, scores[shown] / spread[look], run.relevance[shown], limit=3.0, label="score / spread")
@@ -49,6 +49,7 @@ def collapse(step: int, margin: float) -> Figure:
         ylabel="spread",
     )
     below.minorticks_off()
+    hold(below, step=lambda frame: (run.steps[_look(run, frame)], spread[_look(run, frame)]))
     below.set_xlabel("step of gradient descent", labelpad=1)
     return style.describe(
         figure,
@@ -78,10 +79,11 @@ def _strip(
     axis: Axes, scores: npt.NDArray[np.float64], relevance: npt.NDArray[np.bool_], *, limit: float, label: str
 ) -> None:
     """Positives in the upper row, negatives in the lower one."""
-    look: dict[str, Any] = {"markersize": 7, "fillstyle": "none", "markeredgewidth": 1.5, "antialiased": False}
+    look: dict[str, Any] = {"linestyle": "none", "markersize": 9, "antialiased": False}
     axis.axhline(0.5, color="0.85", linewidth=1, zorder=0)
-    axis.plot(scores[relevance], np.ones(relevance.sum()), "o", color=style.POSITIVE, **look)
-    axis.plot(scores[~relevance], np.zeros((~relevance).sum()), "s", color=style.NEGATIVE, **look)
-    axis.set(xlim=(-limit, limit), ylim=(-0.6, 1.6), xticks=(-limit + 1, 0, limit - 1))
+    for group, good in ((relevance, True), (~relevance, False)):
+        row = float(good) + 0.28 * (np.arange(group.sum()) % 3 - 1)
+        axis.plot(scores[group], row, **look, **style.mark(good))
+    axis.set(xlim=(-limit, limit), ylim=(-0.65, 1.65), xticks=(-limit + 1, 0, limit - 1))
     axis.set_yticks((0, 1), ("neg.", "pos."))
     axis.set_xlabel(label, labelpad=1)

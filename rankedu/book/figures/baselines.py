@@ -24,6 +24,8 @@ Array = npt.NDArray[np.float64]
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 NAMES = tuple(f"{c}{i}" for c in "abc" for i in (1, 2, 3))
+#: So far from the middle of the arc, whose radius is 1, are the arrows drawn.
+BESIDE = 1.17
 LOOKS = ((style.BLUE, "o"), (style.SKY, "s"), (style.RED, "^"))
 
 #: The losses that are compared in curves.
@@ -79,7 +81,7 @@ def draw_items(axes: Axes, angles: Sequence[float], size: float = 6.0, smooth: b
 def draw_steps(
     axes: Axes, angles: Sequence[float], steps: Array, longest: float = 0.55, width: float = 0.012, smooth: bool = True
 ) -> None:
-    """Arrows from the items, the longest of a given length."""
+    """Arrows beside the items, outside the arc so that none is hidden, the longest of a given length."""
     length = np.linalg.norm(steps, axis=1)
     if length.max() < 1e-9:
         return
@@ -88,7 +90,7 @@ def draw_steps(
     start = np.deg2rad(np.array(angles))[moves]
     look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": width, "color": style.BLACK, "zorder": 2}
     look |= {"headwidth": 4, "headlength": 4.5, "headaxislength": 4, "antialiased": smooth}
-    axes.quiver(np.cos(start), np.sin(start), shown[moves, 0], shown[moves, 1], **look)
+    axes.quiver(BESIDE * np.cos(start), BESIDE * np.sin(start), shown[moves, 0], shown[moves, 1], **look)
 
 
 @style.style()
@@ -102,7 +104,7 @@ def sixteen_steps() -> Figure:
         steps = study.descent(study.make(name), study.embed(study.ANGLES), draws=study.draws_of(name))[1][:, :2].numpy()
         draw_items(axes, study.ANGLES, size=7)
         draw_steps(axes, study.ANGLES, steps)
-        axes.set(xlim=(-1.15, 1.2), ylim=(-0.2, 1.42))
+        axes.set(xlim=(-1.3, 1.4), ylim=(-0.2, 1.55))
         axes.set_title(study.title(name), pad=1)
         length = np.linalg.norm(steps, axis=1)
         moving = int((length > 0.02 * length.max()).sum())

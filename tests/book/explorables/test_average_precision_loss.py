@@ -28,3 +28,10 @@ def test_map_moves_no_class_as_a_whole(lam):
     torch.testing.assert_close(by_class.sum(0), torch.zeros(2, dtype=torch.float64), atol=1e-9, rtol=0)
     assert abs(in_one.sum()) < 1e-9
     assert (by_class[~chapter.RELEVANT] < 1e-9).all() and (in_one[~chapter.RELEVANT] < 1e-9).all()
+
+
+@pytest.mark.parametrize("shift", chapter.two_classes.controls["shift"].stops)
+def test_each_stop_of_lam_shows_something_else(shift):
+    lams = chapter.two_classes.controls["lam"].stops
+    seen = {str([chapter.places(shift, lam, weight).tolist() for weight in (0.0, 1.0)]) for lam in lams}
+    assert len(seen) == len(lams)

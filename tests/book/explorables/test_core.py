@@ -16,9 +16,14 @@ from rankedu.book.explorables import (
     choice,
     dial,
     explorable,
+    goal,
+    hold,
+    kept,
     load,
     log_slider,
+    pick,
     slider,
+    tell,
 )
 from rankedu.book.explorables.core import MAX_CONTROLS, MAX_FRAMES, MIME
 from rankedu.book.figures import style
@@ -139,6 +144,73 @@ def test_frames_and_markup(power, tmp_path):
     )
 
 
+def draw_point(name: str, x: float):
+    """A point on a line."""
+    made, axes = style.figure(width=4, height=2)
+    axes.set_position((0.25, 0, 0.5, 1))
+    made.set_layout_engine("none")
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    hold(axes, x=lambda x: (x, 0.25))
+    pick(axes, name=lambda name: ("ab".index(name), 1.0))
+    tell(made, double=2 * x)
+    return style.describe(made, f"{name} at {x:g}")
+
+
+@pytest.fixture
+def point() -> Explorable:
+    drawn = explorable(name=choice("ab"), x=slider(0, 1, default=0, stops=3))(draw_point)
+    drawn = goal("Second.", lambda at: at.name == "b" and at.double == 2, "{name} is at {double:.1f}")(drawn)
+    return goal("First.", lambda at: at.x == 0.5, "half <way>")(drawn)
+
+
+def test_a_frame_keeps_where_it_is_held_and_the_goals_that_it_reaches(point, tmp_path):
+    frames = write_frames(point, tmp_path / "point")
+    assert all(
+        frame["holds"]
+        == {
+            "x": {"stops": [[0.25, 0.75], [0.5, 0.75], [0.75, 0.75]], "choice": False},
+            "name": {"stops": [[0.25, 0.0], [0.75, 0.0]], "choice": True},
+        }
+        for frame in frames
+    )
+    assert [frame["goals"] for frame in frames] == [
+        *([None, None], ["half <way>", None], [None, None]),
+        *([None, None], ["half <way>", None], [None, "b is at 2.0"]),
+    ]
+    assert frames[5]["numbers"] == {"double": 2.0}
+    page = markup(point, frames, "x")
+    assert page.index("<li>First.") < page.index("<li>Second.")
+
+
+def test_nothing_is_held_outside_the_picture():
+    made, axes = style.figure(width=2, height=2)
+    axes.set(xlim=(0, 1))
+    hold(axes, n=lambda n: (n, 0.5))
+    with pytest.raises(ValueError, match="n = 2 must be held within the picture, got the place"):
+        kept.holds(made, {"n": dial(0, 3)})
+
+
+def test_names_are_buttons_and_numbers_a_slider(point, tmp_path):
+    page = markup(point, write_frames(point, tmp_path / "point"), "x")
+    buttons = re.findall(
+        '<input type="radio" name="explorable-draw_point-name" value="(\\d)"( checked)?> (.)</label>', page
+    )
+    assert buttons == [("0", " checked", "a"), ("1", "", "b")]
+    assert 'role="radiogroup" id="explorable-draw_point-name" aria-labelledby="explorable-draw_point-name-name"' in page
+    assert re.findall('<input type="range" id="(.*?)"', page) == ["explorable-draw_point-x"]
+
+
+def test_the_live_widget_tells_goals(point):
+    from rankedu.book.explorables.sliders import widget
+
+    name, x, _, caption = widget(point).children
+    assert caption.value.count("☐") == 2 and "way" not in caption.value
+    x.value = 0.5
+    assert "☑ First. <b>half &lt;way&gt;</b>" in caption.value and "☐ Second." in caption.value
+    name.value, x.value = "b", 1.0
+    assert "☑ Second." in caption.value
+
+
 def test_a_step_can_play(tmp_path):
     def draw(step: int):
         """Steps."""
@@ -178,3 +250,28 @@ def test_no_slider_can_be_driven_to_an_exception(found):
         assert len(style.description(made).split()) > 5
         sizes.add(tuple(made.get_size_inches()))
     assert len(sizes) == 1
+
+
+@pytest.mark.parametrize("found", all_explorables().values(), ids=lambda found: found.name)
+def test_every_picture_is_held_within_itself(found):
+    """At the default, and with each control at either of its ends."""
+    for name, control in found.controls.items():
+        for stop in (control.stops[0], control.default, control.stops[-1]):
+            made = found(**{name: stop})
+            made.canvas.draw()
+            for held, where in kept.holds(made, found.controls).items():
+                assert held in found.controls
+                assert len({tuple(place) for place in where["stops"]}) > 1
+
+
+@pytest.mark.parametrize(
+    "found", [one for one in all_explorables().values() if one.goals], ids=lambda found: found.name
+)
+def test_every_goal_is_reached_by_a_frame_and_none_by_the_first(found):
+    assert found.answers(found.defaults, found()) == [None] * len(found.goals)
+    missing = set(range(len(found.goals)))
+    for values in found.grid():
+        missing -= {i for i, said in enumerate(found.answers(values, found(**values))) if said}
+        if not missing:
+            break
+    assert not missing

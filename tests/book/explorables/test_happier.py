@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankedu.book.explorables import happier as chapter
+from rankedu.book.explorables import kept
 from rankedu.book.figures import style
 
 
@@ -32,3 +33,11 @@ def test_the_bound_is_kept_by_every_temperature_and_slope():
         for slope in chapter.who_moves.controls["slope"].values:
             value, hard, push = chapter.pushes(temperature, slope)
             assert value >= hard and abs(push.sum()) < 1e-9
+
+
+def test_a_push_of_nothing_has_no_arrow_and_a_larger_one_a_longer():
+    def longest(**values):
+        return kept.numbers(chapter.who_moves(**values))["longest"]
+
+    assert longest(temperature=0.001, slope=0) < chapter.LEAST
+    assert chapter.LEAST < longest(temperature=0.001, slope=1000) < longest(temperature=0.0501, slope=100) < 1

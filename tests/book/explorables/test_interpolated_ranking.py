@@ -32,3 +32,10 @@ def test_the_slope_of_the_secant_is_the_interpolation(lam, position):
 
 def test_the_first_frame_is_the_table_of_the_chapter():
     assert "its mean over the step of length λ = 0.25 is 6.20" in style.description(chapter.secant())
+
+
+def test_the_scale_stays_and_the_surface_sinks_on_it():
+    scales = [chapter.interpolation_landscape(lam=lam, seed=1).axes[1] for lam in (0.001, 1.0, 10.0)]
+    assert len({scale.get_ylim() for scale in scales}) == 1
+    tops = [max(patch.get_y() + patch.get_height() for patch in scale.patches) for scale in scales]
+    assert tops[0] > tops[1] > tops[2] > scales[0].get_ylim()[0]

@@ -57,3 +57,7 @@ def test_the_walk_goes_down_along_edges_to_the_ranking(start):
 def test_the_highest_corner_passes_every_price_once():
     told = style.description(chapter.permutahedron_solid())
     assert "6 edges, saving 0.2, 0.5, 0.3, 0.7, 0.5, 0.2" in told
+
+
+def test_one_stop_of_the_direction_is_a_tie():
+    assert [angle for angle in chapter._angles.stops if angle % 60 == 0] == [0]

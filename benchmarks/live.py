@@ -23,7 +23,8 @@ START = """async () => {
   const figure = document.querySelector("figure"), before = figure.dataset.state, begun = performance.now();
   const tap = (key) => figure.querySelector(".handle").dispatchEvent(new KeyboardEvent("keydown", { key }));
   ["PageUp", "PageDown", "PageDown"].forEach(tap);
-  while (figure.dataset.state === before) await new Promise((done) => setTimeout(done));
+  while (figure.dataset.state === before && performance.now() < begun + 20000)
+    await new Promise((done) => setTimeout(done));
   return performance.now() - begun;
 }"""
 UPDATE = """async (times) => {
@@ -47,8 +48,9 @@ def grown(start: dict, count: int) -> dict | None:
         return None
     n = len(start["scores"])
     state = {key: [value[i % n] for i in range(count)] if _is_list(value, n) else value for key, value in start.items()}
-    weights = {"weights": [0.2] * count} if "weights" in start else {}
-    return {**state, **weights, "scores": [0.95 - 0.9 * i / count + 0.003 * (i % 3) for i in range(count)]}
+    more = {"weights": [0.2] * count, "incoming": [0.05 * (-1) ** i + 0.01 * i for i in range(count)]}
+    more = {key: value for key, value in more.items() if key in start}
+    return {**state, **more, "scores": [0.95 - 0.9 * i / count + 0.003 * (i % 3) for i in range(count)]}
 
 
 def _is_list(value: object, n: int) -> bool:

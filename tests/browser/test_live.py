@@ -44,12 +44,12 @@ def reader(chromium, folder):
     """Opens pages from the file system, offline; whatever the browser complains of fails the test."""
     pages, complaints = [], []
 
-    def visit(name, **options):
+    def visit(name, state="", **options):
         page = chromium.new_context(offline=True, **{"viewport": walk.SIZES["desk"], **options}).new_page()
         pages.append(page)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
-        page.goto((folder / f"{name}.html").as_uri())
+        page.goto((folder / f"{name}.html").as_uri() + state)
         return page
 
     yield visit
@@ -246,8 +246,9 @@ def test_the_page_draws_what_python_draws_wherever_the_reader_goes(reader, name)
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_handle_follows_mouse_and_keys_and_axe_finds_nothing(reader, name):
-    page = reader(name)
+def test_every_handle_follows_mouse_finger_and_keys_and_axe_finds_nothing(reader, name):
+    page = reader(name, has_touch=True)
+    finger = page.context.new_cdp_session(page)
     for handle in page.locator("[data-handle]").all():
         handle.scroll_into_view_if_needed()
         box, before = handle.bounding_box(), raw(page)
@@ -272,8 +273,13 @@ def test_every_handle_follows_mouse_and_keys_and_axe_finds_nothing(reader, name)
             page.mouse.up()
         page.wait_for_timeout(30)
         svg, circle = page.locator("svg.live").bounding_box(), handle.bounding_box()
-        middle = circle["x"] + circle["width"] / 2
-        assert svg["x"] <= middle <= svg["x"] + svg["width"]
+        for start, size in (("x", "width"), ("y", "height")):
+            assert svg[start] <= circle[start] + circle[size] / 2 <= svg[start] + svg[size]
+        before, (x, y) = raw(page), (circle["x"] + circle["width"] / 2, circle["y"] + circle["height"] / 2)
+        for kind, side in (("Start", 0), ("Move", -20), ("Move", -60), ("End", None)):
+            points = [] if side is None else [{"x": x + side, "y": y + side / 2}]
+            finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+        wait_for_change(page, before)
     assert page.locator(".trouble").is_hidden()
     for size in walk.SIZES.values():
         page.set_viewport_size(size)
@@ -329,6 +335,17 @@ def test_the_first_optimiser_never_moves_and_the_others_sort(reader):
     assert end["average_precision"] == start["average_precision"], "the lanes move, the list does not"
 
 
+@pytest.mark.parametrize("name", ["collapse", "descend", "paths"])
+def test_without_motion_the_end_is_shown_at_once(reader, name):
+    page = reader(name, reduced_motion="reduce")
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.wait_for_function("JSON.parse(document.querySelector('figure').dataset.state).steps > 0", polling=5)
+    told = state(page)
+    assert not told["playing"] and told["steps"] > 5
+    page.wait_for_timeout(120)
+    assert state(page) == told
+
+
 def test_it_moves_by_itself_until_it_is_stopped(reader):
     page = reader("descend")
     page.get_by_role("button", name="Start", exact=True).click()
@@ -342,17 +359,65 @@ def test_it_moves_by_itself_until_it_is_stopped(reader):
     assert state(page)["steps"] == stopped
 
 
-def test_what_fails_leaves_the_picture_and_one_sentence(reader, folder):
-    page = reader("descend")
+@pytest.mark.parametrize("name", names())
+def test_what_fails_leaves_the_picture_and_one_sentence(reader, name):
+    page, module = reader(name), Live(name).module
     page.locator("figure").hover()
-    page.wait_for_function("globalThis.py?.modules['rankedu.book.explorables.live.descend']")
+    page.wait_for_function(f"globalThis.py?.modules['{module}']")
     picture, told = page.locator("svg.live .marks").inner_html(), raw(page)
     for broken in ("() => { throw new Error('broken') }", "(s) => new Map([['state', s], ['height', NaN]])"):
-        page.evaluate(f"() => {{ py.modules['rankedu.book.explorables.live.descend'].descend = {broken}; }}")
+        page.evaluate(f"() => {{ py.modules['{module}'].{name} = {broken}; }}")
         page.locator("[data-handle]").first.press("ArrowLeft")
         page.locator(".trouble").wait_for(state="visible")
         assert page.locator(".trouble").inner_text().count(".") == 1
         assert page.locator("svg.live .marks").inner_html() == picture and raw(page) == told
+
+
+def settings(name, told):
+    """What a reader sets by the handles of the first scene."""
+    return {move["of"]: told[move["of"]] for one in Live(name)()["handles"] for move in one["moves"]}
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_address_keeps_what_the_reader_set(reader, name):
+    page = reader(name)
+    assert "#" not in page.url, "a page that is only read keeps its address"
+    for handle in page.locator("[data-handle]").all():
+        handle.press("PageUp")
+        handle.press("PageDown")
+        handle.press("PageDown")
+    page.wait_for_function("location.hash.includes('?')")
+    page.wait_for_timeout(400)
+    kept, there = settings(name, state(page)), "#" + page.url.partition("#")[2]
+    page = reader(name, there)
+    wait_for_change(page, json.dumps(Live(name)()["state"], separators=(",", ":")))
+    page.wait_for_timeout(400)
+    for key, value in settings(name, state(page)).items():
+        assert value == pytest.approx(kept[key], abs=1e-4), key
+    assert kept != settings(name, Live(name).start) and page.url.endswith(there)
+
+
+@pytest.mark.parametrize("name", names())
+def test_bad_values_in_an_address_are_ignored(reader, name):
+    start = settings(name, Live(name).start)
+    bad = ["NaN", "Infinity,1e9", "-1e9", "", "%00", ",,,,", "[1]", "true"]
+    page = reader(name)
+    for text in bad:
+        page.evaluate(
+            "at => { location.hash = at }", f"explorable-{name}?more=1&" + "&".join(f"{key}={text}" for key in start)
+        )
+        page.wait_for_timeout(30)
+        assert settings(name, state(page)) == start, text
+    assert page.locator(".trouble").is_hidden()
+
+
+def test_a_choice_is_kept_and_a_value_that_is_none_of_the_choices_is_not(reader):
+    for text, adam in (("true", True), ("1", False), ("yes", False)):
+        page = reader("ball", f"#explorable-ball?adam={text}&log_lam=0.5")
+        page.wait_for_function("JSON.parse(document.querySelector('figure').dataset.state).log_lam === 0.5")
+        assert state(page)["adam"] is adam
+    page.get_by_role("button", name="Start anew").click()
+    page.wait_for_function("location.hash === '#explorable-ball'")
 
 
 def test_a_script_that_does_not_load_leaves_the_picture(chromium, folder):

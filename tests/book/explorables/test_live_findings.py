@@ -127,3 +127,39 @@ def test_paths_the_solver_finds_the_cheapest_path():
             ]
         found = paths.shortest_path(costs)
         assert sum(cost for cost, cell in zip(costs, found, strict=True) if cell) == pytest.approx(far[-1], abs=1e-4)
+
+
+def test_paths_a_cell_that_is_painted_dear_is_walked_around():
+    shown = paths.paths(paths.START)["state"]
+    cell = next(k for k in range(1, paths.SIDE**2 - 1) if shown["path"][k])
+    handles = paths.paths({**paths.START, "marked": [cell // paths.SIDE, cell % paths.SIDE]})["handles"]
+    (move,) = next(one["moves"] for one in handles if one["name"].startswith("Cost"))
+    costs = [*paths.START["costs"]]
+    costs[move["at"]] = 10
+    after = paths.paths({**shown, "costs": costs})["state"]
+    assert move["at"] == cell and not after["path"][cell] and after["steps"] == 0
+
+
+def test_collapse_a_shake_moves_what_is_seen_and_not_what_was_learnt():
+    end = run(collapse.collapse, collapse.START)
+    shaken = [collapse.collapse({**end, "turn": turn})["state"] for turn in range(1, 25)]
+    assert all(one["lanes"] == end["lanes"] for one in shaken)
+    for number, lane in enumerate(end["lanes"]):
+        seen = [reference.average_precision(collapse.noisy(lane, one["turn"]), end["relevance"]) for one in shaken]
+        assert sum(seen) / 24 == pytest.approx(end["shaken"][number])
+        assert min(seen) < 1 == max(seen)
+
+
+def test_bricks_the_push_is_the_brick_that_one_overtaking_saves():
+    weights = [0.1, 0.2, 0.3, 0.4, 0.5]
+    state = {**bricks.START, "weights": weights}
+    arrows = [words for tag, words, _ in bricks.bricks(state)["marks"] if tag == "polyline" and "two" in words["class"]]
+    arrows += [words for tag, words, _ in bricks.bricks(state)["marks"] if words["class"] == "three"]
+    found = bricks.bricks(state)["state"]["outranking"]
+    lengths = []
+    for one in arrows:
+        if "points" in one:
+            first, second = ([float(part) for part in point.split(",")] for point in one["points"].split()[:2])
+            lengths.append(second[0] - first[0])
+    pushes = [60 * weights[r - 1] for r, good in zip(found, state["relevance"], strict=True) if good]
+    assert sorted(lengths) == pytest.approx(sorted(pushes), abs=0.11)

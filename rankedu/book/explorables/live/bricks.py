@@ -1,6 +1,6 @@
 """Chapter 7: any weights make a loss of recall, and some of them a logarithm."""
 
-from rankedu.book.explorables.live.marks import along, bar, button, dot, handle, item, line, scaled, scene, text
+from rankedu.book.explorables.live.marks import along, arrow, bar, button, dot, handle, item, line, scaled, scene, text
 from rankedu.reference import W_log, outranking_negatives, rank, recall_loss
 
 START = {
@@ -25,13 +25,18 @@ def bricks(state):
     wall = [pushed(count) for count in range(len(weights) + 1)]
     far = max([abs(height - W_log(count)) for count, height in enumerate(wall)])
     shown = {**state, "ranks": ranks, "outranking": found, "wall": wall, "loss": loss, "from_log": far}
-    marks = [text(LEFT, 18, "scores; above a relevant item r irrelevant ones"), line([(LEFT, 48), (RIGHT, 48)], "axis")]
+    marks = [
+        text(LEFT, 18, "r irrelevant ones above; the push is the next brick"),
+        line([(LEFT, 48), (RIGHT, 48)], "axis"),
+    ]
     handles = []
     for i, score in enumerate(y):
         x = scaled(score, 0, 1, LEFT, RIGHT)
         marks.append(item(x, 48, relevant[i], 8))
         if relevant[i]:
-            marks.append(text(x, 76, f"r = {found[i]:d}", "small", "middle"))
+            marks.append(text(x, 82, f"r = {found[i]:d}", "small", "middle"))
+            push = weights[found[i] - 1] if found[i] else 0.0
+            marks.append(arrow(x, 64, min(x + 60 * push, RIGHT), 64, tone(found[i] - 1)))
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {ranks[i]}"
         handles.append(handle(f"Item {i + 1}", x, 48, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
     for k, weight in enumerate(weights):

@@ -9,6 +9,7 @@ START = {
     "margin": 0.1,
     "lam": 20.0,
     "lanes": [],
+    "turn": 0,
     "steps": 0,
     "playing": False,
     "tick": False,
@@ -20,7 +21,7 @@ ERRORS = [-1.86, -1.32, -1.01, -0.78, -0.58, -0.4, -0.24, -0.08, 0.08, 0.24, 0.4
 
 
 def collapse(state):
-    """When AP is 1, how large will the gap be? Set the margin α, guess, then press Start."""
+    """When AP is 1, how large will the gap be? Set the margin α, guess, press Start, then Shake."""
     y, relevant = state["scores"], state["relevance"]
     margin, lam = state["margin"], state["lam"]
     lanes, steps = state["lanes"], state["steps"]
@@ -30,8 +31,10 @@ def collapse(state):
     if playing and state["tick"]:
         lanes = [stepped(lane, relevant, alpha, lam) for lane, alpha in zip(lanes, [0.0, margin])]
         steps += 1
+    turn = 0 if state["tick"] else state["turn"]
     shown = {
         **state,
+        "turn": turn,
         "lanes": lanes,
         "began": [*y, margin, lam],
         "steps": steps,
@@ -59,7 +62,8 @@ def collapse(state):
     handles.append(handle("λ", reach(lam), 110, f"{lam:.1f}", far))
     label = "Stop" if playing else "Start" if steps in (0, STEPS) else "Go on"
     again = {"playing": True, "began": []} if steps == STEPS else {"playing": not playing}
-    return scene(shown, 346, marks, handles, [button(label, again), button("Start anew", START)], words(shown))
+    buttons = [button(label, again), button("Shake", {"turn": turn % 24 + 1, "playing": False})]
+    return scene(shown, 346, marks, handles, [*buttons, button("Start anew", START)], words(shown))
 
 
 def across(score):
@@ -91,10 +95,15 @@ def gap(y, relevant):
 def shaken(y, relevant):
     """The mean AP when every score is measured with an error: 24 times, each item with another of the errors."""
     total = 0
-    for turn in range(24):
-        noisy = [score + NOISE * ERRORS[(7 * i * i + 5 * i + turn * (2 * i + 3)) % 16] for i, score in enumerate(y)]
-        total += average_precision(noisy, relevant)
+    for turn in range(1, 25):
+        total += average_precision(noisy(y, turn), relevant)
     return total / 24
+
+
+def noisy(y, turn):
+    """The scores as they are measured at one shake; turn 0 is none."""
+    errors = [ERRORS[(7 * i * i + 5 * i + turn * (2 * i + 3)) % 16] for i in range(len(y))]
+    return [score + NOISE * error for score, error in zip(y, errors)] if turn else y
 
 
 def lane_marks(shown, number, lane, relevant):
@@ -107,10 +116,10 @@ def lane_marks(shown, number, lane, relevant):
     marks.append(text(RIGHT, y - 24, f"gap {size:+.2f}", kind, "end"))
     marks.append(bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"))
     marks.append(line([(LEFT, y), (RIGHT, y)], "axis"))
-    marks += [item(across(score), y, r) for score, r in zip(lane, relevant)]
-    told = (
-        f"AP {shown['reached'][number]:.2f}, when errors of {NOISE:.2f} shake the scores {shown['shaken'][number]:.2f}"
-    )
+    seen = noisy(lane, shown["turn"])
+    marks += [item(across(score), y, r) for score, r in zip(seen, relevant)]
+    told = f"AP {average_precision(seen, relevant):.2f}{', shaken' if shown['turn'] else ''}"
+    told += f"; the mean of 24 shakes by {NOISE:.2f} is {shown['shaken'][number]:.2f}"
     marks.append(text(LEFT, y + 32, told, "small"))
     return marks
 

@@ -1,6 +1,6 @@
 """The front page: three optimisers and one list to sort."""
 
-from rankedu.book.explorables.live.marks import along, arrow, button, dot, handle, item, line, scene, text
+from rankedu.book.explorables.live.marks import NAMES, along, arrow, button, dot, handle, item, line, scene, text
 from rankedu.reference import average_precision, rank, rank_among, rank_gradient, smooth_ap
 
 START = {
@@ -41,10 +41,10 @@ def descend(state):
     marks = staircase(y, relevant, held)
     handles = []
     for i, score in enumerate(y):
-        marks += [item(across(score), 166, relevant[i]), text(across(score), 188, "ABCDEFGH"[i], "small", "middle")]
+        marks += [item(across(score), 166, relevant[i]), text(across(score), 188, NAMES[i], "small", "middle")]
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {shown['ranks'][i]}"
         moves = [along("x", "scores", i, 0, 1, LEFT, RIGHT)]
-        handles.append(handle(f"Item {'ABCDEFGH'[i]}", across(score), 166, says, moves, {"held": i}))
+        handles.append(handle(f"Item {NAMES[i]}", across(score), 166, says, moves, {"held": i}))
     for number, lane in enumerate(lanes):
         marks += lane_marks(number, lane, relevant, reached[number])
     label = "Stop" if playing else "Start" if steps in (0, STEPS) else "Go on"
@@ -109,7 +109,7 @@ def staircase(y, relevant, held):
         level = up(average_precision(at((low + high) / 2), relevant))
         steps += [(across(low), level), (across(high), level)]
     smooth = [(across(k / 40), up(smooth_ap(at(k / 40), relevant, TEMPERATURE))) for k in range(41)]
-    name = "ABCDEFGH"[held]
+    name = NAMES[held]
     here = up(average_precision(y, relevant))
     return [
         line([(LEFT, TOP), (LEFT, BOTTOM), (RIGHT, BOTTOM)], "axis"),
@@ -142,7 +142,7 @@ def lane_marks(number, lane, relevant, value):
 
 def words(y, relevant, value, reached, steps):
     """The picture for those who do not see it."""
-    inside = ", ".join([f"{'ABCDEFGH'[i]} {y[i]:.2f}" for i in range(len(y)) if relevant[i]])
+    inside = ", ".join([f"{NAMES[i]} {y[i]:.2f}" for i in range(len(y)) if relevant[i]])
     lanes = ", ".join([f"{name} {ap:.2f}" for name, ap in zip(LANES, reached)])
     return (
         f"Eight items on a line of scores, {sum(relevant)} of them relevant: {inside}. Average precision (AP) is "

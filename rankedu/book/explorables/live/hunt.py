@@ -72,6 +72,7 @@ def curve(step, start, offset):
         line([(LEFT, BOTTOM), (onto(0), BOTTOM), (onto(0), height(1)), (MIDDLE, height(1))], "grey"),
         *[line(part, "three") for part in (left, middle, right)],
         dot(onto(0), height(0.5 + start), "three", 6),
+        line([(onto(DELTA), height(offset)), (onto(DELTA) + 34, height(offset))], "guide"),
         dot(onto(DELTA) + 34, height(offset), "hollow", 6),
         text(MIDDLE + 16, TOP + 8, "the step (violet), and the", "small"),
         text(MIDDLE + 16, TOP + 24, "true one (grey), over the", "small"),

@@ -1,10 +1,10 @@
 """Chapter 2: how far Algorithm 1 looks ahead, and what it sees on the way."""
 
-from rankedu.book.explorables.live.marks import along, dot, handle, line, polygon, scaled, scene, text
+from rankedu.book.explorables.live.marks import NAMES, along, dot, handle, line, polygon, scaled, scene, text
 from rankedu.reference import interpolated, optimal_value, rank, rank_gradient
 
 START = {"scores": [0.85, 0.35, 0.55, 0.72, 0.2], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
-NAMES, FAR = "ABCDE", 6.0
+FAR = 6.0
 LEFT, RIGHT = 34, 312
 LINES, CURVE, STEPS = (26, 168), (218, 284), (318, 380)
 
@@ -73,7 +73,10 @@ def lines(y, c, lam, crossings):
         marks.append(line([(LEFT, height(y[i])), (across(last), height(y[i] + last * c[i]))], kind))
         marks.append(dot(LEFT, height(y[i]), "ink", 6))
         marks.append(text(LEFT - 10, height(y[i]) + 4, NAMES[i], "small", "end"))
-    marks += [dot(across(t), height(score), "hollow", 3.5) for t, score in crossings if 0 <= score <= 1]
+    for t, score in crossings:
+        marks.append(line([(across(t), height(score)), (across(t), STEPS[1])], "guide"))
+        if 0 <= score <= 1:
+            marks.append(dot(across(t), height(score), "hollow", 3.5))
     base, tip = LINES[1] + 16, across(lam)
     marks += [line([(LEFT, base), (tip, base), (tip - 6, base - 4), (tip, base), (tip - 6, base + 4)], "thick")]
     marks.append(text(min(tip + 22, RIGHT - 4), base + 5, f"λ = {lam:.2f}", ""))
@@ -120,11 +123,11 @@ def steps(c, ahead, knots, lam, value):
 
 def table(ranks, then, gradient):
     """What each item gains on the way, and the same divided by λ: the gradient."""
-    marks = [text(385, 26, "rank", "small", "end"), text(462, 26, "gradient", "small", "end")]
+    marks = [text(392, 26, "rank by", "small", "end"), text(462, 26, "gradient", "small", "end")]
     for i in range(len(ranks)):
         at = 50 + 26 * i
         marks.append(text(338, at, NAMES[i]))
-        marks.append(text(385, at, f"{then[i] - ranks[i]:+d}" if then[i] != ranks[i] else "0", "", "end"))
+        marks.append(text(392, at, f"{then[i] - ranks[i]:+d}" if then[i] != ranks[i] else "0", "", "end"))
         marks.append(text(462, at, f"{gradient[i]:+.2f}" if gradient[i] else "0", "", "end"))
     return marks
 

@@ -8,6 +8,8 @@ Every scene is 480 units wide; x grows to the right and y downwards.
 import math
 
 WIDTH = 480
+#: What items are called.
+NAMES = "ABCDEFGHIJKLMNOPQRST"
 
 
 def scaled(value, low, high, start, end):
@@ -55,10 +57,10 @@ def arrow(x, y, to_x, to_y, kind="ink"):
 
 
 def item(x, y, relevant, size=7):
-    """An item: a disc if it is relevant, else a square, as everywhere in the book."""
+    """An item: a filled disc if it is relevant, else a hollow square, as everywhere in the book."""
     if relevant:
         return dot(x, y, "positive", size)
-    return bar(x - size + 1, y - size + 1, 2 * size - 2, 2 * size - 2, "negative")
+    return bar(x - size + 1, y - size + 1, 2 * size - 2, 2 * size - 2, "negative hollow")
 
 
 def _joined(points):

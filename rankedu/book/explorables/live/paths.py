@@ -15,6 +15,7 @@ START = {
     "learnt": [],
     "wanted": [5.0, 5.0, 2.0, 0.0, 0.0, 0.0],
     "log_lam": 0.0,
+    "marked": [2.0, 2.0],
     "steps": 0,
     "history": [],
     "playing": False,
@@ -25,10 +26,10 @@ CURVE = (312, 462, 60, 150)
 
 
 def paths(state):
-    """Which cells will change? Drag where the wanted path leaves a row, guess, then press Step."""
+    """Which cells will change? Drag where the wanted path leaves a row, and a cell's cost; guess, press Step."""
     wanted, lam = mask(state["wanted"]), 10 ** state["log_lam"]
     costs, steps, history = state["learnt"], state["steps"], state["history"]
-    began = [*wanted, lam]
+    began = [*wanted, *state["costs"], lam]
     if not costs or state.get("began") != began:
         costs, steps, history = list(state["costs"]), 0, []
     found, slopes = taught(costs, wanted, lam)
@@ -41,7 +42,13 @@ def paths(state):
     shown = {**state, "learnt": costs, "steps": steps, "history": history, "began": began, "playing": playing}
     shown = {**shown, "lam": lam, "path": found, "target": wanted, "gradient": slopes, "wrong": here}
     marks = [*grid(costs, found, wanted, slopes), *curve([*history, here], lam)]
-    handles = []
+    row, column = [round(at) for at in state["marked"]]
+    cell, corner = row * SIDE + column, [at + 15 for at in middle(row, column)]
+    marks.append(dot(*corner, "hollow", 5))
+    moves = [along("x", "marked", 1, 0, SIDE - 1, *[middle(0, k)[0] + 15 for k in (0, SIDE - 1)])]
+    moves.append(along("y", "marked", 0, 0, SIDE - 1, *[middle(k, 0)[1] + 15 for k in (0, SIDE - 1)]))
+    says = f"row {row + 1}, column {column + 1}"
+    handles = [handle("Marked cell", *corner, says, moves)]
     for row, column in enumerate(state["wanted"]):
         x, y = middle(row, round(column))
         moves = [along("x", "wanted", row, 0, SIDE - 1, middle(0, 0)[0], middle(0, SIDE - 1)[0])]
@@ -53,9 +60,15 @@ def paths(state):
     marks += [line([(CURVE[0], 216), (CURVE[1], 216)], "axis"), dot(x, 216, "ink", 7)]
     moves = [along("x", "log_lam", None, -2, 2, CURVE[0], CURVE[1])]
     handles.append(handle("λ", x, 216, f"{lam:.2f}", moves))
+    cost = state["costs"][cell]
+    x = scaled(cost, 0, 1.4, CURVE[0], CURVE[1])
+    marks += [text(CURVE[0], 254, f"○ costs {cost:.2f}"), line([(CURVE[0], 272), (CURVE[1], 272)], "axis")]
+    marks.append(dot(x, 272, "ink", 7))
+    moves = [along("x", "costs", cell, 0, 1.4, CURVE[0], CURVE[1])]
+    handles.append(handle("Cost of the marked cell", x, 272, f"{cost:.2f}", moves))
     buttons = [button("Stop" if playing else "Start", {"playing": not playing, "tick": not playing})]
     buttons += [button("Step", {"tick": True, "playing": False}), button("Start anew", START)]
-    return scene(shown, 300, marks, handles, buttons, words(shown))
+    return scene(shown, 326, marks, handles, buttons, words(shown))
 
 
 def mask(leaves):
@@ -143,8 +156,7 @@ def curve(losses, lam):
         dot(*points[-1], "negative", 5),
         text(left, bottom + 18, f"{len(losses) - 1:d} of {STEPS:d} steps", "small"),
         text(left, 196, f"λ = {lam:.2f}"),
-        text(left, 250, "+ becomes dearer", "small"),
-        text(left, 268, "− becomes cheaper", "small"),
+        text(LEFT, 308, "+ becomes dearer, − becomes cheaper", "small"),
     ]
 
 

@@ -1,6 +1,6 @@
-"""Chapter 13: tiles of a ranking under a tree, four metrics, and what each mistake costs."""
+"""Chapter 13: items of a ranking under a tree, four metrics, and what each mistake costs."""
 
-from rankedu.book.explorables.live.marks import along, bar, button, dot, handle, line, scaled, scene, text
+from rankedu.book.explorables.live.marks import NAMES, along, bar, button, dot, handle, item, line, scaled, scene, text
 from rankedu.reference import average_precision, hierarchical_average_precision, ndcg, order, rank, relevance
 
 START = {
@@ -9,12 +9,12 @@ START = {
     "before": [],
     "tick": False,
 }
-NAMES, LEVELS = ["other", "a bird, too", "the owl"], 2
+BRANCH, LEVELS = ["other", "a bird, too", "the owl"], 2
 LEFT, RIGHT, TOP, BOTTOM = 108, 456, 40, 148
 
 
 def tiles(state):
-    """Can AP and H-AP disagree? Drag a tile to the right: ranked higher; upwards: nearer to the query in the tree."""
+    """Can AP and H-AP disagree? Drag an item to the right: ranked higher; upwards: nearer to the query in the tree."""
     y, levels = state["scores"], [round(depth) for depth in state["depth"]]
     values = metrics(y, levels)
     before = state["before"] or values
@@ -24,11 +24,11 @@ def tiles(state):
     handles = []
     for i, score in enumerate(y):
         x, at = scaled(score, 0, 1, LEFT, RIGHT), height(levels[i])
-        kind = ["negative", "two", "positive"][levels[i]]
-        marks += [bar(x - 11, at - 11, 22, 22, kind), text(x, at + 5, f"{ranks[i]:d}", "onto", "middle")]
+        marks.append(dot(x, at, "two", 12) if levels[i] == 1 else item(x, at, levels[i] == LEVELS, 12))
+        marks.append(text(x, at + 5, f"{ranks[i]:d}", "onto" if levels[i] else "negative", "middle"))
         moves = [along("x", "scores", i, 0, 1, LEFT, RIGHT), along("y", "depth", i, 0, 2, BOTTOM, TOP)]
-        says = f"{NAMES[levels[i]]}, score {score:.2f}, rank {ranks[i]}"
-        handles.append(handle(f"Tile {'ABCDEF'[i]}", x, at, says, moves))
+        says = f"{BRANCH[levels[i]]}, score {score:.2f}, rank {ranks[i]}"
+        handles.append(handle(f"Item {NAMES[i]}", x, at, says, moves))
     marks += [*bars(values, before), *prices(y, levels)]
     buttons = [button("Compare from here", {"before": values}), button("Start anew", START)]
     return scene(shown, 386, marks, handles, buttons, words(values, before))
@@ -54,7 +54,7 @@ def tree():
     marks = [line([(14, height(2)), (14, height(0))], "axis")]
     for level in range(LEVELS + 1):
         marks += [line([(LEFT - 8, height(level)), (RIGHT, height(level))], "guide"), dot(14, height(level), "ink", 4)]
-        marks.append(text(23, height(level) + 4, NAMES[level], "small"))
+        marks.append(text(23, height(level) + 4, BRANCH[level], "small"))
     return [*marks, text(RIGHT, 16, "higher scores →", "small", "end")]
 
 
@@ -97,7 +97,7 @@ def words(values, before):
     """The picture for those who do not see it."""
     fine, coarse, hierarchical, discounted = values
     return (
-        f"Six tiles in three rows: owls like the query, other birds, the rest. AP of owls is {fine:.2f} "
+        f"Six items in three rows: owls like the query, other birds, the rest. AP of owls is {fine:.2f} "
         f"({fine - before[0]:+.2f}), AP of birds {coarse:.2f} ({coarse - before[1]:+.2f}), H-AP {hierarchical:.2f} "
         f"({hierarchical - before[2]:+.2f}), NDCG {discounted:.2f} ({discounted - before[3]:+.2f})."
     )

@@ -47,7 +47,7 @@ def units(state):
         handles.append(handle(name, x, y, told, [along("x", "logs", k, least, most, LEFT, RIGHT)]))
     marks += [
         text(12, 232, f"λ of the paper = n × λ of the code = {paper:.3g}"),
-        text(12, 254, f"step of a relevant item with none ahead = {step:.3g} of a score"),
+        text(12, 254, f"step of the first relevant item = {step:.3g} of a score"),
         *ruler(rho, n, spread),
         text(12, 384, f"ρ = {rho:.2g}, {verdict}", "three"),
     ]
@@ -62,12 +62,12 @@ def strength(lam, n, queries, relevant, spread):
 
 def place(rho):
     """Where a strength stands on the ruler."""
-    return scaled(math.log10(rho), LOW, HIGH, 24, 456)
+    return scaled(math.log10(rho), LOW, HIGH, 32, 456)
 
 
 def ruler(rho, n, spread):
     """Strengths from 1/10000 to 1000, the useful ones shaded, and where the papers' settings lie."""
-    marks = [bar(place(3 / n), 300, place(1) - place(3 / n), 22, "area"), line([(24, 322), (456, 322)], "axis")]
+    marks = [bar(place(3 / n), 300, place(1) - place(3 / n), 22, "area"), line([(32, 322), (456, 322)], "axis")]
     for power in (-4, -2, 0, 2):
         marks.append(text(place(10**power), 340, f"{10**power:g}", "small", "middle"))
     for k, paper in enumerate(PAPERS):

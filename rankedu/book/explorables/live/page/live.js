@@ -44,8 +44,10 @@
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     const waiting = [];
     let shown = JSON.parse(find("script[type='application/json']").textContent);
+    const first = shown;
     let busy = false;
     let held = null;
+    let keeping = null;
 
     const show = (scene) => {
       shown = scene;
@@ -82,6 +84,8 @@
         }
       }
       busy = false;
+      clearTimeout(keeping);
+      keeping = setTimeout(keep, 300);
       if (shown.state.playing && !figure.ticking) {
         figure.ticking = setTimeout(() => {
           figure.ticking = null;
@@ -97,6 +101,52 @@
       Object.assign(state, handle.also);
       if (one.at === null) state[one.of] = inside;
       else state[one.of][one.at] = inside;
+    };
+
+    /* What the reader set, not what follows from it, is part of the page's address, `#explorable-name?lam=0.5&tip=1,2`,
+       so that it can be kept and sent: the values that handles move, and the choices that they and buttons offer. */
+    const settings = ({ handles, buttons }) => ({
+      moves: handles.flatMap((one) => one.moves),
+      offers: [...handles.map((one) => one.also), ...buttons.filter((one) => one.pressed !== null).map((one) => one.changes)],
+    });
+    const written = (value) =>
+      [value].flat().map((one) => (typeof one === "number" ? Number(one.toFixed(4)) : one)).join(",");
+    const keep = () => {
+      if (!figure.id) return; // in JupyterLab the address is not ours
+      const { moves, offers } = settings(first);
+      const names = new Set([...moves.map((one) => one.of), ...offers.flatMap(Object.keys)]);
+      const states = [...names]
+        .map((name) => [name, written(shown.state[name])])
+        .filter(([name, text]) => text !== written(first.state[name]));
+      const address = `#${figure.id}${states.length ? "?" : ""}${new URLSearchParams(states)}`.replaceAll("%2C", ",");
+      if (!states.length && !location.hash.startsWith(`#${figure.id}?`)) return;
+      try {
+        if (address !== location.hash) history.replaceState(history.state, "", address);
+      } catch {
+        // a browser that takes only so many addresses in a minute
+      }
+    };
+    const restore = () => {
+      const [id, states] = location.hash.slice(1).split("?");
+      if (!figure.id || id !== figure.id || !states) return;
+      const found = new URLSearchParams(states);
+      const { moves, offers } = settings(first);
+      change((state) => {
+        Object.assign(state, structuredClone(first.state));
+        for (const offer of offers)
+          for (const [name, value] of Object.entries(offer)) if (found.get(name) === String(value)) state[name] = value;
+        for (const name of new Set(moves.map((one) => one.of))) {
+          const mine = moves.filter((one) => one.of === name);
+          (found.get(name)?.split(",") ?? []).forEach((text, i) => {
+            const one = mine.find(({ at }) => at === i) ?? mine[0];
+            const value = text.trim() ? Number(text) : NaN;
+            if (!(value >= one.low && value <= one.high)) return;
+            if (one.at !== null && i in state[name]) state[name][i] = value;
+            else if (one.at === null && i === 0) state[name] = value;
+          });
+        }
+      });
+      figure.scrollIntoView({ block: "center" });
     };
 
     const newHandle = (i) => {
@@ -176,6 +226,8 @@
     svg.setAttribute("role", "group");
     marks.setAttribute("role", "img");
     show(shown);
+    restore();
+    addEventListener("hashchange", restore);
   };
 
   /* In a page. What computes is fetched when a reader first touches an explorable. */

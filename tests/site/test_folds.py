@@ -50,4 +50,4 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
         "oaside",
         "otable",
     ]
-    assert re.findall(words, folds[5]) == ["oaside", "scost", "ocost"], "the whole section, its cells too, under its title"
+    assert re.findall(words, folds[5]) == ["oaside", "scost", "ocost"], "the section with its cells"

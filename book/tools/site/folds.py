@@ -1,8 +1,8 @@
 """A Sphinx extension: what stands beside a chapter's story is folded, and open on paper and without scripts.
 
 It only marks what `sphinx_togglebutton` is to fold: proofs, paper maps, what unsolved exercises print, sections whose
-label begins with `aside-`, and of each cell what its metadata hides in JupyterLab too. The answers to predictions are left
-to `predict.js`.
+label begins with `aside-`, and of each cell what its metadata hides in JupyterLab too. The answers to predictions are
+left to `predict.js`.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def _of_variances(scores, coefficients, temperature):
 def _distortion_cases() -> list[Case]:
     rng = np.random.default_rng(14)
     cases: list[Case] = []
-    for rows, items, share in ((6, 4, 0.1), (8, 5, 0.05), (8, 5, 0.5), (10, 6, 0.2)):
+    for rows, items, share in ((6, 4, 0.1), (8, 5, 0.05), (8, 5, 0.5), (7, 6, 0.2), (5, 3, 0.3)):
         coefficients = rng.integers(-9, 10, items) / 4
         scores = rng.permutation(400)[: rows * items].reshape(rows, items) / 100 - 2
         cases.append({"scores": scores, "coefficients": coefficients, "share": share})
@@ -234,7 +234,7 @@ EXERCISES = (
         [
             Mistake(
                 lambda y, c, share: _bisect(_with_bias, y, c, share),
-                "counts the bias as well: take the standard deviation of the difference, as a constant moves no gradient",
+                "counts the bias as well: take the standard deviation of the difference, without its mean",
             ),
             Mistake(
                 lambda y, c, share: _bisect(_by_the_surrogate, y, c, share),
@@ -263,8 +263,8 @@ EXERCISES = (
     ),
     Exercise(
         "projection_gradient",
-        "projection_gradient(scores, coefficients, strength): the gradient of coefficients · soft_ranks(scores, strength), "
-        "one entry a score.",
+        "projection_gradient(scores, coefficients, strength): the gradient of coefficients · soft_ranks(scores, "
+        "strength), one entry a score.",
         projection_gradient,
         _gradient_cases,
         [

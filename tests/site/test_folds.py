@@ -25,6 +25,9 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
         new_markdown_cell(":::{admonition} Reveal\n:class: reveal\nThis.\n:::"),
         cell("figure", jupyter=HIDDEN),
         cell("stub", tags=["exercise"]),
+        new_markdown_cell("(sec-main)=\n## A story\n\nostory"),
+        new_markdown_cell("(aside-cost)=\n(sec-cost)=\n## What it costs\n\noaside"),
+        cell("cost"),
         new_markdown_cell("## Paper map\n\n| source | here |\n|---|---|\n| Eq. 1 | otable |"),
     ]
     nbformat.write(new_notebook(cells=cells), tmp_path / "index.ipynb")
@@ -37,12 +40,14 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
     page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
     inside = page.split('<section id="a-chapter">')[1]
     folds = re.split(r'<(?:div|table) class="[^"]*\btoggle\b[^"]*">', inside)[1:]
-    words = r"\b[so](?:proof|plain|answer|figure|stub|table)\b"
+    words = r"\b[so](?:proof|plain|answer|figure|stub|story|aside|cost|table)\b"
     assert [re.findall(words, fold)[0] for fold in folds] == [
         "oproof",
         "sanswer",
         "sfigure",
         "ofigure",
         "ostub",
+        "oaside",
         "otable",
     ]
+    assert re.findall(words, folds[5]) == ["oaside", "scost", "ocost"], "the section with its cells"

@@ -1,7 +1,8 @@
 """A Sphinx extension: what stands beside a chapter's story is folded, and open on paper and without scripts.
 
-It only marks what `sphinx_togglebutton` is to fold: proofs, paper maps, what unsolved exercises print, and of each cell
-what its metadata hides in JupyterLab too. The answers to predictions are left to `predict.js`.
+It only marks what `sphinx_togglebutton` is to fold: proofs, paper maps, what unsolved exercises print, sections whose
+label begins with `aside-`, and of each cell what its metadata hides in JupyterLab too. The answers to predictions are
+left to `predict.js`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ class Folds(SphinxTransform):
             elif isinstance(node, nodes.section) and "paper-map" in node["ids"]:
                 for table in node.findall(nodes.table):
                     table["classes"].append("toggle")
+            elif isinstance(node, nodes.section) and any(label.startswith("aside-") for label in node["ids"]):
+                title, *rest = node.children
+                node[:] = [title, nodes.container("", *rest, classes=["toggle"])]
             elif node.get("nb_element") == "cell_code":
                 parts = folded(node) - ({"cell_code_output"} if predicting else set())
                 for part in node.children:

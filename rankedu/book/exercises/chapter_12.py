@@ -1,4 +1,4 @@
-"""Chapter 12, surrogates side by side: projection onto the permutahedron, and the error-driven update."""
+"""Chapter 12, surrogates side by side: equal distortion, projection and its gradient, and the error-driven update."""
 
 # Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
@@ -13,6 +13,32 @@ from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 def soft_ranks(scores, strength):
     return np.array(reference.projected_rank(scores, strength))
+
+
+def projection_gradient(scores, coefficients, strength):
+    """Central differences of the definition, which is exact: soft ranks are straight lines between their kinks."""
+    reach = 1e-5
+    moves = reach * np.eye(len(scores))
+    moved = [soft_ranks(scores + move, strength) - soft_ranks(scores - move, strength) for move in moves]
+    return np.array(moved) @ coefficients / (2 * reach)
+
+
+def distortion(scores, coefficients, temperature):
+    soft = np.array([reference.sigmoid_rank(y, temperature) for y in scores.tolist()]) @ coefficients
+    true = np.array([reference.rank(y) for y in scores.tolist()]) @ coefficients
+    return np.std(soft - true) / np.std(true)
+
+
+def equal_distortion(scores, coefficients, share):
+    return _bisect(distortion, scores, coefficients, share)
+
+
+def _bisect(measure, scores, coefficients, share):
+    low, high = np.log(0.001), np.log(100)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if measure(scores, coefficients, np.exp(middle)) < share else (low, middle)
+    return np.exp(middle)
 
 
 def error_driven_update(scores, relevance, delta):
@@ -61,6 +87,74 @@ def _projection_cases() -> list[Case]:
     for size, strength in ((6, 0.2), (8, 0.07), (10, 0.15), (15, 0.03), (12, 5.0)):
         cases.append(((rng.permutation(101)[:size] / 100).tolist(), strength))
     return [{"scores": np.array(y), "strength": strength} for y, strength in cases]
+
+
+def _soft_and_true(scores, coefficients, temperature):
+    soft = np.array([reference.sigmoid_rank(y, temperature) for y in scores.tolist()])
+    return soft @ coefficients, np.array([reference.rank(y) for y in scores.tolist()]) @ coefficients
+
+
+def _with_bias(scores, coefficients, temperature):
+    soft, true = _soft_and_true(scores, coefficients, temperature)
+    return np.sqrt(np.mean((soft - true) ** 2)) / np.std(true)
+
+
+def _by_the_surrogate(scores, coefficients, temperature):
+    soft, true = _soft_and_true(scores, coefficients, temperature)
+    return np.std(soft - true) / np.std(soft)
+
+
+def _no_unit(scores, coefficients, temperature):
+    soft, true = _soft_and_true(scores, coefficients, temperature)
+    return np.std(soft - true)
+
+
+def _of_variances(scores, coefficients, temperature):
+    return distortion(scores, coefficients, temperature) ** 2
+
+
+def _distortion_cases() -> list[Case]:
+    rng = np.random.default_rng(14)
+    cases: list[Case] = []
+    for rows, items, share in ((6, 4, 0.1), (8, 5, 0.05), (8, 5, 0.5), (7, 6, 0.2), (5, 3, 0.3)):
+        coefficients = rng.integers(-9, 10, items) / 4
+        scores = rng.permutation(400)[: rows * items].reshape(rows, items) / 100 - 2
+        cases.append({"scores": scores, "coefficients": coefficients, "share": share})
+    return cases
+
+
+def _blocks(scores, strength):
+    """Which items stand in one block, as a matrix: they lie equally far from the point that is projected."""
+    off = -scores / strength - soft_ranks(scores, strength)
+    return np.isclose(off[:, None], off)
+
+
+def _less_the_mean(coefficients, strength, together):
+    return -(coefficients - together @ coefficients / together.sum(axis=1)) / strength
+
+
+def _alone_moves(scores, coefficients, strength):
+    together = _blocks(scores, strength)
+    mean = np.where(together.sum(axis=1) > 1, together @ coefficients / together.sum(axis=1), 0)
+    return -(coefficients - mean) / strength
+
+
+def _near_once(scores, coefficients, strength):
+    """Blocks are chains of neighbours that are nearer than the strength, and nobody looks whether they now overlap."""
+    order = np.argsort(-scores, kind="stable")
+    block = np.empty(len(scores))
+    block[order] = np.cumsum(np.append(0, -np.diff(scores[order]) >= strength))
+    return _less_the_mean(coefficients, strength, block[:, None] == block)
+
+
+def _gradient_cases() -> list[Case]:
+    rng = np.random.default_rng(15)
+    cases = []
+    for case in _projection_cases():
+        coefficients = rng.integers(-6, 7, len(case["scores"])) / 2
+        cases.append({"scores": case["scores"], "coefficients": coefficients, "strength": case["strength"]})
+    cases[2]["coefficients"] = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
+    return cases
 
 
 def _step(scores, delta):
@@ -118,13 +212,90 @@ EXERCISES = (
             Mistake(
                 _pooled_once, "pools near neighbours once: two blocks that overlap afterwards must be pooled again"
             ),
-            Mistake(lambda y, strength: soft_ranks(-y, strength), "gives the smallest score rank 1"),
+            Mistake(
+                lambda y, strength: soft_ranks(-y, strength),
+                "gives the smallest score rank 1: −y/ε is projected, with the places from the best score to the worst",
+            ),
             Mistake(
                 lambda y, strength: soft_ranks(y, 1 / strength), "multiplies by the strength: the scores are divided"
             ),
             Mistake(
                 lambda y, strength: soft_ranks(y, strength)[np.argsort(-y, kind="stable")],
                 "returns the ranks in sorted order: put each back to where its item stood",
+            ),
+        ],
+    ),
+    Exercise(
+        "equal_distortion",
+        "equal_distortion(scores, coefficients, share): the temperature at which sigmoid ranks distort the loss "
+        "coefficients · ranks by this share, over the rows of scores; from 0.001 to 100, to five digits.",
+        equal_distortion,
+        _distortion_cases,
+        [
+            Mistake(
+                lambda y, c, share: _bisect(_with_bias, y, c, share),
+                "counts the bias as well: take the standard deviation of the difference, without its mean",
+            ),
+            Mistake(
+                lambda y, c, share: _bisect(_by_the_surrogate, y, c, share),
+                "divides by the standard deviation of the surrogate: that of the true loss is the unit",
+            ),
+            Mistake(
+                lambda y, c, share: _bisect(_no_unit, y, c, share),
+                "does not divide by the standard deviation of the loss",
+            ),
+            Mistake(
+                lambda y, c, share: _bisect(_of_variances, y, c, share),
+                "compares variances: the distortion is a quotient of standard deviations",
+            ),
+            Mistake(
+                lambda y, c, share: np.log(equal_distortion(y, c, share)), "returns the logarithm of the temperature"
+            ),
+            Mistake(
+                lambda y, c, share: _bisect(lambda *case: 2 * share - distortion(*case), y, c, share),
+                "keeps the wrong half: where the distortion is too small, the temperature has to grow",
+            ),
+            Mistake(
+                lambda y, c, share: 2 * equal_distortion(y, c, share),
+                "smooths with half the temperature: σ(x) is (1 + tanh(x/2))/2",
+            ),
+        ],
+    ),
+    Exercise(
+        "projection_gradient",
+        "projection_gradient(scores, coefficients, strength): the gradient of coefficients · soft_ranks(scores, "
+        "strength), one entry a score.",
+        projection_gradient,
+        _gradient_cases,
+        [
+            Mistake(
+                lambda y, c, strength: -projection_gradient(y, c, strength),
+                "has the wrong sign: a larger score has a smaller rank",
+            ),
+            Mistake(
+                lambda y, c, strength: -c / strength,
+                "leaves out the mean: the ranks of a block keep their sum, so what one gains the others lose",
+            ),
+            Mistake(
+                lambda y, c, strength: -(c - c.mean()) / strength,
+                "takes the mean over all items: only those of a block share their ranks",
+            ),
+            Mistake(_alone_moves, "moves items that stand alone: their ranks are exact, and do not change"),
+            Mistake(
+                _near_once,
+                "joins neighbours that are nearer than the strength, once: blocks that overlap afterwards are one",
+            ),
+            Mistake(
+                lambda y, c, strength: strength**2 * projection_gradient(y, c, strength),
+                "multiplies by the strength: the scores are divided by it",
+            ),
+            Mistake(
+                lambda y, c, strength: strength * projection_gradient(y, c, strength),
+                "differentiates by −y/ε: the scores themselves have the factor 1/ε more",
+            ),
+            Mistake(
+                lambda y, c, strength: projection_gradient(y, c, strength)[np.argsort(-y, kind="stable")],
+                "returns it in sorted order: put each entry back to where its item stood",
             ),
         ],
     ),

@@ -222,6 +222,17 @@ WRONG = {
         (lambda y, s: np.sort(reference("soft_ranks")(y, s)), "returns the ranks in sorted"),
         (lambda y, s: np.round(reference("soft_ranks")(y, s)), "whose entry 0 is too small"),
     ],
+    "equal_distortion": [
+        (lambda y, c, share: 2 * reference("equal_distortion")(y, c, share), r"tanh\(x/2\)"),
+        (lambda y, c, share: 3 * reference("equal_distortion")(y, c, share), "too large by the same factor"),
+        (lambda y, c, share: reference("equal_distortion")(y, c, 2 * share), "which is too large"),
+        (lambda y, c, share: 0.001, "which is too small"),
+    ],
+    "projection_gradient": [
+        (lambda y, c, s: reference("projection_gradient")(y, c, s) / 2, "too small by the same factor"),
+        (lambda y, c, s: reference("projection_gradient")(y, c, 2 * s), "whose entry"),
+        (lambda y, c, s: reference("soft_ranks")(y, s) @ c, "where shape"),
+    ],
     "error_driven_update": [
         (lambda y, rel, d: reference("error_driven_update")(y, rel, 2 * d), "whose entry 0 is too small"),
         (lambda y, rel, d: reference("error_driven_update")(y, rel, d) / 2, "too small by the same factor"),

@@ -1,13 +1,18 @@
-"""Chapter 15, the baselines: contrastive loss, softmax over proxies, calibration, and CSL in closed form."""
+"""Chapter 15, the baselines: contrastive loss, calibration, CSL, the pulls of any loss, and what no threshold fits."""
 
 # Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from rankedu.book.exercises.chapter_14 import clustering_loss
+from rankedu import reference
+from rankedu.book.exercises.compare import as_array
 from rankedu.book.exercises.spec import Case, Exercise, Mistake
 
 
@@ -17,10 +22,6 @@ def contrastive_loss(embeddings, labels, margin):
     pulled = distance[same & (distance > 0)]
     pushed = (margin - distance)[~same & (distance < margin)]
     return sum(terms.mean() for terms in (pulled, pushed) if len(terms))
-
-
-def softmax_over_proxies(embeddings, labels, proxies, temperature):
-    return clustering_loss(embeddings, proxies, labels, temperature)
 
 
 def calibration_loss(scores, relevance, at_least, at_most):
@@ -38,6 +39,17 @@ def csl_loss(cosines, levels, margins, scale):
     return total
 
 
+def pulls(embeddings, gradient, tiny=0.01):
+    n, dim = embeddings.shape
+    marked = np.concatenate([embeddings, tiny * np.eye(n)], axis=1)
+    return -gradient(marked)[:, dim:] / tiny
+
+
+def no_threshold(gap):
+    angles = [0.0, 110.0, 230.5, 231.5, 238.5, 239.5]
+    return angles, [2, 2, 0, 0, 1, 1]
+
+
 def _contrastive(embeddings, labels, margin, *, square=False, whole=False, one=False, hinge=True):
     distance = np.linalg.norm(embeddings[:, None] - embeddings[None, :], axis=2)
     same, other = labels[:, None] == labels[None, :], ~np.eye(len(labels), dtype=bool)
@@ -50,18 +62,6 @@ def _contrastive(embeddings, labels, margin, *, square=False, whole=False, one=F
     keep = np.ones_like(same) if whole else None
     parts = (pull[same & (other if not whole else keep)], push[~same])
     return sum((part if whole or not hinge else part[part > 0]).mean() for part in parts if (part > 0).any())
-
-
-def _softmax(embeddings, labels, proxies, temperature, *, unit=True, own_too=True, times=False):
-    if unit:
-        embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-        proxies = proxies / np.linalg.norm(proxies, axis=1, keepdims=True)
-    logits = embeddings @ proxies.T * (temperature if times else 1 / temperature)
-    rows = np.arange(len(labels))
-    own = logits[rows, labels].copy()
-    if not own_too:
-        logits[rows, labels] = -np.inf
-    return np.mean(np.log(np.exp(logits).sum(axis=1)) - own)
 
 
 def _calibration(scores, relevance, at_least, at_most, *, whole=False):
@@ -81,6 +81,77 @@ def _csl(cosines, levels, margins, scale, *, only=False, reverse=False, hard=Fal
     return total
 
 
+def _others(labels):
+    """For each query the other items, and which of them are of its class."""
+    for query, label in enumerate(labels):
+        others = np.array([item for item in range(len(labels)) if item != query])
+        yield query, others, labels[others] == label
+
+
+def _by_ranks(cosines, labels):
+    """How the mean rank of the positives falls with each cosine, query by query, by Algorithm 1."""
+    slopes = np.zeros_like(cosines)
+    for query, others, same in _others(labels):
+        slopes[query, others] = reference.rank_gradient(cosines[query, others].tolist(), same.astype(float), lam=0.5)
+    return slopes
+
+
+def _by_softmax(cosines, labels):
+    """The same for a softmax over the other items, which asks for the items of one's own class."""
+    slopes = np.zeros_like(cosines)
+    for query, others, same in _others(labels):
+        share = np.exp(cosines[query, others])
+        slopes[query, others] = share / share.sum() - same / max(1, same.sum())
+    return slopes
+
+
+def _gradient(slopes: Callable[..., Any], labels: Any) -> Callable[..., Any]:
+    def gradient(embeddings):
+        table = slopes(embeddings @ embeddings.T, labels)
+        return (table + table.T) @ embeddings
+
+    return gradient
+
+
+def _pull_cases() -> list[Case]:
+    rng = np.random.default_rng(19)
+    first = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, 0.6]])
+    cases = [{"embeddings": first, "gradient": _gradient(_by_softmax, np.array([0, 0, 1, 1]))}]
+    for n, dim, slopes in ((4, 2, _by_ranks), (5, 2, _by_softmax), (6, 3, _by_ranks), (8, 4, _by_softmax)):
+        cases.append(
+            {"embeddings": _unit(rng.standard_normal((n, dim))), "gradient": _gradient(slopes, np.arange(n) // 2)}
+        )
+    return cases
+
+
+def _solved(embeddings, gradient):
+    """The smallest numbers that explain the step: in a plane they are not the only ones."""
+    return -gradient(embeddings) @ np.linalg.pinv(embeddings)
+
+
+def _judge_threshold(case: Case, answer: Any) -> str | None:
+    """Any batch is right in which every query ranks perfectly, and no threshold fits by the gap."""
+    try:
+        angles, labels = (as_array(part) for part in answer)
+        pairs = list(zip(angles.tolist(), labels.tolist(), strict=True))
+    except (TypeError, ValueError, AttributeError):
+        return "which is not two lists of one length, angles and classes"
+    sizes = [labels.tolist().count(label) for label in set(labels.tolist())]
+    if len(sizes) < 2 or min(sizes) < 2 or not np.isfinite(angles).all():
+        return "where there must be two classes or more, each with two items or more"
+    turned = np.deg2rad(angles[:, None] - angles)
+    for query, others, same in _others(labels):
+        cosines = np.cos(turned[query, others])
+        if reference.average_precision(cosines.tolist(), same.tolist(), "pessimistic") < 1:
+            return f"where item {query} does not rank all of its class before the others"
+    same_class = {(a, b): labels[a] == labels[b] for a, b in itertools.combinations(range(len(pairs)), 2)}
+    positive = min(np.cos(turned[pair]) for pair, same in same_class.items() if same)
+    negative = max(np.cos(turned[pair]) for pair, same in same_class.items() if not same)
+    if negative - positive > case["gap"] + 1e-9:
+        return None
+    return f"where the most similar negative pair has {negative:.3f} and the least similar positive pair {positive:.3f}"
+
+
 def _unit(vectors):
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -93,16 +164,6 @@ def _embedding_cases() -> list[Case]:
         cases.append(
             {"embeddings": _unit(rng.standard_normal((n, dim))), "labels": np.arange(n) // 2, "margin": margin}
         )
-    return cases
-
-
-def _proxy_cases() -> list[Case]:
-    rng = np.random.default_rng(16)
-    one = {"embeddings": np.array([[2.0, 0.0]]), "labels": np.array([0]), "proxies": np.array([[1.0, 0.0], [0.0, 3.0]])}
-    cases = [{**one, "temperature": 0.5}]
-    for n, classes, dim, temperature in ((3, 2, 2, 0.5), (4, 3, 3, 0.25), (6, 5, 4, 0.1), (8, 4, 6, 0.05)):
-        drawn = {"embeddings": rng.standard_normal((n, dim)), "labels": rng.integers(0, classes, n)}
-        cases.append({**drawn, "proxies": rng.standard_normal((classes, dim)), "temperature": temperature})
     return cases
 
 
@@ -157,37 +218,6 @@ EXERCISES = (
         ],
     ),
     Exercise(
-        "softmax_over_proxies",
-        "softmax_over_proxies(embeddings, labels, proxies, temperature): the mean of −log of the softmax over cosines "
-        "divided by the temperature, at the proxy of the item's class.",
-        softmax_over_proxies,
-        _proxy_cases,
-        [
-            Mistake(
-                lambda e, labels, p, t: _softmax(e, labels, p, t, unit=False),
-                "takes dot products: bring embeddings and proxies to length 1 first",
-            ),
-            Mistake(
-                lambda e, labels, p, t: _softmax(_unit(e), labels, p, t, unit=False),
-                "brings the embeddings to length 1 and leaves the proxies as they are: a cosine needs both",
-            ),
-            Mistake(
-                lambda e, labels, p, t: _softmax(e, labels, p, t, own_too=False),
-                "leaves the own proxy out of the denominator, as ProxyNCA did before the two plus signs",
-            ),
-            Mistake(
-                lambda e, labels, p, t: _softmax(e, labels, p, t, times=True),
-                "multiplies by the temperature instead of dividing",
-            ),
-            Mistake(
-                lambda e, labels, p, t: softmax_over_proxies(e, labels, p, t) * len(labels), "adds up, forgets the mean"
-            ),
-            Mistake(
-                lambda e, labels, p, t: -softmax_over_proxies(e, labels, p, t), "forgets the minus before the logarithm"
-            ),
-        ],
-    ),
-    Exercise(
         "calibration_loss",
         "calibration_loss(scores, relevance, at_least, at_most): the mean of at_least − score over the relevant items "
         "below at_least, plus the mean of score − at_most over the others above at_most.",
@@ -228,5 +258,56 @@ EXERCISES = (
                 "refers each level to its best positive: the reference is the own fine proxy at all levels",
             ),
         ],
+    ),
+    Exercise(
+        "pulls",
+        "pulls(embeddings, gradient): the table of what a loss does to each pair, −∂L/∂s_ij in row i and column j, of "
+        "a loss that is known by its gradient alone: gradient(x) returns ∂L/∂x for embeddings x of shape (n, any "
+        "dimension); it depends on x only through the products s_ij = x_i · x_j of different items.",
+        pulls,
+        _pull_cases,
+        [
+            Mistake(lambda x, gradient: -pulls(x, gradient), "forgets the minus: a pull is what descent does"),
+            Mistake(
+                lambda x, gradient: pulls(x, gradient) * 0.01,
+                "reads the numbers off and does not divide by the small component that every item was given",
+            ),
+            Mistake(
+                _solved,
+                "solves for the numbers in the space as it is, where many tables explain the same step: give every "
+                "item a dimension of its own first",
+            ),
+            Mistake(
+                lambda x, gradient: -gradient(x) @ x.T,
+                "takes the products of the steps with the embeddings, which are not at right angles to each other",
+            ),
+            Mistake(lambda x, gradient: pulls(x, gradient).T / 2, "counts each pair half: s_ij is s_ji as well"),
+        ],
+        arrays=("numpy",),
+    ),
+    Exercise(
+        "no_threshold",
+        "no_threshold(gap): the angles of some items in the plane, in degrees, and their classes, two lists: every "
+        "query ranks all of its class before all others, and yet some pair of two classes is more similar than some "
+        "pair of one class, by more than the gap in cosine; two classes or more, each of two items or more.",
+        no_threshold,
+        lambda: [{"gap": gap} for gap in (0.0, 0.1, 0.3, 0.6, 0.9, 1.2)],
+        [
+            Mistake(
+                lambda gap: ([0.0, 1.0, 90.0, 91.0], [0, 0, 1, 1]),
+                "gathers each class at a place of its own: one threshold fits all",
+            ),
+            Mistake(
+                lambda gap: ([0.0, 60.0, 61.0, 62.0], [0, 0, 1, 1]),
+                "makes a class wide and puts the other one beside its end: that end now has a negative nearer than its "
+                "own class",
+            ),
+            Mistake(
+                lambda gap: ([0.0, 170.0, 200.0, 201.0], [0, 0, 1, 1]),
+                "makes a class so wide that the other one is nearer to it than itself",
+            ),
+        ],
+        judge=_judge_threshold,
+        arrays=("numpy",),
     ),
 )

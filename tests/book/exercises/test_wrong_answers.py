@@ -278,15 +278,6 @@ WRONG = {
         (lambda e, lab, m: reference("contrastive_loss")(2 * e, lab, m), "which is too large"),
         (lambda e, lab, m: reference("contrastive_loss")(e, lab, 2 * m), "which is too large"),
     ],
-    "softmax_over_proxies": [
-        (lambda e, lab, p, t: reference("softmax_over_proxies")(p, lab, e, t), "raised ValueError"),
-        (lambda e, lab, p, t: np.mean(np.exp(e @ p.T / t)), "which is too large"),
-        (
-            lambda e, lab, p, t: reference("softmax_over_proxies")(e, lab, p, t) / np.log(2),
-            "too large by the same factor",
-        ),
-        (lambda e, lab, p, t: np.exp(-reference("softmax_over_proxies")(e, lab, p, t)), "e to minus the right value"),
-    ],
     "calibration_loss": [
         (
             lambda y, rel, a, b: np.maximum(a - y, 0)[rel].mean() - np.maximum(y - b, 0)[~rel].mean(),
@@ -299,10 +290,43 @@ WRONG = {
         (lambda s, lab, m, k: reference("csl_loss")(s, lab, m, 1 / k), "which is too large"),
         (lambda s, lab, m, k: reference("csl_loss")(s, lab, -m, k), "which is too small"),
     ],
+    "pulls": [
+        (lambda x, gradient: gradient(x) @ np.linalg.pinv(x), "whose entry"),
+        (lambda x, gradient: gradient(x), "where shape"),
+        (
+            lambda x, gradient: reference("pulls")(x, gradient) + np.eye(len(x)),
+            "whose entry \\(0, 0\\) is too large",
+        ),
+        (lambda x, gradient: -gradient(np.eye(len(x))), "whose entry"),
+    ],
+    "no_threshold": [
+        (lambda gap: [0.0, 1.0, 2.0], "not two lists"),
+        (lambda gap: ([0.0, 1.0, 90.0], [0, 0, 1]), "each with two items"),
+        (lambda gap: ([0.0, 100.0, 101.0, 102.0], [0, 0, 1, 1]), "where item 1 does not rank all of its class"),
+        (lambda gap: ([0.0, 10.0, 100.0, 120.0], [0, 0, 1, 1]), "the most similar negative pair has"),
+    ],
     "blame": [
         (lambda y, rel: reference("blame")(y, ~rel), "whose entry 0 is too large"),
         (lambda y, rel: -reference("blame")(y, rel), "the right value with the sign"),
         (lambda y, rel: reference("blame")(y, rel)[::-1], "the right list back to front"),
+        (
+            lambda y, rel: [
+                0 if r else sum(1 / (y <= b).sum() for b in y[rel] if b < s) / rel.sum()
+                for s, r in zip(y, rel, strict=True)
+            ],
+            "counts ranks from the bottom",
+        ),
+    ],
+    "proposal_loss": [
+        (lambda z, labels, m: reference("proposal_loss")(z, np.roll(labels, 1), m), "which is too"),
+        (lambda z, labels, m: 3 * reference("proposal_loss")(z, labels, m), "too large by the same factor"),
+        (lambda z, labels, m: z[:, 1:] - z[:, :1], "where one number was expected"),
+        (lambda z, labels, m: reference("proposal_loss")(z, labels - 1, m), "which is too"),
+    ],
+    "least_lambda": [
+        (lambda y, rel, m: reference("least_lambda")(y, rel, 2 * m), "which is too"),
+        (lambda y, rel, m: reference("least_lambda")(y, rel, m) / 2, "too small by the same factor"),
+        (lambda y, rel, m: min(a - b for a in y[~rel] for b in y[rel] if a > b), "which is too small"),
     ],
     "chance_of_absence": [
         (lambda s, p, lab: 1 - s * p * (1 + lab), "adds the chances of the"),

@@ -75,10 +75,20 @@ WRONG = {
         (lambda f, y, c, lam: ((y + lam * c) @ f(y) - y @ f(y)) / lam, r"evaluates the loss itself, c·s\(y\):"),
         (lambda f, y, c, lam: (y + lam * c) * f(y + lam * c) - y * f(y), "where one number was expected"),
     ],
-    "swap_gain": [
-        (lambda y, ranks, r: y[ranks == r][0] - y[ranks == r + 1][0], "returns the change of the"),
-        (lambda y, ranks, r: y[ranks == r - 1][0] - y[ranks == r][0], "raised IndexError"),
-        (lambda y, ranks, r: y[ranks == r + 1] + y[ranks == r], "which is too large"),
+    "audit": [
+        (lambda y, ranks, swaps: math.nan, "though these swaps are a proof"),
+        (lambda y, ranks, swaps: "proved", "a str that can't be read as numbers"),
+        (lambda y, ranks, swaps: len(swaps) > 0, "which is"),
+        (lambda y, ranks, swaps: np.diff(y[np.argsort(ranks)]).clip(0).sum(), "which is too small"),
+        (lambda y, ranks, swaps: swaps.pop() if swaps else 0.0, "which is too large"),
+        (lambda y, ranks, swaps: sum(y[r] - y[r - 1] for r in swaps), "which is too small"),
+    ],
+    "minimisers": [
+        (lambda y: np.argsort(-y), "which is not a list of permutations"),
+        (lambda y: [np.argsort(-y)], "is no permutation of 1, …, 2"),
+        (lambda y: 2 * reference("minimisers")(y), "which holds a permutation twice"),
+        (lambda y: reference("minimisers")(y)[1:], "in which a minimiser is missing"),
+        (lambda y: [[1 + i for i in range(len(y))]], "does not have the least cost"),
     ],
     "sort_by_swaps": [
         (lambda y, ranks: sorted(y), "which is not a list of whole numbers"),
@@ -86,12 +96,6 @@ WRONG = {
         (lambda y, ranks: [(1, 2)], "which is not a list of whole numbers"),
         (lambda y, ranks: np.argsort(-y), "where swap 2 is at rank 0: the upper rank of a swap is from 1 to 1 here"),
         (lambda y, ranks: ranks.sort(), "ends without a value"),
-    ],
-    "is_minimiser": [
-        (lambda y, ranks: y @ ranks, "where True or False was expected"),
-        (lambda y, ranks: np.diff(y[np.argsort(ranks)]) <= 0, "where True or False was expected"),
-        (lambda y, ranks: ranks[np.argmax(y)] == 1, "which is not so"),
-        (lambda y, ranks: "yes", "where True or False was expected"),
     ],
     "blackbox_rank": [
         (lambda y, lam: 1 + y.argsort(descending=True).argsort(), "returns the ranks alone"),
@@ -344,9 +348,11 @@ CASES = [(name, k) for name in WRONG for k in range(len(WRONG[name]))]
 def told(name, function) -> str:
     """The feedback without the input and without what the function returned: what `check` adds of its own."""
     feedback = check(name, function)
-    text = str(feedback)
-    for outcome in outcomes(find(name), function):
-        text = text.replace(show_case(outcome.case), "…").replace(f" {show_value(outcome.value)}", " …")
+    text, tried = str(feedback), outcomes(find(name), function)
+    for outcome in tried:
+        text = text.replace(show_case(outcome.case), "…")
+    for outcome in tried:
+        text = text.replace(f" {show_value(outcome.value)}", " …")
     return text
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from rankedu._fast import sorting
 from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
 
 __all__ = ["Columns", "Counts", "by_relevance", "count", "grade", "shares"]
@@ -81,7 +82,7 @@ def count(columns: Columns, drop: Tensor) -> Counts:
     """
     groups = drop.shape[-1]
     values = columns.scores.masked_fill(columns.group > groups, -math.inf)
-    values, place = values.sort(dim=-1, descending=True, stable=True)
+    values, place = sorting.descending(values)
     group = columns.group.gather(-1, place)
     tied = (values[:, 1:] == values[:, :-1]) & (group[:, 1:] == group[:, :-1])
     rank, h_rank, higher, lower = (torch.zeros_like(values) for _ in range(4))

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from rankedu._fast.by_relevance import Columns, Counts, by_relevance, count
 from rankedu._fast.gradient import wanted, with_gradient
-from rankedu._fast.tiles import made_finite, tile_size
+from rankedu._fast.tiles import cut, made_finite, tile_size
 
 __all__ = ["pairwise_loss"]
 
@@ -79,23 +79,15 @@ class _Tile(NamedTuple):
 def tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
     """Group by group; queries of about the same group sizes together, so that there is little padding."""
     n, device = columns.scores.shape[1], columns.scores.device
-    budget = 2 * tile_size(device)
     for g in range(groups):
         start, end = columns.first[:, g], columns.first[:, g + 1]
         rows = (end > start).nonzero().squeeze(1)
         rows = rows[((end - start)[rows] * (n + 1) + end[rows]).argsort(stable=True)]
-        sizes = (end - start)[rows].tolist()
-        begin = 0
-        while begin < len(sizes):
-            stop = begin + 1
-            while stop < len(sizes) and (stop + 1 - begin) * sizes[stop] * n <= budget:
-                stop += 1
-            here, size = rows[begin:stop, None], sizes[stop - 1]
-            for offset in range(0, size, block := max(1, budget // n)):
-                column = start[here] + torch.arange(offset, min(offset + block, size), device=device)
-                real = (column < end[here]).to(columns.scores)
-                yield _Tile(here[:, 0], here * n + column.clamp_(max=n - 1), real, start[here], end[here])
-            begin = stop
+        for some, items in cut((end - start)[rows].tolist(), n, 2 * tile_size(device)):
+            here = rows[some, None]
+            column = start[here] + torch.arange(items.start, items.stop, device=device)
+            real = (column < end[here]).to(columns.scores)
+            yield _Tile(here[:, 0], here * n + column.clamp_(max=n - 1), real, start[here], end[here])
 
 
 class _Sums:

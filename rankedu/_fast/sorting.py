@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["LONG", "Bools", "Floats", "Ints", "blocks", "pack", "packable", "ranks", "sort"]
+__all__ = ["LONG", "Bools", "Floats", "Ints", "blocks", "descending", "pack", "packable", "ranks", "sort"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -106,6 +106,16 @@ def sort(keys: Ints) -> None:
             _sort_by_digits(row)
     else:
         keys.sort(axis=-1)
+
+
+def descending(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Sort each row, (q, n), from the best to the worst, ties by position: the scores, and where they stood."""
+    if not packable(scores):
+        ordered, place = scores.sort(dim=-1, descending=True, stable=True)
+        return ordered, place
+    keys = pack(scores.numpy(), None, None)
+    sort(keys)
+    return torch.from_numpy(score(keys)), torch.from_numpy((low(keys) >> 1).astype(np.int64))
 
 
 def _sort_by_digits(keys: Ints) -> None:

@@ -1,15 +1,15 @@
 r"""A loss of the positives' ranks by pairwise steps, without laying out all pairs at once.
 
 A loss reads the ranks of the positives alone, so p · n of the n² pairs of a row will do. They are taken tile by tile,
-a tile being some (query, positive) pairs times all candidates; queries may have any number of positives each, for the
-pairs are one flat list. With the weights :math:`a_k = \partial L / \partial \mathbf{rk}_k` and :math:`b_k = \partial L
-/ \partial \mathbf{rk}^+_k`, known as soon as the ranks of the tile are, the gradient is closed-form,
+a tile being queries with about as many positives each, times these, times all candidates. The positives count each
+other in a small table of their own,
 
-.. math:: \frac{\partial L}{\partial y_i} = \sum_{k \in \mathrm{rel}} (a_k + b_k [i \in \mathrm{rel}])\,
-          \mathrm{slope}(y_i - y_k)
-          - [i \in \mathrm{rel}] \sum_j (a_i + b_i [j \in \mathrm{rel}])\, \mathrm{slope}(y_j - y_i),
+.. math:: \mathbf{rk}_k = \mathbf{rk}^+_k + \sum_{j \notin \mathrm{rel}} \mathrm{step}(y_j - y_k) .
 
-and made while the tile is still in the cache. Besides the scores and their gradient one tile is held.
+The weights :math:`a_k = \partial L / \partial \mathbf{rk}_k` and :math:`b_k = \partial L / \partial \mathbf{rk}^+_k`
+are known as soon as the ranks of the tile are. So the gradient is closed-form: a pair pushes its two scores apart by
+:math:`a_k \, \mathrm{slope}(y_j - y_k)`, a pair of positives by :math:`(a_k + b_k) \, \mathrm{slope}(y_j - y_k)`. It is
+made while the tile is still in the cache. Besides the scores and their gradient one tile is held.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch import Tensor
 
 from rankedu._fast.gradient import leaves, wanted, with_gradient
 
-__all__ = ["TILE", "Part", "bounded", "loss_of_positives", "made_finite", "tile_size", "value_and_slopes"]
+__all__ = ["TILE", "Part", "bounded", "cut", "loss_of_positives", "made_finite", "tile_size", "value_and_slopes"]
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
@@ -52,8 +52,8 @@ def loss_of_positives(
 ) -> Tensor:
     """Sum up what the positives add to the loss, in O(p · n) time, all of it forward.
 
-    Of the ranker only :meth:`step_` and :meth:`slope_` are called, with differences of shape (t, n), -inf for who is
-    not to be counted. ``part`` is differentiable, and the same for some positives at a time as for all. ``scores`` get
+    Of the ranker only :meth:`step_` and :meth:`slope_` are called, with differences that are -inf for who is not to be
+    counted. ``part`` is differentiable, and the same for some positives at a time as for all. ``scores`` get
     the gradient; ``shifted`` is what is ranked: the scores after the margin, without NaN among those who take part.
 
     ``within`` says how the positives count each other. "soft": by the step, with its gradient. "stopped": by the step,
@@ -62,45 +62,49 @@ def loss_of_positives(
     """
     n, value = scores.shape[-1], shifted.new_zeros(())
     with torch.autocast(scores.device.type, enabled=False):
-        finite, here = made_finite(shifted, where), None if where is None else where.reshape(-1, n)
-        rows, found = finite.reshape(-1, n), find(positive.reshape(-1, n))
+        finite, positive = made_finite(shifted, where), positive.reshape(-1, n)
+        rows, found = finite.reshape(-1, n).contiguous(), find(positive)
+        out = positive if where is None else positive | ~where.reshape(-1, n)
         gradient = torch.zeros_like(rows) if wanted(scores) else None
         for tile in tiles(found, n):
             with torch.no_grad():
-                differences = differences_of(rows, here, tile)
-                ranks, among, slope = _count(ranker, differences, tile, within, gradient is not None)
-            size = found.size[tile.query]
+                ranks, among, slopes, near = _count(ranker, rows, out, tile, within, gradient is not None)
+            counts = [_flat(x, tile) for x in (ranks, among, found.size[tile.query, None].expand_as(ranks))]
             if gradient is None:
-                value = value + part(ranks, among, size)
+                value = value + part(*counts)
                 continue
-            own, weights = value_and_slopes(part, ranks, among, size)
+            own, weights = value_and_slopes(part, *counts)
             value = value + own
             if weights is None:
                 gradient = None
                 continue
             with torch.no_grad():
-                _spread(tile, slope(), *weights, within, gradient)
+                to_ranks, to_among = (_table(weight, tile, ranks) for weight in weights)
+                gradient.index_add_(0, tile.query, _spread(gradient, tile, to_ranks, slopes()))
+                if near is not None:
+                    weight = to_ranks + to_among if within == "soft" else to_ranks
+                    pulled = _spread(gradient, tile, weight, near())
+                    gradient.view(-1).index_add_(0, tile.place.flatten(), pulled.flatten())
         if gradient is not None and finite is not shifted:  # an infinite score has no gradient
             gradient.masked_fill_((finite != shifted).reshape(-1, n), 0.0)
     return with_gradient(value, scores, gradient, where)
 
 
 class Positives(NamedTuple):
-    """All positives, query by query, and where those of their own query stand in this list."""
+    """All positives, query by query."""
 
-    query: Tensor  # (p,) int64, never falls
-    item: Tensor  # (p,) int64
-    first: Tensor  # (q,) int64: the place in this list of the first positive of each query
+    place: Tensor  # (p,) int64, ascending: row · n + column
+    first: Tensor  # (q,) int64: the number in this list of the first positive of each query
     size: Tensor  # (q,) int64: how many positives each query has
 
 
 class Tile(NamedTuple):
-    """Some positives, each against all candidates."""
+    """Some positives of some queries, padded to the largest number of them, each against all candidates."""
 
-    here: slice  # of the list of positives
     query: Tensor  # (t,)
-    item: Tensor  # (t, 1)
-    siblings: Tensor  # (t, m) int64: the positives of the same query; item again instead of padding
+    place: Tensor  # (t, m): all positives of these queries; the last one again instead of padding
+    number: range  # which of the m these are, k of them
+    real: Tensor | None  # (t, m) bool; None if there is no padding
 
 
 def value_and_slopes(
@@ -121,31 +125,54 @@ def value_and_slopes(
 
 
 def _count(
-    ranker: Any, differences: Tensor, tile: Tile, within: str, with_slope: bool
-) -> tuple[Tensor, Tensor, Callable[[], Tensor]]:
-    """The ranks of a tile, those among the positives, and what makes the slopes of its pairs."""
-    hard: Tensor | None = None
+    ranker: Any, rows: Tensor, out: Tensor, tile: Tile, within: str, learning: bool
+) -> tuple[Tensor, Tensor, Callable[[], Tensor], Callable[[], Tensor] | None]:
+    """The ranks of a tile and those among the positives, (t, k), and what makes the slopes of both kinds of pairs."""
+    positives = rows.take(tile.place)
+    own = positives[:, tile.number.start : tile.number.stop, None]
+    near = positives.unsqueeze(1) - own
+    if tile.real is not None:
+        near.masked_fill_(~tile.real.unsqueeze(1), -math.inf)
+    near.diagonal(tile.number.start, 1, 2).fill_(-math.inf)
+    negatives = rows[tile.query].masked_fill_(out[tile.query], -math.inf)
+    step, slope = _step(ranker, negatives.unsqueeze(1) - own, learning)
     if within == "hard":
-        hard = (differences.gather(1, tile.siblings) >= 0).sum(1)
-        differences.scatter_(1, tile.siblings, -math.inf)
-    step, slope = ranker.step_then_slope_(differences) if with_slope else (ranker.step_(differences), _no_slope)
-    if hard is not None:
-        return 1 + hard + step.sum(1), (1 + hard).to(step), slope
-    return 1 + step.sum(1), 1 + step.gather(1, tile.siblings).sum(1), slope
+        among = 1.0 + (near >= 0).sum(2).to(step)
+        return among + step.sum(2), among, slope, None
+    of_near, slope_near = _step(ranker, near, learning)
+    among = 1 + of_near.sum(2)
+    return among + step.sum(2), among, slope, slope_near
+
+
+def _step(ranker: Any, differences: Tensor, learning: bool) -> tuple[Tensor, Callable[[], Tensor]]:
+    """The steps, and what makes their slopes; ``differences`` are overwritten."""
+    step: tuple[Tensor, Callable[[], Tensor]] = (
+        ranker.step_then_slope_(differences) if learning else (ranker.step_(differences), _no_slope)
+    )
+    return step
 
 
 def _no_slope() -> Tensor:
     raise RuntimeError("no slope was asked for")
 
 
-def _spread(tile: Tile, slopes: Tensor, to_ranks: Tensor, to_among: Tensor, within: str, gradient: Tensor) -> None:
-    """Add the tile's share of the gradient of the scores; ``slopes`` are overwritten."""
-    of_siblings = slopes.gather(1, tile.siblings) if within == "soft" else None
-    slopes *= to_ranks.unsqueeze(1)
-    if of_siblings is not None:
-        slopes.scatter_add_(1, tile.siblings, of_siblings * to_among.unsqueeze(1))
-    slopes.scatter_add_(1, tile.item, -slopes.sum(1, keepdim=True))
-    gradient.index_add_(0, tile.query, slopes)
+def _spread(gradient: Tensor, tile: Tile, weight: Tensor, slopes: Tensor) -> Tensor:
+    """Each pair pushes its two scores apart by weight · slope: the positive here; return what the others get."""
+    own = tile.place[:, tile.number.start : tile.number.stop]
+    gradient.view(-1).index_add_(0, own.flatten(), -(weight * slopes.sum(2)).flatten())
+    return (weight.unsqueeze(1) @ slopes).squeeze(1)
+
+
+def _flat(table: Tensor, tile: Tile) -> Tensor:
+    """Of a table (t, k) what is no padding, as a list."""
+    return table.flatten() if tile.real is None else table[tile.real[:, tile.number.start : tile.number.stop]]
+
+
+def _table(values: Tensor, tile: Tile, like: Tensor) -> Tensor:
+    """The list as a table again, 0 for padding."""
+    if tile.real is None:
+        return values.view_as(like)
+    return torch.zeros_like(like).masked_scatter_(tile.real[:, tile.number.start : tile.number.stop], values)
 
 
 def made_finite(scores: Tensor, where: Tensor | None) -> Tensor:
@@ -160,31 +187,34 @@ def find(positive: Tensor) -> Positives:
     queries, n = positive.shape
     flat = positive.contiguous().view(-1)
     place = torch.from_numpy(np.flatnonzero(flat.numpy())) if flat.device.type == "cpu" else flat.nonzero().view(-1)
-    query = place // n
-    size = query.bincount(minlength=queries)
-    return Positives(query, place - n * query, size.cumsum(0) - size, size)
+    size = (place // n).bincount(minlength=queries)
+    return Positives(place, size.cumsum(0) - size, size)
 
 
 def tiles(found: Positives, n: int) -> Iterator[Tile]:
-    """Cut the list of positives into tiles of at most ``TILE`` pairs, or of one positive."""
-    p, device = len(found.query), found.query.device
-    rows = max(1, min(tile_size(device), max(SMALL, len(found.size) * n // 2)) // n)
-    for start in range(0, p, rows):
-        here = slice(start, min(start + rows, p))
-        query, item = found.query[here], found.item[here, None]
-        first, size = found.first[query, None], found.size[query, None]
-        number = torch.arange(int(size.max()), device=device)
-        siblings = torch.where(number < size, found.item[first + torch.minimum(number, size - 1)], item)
-        yield Tile(here, query, item, siblings)
+    """Cut the positives into tiles of at most twice ``TILE`` pairs, or of one positive."""
+    device, sizes = found.size.device, found.size
+    size, query = sizes.sort()
+    most = min(2 * tile_size(device), max(SMALL, len(sizes) * n // 2))
+    for here, number in cut(size.tolist(), n, most):
+        own = size[here, None]
+        member = torch.arange(int(size[here.stop - 1]), device=device)
+        real = None if int(size[here.start]) == len(member) else member < own
+        place = found.place[found.first[query[here], None] + torch.minimum(member, own - 1)]
+        yield Tile(query[here], place, number, real)
 
 
-def differences_of(scores: Tensor, where: Tensor | None, tile: Tile) -> Tensor:
-    """How much better each candidate is than each positive of the tile; -inf for the positive itself; (t, n)."""
-    if where is None:
-        rows = scores.index_select(0, tile.query)
-    else:
-        queries, place = tile.query.unique_consecutive(return_inverse=True)
-        seen = torch.where(where.index_select(0, queries), scores.index_select(0, queries), -math.inf)
-        rows = seen.index_select(0, place)
-    rows -= rows.gather(1, tile.item)
-    return rows.scatter_(1, tile.item, -math.inf)
+def cut(sizes: list[int], n: int, most: int) -> Iterator[tuple[slice, range]]:
+    """Cut queries, by rising numbers of their items, into tiles of ``most`` pairs with n others, or of one item.
+
+    Which queries, and which of their items, as if all had as many as the last of them. Those without are left out.
+    """
+    begin = next((i for i, size in enumerate(sizes) if size), len(sizes))
+    while begin < len(sizes):
+        stop = begin + 1
+        while stop < len(sizes) and (stop + 1 - begin) * sizes[stop] * n <= most:
+            stop += 1
+        size, height = sizes[stop - 1], max(1, most // n)
+        for start in range(0, size, height):
+            yield slice(begin, stop), range(start, min(start + height, size))
+        begin = stop

@@ -151,7 +151,9 @@ class SupremumRanker(PairwiseRanker):
         far = torch.gt(differences, self.delta, out=torch.empty_like(differences))
         beyond = (differences - self.delta).clamp_(min=0).sum(-1) if self.rho else 0.0
         curve = self._sigmoid_(differences.clamp_(max=self.delta))
-        total = curve.sum(-1) + self.start * lower + self.rho * beyond + self.jump * far.sum(-1)
+        total = curve.sum(-1) + self.start * lower + self.rho * beyond
+        if self.jump != 0:
+            total += self.jump * far.sum(-1)
         if with_slope:
             at_delta = self.offset - self.start - self.jump
             level = at_delta * (1 - at_delta)

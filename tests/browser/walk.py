@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -30,6 +31,16 @@ def opened(chromium, name: str, **options):
         "[...document.querySelectorAll('figure.explorable')].every(one => one.dataset.frame ?? one.dataset.state)"
     )
     return page
+
+
+def reloaded(page, holds: Callable[[], bool]) -> None:
+    """Reload a page until it has found again what it kept: the browser writes that down in a process of its own."""
+    for _ in range(20):
+        page.reload()
+        if holds():
+            return
+        page.wait_for_timeout(250)
+    raise AssertionError("what was kept is not found again")
 
 
 def requests(page) -> list[str]:

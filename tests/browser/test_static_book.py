@@ -19,9 +19,9 @@ ON_A_PHONE = {"index.html", CHAPTER, "results.html", "search.html", "api/metrics
 
 
 @pytest.mark.parametrize("name", walk.PAGES)
-def test_page(chromium, name):
+def test_page(window, name):
     """One visit: everything loads, nothing from outside, every slider moves its picture, axe finds nothing serious."""
-    page = walk.opened(chromium, name, viewport=walk.SIZES["desk"])
+    page = walk.visited(window(viewport=walk.SIZES["desk"]).new_page(), name)
     found = (
         walk.predictions(page) + walk.formulas(page) + walk.width(page) + walk.pictures(page) + walk.weight(page, name)
     )
@@ -31,7 +31,8 @@ def test_page(chromium, name):
     found += walk.accessibility(page) if name in ON_A_PHONE else []
     page.set_viewport_size(walk.SIZES["desk"])
     found += walk.requests(page) + walk.accessibility(page, themes=("light", "dark"))  # which takes the page apart
-    page.context.close()
+    page.evaluate("localStorage.clear()")
+    page.close()
     assert not found, "\n".join(found)
 
 

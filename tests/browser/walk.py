@@ -18,8 +18,12 @@ FRONT, OTHER = 1_300_000, 3_000_000
 
 
 def opened(chromium, name: str, **options):
-    """A page without a network that keeps everything it asked for and complained of, once its formulas are set."""
-    page = chromium.new_context(offline=True, **options).new_page()
+    """A page in a window of its own, without a network."""
+    return visited(chromium.new_context(offline=True, **options).new_page(), name)
+
+
+def visited(page, name: str):
+    """The page keeps everything that it asks for and complains of; its formulas are set."""
     page.requests, page.errors = [], []
     page.on("request", lambda asked: page.requests.append(asked.url))
     page.on("requestfailed", lambda failed: page.errors.append(f"failed: {failed.url}"))

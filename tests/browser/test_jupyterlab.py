@@ -83,15 +83,17 @@ def accept_dialogs(page):
             page.wait_for_timeout(1000)
 
 
-#: What stands before the code cells: [ ] where none was run, [*] where it will be, a number where it was.
-PROMPTS = "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((one) => one.innerText.trim())"
+#: What stands before the code cells: [ ] where none was run, [*] where it will be, a number where it was. Where
+#: the source is hidden there may be nothing.
+PROMPTS = """() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((one) => one.textContent.trim())
+  .filter(Boolean)"""
 
 
 def run_all_cells(page):
     """Choose Run All Cells until every cell was run: JupyterLab drops what is asked while a kernel starts."""
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(state="attached", timeout=90_000)
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(state="attached")
     asked = f"({PROMPTS})().every((prompt) => prompt !== '[ ]:')"
     ends = time.monotonic() + PATIENCE
     while time.monotonic() < ends and not page.evaluate(asked):
@@ -117,9 +119,10 @@ def trouble(page) -> list[str]:
 @pytest.fixture(scope="module")
 def page(lab, chromium):
     """The chapter as JupyterLab shows it, every cell run."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 1000})
+    page = chromium.new_context(viewport={"width": 1280, "height": 1000}).new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     page.goto(f"{lab}/lab/tree/{CHAPTER}")
-    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=1000 * PATIENCE)
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     run_all_cells(page)
     yield page
     page.close()

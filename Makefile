@@ -67,6 +67,7 @@ lint: $(VENV)/.has-test  ## check style and types
 
 # First of all, while a fresh environment holds what `lab` brings and nothing else but nbval. The kernels run as on an
 # old processor and with two threads, the notebooks were made with one: a digit that hangs on either is found here.
+validate test: export PYTHONPATH := $(CURDIR)/tests/without$(if $(PYTHONPATH),:$(PYTHONPATH))
 validate: export OMP_NUM_THREADS = 2
 validate: export OMP_WAIT_POLICY = passive
 validate: export RANKEDU_DATA = $(CURDIR)/book/_build/validated

@@ -10,6 +10,8 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))  # the package `tools` that makes the book lies there
 
+collect_ignore_glob = ["without*"]  # which raises when it is imported
+
 # A first call imports, and a busy machine waits: how long an example took says nothing about it.
 settings.register_profile("rankedu", deadline=None)
 settings.load_profile("rankedu")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -23,10 +24,25 @@ SWITCHES = [
 ]
 
 
+#: Milliseconds: what does come, comes on a machine that is slow and busy too.
+PATIENCE = 120_000
+
+
+def patient(new_context):
+    """Windows in which everything is waited for so long."""
+
+    def opened(**options):
+        context = new_context(**options)
+        context.set_default_timeout(PATIENCE)
+        return context
+
+    return opened
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """A running browser, shared by the session."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     path = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
     if path is None:
@@ -37,5 +53,24 @@ def chromium():
         pytest.skip(message)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=SWITCHES)
+        browser.new_context = patient(browser.new_context)
+        expect.set_options(timeout=PATIENCE)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def window(chromium):
+    """A function that gives the window with such settings: to open one is half the work of a visit.
+
+    What a page keeps is found by the next one, so whoever writes anything down has to clear it away.
+    """
+    windows = {}
+
+    def window(**options):
+        kind = json.dumps(options, sort_keys=True)
+        if kind not in windows:
+            windows[kind] = chromium.new_context(offline=True, **options)
+        return windows[kind]
+
+    return window

@@ -40,12 +40,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def reader(chromium, folder):
+def reader(window, folder):
     """Opens pages from the file system, offline; whatever the browser complains of fails the test."""
     pages, complaints = [], []
 
     def visit(name, state="", **options):
-        page = chromium.new_context(offline=True, **{"viewport": walk.SIZES["desk"], **options}).new_page()
+        page = window(**{"viewport": walk.SIZES["desk"], **options}).new_page()
         pages.append(page)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
@@ -54,7 +54,7 @@ def reader(chromium, folder):
 
     yield visit
     for page in pages:
-        page.context.close()
+        page.close()
     assert not complaints
 
 
@@ -420,28 +420,29 @@ def test_a_choice_is_kept_and_a_value_that_is_none_of_the_choices_is_not(reader)
     page.wait_for_function("location.hash === '#explorable-ball'")
 
 
-def test_a_script_that_does_not_load_leaves_the_picture(chromium, folder):
+def test_a_script_that_does_not_load_leaves_the_picture(window, folder):
     lost = folder / "lost.html"
     lost.write_text(
         (folder / "descend.html").read_text(encoding="utf-8").replace("python.js", "lost.js"), encoding="utf-8"
     )
-    page = chromium.new_page()
+    page = window().new_page()
     page.goto(lost.as_uri())
     page.locator("[data-handle]").first.press("ArrowLeft")
     page.locator(".trouble").wait_for(state="visible")
     assert page.locator("svg.live").is_visible()
+    page.close()
 
 
 @pytest.mark.parametrize("name", names())
-def test_without_scripts_and_on_paper_there_is_the_picture_and_its_description(chromium, folder, name):
-    page = chromium.new_context(java_script_enabled=False).new_page()
+def test_without_scripts_and_on_paper_there_is_the_picture_and_its_description(window, folder, name):
+    page = window(java_script_enabled=False).new_page()
     page.goto((folder / f"{name}.html").as_uri())
     picture = page.get_by_role("img")
     assert picture.is_visible() and len(picture.get_attribute("aria-label")) > 60
     assert page.locator("p.says").inner_text() == picture.get_attribute("aria-label")
     assert not page.locator(".explorable-controls").is_visible() and page.locator("[tabindex]").count() == 0
-    page.context.close()
-    page = chromium.new_page()
+    page.close()
+    page = window().new_page()
     page.goto((folder / f"{name}.html").as_uri())
     page.emulate_media(media="print")
     assert page.locator("svg.live .marks").is_visible()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import walk
 
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 CHAPTERS = [name for name in walk.PAGES if name.startswith("chapters/")]
 
@@ -28,19 +29,21 @@ def test_an_answer_is_shown_beside_the_result_and_found_again(reader):
     box, reveal = page.locator(".admonition.predict").first, page.locator(".admonition.reveal").first
     show, skip, again = (box.locator(f"button:text-is('{name}')") for name in ("Show", "Skip", "Fold again"))
     show.click()
-    assert "Commit to an answer" in box.locator("[role=status]").inner_text() and not reveal.is_visible()
+    expect(box.locator("[role=status]")).to_contain_text("Commit to an answer")
+    assert not reveal.is_visible()
     answer(page, box)
     show.press("Enter")
-    assert reveal.is_visible() and "You said" in reveal.inner_text() and not show.is_visible()
+    expect(reveal).to_contain_text("You said", use_inner_text=True)
+    assert reveal.is_visible() and not show.is_visible()
     said = reveal.locator(".prediction-said").inner_text()
-    page.reload()
-    assert reveal.is_visible() and reveal.locator(".prediction-said").inner_text() == said
+    walk.reloaded(page, reveal.is_visible)
+    assert reveal.locator(".prediction-said").inner_text() == said
     again.click()
-    assert not reveal.is_visible()
-    page.reload()
-    assert not reveal.is_visible()
+    expect(reveal).to_be_hidden()
+    walk.reloaded(page, lambda: not reveal.is_visible())
     skip.click()
-    assert reveal.is_visible() and not reveal.locator(".prediction-said").inner_text()
+    expect(reveal).to_be_visible()
+    assert not reveal.locator(".prediction-said").inner_text()
 
 
 def answer(page, box):
@@ -71,7 +74,8 @@ def test_the_search_of_the_browser_opens_what_it_finds(reader):
     part = page.locator(".admonition.reveal").first
     assert part.get_attribute("hidden") == "until-found"
     part.evaluate("part => part.dispatchEvent(new Event('beforematch'))")
-    assert part.is_visible() and not part.locator(".prediction-said").inner_text()
+    expect(part).to_be_visible()
+    assert not part.locator(".prediction-said").inner_text()
 
 
 FIELDS = """
@@ -101,7 +105,6 @@ def test_each_kind_of_field_takes_an_answer_and_puts_it_back(chromium, tmp_path,
     assert not reveal.is_visible()
     act(page.locator("#p"))
     page.get_by_role("button", name="Show", exact=True).click()
-    assert said in reveal.inner_text()
-    page.reload()
-    assert said in reveal.inner_text()
+    expect(reveal).to_contain_text(said, use_inner_text=True)
+    walk.reloaded(page, lambda: said in reveal.inner_text())
     page.context.close()

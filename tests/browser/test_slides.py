@@ -41,7 +41,7 @@ def test_slides_move_by_keys_and_buttons_and_nothing_is_cut_off(chromium, lectur
         assert shown(page) == [number]
         assert page.locator("nav output").inner_text() == f"{number} of {last}"
     page.get_by_role("button", name="Back").click()
-    assert shown(page) == [last - 1] and page.url.endswith(f"#{last - 1}")
+    assert shown(page) == [last - 1] and page.evaluate("location.hash") == f"#{last - 1}"
     page.emulate_media(media="print")
     assert shown(page) == list(range(1, last + 1))
     assert not errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -17,8 +18,12 @@ FRONT, OTHER = 1_300_000, 3_000_000
 
 
 def opened(chromium, name: str, **options):
-    """A page without a network that keeps everything it asked for and complained of, once its formulas are set."""
-    page = chromium.new_context(offline=True, **options).new_page()
+    """A page in a window of its own, without a network."""
+    return visited(chromium.new_context(offline=True, **options).new_page(), name)
+
+
+def visited(page, name: str):
+    """The page keeps everything that it asks for and complains of; its formulas are set."""
     page.requests, page.errors = [], []
     page.on("request", lambda asked: page.requests.append(asked.url))
     page.on("requestfailed", lambda failed: page.errors.append(f"failed: {failed.url}"))
@@ -30,6 +35,16 @@ def opened(chromium, name: str, **options):
         "[...document.querySelectorAll('figure.explorable')].every(one => one.dataset.frame ?? one.dataset.state)"
     )
     return page
+
+
+def reloaded(page, holds: Callable[[], bool]) -> None:
+    """Reload a page until it has found again what it kept: the browser writes that down in a process of its own."""
+    for _ in range(20):
+        page.reload()
+        if holds():
+            return
+        page.wait_for_timeout(250)
+    raise AssertionError("what was kept is not found again")
 
 
 def requests(page) -> list[str]:

@@ -112,7 +112,9 @@ def test_only_tests_that_need_a_gpu_are_run(found):
 
 
 def test_a_budget_that_is_used_up_is_told(tmp_path):
-    found = gpu_command(tmp_path / "speed_gpu.json", "--budget", "0", "--tests", "nowhere")
+    path = tmp_path / "speed_gpu.json"
+    gpu.main(["--quick", "--out", str(path), "--budget", "0", "--tests", "nowhere"])
+    found = json.loads(path.read_text(encoding="utf-8"))
     assert len(found["rows"]) == 9 and {row["note"] for row in found["rows"]} == {"not measured: the budget is used up"}
 
 

@@ -67,10 +67,23 @@ def test_with_typer_alone_help_doctor_and_evaluate_work(tmp_path):
     others += ["jupyter_client", "torchvision", "platformdirs", "psutil", "pytorch_metric_learning"]
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4, 3)))
     np.save(tmp_path / "y.npy", np.array([0, 0, 1, 1]))
-    code = f"import sys; sys.modules.update(dict.fromkeys({others})); from rankedu.__main__ import main; main()"
-    for arguments, said in [(["--help"], "evaluate"), (["doctor"], "torch"), (["evaluate", "x.npy", "y.npy"], "map@r")]:
-        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0 and said in done.stdout, done.stderr
+    asked = {"evaluate": ["--help"], "torch": ["doctor"], "map@r": ["evaluate", "x.npy", "y.npy"]}
+    code = f"""if True:
+        import sys
+        sys.modules.update(dict.fromkeys({others}))
+        from rankedu.__main__ import main
+        for arguments in {list(asked.values())}:
+            sys.argv[1:] = arguments
+            try:
+                main()
+            except SystemExit as end:
+                assert not end.code, arguments
+            print("and then")
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    parts = done.stdout.split("and then\n")
+    assert all(said in part for said, part in zip(asked, parts, strict=False)) and len(parts) == len(asked) + 1
 
 
 def test_help_and_the_package_import_without_torch():

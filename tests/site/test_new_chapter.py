@@ -60,7 +60,12 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
     done = subprocess.run(
         [sys.executable, "-c", TRY, *map(str, written)],
         cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout), "RANKEDU_EXPLORABLES": "static"},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")]),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # none is needed
+            "RANKEDU_EXPLORABLES": "static",
+        },
         capture_output=True,
         text=True,
     )

@@ -6,6 +6,8 @@ import doctest
 import importlib
 import importlib.util
 import re
+import sys
+from importlib.metadata import packages_distributions
 from xml.etree import ElementTree
 
 import pytest
@@ -173,16 +175,19 @@ def test_the_readme_picture_is_the_figure_that_the_package_draws():
     assert (abs(committed - drawn) > 40).mean() < 0.01, "`make figures`; cp figures/rambo_fig_1.png book/_static"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "book" / "chapters").glob("*.md")), ids=lambda path: path.stem)
-def test_a_chapter_imports_only_what_the_lab_extra_brings(path):
-    import sys
-    from importlib.metadata import packages_distributions
+@pytest.fixture(scope="module")
+def distributions():
+    """The distributions that bring each module that is installed."""
+    return packages_distributions()
 
+
+@pytest.mark.parametrize("path", sorted((ROOT / "book" / "chapters").glob("*.md")), ids=lambda path: path.stem)
+def test_a_chapter_imports_only_what_the_lab_extra_brings(path, distributions):
     declared = {normal(re.match(r"[\w.-]+", r).group(0)) for r in [*PROJECT["dependencies"], *lab_requirements()]}
     text = path.read_text(encoding="utf-8")
     imported = set(re.findall(r"^(?:import (?=\w+$)|from (?=[\w.]+ import ))(\w+)", text, re.MULTILINE))
     for module in imported - set(sys.stdlib_module_names) - {"rankedu"}:
-        assert {normal(name) for name in packages_distributions()[module]} & declared, module
+        assert {normal(name) for name in distributions[module]} & declared, module
 
 
 def lab_requirements() -> list[str]:

@@ -13,6 +13,7 @@ import socket
 import tempfile
 import textwrap
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -258,7 +259,7 @@ def deviations(loop: Loop) -> dict[str, float | None] | None:
     """How far the gradient of each loss is from what it should be, as a share of its length; None if not run."""
     if loop.needs and find_spec(loop.needs) is None:
         return None
-    rows = _in_processes(loop) if loop.processes > 1 else {name: _gradient(loop, name) for name in LOSSES}
+    rows = _in_processes(loop.processes)[loop.name] if loop.processes > 1 else _gradients(loop)
     found: dict[str, float | None] = {}
     for name, row in rows.items():
         right = expected(loop.expected, name)
@@ -277,18 +278,23 @@ def _gradient(loop: Loop, name: str) -> Tensor | None:
     return gradient(net, loss)
 
 
-def _in_processes(loop: Loop) -> dict[str, Tensor | None]:
-    """Run a loop in several processes that talk by gloo; what the first one finds."""
+def _gradients(loop: Loop) -> dict[str, Tensor | None]:
+    return {name: _gradient(loop, name) for name in LOSSES}
+
+
+@cache
+def _in_processes(processes: int) -> dict[str, dict[str, Tensor | None]]:
+    """Run all loops of so many processes in these, which talk by gloo; what the first one finds, by the loop's name."""
     with socket.socket() as free, tempfile.TemporaryDirectory() as folder:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         free.close()
-        torch.multiprocessing.spawn(_process, (loop.name, loop.processes, port, folder), nprocs=loop.processes)
-        found: dict[str, Tensor | None] = torch.load(Path(folder) / "gradients.pt")
+        torch.multiprocessing.spawn(_process, (processes, port, folder), nprocs=processes)
+        found: dict[str, dict[str, Tensor | None]] = torch.load(Path(folder) / "gradients.pt")
         return found
 
 
-def _process(rank: int, name: str, processes: int, port: int, folder: str) -> None:
+def _process(rank: int, processes: int, port: int, folder: str) -> None:
     from rankedu.lab.training.distributed import joined
 
     torch.set_num_threads(1)
@@ -298,9 +304,9 @@ def _process(rank: int, name: str, processes: int, port: int, folder: str) -> No
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": f"{port}",
     }
-    [loop] = [loop for loop in LOOPS if loop.name == name]
+    there = [loop for loop in LOOPS if loop.processes == processes and (not loop.needs or find_spec(loop.needs))]
     with joined():
-        found = {loss: _gradient(loop, loss) for loss in LOSSES}
+        found = {loop.name: _gradients(loop) for loop in there}
     if rank == 0:
         torch.save(found, Path(folder) / "gradients.pt")
 

@@ -68,7 +68,7 @@ def _known(exercise: Exercise, tried: list[Outcome]) -> str:
     answered = [outcome for outcome in tried if not outcome.stopped]
     for mistake in exercise.mistakes:
         try:
-            values = [value_of(exercise, mistake.function, copy.deepcopy(outcome.case)) for outcome in answered]
+            values = (value_of(exercise, mistake.function, copy.deepcopy(outcome.case)) for outcome in answered)
             if all(difference(v, outcome.value) is None for v, outcome in zip(values, answered, strict=True)):
                 return f"That is what comes out when one {mistake.hint}."
         except (Exception, SystemExit):  # this mistake can't be made on these inputs, or the value can't be compared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 
@@ -240,13 +241,11 @@ def test_an_address_that_names_no_explorable():
 
 @pytest.mark.parametrize("found", all_explorables().values(), ids=lambda found: found.name)
 def test_no_slider_can_be_driven_to_an_exception(found):
-    """Both ends and the middle of each live slider, in all combinations, are described figures of one size."""
-    import itertools
-
-    ends = [dict.fromkeys([c.values[0], c.values[len(c.values) // 2], c.values[-1]]) for c in found.controls.values()]
-    sizes = set()
-    for values in itertools.product(*ends):
-        made = found(**dict(zip(found.controls, values, strict=True)))
+    """The ends of the live sliders, in all combinations, and the middle are described figures of one size."""
+    controls, sizes = [control.values for control in found.controls.values()], set()
+    middle = tuple(values[len(values) // 2] for values in controls)
+    for given in {middle, *itertools.product(*((values[0], values[-1]) for values in controls))}:
+        made = found(**dict(zip(found.controls, given, strict=True)))
         assert len(style.description(made).split()) > 5
         sizes.add(tuple(made.get_size_inches()))
     assert len(sizes) == 1

@@ -8,6 +8,7 @@ import sys
 import nbformat
 import pytest
 
+from rankedu.lab.experiments import _experiment
 from rankedu.lab.runs import find_labs, load_result, plan
 
 
@@ -24,6 +25,25 @@ def write_lab():
         nbformat.write(book, path)
 
     return write
+
+
+@pytest.fixture(scope="module")
+def opened_once():
+    """Each split is opened once for all runs of a module; the held-out one anew, for its door may be shut."""
+    opened, kept = _experiment.open_data, {}
+
+    def once(parameters):
+        named = ("dataset", "data_root", "train_split", "test_split", "salt", "letters")
+        key = tuple(parameters.get(name) for name in named)
+        if "held_out" in key:
+            return opened(parameters)
+        if key not in kept:
+            kept[key] = opened(parameters)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_experiment, "open_data", once)
+        yield
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def protocol(data):
 
 
 @pytest.fixture(scope="module")
-def done(data, protocol):
+def done(data, protocol, opened_once):
     """What was searched, trained and measured, and the runs of it."""
     campaign = Campaign(protocol, data / "runs", data / "claims" / "cpu")
     with doing_here() as begun:

@@ -19,7 +19,7 @@ SMALL |= {"steps": 2, "batch_size": 16, "dim": 8, "pictures": False}
 
 
 @pytest.fixture(scope="module")
-def flat(tmp_path_factory):
+def flat(tmp_path_factory, opened_once):
     outcome = retrieval.run(SMALL, tmp_path_factory.mktemp("flat"), progress=False)
     outcome.close()
     return outcome

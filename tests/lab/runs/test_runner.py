@@ -313,13 +313,19 @@ def test_every_lab_declares_its_parameters_and_has_a_preset(lab):
     assert list_presets(lab, LABS)
 
 
+@pytest.fixture(scope="module")
+def presets():
+    """Every lab with its presets and the parameters that it declares."""
+    return {lab: (list_presets(lab, LABS), read_parameters(LABS / f"{lab}.ipynb")) for lab in list_labs(LABS)}
+
+
 @pytest.mark.parametrize("preset", sorted((LABS / "presets").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_preset_fits_a_lab(preset):
-    fitting = [lab for lab in list_labs(LABS) if preset.stem in list_presets(lab, LABS)]
+def test_every_preset_fits_a_lab(preset, presets):
+    fitting = {lab: declared for lab, (names, declared) in presets.items() if preset.stem in names}
     assert fitting
     values = yaml.safe_load(preset.read_text(encoding="utf-8"))
-    for lab in fitting:
-        check_parameters(values, read_parameters(LABS / f"{lab}.ipynb"), lab=lab)
+    for lab, declared in fitting.items():
+        check_parameters(values, declared, lab=lab)
 
 
 def test_the_lab_sodeep_runs(execute):

@@ -65,21 +65,27 @@ def starts(planned):
 
 
 def test_a_grid_is_run_once_and_then_there_is_nothing_to_do(where, manifest, monkeypatch):
-    arguments = ["sweep", "tiny", *options(where), "--grid", "n=1,2", "--grid", "rate=0.5,2", "--seeds", "2"]
+    arguments = ["sweep", "tiny", *options(where), "--grid", "n=1,2", "--seeds", "2"]
     started = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1", "--seeds", "1"])
     assert started.exit_code == 0 and "Done: 1 of 1 runs.\n" in started.stdout, started.output
     first = run(app, [*arguments, "--workers", "2"])
-    assert first.exit_code == 0 and "Done: 8 of 8 runs, 7 of them now." in first.stdout, first.output
-    planned = plan_sweep("tiny", {"n": [1, 2], "rate": [0.5, 2]}, seeds=2, **where)
-    found = [(entry.parameters["seed"], entry.parameters["n"], entry.parameters["rate"]) for entry in planned]
-    assert found == [(seed, n, rate) for seed in (0, 1) for n in (1, 2) for rate in (0.5, 2)]
-    assert [entry.result["metrics"]["value"] for entry in planned] == [n * rate + seed for seed, n, rate in found]
-    assert [starts(entry) for entry in planned] == ["|"] * 8 and all(entry.skipped for entry in planned)
+    assert first.exit_code == 0 and "Done: 4 of 4 runs, 3 of them now." in first.stdout, first.output
+    planned = plan_sweep("tiny", {"n": [1, 2]}, seeds=2, **where)
+    found = [(entry.parameters["seed"], entry.parameters["n"]) for entry in planned]
+    assert found == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert [entry.result["metrics"]["value"] for entry in planned] == [0.5 * n + seed for seed, n in found]
+    assert [starts(entry) for entry in planned] == ["|"] * 4 and all(entry.skipped for entry in planned)
     assert {manifest(entry.folder)["status"] for entry in planned} == {"completed"}
     monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
     second = run(app, arguments)
-    assert second.exit_code == 0 and "Nothing to do: all 8 runs are done." in second.stdout
-    assert [starts(entry) for entry in planned] == ["|"] * 8
+    assert second.exit_code == 0 and "Nothing to do: all 4 runs are done." in second.stdout
+    assert [starts(entry) for entry in planned] == ["|"] * 4
+
+
+def test_the_last_parameter_of_a_grid_changes_fastest(where, no_cluster):
+    planned = plan_sweep("tiny", {"n": [1, 2], "rate": [0.5, 2]}, seeds=2, **where)
+    found = [(entry.parameters["seed"], entry.parameters["n"], entry.parameters["rate"]) for entry in planned]
+    assert found == [(seed, n, rate) for seed in (0, 1) for n in (1, 2) for rate in (0.5, 2)]
 
 
 @pytest.fixture(scope="module")

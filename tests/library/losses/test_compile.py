@@ -7,7 +7,6 @@ import pytest
 import torch
 from drawn import random
 from torch import nn
-from torch._dynamo.testing import CompileCounter
 
 from rankedu.losses import FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, OnProposals, RecallLoss, SmoothAPLoss
 from rankedu.losses import baseline as make_baseline
@@ -28,6 +27,8 @@ LOSSES = {
 
 @pytest.mark.parametrize("make", LOSSES.values(), ids=LOSSES)
 def test_a_compiled_step_has_two_graphs_and_the_same_gradient(make):
+    from torch._dynamo.testing import CompileCounter  # a second, and only here
+
     torch.manual_seed(0)
     net, compiled, plain = nn.Linear(3, 5), make(), make()
     compiled.load_state_dict(plain.state_dict())

@@ -54,6 +54,7 @@ def copy(tmp_path_factory):
 def run(folder, *command):
     """Run a module in the copy; what it says where it fails."""
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, folder / "tests/library")))}
+    surroundings["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # none is needed
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=folder, env=surroundings, capture_output=True, text=True, check=False
     )

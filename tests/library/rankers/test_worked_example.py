@@ -73,7 +73,7 @@ def told(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-c", LOOK],
         cwd=copy,
-        env={**os.environ, "PYTHONPATH": str(copy)},
+        env={**os.environ, "PYTHONPATH": str(copy), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # none is needed
         capture_output=True,
         text=True,
     )

@@ -40,7 +40,7 @@ THREADS = 1
 #: Where a notebook's metadata say what its outputs were made from.
 MADE_FROM = "made_from"
 #: Pages beside the chapters that are notebooks as well: `book/<name>.md` and `notebooks/<name>.ipynb`.
-PAGES = ("errata",)
+PAGES = ("claims", "errata")
 
 
 def pairs() -> dict[Path, Path]:

@@ -5,10 +5,23 @@
 (() => {
   const { element, storage } = window.book;
 
+  /** What follows an element on the page, through the sections that begin after it. */
+  function* following(node) {
+    for (;;) {
+      while (!node.nextElementSibling) {
+        node = node.parentElement;
+        if (!node?.matches("section")) return;
+      }
+      node = node.nextElementSibling;
+      while (node.matches("section") && node.firstElementChild) node = node.firstElementChild;
+      yield node;
+    }
+  }
+
   /** The outputs and the reveal that belong to a prediction: whatever stands between the two boxes. */
   function answers(box) {
     const found = [];
-    for (let next = box.nextElementSibling; next; next = next.nextElementSibling) {
+    for (const next of following(box)) {
       if (next.matches(".admonition.reveal")) return [...found, next];
       if (next.matches(".admonition.predict")) break;
       if (next.matches("figure, .cell_output, .highlight-pycon")) found.push(next);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -130,16 +131,18 @@ def sliders(page) -> list[str]:
 
 
 #: Outputs and reveals that a reader sees though they answer a prediction, and predictions without a field.
-GIVEN_AWAY = """() => [...document.querySelectorAll(".admonition.predict")].flatMap((box) => {
-  const seen = [];
-  for (let next = box.nextElementSibling; next; next = next.nextElementSibling) {
-    if (next.matches(".admonition.reveal") && next.checkVisibility({contentVisibilityAuto: true})) seen.push("reveal");
-    seen.push(...[...next.querySelectorAll(".cell_output *")].filter((one) =>
-      one.checkVisibility({contentVisibilityAuto: true})).map((one) => one.tagName));
-    if (next.matches(".admonition.reveal")) break;
-  }
-  return box.querySelector("form.prediction button") ? seen : [...seen, "no field"];
-})"""
+GIVEN_AWAY = """() => {
+  const boxes = [...document.querySelectorAll(".admonition.predict, .admonition.reveal")];
+  return boxes.filter((box) => box.matches(".predict")).flatMap((box) => {
+    const reveal = boxes[boxes.indexOf(box) + 1];
+    const between = (one) => box.compareDocumentPosition(one) & 4 && !box.contains(one)
+      && reveal.compareDocumentPosition(one) & 2 && !reveal.contains(one);
+    const shown = (one) => one.checkVisibility({contentVisibilityAuto: true});
+    const seen = [...document.querySelectorAll(".cell_output *")].filter((one) => between(one) && shown(one));
+    const names = [...seen.map((one) => one.tagName), ...(shown(reveal) ? ["reveal"] : [])];
+    return box.querySelector("form.prediction button") ? names : [...names, "no field"];
+  });
+}"""
 
 
 def predictions(page) -> list[str]:
@@ -191,11 +194,20 @@ def axe() -> str:
     return (Path(package) / "axe.min.js").read_text(encoding="utf-8")
 
 
+#: Whether code that is wider than its box can be scrolled by keys.
+SCROLLED_BY_KEYS = """() => [...document.querySelectorAll("pre")].every((code) =>
+  code.scrollWidth <= code.clientWidth || code.tabIndex >= 0)"""
+
+
 def accessibility(page, themes: tuple[str, ...] = ()) -> list[str]:
     """Serious and critical findings of axe-core, contrast only in the themes that are named.
 
     To look at contrast empties the page of what repeats itself, so that has to be the last look.
     """
+    from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+    with suppress(PlaywrightTimeout):  # the theme does so a while after the window has changed; if it doesn't, axe says it
+        page.wait_for_function(SCROLLED_BY_KEYS, timeout=5_000)
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(axe())
         page.evaluate(WITHOUT_FORMULAS)

@@ -206,7 +206,7 @@ def accessibility(page, themes: tuple[str, ...] = ()) -> list[str]:
     """
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-    with suppress(PlaywrightTimeout):  # the theme does so a while after the window has changed; if it doesn't, axe says it
+    with suppress(PlaywrightTimeout):  # the theme does so a while after the window changed; if it doesn't, axe tells
         page.wait_for_function(SCROLLED_BY_KEYS, timeout=5_000)
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(axe())

@@ -125,5 +125,6 @@ def test_the_picture_says_what_it_shows_and_needs_a_claim(data):
         *("batch-estimates-are-optimistic", "recall-above-pairs", "recall-above-fastap")
     ]
     assert style.description(made).startswith("3 claims")
+    assert max(abs(edge) for edge in axes.get_xlim()) < 10, "a claim without any spread does not hide the others"
     with pytest.raises(ValueError, match="judged must hold a claim, got none"):
         forest({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["forest", "trials"]
 
+#: Half-widths beyond which a distance is told and not drawn.
+FAR = 6.0
 #: Colour and marker, so that a verdict can be told without colours.
 _LOOKS = {CONFIRMED: (style.BLUE, "o"), REFUTED: (style.NEGATIVE, "s"), UNDECIDED: (style.GREY, "D")}
 
@@ -20,8 +23,8 @@ _LOOKS = {CONFIRMED: (style.BLUE, "o"), REFUTED: (style.NEGATIVE, "s"), UNDECIDE
 def forest(judged: Mapping[str, Judgement]) -> Figure:
     """Draw a line for each claim, in standard units: how far its difference is from the threshold of its rule.
 
-    The unit is the half-width of the interval, so that claims in points, levels and shares stand in one picture.
-    ValueError without a judged claim.
+    The unit is the half-width of the interval, so that claims in points, levels and shares stand in one picture. What
+    is farther than `FAR` stands at the edge, with its number. ValueError without a judged claim.
     """
     if not judged:
         raise ValueError("judged must hold a claim, got none (put some to the test: rankedu claims --run)")
@@ -32,14 +35,32 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
             estimate = judgement.estimate
             colour, marker = _LOOKS[judgement.verdict]
             distance = (estimate.mean - estimate.threshold) / (estimate.half_width or 1.0)
-            axes.errorbar(distance, place, xerr=1.0, fmt=marker, color=colour, capsize=3, markersize=6)
+            if abs(distance) <= FAR:
+                axes.errorbar(distance, place, xerr=1.0, fmt=marker, color=colour, capsize=3, markersize=6)
+            else:
+                side = "right" if distance > 0 else "left"
+                edge = math.copysign(FAR, distance)
+                axes.plot(edge, place, marker=">" if distance > 0 else "<", color=colour, markersize=8)
+                axes.annotate(
+                    f"{distance:+.0f} ",
+                    (edge, place),
+                    (-8 if distance > 0 else 8, 0),
+                    ha=side,
+                    va="center",
+                    textcoords="offset points",
+                    fontsize="small",
+                )
             told.append(f"{name}: {judgement.verdict}, {distance:+.1f}")
         for verdict in dict.fromkeys(judgement.verdict for judgement in judged.values()):
             axes.plot([], [], _LOOKS[verdict][1], color=_LOOKS[verdict][0], label=verdict)
         axes.axvline(0, color=style.BLACK, linewidth=1)
         axes.set_yticks(range(len(judged)), list(judged)[::-1])
-        axes.set_xlabel("difference less what the rule asks for (half-widths of its interval)")
-        axes.legend(loc="best", fontsize="small")
+        axes.set(
+            xlabel="distance from the threshold, in half-widths",
+            xlim=(-FAR - 1, FAR + 1),
+            ylim=(-0.6, len(judged) - 0.4),
+        )
+        style.legend_below(made, axes)
         axes.grid(axis="x", alpha=0.3)
     return style.describe(
         made,
@@ -76,6 +97,6 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
             told.append(f"{name}: from {min(values):.1f} to {max(values):.1f}")
         made.colorbar(dots, ax=axes, label="learning rate")
         axes.set_yticks(range(len(arms)), list(arms)[::-1])
-        axes.set_xlabel("metric on val by which it is chosen (percent)")
+        axes.set(xlabel="metric on val by which it is chosen (percent)", ylim=(-0.6, len(arms) - 0.4))
         axes.grid(axis="x", alpha=0.3)
     return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(told))}.")

@@ -5,7 +5,12 @@
 (() => {
   const { element, storage } = window.book;
   // The name of each question → the text of the option that was chosen.
-  let kept = JSON.parse(storage.read("rankedu:questions") ?? "{}");
+  let kept = {};
+  try {
+    kept = JSON.parse(storage.read("rankedu:questions")) ?? {};
+  } catch {
+    // what was kept is no answer of ours
+  }
   const keep = () => storage.write("rankedu:questions", JSON.stringify(kept));
 
   const boxes = [...document.querySelectorAll("div.question")].map(prepare);

@@ -47,7 +47,8 @@ def protocol() -> str:
     return (
         f"Every method gets {plan.trials} trials of a quasi-random search, then {plan.seeds} runs with other seeds; "
         f"{plan.starts} starts take turns. In all there are {len(plan.arms)} arms, as the sides of a comparison are "
-        "called in `book/data/claims_plan.yaml`.\n"
+        f"called in `book/data/claims_plan.yaml`; {len(plan.budget or plan.arms)} of them are within the budget: "
+        f"{', '.join(f'`{name}`' for name in plan.budget or plan.arms)}.\n"
     )
 
 
@@ -75,10 +76,14 @@ def table(claims: Sequence[Claim], found: Verdicts) -> str:
 def _cells(claim: Claim, judged: Judgement | None, hours: float | None) -> list[str]:
     if judged is None:
         return ["—", "—", "—", f"cannot be tested here: {claim.missing}" if claim.missing else "not run yet"]
+    return [_difference(judged), f"{100 * judged.level:.1f} %", f"{hours:.1f}", f"**{judged.verdict}**"]
+
+
+def _difference(judged: Judgement) -> str:
+    """In points, with its half-width, and what the rule asks for if that is not 0."""
     estimate = judged.estimate
     asked = f", {100 * estimate.threshold:g} asked for" if estimate.threshold else ""
-    difference = f"{100 * estimate.mean:+.2f} ± {100 * estimate.half_width:.2f}{asked}"
-    return [difference, f"{100 * judged.level:.1f} %", f"{hours:.1f}", f"**{judged.verdict}**"]
+    return f"{100 * estimate.mean:+.2f} ± {100 * estimate.half_width:.2f}{asked}"
 
 
 def short(claims: Sequence[Claim], found: Verdicts) -> str:
@@ -88,7 +93,7 @@ def short(claims: Sequence[Claim], found: Verdicts) -> str:
         of_verdict = [
             claim for claim in claims if claim.id in found.judged and found.judged[claim.id].verdict == verdict
         ]
-        told = [f"{claim.claim} ({_cells(claim, found.judged[claim.id], 0.0)[0]})" for claim in of_verdict]
+        told = [f"{claim.claim} ({_difference(found.judged[claim.id])})" for claim in of_verdict]
         lines += [f"* **{verdict.capitalize()}** ({len(told)}): {' '.join(told)}"] if told else []
     left = [claim for claim in claims if claim.id not in found.judged]
     untestable = sum(bool(claim.missing) for claim in left)

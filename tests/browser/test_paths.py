@@ -210,6 +210,13 @@ def test_a_question_is_answered_scored_and_found_again(reader):
     assert kept(page, "rankedu:questions") == {}
 
 
+def test_answers_that_were_kept_and_cannot_be_read_are_forgotten(reader):
+    page = reader("questions.html")
+    page.evaluate("localStorage.setItem('rankedu:questions', '{broken')")
+    page.reload()
+    assert page.locator("div.question form").count() == len(question_bank.bank())
+
+
 def test_an_answered_question_is_accessible_and_paper_has_every_reason(reader, chromium):
     page = reader("questions.html")
     form = page.locator("div.question form").first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from urllib.parse import unquote
 
 import pytest
@@ -51,17 +52,24 @@ def kept(page, key):
     return page.evaluate("key => JSON.parse(localStorage.getItem(key))", key)
 
 
+def stands_at(page, number):
+    """Whether the bar shows this step of the path, and all steps before it are read."""
+    here = page.locator(".path-bar").get_by_text(f"step {number} of {len(LOSS['steps'])}")
+    return here.count() and len(kept(page, "rankedu:read") or []) == number - 1
+
+
 def test_a_path_leads_from_step_to_step_to_its_end(reader):
     page = reader("index.html")
     take(page).get_by_role("link", name="Go on with step 1").click()
     for number, step in enumerate(LOSS["steps"], 1):
         bar = page.get_by_role("navigation", name="Reading path")
-        bar.get_by_text(f"step {number} of {len(LOSS['steps'])}").wait_for()
+        page.wait_for_url(lambda url, step=step: unquote(url).endswith(step["address"]))
+        walk.found_again(page, partial(stands_at, page, number))
         assert unquote(page.evaluate("location.href")).endswith(step["address"]) and LOSS["title"] in bar.inner_text()
         bar.locator(".path-next").click()
     page.wait_for_url("**/index.html#path-loss")
     fold = page.locator("#path-loss")
-    assert fold.locator("li", has_text="read").count() == len(LOSS["steps"])
+    walk.found_again(page, lambda: fold.locator("li", has_text="read").count() == len(LOSS["steps"]))
     assert fold.get_by_role("link", name="All read").is_visible()
     assert set(kept(page, "rankedu:read")) == {step["address"] for step in LOSS["steps"]}
 
@@ -75,6 +83,7 @@ def test_a_path_is_left_and_what_was_read_can_be_forgotten(reader):
     expect(page.locator(".path-bar")).to_have_count(0)
     walk.reloaded(page, lambda: not page.locator(".path-bar").count())
     page.goto(f"{walk.HTML.as_uri()}/index.html")
+    walk.found_again(page, page.locator(".path-forget").is_visible)
     page.get_by_role("button", name="Forget what I have read").click()
     expect(page.get_by_text("read\u00a0✓")).to_have_count(0)
     assert kept(page, "rankedu:read") is None
@@ -84,10 +93,12 @@ def test_the_bar_shows_on_the_pages_of_the_path_alone(reader):
     page = reader("index.html")
     take(page)
     assert not page.locator(".path-bar").count()
-    assert reader("use-it.html").locator(".path-bar").is_visible()
+    page = reader("use-it.html")
+    walk.found_again(page, page.locator(".path-bar").is_visible)
     assert not reader("glossary.html").locator(".path-bar").count()
-    third = LOSS["steps"][3]
-    assert "step 4 of" in reader(third["address"]).locator(".path-bar").inner_text()
+    fourth = reader(LOSS["steps"][3]["address"])
+    walk.found_again(fourth, fourth.locator(".path-bar").count)
+    assert "step 4 of" in fourth.locator(".path-bar").inner_text()
 
 
 def test_a_chapter_is_read_when_its_end_has_come_by_and_not_when_it_was_jumped_over(reader):
@@ -123,7 +134,7 @@ def test_predictions_that_were_answered_are_counted_beside_the_chapter(reader):
     told = f"1 of {count} predicted"
     page.locator(".bd-links .path-mark", has_text=told).wait_for(state="attached")
     front = reader("index.html")
-    assert told in front.locator("#path-idea li").inner_text()
+    walk.found_again(front, lambda: told in front.locator("#path-idea li").inner_text())
     page.locator("form.prediction").first.get_by_role("button", name="Fold again").click()
     page.wait_for_function("!document.querySelector('.bd-links').innerText.includes('predicted')")
 
@@ -134,8 +145,9 @@ def test_a_path_is_taken_without_hindering_anybody(reader, address, size):
     """Nothing is wider than the window, axe finds nothing, and paper shows none of it."""
     take(reader("index.html", viewport=walk.SIZES[size]))
     page = reader(address)
+    walk.found_again(page, page.locator(".path-bar, .path-choice a").count)
     ours = page.locator(".path-bar, .path-mark, .path-choice, .path-forget")
-    assert ours.count() and not walk.width(page)
+    assert not walk.width(page)
     page.emulate_media(media="print")
     assert not any(one.is_visible() for one in ours.all())
     page.emulate_media(media="screen")

@@ -138,7 +138,7 @@ def test_the_choice_of_dark_is_kept(reader):
             choose_dark(page, switch.first)
     assert page.evaluate(theme) == "dark" and page.evaluate(ground) != light
     page.goto((walk.HTML / CHAPTER).as_uri())
-    assert page.evaluate(theme) == "dark"
+    walk.found_again(page, lambda: page.evaluate(theme) == "dark")
 
 
 def choose_dark(page, switch):

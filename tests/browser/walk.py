@@ -39,12 +39,18 @@ def visited(page, name: str):
 
 
 def reloaded(page, holds: Callable[[], bool]) -> None:
-    """Reload a page until it has found again what it kept: the browser writes that down in a process of its own."""
-    for _ in range(20):
-        page.reload()
+    """Reload a page until it has found again what it kept."""
+    page.reload()
+    found_again(page, holds)
+
+
+def found_again(page, holds: Callable[[], bool]) -> None:
+    """Reload a page until it has found what another kept: the browser writes that down in a process of its own."""
+    for _ in range(40):
         if holds():
             return
         page.wait_for_timeout(250)
+        page.reload()
     raise AssertionError("what was kept is not found again")
 
 

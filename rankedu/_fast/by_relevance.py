@@ -37,10 +37,10 @@ def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
     check_values(scores)
     check_floating(scores)
     check_like(relevance, scores, name="relevance")
-    value = relevance.detach().double()
+    value = relevance.detach().to(torch.float64, copy=True)
     if where is not None:
         check_mask(where, scores, name="where")
-        value = value.masked_fill(~where, 0.0)
+        value.masked_fill_(~where, 0.0)
     check_not_nan(scores, where)
     bad = ~(value.isfinite() & (value >= 0))
     if bad.any():
@@ -49,16 +49,22 @@ def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
             "(0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels)))"
         )
     largest = value.amax(-1, keepdim=True)
-    value = value / torch.where(largest > 0, largest, 1.0)
-    return value / value.sum(-1, keepdim=True).clamp(min=1.0)
+    value /= torch.where(largest > 0, largest, 1.0)
+    value /= value.sum(-1, keepdim=True).clamp(min=1.0)
+    return value
 
 
 def grade(share: Tensor) -> tuple[Tensor, Tensor]:
     """Number the distinct relevances of each row of shares ≥ 0, (..., n), one of which is positive.
 
-    The group of an item, (..., n) int64: 0 for the largest relevance of its row, 1 for the next, …; G, the largest
+    The group of an item, (..., n) integers: 0 for the largest relevance of its row, 1 for the next, …; G, the largest
     number of grades in a row, for 0. And by how much the relevance falls from each group to the next, (..., G).
     """
+    if share.numel() == share.shape[-1]:  # one list may be long: only what is relevant is sorted
+        value = share[share > 0].unique()
+        drop = value.diff(prepend=value.new_zeros(1)).flip(0)
+        group = torch.searchsorted(value, share, right=True, out_int32=True).neg_().add_(len(value))
+        return group, drop.view(*share.shape[:-1], -1)
     ordered, item = share.sort(dim=-1, descending=True)
     place = torch.zeros_like(item)
     torch.cumsum(ordered[..., 1:] != ordered[..., :-1], dim=-1, out=place[..., 1:])
@@ -70,7 +76,7 @@ def grade(share: Tensor) -> tuple[Tensor, Tensor]:
 
 def by_relevance(scores: Tensor, group: Tensor, groups: int) -> Columns:
     """Sort the items of each query; group G is irrelevance, and G + 1 takes no part."""
-    ordered, item = group.sort(dim=-1, stable=True)
+    ordered, item = group.long().sort(dim=-1, stable=True)
     edges = torch.arange(groups + 2, device=group.device).expand(len(group), -1).contiguous()
     return Columns(item, scores.gather(-1, item), ordered, torch.searchsorted(ordered, edges))
 

@@ -66,7 +66,7 @@ class HAPLoss(ScoreLoss):
     Only the ratios of the relevances within a query matter, not their scale. With a `SupremumRanker` or a
     `SigmoidRanker` O(positives · n) time for each query, in tiles, and O(queries · n) memory; else T + 1 calls of the
     ranker, that is O(T n log n) for the blackbox one, which wants a margin as it does elsewhere; there one list of
-    float32 scores on a CPU may have 10⁸, and with two grades takes at most 80 bytes a score, the gradient included.
+    float32 scores on a CPU may have 10⁸, and with two grades takes at most 40 bytes a score, the gradient included.
 
     Ties are as the ranker has them. With a `SupremumRanker` tied items of equal relevance count each other, H(0) = 1,
     and of two different ones the more relevant stands above. So the loss is at least 1 − H-AP *of that reading*

@@ -1,5 +1,6 @@
 """H-AP losses: against the cubic definition in float64, the metric and special cases; the bound, drawn and searched."""
 
+import itertools
 import subprocess
 import sys
 import warnings
@@ -9,6 +10,7 @@ import pytest
 import torch
 from drawn import gradient
 from torch.nn.functional import normalize
+from torch.profiler import ProfilerActivity, profile
 
 from rankedu import hierarchy, rank
 from rankedu._fast import hierarchical_tiles, tiles
@@ -448,6 +450,29 @@ def test_an_inverted_order_is_told_once(make):
         loss(embeddings, labels)
         with pytest.raises(hierarchy.InvertedRelevanceWarning):
             make()(embeddings, labels)
+
+
+@pytest.mark.parametrize("worth", [[0, 1], [0, 0, 0.5, 1], [0.2, 0.4, 3], range(40)], ids=len)
+def test_the_grades_of_one_list_are_those_of_a_row(worth):
+    """One list is counted in another way, so that it may be long."""
+    rows = torch.tensor(list(worth)).double()[torch.randint(len(worth), (3, 200))]
+    share = rows / rows.sum(-1, keepdim=True)
+    group, drop = grade(share)
+    for row in range(3):
+        alone, falls = grade(share[row])
+        levels = len(falls)
+        assert torch.equal(alone.clamp(max=levels), group[row].clamp(max=levels).to(alone))
+        assert torch.equal(falls, drop[row, :levels]) and not drop[row, levels:].any()
+
+
+def test_one_list_takes_at_most_40_bytes_a_score():
+    n = 300_000
+    scores, drawn = torch.randn(n, requires_grad=True), torch.rand(n)
+    relevance = (drawn < 0.01) + 0.5 * (drawn > 0.99)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
+        HAPLoss(BlackboxRanker(50.0), margin=0.1)(scores, relevance).backward()
+    sizes = [event.nbytes() for event in found.profiler.kineto_results.events() if event.name() == "[memory]"]
+    assert 20 * n < max(itertools.accumulate(sizes)) < 40 * n
 
 
 @pytest.mark.parametrize(("weight", "alpha"), [(0.1, 1.0), (0.0, 5.0), (1.0, 3.0)])

@@ -119,6 +119,10 @@ EXERCISES = (
                 "averages the precision over all ranks, not over those of the positives",
             ),
             Mistake(
+                lambda y, rel: np.sum([(rel & (y >= s)).sum() / (y >= s).sum() for s in y]) / rel.sum(),
+                "sums the precisions at all ranks: the sum runs over the positives only",
+            ),
+            Mistake(
                 lambda y, rel: np.mean(_as_printed(y, rel, numerator=np.greater)),
                 "counts > in the numerator: an item counts itself, so it needs >=",
             ),

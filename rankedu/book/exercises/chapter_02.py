@@ -127,6 +127,10 @@ EXERCISES = (
             Mistake(lambda f, y, c, lam: lam * interpolated_value(f, y, c, lam), "forgets to divide by λ"),
             Mistake(lambda f, y, c, lam: -interpolated_value(f, y, c, lam), "subtracts the wrong way round"),
             Mistake(
+                lambda f, y, c, lam: interpolated_value(f, y, c, -lam),
+                "moves y by −λ times the gradient instead of +λ: the arrow points backwards",
+            ),
+            Mistake(
                 lambda f, y, c, lam: y @ (f(y + lam * c) - f(y)) / lam,
                 "weighs s_λ with y: the least value at a point weighs with that point",
             ),

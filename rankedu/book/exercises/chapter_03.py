@@ -221,6 +221,10 @@ EXERCISES = (
                 lambda y, ranks: _pass(y, np.arange(1, len(y) + 1), len(y)),
                 "sorts the scores in the order of their positions: the starting point is ranks",
             ),
+            Mistake(
+                lambda y, ranks: _pass(y, 1 + np.argsort(ranks), len(y)),
+                "uses ranks as if it listed the items from best to worst: it gives each item's rank",
+            ),
         ],
         judge=_judge_swaps,
     ),
@@ -234,6 +238,10 @@ EXERCISES = (
             Mistake(_audit(uphill=True), "lets a swap through that raises the objective"),
             Mistake(
                 _audit(end=lambda above, below: True), "never looks at the end: are there still neighbours to swap?"
+            ),
+            Mistake(
+                lambda y, ranks, swaps: audit(y, ranks, [r for r in swaps if 1 <= r < len(y)]),
+                "passes over a swap that is out of range: such a list proves nothing",
             ),
             Mistake(_audit(first=0), "lets r = 0 through: index −1 is the last item, and there is no rank 0"),
             Mistake(_audit(free=False), "refuses a swap of tied neighbours: it is free, and does no harm"),
@@ -265,6 +273,7 @@ EXERCISES = (
                 "gives tied items one rank: that is no permutation, and not among the candidates",
             ),
             Mistake(_cheapest, "compares costs in floating point: equal costs can differ in their last digit"),
+            Mistake(lambda y: minimisers(-y), "sorts the smallest score to rank 1"),
             Mistake(lambda y: _cheapest(y, -1), "looks for the maximum: the largest score gets rank 1"),
             Mistake(
                 lambda y: [[1 + row.index(k) for k in range(1, len(y) + 1)] for row in minimisers(y)],

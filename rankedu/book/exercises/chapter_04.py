@@ -103,6 +103,10 @@ EXERCISES = (
                 "counts ranks from the bottom: rank 1 is the largest score",
             ),
             Mistake(
+                _ranker(lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam, lambda y: _ranks(y) - 1),
+                "counts ranks from 0: the best rank is 1",
+            ),
+            Mistake(
                 _ranker(lambda y, c, lam: c * (_ranks(y + lam * c) - _ranks(y)) / lam),
                 "multiplies by the incoming gradient once more",
             ),
@@ -146,6 +150,14 @@ EXERCISES = (
             Mistake(lambda y, c, lam: np.dot(c, reference.rank(y + lam * c)), "evaluates the loss after the step"),
             Mistake(lambda y, c, lam: lam * reference.interpolated(y, c, lam), "forgets to divide by λ"),
             Mistake(lambda y, c, lam: -reference.interpolated(y, c, lam), "subtracts the wrong way round"),
+            Mistake(
+                lambda y, c, lam: reference.interpolated(y, c, -lam),
+                "moves the scores by −λ times the weights instead of +λ",
+            ),
+            Mistake(
+                lambda y, c, lam: reference.interpolated(y, c, lam) - np.sum(c),
+                "counts ranks from 0: the best rank is 1",
+            ),
             Mistake(
                 lambda y, c, lam: (np.dot(np.sort(y + lam * c) - np.sort(y), np.arange(1, len(y) + 1))) / lam,
                 "sorts in ascending order: m gives rank 1 to the largest score",

@@ -99,6 +99,10 @@ EXERCISES = (
                 "counts every class that agrees: below the first difference nothing is shared, whatever the ids say",
             ),
             Mistake(
+                lambda query, paths: (paths == query).sum(axis=1),
+                "counts every entry that agrees: below the first difference nothing is shared, and −1 equals nothing",
+            ),
+            Mistake(
                 lambda query, paths: np.cumprod(paths == query, axis=1).sum(axis=1),
                 "lets −1 equal −1: it stands for no class, and two unknown classes are not the same one",
             ),
@@ -158,6 +162,10 @@ EXERCISES = (
             Mistake(
                 lambda among, rel: _nested(among, rel, step=lambda grade, below: grade),
                 "weighs each set by its relevance: it weighs by how much that is above the one before",
+            ),
+            Mistake(
+                lambda among, rel: _nested(among, rel, step=lambda grade, below: 1.0),
+                "adds up the ranks as they are: each set weighs by the step from the relevance before to its own",
             ),
             Mistake(
                 lambda among, rel: _nested(among, rel, within=np.equal),

@@ -226,6 +226,14 @@ EXERCISES = (
                 lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: k + 0 * j),
                 "counts k's own relevance for everything above: two items share the smaller one",
             ),
+            Mistake(
+                lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: j),
+                "counts the whole relevance of everything above: two items share the smaller one",
+            ),
+            Mistake(
+                lambda y, rel, step: _hap(y, rel, lambda x: np.where(x > 0, step(x), 0)),
+                "gives the step to the items above k alone: below k it adds something, too",
+            ),
             Mistake(lambda y, rel, step: 1 - _hap(y, rel, step), "returns H-AP: the loss is one minus it"),
             Mistake(
                 lambda y, rel, step: 1 - (1 - _hap(y, rel, step)) * rel.sum() / (rel > 0).sum(),

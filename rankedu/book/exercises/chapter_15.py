@@ -50,22 +50,30 @@ def no_threshold(gap):
     return angles, [2, 2, 0, 0, 1, 1]
 
 
-def _contrastive(embeddings, labels, margin, *, square=False, whole=False, one=False, hinge=True):
+def _contrastive(embeddings, labels, margin, *, square="", whole=False, zeros=False, one=False, hinge=True):
     distance = np.linalg.norm(embeddings[:, None] - embeddings[None, :], axis=2)
+    if square == "distances":
+        distance = distance**2
     same, other = labels[:, None] == labels[None, :], ~np.eye(len(labels), dtype=bool)
     pull, push = distance, np.maximum(margin - distance, 0) if hinge else margin - distance
-    if square:
+    if square == "terms":
         pull, push = pull**2, push**2
     if one:
         terms = np.concatenate([pull[same & other], push[~same]])
         return terms[terms > 0].mean()
     keep = np.ones_like(same) if whole else None
     parts = (pull[same & (other if not whole else keep)], push[~same])
-    return sum((part if whole or not hinge else part[part > 0]).mean() for part in parts if (part > 0).any())
+    if zeros:
+        parts = (pull[same & other], push[~same])
+    everything = whole or zeros or not hinge
+    return sum((part if everything else part[part > 0]).mean() for part in parts if (part > 0).any())
 
 
-def _calibration(scores, relevance, at_least, at_most, *, whole=False):
+def _calibration(scores, relevance, at_least, at_most, *, whole=False, one=False):
     low, high = np.maximum(at_least - scores, 0)[relevance], np.maximum(scores - at_most, 0)[~relevance]
+    if one:
+        terms = np.concatenate([low, high])
+        return terms[terms > 0].mean() if terms.any() else 0
     return (low.mean() if len(low) else 0) + (high.mean() if len(high) else 0) if whole else low.sum() + high.sum()
 
 
@@ -200,8 +208,16 @@ EXERCISES = (
         _embedding_cases,
         [
             Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, square=True),
+                lambda e, labels, margin: _contrastive(e, labels, margin, square="terms"),
                 "squares distances and hinges: so it was published, but not here",
+            ),
+            Mistake(
+                lambda e, labels, margin: _contrastive(e, labels, margin, square="distances"),
+                "takes squared distances throughout: the distance is their root",
+            ),
+            Mistake(
+                lambda e, labels, margin: _contrastive(e, labels, margin, zeros=True),
+                "averages over pairs beyond the margin too: only terms that are not zero count",
             ),
             Mistake(
                 lambda e, labels, margin: _contrastive(e, labels, margin, whole=True),
@@ -229,6 +245,10 @@ EXERCISES = (
                 "averages over items that are right too: only terms that are not zero count",
             ),
             Mistake(lambda y, rel, a, b: _calibration(y, rel, a, b), "adds up, forgets the means"),
+            Mistake(
+                lambda y, rel, a, b: _calibration(y, rel, a, b, one=True),
+                "takes one mean over all terms: the relevant items and the others have a mean each",
+            ),
             Mistake(lambda y, rel, a, b: calibration_loss(y, ~rel, a, b), "takes relevant for irrelevant"),
             Mistake(lambda y, rel, a, b: calibration_loss(y, rel, b, a), "mixes up the two bounds"),
         ],
@@ -248,6 +268,10 @@ EXERCISES = (
             Mistake(
                 lambda s, levels, m, scale: _csl(s, levels, m, scale, reverse=True),
                 "gives the margins in the wrong order: the first belongs to the coarsest level",
+            ),
+            Mistake(
+                lambda s, levels, m, scale: csl_loss(s, levels, -m, scale),
+                "subtracts the margin: it makes the task harder, so it is added to what the negative is ahead",
             ),
             Mistake(
                 lambda s, levels, m, scale: _csl(s, levels, m, scale, hard=True),

@@ -136,6 +136,13 @@ EXERCISES = (
                 ),
                 "draws the others with replacement: no item is in a batch twice",
             ),
+            Mistake(
+                lambda rank, n, batch: sum(
+                    comb(rank - 1, x) * comb(n - rank, min(batch, n - 1) - x) / comb(n - 1, min(batch, n - 1)) / (1 + x)
+                    for x in range(min(batch, n - 1) + 1)
+                ),
+                "draws `batch` others: the relevant item takes one of the places itself",
+            ),
         ],
     ),
     Exercise(

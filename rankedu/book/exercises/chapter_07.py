@@ -132,6 +132,10 @@ EXERCISES = (
                 "takes central differences: w_K is the one step from K − 1 to K",
             ),
             Mistake(lambda W: W[1:], "returns W itself without W(0)"),
+            Mistake(
+                lambda W: np.gradient(W) if len(W) > 1 else W,
+                "takes slopes at W(0), W(1), …: a weight is the step from one to the next",
+            ),
         ],
     ),
 )

@@ -102,6 +102,13 @@ EXERCISES = (
                 ),
                 "counts the relevant items above exactly: they are counted by sigmoids too",
             ),
+            Mistake(
+                lambda scores, relevance, temperature: np.mean(
+                    (sigmoid_rank(scores[relevance], temperature) + 0.5)
+                    / (sigmoid_rank(scores, temperature)[relevance] + 0.5)
+                ),
+                "compares each item with itself as well: that adds σ(0) = ½ to every rank",
+            ),
         ],
     ),
     Exercise(

@@ -131,6 +131,10 @@ EXERCISES = (
                 ),
                 "takes absolute differences: they are squared",
             ),
+            Mistake(
+                lambda ranks, target_ranks: 1 - np.corrcoef(ranks, target_ranks)[0, 1],
+                "correlates the soft ranks, which forgets their scale: sum the squared differences",
+            ),
         ],
     ),
 )

@@ -223,6 +223,9 @@ EXERCISES = (
                 lambda y, strength: soft_ranks(y, strength)[np.argsort(-y, kind="stable")],
                 "returns the ranks in sorted order: put each back to where its item stood",
             ),
+            Mistake(
+                lambda y, strength: -_hard(y), "adds the places to −y/ε: they are subtracted, or nothing is ever pooled"
+            ),
         ],
     ),
     Exercise(

@@ -25,7 +25,7 @@ def test_page(window, name):
     found = (
         walk.predictions(page) + walk.formulas(page) + walk.width(page) + walk.pictures(page) + walk.weight(page, name)
     )
-    found += walk.sliders(page)
+    found += walk.pace(page, name) + walk.sliders(page)
     page.set_viewport_size(walk.SIZES["phone"])
     found += walk.width(page)
     found += walk.accessibility(page) if name in ON_A_PHONE else []

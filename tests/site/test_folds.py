@@ -7,6 +7,7 @@ import re
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 HIDDEN = {"source_hidden": True, "outputs_hidden": True}
 
@@ -36,7 +37,9 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
         "nb_execution_mode": "off",
         "myst_enable_extensions": ["colon_fence"],
     }
-    Sphinx(tmp_path, None, tmp_path / "html", tmp_path / "trees", "html", options, status=None, warning=None).build()
+    folders = (tmp_path, None, tmp_path / "html", tmp_path / "trees")
+    with patch_docutils(), docutils_namespace():  # what Sphinx teaches docutils is for this build alone
+        Sphinx(*folders, "html", options, status=None, warning=None).build()
     page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
     inside = page.split('<section id="a-chapter">')[1]
     folds = re.split(r'<(?:div|table) class="[^"]*\btoggle\b[^"]*">', inside)[1:]

@@ -22,6 +22,8 @@ BOOK = ROOT / "book"
 LATER = ("Exercises", "Self-test", "Paper map", "Further reading")
 #: Minutes for a prediction or an explorable on a page; a chapter counts them in the minutes that it states.
 TO_TRY = 2
+#: Minutes that the story of a chapter may take, without what `LATER` names.
+MOST = 25
 _TRY = re.compile(r"\{(?:explorable|live)\}|^:class: predict ", re.MULTILINE)
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
@@ -87,6 +89,11 @@ def leans_on(number: int, *, firmly: bool = True) -> set[int]:
     text = chapters()[number].text.partition("\n## Further reading")[0]
     labels = {label for role, label in _REFERENCE.findall(text) if not firmly or role != "ref"}
     return {home for label in labels if (home := homes().get(label, number)) < number}
+
+
+def pace(words: int, formulas: int) -> float:
+    """Minutes that a student with a pencil takes: 130 words a minute, and 20 seconds for a display formula."""
+    return words / 130 + formulas / 3
 
 
 def words(text: str) -> int:

@@ -40,7 +40,7 @@ def four_landscapes(lam: float = 0.06, bins: int = 10, size: int = 420) -> Figur
         figure,
         "Four solid blocks over the same square of score vectors, on one vertical scale, each around its own middle. "
         f"{'; '.join(facts)}. The first is flat plateaus with walls between, the second tilted facets, the third a "
-        "smooth surface with hills and basins of its own, the fourth facets with long straight creases.",
+        "smooth surface that is bent but has hardly a hill, the fourth facets with long straight creases.",
     )
 
 

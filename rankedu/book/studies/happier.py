@@ -134,7 +134,7 @@ def _step(loss: nn.Module, scores: Tensor, relevance: Tensor) -> None:
 
 
 #: The runs of `STEPS` steps that are made while the page is made; longer ones of more values are in the file `STORED`.
-WEIGHTS, ALPHAS, STEPS = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 40
+WEIGHTS, ALPHAS, STEPS = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 30
 #: In a checkout: the file that ``python -m rankedu.lab.training.happier`` writes.
 STORED = CHECKOUT / "book" / "data" / "happier_weight.json"
 

@@ -18,7 +18,7 @@ from rankedu.rankers import LSTMRanker
 Array = npt.NDArray[np.float64]
 N = 20
 #: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
-STEPS = 700
+STEPS = 400
 #: Points along each side of its landscape.
 SIZE = 160
 

@@ -61,7 +61,7 @@ def _directions() -> Tensor:
 @functools.cache
 def held_out() -> Proposals:
     """Proposals that no head was trained on."""
-    return proposals(20_000, seed=10**6)
+    return proposals(8_000, seed=10**6)
 
 
 def fresh_head(seed: int = 0) -> nn.Linear:

@@ -99,7 +99,7 @@ def shares_while_training(
     nets = {}
     for size in batch_sizes:
         torch.manual_seed(0)
-        nets[size], loss = ConvNet(64), Watched(temperature)
+        nets[size], loss = ConvNet(64, channels=(16, 32, 64)), Watched(temperature)
         train(nets[size], data, loss, steps=images // size, batch_size=size, progress=False)
         found["run"][size] = statistics.fmean(loss.shares)
         found["steps"][size] = statistics.fmean(loss.shares[: images // max(batch_sizes)])

@@ -24,8 +24,8 @@ SEED, EXTENT = 3, 2.4
 STEP, NOISE = 0.3, 0.05
 #: A gradient shorter than this share of the root mean square over the section counts as none.
 NOTHING = 1e-3
-#: Steps for which the book's small sorter is trained: some ten seconds on one core.
-SORTER_STEPS = 800
+#: Steps for which the book's small sorter is trained: some five seconds on one core.
+SORTER_STEPS = 400
 #: Every registered ranker that has a strength to turn.
 METHODS = turnable()
 

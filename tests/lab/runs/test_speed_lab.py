@@ -14,7 +14,7 @@ from rankedu.lab import models
 from rankedu.lab.experiments import speed
 from rankedu.lab.experiments.speed import contestants, published, stopwatch
 from rankedu.lab.experiments.speed.contestants import ALONE, LISTS, LOSSES, OURS, VALUE, VALUES, WRITTEN, Batch, List
-from rankedu.lab.experiments.speed.growth import METHODS, cells_of, exponents
+from rankedu.lab.experiments.speed.growth import ALGORITHMS, cells_of, exponents
 from rankedu.lab.experiments.speed.stopwatch import Limits, race, race_by_size
 from rankedu.lab.experiments.speed.tables import (
     PRINTED_MS,
@@ -141,7 +141,7 @@ def test_what_cannot_be_fitted_is_refused(cells, message):
         exponents(cells)
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize("method", ALGORITHMS.values(), ids=ALGORITHMS)
 def test_a_grid_has_lengths_and_counts_that_vary_by_themselves(method):
     for scale in (0.01, 1.0, 3.0):
         cells = cells_of(method, scale)
@@ -315,7 +315,7 @@ def test_the_numbers_that_the_package_holds_are_the_printed_ones():
     )
     assert {seconds_of(line["values"][1]) for line in table_s2["rows"]} == {PRINTED_MS["backbone"] / 1e3}
     for line in table_1["rows"]:
-        assert METHODS[line["ours"]].printed.startswith(line["values"][0])
+        assert ALGORITHMS[line["ours"]].printed.startswith(line["values"][0])
 
 
 # --- The lab ----------------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ def test_the_quick_lab_runs(execute):
     assert {(r["device"], r["part"]) for r in rows} == {("cpu", part) for part in speed.PARTS}
     timed = [r for r in rows if r["part"] != "growth"]
     assert all(r["seconds"] > 0 and r["rounds"] == 1 for r in timed)
-    assert {r["work"] for r in rows if r["part"] == "growth" and math.isfinite(r["n"])} == set(METHODS)
+    assert {r["work"] for r in rows if r["part"] == "growth" and math.isfinite(r["n"])} == set(ALGORITHMS)
     ratios = {(r["work"], r["against"]) for r in compare(rows)}
     assert {("AP", "two np.argsort"), ("Smooth-AP", "pytorch-metric-learning"), ("RaMBO AP", "transcription")} < ratios
 

@@ -17,23 +17,23 @@ from rankedu.lab.experiments.speed.stopwatch import Limits, Row, Work, clock, on
 from rankedu.losses import APLoss, APSVMLoss, ErrorDrivenAPLoss, FastAPLoss, SmoothAPLoss, SupAPLoss
 from rankedu.rankers import BlackboxRanker, LSTMRanker
 
-__all__ = ["METHODS", "Method", "exponents", "growth"]
+__all__ = ["ALGORITHMS", "Algorithm", "exponents", "growth"]
 
 Loss = Callable[[Tensor, Tensor], Tensor]
-Cell = tuple[str, int, int]  # method, n, p
+Cell = tuple[str, int, int]  # algorithm, n, p
 #: One timing is of as many calls as take so many seconds.
 LEAST = 0.005
 #: Lengths, and numbers of relevant items, that are tried with each other.
 CELLS = 4
 
 
-class Method(NamedTuple):
+class Algorithm(NamedTuple):
     """A row of the table: who is timed, on which lists, and what is printed of it."""
 
     make: Callable[[int], Loss]  # of the length
     lengths: tuple[int, int]  # shortest and longest list
     counts: tuple[int, int]  # fewest and most relevant items; few enough that p is small beside n
-    printed: str  # the complexity in the table; empty for a method that is not in it
+    printed: str  # the complexity in the table; empty for an algorithm that is not in it
     claim: Callable[[float, float], float]  # (n, p) → what grows as printed, or else as its own paper or we say
 
 
@@ -51,32 +51,32 @@ class _Sorter(torch.nn.Module):
 
 LONG, MIDDLE, SHORT = (100_000, 1_000_000), (20_000, 200_000), (3_000, 30_000)
 FEW, MANY = (30, 300), (100, 1_000)
-METHODS = {
-    "RaMBO": Method(
+ALGORITHMS = {
+    "RaMBO": Algorithm(
         lambda n: APLoss(BlackboxRanker(0.4 * n), 0.02), LONG, MANY, "O(n log n)", lambda n, p: n * math.log(n)
     ),
-    "RaMBO, transcription": Method(
+    "RaMBO, transcription": Algorithm(
         lambda n: lambda y, r: published_ap(y, r, 0.4 * n, 0.02), MIDDLE, MANY, "", lambda n, p: n * math.log(n)
     ),
-    "Mohapatra et al.": Method(
+    "Mohapatra et al.": Algorithm(
         lambda n: APSVMLoss("mohapatra"), MIDDLE, MANY, "O(n log p)", lambda n, p: n * math.log(p)
     ),
-    "Chen et al.": Method(lambda n: ErrorDrivenAPLoss(1.0), SHORT, FEW, "O(np)", lambda n, p: n * p),
-    "Yue et al.": Method(lambda n: APSVMLoss("yue"), SHORT, FEW, "O(n²)", lambda n, p: n * n),
-    "FastAP": Method(lambda n: FastAPLoss(20), LONG, MANY, "O((n + p)L)", lambda n, p: n),
-    "SoDeep": Method(_Sorter, (64, 192), (4, 16), "O((n + p)h²), h ≈ n", lambda n, p: n**3),
-    "Smooth-AP": Method(lambda n: SmoothAPLoss(), SHORT, FEW, "", lambda n, p: n * p),
-    "Smooth-AP, transcription": Method(
+    "Chen et al.": Algorithm(lambda n: ErrorDrivenAPLoss(1.0), SHORT, FEW, "O(np)", lambda n, p: n * p),
+    "Yue et al.": Algorithm(lambda n: APSVMLoss("yue"), SHORT, FEW, "O(n²)", lambda n, p: n * n),
+    "FastAP": Algorithm(lambda n: FastAPLoss(20), LONG, MANY, "O((n + p)L)", lambda n, p: n),
+    "SoDeep": Algorithm(_Sorter, (64, 192), (4, 16), "O((n + p)h²), h ≈ n", lambda n, p: n**3),
+    "Smooth-AP": Algorithm(lambda n: SmoothAPLoss(), SHORT, FEW, "", lambda n, p: n * p),
+    "Smooth-AP, transcription": Algorithm(
         lambda n: lambda y, r: published_smooth_ap(y, r), (300, 2_000), (4, 40), "", lambda n, p: n * n
     ),
-    "SupAP (HAPPIER)": Method(lambda n: SupAPLoss(), SHORT, FEW, "", lambda n, p: n * p),
+    "SupAP (HAPPIER)": Algorithm(lambda n: SupAPLoss(), SHORT, FEW, "", lambda n, p: n * p),
 }
 
 
-def cells_of(method: Method, scale: float) -> list[tuple[int, int]]:
+def cells_of(algorithm: Algorithm, scale: float) -> list[tuple[int, int]]:
     """Every length with every number of relevant items; a scale below 1 makes them smaller."""
     sides = []
-    for (low, high), least in ((method.lengths, 16), (method.counts, 2)):
+    for (low, high), least in ((algorithm.lengths, 16), (algorithm.counts, 2)):
         ends = (max(least, low * scale), max(4 * least, high * scale))
         sides.append([round(size) for size in np.geomspace(ends[0], ends[1], CELLS)])
     return [(n, p) for n in sides[0] for p in sides[1]]
@@ -110,17 +110,17 @@ def exponents(cells: Sequence[tuple[float, ...]]) -> list[tuple[float, float]]:
 
 
 def growth(scale: float, rounds: int, seed: int, limits: Limits, device: str) -> list[Row]:
-    """Time every method on a grid of lists, fit exponents, and set those beside it that the printed formula has.
+    """Time every algorithm on a grid of lists, fit exponents, and set those beside it that the printed formula has.
 
-    A row has ``work`` (the method), ``n`` and ``p`` (the exponents), ``n margin`` and ``p margin`` (half of the 95 %
+    A row has ``work`` (the algorithm), ``n`` and ``p`` (the exponents), ``n margin`` and ``p margin`` (half of the 95 %
     intervals), ``n claimed`` and ``p claimed`` (the exponents that the formula has on the same lists), ``from``, ``to``
     (shortest and longest list) and ``seconds`` at the largest.
     """
     works: dict[Cell, tuple[Work, int]] = {}
     times: dict[Cell, list[float]] = {}
     with one_thread():
-        for name, method in METHODS.items():
-            for n, p in cells_of(method, scale):
+        for name, algorithm in ALGORITHMS.items():
+            for n, p in cells_of(algorithm, scale):
                 if limits.left() > 0:
                     work = _work(name, n, p, seed, device)
                     work()
@@ -131,8 +131,8 @@ def growth(scale: float, rounds: int, seed: int, limits: Limits, device: str) ->
                     seconds = clock(lambda w=work, c=calls: [w() for _ in range(c)], device)  # type: ignore[misc]
                     times.setdefault(cell, []).append(seconds / calls)
     typical = {cell: statistics.median(found) for cell, found in times.items()}
-    of = {name: {cell[1:]: seconds for cell, seconds in typical.items() if cell[0] == name} for name in METHODS}
-    return [_row(name, method, of[name]) for name, method in METHODS.items()]
+    of = {name: {cell[1:]: seconds for cell, seconds in typical.items() if cell[0] == name} for name in ALGORITHMS}
+    return [_row(name, algorithm, of[name]) for name, algorithm in ALGORITHMS.items()]
 
 
 def _work(name: str, n: int, p: int, seed: int, device: str) -> Work:
@@ -143,18 +143,18 @@ def _work(name: str, n: int, p: int, seed: int, device: str) -> Work:
     relevance[torch.randperm(n, generator=generator, device=device)[:p]] = True
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        loss = METHODS[name].make(n)
+        loss = ALGORITHMS[name].make(n)
     loss = loss.to(device) if isinstance(loss, torch.nn.Module) else loss
     return step(lambda y: loss(y, relevance), scores)
 
 
-def _row(name: str, method: Method, typical: Mapping[tuple[int, int], float]) -> Row:
-    """The fit of one method."""
-    row: Row = {"work": name, "printed": method.printed, "note": ""}
+def _row(name: str, algorithm: Algorithm, typical: Mapping[tuple[int, int], float]) -> Row:
+    """The fit of one algorithm."""
+    row: Row = {"work": name, "printed": algorithm.printed, "note": ""}
     if len(typical) < CELLS**2:
         return row | {"note": "not measured: the budget is used up"}
     found = exponents([(*cell, seconds) for cell, seconds in typical.items()])
-    claimed = exponents([(*cell, method.claim(*cell)) for cell in typical])
+    claimed = exponents([(*cell, algorithm.claim(*cell)) for cell in typical])
     for letter, (value, margin), (formula, _) in zip("np", found, claimed, strict=True):
         row |= {letter: value, f"{letter} margin": margin, f"{letter} claimed": formula}
     return row | {"from": min(typical)[0], "to": max(typical)[0], "seconds": typical[max(typical)]}

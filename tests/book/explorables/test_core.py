@@ -24,6 +24,7 @@ from rankedu.book.explorables import (
     log_slider,
     pick,
     slider,
+    strip,
     tell,
 )
 from rankedu.book.explorables.core import MAX_CONTROLS, MAX_FRAMES, MIME
@@ -189,6 +190,23 @@ def test_nothing_is_held_outside_the_picture():
     hold(axes, n=lambda n: (n, 0.5))
     with pytest.raises(ValueError, match="n = 2 must be held within the picture, got the place"):
         kept.holds(made, {"n": dial(0, 3)})
+
+
+def test_a_strip_is_held_where_its_mark_is_drawn():
+    made, _ = style.figure(width=4, height=2)
+    strip(made, (0.25, 0.2, 0.5, 0.2), "n", 2, (1, 4), label="n", ends=(1, 4))
+    made.canvas.draw()
+    stops = kept.holds(made, {"n": choice((1, 2, 4))})["n"]["stops"]
+    assert {y for _, y in stops} == {0.7} and [x for x, _ in stops] == pytest.approx([0.2596, 0.5, 0.7404], abs=1e-3)
+    (mark,) = made.axes[1].lines
+    assert made.axes[1].transData.transform(mark.get_xydata())[0] == pytest.approx([200, 60], abs=0.1)
+
+
+def test_every_explorable_of_frames_is_held_somewhere():
+    for found in all_explorables().values():
+        made = found()
+        made.canvas.draw()
+        assert kept.holds(made, found.controls), found.name
 
 
 def test_names_are_buttons_and_numbers_a_slider(point, tmp_path):

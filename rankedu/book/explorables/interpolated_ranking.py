@@ -63,7 +63,7 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     places = Section(section.origin, section.u, section.v, EXTENT, SIDE)
     ground(axes, -section_gradient(places, coefficients, lam), rank_landscape(places, coefficients))
     _scale(figure.add_axes((0.88, 0.226, 0.09, 0.717)), edges, (low, high), _reach(seed))
-    strip(figure, (0.11, 0.065, 0.64, 0.06), "lam", lam, (0.001, 0.1, 10), label="λ ", ends=(0.001, 10))
+    strip(figure, (0.11, 0.065, 0.64, 0.06), "lam", lam, (0.01, 1), label="λ ", ends=(0.001, 10))
     return style.describe(
         figure,
         f"Map of the interpolated loss for λ = {lam:g} on plane {seed}, in bands of equal height, from {low:.1f} "

@@ -92,8 +92,8 @@ def numbers(figure: Figure) -> dict[str, Any]:
     return dict(_of(figure, "numbers"))
 
 
-def holds(figure: Figure, controls: Mapping[str, Control]) -> dict[str, dict[str, Any]]:
-    """Where the stops of each held control lie in a picture that has been drawn.
+def holds(figure: Figure, controls: Mapping[str, Control], *, finely: bool = False) -> dict[str, dict[str, Any]]:
+    """Where the stops of each held control, or finely all its values, lie in a picture that has been drawn.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def holds(figure: Figure, controls: Mapping[str, Control]) -> dict[str, dict[str
     found = {}
     for name, (axes, place, choice) in _of(figure, "holds").items():
         stops = []
-        for stop in controls[name].stops:
+        for stop in controls[name].values if finely else controls[name].stops:
             x, y = figure.transFigure.inverted().transform(axes.transData.transform(place(stop)))
             if not (0 <= x <= 1 and 0 <= y <= 1):
                 raise ValueError(f"{name} = {stop!r} must be held within the picture, got the place {x:.2f}, {y:.2f}")

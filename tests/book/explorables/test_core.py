@@ -219,6 +219,25 @@ def test_names_are_buttons_and_numbers_a_slider(point, tmp_path):
     assert re.findall('<input type="range" id="(.*?)"', page) == ["explorable-draw_point-x"]
 
 
+def test_the_live_widget_is_held_as_the_page_is(point):
+    """What the front end sends moves the slider, at all its values, and the picture follows."""
+    from rankedu.book.explorables.sliders import widget
+
+    name, x, picture, _ = widget(point).children
+    assert picture.holds["name"] == {"stops": [[0.25, 0.0], [0.75, 0.0]], "choice": True, "at": 0}
+    assert len(picture.holds["x"]["stops"]) == len(point.controls["x"].values) == 41
+    before = picture.value
+    picture.set_state({"moved": ["x", 13, 1]})
+    assert x.value == point.controls["x"].values[13] and picture.holds["x"]["at"] == 13
+    assert picture.holds["x"]["stops"][13] == [pytest.approx(0.25 + 0.5 * x.value, abs=1e-3), 0.75]
+    assert picture.value == before and "a at 0.325" in picture.alt, "the line of this picture shows nothing"
+    x.value = 0.0
+    picture.set_state({"moved": ["x", 13, 2]})
+    assert picture.holds["x"]["at"] == 13, "the same move again"
+    picture.set_state({"moved": ["name", 1, 3]})
+    assert name.value == "b" and picture.alt == "b at 0.325"
+
+
 def test_the_live_widget_tells_goals(point):
     from rankedu.book.explorables.sliders import widget
 
@@ -279,6 +298,8 @@ def test_every_picture_is_held_within_itself(found):
             for held, where in kept.holds(made, found.controls).items():
                 assert held in found.controls
                 assert len({tuple(place) for place in where["stops"]}) > 1
+            for held, where in kept.holds(made, found.controls, finely=True).items():
+                assert len(where["stops"]) == len(found.controls[held].values)
 
 
 @pytest.mark.parametrize(

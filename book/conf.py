@@ -73,6 +73,7 @@ templates_path = ["_templates"]
 html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css"]
 html_js_files = [
     "explorable.js",
+    ("ball.js", {"defer": "defer"}),
     ("comforts.js", {"defer": "defer"}),
     ("kept.js", {"defer": "defer"}),  # what the scripts below share
     ("predict.js", {"defer": "defer"}),

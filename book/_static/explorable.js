@@ -73,6 +73,7 @@
       picture.alt = frame.alt;
       figure.dataset.frame = String(frames.indexOf(frame));
       showGrips(frame.holds ?? {});
+      figure.dispatchEvent(new Event("frame")); // for the ball
       // A goal that was reached stays so; what is said about it is said of the frame that reached it last.
       frame.goals?.forEach((found, i) => {
         if (!found) return;

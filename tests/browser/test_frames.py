@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -9,14 +10,17 @@ import walk
 from tools.notebooks import pairs
 from tools.site.explorables import markup, write_frames
 
-from rankedu.book.explorables import choice, explorable, goal, hold, pick, slider, tell
+from rankedu.book.explorables import Control, choice, explorable, goal, hold, pick, slider, tell
+from rankedu.book.explorables.grounds import SIDE, roll
+from rankedu.book.explorables.interpolated_ranking import interpolation_landscape
 from rankedu.book.figures import style
 
 pytestmark = pytest.mark.browser
 STATIC = pairs.ROOT / "book" / "_static"
 HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Frames</title><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="book.css">
-<script src="explorable.js"></script></head><body><main style="padding: 1rem"><h1>Frames</h1>"""
+<script src="explorable.js"></script><script src="ball.js" defer></script></head>
+<body><main style="padding: 1rem"><h1>Frames</h1>"""
 
 
 @goal("Bring B to its right end.", lambda at: at.reach == ("B", 4), "{item} is at {score:g}.")
@@ -35,27 +39,44 @@ def two_lanes(item: str, score: float):
     return style.describe(made, f"{item} at {score:g}")
 
 
+LAMS = (0.001, 0.1, 1.0)
+
+
+@explorable(lam=Control(LAMS, LAMS, 0.1, "λ", str))
+def hills(lam: float):
+    """The map of chapter 4, for three λ."""
+    return interpolation_landscape.draw(lam, 1)
+
+
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("frames")
-    for name in ("book.css", "explorable.js"):
-        shutil.copy(STATIC / name, folder)
-    page = markup(two_lanes, write_frames(two_lanes, folder / "frames"), "frames")
-    (folder / "page.html").write_text(f"{HEAD}{page}</main></body></html>", encoding="utf-8")
-    return (folder / "page.html").as_uri()
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("frames")
+    for name in ("book.css", "explorable.js", "ball.js"):
+        shutil.copy(STATIC / name, made)
+    for name, shown in (("page", two_lanes), ("hills", hills)):
+        page = markup(shown, write_frames(shown, made / f"{name}-frames"), f"{name}-frames")
+        (made / f"{name}.html").write_text(f"{HEAD}{page}</main></body></html>", encoding="utf-8")
+    return made
 
 
 @pytest.fixture
-def reader(chromium, address):
+def kept(folder) -> dict:
+    """What the page has of the map."""
+    return json.loads((folder / "hills-frames" / "grounds.js").read_text(encoding="utf-8").partition(" = ")[2][:-2])
+
+
+@pytest.fixture
+def reader(chromium, folder):
     pages = []
 
-    def visit(**options):
+    def visit(name="page", **options):
         page = chromium.new_context(**{"viewport": walk.SIZES["desk"], **options}).new_page()
         pages.append(page)
         page.errors = []
         page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.goto(address)
-        page.wait_for_selector("[data-handle]", state="attached")
+        page.goto((folder / f"{name}.html").as_uri())
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector("[data-handle]", state="attached")
         return page
 
     yield visit
@@ -158,4 +179,101 @@ def test_a_goal_is_told_when_it_is_reached_and_stays_so(reader):
 def test_axe_finds_nothing(reader, theme):
     page = reader(viewport=walk.SIZES["phone"])
     assert walk.width(page) == []
+    assert walk.accessibility(page, themes=(theme,)) == []
+
+
+def rolled(page) -> tuple[list, str]:
+    """Run, and wait for the end: the trail and how it ended."""
+    page.get_by_role("button", name="Run").click()
+    page.wait_for_function("document.querySelector('.explorable-run [role=status]').textContent.includes('loss')")
+    return trail(page)
+
+
+def trail(page) -> tuple[list, str]:
+    shown = page.locator("figure.explorable")
+    return json.loads(shown.get_attribute("data-trail")), shown.get_attribute("data-end")
+
+
+def same(one: tuple[list, str], other: tuple[list, str]) -> bool:
+    places = zip(*([value for place in path for value in place] for path, _ in (one, other)), strict=True)
+    return one[1] == other[1] and all(abs(here - there) < 1e-6 for here, there in places)
+
+
+@pytest.mark.parametrize(
+    ("start", "keys"),
+    [((10, 30), {}), ((13, 20), {"ArrowRight": 3, "PageDown": 2}), ((0, 40), {"ArrowLeft": 15, "ArrowUp": 12})],
+)
+def test_the_ball_rolls_as_python_does_by_the_same_directions(reader, kept, start, keys):
+    page = reader("hills", reduced_motion="reduce")
+    ball = page.get_by_role("slider", name="Ball")
+    for key, times in keys.items():
+        for _ in range(times):
+            ball.press(key)
+    assert ball.get_attribute("aria-valuetext") == f"{start[0]} to the right and {start[1]} up, of {SIDE - 1}"
+    assert same(rolled(page), roll(kept["ways"][1], start))
+
+
+def test_another_lambda_rolls_the_same_ball_anew(reader, kept):
+    page = reader("hills", reduced_motion="reduce")
+    ways = [roll(way, (10, 30)) for way in kept["ways"]]
+    assert len({end for _, end in ways} | {len(path) for path, _ in ways}) > 3, "the three differ"
+    assert same(rolled(page), ways[1])
+    for key, number in (("Home", 0), ("End", 2)):
+        page.locator("input[type=range]").press(key)
+        page.wait_for_function(f"document.querySelector('figure').dataset.end === '{ways[number][1]}'")
+        assert same(trail(page), ways[number])
+
+
+def test_where_the_gradient_is_nothing_the_ball_stays_and_the_page_says_so(reader, kept):
+    page = reader("hills")
+    flat = next(at for at, letter in enumerate(kept["ways"][0]) if letter == " " and 5 < at % SIDE < 35 and at > 200)
+    page.locator("input[type=range]").press("Home")
+    box = page.locator(".explorable-map").bounding_box()
+    right, down = flat % SIDE / (SIDE - 1), 1 - flat // SIDE / (SIDE - 1)
+    place = {"x": box["x"] + right * box["width"], "y": box["y"] + down * box["height"]}
+    page.mouse.click(**place)
+    assert rolled(page) == ([[flat % SIDE, flat // SIDE]], "flat")
+    said = page.locator(".explorable-run [role=status]").inner_text()
+    ground = kept["losses"][kept["loss"][0]]
+    loss = ground["low"] + (ord(ground["letters"][flat]) - 32) / 94 * (ground["high"] - ground["low"])
+    height = f"{loss:.0f}".replace("-", "−")
+    assert said == f"There is no gradient here. 0 steps; the loss itself: {height} before, {height} after."
+
+
+def test_the_mouse_drags_the_ball_and_moves_no_slider(reader):
+    page = reader("hills")
+    before, box = shown(page), page.locator(".explorable-map").bounding_box()
+    ball = page.locator(".explorable-ball")
+    at = ball.bounding_box()
+    page.mouse.move(at["x"] + 11, at["y"] + 11)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.75 * box["height"])
+    page.mouse.move(box["x"] + 5 * box["width"], box["y"] + 0.75 * box["height"])
+    page.mouse.up()
+    assert ball.get_attribute("aria-valuetext") == f"{SIDE - 1} to the right and 10 up, of {SIDE - 1}"
+    assert shown(page) == before
+    page.mouse.click(*[value + 70 for value in (box["x"], box["y"])])
+    assert int(ball.get_attribute("aria-valuenow")) < 12 and shown(page) == before
+
+
+def test_a_finger_puts_the_ball_down(reader):
+    page = reader("hills", viewport=walk.SIZES["phone"], has_touch=True, is_mobile=True)
+    box = page.locator(".explorable-map").bounding_box()
+    page.touchscreen.tap(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    ball = page.locator(".explorable-ball")
+    assert ball.get_attribute("aria-valuetext") == f"20 to the right and 20 up, of {SIDE - 1}"
+    assert walk.width(page) == []
+
+
+def test_without_scripts_the_map_is_a_picture(reader):
+    page = reader("hills", java_script_enabled=False)
+    assert page.locator("figure.explorable img").is_visible()
+    assert page.locator(".explorable-ball, .explorable-map, .explorable-run").count() == 0
+    assert not page.locator(".explorable-controls").is_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_about_the_ball(reader, theme):
+    page = reader("hills", viewport=walk.SIZES["phone"], reduced_motion="reduce")
+    rolled(page)
     assert walk.accessibility(page, themes=(theme,)) == []

@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from rankedu.book.explorables import load
 from rankedu.book.explorables.controls import Control
 from rankedu.book.explorables.core import MIME, Explorable
+from rankedu.book.explorables.grounds import Ground
 from rankedu.book.explorables.live import PAGE, Live, names
 from tools.site import javascript
 
@@ -41,11 +42,13 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
     -------
     list of dict
         For each frame its file name, its alternative text and, where there are any, ``holds``: where its controls can
-        be held; ``numbers``, and what they say of each goal: ``goals``.
+        be held; ``numbers``, and what they say of each goal: ``goals``; ``ground``, where a ball can roll by what is
+        written to ``grounds.js``.
     """
     from tqdm import tqdm
 
     from rankedu.book.explorables import kept
+    from rankedu.book.explorables.grounds import SIDE, ground_of
     from rankedu.book.figures import style
 
     index = folder / "frames.json"
@@ -53,7 +56,7 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         frames: list[dict[str, Any]] = json.loads(index.read_text(encoding="utf-8"))
         return frames
     folder.mkdir(parents=True, exist_ok=True)
-    frames = []
+    frames, grounds = [], []
     grid = tqdm(list(explorable.grid()), desc=explorable.name, unit="frame", leave=False, disable=None)
     for number, values in enumerate(grid):
         made = explorable(**values)
@@ -61,8 +64,13 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         (folder / name).write_bytes(style.webp(made))
         frame = {"file": name, "alt": style.description(made), "holds": kept.holds(made, explorable.controls)}
         frame |= {"numbers": kept.numbers(made), "goals": explorable.answers(values, made)}
+        if (ground := ground_of(made)) is not None:
+            frame |= {"ground": {"box": ground.box, "side": SIDE}}
+            grounds.append(ground)
         frames.append({key: value for key, value in frame.items() if value})
-    size = sum((folder / frame["file"]).stat().st_size for frame in frames)
+    if grounds:
+        (folder / "grounds.js").write_text(_script(explorable.name, grounds), encoding="utf-8")
+    size = sum(file.stat().st_size for file in folder.iterdir())
     if size > MAX_BYTES:
         raise ValueError(
             f"{explorable.name} must weigh at most {MAX_BYTES} bytes, got {size} in {len(frames)} frames: "
@@ -70,6 +78,17 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         )
     index.write_text(json.dumps(frames, ensure_ascii=False, indent=1), encoding="utf-8")
     return frames
+
+
+def _script(name: str, grounds: list[Ground]) -> str:
+    """The maps of all frames, for a page that may fetch nothing but scripts from a disk; equal losses are kept once."""
+    losses = list(dict.fromkeys((ground.loss, ground.low, ground.high) for ground in grounds))
+    kept = {
+        "ways": [ground.way for ground in grounds],
+        "losses": [{"letters": letters, "low": low, "high": high} for letters, low, high in losses],
+        "loss": [losses.index((ground.loss, ground.low, ground.high)) for ground in grounds],
+    }
+    return f"(window.grounds ??= {{}})[{json.dumps(name)}] = {json.dumps(kept)};\n"
 
 
 def draw(address: str, folder: Path) -> None:

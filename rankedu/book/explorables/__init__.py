@@ -12,7 +12,8 @@ import pkgutil
 
 from rankedu.book.explorables.controls import Control, choice, dial, log_slider, slider
 from rankedu.book.explorables.core import Explorable, explorable, goal
-from rankedu.book.explorables.kept import hold, pick, tell
+from rankedu.book.explorables.grounds import ground
+from rankedu.book.explorables.kept import hold, pick, strip, tell
 
 __all__ = [
     "Control",
@@ -22,11 +23,13 @@ __all__ = [
     "dial",
     "explorable",
     "goal",
+    "ground",
     "hold",
     "load",
     "log_slider",
     "pick",
     "slider",
+    "strip",
     "tell",
 ]
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rankedu.blackbox import differentiate
-from rankedu.book.explorables import choice, dial, explorable, hold, log_slider
+from rankedu.book.explorables import choice, dial, explorable, ground, hold, log_slider, strip
 from rankedu.book.explorables.controls import Control
 from rankedu.book.figures import style
 from rankedu.solvers import shortest_path
@@ -108,6 +108,8 @@ def one_dimensional_section(lam: float, line: str) -> Figure:
         yticks=(-20, -10, 0, 10),
     )
     bottom.legend(loc="lower center", ncols=2, frameon=False)
+    # λ pulls the orange curve away from the black one.
+    hold(bottom, lam=lambda lam: (0.0, optimal_value(SCORES + lam * MEAN_RANK)))
     return style.describe(
         made,
         f"""Along the line on which {line}, for λ = {lam:g}. Above: the mean rank of two relevant items is a staircase
@@ -160,7 +162,8 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
     truth, smooth, gradient = on_plane(section, lam)
     line = np.linspace(-EXTENT, EXTENT, POINTS)
     levels = np.arange(-0.5, 13) / 3  # the whole numbers stand in the middle of a colour
-    made, panels = style.figure(1, 2, width=7.0, height=3.6, sharex=True, sharey=True)
+    made, panels = style.figure(1, 2, width=7.0, height=4.2, sharex=True, sharey=True)
+    made.set_layout_engine("constrained", rect=(0, 0.14, 1, 0.86))
     drawn: Any = None
     for axes, values, title in zip(panels, (truth, smooth), ("the loss f", f"$f_\\lambda$, λ = {lam:g}"), strict=True):
         drawn = axes.contourf(line, line, values, levels=levels, cmap=style.LANDSCAPE, vmin=-0.2, vmax=4.2)
@@ -175,8 +178,10 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
     panels[1].quiver(
         column[shown], row[shown], arrows[shown, 0], arrows[shown, 1], color="white", scale=16, width=0.008, pivot="mid"
     )
+    ground(panels[1], -gradient[::3, ::3], truth[::3, ::3])
     bar = made.colorbar(drawn, ax=panels, ticks=range(5), shrink=0.85)
     bar.set_label("wrong rows")
+    strip(made, (0.1, 0.075, 0.76, 0.07), "lam", lam, (0.1, 1, 10, 30), label="λ ", ends=(0.1, 30))
     moving = float((np.abs(gradient).sum(-1) > 1e-12).mean())
     steepest = float(np.linalg.norm(gradient, axis=-1).max())
     return style.describe(

@@ -31,11 +31,12 @@ class Goal(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """One picture: PNG bytes, description, and for each goal what is said if it is reached, else None."""
+    """One picture: PNG bytes, description, for each goal what is said if it is reached, else None, and the holds."""
 
     picture: bytes
     description: str
     answers: list[str | None]
+    holds: dict[str, dict[str, Any]]
 
 
 class Explorable:
@@ -104,13 +105,15 @@ class Explorable:
         def render(values: tuple[Any, ...]) -> Shown:
             made = self.draw(*values)
             named = dict(zip(self.controls, values, strict=True))
-            return Shown(style.png(made), style.description(made), self.answers(named, made))
+            picture = style.png(made)
+            holds = kept.holds(made, self.controls, finely=True)
+            return Shown(picture, style.description(made), self.answers(named, made), holds)
 
         return render
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a cell shows: sliders where a kernel runs, frames in the book, else a picture."""
-        picture, text, _ = self.png(tuple(self.defaults.values()))
+        picture, text, *_ = self.png(tuple(self.defaults.values()))
         data: dict[str, Any] = {
             MIME: {"explorable": self.address},
             "image/png": picture,

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.colors import BoundaryNorm
 
-from rankedu.book.explorables import dial, explorable, hold, log_slider, slider
+from rankedu.book.explorables import dial, explorable, ground, hold, log_slider, slider, strip
+from rankedu.book.explorables.grounds import SIDE
 from rankedu.book.figures import style
 from rankedu.landscapes import (
     Section,
@@ -45,8 +46,8 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     flat = float((section_gradient(many, coefficients, lam) == 0).all(-1).mean())
     edges = (low + high) / 2 + span * np.linspace(-0.5, 0.5, BANDS + 1)
     norm, colours = BoundaryNorm(edges, BANDS), style.bands(BANDS, 0.25)
-    figure, axes = style.figure(width=5.6, height=4.4)
-    _place(figure, [axes], [(0.11, 0.12, 0.64, 0.815)])
+    figure, axes = style.figure(width=5.6, height=5.0)
+    _place(figure, [axes], [(0.11, 0.226, 0.64, 0.717)])
     side = (-EXTENT, EXTENT)
     axes.imshow(height, origin="lower", extent=side * 2, cmap=colours, norm=norm, interpolation="nearest")
     a, b = np.meshgrid(*few.axes())
@@ -59,7 +60,10 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     axes.plot(a[still], b[still], "o", color="black", markersize=4, antialiased=False)
     axes.set(xlim=side, ylim=side, xticks=(-1, 0, 1), yticks=(-1, 0, 1), xlabel="along u", ylabel="along v")
     axes.set_title(f"no gradient on {flat:.0%} of the plane")
-    _scale(figure.add_axes((0.88, 0.12, 0.09, 0.815)), edges, (low, high), _reach(seed))
+    places = Section(section.origin, section.u, section.v, EXTENT, SIDE)
+    ground(axes, -section_gradient(places, coefficients, lam), rank_landscape(places, coefficients))
+    _scale(figure.add_axes((0.88, 0.226, 0.09, 0.717)), edges, (low, high), _reach(seed))
+    strip(figure, (0.11, 0.065, 0.64, 0.06), "lam", lam, (0.01, 1), label="λ ", ends=(0.001, 10))
     return style.describe(
         figure,
         f"Map of the interpolated loss for λ = {lam:g} on plane {seed}, in bands of equal height, from {low:.1f} "

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from rankedu.book.explorables.picture import Picture
+
 if TYPE_CHECKING:
     from rankedu.book.explorables.core import Explorable
 
 
 def widget(explorable: Explorable) -> ipywidgets.Widget:
-    """Sliders, and buttons for names, above a picture, and the goals below it.
+    """Sliders, and buttons for names, above a picture that can be held, and the goals below it.
 
     The picture changes while a slider moves. A slider's messages never queue up: its front end holds the next value
     back until the kernel has answered, so only the latest one is drawn.
@@ -27,17 +29,24 @@ def widget(explorable: Explorable) -> ipywidgets.Widget:
         )
         for name, control in explorable.controls.items()
     ]
-    picture = ipywidgets.Image(format="png", layout={"max_width": "100%", "align_self": "flex-start"})
+    named = dict(zip(explorable.controls, sliders, strict=True))
+    picture = Picture(layout={"max_width": "100%", "align_self": "flex-start"})
     caption = ipywidgets.HTML()
 
     def draw(_: Any = None) -> None:
         try:
-            picture.value, text, answers = explorable.png(tuple(slider.value for slider in sliders))
+            picture.value, text, answers, holds = explorable.png(tuple(slider.value for slider in sliders))
             picture.alt = text
+            picture.holds = {name: {**hold, "at": named[name].index} for name, hold in holds.items()}
             caption.value = _goals(explorable, answers) + f"<small>{html.escape(text)}</small>"
         except Exception as error:
             caption.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
 
+    def move(change: Any) -> None:
+        name, at, _ = change["new"]
+        named[name].index = at
+
+    picture.observe(move, names="moved")
     for slider in sliders:
         slider.observe(draw, names="value")
     draw()

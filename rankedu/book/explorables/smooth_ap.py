@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rankedu.book.explorables import choice, explorable, log_slider
+from rankedu.book.explorables import choice, explorable, log_slider, strip
 from rankedu.book.figures import style
 from rankedu.losses import SmoothAPLoss
 from rankedu.metrics import average_precision
@@ -53,10 +53,10 @@ def who_learns(temperature: float, size: int) -> Figure:
     cosines, relevant = similarities()
     scores, relevance = cosines[: size - 1], relevant[: size - 1]
     moved = int((push.abs() > 1e-3).sum())
-    figure, (top, bottom) = style.figure(2, 1, width=6.2, height=4.6)
+    figure, (top, bottom) = style.figure(2, 1, width=6.2, height=5.2)
     figure.set_layout_engine("none")
-    top.set_position((0.16, 0.6, 0.82, 0.3))
-    bottom.set_position((0.16, 0.12, 0.82, 0.36))
+    top.set_position((0.16, 0.646, 0.82, 0.265))
+    bottom.set_position((0.16, 0.221, 0.82, 0.318))
     _cloud(top, scores, relevance)
     top.set_title(f"AP {exact:.2f}, smooth AP {smooth:.2f}, P = {share:.2f}")
     bottom.axhline(0, color=style.GREY, linewidth=1)
@@ -68,6 +68,8 @@ def who_learns(temperature: float, size: int) -> Figure:
     bottom.set_yscale("symlog", linthresh=1e-3)
     bottom.set(xlim=(-0.75, 1.02), ylim=(-100, 100), xlabel="cosine with the query", ylabel="descent")
     bottom.set_yticks([-10, -0.1, 0, 0.1, 10], ["−10", "−0.1", "0", "0.1", "10"])
+    strip(figure, (0.16, 0.062, 0.34, 0.05), "temperature", temperature, (0.001, 0.03, 1), label="τ ", ends=(1e-3, 1))
+    strip(figure, (0.62, 0.062, 0.34, 0.05), "size", size, (16, 64, 256), label="m ", ends=(SIZES[0], SIZES[-1]))
     return style.describe(
         figure,
         f"The scores of {size - 1} items for one query, {int(relevance.sum())} of them relevant. AP is {exact:.3f}, at "

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.colors import BoundaryNorm
 
-from rankedu.book.explorables import choice, explorable
+from rankedu.book.explorables import choice, explorable, ground, strip
 from rankedu.book.explorables.controls import Control
 from rankedu.book.explorables.core import MAX_FRAMES
+from rankedu.book.explorables.grounds import SIDE
 from rankedu.book.figures import style
 from rankedu.book.figures.surrogates_side_by_side import BANDS, LOOKS, draw_arrows
 from rankedu.book.studies.surrogate_quality import Quality, at, quality, strength_at
-from rankedu.book.studies.surrogates import EXTENT, METHODS, SEED, STEP, loss_of, surrogate
+from rankedu.book.studies.surrogates import EXTENT, METHODS, NOTHING, SEED, STEP, loss_of, surrogate
 from rankedu.landscapes import Section, random_coefficients, random_section
 
 if TYPE_CHECKING:
@@ -50,14 +51,15 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     height, lift, down, a, b = _plane(method, distortion)
     found, told = _judged(method, distortion), METHODS[method].told(strength_at(method, distortion))
     edges = _edges()
-    figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.0)
+    figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.6)
     figure.set_layout_engine("none")
-    axes.set_position((0.085, 0.13, 0.475, 0.784))
-    bars.set_position((0.75, 0.13, 0.19, 0.784))
+    axes.set_position((0.085, 0.243, 0.475, 0.682))
+    bars.set_position((0.75, 0.243, 0.19, 0.682))
     side = (-EXTENT, EXTENT)
     axes.imshow(height + lift, origin="lower", extent=side * 2, cmap=style.bands(BANDS),
                 norm=BoundaryNorm(edges, BANDS), interpolation="nearest")  # fmt: skip
     still = draw_arrows(axes, a, b, down)
+    ground(axes, _slopes(method, distortion), _heights())
     axes.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlabel="along u", ylabel="along v")
     axes.set_title(f"{method}, {told}")
     shares = {"no gradient": found.nothing, "gain": found.gained, "steadiness": found.steadiness}
@@ -65,6 +67,8 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     for place, share in enumerate(shares.values()):
         bars.text(min(share, 0.66) + 0.03, place + 0.38, f"{share:.0%}", va="center", fontsize=11)
     bars.set(xlim=(0, 1), ylim=(2.65, -0.45), xticks=(0, 1), xticklabels=("0 %", "100 %"), title="in 20 dimensions")
+    strip(figure, (0.2, 0.07, 0.74, 0.06), "distortion", distortion, (0.02, 0.1, 0.3, 0.75),
+          label="distortion ", ends=(DISTORTIONS[0], DISTORTIONS[-1]), form="{:.0%}".format)  # fmt: skip
     return style.describe(
         figure,
         f"Map of the {method} surrogate with {told}, which distorts the loss by {distortion:.0%}, in bands of equal "
@@ -84,6 +88,26 @@ def _plane(method: str, distortion: float) -> tuple[Array, float, Array, Array, 
     few = Section(section.origin, section.u, section.v, 0.86 * EXTENT, ARROWS)
     down = -surrogate(ranker, few.points(), c)[1] @ np.stack([section.u, section.v], axis=1)
     return height, float((_loss() - height).mean()), down, *np.meshgrid(*few.axes())
+
+
+@functools.lru_cache(maxsize=64)
+def _slopes(method: str, distortion: float) -> Array:
+    """The way down where the ball rolls; none where an arrow would not be drawn."""
+    places = _places()
+    full = surrogate(at(method, distortion), places.points(), random_coefficients(seed=SEED))[1]
+    down: Array = -full @ np.stack([places.u, places.v], axis=1)
+    length = np.linalg.norm(down, axis=-1, keepdims=True)
+    return np.where(length <= NOTHING * np.sqrt((length**2).mean()), 0.0, down)
+
+
+@functools.cache
+def _places() -> Section:
+    return random_section(seed=SEED, extent=EXTENT, resolution=SIDE)
+
+
+@functools.cache
+def _heights() -> Array:
+    return loss_of(_places().points(), random_coefficients(seed=SEED))
 
 
 @functools.lru_cache(maxsize=64)

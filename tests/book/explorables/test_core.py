@@ -24,6 +24,7 @@ from rankedu.book.explorables import (
     log_slider,
     pick,
     slider,
+    strip,
     tell,
 )
 from rankedu.book.explorables.core import MAX_CONTROLS, MAX_FRAMES, MIME
@@ -191,6 +192,23 @@ def test_nothing_is_held_outside_the_picture():
         kept.holds(made, {"n": dial(0, 3)})
 
 
+def test_a_strip_is_held_where_its_mark_is_drawn():
+    made, _ = style.figure(width=4, height=2)
+    strip(made, (0.25, 0.2, 0.5, 0.2), "n", 2, (1, 4), label="n", ends=(1, 4))
+    made.canvas.draw()
+    stops = kept.holds(made, {"n": choice((1, 2, 4))})["n"]["stops"]
+    assert {y for _, y in stops} == {0.7} and [x for x, _ in stops] == pytest.approx([0.2596, 0.5, 0.7404], abs=1e-3)
+    (mark,) = made.axes[1].lines
+    assert made.axes[1].transData.transform(mark.get_xydata())[0] == pytest.approx([200, 60], abs=0.1)
+
+
+def test_every_explorable_of_frames_is_held_somewhere():
+    for found in all_explorables().values():
+        made = found()
+        made.canvas.draw()
+        assert kept.holds(made, found.controls), found.name
+
+
 def test_names_are_buttons_and_numbers_a_slider(point, tmp_path):
     page = markup(point, write_frames(point, tmp_path / "point"), "x")
     buttons = re.findall(
@@ -199,6 +217,25 @@ def test_names_are_buttons_and_numbers_a_slider(point, tmp_path):
     assert buttons == [("0", " checked", "a"), ("1", "", "b")]
     assert 'role="radiogroup" id="explorable-draw_point-name" aria-labelledby="explorable-draw_point-name-name"' in page
     assert re.findall('<input type="range" id="(.*?)"', page) == ["explorable-draw_point-x"]
+
+
+def test_the_live_widget_is_held_as_the_page_is(point):
+    """What the front end sends moves the slider, at all its values, and the picture follows."""
+    from rankedu.book.explorables.sliders import widget
+
+    name, x, picture, _ = widget(point).children
+    assert picture.holds["name"] == {"stops": [[0.25, 0.0], [0.75, 0.0]], "choice": True, "at": 0}
+    assert len(picture.holds["x"]["stops"]) == len(point.controls["x"].values) == 41
+    before = picture.value
+    picture.set_state({"moved": ["x", 13, 1]})
+    assert x.value == point.controls["x"].values[13] and picture.holds["x"]["at"] == 13
+    assert picture.holds["x"]["stops"][13] == [pytest.approx(0.25 + 0.5 * x.value, abs=1e-3), 0.75]
+    assert picture.value == before and "a at 0.325" in picture.alt, "the line of this picture shows nothing"
+    x.value = 0.0
+    picture.set_state({"moved": ["x", 13, 2]})
+    assert picture.holds["x"]["at"] == 13, "the same move again"
+    picture.set_state({"moved": ["name", 1, 3]})
+    assert name.value == "b" and picture.alt == "b at 0.325"
 
 
 def test_the_live_widget_tells_goals(point):
@@ -261,6 +298,8 @@ def test_every_picture_is_held_within_itself(found):
             for held, where in kept.holds(made, found.controls).items():
                 assert held in found.controls
                 assert len({tuple(place) for place in where["stops"]}) > 1
+            for held, where in kept.holds(made, found.controls, finely=True).items():
+                assert len(where["stops"]) == len(found.controls[held].values)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,168 @@
+/* A ball on the map of an explorable's frames: the reader puts it down, and it rolls by the directions that were kept
+   with each frame (rankedu/book/explorables/grounds.py, whose roll() this one repeats). They are fetched when the ball is
+   first touched. Without scripts the map is a picture. */
+"use strict";
+
+(() => {
+  const [FIRST, LETTERS, STEPS, STEP, TURNING, NOWHERE] = [32, 95, 200, 0.5, 10, 1.5];
+  const PACE = 12; // milliseconds a step
+  const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1], PageDown: [0, -5], PageUp: [0, 5] };
+  const ENDS = {
+    flat: "There is no gradient here.",
+    edge: "It has left the map.",
+    valley: "It rolls to and fro.",
+    way: "It is still on its way.",
+  };
+
+  const letter = (text, [x, y], side) => text.charCodeAt(Math.floor(y + 0.5) * side + Math.floor(x + 0.5)) - FIRST;
+
+  const roll = (way, side, start) => {
+    const trail = [start];
+    while (trail.length <= STEPS) {
+      const at = trail[trail.length - 1];
+      const found = letter(way, at, side);
+      if (!found) return [trail, "flat"];
+      const angle = (2 * Math.PI * (found - 1)) / (LETTERS - 1);
+      const there = [at[0] + STEP * Math.cos(angle), at[1] + STEP * Math.sin(angle)];
+      const inside = there.map((value) => Math.min(Math.max(value, 0), side - 1));
+      trail.push(inside);
+      if (inside.some((value, i) => value !== there[i])) return [trail, "edge"];
+      const before = trail[trail.length - 1 - TURNING];
+      if (before && Math.hypot(inside[0] - before[0], inside[1] - before[1]) < NOWHERE) return [trail, "valley"];
+    }
+    return [trail, "way"];
+  };
+
+  const make = (tag, properties = {}, attributes = {}) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    return made;
+  };
+
+  const start = (figure) => {
+    const frames = JSON.parse(figure.dataset.frames);
+    if (!frames[0].ground) return;
+    const { box, side } = frames[0].ground;
+    const last = side - 1;
+    const stage = figure.querySelector(".explorable-stage");
+    const map = stage.appendChild(make("div", { className: "explorable-map" }));
+    ["left", "top", "width", "height"].forEach((name, i) => (map.style[name] = `${100 * box[i]}%`));
+    map.innerHTML =
+      `<svg viewBox="0 0 ${last} ${last}" preserveAspectRatio="none" aria-hidden="true">` +
+      "<polyline/><polyline/></svg><span class='explorable-rolled' aria-hidden='true' hidden></span>";
+    const rolled = map.querySelector(".explorable-rolled");
+    const ball = map.appendChild(
+      make("span", { className: "explorable-ball", tabIndex: 0 }, { role: "slider", "aria-label": "Ball", "aria-valuemin": 0, "aria-valuemax": last }),
+    );
+    const row = make("div", { className: "explorable-run" });
+    const run = row.appendChild(make("button", { type: "button", textContent: "Run" }));
+    const said = row.appendChild(make("span", { textContent: "Put the ball down in the map, or move it with the arrow keys." }, { role: "status" }));
+    figure.querySelector(".explorable-controls").append(make("span", { className: "explorable-name", textContent: "ball" }), row);
+
+    let at = [Math.round(last / 4), Math.round((3 * last) / 4)];
+    let ran = false;
+    let clock = null;
+    let fetching = null;
+
+    const put = (element, [x, y]) => {
+      element.style.left = `${(100 * x) / last}%`;
+      element.style.top = `${100 - (100 * y) / last}%`;
+    };
+    const draw = (trail) => {
+      const points = trail.map(([x, y]) => `${x.toFixed(2)},${(last - y).toFixed(2)}`).join(" ");
+      map.querySelectorAll("polyline").forEach((line) => line.setAttribute("points", points));
+      rolled.hidden = trail.length < 2;
+      if (trail.length) put(rolled, trail[trail.length - 1]);
+    };
+    const place = (to) => {
+      at = to.map((value) => Math.min(Math.max(Math.round(value), 0), last));
+      put(ball, at);
+      ball.setAttribute("aria-valuenow", at[0]);
+      ball.setAttribute("aria-valuetext", `${at[0]} to the right and ${at[1]} up, of ${last}`);
+    };
+    const move = (to) => {
+      cancelAnimationFrame(clock);
+      ran = false;
+      draw([]);
+      place(to);
+      said.textContent = "";
+    };
+    const fetched = () =>
+      (fetching ??= new Promise((done, failed) => {
+        const name = figure.id.replace("explorable-", "");
+        if (window.grounds?.[name]) return done(window.grounds[name]);
+        const script = make("script", { src: `${figure.dataset.address}/grounds.js`, onerror: failed });
+        script.onload = () => done(window.grounds[name]);
+        document.head.append(script);
+      }));
+
+    /* The whole trail at once where the reader moves a slider or wants no motion, else step by step. */
+    const show = async (slowly) => {
+      let kept;
+      try {
+        kept = await fetched();
+      } catch {
+        fetching = null;
+        said.textContent = "The map could not be read, so the ball stays where it is.";
+        return;
+      }
+      const number = Number(figure.dataset.frame);
+      const { letters, low, high } = kept.losses[kept.loss[number]];
+      const [trail, end] = roll(kept.ways[number], side, at);
+      const height = (place) => Math.round(low + (letter(letters, place, side) / (LETTERS - 1)) * (high - low)).toString().replace("-", "−");
+      const tell = () => {
+        draw(trail);
+        figure.dataset.trail = JSON.stringify(trail);
+        figure.dataset.end = end;
+        const steps = trail.length - 1;
+        said.textContent =
+          `${ENDS[end]} ${steps} ${steps === 1 ? "step" : "steps"}; the loss itself: ${height(trail[0])} before, ` +
+          `${height(trail[steps])} after.`;
+      };
+      cancelAnimationFrame(clock);
+      ran = true;
+      if (!slowly || matchMedia("(prefers-reduced-motion: reduce)").matches) return tell();
+      const begun = performance.now();
+      const tick = (now) => {
+        const count = Math.floor((now - begun) / PACE);
+        if (count >= trail.length - 1) return tell();
+        draw(trail.slice(0, Math.max(count, 0) + 1));
+        clock = requestAnimationFrame(tick);
+      };
+      clock = requestAnimationFrame(tick);
+    };
+
+    const pointed = (event) => {
+      const around = map.getBoundingClientRect();
+      return [((event.clientX - around.left) / around.width) * last, (1 - (event.clientY - around.top) / around.height) * last];
+    };
+    // What happens in the map is the ball's alone; a finger beside the ball may scroll, and its tap puts the ball down.
+    ["pointerdown", "pointermove", "pointerup"].forEach((name) => map.addEventListener(name, (event) => event.stopPropagation()));
+    map.addEventListener("click", (event) => {
+      if (event.target === ball) return;
+      move(pointed(event));
+      ball.focus({ preventScroll: true });
+    });
+    ball.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      event.preventDefault();
+      ball.setPointerCapture(event.pointerId);
+      ball.focus({ preventScroll: true });
+    });
+    ball.addEventListener("pointermove", (event) => {
+      if (ball.hasPointerCapture(event.pointerId)) move(pointed(event));
+    });
+    ball.addEventListener("keydown", (event) => {
+      const by = KEYS[event.key];
+      if (by) move(at.map((value, i) => value + by[i]));
+      else if (event.key === "Enter") show(true);
+      else return;
+      event.preventDefault();
+    });
+    run.addEventListener("click", () => show(true));
+    figure.addEventListener("frame", () => ran && show(false));
+    place(at);
+  };
+
+  document.querySelectorAll("figure.explorable[data-frames]").forEach(start);
+})();

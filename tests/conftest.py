@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -15,3 +16,11 @@ collect_ignore_glob = ["without*"]  # which raises when it is imported
 # A first call imports, and a busy machine waits: how long an example took says nothing about it.
 settings.register_profile("rankedu", deadline=None)
 settings.load_profile("rankedu")
+
+# What is imported and collected stays until the end: Python need not look through it for garbage, again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

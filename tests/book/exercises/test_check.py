@@ -9,7 +9,6 @@ import torch
 from rankedu.book.exercises import Feedback, check, find, names
 
 PLAIN = [name for name in names() if find(name).use is None]
-MISTAKES = [(name, k) for name in names() for k in range(len(find(name).mistakes))]
 
 
 class Hostile:
@@ -25,14 +24,6 @@ def test_the_reference_passes(name):
     feedback = check(name, find(name).reference)
     assert feedback.passed and feedback and feedback.right == feedback.cases >= 5
     assert str(feedback).startswith(f"✓ {name}: right on all")
-
-
-@pytest.mark.parametrize(("name", "k"), MISTAKES)
-def test_a_known_mistake_gets_its_own_hint(name, k):
-    mistake = find(name).mistakes[k]
-    feedback = check(name, mistake.function)
-    assert not feedback and mistake.hint in feedback.hint
-    assert sum(other.hint in feedback.hint for other in find(name).mistakes) == 1
 
 
 @pytest.mark.parametrize("name", names())

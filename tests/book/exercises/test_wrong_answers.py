@@ -381,9 +381,11 @@ def test_every_exercise_has_two_or_more_of_them():
 
 
 @pytest.mark.parametrize("name", names())
-def test_no_known_mistake_is_answered_with_the_answer(name):
+def test_a_known_mistake_gets_its_own_hint_and_not_the_answer(name):
     for mistake in find(name).mistakes:
         feedback = check(name, mistake.function)
+        assert not feedback and mistake.hint in feedback.hint
+        assert sum(other.hint in feedback.hint for other in find(name).mistakes) == 1, mistake.hint
         assert not gives_away(name, told(name, mistake.function, feedback)), mistake.hint
 
 

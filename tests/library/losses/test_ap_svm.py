@@ -74,7 +74,8 @@ def test_no_other_permutation_is_better(spread):
 )
 def test_both_inferences_agree(monkeypatch, n, p, ties, tile):
     monkeypatch.setattr(interleaving, "TILE", tile)
-    for seed, spread in product(range(3), (0.1, 1.0, 0.2 * n)):
+    seeds = range(3 if n < 3000 else 1)  # a long list holds many cases by itself
+    for seed, spread in product(seeds, (0.1, 1.0, 0.2 * n)):
         y = spread * random(n, seed=seed)
         y = (y / spread * 4).round() / 4 if ties else y
         positive = torch.zeros(n, dtype=torch.bool)

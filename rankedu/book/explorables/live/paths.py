@@ -130,10 +130,10 @@ def middle(row, column):
 
 def grid(costs, found, wanted, slopes):
     """The costs in shades, the wanted path and the shortest one, and which cells become dearer or cheaper."""
-    marks = [text(LEFT, 18, "pale: dear; framed: wanted; dots: found", "small")]
+    marks = [text(LEFT, 18, "strong: dear; framed: wanted; dots: found", "small")]
     for cell, cost in enumerate(costs):
         x, y = LEFT + CELL * (cell % SIDE), TOP + CELL * (cell // SIDE)
-        marks.append(bar(x, y, CELL - 1, CELL - 1, f"shade{int(scaled(cost, 0, 1.4, 0, 7.9)):d}"))
+        marks.append(bar(x, y, CELL - 1, CELL - 1, f"shade{int(scaled(cost, 0, 1.4, 7.9, 0)):d}"))
         if wanted[cell]:
             marks.append(bar(x + 3, y + 3, CELL - 7, CELL - 7, "wanted"))
         if found[cell]:

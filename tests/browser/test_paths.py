@@ -16,6 +16,7 @@ expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 DATA = paths.data()
 LOSS = next(way for way in DATA["ways"] if way["name"] == "loss")
+OURS = ".path-bar, .path-mark, .path-choice, .path-forget"
 THEORY = next(way for way in DATA["ways"] if way["name"] == "theory")
 
 
@@ -146,13 +147,12 @@ def test_a_path_is_taken_without_hindering_anybody(reader, address, size):
     take(reader("index.html", viewport=walk.SIZES[size]))
     page = reader(address)
     walk.found_again(page, page.locator(".path-bar, .path-choice a").count)
-    ours = page.locator(".path-bar, .path-mark, .path-choice, .path-forget")
+    ours = page.locator(OURS)
     assert not walk.width(page)
     page.emulate_media(media="print")
     assert not any(one.is_visible() for one in ours.all())
     page.emulate_media(media="screen")
-    walk.seen.clear()
-    assert not walk.accessibility(page, themes=("light", "dark"))
+    assert not walk.accessibility(page, themes=("light", "dark"), within=OURS)
 
 
 def test_the_first_screen_says_for_whom_and_where_to_start(reader):
@@ -241,8 +241,7 @@ def test_an_answered_question_is_accessible_and_paper_has_every_reason(reader, c
     page.emulate_media(media="screen")
     page.set_viewport_size(walk.SIZES["phone"])
     assert not walk.width(page)
-    walk.seen.clear()
-    assert not walk.accessibility(page, themes=("light", "dark"))
+    assert not walk.accessibility(page, themes=("light", "dark"), within="div.question")
     plain = chromium.new_context(java_script_enabled=False).new_page()
     plain.goto((walk.HTML / "questions.html").as_uri())
     assert plain.locator("div.question details").count() == sum(len(one.options) for one in question_bank.bank())

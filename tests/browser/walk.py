@@ -208,11 +208,12 @@ THIN = """(seen) => {
 }"""
 #: Looks of elements whose contrast this process has seen to be good.
 seen: set[int] = set()
-RUN = """async ([theme, options]) => {
+RUN = """async ([theme, options, inside]) => {
   const root = document.documentElement;
   root.dataset.theme = root.dataset.mode = theme;
   document.getAnimations().forEach((animation) => animation.finish());
-  const found = await axe.run(document, { resultTypes: ["violations"], preload: false, ...options });
+  const where = inside ? document.querySelectorAll(inside) : document;
+  const found = await axe.run(where, { resultTypes: ["violations"], preload: false, ...options });
   return found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) =>
     `${one.id} (${theme}): ` + one.nodes.map((node) =>
       `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; "));
@@ -235,10 +236,10 @@ SCROLLED_BY_KEYS = """() => [...document.querySelectorAll("pre")].every((code) =
   code.scrollWidth <= code.clientWidth || code.tabIndex >= 0)"""
 
 
-def accessibility(page, themes: tuple[str, ...] = ()) -> list[str]:
-    """Serious and critical findings of axe-core, contrast only in the themes that are named.
+def accessibility(page, themes: tuple[str, ...] = (), within: str = "") -> list[str]:
+    """Serious and critical findings of axe-core, contrast only in the themes and the elements that are named.
 
-    To look at contrast empties the page of what repeats itself, so that has to be the last look.
+    To look at the contrast of all empties the page of what repeats itself, so that has to be the last look.
     """
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
@@ -247,10 +248,12 @@ def accessibility(page, themes: tuple[str, ...] = ()) -> list[str]:
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(axe())
         page.evaluate(WITHOUT_FORMULAS)
-    found = page.evaluate(RUN, ["light", ALL_BUT_CONTRAST])
+    found = page.evaluate(RUN, ["light", ALL_BUT_CONTRAST, ""])
+    if within:
+        return found + [each for theme in themes for each in page.evaluate(RUN, [theme, CONTRAST, within])]
     if themes:
         looks = page.evaluate(THIN, list(seen))
-        contrast = [each for theme in themes for each in page.evaluate(RUN, [theme, CONTRAST])]
+        contrast = [each for theme in themes for each in page.evaluate(RUN, [theme, CONTRAST, ""])]
         seen.update([] if contrast else looks)
         found += contrast
     return found

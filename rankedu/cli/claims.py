@@ -20,6 +20,10 @@ def claims(
     plan: Annotated[bool, typer.Option("--plan", help="List what would run, and the core-hours; the default.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Search, train, and measure on the held-out letters.")] = False,
     judge: Annotated[bool, typer.Option("--judge", help="Judge the claims by the records that there are.")] = False,
+    repeat: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ARM-SEED", help="Train and measure this record's run again, and compare."),
+    ] = None,
     scale: Annotated[str, typer.Option(help="cpu, or gpu: the same grid with batches of 1,024.")] = "cpu",
     arm: Annotated[
         list[str] | None, typer.Option(help="Search and train this arm alone; nothing is measured at the end.")
@@ -37,12 +41,15 @@ def claims(
     try:
         folder = data or made.data_folder()
         told, protocol = made.read_claims(folder), made.read_protocol(scale, folder)
-        if run:
-            how = {"workers": workers, "scheduler": scheduler}
-            _run(made.Campaign(protocol, runs / scale, folder / "claims" / scale, **how), arm)
+        how = {"workers": workers, "scheduler": scheduler}
+        campaign = made.Campaign(protocol, runs / scale, folder / "claims" / scale, **how)
+        if repeat:
+            _repeat(campaign, repeat)
+        elif run:
+            _run(campaign, arm)
         elif not judge:
             print(_planned(made.costs(protocol, folder / "runs")))
-        if judge or (run and not arm):
+        if judge or (run and not arm and not repeat):
             print(_judged(told, made.verdicts(told, protocol, folder / "claims" / scale)))
     except KeyboardInterrupt as error:
         print(f"rankedu claims: {error}", file=sys.stderr)
@@ -66,6 +73,20 @@ def _run(campaign: "Campaign", arms: list[str] | None) -> None:
         with held_out.opened():
             made = campaign.measure()
         print(f"{len(made)} networks were measured on the held-out letters")
+
+
+def _repeat(campaign: "Campaign", names: list[str]) -> None:
+    """Beside each record what comes now; nothing is written to the records."""
+    from rankedu.lab.datasets import held_out
+
+    for name in names:
+        with held_out.opened():
+            was, now = campaign.repeat(name)
+        shown = [metric for metric in was.metrics if metric in now.metrics and metric != "seconds"]
+        width = max(map(len, [name, *shown]))
+        print(f"{name:<{width}}  recorded       now")
+        for metric in shown:
+            print(f"{metric:<{width}}  {was.metrics[metric]:8.5f}  {now.metrics[metric]:8.5f}")
 
 
 def _planned(costs: "Sequence[Cost]") -> str:

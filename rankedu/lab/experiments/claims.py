@@ -198,10 +198,7 @@ class Campaign:
         """Do the starts, then arm by arm the search and the runs of all seeds: of the arms named, or of the budget."""
         protocol = self.protocol
         ordered = _with_needs((names or protocol.budget or protocol.arms), protocol.arms)
-        preset = protocol.presets["start"]
-        seeds = range(protocol.starts)
-        begun = self._done(plan("retrieval", preset=preset, parameters={"seed": s}, runs=self.runs) for s in seeds)
-        self.starts = [keep_weights(run.folder / "net.pt", self._weights, head=False) for run in begun]
+        self._begin()
         for arm in (protocol.arms[name] for name in ordered):
             self.chosen[arm.name] = self._choose(arm)
             found = self.chosen[arm.name]["parameters"]
@@ -213,6 +210,11 @@ class Campaign:
         if names is None:
             told = {"code": code_hash(CODE), "starts": self.starts, "arms": self.chosen}
             write_json(self.records / CHOSEN, told)
+
+    def _begin(self) -> None:
+        preset, seeds = self.protocol.presets["start"], range(self.protocol.starts)
+        begun = self._done(plan("retrieval", preset=preset, parameters={"seed": s}, runs=self.runs) for s in seeds)
+        self.starts = [keep_weights(run.folder / "net.pt", self._weights, head=False) for run in begun]
 
     def _done(self, runs: Iterable[Run]) -> list[Run]:
         return run_all(list(runs), **self.how)
@@ -278,6 +280,18 @@ class Campaign:
                     keep_runs([self._measured(self.protocol.arms[name], run)], self.records)
                     made.append(path.stem)
         return made
+
+    def repeat(self, name: str) -> tuple[Record, Record]:
+        """Train and measure what a record tells of once more, its start included: the record, and what came now."""
+        records = {record.run: record for record in collect_runs(self.records)[0]}
+        if name not in records:
+            raise ValueError(f"record {name!r} is unknown{did_you_mean(name, records)}; see {self.records}")
+        was = records[name]
+        arm, seed = self.protocol.arms[was.evidence["arm"]], was.parameters["seed"]
+        self.chosen = json.loads((self.records / CHOSEN).read_text(encoding="utf-8"))["arms"]
+        self._begin()
+        [run] = self._done([self._plan(arm, self.chosen[arm.name]["parameters"], seed)])
+        return was, self._measured(arm, run)
 
     def _measured(self, arm: Arm, run: Run) -> Record:
         weights = keep_weights(run.folder / "net.pt", self._weights)

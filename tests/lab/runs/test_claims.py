@@ -159,6 +159,21 @@ def test_nothing_is_done_twice(campaign, data, protocol):
     assert not begun and again.chosen == campaign.chosen
 
 
+def test_a_record_is_made_again_from_nothing(campaign, data, protocol, tmp_path):
+    records = data / "claims" / "cpu"
+    before = {path: path.read_bytes() for path in records.rglob("*.json")}
+    again = Campaign(protocol, tmp_path / "runs", records)
+    with doing_here() as begun, held_out.opened():
+        was, now = again.repeat("later-1")
+    assert [run.parameters["seed"] for run in begun] == [0, 1, 1]  # the start, the arm that comes before, and its own
+    measured = was.metrics.keys() - {"seconds"}
+    assert measured and {name: was.metrics[name] for name in measured} == {name: now.metrics[name] for name in measured}
+    assert was.evidence["first"] == now.evidence["first"]
+    assert {path: path.read_bytes() for path in records.rglob("*.json")} == before
+    with pytest.raises(ValueError, match=r"record 'later-9' is unknown \(did you mean 'later-"):
+        again.repeat("later-9")
+
+
 def test_a_training_that_fails_stops_no_other(campaign, data, protocol, monkeypatch):
     again = Campaign(protocol, data / "runs", data / "claims" / "failing")
     with doing_here():

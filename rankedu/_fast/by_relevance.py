@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rankedu._fast import sorting
-from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
+from rankedu._validation import as_graded, check_floating, check_not_nan, check_values
 from rankedu.ranks import Descending
 
 __all__ = ["Columns", "Counts", "by_relevance", "count", "grade", "shares"]
@@ -37,18 +37,8 @@ def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
     """Check what the loss is given; return the relevance as float64 with a sum of 1 in each row that has any."""
     check_values(scores)
     check_floating(scores)
-    check_like(relevance, scores, name="relevance")
-    value = relevance.detach().to(torch.float64, copy=True)
-    if where is not None:
-        check_mask(where, scores, name="where")
-        value.masked_fill_(~where, 0.0)
+    value = as_graded(relevance, scores, where)
     check_not_nan(scores, where)
-    bad = ~(value.isfinite() & (value >= 0))
-    if bad.any():
-        raise ValueError(
-            f"relevance must be finite and >= 0, got {value[bad][0].item()} "
-            "(0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels)))"
-        )
     largest = value.amax(-1, keepdim=True)
     value /= torch.where(largest > 0, largest, 1.0)
     value /= value.sum(-1, keepdim=True).clamp(min=1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,11 @@ class PairwiseRanker(Ranker):
         itself = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
         others = members.unsqueeze(-2) & ~itself
         return (1 + counts.masked_fill(~others, 0.0).sum(-1)).masked_fill(~members, 0.0)
+
+
+def sigmoid_(differences: Tensor, temperature: float) -> Tensor:
+    """The sigmoid in place; 0 where it is nothing beside a rank: further down lie denormal numbers, which are slow."""
+    return torch.threshold_(differences.mul_(1 / temperature), -40.0, -math.inf).sigmoid_()  # exp(-40) = 4e-18
 
 
 def check_temperature(temperature: float, hint: str = "in units of a score: try 0.01; the limit is rank()") -> float:

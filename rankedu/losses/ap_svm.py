@@ -99,12 +99,8 @@ def most_violated_ranking(
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Floating point and finite; larger is better.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    scores, relevance, where
+        As :meth:`APSVMLoss.forward`; the scores are finite.
     inference : {"mohapatra", "yue"}
         By divide and conquer, or by trying every place for every irrelevant item.
 

@@ -57,6 +57,14 @@ def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores",
         )
 
 
+def check_finite(scores: Tensor, where: Tensor | None, hint: str) -> None:
+    """No infinity, and no NaN, among the scores that take part."""
+    odd = ~scores.isfinite() if where is None else ~scores.isfinite() & where
+    if odd.any():
+        first = scores[odd][0].item()
+        raise ValueError(f"scores must be finite, got {int(odd.sum())} of {odd.numel()} like {first} ({hint})")
+
+
 def check_floating(values: Tensor, *, name: str = "scores") -> None:
     """Values through which a gradient can flow."""
     check_tensor(values, name)

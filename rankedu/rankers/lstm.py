@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_choice, check_count, check_mask, check_not_nan, check_values
+from rankedu._validation import check_choice, check_count, check_finite, check_mask, check_not_nan, check_values
 from rankedu.rankers._ranker import Ranker
 
 __all__ = ["ARCHITECTURES", "LSTMRanker"]
@@ -115,10 +115,7 @@ class LSTMRanker(Ranker):
                 "(move the ranker with ranker.to(scores.device))"
             )
         check_not_nan(scores, None)
-        if not scores.isfinite().all():
-            raise ValueError(
-                "scores must be finite for a network, got an infinity (clip them, e.g. scores.clamp(-1, 1))"
-            )
+        check_finite(scores, None, "a network takes no infinity: clip them, e.g. scores.clamp(-1, 1)")
 
 
 class _Recurrent(nn.Module):

@@ -112,7 +112,8 @@ def operating_region(
     check_mask(where, scores, name="where")
     check_not_nan(scores, where)
     threshold = check_number(threshold, "threshold", above=0, hint="a sigmoid is flat nowhere: try 0.005")
-    width = _half_width(check_temperature(temperature), threshold)
+    temperature = check_temperature(temperature)
+    width = 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))  # 0 if flat everywhere
     largest = torch.finfo(torch.float64).max / 4  # two infinite scores are tied; who does not take part stands behind
     values = scores.detach().double().clamp(-largest, largest).masked_fill(~where, math.inf).sort(-1).values
     low, high = _bounds(values, values - width, values + width)
@@ -127,8 +128,3 @@ def operating_region(
 def _bounds(values: Tensor, low: Tensor, high: Tensor, closed: bool = False) -> tuple[Tensor, Tensor]:
     """Between which places of the sorted values those between low and high stand."""
     return torch.searchsorted(values, low, right=not closed), torch.searchsorted(values, high, right=closed)
-
-
-def _half_width(temperature: float, threshold: float) -> float:
-    """Up to which difference the slope exceeds the threshold; 0 if it never does."""
-    return 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))

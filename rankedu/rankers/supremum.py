@@ -9,7 +9,6 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from rankedu._fast.tiles import bounded
 from rankedu._validation import check_choice, check_mask, check_not_nan, check_number
 from rankedu.rankers._pairwise import PairwiseRanker, check_temperature, sigmoid_
 from rankedu.ranks import rank
@@ -186,10 +185,7 @@ class SupremumRanker(PairwiseRanker):
         if (members & others).any():
             raise ValueError("others must have no item in common with members (nobody outranks itself: & ~members)")
         check_not_nan(scores, members | others)
-        wide = scores.to(torch.promote_types(scores.dtype, torch.float32)).masked_fill(~(members | others), 0.0)
-        finite = bounded(wide)
-        counts = self.step(finite.unsqueeze(-2) - finite.unsqueeze(-1))  # (..., k, j)
-        return counts.masked_fill(~others.unsqueeze(-2), 0.0).sum(-1).masked_fill(~members, 0.0)
+        return self._outranked(scores, members, others)
 
 
 class InfimumStep:

@@ -379,7 +379,7 @@ BAD = {
     "resumed path": (lambda: SumOverLevels(flat, torch.tensor([[0, -1, 3]])), ValueError, r"got \[0, -1, 3\]"),
     "no path": (lambda: SumOverLevels(flat, PATHS)(x[:8], PATHS - 2), ValueError, "must be >= 0, or -1 .* got -2"),
     "no items": (lambda: SumOverLevels(flat, PATHS[:0]), ValueError, r"with n, L >= 1, got \(0, 3\)"),
-    "weights": (lambda: SumOverLevels(flat, PATHS, (1, 1)), ValueError, r"must be 3 finite numbers .* got \[1.0, 1.0\]"),
+    "weights": (lambda: SumOverLevels(flat, PATHS, (1, 1)), ValueError, r"must be 3 finite .* got \[1.0, 1.0\]"),
     "levels": (lambda: SumOverLevels(flat, PATHS)(x[:8], PATHS[:, :2]), ValueError, r"\(batch, 3\), got \(8, 2\)"),
 }  # fmt: skip
 

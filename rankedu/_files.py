@@ -13,20 +13,7 @@ __all__ = ["written"]
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """Give the name of a new file beside the final one, which is moved there when all has gone well.
-
-    The folder is made if absent. What stood there stays until the new file is complete, and if it never is. The new
-    file, of a name that no other writer gets, is to be written and closed within the block. Whatever is raised there
-    goes on, and the unfinished file is removed; OSError if the folder cannot be made, or the file not be moved.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "new" / "words.txt"
-    ...     with written(path) as part:
-    ...         _ = part.write_text("complete")
-    ...     path.read_text()
-    'complete'
-    """
+    """Give the name of a new file, to be written in the block, then moved to its place, or removed if that raises."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:

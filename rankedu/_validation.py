@@ -11,17 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-RANKABLE = (
-    torch.float16,
-    torch.bfloat16,
-    torch.float32,
-    torch.float64,
-    torch.uint8,
-    torch.int8,
-    torch.int16,
-    torch.int32,
-    torch.int64,
-)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+RANKABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, *INTEGERS)
 
 
 def check_tensor(values: Any, name: str) -> None:
@@ -66,6 +57,14 @@ def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores",
         )
 
 
+def check_finite(scores: Tensor, where: Tensor | None, hint: str) -> None:
+    """No infinity, and no NaN, among the scores that take part."""
+    odd = ~scores.isfinite() if where is None else ~scores.isfinite() & where
+    if odd.any():
+        first = scores[odd][0].item()
+        raise ValueError(f"scores must be finite, got {int(odd.sum())} of {odd.numel()} like {first} ({hint})")
+
+
 def check_floating(values: Tensor, *, name: str = "scores") -> None:
     """Values through which a gradient can flow."""
     check_tensor(values, name)
@@ -74,6 +73,13 @@ def check_floating(values: Tensor, *, name: str = "scores") -> None:
             f"{name} must be floating point to be differentiated, got {values.dtype} "
             f"(convert it with {name}.to(torch.float32))"
         )
+
+
+def check_integers(values: Tensor, name: str, hint: str) -> None:
+    """Whole numbers."""
+    check_tensor(values, name)
+    if values.dtype not in INTEGERS:
+        raise TypeError(f"{name} must be integers, got {values.dtype} ({hint})")
 
 
 def check_like(values: Tensor, scores: Tensor, *, name: str, other: str = "scores") -> None:
@@ -99,6 +105,36 @@ def check_mask(mask: Tensor, scores: Tensor, *, name: str, other: str = "scores"
     check_like(mask, scores, name=name, other=other)
     if mask.dtype != torch.bool:
         raise TypeError(f"{name} must be bool, got {mask.dtype} (convert it with {name}.bool())")
+
+
+def check_where(where: Tensor | None, scores: Tensor, *, other: str = "scores") -> None:
+    """Who takes part; None for all."""
+    if where is not None:
+        check_mask(where, scores, name="where", other=other)
+
+
+def relevant_items(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
+    """Check all three; say who is relevant and takes part."""
+    check_values(scores)
+    positive = as_relevance(relevance, scores)
+    check_where(where, scores)
+    return positive if where is None else positive & where
+
+
+def as_graded(
+    values: Tensor, scores: Tensor, where: Tensor | None, *, name: str = "relevance", hint: str = ""
+) -> Tensor:
+    """Relevance by degrees: a copy in float64, 0 for who takes no part."""
+    check_like(values, scores, name=name)
+    check_where(where, scores)
+    graded = values.detach().to(torch.float64, copy=True)
+    if where is not None:
+        graded.masked_fill_(~where, 0.0)
+    bad = ~(graded.isfinite() & (graded >= 0))
+    if bad.any():
+        hint = hint or "0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels))"
+        raise ValueError(f"{name} must be finite and >= 0, got {graded[bad][0].item()} ({hint})")
+    return graded
 
 
 def as_relevance(relevance: Tensor, scores: Tensor) -> Tensor:

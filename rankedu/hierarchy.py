@@ -7,17 +7,16 @@ item of each level is worth. For one query it is a function of the level alone: 
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_mask, check_number
+from rankedu._validation import check_count, check_integers, check_number, check_where
 
 __all__ = ["InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
-
-_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 class InvertedRelevanceWarning(UserWarning):
@@ -72,10 +71,7 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
 
 def check_paths(labels: Tensor, name: str) -> Tensor:
     """Checked label paths, shape (n, L)."""
-    if not isinstance(labels, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(labels).__name__} (use torch.as_tensor({name}))")
-    if labels.dtype not in _INTEGERS:
-        raise TypeError(f"{name} must be integer, got {labels.dtype} (number the classes from 0)")
+    check_integers(labels, name, "number the classes from 0")
     if labels.ndim not in (1, 2) or labels.shape[-1] == 0:
         raise ValueError(f"{name} must have shape (n,) or (n, L) with n, L >= 1, got {tuple(labels.shape)}")
     paths = (labels.unsqueeze(1) if labels.ndim == 1 else labels).long()
@@ -93,10 +89,7 @@ def check_paths(labels: Tensor, name: str) -> Tensor:
 
 def check_levels(levels: Tensor, *, name: str = "levels") -> None:
     """Integers >= 0 along a last dimension of at least one item."""
-    if not isinstance(levels, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(levels).__name__} (use torch.as_tensor({name}))")
-    if levels.dtype not in _INTEGERS:
-        raise TypeError(f"{name} must be integer, got {levels.dtype} (convert it with {name}.long())")
+    check_integers(levels, name, f"convert it with {name}.long()")
     if levels.ndim == 0 or levels.shape[-1] == 0:
         raise ValueError(f"{name} must have shape (..., n) with n >= 1, got {tuple(levels.shape)}")
     if levels.numel() and int(levels.min()) < 0:
@@ -108,11 +101,17 @@ def check_n_levels(levels: Tensor, n_levels: int | None) -> int:
     largest = int(levels.max()) if levels.numel() else 0
     if n_levels is None:
         return max(largest, 1)
-    if isinstance(n_levels, bool) or not isinstance(n_levels, int):
-        raise TypeError(f"n_levels must be an int, got {type(n_levels).__name__} (the L of labels of shape (n, L))")
-    if n_levels < max(largest, 1):
-        raise ValueError(f"n_levels must be at least the largest level, {max(largest, 1)}, got {n_levels}")
-    return n_levels
+    return check_count(n_levels, "n_levels", least=max(largest, 1), hint="the L of labels (n, L), the largest level")
+
+
+def check_per_level(values: Iterable[float], n_levels: int, name: str) -> tuple[float, ...]:
+    """One finite number >= 0 for each level."""
+    found = tuple(float(value) for value in values)
+    if len(found) != n_levels or not all(0 <= value < math.inf for value in found):
+        raise ValueError(
+            f"{name} must be {n_levels} finite numbers >= 0, one a level from the coarsest on, got {list(found)}"
+        )
+    return found
 
 
 def count_levels(levels: Tensor, n_levels: int, where: Tensor | None = None) -> Tensor:
@@ -213,11 +212,10 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
         raise ValueError(f"weights must be one number a level, shape (L,), got shape {tuple(w.shape)}")
     if not (w.isfinite() & (w >= 0)).all() or not w.any():
         raise ValueError(f"weights must be finite and >= 0, not all 0, got {w.tolist()}")
-    check_levels(levels)
-    if levels.numel() and int(levels.max()) > len(w):
-        raise ValueError(f"weights must have one entry a level, {int(levels.max())} or more, got {len(w)}")
-    n_levels = _check(levels, len(w), where)
-    at_least = _at_least(count_levels(levels, n_levels, where))[..., 1:]
+    deepest = _check(levels, None, where)
+    if deepest > len(w):
+        raise ValueError(f"weights must have one entry a level, {deepest} or more, got {len(w)}")
+    at_least = _at_least(count_levels(levels, len(w), where))[..., 1:]
     steps = (w.to(levels.device) / at_least.clamp(min=1)).masked_fill(at_least == 0, 0.0)
     table = torch.nn.functional.pad(steps.cumsum(-1), (1, 0))
     return _look_up(table, levels, where)
@@ -225,8 +223,7 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
 
 def _check(levels: Tensor, n_levels: int | None, where: Tensor | None) -> int:
     check_levels(levels)
-    if where is not None:
-        check_mask(where, levels, name="where", other="levels")
+    check_where(where, levels, other="levels")
     return check_n_levels(levels, n_levels)
 
 

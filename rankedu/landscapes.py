@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankedu._validation import check_lam
+from rankedu._validation import check_count, check_lam, check_number
 
 __all__ = [
     "Section",
@@ -60,10 +60,8 @@ class Section:
                 f"u and v must be orthonormal, got u·u, v·v, u·v = {', '.join(f'{p:.6g}' for p in products)} "
                 "(take the columns of np.linalg.qr(np.stack([u, v], axis=1))[0])"
             )
-        if not 0 < self.extent < np.inf:
-            raise ValueError(f"extent must be finite and > 0, got {self.extent}")
-        if self.resolution < 2:
-            raise ValueError(f"resolution must be at least 2 points a side, got {self.resolution}")
+        check_number(self.extent, "extent", above=0)
+        check_count(self.resolution, "resolution", least=2, hint="points a side")
 
     def axes(self) -> tuple[Array, Array]:
         """Give the coordinates a along u and b along v, shape (resolution,) each."""
@@ -99,8 +97,7 @@ def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolutio
     >>> random_section(resolution=50).points().shape
     (50, 50, 20)
     """
-    if n < 2:
-        raise ValueError(f"n must be at least 2, got {n} (two directions do not fit into fewer dimensions)")
+    check_count(n, "n", least=2, hint="two directions do not fit into fewer dimensions")
     random = np.random.default_rng([seed, 0])  # a stream of its own: the coefficients must not repeat the scores
     origin = random.standard_normal(n)
     u, v = np.linalg.qr(random.standard_normal((n, 2)))[0].T
@@ -117,8 +114,7 @@ def random_coefficients(n: int = 20, seed: int = 0) -> Array:
     >>> random_coefficients(20, seed=0).shape
     (20,)
     """
-    if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}")
+    check_count(n, "n")
     return np.random.default_rng([seed, 1]).standard_normal(n)
 
 

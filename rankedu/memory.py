@@ -131,15 +131,9 @@ class ScoreMemory(_Memory):
 class EmbeddingMemory(_Memory):
     """Remember the embeddings and labels of the last batches, as further items to be retrieved.
 
-    Parameters
-    ----------
-    length : int
-        τ ≥ 0, in batches. 0 remembers nothing.
-
-    Notes
-    -----
-    The remembered embeddings were made by the network of some steps ago; all else as :class:`ScoreMemory`.
-    ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. O(τ · batch · dim) memory. Explained in chapter 5.
+    The remembered embeddings were made by the network of some steps ago; all else, ``length`` too, as
+    :class:`ScoreMemory`. ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. O(τ · batch · dim) memory.
+    Explained in chapter 5.
     Source: RaMBO Sec. 4.3.
 
     >>> memory = EmbeddingMemory(length=3)

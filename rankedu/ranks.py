@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rankedu._fast import sorting
-from rankedu._validation import as_relevance, check_choice, check_mask, check_not_nan, check_values
+from rankedu._validation import check_choice, check_mask, check_not_nan, check_values, check_where, relevant_items
 
 __all__ = ["outranking_negatives", "rank", "rank_among"]
 
@@ -47,8 +47,7 @@ class Descending(NamedTuple):
 
 def _check(scores: Tensor, where: Tensor | None, name: str) -> None:
     check_values(scores, name=name)
-    if where is not None:
-        check_mask(where, scores, name="where", other=name)
+    check_where(where, scores, other=name)
     check_not_nan(scores, where, name=name)
 
 
@@ -134,10 +133,8 @@ def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) 
     """
     check_values(scores)
     check_mask(members, scores, name="members")
-    if where is not None:
-        check_mask(where, scores, name="where")
-        members = members & where
-    return rank(scores, where=members)
+    check_where(where, scores)
+    return rank(scores, where=members if where is None else members & where)
 
 
 def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
@@ -163,9 +160,5 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
     >>> outranking_negatives(scores, torch.tensor([False, True, False, True]))
     tensor([0, 1, 0, 2])
     """
-    check_values(scores)
-    positive = as_relevance(relevance, scores)
-    if where is not None:
-        check_mask(where, scores, name="where")
-        positive = positive & where
+    positive = relevant_items(scores, relevance, where)
     return rank(scores, where=where) * positive - rank_among(scores, positive)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from rankedu._extras import needed
 from rankedu._validation import check_choice, check_values
 from rankedu.ranks import rank
 
 __all__ = ["assignment", "ranking", "shortest_path"]
 
 Array = npt.NDArray[np.float64]
+
+NEEDS = "this solver needs SciPy"
 
 FORWARD = ((1, 1), (1, 0), (0, 1))
 ANY = tuple((down, right) for down in (1, 0, -1) for right in (1, 0, -1) if (down, right) != (0, 0))
@@ -115,8 +116,8 @@ def _cheapest_path(costs: Array, *, moves: str) -> Array:
     weights = costs.ravel()[end]
     if moves == "forward":
         weights = weights - min(0.0, costs.min()) * climb
-    graph = _scipy("sparse").coo_array((weights, (start, end)), shape=(costs.size, costs.size)).tocsr()
-    came_from = _scipy("sparse.csgraph").dijkstra(graph, indices=0, return_predecessors=True)[1]
+    graph = needed("scipy.sparse", NEEDS).coo_array((weights, (start, end)), shape=(costs.size, costs.size)).tocsr()
+    came_from = needed("scipy.sparse.csgraph", NEEDS).dijkstra(graph, indices=0, return_predecessors=True)[1]
     visited = np.zeros(costs.size)
     cell = costs.size - 1
     while cell >= 0:  # the first cell's predecessor is negative
@@ -139,14 +140,5 @@ def _edges(height: int, width: int, moves: tuple[tuple[int, int], ...]) -> tuple
 
 def _cheapest_assignment(costs: Array) -> Array:
     chosen = np.zeros(costs.shape)
-    chosen[_scipy("optimize").linear_sum_assignment(costs)] = 1.0
+    chosen[needed("scipy.optimize", NEEDS).linear_sum_assignment(costs)] = 1.0
     return chosen
-
-
-def _scipy(name: str) -> Any:
-    try:
-        return importlib.import_module(f"scipy.{name}")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "this solver needs SciPy, which is not installed (run: pip install 'rankedu[lab]')"
-        ) from error

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from rankedu._fast import sorting
-from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values
+from rankedu._validation import as_graded, check_floating, check_not_nan, check_values
+from rankedu.ranks import Descending
 
 __all__ = ["Columns", "Counts", "by_relevance", "count", "grade", "shares"]
 
@@ -36,18 +37,8 @@ def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
     """Check what the loss is given; return the relevance as float64 with a sum of 1 in each row that has any."""
     check_values(scores)
     check_floating(scores)
-    check_like(relevance, scores, name="relevance")
-    value = relevance.detach().to(torch.float64, copy=True)
-    if where is not None:
-        check_mask(where, scores, name="where")
-        value.masked_fill_(~where, 0.0)
+    value = as_graded(relevance, scores, where)
     check_not_nan(scores, where)
-    bad = ~(value.isfinite() & (value >= 0))
-    if bad.any():
-        raise ValueError(
-            f"relevance must be finite and >= 0, got {value[bad][0].item()} "
-            "(0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels)))"
-        )
     largest = value.amax(-1, keepdim=True)
     value /= torch.where(largest > 0, largest, 1.0)
     value /= value.sum(-1, keepdim=True).clamp(min=1.0)
@@ -60,18 +51,14 @@ def grade(share: Tensor) -> tuple[Tensor, Tensor]:
     The group of an item, (..., n) integers: 0 for the largest relevance of its row, 1 for the next, …; G, the largest
     number of grades in a row, for 0. And by how much the relevance falls from each group to the next, (..., G).
     """
-    if share.numel() == share.shape[-1]:  # one list may be long: only what is relevant is sorted
-        value = share[share > 0].unique()
-        drop = value.diff(prepend=value.new_zeros(1)).flip(0)
-        group = torch.searchsorted(value, share, right=True, out_int32=True).neg_().add_(len(value))
-        return group, drop.view(*share.shape[:-1], -1)
-    ordered, item = share.sort(dim=-1, descending=True)
-    place = torch.zeros_like(item)
+    rows = share if share.numel() > share.shape[-1] else share[share > 0]  # one list may be long: no zeros are sorted
+    ordered = rows.sort(dim=-1, descending=True).values
+    place = torch.zeros_like(ordered, dtype=torch.int64)
     torch.cumsum(ordered[..., 1:] != ordered[..., :-1], dim=-1, out=place[..., 1:])
-    groups = int(((place + 1) * (ordered > 0)).max())
-    place.masked_fill_(ordered == 0, groups)
-    value = share.new_zeros(*share.shape[:-1], groups + 1).scatter_(-1, place, ordered)
-    return torch.empty_like(item).scatter_(-1, item, place), value[..., :-1] - value[..., 1:]
+    groups = 1 + int(place.masked_fill(ordered == 0, -1).max())
+    value = share.new_zeros(*rows.shape[:-1], groups + 1).scatter_(-1, place, ordered)
+    group = torch.searchsorted(value.flip(-1), share, out_int32=True).neg_().add_(groups)
+    return group, (value[..., :-1] - value[..., 1:]).view(*share.shape[:-1], groups)
 
 
 def by_relevance(scores: Tensor, group: Tensor, groups: int) -> Columns:
@@ -90,24 +77,19 @@ def count(columns: Columns, drop: Tensor) -> Counts:
     values = columns.scores.masked_fill(columns.group > groups, -math.inf)
     values, place = sorting.descending(values)
     group = columns.group.gather(-1, place)
-    tied = (values[:, 1:] == values[:, :-1]) & (group[:, 1:] == group[:, :-1])
+    first = torch.ones_like(group, dtype=torch.bool)  # of those that tie in score and in grade
+    first[:, 1:] = (values[:, 1:] != values[:, :-1]) | (group[:, 1:] != group[:, :-1])
+    order, tied = Descending(place, first), not first.all()
     rank, h_rank, higher, lower = (torch.zeros_like(values) for _ in range(4))
     position, above = torch.arange(1, group.shape[1] + 1, device=group.device), torch.zeros_like(group)
     for g in range(groups):
         members, own = group <= g, group == g
         seen = members.cumsum(-1)
         lower += (position - seen) * own
-        if tied.any():
-            seen = _at_last(seen, tied)
+        if tied:
+            seen = order.at_last(seen)
         rank += seen * own
         higher += above * own
         h_rank += drop[:, g, None] * (seen * members)
         above = seen
-    return Counts(*(torch.empty_like(x).scatter_(-1, place, x) for x in (rank, h_rank, higher, lower)))
-
-
-def _at_last(counts: Tensor, tied: Tensor) -> Tensor:
-    """Give all items of a tied run the (never decreasing) count at its end."""
-    goes_on = torch.nn.functional.pad(tied, (0, 1))
-    top = torch.iinfo(counts.dtype).max
-    return counts.masked_fill(goes_on, top).flip(-1).cummin(-1).values.flip(-1)
+    return Counts(*map(order.restore, (rank, h_rank, higher, lower)))

@@ -15,12 +15,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def eager(method: Method) -> Method:
-    """Run a method as it is, within ``torch.compile`` too: the graph ends before it and begins again behind it.
-
-    ``torch.compiler.disable`` imports the compiler, which takes as long as importing torch. So it is asked only where
-    the compiler is there already; as an optimizer's first step brings it, training waits for nothing.
-    """
-    disabled: list[Any] = []
+    """Run a method as it is, within ``torch.compile`` too: the graph ends before it and begins again behind it."""
+    disabled: list[Any] = []  # asked for late: it imports the compiler, which takes as long as importing torch
 
     @functools.wraps(method)
     def aside(*args: Any, **options: Any) -> Any:

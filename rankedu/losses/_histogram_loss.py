@@ -15,8 +15,7 @@ class HistogramLoss(nn.Module):
 
     .. math:: L = \sum_{r=0}^{R} h^-_r \sum_{q \le r} h^+_q
 
-    h⁺ and h⁻ are soft histograms of the cosines of all positive and of all negative pairs: each adds to the two nearest
-    of the R + 1 nodes −1, −1 + 2/R, …, 1, as near as it is. Embeddings must have length 1.
+    h⁺, h⁻: soft histograms, on the nodes −1, −1 + 2/R, …, 1, of the cosines of all positive and of all negative pairs.
     """
 
     def __init__(self, n_bins: int = 100) -> None:

@@ -13,15 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu._validation import (
-    as_relevance,
-    check_choice,
-    check_floating,
-    check_mask,
-    check_not_nan,
-    check_values,
-    warn_caller,
-)
+from rankedu._validation import check_choice, check_floating, check_not_nan, relevant_items, warn_caller
 from rankedu.losses.margin import check_margin
 from rankedu.rankers._ranker import Ranker, wide
 
@@ -44,12 +36,8 @@ def check_ranker(ranker: Any) -> Ranker:
 
 def positives(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
     """Check what every loss is given; return the relevant items that take part."""
-    check_values(scores)
     check_floating(scores)
-    positive = as_relevance(relevance, scores)
-    if where is not None:
-        check_mask(where, scores, name="where")
-        positive = positive & where
+    positive = relevant_items(scores, relevance, where)
     check_not_nan(scores, where)
     return positive
 
@@ -59,15 +47,19 @@ def answerable(positive: Tensor) -> Tensor:
     return positive.view(torch.uint8).amax(-1).bool()
 
 
+def zeros(scores: Tensor) -> Tensor:
+    """Zeros whose gradient is zero, but which are part of the graph: backward() works."""
+    return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0)
+
+
 def no_positives(scores: Tensor, reduction: str = "mean") -> Tensor:
-    """Warn; return a zero whose gradient is zero, but which is part of the graph: backward() works."""
+    """Warn; return a zero, or one a query."""
     warn_caller(
         f"relevance must have a relevant item in some query, got none in scores of shape {tuple(scores.shape)}: "
         "the loss and its gradient are 0 (draw batches with several items of a class, or extend the list by a memory)",
         NoPositivesWarning,
     )
-    zeros = wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0)
-    return zeros.sum(-1) if reduction == "none" else zeros.sum()
+    return zeros(scores).sum(-1) if reduction == "none" else zeros(scores).sum()
 
 
 class ScoreLoss(nn.Module):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from rankedu._extras import needed
 from rankedu.losses._histogram_loss import HistogramLoss
 
 __all__ = ["RECIPES", "Recipe", "find_recipe"]
@@ -39,12 +39,7 @@ def _recipe(*, proxies: bool = False, references: bool = True, raw: bool = False
 
 def _pml(module: str) -> Any:
     """Import a part of pytorch-metric-learning, which the core does not need."""
-    try:
-        return importlib.import_module(f"pytorch_metric_learning.{module}")
-    except ImportError as error:
-        raise ImportError(
-            "baseline() needs pytorch-metric-learning, which is not installed (run: pip install 'rankedu[lab]')"
-        ) from error
+    return needed(f"pytorch_metric_learning.{module}", "baseline() needs pytorch-metric-learning")
 
 
 @_recipe()

@@ -9,13 +9,15 @@ from torch import Tensor
 
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.interleaving import INFERENCE, Floats, Ints
-from rankedu._validation import check_choice
+from rankedu._validation import check_choice, check_finite
 from rankedu.losses._loss import ScoreLoss, positives
 from rankedu.rankers._ranker import wide
 
 __all__ = ["APSVMLoss", "most_violated_ranking"]
 
 Bools = npt.NDArray[np.bool_]
+
+LEAVE_OUT = "differences of infinite ones are no scores: leave them out with where=scores.isfinite()"
 
 
 class APSVMLoss(ScoreLoss):
@@ -70,7 +72,7 @@ class APSVMLoss(ScoreLoss):
         return f"inference={self.inference!r}"
 
     def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
-        check_finite(scores, where)
+        check_finite(scores, where, LEAVE_OUT)
 
     def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         scores = wide(scores)
@@ -99,12 +101,8 @@ def most_violated_ranking(
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Floating point and finite; larger is better.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    scores, relevance, where
+        As :meth:`APSVMLoss.forward`; the scores are finite.
     inference : {"mohapatra", "yue"}
         By divide and conquer, or by trying every place for every irrelevant item.
 
@@ -140,7 +138,7 @@ def most_violated_ranking(
     """
     check_choice(inference, tuple(INFERENCE), name="inference")
     positive = positives(scores, relevance, where)
-    check_finite(scores, where)
+    check_finite(scores, where, LEAVE_OUT)
     y, relevant, here = _rows(scores, positive, where)
     ranks = np.zeros(y.shape, dtype=np.int64)
     for q in range(len(y)):
@@ -149,16 +147,6 @@ def most_violated_ranking(
         ranks[q, i] = np.arange(1, len(i) + 1) + outranked
         ranks[q, j[best_first]] = np.arange(1, len(j) + 1) + len(i) - passes[best_first]
     return torch.from_numpy(ranks).reshape(scores.shape).to(scores.device)
-
-
-def check_finite(scores: Tensor, where: Tensor | None) -> None:
-    """Differences of infinite scores are no scores."""
-    infinite = scores.isinf() if where is None else scores.isinf() & where
-    if infinite.any():
-        raise ValueError(
-            f"scores must be finite, got {int(infinite.sum())} of {infinite.numel()} infinite "
-            "(leave these items out with where=scores.isfinite())"
-        )
 
 
 def _rows(scores: Tensor, positive: Tensor, where: Tensor | None) -> tuple[Floats, Bools, Bools]:

@@ -12,6 +12,7 @@ from torch.nn.functional import normalize
 from rankedu._fast.eager import eager
 from rankedu._validation import check_count
 from rankedu.losses._recipes import RECIPES, find_recipe
+from rankedu.losses.clustering import check_class_ids
 from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["baseline", "baseline_names", "baseline_settings", "describe_baseline"]
@@ -65,12 +66,7 @@ class Baseline(nn.Module):
                 f"ref_emb must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
                 "items of the batch alone)"
             )
-        check_embeddings(ref_emb, ref_labels, prefix="ref_")
-        if ref_emb.shape[1] != embeddings.shape[1]:
-            raise ValueError(
-                f"ref_emb must have the {embeddings.shape[1]} dimensions of embeddings, "
-                f"got {ref_emb.shape[1]} (both must come from the same network)"
-            )
+        check_embeddings(ref_emb, ref_labels, prefix="ref_", like=embeddings)
 
 
 def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **settings: Any) -> nn.Module:
@@ -130,30 +126,11 @@ def baseline_names() -> tuple[str, ...]:
 
 
 def baseline_settings(name: str) -> dict[str, Any]:
-    """List what can be set of a baseline.
+    """List what can be set of a baseline: each keyword of :func:`baseline` with its default.
 
-    Parameters
-    ----------
-    name : str
-        One of :func:`baseline_names`.
+    ``n_classes`` and ``dim``, None, are among them where the loss learns a vector for each class. ValueError for an
+    unknown name. Explained in chapter 15.
 
-    Returns
-    -------
-    dict of str to object
-        Each keyword of :func:`baseline` with its default; ``n_classes`` and ``dim``, None, where the loss learns a
-        vector for each class.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
-
-    Notes
-    -----
-    Explained in chapter 15.
-
-    Examples
-    --------
     >>> baseline_settings("contrastive")
     {'pos_margin': 0.0, 'neg_margin': 1.0}
     """
@@ -168,15 +145,3 @@ def describe_baseline(name: str) -> str:
     'Distances of pairs: those of one class shrink to 0, all others grow to a margin.'
     """
     return find_recipe(name).optimises
-
-
-def check_class_ids(labels: Tensor, n_classes: int) -> None:
-    """Whole numbers from 0 to n_classes − 1."""
-    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
-        raise TypeError(f"labels must be integer, got {labels.dtype} (number the classes from 0)")
-    odd = labels[(labels < 0) | (labels >= n_classes)]
-    if len(odd):
-        raise ValueError(
-            f"labels must be class ids from 0 to n_classes - 1 = {n_classes - 1}, got {int(odd[0])} "
-            "(number the classes of the training set by torch.unique(labels, return_inverse=True)[1])"
-        )

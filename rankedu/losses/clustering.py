@@ -9,12 +9,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_count
+from rankedu._validation import check_count, check_integers
 from rankedu.losses._cosine import cosine
 from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers._pairwise import check_temperature
 
 __all__ = ["ClusterLoss"]
+
+NUMBER = "number the classes of the training set through: labels.unique(dim=0, return_inverse=True)[1]"
 
 
 class ClusterLoss(nn.Module):
@@ -88,24 +90,21 @@ def new_proxies(n_classes: int, dim: int) -> nn.Parameter:
 
 def leaves(labels: Tensor, n_classes: int) -> Tensor:
     """The fine class of each item, checked."""
-    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
-        raise TypeError(f"labels must be integer, got {labels.dtype} (number the fine classes from 0)")
     paths = labels.unsqueeze(1) if labels.ndim == 1 else labels
-    classes = paths[:, -1].long()
-    outside = (classes < 0) | (classes >= n_classes)
-    if outside.any():
-        raise ValueError(
-            f"labels must have fine classes in [0, {n_classes}), n_classes of them, got {int(classes[outside][0])} "
-            "(number the leaves of the training set through: labels.unique(dim=0, return_inverse=True))"
-        )
+    check_class_ids(paths[:, -1], n_classes)
     found = paths.unique(dim=0)[:, -1]
     if len(found.unique()) < len(found):
         again = int(found[(found.unsqueeze(0) == found.unsqueeze(1)).sum(1) > 1][0])
-        raise ValueError(
-            f"labels must have each leaf under one parent, got leaf {again} under several "
-            "(number the leaves of the training set through: labels.unique(dim=0, return_inverse=True))"
-        )
-    return classes
+        raise ValueError(f"labels must have each leaf under one parent, got leaf {again} under several ({NUMBER})")
+    return paths[:, -1].long()
+
+
+def check_class_ids(labels: Tensor, n_classes: int) -> None:
+    """Whole numbers from 0 to n_classes − 1."""
+    check_integers(labels, "labels", "number the classes from 0")
+    odd = labels[(labels < 0) | (labels >= n_classes)]
+    if len(odd):
+        raise ValueError(f"labels must be class ids from 0 to n_classes - 1 = {n_classes - 1}, got {odd[0]} ({NUMBER})")
 
 
 def check_dim(embeddings: Tensor, proxies: Tensor) -> None:

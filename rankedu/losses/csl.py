@@ -11,7 +11,7 @@ from torch.nn.functional import softplus
 
 from rankedu._fast.eager import eager
 from rankedu._validation import check_number
-from rankedu.hierarchy import check_paths
+from rankedu.hierarchy import check_paths, check_per_level
 from rankedu.hierarchy import levels as common_levels
 from rankedu.losses._cosine import cosine
 from rankedu.losses.clustering import check_dim, new_proxies
@@ -66,7 +66,8 @@ class CSLLoss(nn.Module):
     ) -> None:
         super().__init__()
         paths = _check_classes(class_labels)
-        self.margins = _check_margins(margins, paths.shape[1])
+        n_levels = paths.shape[1]
+        self.margins = check_per_level(_usual_margins(n_levels) if margins is None else margins, n_levels, "margins")
         self.scale = check_number(scale, "scale", above=0, hint="32 is published")
         self.register_buffer("class_labels", paths)
         self.proxies = new_proxies(len(paths), dim)
@@ -119,12 +120,5 @@ def _check_classes(class_labels: Tensor) -> Tensor:
     return paths.clone()
 
 
-def _check_margins(margins: Sequence[float] | None, n_levels: int) -> tuple[float, ...]:
-    if margins is None:
-        return tuple(0.25 + 0.2 * (n_levels - level) / max(1, n_levels - 1) for level in range(1, n_levels + 1))
-    found = tuple(float(margin) for margin in margins)
-    if len(found) != n_levels or not all(0 <= margin < math.inf for margin in found):
-        raise ValueError(
-            f"margins must be {n_levels} finite numbers >= 0, one a level from the coarsest on, got {list(found)}"
-        )
-    return found
+def _usual_margins(n_levels: int) -> list[float]:
+    return [0.25 + 0.2 * (n_levels - level) / max(1, n_levels - 1) for level in range(1, n_levels + 1)]

@@ -175,27 +175,29 @@ class OnEmbeddings(nn.Module):
                 "ref_emb must be None where there is a memory, got a Tensor "
                 "(the memory provides the references; use another OnEmbeddings without one)"
             )
-        check_embeddings(ref_emb, ref_labels, prefix="ref_", paths=True)
+        check_embeddings(ref_emb, ref_labels, prefix="ref_", paths=True, like=embeddings)
         if ref_labels.shape[1:] != labels.shape[1:]:
             shape = "(refs,)" if labels.ndim == 1 else f"(refs, {labels.shape[1]})"
             raise ValueError(
                 f"ref_labels must have shape {shape} as labels do, got {tuple(ref_labels.shape)} "
                 "(both are classes, or both are paths of as many levels)"
             )
-        if ref_emb.shape[1] != embeddings.shape[1]:
-            raise ValueError(
-                f"ref_emb must have the {embeddings.shape[1]} dimensions of embeddings, "
-                f"got {ref_emb.shape[1]} (both must come from the same network)"
-            )
 
 
-def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "", paths: bool = False) -> None:
-    """Check a finite matrix of embeddings, and one label, or one path if these are allowed, for each row."""
+def check_embeddings(
+    embeddings: Tensor, labels: Tensor, *, prefix: str = "", paths: bool = False, like: Tensor | None = None
+) -> None:
+    """Check a finite matrix of embeddings, as wide as another, and one label, or path if these may be, for each row."""
     name = f"{prefix}embeddings"
     check_values(embeddings, name=name)
     check_floating(embeddings, name=name)
     if embeddings.ndim != 2:
         raise ValueError(f"{name} must have shape (batch, dim), got {tuple(embeddings.shape)} (flatten other axes)")
+    if like is not None and embeddings.shape[1] != like.shape[1]:
+        raise ValueError(
+            f"{name} must have the {like.shape[1]} dimensions of embeddings, got {embeddings.shape[1]} "
+            "(both must come from the same network)"
+        )
     one_level = paths and isinstance(labels, Tensor) and labels.ndim == 2 and labels.shape[1] > 0
     what, rows = (f"{prefix}labels[:, 0]", labels[:, 0]) if one_level else (f"{prefix}labels", labels)
     check_like(rows, embeddings[:, 0], name=what, other=f"{name}[:, 0]")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_choice, check_floating, check_like, check_not_nan, check_values
+from rankedu._validation import check_choice, check_floating, check_integers, check_like, check_not_nan, check_values
 
 __all__ = ["SCORES", "OnProposals"]
 
@@ -79,8 +79,7 @@ class OnProposals(nn.Module):
             )
         check_not_nan(class_logits, None, name="class_logits", hint="leave these rows out")
         check_like(labels, class_logits[:, 0], name="labels", other="class_logits[:, 0]")
-        if labels.is_floating_point() or labels.dtype == torch.bool:
-            raise TypeError(f"labels must be integers, got {labels.dtype} (0 is the background)")
+        check_integers(labels, "labels", "0 is the background")
         classes = torch.arange(class_logits.shape[1], device=labels.device)
         known = labels.unsqueeze(1) == classes
         if not (known.any(1) | (labels == -1)).all():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu.hierarchy import check_paths
+from rankedu.hierarchy import check_paths, check_per_level
 from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers._ranker import wide
 
@@ -67,7 +66,8 @@ class SumOverLevels(nn.Module):
         for level in range(1, paths.shape[1] + 1):
             known = sorted({tuple(path[:level]) for path in paths.tolist() if path[level - 1] >= 0})
             self.classes.append({prefix: number for number, prefix in enumerate(known)})
-        self.level_weights = _weights(level_weights, paths.shape[1])
+        weights = (1.0,) * len(self.classes) if level_weights is None else level_weights
+        self.level_weights = check_per_level(weights, len(self.classes), "level_weights")
         self.losses = nn.ModuleList(make_loss(len(known)) for known in self.classes)
 
     def extra_repr(self) -> str:
@@ -124,11 +124,3 @@ class SumOverLevels(nn.Module):
                     fresh.setdefault(prefix, len(known) + len(fresh))
             numbers.append(torch.tensor([known.get(prefix, fresh.get(prefix, -1)) for prefix in prefixes]))
         return numbers
-
-
-def _weights(weights: Sequence[float] | None, levels: int) -> tuple[float, ...]:
-    """One finite weight >= 0 for each level."""
-    found = (1.0,) * levels if weights is None else tuple(float(w) for w in weights)
-    if len(found) != levels or not all(0 <= w < math.inf for w in found):
-        raise ValueError(f"level_weights must be {levels} finite numbers >= 0, one for each level, got {weights}")
-    return found

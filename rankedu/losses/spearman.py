@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
 from rankedu._fast.gradient import at_unit_weight
-from rankedu._validation import check_floating, check_like, check_mask, check_not_nan, check_values, warn_caller
-from rankedu.losses._loss import check_ranker
+from rankedu._validation import check_floating, warn_caller
+from rankedu.losses._loss import check_ranker, zeros
 from rankedu.metrics import UndefinedMetricWarning
+from rankedu.metrics.graded import check_target, fractional_ranks
 from rankedu.rankers._ranker import wide
-from rankedu.ranks import rank
 
 __all__ = ["SpearmanLoss"]
 
@@ -46,6 +45,7 @@ class SpearmanLoss(nn.Module):
     ``normalized=True`` are counted as n · rk/n. w times the loss has w times the gradient. O(n log n), besides what the
     ranker takes. Explained in chapter 11. Raises TypeError for a ranker that is none.
 
+    >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.1, 0.5, 0.9], requires_grad=True)
     >>> loss = SpearmanLoss(BlackboxRanker(lam=1.0))(scores, torch.tensor([1, 3, 2]))
@@ -67,12 +67,18 @@ class SpearmanLoss(nn.Module):
         If no query has: 0 with a zero gradient, and one `UndefinedMetricWarning`. The target has the scores' shape and
         any dtype, is what they should be ordered like, and gets no gradient. All else as :meth:`APLoss.forward`.
         """
-        _check(scores, target, where)
-        goal = (rank(target, where=where, ties="min") + rank(target, where=where, ties="max")).double() / 2
+        check_floating(scores)
+        check_target(scores, target, where)
+        goal = fractional_ranks(target, where)
         count = (goal > 0).sum(-1, keepdim=True).double()
         ordered = goal.amax(-1) > (count.squeeze(-1) + 1) / 2  # not all have the mean rank
         if not ordered.any():
-            return _nothing_to_order(scores)
+            warn_caller(
+                f"target must have two distinct values in some query, got none in shape {tuple(scores.shape)}: "
+                "the loss and its gradient are 0 (each query needs two items that differ)",
+                UndefinedMetricWarning,
+            )
+            return zeros(scores).sum()
         scale = 6 / (count * (count.square() - 1))[ordered] / ordered.sum()
 
         def distance(scores: Tensor) -> Tensor:
@@ -84,24 +90,3 @@ class SpearmanLoss(nn.Module):
 
         scores = wide(scores)
         return distance(scores) if self.ranker.linear else at_unit_weight(distance, scores, where)
-
-
-def _check(scores: Tensor, target: Tensor, where: Tensor | None) -> None:
-    check_values(scores)
-    check_floating(scores)
-    check_values(target, name="target")
-    check_like(target, scores, name="target")
-    if where is not None:
-        check_mask(where, scores, name="where")
-    check_not_nan(scores, where)
-    check_not_nan(target, where, name="target")
-
-
-def _nothing_to_order(scores: Tensor) -> Tensor:
-    """Warn; return a zero whose gradient is zero, but which is part of the graph."""
-    warn_caller(
-        f"target must have two distinct values in some query, got none in shape {tuple(scores.shape)}: "
-        "the loss and its gradient are 0 (each query needs two items that differ)",
-        UndefinedMetricWarning,
-    )
-    return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0).sum()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rankedu._validation import RANKABLE
+from rankedu._validation import RANKABLE, check_integers, check_tensor
 
 __all__ = ["Boxes", "check_boxes", "collect"]
 
@@ -62,8 +62,7 @@ def _read(image: Mapping[str, Tensor], name: str, scored: bool) -> tuple[Tensor,
     if boxes.ndim != 2:
         raise ValueError(f"{name}['boxes'] must have shape (n, 4), got {tuple(boxes.shape)} ({FORM})")
     _check_column(labels, len(boxes), f"{name}['labels']")
-    if labels.dtype not in RANKABLE or labels.is_floating_point():
-        raise TypeError(f"{name}['labels'] must be integers, got {labels.dtype} (convert it with .long())")
+    check_integers(labels, f"{name}['labels']", "convert it with .long()")
     if scored:
         scores = image["scores"]
         _check_column(scores, len(boxes), f"{name}['scores']")
@@ -87,8 +86,7 @@ def _addresses(counts: list[int]) -> tuple[Tensor, Tensor]:
 
 
 def _check_form(boxes: Tensor, name: str) -> None:
-    if not isinstance(boxes, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(boxes).__name__} (use torch.as_tensor)")
+    check_tensor(boxes, name)
     if boxes.dtype not in RANKABLE:
         raise TypeError(f"{name} must be floating point or integer, got {boxes.dtype} (the corners x1, y1, x2, y2)")
     if boxes.ndim < 2 or boxes.shape[-1] != 4:
@@ -98,8 +96,7 @@ def _check_form(boxes: Tensor, name: str) -> None:
 
 
 def _check_column(column: Tensor, n: int, name: str) -> None:
-    if not isinstance(column, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(column).__name__} (use torch.as_tensor)")
+    check_tensor(column, name)
     if column.shape != (n,):
         raise ValueError(f"{name} must have shape ({n},), one for each box, got {tuple(column.shape)}")
 

@@ -8,7 +8,7 @@ import warnings
 import torch
 from torch import Tensor
 
-from rankedu._validation import as_relevance, check_choice, check_k, check_mask, check_values
+from rankedu._validation import check_choice, check_k, relevant_items
 from rankedu.ranks import descending, rank, rank_among
 
 __all__ = [
@@ -40,19 +40,9 @@ def per_query(values: Tensor, defined: Tensor, scores: Tensor, *, why: str) -> T
     return values.masked_fill(~defined, torch.nan).to(dtype)
 
 
-def _positives(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
-    """The relevant items that take part."""
-    check_values(scores)
-    positive = as_relevance(relevance, scores)
-    if where is not None:
-        check_mask(where, scores, name="where")
-        positive = positive & where
-    return positive
-
-
 def _found(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor]:
     """The ranks of the relevant items, infinite for all others, (..., n); and how many there are, (...)."""
-    positive = _positives(scores, relevance, where)
+    positive = relevant_items(scores, relevance, where)
     ranks = rank(scores, where=where).double().masked_fill(~positive, math.inf)
     return ranks, positive.sum(-1)
 
@@ -106,7 +96,7 @@ def average_precision(
     [0.4167, 0.6806, 1.0]
     """
     check_choice(ties, ("ordinal", "pessimistic", "optimistic", "expected"), name="ties")
-    positive = _positives(scores, relevance, where)
+    positive = relevant_items(scores, relevance, where)
     order = descending(scores, where)
     positive_here = order.arrange(positive)
     here = torch.ones_like(positive) if where is None else order.arrange(where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_k, check_like, check_mask, check_not_nan, check_values
+from rankedu._validation import as_graded, check_k, check_like, check_not_nan, check_values, check_where
 from rankedu.metrics.binary import per_query
 from rankedu.ranks import rank
 
@@ -20,12 +20,10 @@ def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int |
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
+    scores, where
+        As :func:`average_precision`.
     gains : Tensor, shape (..., n)
         Finite and ≥ 0, any dtype; for levels of relevance usually ``2.0**levels - 1``.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
     k : int, optional
         Only ranks up to k count. Default: the whole list.
 
@@ -43,24 +41,10 @@ def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int |
     tensor(0.6590)
     """
     check_values(scores)
-    gains = _gains(gains, scores, where)
+    gains = as_graded(gains, scores, where, name="gains", hint="a level l gains 2**l - 1; 0 is of no use")
     reached, best = _dcg(scores, gains, where, k), _dcg(gains, gains, where, k)
     ratio = (reached / best).clamp(max=1.0)  # rounding alone can pass the bound, as it can in spearman
     return per_query(ratio, best > 0, scores, why="have no gain above 0")
-
-
-def _gains(gains: Tensor, scores: Tensor, where: Tensor | None) -> Tensor:
-    check_like(gains, scores, name="gains")
-    gains = gains.detach().double()
-    if where is not None:
-        check_mask(where, scores, name="where")
-        gains = gains.masked_fill(~where, 0.0)
-    if not (gains.isfinite() & (gains >= 0)).all():
-        odd = gains[~(gains.isfinite() & (gains >= 0))].flatten()[0].item()
-        raise ValueError(
-            f"gains must be finite and >= 0, got {odd} (a level l of relevance gains 2**l - 1; 0 is of no use)"
-        )
-    return gains
 
 
 def _dcg(scores: Tensor, gains: Tensor, where: Tensor | None, k: int | None) -> Tensor:
@@ -81,20 +65,30 @@ def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> 
     >>> spearman(torch.tensor([0.1, 0.5, 0.9]), torch.tensor([1, 3, 2]))
     tensor(0.5000)
     """
-    check_values(scores)
-    check_values(target, name="target")
-    check_like(target, scores, name="target")
-    if where is not None:
-        check_mask(where, scores, name="where")
-    check_not_nan(target, where, name="target")
+    check_target(scores, target, where)
     x, y = _centred_ranks(scores, where), _centred_ranks(target, where)
     spread = ((x * x).sum(-1) * (y * y).sum(-1)).sqrt()
     correlation = ((x * y).sum(-1) / spread).clamp(-1.0, 1.0)
     return per_query(correlation, spread > 0, scores, why="have fewer than two distinct ranks")
 
 
+def check_target(scores: Tensor, target: Tensor, where: Tensor | None) -> None:
+    """Two lists that can be ranked, of one shape."""
+    check_values(scores)
+    check_values(target, name="target")
+    check_like(target, scores, name="target")
+    check_where(where, scores)
+    check_not_nan(scores, where)
+    check_not_nan(target, where, name="target")
+
+
+def fractional_ranks(scores: Tensor, where: Tensor | None) -> Tensor:
+    """Ranks in float64, tied items share the mean of theirs; 0 outside ``where``."""
+    return (rank(scores, where=where, ties="min") + rank(scores, where=where, ties="max")).double() / 2
+
+
 def _centred_ranks(scores: Tensor, where: Tensor | None) -> Tensor:
     """Fractional ranks less their mean; 0 outside ``where``."""
-    ranks = (rank(scores, where=where, ties="min") + rank(scores, where=where, ties="max")).double() / 2
+    ranks = fractional_ranks(scores, where)
     count = (ranks > 0).sum(-1, keepdim=True).double()
     return (ranks - (count + 1) / 2).masked_fill(ranks == 0, 0.0)

@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_like
+from rankedu._validation import as_graded, check_like
 from rankedu.hierarchy import check_levels, check_n_levels
 from rankedu.metrics.binary import UndefinedMetricWarning, per_query
 from rankedu.ranks import Descending, descending
@@ -28,12 +28,10 @@ def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
+    scores, where
+        As :func:`average_precision`.
     relevance : Tensor, shape (..., n)
         Finite and ≥ 0, any dtype, e.g. of :func:`rankedu.hierarchy.relevance`.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
 
     Notes
     -----
@@ -103,16 +101,7 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
 def _arrange(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Descending, Tensor, Tensor, Tensor]:
     """Check; sort by score: who takes part, and the relevance as a share of the row's largest; and that largest."""
     order = descending(scores, where)
-    check_like(relevance, scores, name="relevance")
-    graded = relevance.detach().double()
-    if where is not None:
-        graded = graded.masked_fill(~where, 0.0)
-    if not (graded.isfinite() & (graded >= 0)).all():
-        odd = graded[~(graded.isfinite() & (graded >= 0))].flatten()[0].item()
-        raise ValueError(
-            f"relevance must be finite and >= 0, got {odd} (0 is irrelevant; levels become relevance by "
-            "rankedu.hierarchy.relevance)"
-        )
+    graded = as_graded(relevance, scores, where)
     largest = graded.amax(-1, keepdim=True)
     graded = graded / torch.where(largest > 0, largest, 1.0)
     here = torch.ones_like(order.first) if where is None else order.arrange(where)
@@ -142,12 +131,10 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype; larger is better.
+    scores, where
+        As :func:`average_precision`.
     levels : Tensor of int, shape (..., n)
         0 is nothing in common with the query.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
 
     Notes
     -----

@@ -47,8 +47,8 @@ class DetectionMatches:
 
     def of(self, label: int) -> tuple[Tensor, Tensor]:
         """Scores and hits of a class, (N,) each, from the best to the worst, without those that are ignored."""
-        if isinstance(label, bool) or not isinstance(label, int) or not 1 <= label <= len(self.truths):
-            raise ValueError(f"label must be an int from 1 to {len(self.truths)}, got {label!r}")
+        if check_count(label, "label") > len(self.truths):
+            raise ValueError(f"label must be from 1 to {len(self.truths)}, got {label}")
         mine = (self.labels == label) & ~self.ignored
         return self.scores[mine], self.hits[mine]
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from rankedu._extras import needed
+
 T = TypeVar("T")
 
 
@@ -116,8 +118,4 @@ def table(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def import_sympy() -> Any:
-    try:
-        import sympy
-    except ImportError:
-        raise ImportError("this proof needs SymPy: pip install 'rankedu[lab]'") from None
-    return sympy
+    return needed("sympy", "this proof needs SymPy")

@@ -148,7 +148,7 @@ def _upper_bound(step: Step) -> UpperBound:
     if step.delta > 0:
         witness = None if step.start >= HALF else _near_zero(step)
         pieces.append(Piece("0 < x <= delta", interval(step.start + HALF), 1, witness is None, witness))
-    begin = step.begin(_decisive(step))
+    begin = step.begin(_decisive(step, Fraction(1)))
     witness = None if begin.low >= 1 else _beyond_delta(step)
     pieces.append(Piece("x > delta", begin, 1, witness is None, witness))
     witnesses = [piece.witness for piece in pieces if piece.witness is not None]
@@ -157,10 +157,10 @@ def _upper_bound(step: Step) -> UpperBound:
     return UpperBound(step, tuple(pieces), _jumps(step), tuple(violations), _tied(step))
 
 
-def _decisive(step: Step) -> int:
-    """Digits that tell whether start + σ(δ/τ) is at least 1; they end, for the two are equal only if δ = 0."""
+def _decisive(step: Step, value: Fraction) -> int:
+    """Digits that tell whether start + σ(δ/τ) is at least so much; they end, for the two are equal only if δ = 0."""
     digits = DIGITS
-    while step.end(digits).low < 1 <= step.end(digits).high and digits < MOST_DIGITS:
+    while step.end(digits).low < value <= step.end(digits).high and digits < MOST_DIGITS:
         digits *= 2
     return digits
 
@@ -175,21 +175,17 @@ def _near_zero(step: Step) -> Fraction:
 
 def _beyond_delta(step: Step) -> Fraction:
     """An x > δ where the affine part is below 1, as its limit at δ is."""
-    missing = 1 - step.begin(_decisive(step)).high
+    missing = 1 - step.begin(_decisive(step, Fraction(1))).high
     return step.delta + (min(Fraction(1), missing / (2 * step.slope)) if step.slope else Fraction(1))
 
 
 def _jumps(step: Step) -> tuple[Jump, ...]:
-    half, end, begin = interval(HALF), step.end(DIGITS), step.begin(DIGITS)
+    half, begin = interval(HALF), step.begin(DIGITS)
     if step.delta == 0:
         return () if begin == half else (Jump(step.delta, half, begin),)
     jumps = [] if step.start == 0 else [Jump(Fraction(0), half, interval(step.start + HALF))]
     if step.offset is not None:
-        digits = DIGITS
-        while end.low <= step.offset <= end.high and digits < MOST_DIGITS:
-            digits *= 2
-            end = step.end(digits)
-        jumps.append(Jump(step.delta, end, begin))
+        jumps.append(Jump(step.delta, step.end(_decisive(step, step.offset)), begin))
     return tuple(jumps)
 
 

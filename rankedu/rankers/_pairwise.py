@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -71,11 +72,19 @@ class PairwiseRanker(Ranker):
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         if members is None:
             members = torch.ones_like(scores, dtype=torch.bool)
-        finite = bounded(wide(scores).masked_fill(~members, 0.0))
+        return members + self._outranked(scores, members, members)
+
+    def _outranked(self, scores: Tensor, members: Tensor, others: Tensor) -> Tensor:
+        """By how much the others, but for itself, outrank each member: the sum of the step; 0 elsewhere."""
+        finite = bounded(wide(scores).masked_fill(~(members | others), 0.0))
         counts = self.step(finite.unsqueeze(-2) - finite.unsqueeze(-1))  # (..., k, j)
         itself = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
-        others = members.unsqueeze(-2) & ~itself
-        return (1 + counts.masked_fill(~others, 0.0).sum(-1)).masked_fill(~members, 0.0)
+        return counts.masked_fill(~others.unsqueeze(-2) | itself, 0.0).sum(-1).masked_fill(~members, 0.0)
+
+
+def sigmoid_(differences: Tensor, temperature: float) -> Tensor:
+    """The sigmoid in place; 0 where it is nothing beside a rank: further down lie denormal numbers, which are slow."""
+    return torch.threshold_(differences.mul_(1 / temperature), -40.0, -math.inf).sigmoid_()  # exp(-40) = 4e-18
 
 
 def check_temperature(temperature: float, hint: str = "in units of a score: try 0.01; the limit is rank()") -> float:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from rankedu._fast.gradient import at_unit_weight
 from rankedu._fast.tiles import Part
-from rankedu._validation import check_floating, check_mask, check_not_nan, check_values
+from rankedu._validation import check_floating, check_mask, check_not_nan, check_values, check_where
 
 __all__ = ["Ranker", "shift", "wide"]
 
@@ -104,8 +104,7 @@ class Ranker(nn.Module):
     def _check(self, scores: Tensor, where: Tensor | None) -> None:
         check_values(scores)
         check_floating(scores)
-        if where is not None:
-            check_mask(where, scores, name="where")
+        check_where(where, scores)
 
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         """Rank the members, None for all, in a row that is ``where``, None for all; the input has been checked."""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_choice, check_count, check_floating, check_mask, check_not_nan, check_values
+from rankedu._validation import check_choice, check_count, check_finite, check_mask, check_not_nan, check_values
 from rankedu.rankers._ranker import Ranker
 
 __all__ = ["ARCHITECTURES", "LSTMRanker"]
@@ -73,13 +73,11 @@ class LSTMRanker(Ranker):
         :meth:`SigmoidRanker.forward`; raises ValueError for another length, an item left out, another device, NaN or an
         infinity.
         """
-        check_values(scores)
-        check_floating(scores)
+        self._check(scores, where)
         if where is not None:
-            check_mask(where, scores, name="where")
             self._check_all(where, "where", "leaves out")
         self._check_scores(scores)
-        wide = torch.float32 if scores.dtype in (torch.float16, torch.bfloat16) else scores.dtype
+        wide = torch.promote_types(scores.dtype, torch.float32)
         rows = scores.reshape(-1, self.n).to(self.head.weight.dtype)
         if len(rows) == 0:
             return scores.to(wide)
@@ -117,10 +115,7 @@ class LSTMRanker(Ranker):
                 "(move the ranker with ranker.to(scores.device))"
             )
         check_not_nan(scores, None)
-        if not scores.isfinite().all():
-            raise ValueError(
-                "scores must be finite for a network, got an infinity (clip them, e.g. scores.clamp(-1, 1))"
-            )
+        check_finite(scores, None, "a network takes no infinity: clip them, e.g. scores.clamp(-1, 1)")
 
 
 class _Recurrent(nn.Module):

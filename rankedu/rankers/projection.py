@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_number
+from rankedu._extras import needed
+from rankedu._validation import check_finite, check_number
 from rankedu.rankers._ranker import Ranker, wide
 
 __all__ = ["ProjectionRanker"]
@@ -84,7 +84,7 @@ class ProjectionRanker(Ranker):
         if members is None:
             members = torch.ones_like(scores, dtype=torch.bool)
         taken = scores[members].double()  # row after row
-        _check_finite(taken)
+        check_finite(scores, members, "a projection has no other: leave such items out with where=scores.isfinite()")
         sizes = members.reshape(-1, members.shape[-1]).sum(-1).tolist()
         found = _find_blocks(taken.detach().cpu().numpy(), sizes, self.strength)
         block, first, size, middle = (torch.from_numpy(part).to(scores.device) for part in found)
@@ -106,7 +106,7 @@ class _Blocks(NamedTuple):
 
 def _find_blocks(values: Array, sizes: list[int], strength: float) -> _Blocks:
     """Find the blocks of each row; the rows stand one after another in ``values``."""
-    isotonic_regression = _isotonic_regression()
+    isotonic_regression = needed("scipy.optimize", "ProjectionRanker needs SciPy 1.12 or newer").isotonic_regression
     block, first, size, middle = np.empty(len(values), dtype=np.int64), [], [], []
     start = blocks = 0
     for n in filter(None, sizes):
@@ -123,20 +123,3 @@ def _find_blocks(values: Array, sizes: list[int], strength: float) -> _Blocks:
     if not first:
         return _Blocks(block, block, block, block.astype(np.float64))
     return _Blocks(block, np.concatenate(first), np.concatenate(size), np.concatenate(middle))
-
-
-def _isotonic_regression() -> Any:
-    try:
-        return importlib.import_module("scipy.optimize").isotonic_regression
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise ModuleNotFoundError(
-            "ProjectionRanker needs SciPy 1.12 or newer (run: pip install -U 'rankedu[lab]' 'scipy>=1.12')"
-        ) from error
-
-
-def _check_finite(values: Tensor) -> None:
-    if not values.isfinite().all():
-        odd = values[~values.isfinite()][0].item()
-        raise ValueError(
-            f"scores must be finite to be projected, got {odd} (leave such items out with where=scores.isfinite())"
-        )

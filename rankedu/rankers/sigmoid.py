@@ -9,12 +9,9 @@ import torch
 from torch import Tensor
 
 from rankedu._validation import check_mask, check_not_nan, check_number, check_values
-from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
+from rankedu.rankers._pairwise import PairwiseRanker, check_temperature, sigmoid_
 
 __all__ = ["SigmoidRanker", "operating_region"]
-
-#: exp(-40) = 4e-18 is nothing beside a rank >= 1, and counts 0. Further down lie denormal numbers, which are slow.
-NOTHING = -40.0
 
 
 class SigmoidRanker(PairwiseRanker):
@@ -62,7 +59,7 @@ class SigmoidRanker(PairwiseRanker):
         return value * (1 - value) / self.temperature
 
     def step_(self, differences: Tensor) -> Tensor:
-        return torch.threshold_(differences.mul_(1 / self.temperature), NOTHING, -math.inf).sigmoid_()
+        return sigmoid_(differences, self.temperature)
 
     def slope_(self, differences: Tensor) -> Tensor:
         value = self.step_(differences)
@@ -84,14 +81,12 @@ def operating_region(
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        Any float or integer dtype. Each row is a query.
+    scores, where
+        As for :func:`rankedu.rank`. Each row is a query.
     temperature : float
         τ > 0.
     threshold : float
         t > 0: what counts as a gradient. The largest there is, at a difference of 0, is 1/(4τ).
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
 
     Notes
     -----
@@ -117,7 +112,8 @@ def operating_region(
     check_mask(where, scores, name="where")
     check_not_nan(scores, where)
     threshold = check_number(threshold, "threshold", above=0, hint="a sigmoid is flat nowhere: try 0.005")
-    width = _half_width(check_temperature(temperature), threshold)
+    temperature = check_temperature(temperature)
+    width = 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))  # 0 if flat everywhere
     largest = torch.finfo(torch.float64).max / 4  # two infinite scores are tied; who does not take part stands behind
     values = scores.detach().double().clamp(-largest, largest).masked_fill(~where, math.inf).sort(-1).values
     low, high = _bounds(values, values - width, values + width)
@@ -132,8 +128,3 @@ def operating_region(
 def _bounds(values: Tensor, low: Tensor, high: Tensor, closed: bool = False) -> tuple[Tensor, Tensor]:
     """Between which places of the sorted values those between low and high stand."""
     return torch.searchsorted(values, low, right=not closed), torch.searchsorted(values, high, right=closed)
-
-
-def _half_width(temperature: float, threshold: float) -> float:
-    """Up to which difference the slope exceeds the threshold; 0 if it never does."""
-    return 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))

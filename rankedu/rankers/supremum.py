@@ -9,15 +9,11 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from rankedu._fast.tiles import bounded
-from rankedu._validation import check_mask, check_not_nan, check_number
-from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
+from rankedu._validation import check_choice, check_mask, check_not_nan, check_number
+from rankedu.rankers._pairwise import PairwiseRanker, check_temperature, sigmoid_
 from rankedu.ranks import rank
 
 __all__ = ["PRESETS", "InfimumStep", "SupremumRanker"]
-
-#: exp(-40) = 4e-18 is nothing beside a rank >= 1.
-NOTHING = -40.0
 
 #: The published settings, as keyword arguments. The affine part of the ROADMAP of 2021 was slope * x + offset, without
 #: -delta; that is the same function with an offset larger by slope * delta = 5.
@@ -102,8 +98,7 @@ class SupremumRanker(PairwiseRanker):
         >>> SupremumRanker.preset("happier_inat")
         SupremumRanker(temperature=0.01, slope=100, delta=0.05, offset=1, start=0)
         """
-        if name not in PRESETS:
-            raise ValueError(f"name must be one of {', '.join(map(repr, PRESETS))}, got {name!r}")
+        check_choice(name, tuple(PRESETS), name="name")
         return cls(**PRESETS[name])  # type: ignore[arg-type]
 
     def extra_repr(self) -> str:
@@ -128,16 +123,12 @@ class SupremumRanker(PairwiseRanker):
         if self.jump != 0:
             value.add_(torch.gt(differences, self.delta, out=torch.empty_like(differences)), alpha=self.jump)
         value.add_((differences - self.delta).clamp_(min=0), alpha=self.rho)
-        return value.add_(self._sigmoid_(differences.clamp_(max=self.delta)))
+        return value.add_(sigmoid_(differences.clamp_(max=self.delta), self.temperature))
 
     def slope_(self, differences: Tensor) -> Tensor:
         far = torch.gt(differences, self.delta, out=torch.empty_like(differences))
-        value = self._sigmoid_(differences.add_(far, alpha=1e30))  # so far that the sigmoid is flat
+        value = sigmoid_(differences.add_(far, alpha=1e30), self.temperature)  # so far that the sigmoid is flat
         return value.addcmul_(value, value, value=-1).mul_(1 / self.temperature).add_(far, alpha=self.rho)
-
-    def _sigmoid_(self, differences: Tensor) -> Tensor:
-        """The sigmoid, 0 where it is nothing beside a rank: further down lie the denormal numbers, which are slow."""
-        return torch.threshold_(differences.mul_(1 / self.temperature), NOTHING, -torch.inf).sigmoid_()
 
     def sum_and_slope_(self, differences: Tensor, lower: Tensor, with_slope: bool) -> tuple[Tensor, Tensor | None]:
         """Sum the step over the last dimension, and make its slope of the same sigmoid; ``differences`` are lost.
@@ -150,7 +141,7 @@ class SupremumRanker(PairwiseRanker):
             return self.step_(differences).sum(-1), slope
         far = torch.gt(differences, self.delta, out=torch.empty_like(differences))
         beyond = (differences - self.delta).clamp_(min=0).sum(-1) if self.rho else 0.0
-        curve = self._sigmoid_(differences.clamp_(max=self.delta))
+        curve = sigmoid_(differences.clamp_(max=self.delta), self.temperature)
         total = curve.sum(-1) + self.start * lower + self.rho * beyond
         if self.jump != 0:
             total += self.jump * far.sum(-1)
@@ -194,10 +185,7 @@ class SupremumRanker(PairwiseRanker):
         if (members & others).any():
             raise ValueError("others must have no item in common with members (nobody outranks itself: & ~members)")
         check_not_nan(scores, members | others)
-        wide = scores.to(torch.promote_types(scores.dtype, torch.float32)).masked_fill(~(members | others), 0.0)
-        finite = bounded(wide)
-        counts = self.step(finite.unsqueeze(-2) - finite.unsqueeze(-1))  # (..., k, j)
-        return counts.masked_fill(~others.unsqueeze(-2), 0.0).sum(-1).masked_fill(~members, 0.0)
+        return self._outranked(scores, members, others)
 
 
 class InfimumStep:

@@ -117,9 +117,9 @@ BAD = {
     "section_shapes": (lambda: Section(e0, e1, e2[:2], 1.0, 3), ValueError, r"one shape \(n,\), got \(3,\), .* \(2,\)"),
     "section_nan": (lambda: Section(e0 * nan, e1, e2, 1.0, 3), ValueError, "origin must be a vector of finite"),
     "extent": (lambda: Section(e0, e1, e2, 0.0, 3), ValueError, "extent must be finite and > 0, got 0.0"),
-    "resolution": (lambda: random_section(3, resolution=1), ValueError, "resolution must be at least 2 .* got 1"),
-    "section_n": (lambda: random_section(1), ValueError, "n must be at least 2, got 1"),
-    "coefficients_n": (lambda: random_coefficients(0), ValueError, "n must be at least 1, got 0"),
+    "resolution": (lambda: random_section(3, resolution=1), ValueError, "resolution must be >= 2, got 1"),
+    "section_n": (lambda: random_section(1), ValueError, "n must be >= 2, got 1"),
+    "coefficients_n": (lambda: random_coefficients(0), ValueError, "n must be >= 1, got 0"),
     "coefficients": (lambda: rank_landscape(section, np.ones(2)), ValueError, "coefficients .* scores, 3, got 2"),
 }
 

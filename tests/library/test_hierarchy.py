@@ -175,7 +175,7 @@ def test_h_ap_with_its_relevance_is_the_weighted_mean_of_aps(weights):
 
 ok, all_of_it = torch.tensor([1, 0, 2]), torch.ones(3, dtype=torch.bool)
 BAD = {
-    "labels_float": (lambda: levels(torch.tensor([1.0])), TypeError, "labels must be integer, got torch.float32"),
+    "labels_float": (lambda: levels(torch.tensor([1.0])), TypeError, "labels must be integers, got torch.float32"),
     "labels_negative": (lambda: levels(torch.tensor([-2])), ValueError, "labels must be >= 0, or -1 .* got -2"),
     "levels_negative": (lambda: relevance(ok - 1), ValueError, "levels must be >= 0, got -1"),
     "labels_list": (lambda: levels([1, 2]), TypeError, "labels must be a torch.Tensor, got list"),
@@ -187,9 +187,9 @@ BAD = {
         ValueError,
         "gallery_labels must have as many levels as labels, 2, got 1",
     ),
-    "levels_float": (lambda: relevance(ok.float()), TypeError, "levels must be integer, got torch.float32"),
+    "levels_float": (lambda: relevance(ok.float()), TypeError, "levels must be integers, got torch.float32"),
     "alpha_0": (lambda: relevance(ok, 0), ValueError, "alpha must be finite and > 0, got 0.0"),
-    "n_levels_small": (lambda: relevance(ok, n_levels=1), ValueError, "at least the largest level, 2, got 1"),
+    "n_levels_small": (lambda: relevance(ok, n_levels=1), ValueError, "n_levels must be >= 2, got 1 .*largest level"),
     "n_levels_float": (lambda: relevance(ok, n_levels=2.0), TypeError, "n_levels must be an int, got float"),
     "where_shape": (lambda: relevance(ok, where=all_of_it[:2]), ValueError, r"where .* levels, \(3,\), got \(2,\)"),
     "weights_few": (lambda: weighted_ap_relevance(ok, [1.0]), ValueError, "one entry a level, 2 or more, got 1"),

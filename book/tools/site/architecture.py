@@ -16,6 +16,7 @@ ROOMS = [
     ("reference",),
     ("_validation",),
     ("_files",),
+    ("_extras",),
     ("_fast",),
     ("ranks",),
     ("blackbox",),

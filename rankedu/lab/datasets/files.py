@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rankedu._extras import needed
 from rankedu._validation import check_choice, check_count
 from rankedu.lab.datasets.lists import ListedImage, missing, number_paths
 from rankedu.lab.datasets.published import Published
@@ -106,12 +107,9 @@ def decode(path: Path, facts: Published, draws: Tensor | None = None, *, size: i
 
 def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Tensor:
     """Open a file and make a tensor of the picture; errors as of :func:`decode`."""
-    try:
-        from PIL import Image
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "rankedu decodes images with Pillow, which is not installed: pip install 'rankedu[lab]'", name=error.name
-        ) from error
+    needed("PIL", "rankedu decodes images with Pillow")
+    from PIL import Image
+
     try:
         with Image.open(path) as image:
             return use(image)

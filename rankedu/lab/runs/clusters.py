@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from rankedu._extras import needed
 from rankedu.lab.runs.planning import Run
 
 __all__ = ["ANSWER", "cluster_client", "local_client", "local_environments", "parse_resources"]
@@ -18,13 +19,7 @@ ANSWER = 5.0
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "sweeps run on Dask, which is not installed: pip install 'rankedu[lab]'", name=error.name
-        ) from error
-    return distributed
+    return needed("distributed", "sweeps run on Dask")
 
 
 def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[dict[str, str]]:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rankedu._extras import needed
+
 __all__ = ["is_locked", "lock_run", "locks_folder"]
 
 
@@ -17,15 +19,10 @@ def locks_folder(runs: Path) -> Path:
 
 
 def _file_lock(folder: Path) -> Any:
-    try:
-        from filelock import FileLock
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "labs need filelock, which is not installed: pip install 'rankedu[lab]'", name=error.name
-        ) from error
+    file_lock = needed("filelock", "labs need filelock").FileLock
     locks = locks_folder(folder.parent.parent)
     locks.mkdir(parents=True, exist_ok=True)
-    return FileLock(locks / f"{folder.parent.name}-{folder.name}.lock", poll_interval=0.5)
+    return file_lock(locks / f"{folder.parent.name}-{folder.name}.lock", poll_interval=0.5)
 
 
 @contextmanager

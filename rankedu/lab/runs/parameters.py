@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rankedu._extras import needed
+
 __all__ = ["Parameter", "check_parameters", "describe", "did_you_mean", "parse_assignments", "read_parameters"]
 
 _SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
@@ -59,13 +61,7 @@ def _annotated(notebook: Path) -> set[str]:
 
 
 def _papermill() -> Any:
-    try:
-        import papermill
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "labs are run by papermill, which is not installed: pip install 'rankedu[lab]'", name=error.name
-        ) from error
-    return papermill
+    return needed("papermill", "labs are run by papermill")
 
 
 def _kind(name: str) -> tuple[type, bool] | None:

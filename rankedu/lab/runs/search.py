@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rankedu._extras import needed
 from rankedu.lab.runs.code import code_hash
 from rankedu.lab.runs.locks import lock_run
 from rankedu.lab.runs.parameters import did_you_mean
@@ -143,13 +144,7 @@ def _key(base: Run, space: Mapping[str, Between], metric: str) -> str:
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "searches are kept by Optuna, which is not installed: pip install 'rankedu[lab]'", name=error.name
-        ) from error
-    return optuna
+    return needed("optuna", "searches are kept by Optuna")
 
 
 def _distributions(space: Mapping[str, Between]) -> dict[str, Any]:

@@ -454,7 +454,7 @@ def test_an_inverted_order_is_told_once(make):
 
 @pytest.mark.parametrize("worth", [[0, 1], [0, 0, 0.5, 1], [0.2, 0.4, 3], range(40)], ids=len)
 def test_the_grades_of_one_list_are_those_of_a_row(worth):
-    """One list is counted in another way, so that it may be long."""
+    """Of one list, which may be long, only what is relevant is sorted."""
     rows = torch.tensor(list(worth)).double()[torch.randint(len(worth), (3, 200))]
     share = rows / rows.sum(-1, keepdim=True)
     group, drop = grade(share)

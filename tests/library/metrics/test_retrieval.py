@@ -511,7 +511,7 @@ rows = torch.ones(5000, 3)
 rows[4444, 1], rows[4700, 0] = nan, nan
 BAD = {
     "vector": (bad(embeddings=torch.ones(4)), ValueError, r"embeddings must have shape \(n, dim\) .* got \(4,\)"),
-    "labels_float": (bad(labels=torch.ones(4)), TypeError, "^labels must be integer, got torch.float32"),
+    "labels_float": (bad(labels=torch.ones(4)), TypeError, "^labels must be integers, got torch.float32"),
     "labels_count": (bad(labels=torch.arange(3)), ValueError, r"^labels must have shape \(4,\) or \(4, L\), .* \(3,\)"),
     "classes": (
         bad(labels=torch.ones(4).bool()),

@@ -52,7 +52,7 @@ BAD = {
         ValueError,
         r"scores must have 3 items .* got \(2, 4\) .*train_sorter\(4\)",
     ),
-    "inf": (lambda: SORTER(Y + inf), ValueError, "scores must be finite .* got an infinity .*clamp"),
+    "inf": (lambda: SORTER(Y + inf), ValueError, "scores must be finite, got .*infinity.*clamp"),
     "device": (lambda: SORTER(Y.to("meta")), ValueError, "scores must be on the device of the ranker, cpu, got meta"),
     "where": (
         lambda: SORTER(Y, where=YES),

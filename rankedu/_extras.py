@@ -1,0 +1,16 @@
+"""Libraries that the core can do without: imported where they are needed, with a word on which extra brings them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def needed(module: str, told: str) -> Any:
+    """Import a module; where it is missing, tell what it is for and how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{told}, which is not installed (run: pip install 'rankedu[lab]')", name=error.name
+        ) from error

@@ -70,12 +70,13 @@ html_theme = "sphinx_book_theme"
 html_title = "Optimising rank-based metrics"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
-html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css"]
+html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css", "pin.css"]
 html_js_files = [
     "explorable.js",
     ("ball.js", {"defer": "defer"}),
     ("comforts.js", {"defer": "defer"}),
     ("kept.js", {"defer": "defer"}),  # what the scripts below share
+    ("pin.js", {"defer": "defer"}),
     ("predict.js", {"defer": "defer"}),
     ("paths.js", {"defer": "defer"}),  # what book/tools/site/paths.py makes for the next
     ("path.js", {"defer": "defer"}),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from rankedu.book.explorables import Control, explorable, hold, slider
+from rankedu.book.explorables import Control, explorable, goal, hold, slider, tell
 from rankedu.book.figures import baselines as batch
 from rankedu.book.figures import style
 from rankedu.book.studies import baselines as study
@@ -67,6 +67,51 @@ def turn(loss: str, angle: float) -> float:
     return float(step(loss, angle)[1][MOVES] @ [-np.sin(direction), np.cos(direction)])
 
 
+@functools.cache
+def longest(loss: str) -> float:
+    """The longest step that the loss gives to any item, at any place of the slider: the scale of its arrows."""
+    return max(
+        float(np.linalg.norm(step(loss, angle)[1], axis=1).max()) for angle in one_item_moves.controls["angle"].values
+    )
+
+
+def share(loss: str, angle: float) -> float:
+    """The step of the item that moves, as a share of the longest of the nine."""
+    return abs(turn(loss, angle)) / max(float(np.linalg.norm(step(loss, angle)[1], axis=1).max()), 1e-12)
+
+
+def minima(loss: str) -> int:
+    """Local minima of the loss inside the arc."""
+    curve = np.round(losses_along_the_arc(loss), 9)
+    return int(((curve[1:-1] < curve[:-2]) & (curve[1:-1] < curve[2:])).sum())
+
+
+@functools.cache
+def best_places() -> tuple[float, float]:
+    """The least and the largest angle at which mean AP is at its best."""
+    found = metrics_along_the_arc()[:, 0]
+    best = GRID[found > found.max() - 1e-9]
+    return float(best.min()), float(best.max())
+
+
+@goal(
+    "At its place in the batch, 72 degrees, find the loss that sends a3 away from its class.",
+    lambda at: at.angle == 72 and at.turn > 1e-6,
+    "{name}. Along the arc it has {minima} local minima, and from here the way down leads away from the class. The "
+    "step is short, {share:.0%} of the longest: no list would gain much.",
+)
+@goal(
+    "At 115 degrees, far from its class, find the loss that gives a3 the longest step of all nine items.",
+    lambda at: at.angle == 115 and at.share > 1 - 1e-9,
+    "{name}: a proxy acts on items that are far away. Smooth-AP gives a3 {smooth:.0%} of its longest step, for no list "
+    "would gain much; a rank loss acts on lists that are nearly right. This is a reason to mix them, as HAPPIER does.",
+)
+@goal(
+    "Find a loss that is lowest far from the places where AP is best.",
+    lambda at: at.least > at.best[1] + 30,
+    "{name} is lowest at {least:.0f} degrees; AP is best between {best[0]:.0f} and {best[1]:.0f}, among the class. A "
+    "mean whose terms are chosen anew for each place does not measure progress.",
+)
 @explorable(
     loss=Control(OPTIONS, OPTIONS, "contrastive", "loss", study.title),
     angle=slider(5, 175, default=72, steps=35, stops=7, label="angle of a3"),
@@ -86,7 +131,7 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     hold(axes[0], angle=lambda angle: (np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))))
     here = np.deg2rad(angle)
     axes[0].plot(np.cos(here), np.sin(here), "o", markersize=17, fillstyle="none", color=style.BLACK, antialiased=False)
-    batch.draw_steps(axes[0], angles, steps, longest=0.5, width=0.007, smooth=False)
+    batch.draw_steps(axes[0], angles, steps, longest=0.5, full=longest(loss), width=0.007, smooth=False)
     axes[0].set(xlim=(-1.75, 1.75), ylim=(-0.1, 1.5))
     axes[0].set_title(f"{study.title(loss)}: {value:.3f}    AP {ap:.2f}    H-AP {hap:.2f}")
     plain: Any = {"antialiased": False}  # the frames weigh a third less
@@ -100,11 +145,13 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     axes[1].legend(loc="lower left", ncols=3, fontsize=10, columnspacing=1.0, handlelength=1.6, borderpad=0.1)
     goes = turn(loss, angle)
     length = np.linalg.norm(steps, axis=1)
+    tell(figure, name=study.title(loss), turn=goes, share=share(loss, angle), smooth=share("smooth_ap", angle))
+    tell(figure, minima=minima(loss), least=float(GRID[int(curve.argmin())]), best=best_places())
     where = "does not move" if abs(goes) < 1e-6 else f"is sent to {'larger' if goes > 0 else 'smaller'} angles"
     return style.describe(
         figure,
         f"{study.title(loss)} with a3 at {angle:g} degrees: loss {value:.3f}, mean AP {ap:.2f}, mean H-AP {hap:.2f}. "
-        f"Item a3 {where}; {int((length > 0.02 * max(length.max(), 1e-12)).sum())} of 9 items have a step. Below, the "
+        f"Item a3 {where}; {int((length > 0.02 * longest(loss)).sum())} of 9 items have a step. Below, the "
         f"loss, 1 − AP and 1 − H-AP for every place of a3; along the arc the loss is least at "
         f"{GRID[int(curve.argmin())]:g} degrees, 1 − AP is between {1 - metrics[:, 0].max():.2f} and "
         f"{1 - metrics[:, 0].min():.2f}.",

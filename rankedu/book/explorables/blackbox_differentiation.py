@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rankedu.blackbox import differentiate
-from rankedu.book.explorables import choice, dial, explorable, ground, hold, log_slider, strip
+from rankedu.book.explorables import choice, dial, explorable, goal, ground, hold, log_slider, strip, tell
 from rankedu.book.explorables.controls import Control
 from rankedu.book.figures import style
 from rankedu.solvers import shortest_path
@@ -78,6 +78,24 @@ def _mean_rank(z: Array) -> Array:
     return value
 
 
+@goal(
+    "Let the curve agree with the loss on 95 % of the line.",
+    lambda at: at.share >= 0.95,
+    "On {share:.0%}, at λ = {lam:g}. The ramps are as high as the stairs, and the shorter λ is, the narrower and "
+    "steeper they get, here up to a slope of {steepest:.0f}. Each begins before its edge: the average looks ahead.",
+)
+@goal(
+    "Let it agree with the loss nowhere: no green at all.",
+    lambda at: at.share == 0,
+    "At λ = {lam:g} the average meets an edge from everywhere, and lies up to {gap:.1f} ranks below the staircase. In "
+    "the lower panel nothing jumps, at no λ; where one of the two curves has a kink, the red one has a corner.",
+)
+@goal(
+    "Take the line on which one rises and one sinks. Let the curve vary less than a fifth as much as the staircase.",
+    lambda at: at.line == "one rises, one sinks" and at.range < at.stairs / 5,
+    "The staircase varies by {stairs:.0f} ranks, the curve by {range:.2f}. With a still larger λ it sinks towards the "
+    "constant of part 5, here {least:g}: the smallest mean rank that two items can have.",
+)
 @explorable(lam=log_slider(0.05, 5, default=0.8, stops=9), line=choice(list(LINES)))
 def one_dimensional_section(lam: float, line: str) -> Figure:
     """A staircase, its interpolation, and the two concave curves whose distance it is."""
@@ -108,6 +126,13 @@ def one_dimensional_section(lam: float, line: str) -> Figure:
         yticks=(-20, -10, 0, 10),
     )
     bottom.legend(loc="lower center", ncols=2, frameon=False)
+    tell(made, share=share, steepest=steepest, gap=float((at["stairs"] - at["smooth"][1::2]).max()))
+    tell(
+        made,
+        range=float(np.ptp(at["smooth"])),
+        stairs=float(np.ptp(at["stairs"])),
+        least=optimal_value(MEAN_RANK).item(),
+    )
     # λ pulls the orange curve away from the black one.
     hold(bottom, lam=lambda lam: (0.0, optimal_value(SCORES + lam * MEAN_RANK)))
     return style.describe(
@@ -156,6 +181,24 @@ def on_plane(seed: int, lam: float) -> tuple[Array, Array, Array]:
     return 4 + wrong[before], 4 + (least_shifted - least) / lam, (slopes[after] - slopes[before]) / lam
 
 
+@goal(
+    "Leave a gradient on less than an eighth of a section.",
+    lambda at: at.moving < 1 / 8,
+    "Only {moving:.0%} have one at λ = {lam:g}, next to the walls. It is long there, up to {steepest:.0f}: the whole "
+    "height of a wall within a short way.",
+)
+@goal(
+    "Give every place of a section a gradient.",
+    lambda at: at.moving == 1,
+    "All of section {section} slopes at λ = {lam:g}, and gently, by {steepest:.2f} at most. It takes this section: the "
+    "others have places where no row goes wrong, and there nothing is left to improve, at no λ.",
+)
+@goal(
+    "Let the interpolation promise a whole row less than the loss has anywhere on the section.",
+    lambda at: at.least < at.truth - 1,
+    "On section {section} the loss is {truth:.0f} or more, and the interpolation comes down to {least:.2f}. It looks "
+    "λ = {lam:g} ahead along the gradient, and so out of the plane, where fewer rows go wrong.",
+)
 @explorable(lam=log_slider(0.1, 30, default=0.5, stops=8), section=dial(0, 3, default=1))
 def two_dimensional_section(lam: float, section: int) -> Figure:
     """The number of wrongly assigned rows on a plane of 4 × 4 cost matrices, and its interpolation."""
@@ -184,6 +227,7 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
     strip(made, (0.1, 0.075, 0.76, 0.07), "lam", lam, (0.1, 1, 10, 30), label="λ ", ends=(0.1, 30))
     moving = float((np.abs(gradient).sum(-1) > 1e-12).mean())
     steepest = float(np.linalg.norm(gradient, axis=-1).max())
+    tell(made, moving=moving, steepest=steepest, least=float(smooth.min()), truth=float(truth.min()))
     return style.describe(
         made,
         f"""Left: on section {section} of the space of 4 × 4 cost matrices the number of wrongly assigned rows is
@@ -238,6 +282,24 @@ def _route(path: Array) -> tuple[Array, Array]:
     return columns[order].astype(float), rows[order].astype(float)
 
 
+@goal(
+    "Bring the shortest path onto the wanted one.",
+    lambda at: at.wrong == 0,
+    "At λ = {lam:g} the loss is 0 after {first} steps. Each gradient was the difference of two paths, the one taken "
+    "and the one that the solver proposes when the loss is added to the costs; all other cells got nothing.",
+)
+@goal(
+    "Find a descent that gets stuck: fewer cells are wrong than at the beginning, and none is marked any more.",
+    lambda at: 0 < at.wrong < at.wrong_before and at.marked == 0,
+    "At λ = {lam:g} the descent ends on another stair, with {wrong:.0f} wrong cells instead of {wrong_before:.0f}. "
+    "From there the solver, asked again, answers the same path: the difference is nothing.",
+)
+@goal(
+    "Find a descent that is not stuck, and yet has not arrived after 40 steps.",
+    lambda at: at.step == 40 and at.wrong > 0 and at.marked > 0,
+    "The solver proposes the wanted path here, too, but the difference is divided by λ = {lam:g}: a step changes a "
+    "cost by {change:.2g} only. If the steps grew in proportion to λ, all large λ would do the same.",
+)
 @explorable(
     lam=log_slider(0.01, 100, default=1.0, steps=13, stops=5),
     step=Control(tuple(range(STEPS + 1)), SHOWN, 4, "training step", str),
@@ -266,11 +328,14 @@ def shortest_path_on_a_grid(lam: float, step: int) -> Figure:
     right.set_title(f"λ = {lam:g}")
     hold(right, step=lambda step: (step, losses[step]))
     reached = np.flatnonzero(losses == 0)
+    marked = int((gradients[step] != 0).sum())
+    tell(made, wrong=float(losses[step]), wrong_before=float(losses[0]), marked=marked, change=RATE / lam)
+    tell(made, first=int(reached[0]) if reached.size else None)
     verdict = f"the loss first reaches 0 at step {reached[0]}" if reached.size else "the loss never reaches 0"
     return style.describe(
         made,
         f"""An 8 × 8 grid of costs at training step {step} with λ = {lam:g}. The shortest path differs from the wanted
-        one in {losses[step]:g} cells. The gradient is not zero in {int((gradients[step] != 0).sum())} of 64 cells:
+        one in {losses[step]:g} cells. The gradient is not zero in {marked} of 64 cells:
         {int((gradients[step] < 0).sum())} marked + become dearer, {int((gradients[step] > 0).sum())} marked − cheaper.
         Beside it the number of wrong cells over {STEPS} steps; {verdict}.""",
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu.book.explorables import choice, explorable, hold, slider
+from rankedu.book.explorables import choice, explorable, goal, hold, slider, tell
 from rankedu.book.figures import style
 from rankedu.book.studies.fastap_histograms import fast_ap, soft_rank_ap
 from rankedu.metrics import average_precision
@@ -52,6 +52,24 @@ def curves(bins: int) -> tuple[Array, Array, Array, Array]:
     return line.numpy(), exact.numpy(), fast.numpy(), soft.numpy()
 
 
+@goal(
+    "Let the gradient move the relevant item down.",
+    lambda at: at.slope > 0.05,
+    "A slope of {slope:.2f}: descent lowers an item that should rise. With {bins} bins it does so at {wrong} of "
+    "{positions} positions of the item.",
+)
+@goal(
+    "Find a number of bins with which it is never moved down.",
+    lambda at: at.wrong == 0,
+    "With {bins} bins the loss shows that higher is better, and not much more: its steepest slope is {steepest:.1f}. "
+    "With 80 bins it is {steepest_80:.1f}, and the item is moved down at {wrong_80} of {positions} positions.",
+)
+@goal(
+    "Bring all three losses within 0.01 of each other.",
+    lambda at: at.apart < 0.01,
+    "They are {apart:.3f} apart, with {bins} bins. With many bins the green curve lies on the staircase nearly "
+    "everywhere, while the orange one stands above it in arcs and comes down to it only between them.",
+)
 @explorable(
     bins=choice((2, 4, 7, 10, 20, 40, 80), default=10),
     score=slider(-0.487, 0.893, default=0.413, steps=47, stops=7, label="score of the moving positive"),
@@ -76,6 +94,10 @@ def one_score(bins: int, score: float) -> Figure:
     below.set(xlim=(-0.66, 1.04), ylim=(0.2, 0.85), xlabel="score of the moving positive", ylabel="loss")
     hold(below, score=lambda score: (score, np.interp(score, line, three[1])))
     below.legend(loc="lower left", ncols=3, handlelength=1.4, columnspacing=1.0)
+    (wrong, steepest), (wrong_80, steepest_80) = _slopes(bins), _slopes(80)
+    apart = max(exact, fast, soft) - min(exact, fast, soft)
+    tell(figure, slope=slope, apart=apart, positions=len(one_score.controls["score"].values))
+    tell(figure, wrong=wrong, steepest=steepest, wrong_80=wrong_80, steepest_80=steepest_80)
     way = "up" if slope < -1e-9 else "down" if slope > 1e-9 else "nowhere"
     above.set_title(f"FastAP's loss {fast:.2f}, AP's {exact:.2f}; the gradient moves it {way}")
     return style.describe(
@@ -85,6 +107,13 @@ def one_score(bins: int, score: float) -> Figure:
         f"FastAP's {fast:.3f} with a slope of {slope:.2f}, and that of soft ranks {soft:.3f}. A descent step moves the "
         f"score {way}.",
     )
+
+
+@functools.cache
+def _slopes(bins: int) -> tuple[int, float]:
+    """At how many positions of the slider the item is moved down, and the steepest slope at any of them."""
+    slopes = [at(score, bins)[3] for score in one_score.controls["score"].values]
+    return sum(slope > 1e-9 for slope in slopes), max(map(abs, slopes))
 
 
 def _histogram(axes: Axes, bins: int, score: float) -> float:

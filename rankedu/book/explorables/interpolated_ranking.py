@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING
 
+import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
-from matplotlib.colors import BoundaryNorm
+from matplotlib.colors import BoundaryNorm, ListedColormap
 
-from rankedu.book.explorables import dial, explorable, ground, hold, log_slider, slider, strip
+from rankedu.book.explorables import dial, explorable, goal, ground, hold, log_slider, slider, strip, tell
 from rankedu.book.explorables.grounds import SIDE
 from rankedu.book.figures import style
 from rankedu.landscapes import (
@@ -30,11 +32,31 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 EXTENT, BANDS = 1.2, 10
+#: Of the landscape's colours, so that black arrows show.
+DARKEST = 0.3
 #: Along the line of `secant`: the chapter's five items, and the gradient of the loss rk(B) + rk(E).
 LINE_SCORES = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
 LINE_GRADIENT = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
 
 
+@goal(
+    "Let the gradient be zero on more than nine tenths of a plane.",
+    lambda at: at.flat > 0.9,
+    "It is zero on {flat:.0%}. The few arrows stand beside cliffs, where two scores are so close that they meet within "
+    "a step of λ = {lam:g}. With a larger λ cliffs are felt from further away.",
+)
+@goal(
+    "Have a gradient everywhere, and keep more than 85 % of the staircase's range.",
+    lambda at: at.flat < 0.005 and at.range > 0.85 * at.span,
+    "At λ = {lam:g} every place of this plane feels a cliff, and the surface spans {range:.0f} where the staircase "
+    "spans {span:.0f}. But it has begun to sink, and small basins merge.",
+)
+@goal(
+    "Sink the whole surface into the lowest seventh of the scale.",
+    lambda at: at.top < 1 / 7,
+    "At λ = {lam:g} it lies next to the best loss that there is, and spans {range:.1f} where the staircase spans "
+    "{span:.0f}. All arrows agree on a single bowl. Its lowest place need not be where the staircase is lowest.",
+)
 @explorable(lam=log_slider(0.001, 10, default=0.1, stops=12), seed=dial(0, 4))
 @style.style()
 def interpolation_landscape(lam: float, seed: int) -> Figure:
@@ -44,8 +66,8 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     height = interpolated_landscape(section, coefficients, lam)
     low, high = float(height.min()), float(height.max())
     flat = float((section_gradient(many, coefficients, lam) == 0).all(-1).mean())
-    edges = (low + high) / 2 + span * np.linspace(-0.5, 0.5, BANDS + 1)
-    norm, colours = BoundaryNorm(edges, BANDS), style.bands(BANDS, 0.25)
+    edges, colours = _bands(seed)
+    norm = BoundaryNorm(edges, colours.N)
     figure, axes = style.figure(width=5.6, height=5.0)
     _place(figure, [axes], [(0.11, 0.226, 0.64, 0.717)])
     side = (-EXTENT, EXTENT)
@@ -62,7 +84,9 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     axes.set_title(f"no gradient on {flat:.0%} of the plane")
     places = Section(section.origin, section.u, section.v, EXTENT, SIDE)
     ground(axes, -section_gradient(places, coefficients, lam), rank_landscape(places, coefficients))
-    _scale(figure.add_axes((0.88, 0.226, 0.09, 0.717)), edges, (low, high), _reach(seed))
+    best, most = _reach(seed)
+    _scale(figure.add_axes((0.88, 0.226, 0.09, 0.717)), edges, colours, (low, high), (best, most))
+    tell(figure, flat=flat, range=high - low, span=span, top=(high - best) / (most - best))
     strip(figure, (0.11, 0.065, 0.64, 0.06), "lam", lam, (0.01, 1), label="λ ", ends=(0.001, 10))
     return style.describe(
         figure,
@@ -72,10 +96,23 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     )
 
 
-def _scale(axes: Axes, edges: Array, found: tuple[float, float], reach: tuple[float, float]) -> None:
-    """The bands at their heights, on a scale that is the same for all λ, so that the surface is seen to sink."""
+def _bands(seed: int) -> tuple[Array, ListedColormap]:
+    """Edges and colours of the bands, the same for all λ: ten over the staircase's range, and on to the best loss."""
+    least, most = _reach(seed)
+    height = _plane(seed)[3] / BANDS
+    count = math.ceil((most - least) / height)
+    shares = (np.arange(count) / (count - 1)) ** 2  # most of the colours are for the upper part, where there is relief
+    painted = mpl.colormaps[style.LANDSCAPE](DARKEST + (1 - DARKEST) * shares)
+    painted[::2, :3] *= 0.95  # so that neighbours are told apart
+    return most + height * np.arange(-count, 1.0), ListedColormap(painted)
+
+
+def _scale(
+    axes: Axes, edges: Array, colours: ListedColormap, found: tuple[float, float], reach: tuple[float, float]
+) -> None:
+    """The bands where the surface lies, on a scale that is the same for all λ, so that it is seen to sink."""
     inside = np.clip(edges, *found)
-    axes.bar(0.5, np.diff(inside), 1, inside[:-1], color=style.bands(BANDS, 0.25).colors, antialiased=False)
+    axes.bar(0.5, np.diff(inside), 1, inside[:-1], color=colours.colors, antialiased=False)
     margin = 0.03 * (reach[1] - reach[0])
     axes.set(xlim=(0, 1), xticks=(), ylim=(reach[0] - margin, reach[1] + margin), title="$f_\\lambda$")
     axes.axhline(reach[0], color=style.BLACK, linewidth=2.5)
@@ -99,6 +136,18 @@ def _plane(seed: int) -> tuple[Section, Section, Section, float]:
     return section, few, many, float(np.ptp(rank_landscape(section, random_coefficients(seed=seed))))
 
 
+@goal(
+    "Find a step over which the mean of the loss is the loss itself.",
+    lambda at: abs(at.slope - at.loss) < 1e-9,
+    "From t = {position:g} a step of {lam:g} passes no edge: nothing is overtaken, so f_λ = f = {loss:.0f}, and "
+    "Algorithm 1 returns zero.",
+)
+@goal(
+    "Start on the highest stair, where the loss is 7, and make the mean less than 5.",
+    lambda at: at.loss == 7 and at.slope < 5,
+    "{slope:.2f}, with λ = {lam:g}. The step goes over {passed} edges, and what is far ahead counts as much as what is"
+    " near.",
+)
 @explorable(
     lam=log_slider(0.02, 0.8, default=0.25, stops=8), position=slider(0.0, 0.434, default=0.0, steps=32, stops=5)
 )
@@ -124,6 +173,12 @@ def secant(lam: float, position: float) -> Figure:
     below.legend(loc="upper right")
     hold(above, position=lambda t: (t, _along(np.array([t]))[0].item()))
     hold(above, lam=lambda lam: (position + lam, _along(np.array([position + lam]))[0].item()))
+    tell(
+        figure,
+        loss=float(loss),
+        slope=float(slope),
+        passed=len(np.unique(losses[(times >= start) & (times < end)])) - 1,
+    )
     above.set_title(f"$f$ = {loss:.0f},   $f_\\lambda$ = slope = mean = {slope:.2f}")
     return style.describe(
         figure,

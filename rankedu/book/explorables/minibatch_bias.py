@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import NullLocator
 
-from rankedu.book.explorables import choice, explorable, hold
+from rankedu.book.explorables import choice, explorable, goal, hold, tell
 from rankedu.book.figures import style
 from rankedu.book.studies.minibatch_bias import SIZES, expected_map, sample_estimates, synthetic_ranking
 
@@ -21,6 +21,25 @@ Floats = npt.NDArray[np.float64]
 BINS = np.linspace(0, 1, 41)
 
 
+@goal(
+    "Find batches most of which say nothing at all.",
+    lambda at: at.empty > 0.5,
+    "In {empty:.0%} of the batches of {batch_size} no query has a relevant item to find, and {perfect:.0%} of the "
+    "others show a perfect mAP of 1.",
+)
+@goal(
+    "See as much of the bias as with 64 and no memory, with smaller batches.",
+    lambda at: at.length == 64 and at.batch_size < 64,
+    "Lists of {length} again, and the mean is {mean:.2f}, where batches of 64 have {mean_64:.2f}: what counts is the "
+    "length of the list. The spread is {spread:.2f} instead of {spread_64:.2f}; {batch_size} queries vary more than "
+    "64.",
+)
+@goal(
+    "Let batches tell the truth on average.",
+    lambda at: abs(at.mean - at.truth) < 0.005,
+    "The list is the whole set, {length} items, and only so the bias is zero. More memory has nothing to add; the "
+    "spread that remains, {spread:.3f}, is that of the queries.",
+)
 @explorable(batch_size=choice(SIZES, default=64), memory=choice((0, 1, 3, 7), label="memory τ, in batches"))
 @style.style()
 def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
@@ -30,6 +49,9 @@ def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
     mean, spread, empty = float(seen.mean()), float(seen.std()), 1 - len(seen) / len(estimates)
     length = min((1 + memory) * batch_size, len(synthetic_ranking()))
     figure, (above, below) = style.figure(2, 1, width=5.8, height=4.9)
+    of_64 = _estimates(64, 0)
+    tell(figure, empty=empty, perfect=float((seen == 1).mean()), length=length, truth=float(truth))
+    tell(figure, mean=mean, spread=spread, mean_64=float(of_64.mean()), spread_64=float(of_64.std()))
     figure.set_layout_engine("none")
     above.set_position((0.12, 0.60, 0.85, 0.33))
     below.set_position((0.12, 0.12, 0.85, 0.33))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from rankedu.book.explorables import Control, explorable, hold, pick
+from rankedu.book.explorables import Control, explorable, goal, hold, pick, tell
 from rankedu.book.figures import style
 from rankedu.book.figures.ranking_is_a_solver import DARK_ORANGE, DARK_PURPLE, arrow, decimal, draw_solid
 from rankedu.book.studies.ranking_is_a_solver import HEXAGON, HEXAGON_RANKS, NAMES, SOLID_RANKS, SOLID_SCORES, plane
@@ -33,16 +34,36 @@ _strengths = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.5, 1.8, 
 _lams = Control(_strengths, (0.3, 0.6, 1.2, 2.4), 1.2, None, str)
 
 
+@goal(
+    "Turn −y until two corners cost the same.",
+    lambda at: at.tied,
+    "At {angle}° the green line lies along a whole edge. Both of its ends cost the same, and the position in the list "
+    "decides; turned by the least bit, −y decides.",
+)
+@goal(
+    "Make the gradient as long as you can.",
+    lambda at: at.length > at.longest - 1e-9,
+    "Its length is {length:.1f}. So close to a wall λ = {lam:g} is enough to reach another corner, and what lies "
+    "between the two is divided by that λ. A larger λ makes it shorter, like 1/λ, as long as the corner is the same.",
+)
+@goal(
+    "Find a direction of −y from which no λ, however large, gives a gradient.",
+    lambda at: at.best,
+    "At {angle}° y picks the corner that the loss likes best. No λ has anything to add.",
+)
 @explorable(angle=_angles, lam=_lams)
 def permutahedron_hexagon(angle: float, lam: float) -> Figure:
     """Three items: y picks one corner of the hexagon, y + λc another, and the gradient leads from one to the other."""
     scores = scores_at(angle)
     chosen, aimed = best_ranks(scores), best_ranks(scores + lam * COEFFICIENTS)
-    gradient = (np.array(aimed[0]) - chosen[0]) / lam
+    gradient = gradient_at(angle, lam)
     figure, left, right = _panels(6.6, 4.0, (0.0, 0.0, 0.62, 1.0), (0.64, 0.0, 0.36, 1.0))
     _draw_plane(left, scores, lam, chosen, aimed, gradient)
     _draw_words(right, chosen, aimed, gradient)
     hold(left, angle=lambda degrees: tuple(-plane(scores_at(degrees))))
+    likes_best = min(HEXAGON_RANKS, key=lambda ranks: float(COEFFICIENTS @ ranks))
+    tell(figure, tied=len(chosen) > 1, length=float(np.linalg.norm(gradient)), best=chosen == [likes_best])
+    tell(figure, longest=max(float(np.linalg.norm(gradient_at(*stops))) for stops in product(_directions, _lams.stops)))
     cost = decimal(float(scores @ chosen[0]), 2)
     where = f"the corner {_joined(chosen[0])}" if len(chosen) == 1 else f"both ends of an edge, {_both(chosen)}, a tie"
     moved = (
@@ -65,6 +86,14 @@ def scores_at(angle: float) -> Array:
     axes = plane(np.eye(3))  # row i: where the i-th axis falls in the plane
     scores: Array = (-axes @ [np.cos(direction), np.sin(direction)]).round(9) + 0.0
     return scores
+
+
+@functools.cache
+def gradient_at(angle: float, lam: float) -> Array:
+    """What Algorithm 1 returns: from the corner that y picks to the one that y + λc picks, divided by λ."""
+    scores = scores_at(angle)
+    gradient: Array = np.subtract(best_ranks(scores + lam * COEFFICIENTS)[0], best_ranks(scores)[0]) / lam
+    return gradient
 
 
 def best_ranks(scores: Array) -> list[Ranks]:
@@ -135,6 +164,17 @@ _start = Control(
 _turn = Control(tuple(range(0, 180, 6)), tuple(range(0, 180, 36)), 36, "turn the solid", lambda degrees: f"{degrees}°")
 
 
+@goal(
+    "Find the corner from which no edge leads down.",
+    lambda at: at.edges == 0,
+    "It is rk(y), at the cost {end}. From every other corner some edge leads down, so no walk gets stuck.",
+)
+@goal(
+    "Save more than 1 with three swaps.",
+    lambda at: at.edges == 3 and at.saved > 1 + 1e-9,
+    "{saved:.1f} in three swaps. A walk has as many edges as there are pairs in the wrong order; what a swap saves is "
+    "the difference of its two scores, so the same number of swaps can save more or less.",
+)
 @explorable(start=_start, turn=_turn)
 def permutahedron_solid(start: Ranks, turn: float) -> Figure:
     """Four items: the proof of Theorem 1 walks down the edges of the permutahedron, one swap an edge."""
@@ -144,6 +184,7 @@ def permutahedron_solid(start: Ranks, turn: float) -> Figure:
     pick(left, start=lambda ranks: (x[SOLID_RANKS.index(ranks)], z[SOLID_RANKS.index(ranks)]))
     _draw_walk(right, path, proof)
     gains = ", ".join(decimal(swap.gain) for swap in proof.swaps)
+    tell(figure, edges=len(proof.swaps), saved=float(proof.start_value - proof.end_value), end=decimal(proof.end_value))
     edges = "1 edge" if len(proof.swaps) == 1 else f"{len(proof.swaps)} edges"
     told = (
         f"From {_joined(start)} at cost {decimal(proof.start_value)} the walk takes {edges}, saving {gains}, "

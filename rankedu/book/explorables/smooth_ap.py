@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from rankedu.book.explorables import choice, explorable, log_slider, strip
+from rankedu.book.explorables import choice, explorable, goal, log_slider, strip, tell
 from rankedu.book.figures import style
 from rankedu.losses import SmoothAPLoss
 from rankedu.metrics import average_precision
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES, PER_CLASS, DIM, SPREAD = (16, 32, 64, 128, 256, 512), 8, 16, 0.9
+#: A larger step of descent is felt.
+FELT = 1e-3
 
 
 @functools.cache
@@ -31,6 +33,7 @@ def similarities() -> tuple[Tensor, Tensor]:
     return items[1:] @ items[0], torch.arange(1, max(SIZES)) < PER_CLASS
 
 
+@functools.lru_cache(maxsize=64)
 def measure(temperature: float, size: int) -> tuple[float, float, float, Tensor]:
     """For the query and the first items: AP, its smooth version, P, and minus the gradient of the loss."""
     cosines, relevant = similarities()
@@ -42,6 +45,24 @@ def measure(temperature: float, size: int) -> tuple[float, float, float, Tensor]
     return average_precision(scores, relevance).item(), 1 - loss.item(), share, -slope
 
 
+@goal(
+    "Stay at τ = 0.01, and let four times as many items move as with 64.",
+    lambda at: at.temperature == 0.01 and at.moved >= 4 * at.moved_64,
+    "{moved} move by more than 0.001, and {moved_64} with 64 items; and P is {share:.2f} instead of {share_64:.2f}. A "
+    "larger batch has as large a share of its pairs in the region, so more items.",
+)
+@goal(
+    "Bring P above 0.9, and keep smooth AP within 0.05 of AP.",
+    lambda at: at.share > 0.9 and abs(at.exact - at.smooth) < 0.05,
+    "P = {share:.2f}, and the value is off by {off:.2f}. It works with few items: with 512 the same τ gives a smooth "
+    "AP of {smooth_512:.2f} where AP is {exact_512:.2f}. Hundreds of items far below add a little each.",
+)
+@goal(
+    "Have all pairs in the region, and fewer than ten items that move.",
+    lambda at: at.share > 0.9995 and at.moved < 10,
+    "P = {share:.2f}, and {moved} of {others} items move by more than 0.001. The ramp is so wide that its slope is "
+    "small everywhere: a pair in the region has a gradient, but not a large one.",
+)
 @explorable(
     temperature=log_slider(1e-3, 1, default=0.01, steps=31, stops=7, label="temperature τ"),
     size=choice(SIZES, default=64, label="batch size m"),
@@ -52,15 +73,20 @@ def who_learns(temperature: float, size: int) -> Figure:
     exact, smooth, share, push = measure(temperature, size)
     cosines, relevant = similarities()
     scores, relevance = cosines[: size - 1], relevant[: size - 1]
-    moved = int((push.abs() > 1e-3).sum())
+    moved, (_, _, share_64, push_64) = int((push.abs() > FELT).sum()), measure(temperature, 64)
+    exact_512, smooth_512, _, _ = measure(temperature, 512)
     figure, (top, bottom) = style.figure(2, 1, width=6.2, height=5.2)
+    tell(figure, exact=exact, smooth=smooth, off=abs(exact - smooth), exact_512=exact_512, smooth_512=smooth_512)
+    tell(
+        figure, moved=moved, moved_64=int((push_64.abs() > FELT).sum()), others=size - 1, share=share, share_64=share_64
+    )
     figure.set_layout_engine("none")
     top.set_position((0.16, 0.646, 0.82, 0.265))
     bottom.set_position((0.16, 0.221, 0.82, 0.318))
     _cloud(top, scores, relevance)
     top.set_title(f"AP {exact:.2f}, smooth AP {smooth:.2f}, P = {share:.2f}")
     bottom.axhline(0, color=style.GREY, linewidth=1)
-    felt = push.abs() > 1e-3
+    felt = push.abs() > FELT
     bottom.vlines(scores[relevance], 0, push[relevance], color=style.POSITIVE, linewidth=1.5)
     bottom.plot(scores[relevance], push[relevance], linestyle="none", markersize=6, **style.mark(True))
     down = ~relevance & felt

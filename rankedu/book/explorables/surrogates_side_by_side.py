@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.colors import BoundaryNorm
 
-from rankedu.book.explorables import choice, explorable, ground, strip
+from rankedu.book.explorables import choice, explorable, goal, ground, strip, tell
 from rankedu.book.explorables.controls import Control
 from rankedu.book.explorables.core import MAX_FRAMES
 from rankedu.book.explorables.grounds import SIDE
@@ -41,6 +41,24 @@ def _stops(methods: int) -> tuple[float, ...]:
     return tuple(sorted(chosen))
 
 
+@goal(
+    "Find a method and a distortion with which more than half of the score vectors have no gradient.",
+    lambda at: at.nothing > 0.5,
+    "{method}, at {distortion:.0%}: {nothing:.0%} have none. The arrows that it has left stand just before a cliff. "
+    "The sigmoid with the same distortion is without one at {sigmoid:.0%}.",
+)
+@goal(
+    "Find a method and a distortion with which a step gains more than four fifths of the best one.",
+    lambda at: at.gained > 0.8,
+    "{method}, at {distortion:.0%}: {gained:.0%}. At the two ends of its scale it gains {weakest:.0%} and "
+    "{strongest:.0%}: there is too little smoothing, and too much.",
+)
+@goal(
+    "Turn all arrows into one direction.",
+    lambda at: at.agreement > 0.99,
+    "It is that of the blind step, which looks at no score. The {method} takes it everywhere when it is that strong; "
+    "blackbox does not, whose arrows turn towards one place, the bowl of chapter 4.",
+)
 @explorable(
     method=choice(tuple(METHODS), label="method"),
     distortion=Control(DISTORTIONS, _stops(len(METHODS)), DEFAULT, "distortion", lambda share: f"{share:.0%}"),
@@ -62,6 +80,9 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     ground(axes, _slopes(method, distortion), _heights())
     axes.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlabel="along u", ylabel="along v")
     axes.set_title(f"{method}, {told}")
+    ends = [_judged(method, end).gained for end in (DISTORTIONS[0], DISTORTIONS[-1])]
+    tell(figure, nothing=found.nothing, gained=found.gained, weakest=ends[0], strongest=ends[1])
+    tell(figure, sigmoid=_judged("sigmoid", distortion).nothing, agreement=_agreement(down))
     shares = {"no gradient": found.nothing, "gain": found.gained, "steadiness": found.steadiness}
     bars.barh(list(shares), list(shares.values()), color=LOOKS[method].color, height=0.5)
     for place, share in enumerate(shares.values()):
@@ -88,6 +109,13 @@ def _plane(method: str, distortion: float) -> tuple[Array, float, Array, Array, 
     few = Section(section.origin, section.u, section.v, 0.86 * EXTENT, ARROWS)
     down = -surrogate(ranker, few.points(), c)[1] @ np.stack([section.u, section.v], axis=1)
     return height, float((_loss() - height).mean()), down, *np.meshgrid(*few.axes())
+
+
+def _agreement(down: Array) -> float:
+    """How far the arrows point into one direction: the length of their mean, if each has the length 1 or is nothing."""
+    length = np.linalg.norm(down, axis=-1, keepdims=True)
+    arrows = np.divide(down, length, out=np.zeros_like(down), where=length > 0)
+    return float(np.linalg.norm(arrows.mean((0, 1))))
 
 
 @functools.lru_cache(maxsize=64)

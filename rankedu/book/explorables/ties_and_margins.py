@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankedu.book.explorables import choice, dial, explorable, hold
+from rankedu.book.explorables import choice, dial, explorable, goal, hold, tell
 from rankedu.book.figures import style
 from rankedu.book.studies.ties_and_margins import MARGINS, STEPS, Run, train_scorer
 
@@ -21,6 +21,18 @@ FRAMES, NOISE = 12, 0.1
 POSITIVES, NEGATIVES = 8, 16
 
 
+@goal(
+    "Find a moment with an AP above 0.9 at which errors of 0.1 would cost more than 0.3 of it.",
+    lambda at: at.ap > 0.9 and at.ap - at.noisy > 0.3,
+    "AP is {ap:.2f}, and {noisy:.2f} with errors. The order is good, but the spread of all scores is down to "
+    "{spread:.2f}. The glass shows little of it, and AP nothing.",
+)
+@goal(
+    "Find the smallest margin with which errors cost less than 0.01 in the last frame.",
+    lambda at: at.last and at.cost < 0.01 and min(at.smaller, default=1) >= 0.01,
+    "A margin of {margin:g}: they cost {cost:.3f}, and the spread ends at {spread:.1f}. The next smaller one ends with"
+    " a cost of {smaller[0]:.2f}, although its AP is as good. The margin chooses the scale.",
+)
 @explorable(step=dial(0, FRAMES - 1, label="frame", play=True), margin=choice(MARGINS))
 @style.style()
 def collapse(step: int, margin: float) -> Figure:
@@ -30,6 +42,9 @@ def collapse(step: int, margin: float) -> Figure:
     scores, spread = run.weights[look] @ run.features.T, _measures(run)[0]
     value, noisy = (measure[look] for measure in _measures(run)[1:])
     figure, (plain, glass, below) = style.figure(3, 1, width=5.6, height=5.2)
+    smaller = [other for other in reversed(MARGINS) if other < margin]
+    tell(figure, ap=float(value), noisy=float(noisy), spread=float(spread[look]), last=step == FRAMES - 1)
+    tell(figure, cost=_cost(margin, step), smaller=[_cost(other, step) for other in smaller])
     figure.set_layout_engine("none")
     for axis, box in zip((plain, glass, below), ((0.745, 0.2), (0.425, 0.2), (0.11, 0.2)), strict=True):
         axis.set_position((0.15, box[0], 0.82, box[1]))
@@ -68,6 +83,13 @@ def _look(run: Run, step: int) -> int:
 @functools.cache
 def _measures(run: Run) -> tuple[npt.NDArray[np.float64], ...]:
     return run.spread(), run.average_precision(), run.average_precision(NOISE)
+
+
+def _cost(margin: float, step: int) -> float:
+    """How much of AP the errors cost at a frame."""
+    run = train_scorer(margin)
+    _, exact, noisy = _measures(run)
+    return float((exact - noisy)[_look(run, step)])
 
 
 @functools.cache

@@ -79,14 +79,21 @@ def draw_items(axes: Axes, angles: Sequence[float], size: float = 6.0, smooth: b
 
 
 def draw_steps(
-    axes: Axes, angles: Sequence[float], steps: Array, longest: float = 0.55, width: float = 0.012, smooth: bool = True
+    axes: Axes,
+    angles: Sequence[float],
+    steps: Array,
+    longest: float = 0.55,
+    full: float | None = None,
+    width: float = 0.012,
+    smooth: bool = True,
 ) -> None:
-    """Arrows beside the items, outside the arc so that none is hidden, the longest of a given length."""
+    """Arrows beside the items, so that none is hidden; a ``full`` step, by default the longest, gets the length."""
     length = np.linalg.norm(steps, axis=1)
-    if length.max() < 1e-9:
+    full = full or float(length.max())
+    if full < 1e-9:
         return
-    shown = longest * steps / length.max()
-    moves = length > 0.02 * length.max()
+    shown = longest * steps / full
+    moves = length > 0.02 * full
     start = np.deg2rad(np.array(angles))[moves]
     look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": width, "color": style.BLACK, "zorder": 2}
     look |= {"headwidth": 4, "headlength": 4.5, "headaxislength": 4, "antialiased": smooth}

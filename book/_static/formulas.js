@@ -34,6 +34,8 @@
       return made;
     });
   };
+  /* The one box that holds all others of a formula, such as \textstyle. */
+  const inner = (box) => (box.children.length === 1 && box.firstElementChild.localName === "mjx-mstyle" ? inner(box.firstElementChild) : box);
   const divide = (formula) => {
     const row = [...formula.children];
     const depth = new Map(depths(row).map((deep, i) => [row[i], deep]));
@@ -45,11 +47,10 @@
   const hint = new ResizeObserver((entries) => entries.forEach(({ target }) => more(target)));
   const more = (box) => box.toggleAttribute("data-more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
   const start = () => {
-    document.querySelectorAll("mjx-container > mjx-math").forEach((formula) => {
-      const box = formula.parentElement;
-      const shown = box.hasAttribute("display");
-      if (shown || formula.children.length >= LONG) divide(formula);
-      if (!shown) return;
+    document.querySelectorAll("mjx-container > mjx-math").forEach((whole) => {
+      const [formula, container] = [inner(whole), whole.parentElement];
+      const box = container.closest("span.math") ?? container; // what scrolls
+      if (box === container || formula.children.length >= LONG) divide(formula);
       hint.observe(box);
       box.addEventListener("scroll", () => more(box));
     });

@@ -75,6 +75,7 @@ html_js_files = [
     "explorable.js",
     ("ball.js", {"defer": "defer"}),
     ("comforts.js", {"defer": "defer"}),
+    ("formulas.js", {"defer": "defer"}),
     ("kept.js", {"defer": "defer"}),  # what the scripts below share
     ("pin.js", {"defer": "defer"}),
     ("predict.js", {"defer": "defer"}),

@@ -5,11 +5,11 @@ import math
 from rankedu.book.explorables.live.marks import along, bar, button, dot, handle, line, scaled, scene, text
 from rankedu.reference import interpolated, rank, rank_gradient
 
-START = {"ball": [-1.0, 1.0], "log_lam": -0.5, "adam": False, "tick": False}
+START = {"ball": [-1.0, 1.0], "log_lam": -0.5, "adam": False, "steps": 0, "playing": False, "tick": False}
 #: Six scores as the ball moves to the right and upwards, and the weight that the loss gives each rank.
 RIGHTWARDS, UPWARDS = [0.9, -0.2, -1.0, 0.5, 0.1, -0.4], [-0.3, 1.0, 0.2, 0.7, -0.9, -0.6]
 HOME, WEIGHTS = [0.1, -0.2, 0.3, 0.05, -0.1, -0.15], [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]
-FAR, CELLS, STEPS, RATE = 1.6, 20, 60, 0.05
+FAR, CELLS, STEPS, PACE, RATE = 1.6, 20, 60, 2, 0.05
 LOWEST, HIGHEST, SHADES = -1.5, 2.1, 8
 MAP, CURVE, STOPS = (14, 24, 264), (310, 458, 40, 128), (310, 458, 190, 262)
 LAMS = [-1.0, -0.6, -0.2, 0.1, 0.4, 0.7, 1.0, 1.3, 1.6]
@@ -17,22 +17,27 @@ KEPT: dict[str, object] = {"log_lam": None, "cells": []}  # the last landscape: 
 
 
 def ball(state):
-    """Where will the ball stop? Drag it, and λ; guess before you look at its trail."""
+    """Where will the ball stop? Drag it, and λ; guess, then press Roll."""
     start, log_lam, adam = state["ball"], state["log_lam"], state["adam"]
+    steps = min(state["steps"] + (PACE if state["playing"] and state["tick"] else 0), STEPS)
     lam = 10**log_lam
     trail = descent(start, lam, adam)
     losses = [loss(point) for point in trail]
     ends = [loss(descent(start, 10**power, adam)[-1]) for power in LAMS]
     spread = deviation(scores(start)) / deviation(WEIGHTS)
-    shown = {**state, "lam": lam, "scores": scores(start), "ranks": rank(scores(start)), "losses": losses}
+    shown = {**state, "steps": steps, "playing": state["playing"] and steps < STEPS}
+    shown = {**shown, "lam": lam, "scores": scores(start), "ranks": rank(scores(start)), "losses": losses}
     shown = {**shown, "stop": trail[-1], "stops": ends, "useful": [3 / 6 * spread, spread]}
     left, top, bottom = MAP
     marks = [
         text(left, 16, f"λ = {lam:.2f}; strong colours: low loss", "small"),
         *landscape(log_lam),
     ]
-    marks += [line([place(point) for point in trail], "positive thick"), dot(*place(trail[-1]), "negative", 6)]
-    marks += [dot(*place(start), "hollow", 7), *curve(losses), *stops(ends, losses[-1], log_lam, shown["useful"])]
+    if steps:
+        gone = [place(point) for point in trail[: steps + 1]]
+        marks += [line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]
+    marks += [dot(*place(start), "hollow", 7), *curve(losses[: steps + 1])]
+    marks += stops(ends, losses[-1], log_lam, shown["useful"], steps == STEPS)
     x = scaled(log_lam, -1, 1.6, STOPS[0], STOPS[1])
     marks += [line([(STOPS[0], 306), (STOPS[1], 306)], "axis"), dot(x, 306, "ink", 7)]
     marks.append(text(STOPS[0] - 14, 310, "λ", "", "end"))
@@ -42,7 +47,8 @@ def ball(state):
     handles = [handle("Ball", *place(start), says, moves)]
     handles.append(handle("λ", x, 306, f"{lam:.2f}", [along("x", "log_lam", None, -1, 1.6, STOPS[0], STOPS[1])]))
     buttons = [button("SGD", {"adam": False}, not adam), button("Adam", {"adam": True}, adam)]
-    return scene(shown, 326, marks, handles, [*buttons, button("Start anew", START)], words(shown))
+    buttons += [button("Roll", {"steps": 0, "playing": True}), button("Start anew", START)]
+    return scene(shown, 326, marks, handles, buttons, words(shown))
 
 
 def scores(point):
@@ -106,7 +112,7 @@ def landscape(log_lam):
 
 
 def curve(losses):
-    """The loss over the steps."""
+    """The loss over the steps that the ball has gone."""
     left, right, top, bottom = CURVE
     points = [
         (scaled(k, 0, STEPS, left, right), scaled(value, LOWEST, HIGHEST, bottom, top))
@@ -121,8 +127,8 @@ def curve(losses):
     ]
 
 
-def stops(ends, here, log_lam, useful):
-    """The loss at the end over λ, the rule of thumb shaded."""
+def stops(ends, here, log_lam, useful, known):
+    """The loss at the end over λ, the rule of thumb shaded; nothing of it before the ball has stopped once."""
     left, right, top, bottom = STOPS
 
     def across(power):
@@ -131,24 +137,32 @@ def stops(ends, here, log_lam, useful):
     def up(value):
         return scaled(value, LOWEST, HIGHEST, bottom, top)
 
+    marks = [
+        text(left - 16, top - 24, "the last loss over λ;", "small"),
+        text(left - 16, top - 9, "grey: the rule of thumb", "small"),
+        line([(left, top), (left, bottom), (right, bottom)], "axis"),
+        *[text(across(power), bottom + 16, f"{10**power:g}", "small", "middle") for power in (-1, 0, 1)],
+    ]
+    if not known:
+        return [*marks, text((left + right) / 2, (top + bottom) / 2, "?", "", "middle")]
     low, high = [across(math.log10(bound)) for bound in useful]
     return [
-        text(left, top - 24, "the last loss over λ;", "small"),
-        text(left, top - 9, "grey: the rule of thumb", "small"),
+        *marks,
         bar(low, top, high - low, bottom - top, "area"),
-        line([(left, top), (left, bottom), (right, bottom)], "axis"),
         line([(across(power), up(value)) for power, value in zip(LAMS, ends)], "ink"),
         line([(across(log_lam), up(here)), (across(log_lam), 306)], "guide"),
         dot(across(log_lam), up(here), "negative", 5),
-        *[text(across(power), bottom + 16, f"{10**power:g}", "small", "middle") for power in (-1, 0, 1)],
     ]
 
 
 def words(shown):
     """The picture for those who do not see it."""
     low, high = shown["useful"]
+    end = (
+        f" and after {STEPS} steps of {'Adam' if shown['adam'] else 'SGD'} stands at {shown['losses'][-1]:.2f}. The "
+        f"rule of thumb advises λ from {low:.2f} to {high:.2f}."
+    )
     return (
         f"A map of six scores in a plane, shaded by the loss interpolated with λ = {shown['lam']:.2f}. The ball "
-        f"starts at a loss of {shown['losses'][0]:.2f} and after {STEPS} steps of {'Adam' if shown['adam'] else 'SGD'} "
-        f"stands at {shown['losses'][-1]:.2f}. The rule of thumb advises λ from {low:.2f} to {high:.2f}."
+        f"starts at a loss of {shown['losses'][0]:.2f}{end if shown['steps'] == STEPS else '.'}"
     )

@@ -10,7 +10,7 @@ START = {
     "tick": False,
 }
 LEFT, RIGHT = 34, 446
-BARS, WALL = (100, 172), (212, 352)
+BARS, WALL = (98, 170), (218, 352)
 MOST = 3.2
 
 
@@ -63,14 +63,14 @@ def rise(value):
 
 def walls(weights, wall):
     """W(r) = w_1 + ... + w_r, and log(1 + r) beside it."""
-    marks = [text(LEFT, WALL[0] + 4, "W(r)"), text(96, WALL[0] + 4, "log(1 + r)", "small")]
+    marks = [text(LEFT, WALL[0] - 6, "W(r)"), text(96, WALL[0] - 6, "log(1 + r)", "small")]
     for count in range(len(wall)):
         x = LEFT + 4 + 34 * count
         for k in range(count):
             marks.append(bar(x, rise(wall[k + 1]), 26, rise(wall[k]) - rise(wall[k + 1]), tone(k)))
         marks.append(text(x + 13, WALL[1] + 16, f"{count:d}", "small", "middle"))
     curve = [(LEFT + 17 + 34 * k / 6, rise(W_log(k / 6))) for k in range(31)]
-    marks += [line(curve, "ink"), line([(76, WALL[0]), (90, WALL[0])], "ink")]
+    marks += [line(curve, "ink"), line([(76, WALL[0] - 10), (90, WALL[0] - 10)], "ink")]
     return [*marks, line([(LEFT, WALL[1]), (LEFT + 208, WALL[1])], "axis")]
 
 
@@ -86,7 +86,7 @@ def courses(relevant, found, weights, loss):
             marks += [dot(x, WALL[1] + 11, "positive", 6)]
             number += 1
     marks += [line([(268, rise(loss)), (RIGHT, rise(loss))], "guide"), line([(268, WALL[1]), (RIGHT, WALL[1])], "axis")]
-    return [*marks, text(RIGHT, WALL[0] + 4, f"loss, their mean {loss:.2f}", "", "end")]
+    return [*marks, text(RIGHT, WALL[0] - 6, f"loss, their mean {loss:.2f}", "", "end")]
 
 
 def words(shown):

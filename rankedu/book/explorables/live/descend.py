@@ -1,6 +1,6 @@
 """The front page: three optimisers and one list to sort."""
 
-from rankedu.book.explorables.live.marks import NAMES, along, arrow, button, dot, handle, item, line, scene, text
+from rankedu.book.explorables.live.marks import NAMES, along, apart, arrow, button, dot, handle, item, line, scene, text
 from rankedu.reference import average_precision, rank, rank_among, rank_gradient, smooth_ap
 
 START = {
@@ -40,13 +40,14 @@ def descend(state):
     }
     marks = staircase(y, relevant, held)
     handles = []
+    labels = apart([across(score) for score in y], 14, 12, 468)
     for i, score in enumerate(y):
-        marks += [item(across(score), 166, relevant[i]), text(across(score), 188, NAMES[i], "small", "middle")]
+        marks += [item(across(score), 166, relevant[i]), text(labels[i], 188, NAMES[i], "small", "middle")]
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {shown['ranks'][i]}"
         moves = [along("x", "scores", i, 0, 1, LEFT, RIGHT)]
         handles.append(handle(f"Item {NAMES[i]}", across(score), 166, says, moves, {"held": i}))
     for number, lane in enumerate(lanes):
-        marks += lane_marks(number, lane, relevant, reached[number])
+        marks += lane_marks(number, lane, relevant, reached[number], playing or steps > 0)
     label = "Stop" if playing else "Start" if steps in (0, STEPS) else "Go on"
     again = {"playing": True, "began": []} if steps == STEPS else {"playing": not playing}
     buttons = [button(label, again), button("Start anew", {**START, "began": []})]
@@ -125,8 +126,8 @@ def staircase(y, relevant, held):
     ]
 
 
-def lane_marks(number, lane, relevant, value):
-    """One optimiser's items, with arrows ten steps long."""
+def lane_marks(number, lane, relevant, value, begun):
+    """One optimiser's items and, once it has begun, arrows ten steps long."""
     y = 232 + 60 * number
     marks = [
         text(LEFT, y - 15, LANES[number], ["", "two", "three"][number]),
@@ -134,7 +135,7 @@ def lane_marks(number, lane, relevant, value):
         line([(LEFT, y), (RIGHT, y)], "axis"),
     ]
     marks += [item(across(score), y, r, 6) for score, r in zip(lane, relevant)]
-    for score, step in zip(lane, step_of(number, lane, relevant)):
+    for score, step in zip(lane, step_of(number, lane, relevant) if begun else []):
         tip = min(max(score + 10 * step, 0), 1)
         marks.append(arrow(across(score), y + 13, across(tip), y + 13, ["ink", "two", "three"][number]))
     return marks

@@ -1,6 +1,6 @@
 """Chapter 14: a hunt for a list on which the loss lies below what it shall bound."""
 
-from rankedu.book.explorables.live.marks import along, bar, button, dot, handle, item, line, scaled, scene, text
+from rankedu.book.explorables.live.marks import along, apart, bar, button, dot, handle, item, line, scaled, scene, text
 from rankedu.reference import happier_loss, happier_step, hierarchical_average_precision, rank
 
 START = {
@@ -31,8 +31,9 @@ def hunt(state):
     shown = {**state, "ranks": ranks, "loss": loss, "metric": miss, "gap": gap, "best": best}
     marks = [line([(LEFT, 48), (RIGHT, 48)], "axis"), text(LEFT, 18, "scores, and how relevant each item is")]
     handles = []
+    labels = apart([across(score) for score in y], 26, 14, 466)
     for i, score in enumerate(y):
-        marks += [item(across(score), 48, rel[i] > 0, 8), text(across(score), 76, f"{rel[i]:g}", "small", "middle")]
+        marks += [item(across(score), 48, rel[i] > 0, 8), text(labels[i], 76, f"{rel[i]:g}", "small", "middle")]
         says = f"relevance {rel[i]:g}, score {score:.2f}, rank {ranks[i]}"
         handles.append(handle(f"Item {i + 1}", across(score), 48, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
     marks += [*curve(step, start, offset), *bars(loss, miss, gap, best)]

@@ -1,6 +1,6 @@
 """Chapter 2: how far Algorithm 1 looks ahead, and what it sees on the way."""
 
-from rankedu.book.explorables.live.marks import NAMES, along, dot, handle, line, polygon, scaled, scene, text
+from rankedu.book.explorables.live.marks import NAMES, along, apart, dot, handle, line, polygon, scaled, scene, text
 from rankedu.reference import interpolated, optimal_value, rank, rank_gradient
 
 START = {"scores": [0.85, 0.35, 0.55, 0.72, 0.2], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
@@ -66,13 +66,14 @@ def lines(y, c, lam, crossings):
     marks.append(
         polygon([(LEFT, LINES[0]), (across(lam), LINES[0]), (across(lam), STEPS[1]), (LEFT, STEPS[1])], "area")
     )
+    names = apart([height(score) + 4 for score in y], 14, LINES[0], LINES[1] + 4)
     for i in range(len(y)):
         kind = "positive" if c[i] > 0 else "negative" if c[i] < 0 else "grey"
         ends = [0.0, *[t for t in [-y[i] / c[i], (1 - y[i]) / c[i]] if 0 < t < FAR]] if c[i] else [0.0]
         last = min([*ends[1:], FAR])
         marks.append(line([(LEFT, height(y[i])), (across(last), height(y[i] + last * c[i]))], kind))
         marks.append(dot(LEFT, height(y[i]), "ink", 6))
-        marks.append(text(LEFT - 10, height(y[i]) + 4, NAMES[i], "small", "end"))
+        marks.append(text(LEFT - 10, names[i], NAMES[i], "small", "end"))
     for t, score in crossings:
         marks.append(line([(across(t), height(score)), (across(t), STEPS[1])], "guide"))
         if 0 <= score <= 1:

@@ -63,6 +63,18 @@ def item(x, y, relevant, size=7):
     return bar(x - size + 1, y - size + 1, 2 * size - 2, 2 * size - 2, "negative hollow")
 
 
+def apart(places, gap, low, high):
+    """Where words stand that are wanted at these places: neighbours that would touch move aside, both by half."""
+    moved, order = list(places), sorted(range(len(places)), key=lambda i: places[i])
+    for _ in range(40):
+        for i, j in zip(order, order[1:]):
+            lack = max(gap - moved[j] + moved[i], 0) / 2
+            moved[i] -= lack
+            moved[j] += lack
+        moved = [min(max(place, low), high) for place in moved]
+    return moved
+
+
 def _joined(points):
     return " ".join([f"{x:.1f},{y:.1f}" for x, y in points])
 

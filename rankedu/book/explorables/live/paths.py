@@ -26,7 +26,7 @@ CURVE = (312, 462, 60, 150)
 
 
 def paths(state):
-    """Which cells will change? Drag where the wanted path leaves a row, and a cell's cost; guess, press Step."""
+    """Which cells will change? Drag where the wanted path leaves a row, and a cell's cost; guess, then press Step."""
     wanted, lam = mask(state["wanted"]), 10 ** state["log_lam"]
     costs, steps, history = state["learnt"], state["steps"], state["history"]
     began = [*wanted, *state["costs"], lam]
@@ -41,7 +41,7 @@ def paths(state):
     here = wrong(found, wanted)
     shown = {**state, "learnt": costs, "steps": steps, "history": history, "began": began, "playing": playing}
     shown = {**shown, "lam": lam, "path": found, "target": wanted, "gradient": slopes, "wrong": here}
-    marks = [*grid(costs, found, wanted, slopes), *curve([*history, here], lam)]
+    marks = [*grid(costs, found, wanted, slopes if steps else [0 for _ in slopes]), *curve([*history, here], lam)]
     row, column = [round(at) for at in state["marked"]]
     cell, corner = row * SIDE + column, [at + 15 for at in middle(row, column)]
     marks.append(dot(*corner, "hollow", 5))
@@ -139,7 +139,7 @@ def grid(costs, found, wanted, slopes):
         if found[cell]:
             marks.append(dot(x + CELL / 2, y + CELL / 2, "negative", 9))
         sign = "−" if slopes[cell] > 0 else "+" if slopes[cell] < 0 else ""
-        marks.append(text(x + CELL / 2, y + CELL / 2 + 5, sign, "sign", "middle"))
+        marks.append(text(x + CELL / 2, y + CELL / 2 + 7, sign, "sign", "middle"))
     return marks
 
 
@@ -161,10 +161,10 @@ def curve(losses, lam):
 
 
 def words(shown):
-    """The picture for those who do not see it."""
+    """The picture for those who do not see it; which cells change is told after the first step."""
     dearer, cheaper = [sum(sign * slope > 0 for slope in shown["gradient"]) for sign in (-1, 1)]
     return (
         f"A grid of 6 by 6 costs after {shown['steps']} steps with λ = {shown['lam']:.2f}. The shortest path differs "
-        f"from the wanted one in {shown['wrong']} cells. Two calls of the solver make {dearer} cells dearer and "
-        f"{cheaper} cheaper."
+        f"from the wanted one in {shown['wrong']} cells."
+        + (f" Two calls of the solver make {dearer} cells dearer and {cheaper} cheaper." if shown["steps"] else "")
     )

@@ -9,7 +9,7 @@ START = {
     "before": [],
     "tick": False,
 }
-BRANCH, LEVELS = ["other", "a bird, too", "the owl"], 2
+BRANCH, LEVELS = ["other", "a bird", "the owl"], 2
 LEFT, RIGHT, TOP, BOTTOM = 108, 456, 40, 148
 
 

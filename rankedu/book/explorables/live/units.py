@@ -7,6 +7,7 @@ from rankedu.book.explorables.live.marks import along, bar, button, dot, handle,
 #: Logarithms to the base 10, in the order of ROWS.
 START = {
     "logs": [math.log10(4), math.log10(128), math.log10(128), math.log10(3), 0.0, -1.0],
+    "asked": False,
     "tick": False,
 }
 ROWS = [
@@ -23,8 +24,8 @@ LEFT, RIGHT, LOW, HIGH = 128, 366, -4, 3
 
 
 def units(state):
-    """Somebody trained with λ = 4: was that much? Drag what else they may have done."""
-    logs = state["logs"]
+    """Somebody trained with λ = 4: was that much? Guess, then drag what else they may have done."""
+    logs, asked = state["logs"], state["asked"]
     values = [10 ** logs[0], *[float(round(10**k)) for k in logs[1:4]], *[10**k for k in logs[4:]]]
     lam, n, queries, relevant, factor, spread = values
     relevant = min(relevant, n - 1)
@@ -44,14 +45,16 @@ def units(state):
         marks += [text(LEFT - 14, y + 4, name, "", "end"), line([(LEFT, y), (RIGHT, y)], "axis"), dot(x, y, "ink", 7)]
         told = f"{values[k]:.3g}" if k != 3 else f"{relevant:.0f}"
         marks.append(text(468, y + 4, told, "", "end"))
-        handles.append(handle(name, x, y, told, [along("x", "logs", k, least, most, LEFT, RIGHT)]))
+        handles.append(handle(name, x, y, told, [along("x", "logs", k, least, most, LEFT, RIGHT)], {"asked": True}))
     marks += [
         text(12, 232, f"λ of the paper = n × λ of the code = {paper:.3g}"),
         text(12, 254, f"step of the first relevant item = {step:.3g} of a score"),
-        *ruler(rho, n, spread),
-        text(12, 384, f"ρ = {rho:.2g}, {verdict}", "three"),
+        *ruler(n),
+        *(settings(rho, spread) if asked else []),
+        text(12, 384, f"ρ = {rho:.2g}, {verdict}" if asked else "ρ = ?", "three"),
     ]
-    return scene(shown, 394, marks, handles, [button("Start anew", START)], words(shown, verdict))
+    buttons = [button("Was it?", {"asked": True}), button("Start anew", START)]
+    return scene(shown, 394, marks, handles, buttons, words(shown, verdict))
 
 
 def strength(lam, n, queries, relevant, spread):
@@ -65,11 +68,17 @@ def place(rho):
     return scaled(math.log10(rho), LOW, HIGH, 32, 456)
 
 
-def ruler(rho, n, spread):
-    """Strengths from 1/10000 to 1000, the useful ones shaded, and where the papers' settings lie."""
+def ruler(n):
+    """Strengths from 1/10000 to 1000, the useful ones shaded."""
     marks = [bar(place(3 / n), 300, place(1) - place(3 / n), 22, "area"), line([(32, 322), (456, 322)], "axis")]
     for power in (-4, -2, 0, 2):
         marks.append(text(place(10**power), 340, f"{10**power:g}", "small", "middle"))
+    return marks
+
+
+def settings(rho, spread):
+    """Where this setting and those of the papers lie."""
+    marks = [dot(place(rho), 311, "three", 7)]
     for k, paper in enumerate(PAPERS):
         lam, items, queries, relevant = paper[1:]
         x = place(strength(items * lam, items, queries, relevant, spread))
@@ -77,16 +86,16 @@ def ruler(rho, n, spread):
             line([(x, 286 - 4 * k), (x, 322)], "two thin"),
             text(x - 3, 282 - 4 * k, "ABC"[k], "small two", "end"),
         ]
-    marks.append(text(12, 362, "A Online Products, B In-shop, C CUB-200", "small two"))
-    return [*marks, dot(place(rho), 311, "three", 7)]
+    return [*marks, text(12, 362, "A Online Products, B In-shop, C CUB-200", "small two")]
 
 
 def words(shown, verdict):
     """The picture for those who do not see it."""
     low, high = shown["useful"]
+    told = f"ρ is {shown['rho']:.3g}, {verdict}; useful is {low:.2g} to {high:.2g}."
     return (
         f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper, for lists of "
         f"{shown['n']:.0f}, {shown['queries']:.0f} queries, {shown['p']:.0f} relevant items and scores that spread by "
-        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score and ρ is {shown['rho']:.3g}, {verdict}; "
-        f"useful is {low:.2g} to {high:.2g}."
+        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score. "
+        f"{told if shown['asked'] else 'Was that much?'}"
     )

@@ -8,7 +8,6 @@ app = typer.Typer(
     name="rankedu",
     help="Optimise the ranking metric itself: the tools of the book.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the other help shows flags as if they took a value
 )

@@ -14,12 +14,18 @@ def evaluate(
     embeddings: Annotated[Path, typer.Argument(help="A row an item: .npy, .npz, .pt, or a FAISS index, .faiss.")],
     labels: Annotated[Path, typer.Argument(help="The same items: .csv, .tsv or .npy; columns from root to leaf.")],
     metrics: Annotated[
-        str, typer.Option(metavar="A,B", help="Among ap, map@r, recall@K, precision@K, h-ap, asi, ndcg.")
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="Among ap, ap@K, map@r, mrr, r-precision, recall@K (a hit is enough), recall-share@K, precision@K, "
+            "h-ap, asi, ndcg, ndcg@K.",
+        ),
     ] = "ap,recall@1,map@r",
     gallery: Annotated[
         Path | None, typer.Option(help="What is ranked; default: the same items, without the query itself.")
     ] = None,
     gallery_labels: Annotated[Path | None, typer.Option("--gallery-labels", help="Goes with --gallery.")] = None,
+    similarity: Annotated[str, typer.Option(help="cosine, dot or euclidean: what ranks the items.")] = "cosine",
     columns: Annotated[
         str | None, typer.Option(metavar="A,B", help="Columns of the table of labels, by name or number.")
     ] = None,
@@ -42,7 +48,7 @@ def evaluate(
         typer.Option("--json", metavar="FILE", help="Write JSON to this file too; - prints it instead of the table."),
     ] = None,
 ) -> None:
-    """Judge embeddings that you have saved: each item ranks all others by cosine similarity."""
+    """Judge embeddings that you have saved: each item ranks all others by similarity."""
     from rankedu._files import written
     from rankedu._validation import check_choice
     from rankedu.lab import dumps
@@ -56,6 +62,7 @@ def evaluate(
             gallery=gallery,
             gallery_labels=gallery_labels,
             metrics=metrics,
+            similarity=similarity,
             columns=columns,
             header=header,
             key=key,

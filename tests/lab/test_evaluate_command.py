@@ -160,6 +160,11 @@ def test_an_index_that_ranks_otherwise_is_told(folder, embeddings, kind, said):
             f"x.faiss: this index ranks by {said}, and its vectors differ in length" in run("x.faiss", "y.csv").stderr
         )
         assert told == (vectors is embeddings)
+    index.reset()
+    index.add(embeddings)
+    faiss.write_index(index, "x.faiss")
+    own = {"IP": "dot", "L2": "euclidean"}[kind]
+    assert "this index ranks" not in run("x.faiss", "y.csv", "--similarity", own).stderr
 
 
 def test_all_is_well_if_levels_are_asked_for_together_alone(folder):
@@ -205,6 +210,18 @@ def test_settings_reach_the_metric(folder):
     assert len({one, five, monotone}) == 3
 
 
+def test_another_similarity_ranks_otherwise(folder, embeddings):
+    embeddings[0] *= 100
+    np.save("x.npy", embeddings)
+    np.save("y.npy", IDS[:, 0])
+    for kind in ("cosine", "dot", "euclidean"):
+        expected = evaluate_retrieval(*map(torch.from_numpy, (embeddings, IDS[:, 0])), similarity=kind, progress=False)
+        found = json.loads(run("x.npy", "y.npy", "--similarity", kind, "--json", "-").stdout)
+        assert found["similarity"] == kind
+        assert found["metrics"]["average_precision"] == pytest.approx(expected["average_precision"])
+    assert "one of 'cosine', 'dot', 'euclidean', got 'l2'" in run("x.npy", "y.csv", "--similarity", "l2").stderr
+
+
 @pytest.mark.parametrize(
     ("name", "full"),
     [
@@ -219,6 +236,12 @@ def test_settings_reach_the_metric(folder):
         ("NDCG", "ndcg"),
         ("ASI", "asi"),
         ("average precision", "average_precision"),
+        ("AP@10", "average_precision_at_10"),
+        ("hit-rate@1", "recall_at_1"),
+        ("recall_share@10", "recall_share_at_10"),
+        ("R-precision", "r_precision"),
+        ("MRR", "mrr"),
+        ("nDCG@5", "ndcg_at_5"),
     ],
 )
 def test_metrics_have_the_names_that_people_use(name, full):
@@ -228,11 +251,12 @@ def test_metrics_have_the_names_that_people_use(name, full):
 @pytest.mark.parametrize(
     ("name", "near"),
     [
-        ("mpa", "'map'"),
+        ("mpa", "'map@r'"),
         ("recal@1", "'recall@1'"),
         ("recall@0", "'recall@10'"),
-        ("hapier", "'h-ap'"),
-        ("ndgc", "'ndcg'"),
+        ("hapier", "'h_ap'"),
+        ("ndgc@5", "'ndcg@5'"),
+        ("r-precison", "'r_precision'"),
     ],
 )
 def test_a_wrong_name_is_answered_by_the_nearest(name, near):

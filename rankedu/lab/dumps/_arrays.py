@@ -53,6 +53,9 @@ class _Choice(Exception):
 
 def _load(path: Path) -> Any:
     if path.suffix in (".npy", ".npz"):
+        with path.open("rb") as file:
+            if file.read(2) not in (b"\x93N", b"PK"):
+                raise ValueError(f"it does not begin as NumPy's {path.suffix} does")
         return np.load(path, mmap_mode="r" if path.suffix == ".npy" else None)
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=True)

@@ -14,7 +14,7 @@ __all__ = ["INDEXES", "read_index"]
 INDEXES = (".faiss", ".index")
 
 
-def read_index(path: Path) -> np.ndarray[Any, Any]:
+def read_index(path: Path, similarity: str = "cosine") -> np.ndarray[Any, Any]:
     """All vectors of an index, shape (n, dim), float32: as they were added, or as its compression has left them."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: embeddings must be a file, there is none (is the path right?)")
@@ -40,9 +40,7 @@ def read_index(path: Path) -> np.ndarray[Any, Any]:
         else:
             _check_rows(faiss, path, inverted)
         index.reconstruct_n(0, whole.ntotal, vectors)
-        _warn_of_lengths(
-            path, vectors, "inner product" if whole.metric_type == faiss.METRIC_INNER_PRODUCT else "distance"
-        )
+        _warn_of_lengths(path, vectors, similarity, dot=whole.metric_type == faiss.METRIC_INNER_PRODUCT)
     except RuntimeError as error:
         said = str(error).split(": ")[-1].split("\n")[0]
         raise ValueError(
@@ -63,12 +61,13 @@ def _check_rows(faiss: Any, path: Path, index: Any) -> None:
         )
 
 
-def _warn_of_lengths(path: Path, vectors: np.ndarray[Any, Any], similarity: str) -> None:
+def _warn_of_lengths(path: Path, vectors: np.ndarray[Any, Any], similarity: str, *, dot: bool) -> None:
     """Only where all vectors are of one length do inner product, distance and cosine rank alike."""
+    own, called = ("dot", "inner product") if dot else ("euclidean", "distance")
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    if lengths.max() - lengths.min() > 1e-3 * lengths.max():
+    if similarity != own and lengths.max() - lengths.min() > 1e-3 * lengths.max():
         warnings.warn(
-            f"{path}: this index ranks by {similarity}, and its vectors differ in length; here they are ranked by "
-            "cosine similarity, which is another order",
+            f"{path}: this index ranks by {called}, and its vectors differ in length; here they are ranked by "
+            f"{similarity} similarity, which is another order (--similarity {own} is that of the index)",
             stacklevel=3,
         )

@@ -15,12 +15,12 @@ from rankedu.lab.dumps._faiss import INDEXES, read_index
 __all__ = ["read_embeddings"]
 
 
-def read_embeddings(path: str | os.PathLike[str], *, key: str | None = None) -> Tensor:
+def read_embeddings(path: str | os.PathLike[str], *, key: str | None = None, similarity: str = "cosine") -> Tensor:
     """Read a matrix of embeddings, shape (n, dim), floating point, on the CPU; of ``.npy`` it is a map of the file.
 
     ``.npy``, ``.npz``, ``.pt``, ``.pth`` (of several arrays the one called ``key``, by default ``"embeddings"``), or an
     index of FAISS: row i is its i-th vector in the order of ``add``, as its compression has left it. Warns if the index
-    does not rank as the cosine does. Pickled objects are never loaded; an error names the file.
+    does not rank by ``similarity``. Pickled objects are never loaded; an error names the file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -30,7 +30,7 @@ def read_embeddings(path: str | os.PathLike[str], *, key: str | None = None) -> 
     """
     path = Path(path)
     if path.suffix in INDEXES:
-        array = read_index(path)
+        array = read_index(path, similarity)
     elif path.suffix in ARRAYS:
         array = read_array(path, key, role="embeddings")
     else:

@@ -29,12 +29,13 @@ def evaluate(
     labels_key: str | None = None,
     columns: str | None = None,
     header: bool = False,
+    similarity: str = "cosine",
     **settings: Any,
 ) -> Report:
-    """Judge embeddings that lie in a file: every item is a query and ranks all others by cosine similarity.
+    """Judge embeddings that lie in a file: every item is a query and ranks all others by similarity.
 
     The files are those of :func:`read_embeddings` and :func:`read_labels`, ``metrics`` those of :func:`metric_names`,
-    the settings ``alpha``, ``monotone``, ``chunk_size``, ``device`` and ``progress`` those of
+    the settings ``similarity``, ``alpha``, ``monotone``, ``chunk_size``, ``device`` and ``progress`` those of
     :func:`rankedu.metrics.evaluate_retrieval`. An error names the file, and its row where one is to blame. Memory is a
     copy of the gallery, and ``chunk_size`` rows of similarities.
 
@@ -66,11 +67,11 @@ def evaluate(
         warnings.simplefilter("always")
         for items, classes in (("embeddings", "labels"), ("gallery", "gallery_labels")):
             if (path := files[items]) is not None and (list_path := files[classes]) is not None:
-                data[items] = read_embeddings(path, key=key)
+                data[items] = read_embeddings(path, key=key, similarity=similarity)
                 n = len(data[items])
                 read[classes] = read_labels(list_path, n, columns=columns, key=labels_key, header=header)
         data |= dict(zip(read, _numbered([*read.values()], files), strict=True))
-        result = _evaluated(files, data, tuple(wanted.values()), settings)
+        result = _evaluated(files, data, tuple(wanted.values()), {**settings, "similarity": similarity})
     notes = _assumptions(read, files)
     notes += [str(warning.message).split(" (result[")[0] for warning in caught]  # no Python on a terminal
     if not any(row["queries"] for row in result["table"]):
@@ -82,7 +83,7 @@ def evaluate(
     }
     kept = {name: str(value) if name == "device" else value for name, value in settings.items() if name != "progress"}
     names = read["labels"].names or tuple(str(level) for level in range(1, data["labels"].shape[1] + 1))
-    return Report(result, wanted, names, {**inputs, "similarity": "cosine", **kept}, tuple(dict.fromkeys(notes)))
+    return Report(result, wanted, names, {**inputs, "similarity": similarity, **kept}, tuple(dict.fromkeys(notes)))
 
 
 def _assumptions(read: Mapping[str, Labels], files: Mapping[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from rankedu.book.explorables import (
     goal,
     hold,
     kept,
+    live,
     load,
     log_slider,
     pick,
@@ -207,6 +208,12 @@ def test_every_explorable_of_frames_is_held_somewhere():
         made = found()
         made.canvas.draw()
         assert kept.holds(made, found.controls), found.name
+
+
+def test_no_two_explorables_have_one_name():
+    """A page finds them by it, and so does an address that was sent."""
+    assert len({found.name for found in all_explorables().values()}) == len(all_explorables())
+    assert not {found.name for found in all_explorables().values()} & set(live.names())
 
 
 def test_names_are_buttons_and_numbers_a_slider(point, tmp_path):

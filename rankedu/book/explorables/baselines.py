@@ -97,20 +97,21 @@ def best_places() -> tuple[float, float]:
 @goal(
     "At its place in the batch, 72 degrees, find the loss that sends a3 away from its class.",
     lambda at: at.angle == 72 and at.turn > 1e-6,
-    "{name}. Along the arc it has {minima} local minima, and from here the way down leads away from the class. The "
-    "step is short, {share:.0%} of the longest: no list would gain much.",
+    "It is {name}. Along the arc it has {minima} local minima, and from here the way down leads away from the class. "
+    "The step is short, {share:.0%} of the longest: no list would gain much.",
 )
 @goal(
     "At 115 degrees, far from its class, find the loss that gives a3 the longest step of all nine items.",
     lambda at: at.angle == 115 and at.share > 1 - 1e-9,
-    "{name}: a proxy acts on items that are far away. Smooth-AP gives a3 {smooth:.0%} of its longest step, for no list "
-    "would gain much; a rank loss acts on lists that are nearly right. This is a reason to mix them, as HAPPIER does.",
+    "The {name}: a proxy acts on items that are far away. Smooth-AP gives a3 {smooth:.0%} of its longest step, for no "
+    "list would gain much; a rank loss acts on lists that are nearly right. This is a reason to mix them, as HAPPIER "
+    "does.",
 )
 @goal(
     "Find a loss that is lowest far from the places where AP is best.",
     lambda at: at.least > at.best[1] + 30,
-    "{name} is lowest at {least:.0f} degrees; AP is best between {best[0]:.0f} and {best[1]:.0f}, among the class. A "
-    "mean whose terms are chosen anew for each place does not measure progress.",
+    "The loss {name} is lowest at {least:.0f} degrees; AP is best between {best[0]:.0f} and {best[1]:.0f}, among the "
+    "class. A mean whose terms are chosen anew for each place does not measure progress.",
 )
 @explorable(
     loss=Control(OPTIONS, OPTIONS, "contrastive", "loss", study.title),

@@ -44,13 +44,13 @@ def _stops(methods: int) -> tuple[float, ...]:
 @goal(
     "Find a method and a distortion with which more than half of the score vectors have no gradient.",
     lambda at: at.nothing > 0.5,
-    "{method}, at {distortion:.0%}: {nothing:.0%} have none. The arrows that it has left stand just before a cliff. "
-    "The sigmoid with the same distortion is without one at {sigmoid:.0%}.",
+    "With {method} at {distortion:.0%}, {nothing:.0%} have none. The arrows that it has left stand just before a cliff."
+    " The sigmoid with the same distortion is without one at {sigmoid:.0%}.",
 )
 @goal(
     "Find a method and a distortion with which a step gains more than four fifths of the best one.",
     lambda at: at.gained > 0.8,
-    "{method}, at {distortion:.0%}: {gained:.0%}. At the two ends of its scale it gains {weakest:.0%} and "
+    "It gains {gained:.0%} with {method} at {distortion:.0%}. At the two ends of its scale it gains {weakest:.0%} and "
     "{strongest:.0%}: there is too little smoothing, and too much.",
 )
 @goal(

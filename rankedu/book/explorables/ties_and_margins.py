@@ -35,7 +35,7 @@ POSITIVES, NEGATIVES = 8, 16
 )
 @explorable(step=dial(0, FRAMES - 1, label="frame", play=True), margin=choice(MARGINS))
 @style.style()
-def collapse(step: int, margin: float) -> Figure:
+def collapse_film(step: int, margin: float) -> Figure:
     """A training run in twelve frames: the scores of 24 items, as they are and under a magnifying glass."""
     run = train_scorer(margin)
     look, shown = _look(run, step), _shown(run)

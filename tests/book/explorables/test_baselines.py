@@ -19,6 +19,20 @@ def test_the_step_follows_the_curve(name):
 
 
 @pytest.mark.parametrize("name", chapter.OPTIONS)
+def test_arrows_have_one_scale_for_all_places(name):
+    """A step of half the length is an arrow of half the length, and no arrow is longer than half a radius."""
+    scales = []
+    for angle in chapter.one_item_moves.controls["angle"].stops:
+        (arrows,) = (
+            one for one in chapter.one_item_moves(loss=name, angle=angle).axes[0].collections if hasattr(one, "U")
+        )
+        drawn, steps = np.hypot(arrows.U, arrows.V), np.linalg.norm(chapter.step(name, angle)[1], axis=1)
+        scales.append(drawn.max() / steps.max())
+        assert drawn.max() <= 0.5 + 1e-9
+    np.testing.assert_allclose(scales, scales[0])
+
+
+@pytest.mark.parametrize("name", chapter.OPTIONS)
 def test_every_place_has_a_finite_step(name):
     for angle in chapter.one_item_moves.controls["angle"].values:
         value, steps = chapter.step(name, angle)

@@ -20,6 +20,7 @@ from rankedu.book.explorables import (
     goal,
     hold,
     kept,
+    live,
     load,
     log_slider,
     pick,
@@ -209,6 +210,12 @@ def test_every_explorable_of_frames_is_held_somewhere():
         assert kept.holds(made, found.controls), found.name
 
 
+def test_no_two_explorables_have_one_name():
+    """A page finds them by it, and so does an address that was sent."""
+    assert len({found.name for found in all_explorables().values()}) == len(all_explorables())
+    assert not {found.name for found in all_explorables().values()} & set(live.names())
+
+
 def test_names_are_buttons_and_numbers_a_slider(point, tmp_path):
     page = markup(point, write_frames(point, tmp_path / "point"), "x")
     buttons = re.findall(
@@ -276,15 +283,31 @@ def test_an_address_that_names_no_explorable():
         load("rankedu.ranks:rank")
 
 
+def scales(made) -> tuple:
+    """The limits of all axes, and which colours stand for which values."""
+    painted = [
+        (axes, one) for axes in made.axes for one in (*axes.images, *axes.collections) if one.get_array() is not None
+    ]
+    colours = [
+        (*one.get_clim(), *getattr(one.norm, "boundaries", ()), *one.get_cmap()(range(9)).flat) for _, one in painted
+    ]
+    return tuple((axes.get_xlim(), axes.get_ylim()) for axes in made.axes), tuple(colours)
+
+
 @pytest.mark.parametrize("found", all_explorables().values(), ids=lambda found: found.name)
 def test_no_slider_can_be_driven_to_an_exception_or_its_hold_out_of_the_picture(found):
-    """At the default, in the middle, and at the ends of sliders and stops in all combinations: figures of one size."""
-    controls, sizes = found.controls.values(), set()
+    """At the default, in the middle, and at the ends of sliders and stops in all combinations: figures of one size.
+
+    Axes and colours mean the same in all of them; only a seed draws something else, which has its own heights.
+    """
+    controls, sizes, scaled = found.controls.values(), set(), {}
     inside = tuple(control.values[len(control.values) // 2] for control in controls)
     ends = itertools.product(*({control.values[0], control.values[-1]} for control in controls))
     stops = itertools.product(*({control.stops[0], control.stops[-1]} for control in controls))
     for given in {tuple(found.defaults.values()), inside, *ends, *stops}:  # most stops end where the slider ends
-        made = found(**dict(zip(found.controls, given, strict=True)))
+        named = dict(zip(found.controls, given, strict=True))
+        made = found(**named)
+        scaled.setdefault(named.get("seed"), set()).add(scales(made))
         assert len(style.description(made).split()) > 5
         sizes.add(tuple(made.get_size_inches()))
         made.draw_without_rendering()  # lays the picture out
@@ -293,7 +316,7 @@ def test_no_slider_can_be_driven_to_an_exception_or_its_hold_out_of_the_picture(
             assert len({tuple(place) for place in where["stops"]}) > 1
         for held, where in kept.holds(made, found.controls, finely=True).items():
             assert len(where["stops"]) == len(found.controls[held].values)
-    assert len(sizes) == 1
+    assert len(sizes) == 1 and {len(one) for one in scaled.values()} == {1}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,16 @@ def test_the_gradient_appears_as_lam_grows():
     assert shares[0] > 80 and shares == sorted(shares, reverse=True) and shares[-1] == 0
 
 
+def test_the_colours_sink_with_the_surface():
+    """The mean lightness of the map falls as λ grows, on every plane."""
+    for seed in range(5):
+        lightness = []
+        for lam in (0.001, 0.1, 0.794, 10.0):
+            (map_,) = chapter.interpolation_landscape(lam=lam, seed=seed).axes[0].images
+            lightness.append(map_.cmap(map_.norm(map_.get_array()))[..., :3].mean())
+        assert lightness == sorted(lightness, reverse=True)
+
+
 @pytest.mark.parametrize("lam", chapter.secant.controls["lam"].values[::5])
 @pytest.mark.parametrize("position", chapter.secant.controls["position"].values[::6])
 def test_the_slope_of_the_secant_is_the_interpolation(lam, position):

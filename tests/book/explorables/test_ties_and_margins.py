@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-from rankedu.book.explorables.ties_and_margins import FRAMES, collapse
+from rankedu.book.explorables.ties_and_margins import FRAMES, collapse_film
 from rankedu.book.figures import style
 from rankedu.book.studies.ties_and_margins import MARGINS, STEPS
 
 
 def test_the_last_frame_tells_how_each_margin_ended():
-    ends = [style.description(collapse(step=FRAMES - 1, margin=margin)) for margin in MARGINS]
+    ends = [style.description(collapse_film(step=FRAMES - 1, margin=margin)) for margin in MARGINS]
     assert all(f"step {STEPS} of {STEPS}" in told for told in ends)
     spreads = [float(re.search(r"deviation of (\d+\.\d+)", told).group(1)) for told in ends]
     assert spreads[0] < 0.3 and spreads[3] > 1.2 and spreads[4] > spreads[3]
 
 
 def test_the_film_can_be_played():
-    assert collapse.controls["step"].play and not collapse.controls["margin"].play
+    assert collapse_film.controls["step"].play and not collapse_film.controls["margin"].play

@@ -23,6 +23,15 @@ SIDE = 41
 FIRST, LETTERS = 32, 95
 #: The ball makes so many steps at most, each so long, in places; it has found a valley if so many of them lead nowhere.
 STEPS, STEP, TURNING, NOWHERE = 200, 0.5, 10, 1.5
+#: The same for the page, whose ``ball.js`` rolls where no Python runs.
+RULES = {"first": FIRST, "letters": LETTERS, "steps": STEPS, "step": STEP, "turning": TURNING, "nowhere": NOWHERE}
+#: What is said of where a ball has come to.
+ENDS = {
+    "flat": "There is no gradient here.",
+    "edge": "It has left the map.",
+    "valley": "It rolls to and fro.",
+    "way": "It is still on its way.",
+}
 
 
 class Ground(NamedTuple):

@@ -35,7 +35,7 @@ def ball(state):
     ]
     if steps:
         gone = [place(point) for point in trail[: steps + 1]]
-        marks += [line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]
+        marks += [line(gone, "under"), line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]
     marks += [dot(*place(start), "hollow", 7), *curve(losses[: steps + 1])]
     marks += stops(ends, losses[-1], log_lam, shown["useful"], steps == STEPS)
     x = scaled(log_lam, -1, 1.6, STOPS[0], STOPS[1])

@@ -147,10 +147,10 @@ def stops(ends, here, log_lam, useful, known):
         return [*marks, text((left + right) / 2, (top + bottom) / 2, "?", "", "middle")]
     low, high = [across(math.log10(bound)) for bound in useful]
     return [
-        *marks,
         bar(low, top, high - low, bottom - top, "area"),
-        line([(across(power), up(value)) for power, value in zip(LAMS, ends)], "ink"),
         line([(across(log_lam), up(here)), (across(log_lam), 306)], "guide"),
+        *marks,
+        line([(across(power), up(value)) for power, value in zip(LAMS, ends)], "ink"),
         dot(across(log_lam), up(here), "negative", 5),
     ]
 

@@ -4,69 +4,58 @@
 "use strict";
 
 (() => {
-  const [FIRST, LETTERS, STEPS, STEP, TURNING, NOWHERE] = [32, 95, 200, 0.5, 10, 1.5];
   const PACE = 12; // milliseconds a step
   const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1], PageDown: [0, -5], PageUp: [0, 5] };
-  const ENDS = {
-    flat: "There is no gradient here.",
-    edge: "It has left the map.",
-    valley: "It rolls to and fro.",
-    way: "It is still on its way.",
-  };
 
-  const letter = (text, [x, y], side) => text.charCodeAt(Math.floor(y + 0.5) * side + Math.floor(x + 0.5)) - FIRST;
+  /* The number that is kept of a place. */
+  const found = (text, [x, y], side, { first }) => text.charCodeAt(Math.floor(y + 0.5) * side + Math.floor(x + 0.5)) - first;
 
-  const roll = (way, side, start) => {
+  const roll = (way, side, start, rules) => {
     const trail = [start];
-    while (trail.length <= STEPS) {
+    while (trail.length <= rules.steps) {
       const at = trail[trail.length - 1];
-      const found = letter(way, at, side);
-      if (!found) return [trail, "flat"];
-      const angle = (2 * Math.PI * (found - 1)) / (LETTERS - 1);
-      const there = [at[0] + STEP * Math.cos(angle), at[1] + STEP * Math.sin(angle)];
+      const direction = found(way, at, side, rules);
+      if (!direction) return [trail, "flat"];
+      const angle = (2 * Math.PI * (direction - 1)) / (rules.letters - 1);
+      const there = [at[0] + rules.step * Math.cos(angle), at[1] + rules.step * Math.sin(angle)];
       const inside = there.map((value) => Math.min(Math.max(value, 0), side - 1));
       trail.push(inside);
       if (inside.some((value, i) => value !== there[i])) return [trail, "edge"];
-      const before = trail[trail.length - 1 - TURNING];
-      if (before && Math.hypot(inside[0] - before[0], inside[1] - before[1]) < NOWHERE) return [trail, "valley"];
+      const before = trail[trail.length - 1 - rules.turning];
+      if (before && Math.hypot(inside[0] - before[0], inside[1] - before[1]) < rules.nowhere) return [trail, "valley"];
     }
     return [trail, "way"];
   };
 
-  const make = (tag, properties = {}, attributes = {}) => {
-    const made = Object.assign(document.createElement(tag), properties);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    return made;
-  };
-
   const start = (figure) => {
+    const { element } = window.book;
     const frames = JSON.parse(figure.dataset.frames);
     if (!frames[0].ground) return;
     const { box, side } = frames[0].ground;
     const last = side - 1;
     const stage = figure.querySelector(".explorable-stage");
-    const map = stage.appendChild(make("div", { className: "explorable-map" }));
+    const map = stage.appendChild(element("div", { className: "explorable-map" }));
     ["left", "top", "width", "height"].forEach((name, i) => (map.style[name] = `${100 * box[i]}%`));
     map.innerHTML =
       `<svg viewBox="0 0 ${last} ${last}" preserveAspectRatio="none" aria-hidden="true">` +
       "<polyline/><polyline/></svg><span class='explorable-rolled' aria-hidden='true' hidden></span>";
     const rolled = map.querySelector(".explorable-rolled");
     const ball = map.appendChild(
-      make("span", { className: "explorable-ball", tabIndex: 0 }, { role: "slider", "aria-label": "Ball", "aria-valuemin": 0, "aria-valuemax": last }),
+      element("span", { className: "explorable-ball", tabIndex: 0, role: "slider", ariaLabel: "Ball", ariaValueMin: 0, ariaValueMax: last }),
     );
-    const row = make("div", { className: "explorable-run" });
-    const run = row.appendChild(make("button", { type: "button", textContent: "Run" }));
-    const said = row.appendChild(make("span", { textContent: "Put the ball down in the map, or move it with the arrow keys." }, { role: "status" }));
-    figure.querySelector(".explorable-controls").append(make("span", { className: "explorable-name", textContent: "ball" }), row);
+    const run = element("button", { type: "button" }, "Run");
+    const said = element("span", { role: "status" }, "Put the ball down in the map, or move it with the arrow keys.");
+    const row = element("div", { className: "explorable-run" }, run, said);
+    figure.querySelector(".explorable-controls").append(element("span", { className: "explorable-name" }, "ball"), row);
 
     let at = [Math.round(last / 4), Math.round((3 * last) / 4)];
     let ran = false;
     let clock = null;
     let fetching = null;
 
-    const put = (element, [x, y]) => {
-      element.style.left = `${(100 * x) / last}%`;
-      element.style.top = `${100 - (100 * y) / last}%`;
+    const put = (one, [x, y]) => {
+      one.style.left = `${(100 * x) / last}%`;
+      one.style.top = `${100 - (100 * y) / last}%`;
     };
     const draw = (trail) => {
       const points = trail.map(([x, y]) => `${x.toFixed(2)},${(last - y).toFixed(2)}`).join(" ");
@@ -77,8 +66,8 @@
     const place = (to) => {
       at = to.map((value) => Math.min(Math.max(Math.round(value), 0), last));
       put(ball, at);
-      ball.setAttribute("aria-valuenow", at[0]);
-      ball.setAttribute("aria-valuetext", `${at[0]} to the right and ${at[1]} up, of ${last}`);
+      ball.ariaValueNow = at[0];
+      ball.ariaValueText = `${at[0]} to the right and ${at[1]} up, of ${last}`;
     };
     const move = (to) => {
       cancelAnimationFrame(clock);
@@ -91,7 +80,7 @@
       (fetching ??= new Promise((done, failed) => {
         const name = figure.id.replace("explorable-", "");
         if (window.grounds?.[name]) return done(window.grounds[name]);
-        const script = make("script", { src: `${figure.dataset.address}/grounds.js`, onerror: failed });
+        const script = element("script", { src: `${figure.dataset.address}/grounds.js`, onerror: failed });
         script.onload = () => done(window.grounds[name]);
         document.head.append(script);
       }));
@@ -108,15 +97,16 @@
       }
       const number = Number(figure.dataset.frame);
       const { letters, low, high } = kept.losses[kept.loss[number]];
-      const [trail, end] = roll(kept.ways[number], side, at);
-      const height = (place) => Math.round(low + (letter(letters, place, side) / (LETTERS - 1)) * (high - low)).toString().replace("-", "−");
+      const [trail, end] = roll(kept.ways[number], side, at, kept.rules);
+      const share = (place) => found(letters, place, side, kept.rules) / (kept.rules.letters - 1);
+      const height = (place) => Math.round(low + share(place) * (high - low)).toString().replace("-", "−");
       const tell = () => {
         draw(trail);
         figure.dataset.trail = JSON.stringify(trail);
         figure.dataset.end = end;
         const steps = trail.length - 1;
         said.textContent =
-          `${ENDS[end]} ${steps} ${steps === 1 ? "step" : "steps"}; the loss itself: ${height(trail[0])} before, ` +
+          `${kept.ends[end]} ${steps} ${steps === 1 ? "step" : "steps"}; the loss itself: ${height(trail[0])} before, ` +
           `${height(trail[steps])} after.`;
       };
       cancelAnimationFrame(clock);
@@ -164,5 +154,6 @@
     place(at);
   };
 
-  document.querySelectorAll("figure.explorable[data-frames]").forEach(start);
+  // When all scripts have run: elements are made by kept.js.
+  document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("figure.explorable[data-frames]").forEach(start));
 })();

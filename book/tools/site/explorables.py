@@ -20,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from rankedu.book.explorables import load
 from rankedu.book.explorables.controls import Control
 from rankedu.book.explorables.core import MIME, Explorable
-from rankedu.book.explorables.grounds import Ground
+from rankedu.book.explorables.grounds import ENDS, RULES, Ground
 from rankedu.book.explorables.live import PAGE, Live, names
 from tools.site import javascript
 
@@ -84,6 +84,8 @@ def _script(name: str, grounds: list[Ground]) -> str:
     """The maps of all frames, for a page that may fetch nothing but scripts from a disk; equal losses are kept once."""
     losses = list(dict.fromkeys((ground.loss, ground.low, ground.high) for ground in grounds))
     kept = {
+        "rules": RULES,
+        "ends": ENDS,
         "ways": [ground.way for ground in grounds],
         "losses": [{"letters": letters, "low": low, "high": high} for letters, low, high in losses],
         "loss": [losses.index((ground.loss, ground.low, ground.high)) for ground in grounds],

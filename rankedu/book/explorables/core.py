@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankedu.book.explorables import kept
 from rankedu.book.explorables.controls import Control
+from rankedu.book.explorables.grounds import Ground, ground_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,12 +32,13 @@ class Goal(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """One picture: PNG bytes, description, for each goal what is said if it is reached, else None, and the holds."""
+    """One picture: PNG bytes, description, what is said of each goal that is reached, else None, holds and ground."""
 
     picture: bytes
     description: str
     answers: list[str | None]
     holds: dict[str, dict[str, Any]]
+    ground: Ground | None
 
 
 class Explorable:
@@ -107,7 +109,7 @@ class Explorable:
             named = dict(zip(self.controls, values, strict=True))
             picture = style.png(made)
             holds = kept.holds(made, self.controls, finely=True)
-            return Shown(picture, style.description(made), self.answers(named, made), holds)
+            return Shown(picture, style.description(made), self.answers(named, made), holds, ground_of(made))
 
         return render
 

@@ -23,6 +23,15 @@ SIDE = 41
 FIRST, LETTERS = 32, 95
 #: The ball makes so many steps at most, each so long, in places; it has found a valley if so many of them lead nowhere.
 STEPS, STEP, TURNING, NOWHERE = 200, 0.5, 10, 1.5
+#: The same for the page, whose ``ball.js`` rolls where no Python runs.
+RULES = {"first": FIRST, "letters": LETTERS, "steps": STEPS, "step": STEP, "turning": TURNING, "nowhere": NOWHERE}
+#: What is said of where a ball has come to.
+ENDS = {
+    "flat": "There is no gradient here.",
+    "edge": "It has left the map.",
+    "valley": "It rolls to and fro.",
+    "way": "It is still on its way.",
+}
 
 
 class Ground(NamedTuple):
@@ -102,3 +111,14 @@ def roll(way: str, start: tuple[float, float]) -> tuple[list[tuple[float, float]
         if len(trail) > TURNING and math.dist(trail[-1], trail[-1 - TURNING]) < NOWHERE:
             return trail, "valley"
     return trail, "way"
+
+
+def told(ground: Ground, trail: list[tuple[float, float]], end: str) -> str:
+    """What is said of a ball that has rolled: where it ended, in how many steps, and the loss before and after."""
+
+    def loss(place: tuple[float, float]) -> str:
+        letter = ord(ground.loss[math.floor(place[1] + 0.5) * SIDE + math.floor(place[0] + 0.5)]) - FIRST
+        return f"{ground.low + letter / (LETTERS - 1) * (ground.high - ground.low):.0f}".replace("-", "−")
+
+    steps = f"{len(trail) - 1} {'step' if len(trail) == 2 else 'steps'}"
+    return f"{ENDS[end]} {steps}; the loss itself: {loss(trail[0])} before, {loss(trail[-1])} after."

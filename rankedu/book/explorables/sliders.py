@@ -35,8 +35,9 @@ def widget(explorable: Explorable) -> ipywidgets.Widget:
 
     def draw(_: Any = None) -> None:
         try:
-            picture.value, text, answers, holds = explorable.png(tuple(slider.value for slider in sliders))
+            picture.value, text, answers, holds, ground = explorable.png(tuple(slider.value for slider in sliders))
             picture.alt = text
+            picture.lay(ground)
             picture.holds = {name: {**hold, "at": named[name].index} for name, hold in holds.items()}
             caption.value = _goals(explorable, answers) + f"<small>{html.escape(text)}</small>"
         except Exception as error:

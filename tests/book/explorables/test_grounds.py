@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
 from rankedu.book.explorables import blackbox_differentiation, interpolated_ranking, surrogates_side_by_side
-from rankedu.book.explorables.grounds import FIRST, LETTERS, SIDE, STEP, directions, ground, ground_of, roll
+from rankedu.book.explorables.grounds import FIRST, LETTERS, SIDE, STEP, directions, ground, ground_of, roll, told
 from rankedu.book.figures import style
 from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
 
@@ -85,3 +86,32 @@ def test_bad_ground(down, loss, message):
     _, axes = style.figure()
     with pytest.raises(ValueError, match=message):
         ground(axes, down, loss)
+
+
+def test_in_the_live_widget_a_ball_rolls_as_in_the_page():
+    """What the front end sends is a place; the kernel answers with the trail, and anew when the map is another."""
+    pytest.importorskip("anywidget")
+    from rankedu.book.explorables.sliders import widget
+
+    shown = interpolated_ranking.interpolation_landscape
+    lam, _, picture, _ = widget(shown).children
+    here = shown.png(tuple(shown.defaults.values())).ground
+    assert picture.box == here.box and picture.trail == []
+    picture.set_state({"dropped": [10, 30, 1]})
+    trail, end = roll(here.way, (10, 30))
+    assert picture.trail == [list(place) for place in trail] and picture.said == told(here, trail, end)
+    assert re.fullmatch(r"[A-Z][\w ,]+\. \d+ steps?; the loss itself: −?\d+ before, −?\d+ after\.", picture.said)
+    lam.value = lam.options[-1][1]
+    there = ground_of(shown(lam=lam.value))
+    assert picture.trail == [list(place) for place in roll(there.way, (10, 30))[0]] != [list(place) for place in trail]
+    picture.set_state({"dropped": [-7, 1000, 2]})
+    assert picture.trail[0] == [0, SIDE - 1], "beside the map is at its edge"
+
+
+def test_a_picture_without_a_map_takes_no_ball():
+    pytest.importorskip("anywidget")
+    from rankedu.book.explorables.sliders import widget
+
+    picture = next(one for one in widget(interpolated_ranking.secant).children if hasattr(one, "dropped"))
+    picture.set_state({"dropped": [10, 30, 1]})
+    assert picture.box == [] and picture.trail == []

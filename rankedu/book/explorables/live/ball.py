@@ -35,7 +35,7 @@ def ball(state):
     ]
     if steps:
         gone = [place(point) for point in trail[: steps + 1]]
-        marks += [line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]
+        marks += [line(gone, "under"), line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]
     marks += [dot(*place(start), "hollow", 7), *curve(losses[: steps + 1])]
     marks += stops(ends, losses[-1], log_lam, shown["useful"], steps == STEPS)
     x = scaled(log_lam, -1, 1.6, STOPS[0], STOPS[1])
@@ -147,10 +147,10 @@ def stops(ends, here, log_lam, useful, known):
         return [*marks, text((left + right) / 2, (top + bottom) / 2, "?", "", "middle")]
     low, high = [across(math.log10(bound)) for bound in useful]
     return [
-        *marks,
         bar(low, top, high - low, bottom - top, "area"),
-        line([(across(power), up(value)) for power, value in zip(LAMS, ends)], "ink"),
         line([(across(log_lam), up(here)), (across(log_lam), 306)], "guide"),
+        *marks,
+        line([(across(power), up(value)) for power, value in zip(LAMS, ends)], "ink"),
         dot(across(log_lam), up(here), "negative", 5),
     ]
 

@@ -70,7 +70,7 @@ def walls(weights, wall):
             marks.append(bar(x, rise(wall[k + 1]), 26, rise(wall[k]) - rise(wall[k + 1]), tone(k)))
         marks.append(text(x + 13, WALL[1] + 16, f"{count:d}", "small", "middle"))
     curve = [(LEFT + 17 + 34 * k / 6, rise(W_log(k / 6))) for k in range(31)]
-    marks += [line(curve, "ink"), line([(76, WALL[0] - 10), (90, WALL[0] - 10)], "ink")]
+    marks += [line(curve, "under"), line(curve, "ink"), line([(76, WALL[0] - 10), (90, WALL[0] - 10)], "ink")]
     return [*marks, line([(LEFT, WALL[1]), (LEFT + 208, WALL[1])], "axis")]
 
 

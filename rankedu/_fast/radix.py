@@ -117,11 +117,7 @@ class _Sorted:
 
 
 def _pass(piece: Ints, before: npt.NDArray[np.int32], moved: Ints, *, out: Floats) -> Ints:
-    """Count the items of a sorted piece above each moved positive; write, in item order, by how many ranks each falls.
-
-    An irrelevant item falls by one for each positive that passes it; ``before`` is the count before they moved. What is
-    written for the positives themselves does not matter.
-    """
+    """Count the items of a sorted piece above each moved positive; write, in item order, how far each falls."""
     n, above = len(piece), np.searchsorted(piece, moved)
     change = np.bincount(above, minlength=n + 1)
     change -= np.bincount(before, minlength=n + 1)
@@ -226,11 +222,8 @@ def _find(keys: Ints, positive: Bools) -> _Counted | _Sorted:
 
 
 def _gradient(found: _Counted | _Sorted, slope: Tensor, lam: float, count: Tensor | None) -> Tensor:
-    """Algorithm 1: move the positives by λ times the slope, rank again, and divide what has changed by λ.
-
-    ``count``: of a ranker that gives rk/n, where rk is n times that, n for each row.
-    """
-    step = lam if count is None else lam * count[torch.from_numpy(found.query)]
+    """Algorithm 1: move the positives by λ times the slope, rank again, and divide what has changed by λ."""
+    step = lam if count is None else lam * count[torch.from_numpy(found.query)]  # of rk/n, n of each row
     moved = torch.from_numpy(sorting.score(found.key)) + step * slope
     if moved.isnan().any():
         return torch.full(found.keys.shape, torch.nan)

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from rankedu._validation import RANKABLE, check_integers, check_tensor
 
-__all__ = ["Boxes", "check_boxes", "collect"]
-
 FORM = "torchvision's form: one dict an image"
 
 

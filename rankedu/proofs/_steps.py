@@ -11,8 +11,6 @@ from typing import Any
 from rankedu import reference
 from rankedu.proofs._exact import exact_number
 
-__all__ = ["DIGITS", "HALF", "MOST_DIGITS", "Infimum", "Interval", "Step", "hard_loss", "sigmoid", "surrogate_loss"]
-
 #: Beyond this argument, exp(-10000), the sigmoid is only known to lie between 0 and its value here.
 FAR = 10_000
 #: Digits of the bounds; more are taken where these do not decide, up to the second number.
@@ -122,7 +120,7 @@ class Infimum:
         return cls(exact_number(below, "below", least=0), exact_number(above, "above", least=0))
 
     def at(self, x: Fraction) -> Fraction:
-        return min(self.above * x + HALF, Fraction(1)) if x > 0 else self.below * x
+        return Fraction(reference.happier_lower_step(x, self.below, self.above))
 
 
 def hard_loss(scores: Sequence[Fraction], relevance: Sequence[Fraction], ties: str) -> Fraction:

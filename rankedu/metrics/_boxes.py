@@ -41,7 +41,9 @@ def collect(images: Sequence[Mapping[str, Tensor]], n_classes: int, *, name: str
         for column, part in zip((box, label, value), parts, strict=True):
             column.append(part.cpu())
         counts.append(len(parts[0]))
-    image_of, place = _addresses(counts)
+    count = torch.tensor(counts, dtype=torch.int64)
+    image_of = torch.arange(len(counts)).repeat_interleave(count)
+    place = torch.arange(len(image_of)) - (count.cumsum(0) - count)[image_of]
     boxes = Boxes(image_of, place, *(torch.cat(column).detach() for column in (box, label, value)))
     _check_values(boxes, n_classes, name, scored)
     return boxes
@@ -74,13 +76,6 @@ def _read(image: Mapping[str, Tensor], name: str, scored: bool) -> tuple[Tensor,
     if difficult.dtype != torch.bool:
         raise TypeError(f"{name}['difficult'] must be bool, got {difficult.dtype} (convert it with .bool())")
     return boxes, labels, difficult
-
-
-def _addresses(counts: list[int]) -> tuple[Tensor, Tensor]:
-    """Image, and place in its list, of every box of images with so many."""
-    count = torch.tensor(counts, dtype=torch.int64)
-    image = torch.arange(len(counts)).repeat_interleave(count)
-    return image, torch.arange(len(image)) - (count.cumsum(0) - count)[image]
 
 
 def _check_form(boxes: Tensor, name: str) -> None:

@@ -12,12 +12,6 @@ from rankedu.metrics.overlaps import overlap
 Ints = npt.NDArray[np.int64]
 
 
-def best_first(detections: Boxes) -> Ints:
-    """From the best detection to the worst; equal scores by image, then by place in its list."""
-    order: Ints = np.argsort(-detections.value.numpy(), kind="stable")
-    return order
-
-
 def taken(detections: Boxes, truths: Boxes, order: Ints, iou: float, matching: str) -> Ints:
     """Which truth each detection takes, -1 for none, (N,); the rules are told in `match_detections`."""
     detection, truth, shared = _close(detections, truths, iou)

@@ -208,8 +208,5 @@ def _arrange_levels(scores: Tensor, levels: Tensor, where: Tensor | None) -> tup
     order = descending(scores, where)
     check_levels(levels)
     check_like(levels, scores, name="levels")
-    sorted_levels = order.arrange(levels.long())
-    if where is None:
-        return torch.ones_like(order.first), sorted_levels
-    here = order.arrange(where)
-    return here, sorted_levels.masked_fill(~here, 0)
+    here = torch.ones_like(order.first) if where is None else order.arrange(where)
+    return here, order.arrange(levels.long()).masked_fill(~here, 0)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rankedu._validation import check_choice, check_count, check_number
 from rankedu.metrics._boxes import collect
-from rankedu.metrics._matching import best_first, taken
+from rankedu.metrics._matching import taken
 
 __all__ = ["DetectionMatches", "match_detections"]
 
@@ -128,7 +128,7 @@ def match_detections(
     true = collect(truths, n_classes, name="truths", scored=False)
     if len(detections) != len(truths):
         raise ValueError(f"detections must be of the {len(truths)} images of truths, got {len(detections)}")
-    order = best_first(found)
+    order = np.argsort(-found.value.numpy(), kind="stable")  # equal scores by image, then by place in its list
     took = torch.from_numpy(taken(found, true, order, iou, matching)[order])
     some, truth = took >= 0, took.clamp(min=0)
     difficult = torch.zeros_like(some)

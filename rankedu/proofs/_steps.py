@@ -56,16 +56,12 @@ def sigmoid(x: Fraction, digits: int) -> Interval:
     if abs(x) > FAR:
         low = sigmoid(Fraction(FAR), digits).low
         return Interval(low, Fraction(1)) if x > 0 else Interval(Fraction(0), 1 - low)
-    down, up = (_context(digits, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
+    down, up = (Context(digits, rounding, MIN_EMIN, MAX_EMAX) for rounding in (ROUND_FLOOR, ROUND_CEILING))
     numerator, denominator = Decimal(-x.numerator), Decimal(x.denominator)
     # Decimal's exp is correctly rounded, to nearest in any context: one unit more on each side is a bound.
     least = down.next_minus(down.exp(down.divide(numerator, denominator)))
     most = up.next_plus(up.exp(up.divide(numerator, denominator)))
     return Interval(1 / (1 + Fraction(most)), 1 / (1 + Fraction(least)))
-
-
-def _context(digits: int, rounding: str) -> Context:
-    return Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -284,6 +283,4 @@ def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float],
     )
 
 
-def _gradient(*args: Any, **kwargs: Any) -> Gradient:
-    """`gradient`, whose own name is that of its parameter in there."""
-    return gradient(*args, **kwargs)
+_gradient = gradient  # whose own name is that of its parameter in there

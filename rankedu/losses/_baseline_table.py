@@ -1,9 +1,8 @@
-"""How each baseline is made: one function a loss, whose first line says what the loss optimises."""
+"""How each baseline is made: one function a loss, whose docstring says what the loss optimises."""
 
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -25,11 +24,10 @@ BASELINES: dict[str, KnownBaseline] = {}
 
 
 def _enter(*, proxies: bool = False, references: bool = True, raw: bool = False) -> Callable[[Any], Any]:
-    """Enter a function under its name; the docstring's first line says what the loss optimises."""
+    """Enter a function under its name; the docstring says what the loss optimises."""
 
     def enter(make: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
-        optimises = (inspect.getdoc(make) or "").split("\n\n")[0].replace("\n", " ")
-        BASELINES[make.__name__] = KnownBaseline(make, optimises, proxies, references, raw)
+        BASELINES[make.__name__] = KnownBaseline(make, make.__doc__ or "", proxies, references, raw)
         return make
 
     return enter
@@ -84,21 +82,15 @@ def lifted_structure(pos_margin: float = 0.0, neg_margin: float = 1.0) -> tuple[
 
 @_enter(references=False, raw=True)
 def n_pair() -> tuple[Any, Any]:
-    """Softmax over one partner for each class of the batch: the item's own must have the largest dot product.
-
-    Only the first pair of each class is used. As published, the lengths of the embeddings count, and have a penalty of
-    their own, which is not part of this; the library would normalise them, and logits in [−1, 1] teach little.
-    """
+    """Softmax over one partner for each class of the batch: the item's own must have the largest dot product."""
+    # As published, lengths count; the library would normalise them, and logits in [−1, 1] teach little.
     raw = _pml("distances").DotProductSimilarity(normalize_embeddings=False)
     return _pml("losses").NPairsLoss(distance=raw), None
 
 
 @_enter()
 def angular(alpha: float = 40.0) -> tuple[Any, Any]:
-    """The angle at the negative in a triangle with a positive pair: it must be below alpha degrees.
-
-    The library itself would normalise the positive pair but not the negatives.
-    """
+    """The angle at the negative in a triangle with a positive pair: it must be below alpha degrees."""
     return _pml("losses").AngularLoss(alpha), None
 
 
@@ -106,11 +98,7 @@ def angular(alpha: float = 40.0) -> tuple[Any, Any]:
 def multi_similarity(
     alpha: float = 2.0, beta: float = 50.0, base: float = 0.5, epsilon: float = 0.1
 ) -> tuple[Any, Any]:
-    """Pairs in the wrong order with one of the other kind, or nearly, weighted by own and by relative similarity.
-
-    Where the miner leaves at most one positive and one negative pair, the library takes the batch for empty: the loss
-    is 0, with a zero gradient. ``contrastive`` and ``lifted_structure`` do the same, without a miner.
-    """
+    """Pairs in the wrong order with one of the other kind, or nearly, weighted by own and by relative similarity."""
     return _pml("losses").MultiSimilarityLoss(alpha, beta, base), _pml("miners").MultiSimilarityMiner(epsilon)
 
 
@@ -128,10 +116,7 @@ def normalized_softmax(n_classes: int, dim: int, temperature: float = 0.05) -> t
 
 @_enter(proxies=True, references=False)
 def proxy_nca_pp(n_classes: int, dim: int, scale: float = 9.0) -> tuple[Any, Any]:
-    """Classification by squared distance to one learnt vector for each class: softmax over minus scale times it.
-
-    On the unit sphere the squared distance is 2 − 2 cos: this is ``normalized_softmax`` at temperature 1/(2 scale).
-    """
+    """Classification by squared distance to one learnt vector for each class: softmax over minus scale times it."""
     return _pml("losses").ProxyNCALoss(n_classes, dim, softmax_scale=scale), None
 
 

@@ -108,15 +108,15 @@ def _check_corners(boxes: Tensor, name: Callable[..., str]) -> None:
 
 
 def _check_values(boxes: Boxes, n_classes: int, name: str, scored: bool) -> None:
-    def told(key: str) -> Callable[[int], str]:
+    def place_of(key: str) -> Callable[[int], str]:
         return lambda i: f"{name}[{boxes.image[i]}]['{key}'][{boxes.place[i]}]"
 
-    _check_corners(boxes.box, told("boxes"))
+    _check_corners(boxes.box, place_of("boxes"))
     if (odd := (boxes.label < 1) | (boxes.label > n_classes)).any():
         first = int(odd.nonzero()[0])
         raise ValueError(
-            f"{told('labels')(first)} must be from 1 to n_classes = {n_classes}, got {boxes.label[first]} "
+            f"{place_of('labels')(first)} must be from 1 to n_classes = {n_classes}, got {boxes.label[first]} "
             "(0 is the background, and no box)"
         )
     if scored and (odd := boxes.value.isnan()).any():
-        raise ValueError(f"{told('scores')(int(odd.nonzero()[0]))} must not be NaN (find what made it)")
+        raise ValueError(f"{place_of('scores')(int(odd.nonzero()[0]))} must not be NaN (find what made it)")

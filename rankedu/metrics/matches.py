@@ -49,8 +49,8 @@ class DetectionMatches:
         """Scores and hits of a class, (N,) each, from the best to the worst, without those that are ignored."""
         if check_count(label, "label") > len(self.truths):
             raise ValueError(f"label must be from 1 to {len(self.truths)}, got {label}")
-        mine = (self.labels == label) & ~self.ignored
-        return self.scores[mine], self.hits[mine]
+        of_class = (self.labels == label) & ~self.ignored
+        return self.scores[of_class], self.hits[of_class]
 
     def curve(self, label: int) -> tuple[Tensor, Tensor]:
         """Recall and precision of a class, (N,) float64 each, after each detection; nan recall without truths."""

@@ -6,11 +6,11 @@ import importlib
 from typing import Any
 
 
-def needed(module: str, told: str) -> Any:
-    """Import a module; where it is missing, tell what it is for and how to install it."""
+def needed(module: str, purpose: str) -> Any:
+    """Import a module; where it is missing, say what it is for and how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"{told}, which is not installed (run: pip install 'rankedu[lab]')", name=error.name
+            f"{purpose}, which is not installed (run: pip install 'rankedu[lab]')", name=error.name
         ) from error

@@ -48,21 +48,21 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     >>> levels(labels[:1], labels)
     tensor([[2, 2, 1, 0, 1]])
     """
-    mine = check_paths(labels, "labels")
-    others = mine if gallery_labels is None else check_paths(gallery_labels, "gallery_labels")
-    if mine.shape[1] != others.shape[1]:
+    paths = check_paths(labels, "labels")
+    others = paths if gallery_labels is None else check_paths(gallery_labels, "gallery_labels")
+    if paths.shape[1] != others.shape[1]:
         raise ValueError(
-            f"gallery_labels must have as many levels as labels, {mine.shape[1]}, got {others.shape[1]} "
+            f"gallery_labels must have as many levels as labels, {paths.shape[1]}, got {others.shape[1]} "
             "(fill paths that end early up with -1)"
         )
-    if mine.device != others.device:
+    if paths.device != others.device:
         raise ValueError(
-            f"gallery_labels must be on the device of labels, {mine.device}, got {others.device} "
+            f"gallery_labels must be on the device of labels, {paths.device}, got {others.device} "
             "(move it with gallery_labels.to(labels.device))"
         )
-    agree = torch.ones(len(mine), len(others), dtype=torch.bool, device=mine.device)
+    agree = torch.ones(len(paths), len(others), dtype=torch.bool, device=paths.device)
     common = torch.zeros_like(agree, dtype=torch.int64)
-    for own, other in zip(mine.T, others.T, strict=True):
+    for own, other in zip(paths.T, others.T, strict=True):
         agree &= own.unsqueeze(1) == other
         agree &= own.unsqueeze(1) >= 0
         common += agree

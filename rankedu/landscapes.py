@@ -85,7 +85,7 @@ class Section:
 
     @functools.cached_property
     def _order(self) -> npt.NDArray[np.int64]:
-        return _descending(self._points)
+        return np.argsort(-self._points, axis=-1, kind="stable")
 
 
 def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolution: int = 200) -> Section:
@@ -168,7 +168,8 @@ def section_gradient(section: Section, coefficients: Array, lam: float) -> Array
     """
     lam = check_lam(lam)
     before = section._order
-    after = _descending(section._points + lam * _coefficients(coefficients, section))
+    moved = section._points + lam * _coefficients(coefficients, section)
+    after = np.argsort(-moved, axis=-1, kind="stable")
     return np.stack([(_dot_ranks(after, d) - _dot_ranks(before, d)) / lam for d in (section.u, section.v)], axis=-1)
 
 
@@ -177,10 +178,6 @@ def _optimal_value(z: Array) -> Array:
     z.sort(axis=-1)
     value: Array = z @ np.arange(z.shape[-1], 0, -1, dtype=np.float64)
     return value
-
-
-def _descending(z: Array) -> npt.NDArray[np.int64]:
-    return np.argsort(-z, axis=-1, kind="stable")
 
 
 def _dot_ranks(order: npt.NDArray[np.int64], vector: Array) -> Array:

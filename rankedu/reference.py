@@ -394,7 +394,7 @@ def happier_step(x, temperature=0.01, slope=100.0, delta=0.05, offset=None, star
 
 def happier_lower_step(x, below=10, above=25):
     """HAPPIER's step below the Heaviside function, for items of higher relevance."""
-    return min(above * x + 1 / 2, 1.0) if x > 0 else below * x
+    return min((2 * above * x + 1) / 2, 1) if x > 0 else below * x
 
 
 def happier_loss(y, rel, step=happier_step, lower=None):

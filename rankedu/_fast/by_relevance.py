@@ -12,8 +12,6 @@ from rankedu._fast import sorting
 from rankedu._validation import as_graded, check_floating, check_not_nan, check_values
 from rankedu.ranks import Descending
 
-__all__ = ["Columns", "Counts", "by_relevance", "count", "grade", "shares"]
-
 
 class Columns(NamedTuple):
     """The items of each query from the most to the least relevant, ties by position; then those who take no part."""

@@ -9,12 +9,10 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-__all__ = ["eager"]
-
-Method = TypeVar("Method", bound=Callable[..., Any])
+Forward = TypeVar("Forward", bound=Callable[..., Any])
 
 
-def eager(method: Method) -> Method:
+def eager(method: Forward) -> Forward:
     """Run a method as it is, within ``torch.compile`` too: the graph ends before it and begins again behind it."""
     disabled: list[Any] = []  # asked for late: it imports the compiler, which takes as long as importing torch
 
@@ -26,4 +24,4 @@ def eager(method: Method) -> Method:
             disabled.append(torch.compiler.disable(method))
         return disabled[0](*args, **options)
 
-    return cast(Method, aside)
+    return cast(Forward, aside)

@@ -8,8 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["at_unit_weight", "leaves", "once", "wanted", "with_gradient"]
-
 
 def with_gradient(value: Tensor, scores: Tensor, gradient: Tensor | None, where: Tensor | None = None) -> Tensor:
     """Give a value, (), the gradient that is known for the scores, or None; its own graph, if it has one, stays.

@@ -11,8 +11,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["INFERENCE", "mohapatra", "yue"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -35,11 +33,7 @@ def yue(positives: Floats, negatives: Floats) -> Ints:
 
 
 def mohapatra(positives: Floats, negatives: Floats) -> Ints:
-    """The same by divide and conquer, all parts of one depth at once.
-
-    A part is the negatives ``item[start:stop]``, which stand together in the sorted order, and the ``low`` to ``high``
-    positives that they may pass.
-    """
+    """The same by divide and conquer: some negatives, and the positives that they may pass, at a time."""
     p, n = len(positives), len(negatives)
     random = np.random.default_rng(0)
     passes, item = np.zeros(n, dtype=np.int64), np.arange(n)

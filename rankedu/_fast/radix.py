@@ -19,10 +19,8 @@ from torch import Tensor
 
 from rankedu._fast import sorting
 from rankedu._fast.gradient import wanted, with_gradient
-from rankedu._fast.sorting import Bools, Floats, Ints, blocks, pack, packable
+from rankedu._fast.sorting import Bools, Floats, Ints, blocks, pack
 from rankedu._fast.tiles import Part, value_and_slopes
-
-__all__ = ["loss_of_positives", "packable"]
 
 FEW = 9  # positives of one query that are counted, not sorted
 LONG = 4096  # items of a query for which a loop over queries costs nothing
@@ -40,7 +38,7 @@ class _Sorted:
         self.keys, self.merging = keys, merging
         self.size = max(PIECE, -(-keys.shape[1] // PIECES)) if merging else keys.shape[1]
         if merging:
-            self._list_by_position(positive)
+            self._list(*np.divmod(np.flatnonzero(positive), keys.shape[1]))  # by position
             self._sort_pieces()
             self._sort_positives()
         else:
@@ -52,9 +50,6 @@ class _Sorted:
     def _sort_pieces(self) -> None:
         for start in range(0, self.keys.shape[1], self.size):
             sorting.sort(self.keys[:, start : start + self.size])
-
-    def _list_by_position(self, positive: Bools) -> None:
-        self._list(*np.divmod(np.flatnonzero(positive), self.keys.shape[1]))
 
     def _list_by_rank(self) -> None:
         """The rows are sorted, so that place is rank; from 0."""
@@ -117,11 +112,7 @@ class _Sorted:
 
 
 def _pass(piece: Ints, before: npt.NDArray[np.int32], moved: Ints, *, out: Floats) -> Ints:
-    """Count the items of a sorted piece above each moved positive; write, in item order, by how many ranks each falls.
-
-    An irrelevant item falls by one for each positive that passes it; ``before`` is the count before they moved. What is
-    written for the positives themselves does not matter.
-    """
+    """Count the items of a sorted piece above each moved positive; write, in item order, how far each falls."""
     n, above = len(piece), np.searchsorted(piece, moved)
     change = np.bincount(above, minlength=n + 1)
     change -= np.bincount(before, minlength=n + 1)
@@ -226,11 +217,8 @@ def _find(keys: Ints, positive: Bools) -> _Counted | _Sorted:
 
 
 def _gradient(found: _Counted | _Sorted, slope: Tensor, lam: float, count: Tensor | None) -> Tensor:
-    """Algorithm 1: move the positives by λ times the slope, rank again, and divide what has changed by λ.
-
-    ``count``: of a ranker that gives rk/n, where rk is n times that, n for each row.
-    """
-    step = lam if count is None else lam * count[torch.from_numpy(found.query)]
+    """Algorithm 1: move the positives by λ times the slope, rank again, and divide what has changed by λ."""
+    step = lam if count is None else lam * count[torch.from_numpy(found.query)]  # of rk/n, n of each row
     moved = torch.from_numpy(sorting.score(found.key)) + step * slope
     if moved.isnan().any():
         return torch.full(found.keys.shape, torch.nan)

@@ -18,8 +18,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["LONG", "Bools", "Floats", "Ints", "blocks", "descending", "pack", "packable", "ranks", "sort"]
-
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]

@@ -98,7 +98,8 @@ Next:
   3. .venv/bin/python -m pytest tests/site/test_contract.py -k {text.stem}
                                                                      names the places that are left
   4. .venv/bin/python book/tools build --preview {number}                     to look at it
-  5. give it a row in README.md, in the table of the chapters, and a line in CHANGELOG.md"""
+  5. give it a row in README.md, in the table of the chapters, and a line in CHANGELOG.md
+  6. give its exercise two wrong answers, in WRONG of tests/book/exercises/test_wrong_answers.py"""
 
 
 def find_checkout(checkout: str | os.PathLike[str] | None) -> Path:

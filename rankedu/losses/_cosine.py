@@ -8,8 +8,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-__all__ = ["SIMILARITIES", "cosine", "similarities"]
-
 SIMILARITIES = ("cosine", "dot", "euclidean")
 
 #: A shorter vector is divided by this instead of its length, as by torch's ``normalize``.

@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from rankedu._validation import check_count
 
-__all__ = ["HistogramLoss"]
-
 
 class HistogramLoss(nn.Module):
     r"""The probability that a random negative pair is more similar than a random positive pair.

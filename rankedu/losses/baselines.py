@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 
 from rankedu._fast.eager import eager
 from rankedu._validation import check_count
-from rankedu.losses._recipes import RECIPES, find_recipe
+from rankedu.losses._baseline_table import BASELINES, find_baseline
 from rankedu.losses.clustering import check_class_ids
 from rankedu.losses.on_embeddings import check_embeddings
 
@@ -58,10 +58,10 @@ class Baseline(nn.Module):
     def _prepare(self, embeddings: Tensor) -> Tensor:
         """At length 1, if the loss wants that, in float32 at least."""
         wide = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
-        return wide if RECIPES[self.name].raw else normalize(wide, dim=1)
+        return wide if BASELINES[self.name].raw else normalize(wide, dim=1)
 
     def _check_references(self, embeddings: Tensor, ref_emb: Tensor, ref_labels: Tensor) -> None:
-        if not RECIPES[self.name].references:
+        if not BASELINES[self.name].references:
             raise ValueError(
                 f"ref_emb must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
                 "items of the batch alone)"
@@ -101,19 +101,19 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     >>> len(list(baseline("proxy_nca_pp", n_classes=100, dim=2).parameters()))
     1
     """
-    recipe = find_recipe(name)
-    allowed = [p for p in inspect.signature(recipe.make).parameters if p not in ("n_classes", "dim")]
+    known = find_baseline(name)
+    allowed = [p for p in inspect.signature(known.make).parameters if p not in ("n_classes", "dim")]
     for setting in settings:
         if setting not in allowed:
             raise TypeError(
                 f"settings of {name!r} must be among {', '.join(allowed) or 'none at all'}, got {setting!r}"
             )
-    if recipe.proxies:
+    if known.proxies:
         for key, value in (("n_classes", n_classes), ("dim", dim)):
             hint = f"{name!r} learns a vector for each class: baseline({name!r}, n_classes=100, dim=512)"
             check_count(value, key, hint=hint)  # type: ignore[arg-type]
         settings |= {"n_classes": n_classes, "dim": dim}
-    return Baseline(name, *recipe.make(**settings), n_classes if recipe.proxies else None)
+    return Baseline(name, *known.make(**settings), n_classes if known.proxies else None)
 
 
 def baseline_names() -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def baseline_names() -> tuple[str, ...]:
     >>> "triplet_semihard" in baseline_names()
     True
     """
-    return tuple(sorted(RECIPES))
+    return tuple(sorted(BASELINES))
 
 
 def baseline_settings(name: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def baseline_settings(name: str) -> dict[str, Any]:
     >>> baseline_settings("contrastive")
     {'pos_margin': 0.0, 'neg_margin': 1.0}
     """
-    keywords = inspect.signature(find_recipe(name).make).parameters.values()
+    keywords = inspect.signature(find_baseline(name).make).parameters.values()
     return {keyword.name: None if keyword.default is keyword.empty else keyword.default for keyword in keywords}
 
 
@@ -144,4 +144,4 @@ def describe_baseline(name: str) -> str:
     >>> describe_baseline("contrastive")
     'Distances of pairs: those of one class shrink to 0, all others grow to a margin.'
     """
-    return find_recipe(name).optimises
+    return find_baseline(name).optimises

@@ -76,8 +76,7 @@ class ClusterLoss(nn.Module):
             Fine classes, from 0 to n_classes − 1. Of paths from root to leaf it is the last column that counts, so
             leaves must be numbered through, not anew under each parent.
         """
-        check_embeddings(embeddings, labels, paths=True)
-        check_dim(embeddings, self.proxies)
+        check_embeddings(embeddings, labels, paths=True, like=self.proxies)
         classes = leaves(labels, len(self.proxies))
         return cross_entropy(cosine(embeddings, self.proxies) / self.temperature, classes)
 
@@ -105,12 +104,3 @@ def check_class_ids(labels: Tensor, n_classes: int) -> None:
     odd = labels[(labels < 0) | (labels >= n_classes)]
     if len(odd):
         raise ValueError(f"labels must be class ids from 0 to n_classes - 1 = {n_classes - 1}, got {odd[0]} ({NUMBER})")
-
-
-def check_dim(embeddings: Tensor, proxies: Tensor) -> None:
-    """Embeddings of the proxies' dimension."""
-    if embeddings.shape[1] != proxies.shape[1]:
-        raise ValueError(
-            f"embeddings must have shape (batch, {proxies.shape[1]}), got {tuple(embeddings.shape)} "
-            "(dim of the loss is the output dimension of the network)"
-        )

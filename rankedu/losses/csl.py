@@ -14,7 +14,7 @@ from rankedu._validation import check_number
 from rankedu.hierarchy import check_paths, check_per_level
 from rankedu.hierarchy import levels as common_levels
 from rankedu.losses._cosine import cosine
-from rankedu.losses.clustering import check_dim, new_proxies
+from rankedu.losses.clustering import new_proxies
 from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["CSLLoss"]
@@ -66,8 +66,9 @@ class CSLLoss(nn.Module):
     ) -> None:
         super().__init__()
         paths = _check_classes(class_labels)
-        n_levels = paths.shape[1]
-        self.margins = check_per_level(_usual_margins(n_levels) if margins is None else margins, n_levels, "margins")
+        n = paths.shape[1]
+        usual = [0.25 + 0.2 * (n - level) / max(1, n - 1) for level in range(1, n + 1)]
+        self.margins = check_per_level(usual if margins is None else margins, n, "margins")
         self.scale = check_number(scale, "scale", above=0, hint="32 is published")
         self.register_buffer("class_labels", paths)
         self.proxies = new_proxies(len(paths), dim)
@@ -83,8 +84,7 @@ class CSLLoss(nn.Module):
 
         A level at which an item has no negatives adds 0.
         """
-        check_embeddings(embeddings, labels, paths=True)
-        check_dim(embeddings, self.proxies)
+        check_embeddings(embeddings, labels, paths=True, like=self.proxies)
         n_levels = self.class_labels.shape[1]
         if (1 if labels.ndim == 1 else labels.shape[1]) != n_levels:
             raise ValueError(f"labels must have shape (batch, {n_levels}) as class_labels, got {tuple(labels.shape)}")
@@ -118,7 +118,3 @@ def _check_classes(class_labels: Tensor) -> Tensor:
             "(use class_labels.unique(dim=0))"
         )
     return paths.clone()
-
-
-def _usual_margins(n_levels: int) -> list[float]:
-    return [0.25 + 0.2 * (n_levels - level) / max(1, n_levels - 1) for level in range(1, n_levels + 1)]

@@ -194,10 +194,8 @@ def check_embeddings(
     if embeddings.ndim != 2:
         raise ValueError(f"{name} must have shape (batch, dim), got {tuple(embeddings.shape)} (flatten other axes)")
     if like is not None and embeddings.shape[1] != like.shape[1]:
-        raise ValueError(
-            f"{name} must have the {like.shape[1]} dimensions of embeddings, got {embeddings.shape[1]} "
-            "(both must come from the same network)"
-        )
+        shape = tuple(embeddings.shape)
+        raise ValueError(f"{name} must have shape (batch, {like.shape[1]}), got {shape} (what is compared is as wide)")
     one_level = paths and isinstance(labels, Tensor) and labels.ndim == 2 and labels.shape[1] > 0
     what, rows = (f"{prefix}labels[:, 0]", labels[:, 0]) if one_level else (f"{prefix}labels", labels)
     check_like(rows, embeddings[:, 0], name=what, other=f"{name}[:, 0]")

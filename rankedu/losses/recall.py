@@ -14,15 +14,11 @@ from rankedu.losses._loss import RankLoss
 __all__ = ["RecallLoss"]
 
 
-def _log(r: Tensor) -> Tensor:
-    return torch.log1p(r)
-
-
 def _loglog(r: Tensor) -> Tensor:
     return torch.log1p(torch.log1p(r))
 
 
-_CLOSED_FORMS: dict[str, Callable[[Tensor], Tensor]] = {"log": _log, "loglog": _loglog}
+_CLOSED_FORMS: dict[str, Callable[[Tensor], Tensor]] = {"log": torch.log1p, "loglog": _loglog}
 
 
 class RecallLoss(RankLoss):

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from rankedu._validation import RANKABLE, check_integers, check_tensor
 
-__all__ = ["Boxes", "check_boxes", "collect"]
-
 FORM = "torchvision's form: one dict an image"
 
 
@@ -43,7 +41,9 @@ def collect(images: Sequence[Mapping[str, Tensor]], n_classes: int, *, name: str
         for column, part in zip((box, label, value), parts, strict=True):
             column.append(part.cpu())
         counts.append(len(parts[0]))
-    image_of, place = _addresses(counts)
+    count = torch.tensor(counts, dtype=torch.int64)
+    image_of = torch.arange(len(counts)).repeat_interleave(count)
+    place = torch.arange(len(image_of)) - (count.cumsum(0) - count)[image_of]
     boxes = Boxes(image_of, place, *(torch.cat(column).detach() for column in (box, label, value)))
     _check_values(boxes, n_classes, name, scored)
     return boxes
@@ -78,13 +78,6 @@ def _read(image: Mapping[str, Tensor], name: str, scored: bool) -> tuple[Tensor,
     return boxes, labels, difficult
 
 
-def _addresses(counts: list[int]) -> tuple[Tensor, Tensor]:
-    """Image, and place in its list, of every box of images with so many."""
-    count = torch.tensor(counts, dtype=torch.int64)
-    image = torch.arange(len(counts)).repeat_interleave(count)
-    return image, torch.arange(len(image)) - (count.cumsum(0) - count)[image]
-
-
 def _check_form(boxes: Tensor, name: str) -> None:
     check_tensor(boxes, name)
     if boxes.dtype not in RANKABLE:
@@ -115,15 +108,15 @@ def _check_corners(boxes: Tensor, name: Callable[..., str]) -> None:
 
 
 def _check_values(boxes: Boxes, n_classes: int, name: str, scored: bool) -> None:
-    def told(key: str) -> Callable[[int], str]:
+    def place_of(key: str) -> Callable[[int], str]:
         return lambda i: f"{name}[{boxes.image[i]}]['{key}'][{boxes.place[i]}]"
 
-    _check_corners(boxes.box, told("boxes"))
+    _check_corners(boxes.box, place_of("boxes"))
     if (odd := (boxes.label < 1) | (boxes.label > n_classes)).any():
         first = int(odd.nonzero()[0])
         raise ValueError(
-            f"{told('labels')(first)} must be from 1 to n_classes = {n_classes}, got {boxes.label[first]} "
+            f"{place_of('labels')(first)} must be from 1 to n_classes = {n_classes}, got {boxes.label[first]} "
             "(0 is the background, and no box)"
         )
     if scored and (odd := boxes.value.isnan()).any():
-        raise ValueError(f"{told('scores')(int(odd.nonzero()[0]))} must not be NaN (find what made it)")
+        raise ValueError(f"{place_of('scores')(int(odd.nonzero()[0]))} must not be NaN (find what made it)")

@@ -15,8 +15,6 @@ import torch
 from rankedu.hierarchy import relevance
 from rankedu.metrics._relevant import Bools, Floats, Ints, Relevant
 
-__all__ = ["Formulas", "Metric", "exactly", "parse"]
-
 GRADED = ("h_ap", "asi", "ndcg")
 OF_ONE_LEVEL = ("recall", "recall_share", "precision", "average_precision", "map_at_r", "r_precision", "mrr")
 SPELLINGS = {

@@ -9,24 +9,11 @@ import torch
 from rankedu.metrics._boxes import Boxes
 from rankedu.metrics.overlaps import overlap
 
-__all__ = ["best_first", "taken"]
-
 Ints = npt.NDArray[np.int64]
 
 
-def best_first(detections: Boxes) -> Ints:
-    """From the best detection to the worst; equal scores by image, then by place in its list."""
-    order: Ints = np.argsort(-detections.value.numpy(), kind="stable")
-    return order
-
-
 def taken(detections: Boxes, truths: Boxes, order: Ints, iou: float, matching: str) -> Ints:
-    """Which truth each detection takes, -1 for none, (N,).
-
-    The detections choose in turn, the best first. VOC: each has one choice, the truth that it overlaps most, and takes
-    it if it is free; a difficult one stays free. COCO: each takes the best of those that are left, a difficult one only
-    if there is no other, and then nobody else can.
-    """
+    """Which truth each detection takes, -1 for none, (N,); the rules are told in `match_detections`."""
     detection, truth, shared = _close(detections, truths, iou)
     turn = np.empty_like(order)
     turn[order] = np.arange(len(order))

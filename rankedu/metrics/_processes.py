@@ -8,8 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["gather", "process", "refuse_copies"]
-
 
 def process() -> tuple[int, int]:
     """This process's rank, and how many there are."""

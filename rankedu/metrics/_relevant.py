@@ -14,8 +14,6 @@ from torch import Tensor
 
 from rankedu import hierarchy
 
-__all__ = ["Relevant", "SharedClasses", "Tree", "count_or_sort", "sort_all"]
-
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

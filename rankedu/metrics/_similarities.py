@@ -17,8 +17,6 @@ from torch import Tensor
 
 from rankedu._validation import check_floating, check_values
 
-__all__ = ["Similarities", "check_matrix", "full_precision", "tile_height"]
-
 TILE = 256  # queries; from here on the product is about as fast as it gets
 LOWEST = 8  # fewer rows would be a product of another kind, and slow
 COLUMNS = 48  # are taken at a time: a multiple of 16, 24 and whatever else is usual for 32 and 64 bits

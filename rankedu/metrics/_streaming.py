@@ -17,8 +17,6 @@ from rankedu.metrics._formulas import Formulas
 from rankedu.metrics._relevant import Floats, Ints, Relevant, SharedClasses, Tree, count_or_sort, sort_all
 from rankedu.metrics._similarities import Similarities
 
-__all__ = ["Where", "stream"]
-
 LIST = 1 << 17  # relevant items whose formulas are computed at once: their temporaries stay in the cache
 
 Where = Tensor | Callable[[Tensor], Tensor] | None

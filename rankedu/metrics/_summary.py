@@ -12,8 +12,6 @@ from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics._relevant import Bools
 from rankedu.metrics.binary import UndefinedMetricWarning
 
-__all__ = ["summary", "warn_inverted"]
-
 
 def _mean(values: Tensor) -> tuple[float, int]:
     """Over the queries that have a value; the sum is exact, so their order does not matter."""

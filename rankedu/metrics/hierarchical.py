@@ -193,9 +193,9 @@ def average_precision_per_level(
     value, there = torch.stack(values, -1), torch.stack(defined, -1)
     if not there.all():
         missing = (~there).flatten(0, -2).sum(0) if there.ndim > 1 else (~there).long()
-        told = ", ".join(f"{int(count)} at level {i}" for i, count in enumerate(missing, start=1) if count)
+        counts = ", ".join(f"{int(count)} at level {i}" for i, count in enumerate(missing, start=1) if count)
         warnings.warn(
-            f"{told} of {there[..., 0].numel()} queries have no item of that level or finer: their value is nan "
+            f"{counts} of {there[..., 0].numel()} queries have no item of that level or finer: their value is nan "
             "(leave them out of a mean with nanmean)",
             UndefinedMetricWarning,
             stacklevel=2,
@@ -208,8 +208,5 @@ def _arrange_levels(scores: Tensor, levels: Tensor, where: Tensor | None) -> tup
     order = descending(scores, where)
     check_levels(levels)
     check_like(levels, scores, name="levels")
-    sorted_levels = order.arrange(levels.long())
-    if where is None:
-        return torch.ones_like(order.first), sorted_levels
-    here = order.arrange(where)
-    return here, sorted_levels.masked_fill(~here, 0)
+    here = torch.ones_like(order.first) if where is None else order.arrange(where)
+    return here, order.arrange(levels.long()).masked_fill(~here, 0)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rankedu._validation import check_choice, check_count, check_number
 from rankedu.metrics._boxes import collect
-from rankedu.metrics._matching import best_first, taken
+from rankedu.metrics._matching import taken
 
 __all__ = ["DetectionMatches", "match_detections"]
 
@@ -49,8 +49,8 @@ class DetectionMatches:
         """Scores and hits of a class, (N,) each, from the best to the worst, without those that are ignored."""
         if check_count(label, "label") > len(self.truths):
             raise ValueError(f"label must be from 1 to {len(self.truths)}, got {label}")
-        mine = (self.labels == label) & ~self.ignored
-        return self.scores[mine], self.hits[mine]
+        of_class = (self.labels == label) & ~self.ignored
+        return self.scores[of_class], self.hits[of_class]
 
     def curve(self, label: int) -> tuple[Tensor, Tensor]:
         """Recall and precision of a class, (N,) float64 each, after each detection; nan recall without truths."""
@@ -128,7 +128,7 @@ def match_detections(
     true = collect(truths, n_classes, name="truths", scored=False)
     if len(detections) != len(truths):
         raise ValueError(f"detections must be of the {len(truths)} images of truths, got {len(detections)}")
-    order = best_first(found)
+    order = np.argsort(-found.value.numpy(), kind="stable")  # equal scores by image, then by place in its list
     took = torch.from_numpy(taken(found, true, order, iou, matching)[order])
     some, truth = took >= 0, took.clamp(min=0)
     difficult = torch.zeros_like(some)

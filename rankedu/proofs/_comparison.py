@@ -10,8 +10,6 @@ from typing import Any
 from rankedu.proofs._exact import exact_numbers, exact_relevance, verdict
 from rankedu.proofs._steps import DIGITS, MOST_DIGITS, Infimum, Interval, Step, hard_loss, surrogate_loss
 
-__all__ = ["Comparison", "compare", "compare_checked"]
-
 
 @dataclass(frozen=True)
 class Comparison:

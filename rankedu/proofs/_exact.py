@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -63,8 +62,7 @@ def checked_permutation(permutation: Iterable[Any], n: int) -> tuple[int, ...]:
     for i, value in enumerate(values):
         if not isinstance(value, (int, float, Fraction)):
             raise TypeError(f"permutation[{i}] must be a whole number, got {value!r}")
-    count = Counter(values)
-    missing = [rank for rank in range(1, n + 1) if rank not in count]
+    missing = sorted({*range(1, n + 1)}.difference(values))
     if missing:
         shown = values if n <= 12 else [*values[:12], "…"]
         advice = "ranks start at 1: add 1" if set(values) == set(range(n)) else "tied ranks must be made ordinal first"

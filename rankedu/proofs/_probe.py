@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Solver = Callable[[Array], ArrayLike]
 
+MOST_PIECES = 10_000
+
 
 class Probe:
     """Asks the solver, once a point, and remembers what it answered."""
@@ -84,7 +86,7 @@ class Probe:
         return {"unbeaten": float((own - best).max()), "tolerance": self.rounding(), "again": again}
 
 
-def breakpoints(probe: Probe, a: Array, b: Array, max_pieces: int) -> tuple[list[float], bool]:
+def breakpoints(probe: Probe, a: Array, b: Array) -> tuple[list[float], bool]:
     """Breakpoints of t ↦ m(a + t(b − a)) on [0, 1], and whether all was as with a concave function."""
     found, asked = [0.0, 1.0], 0
     stack = [(0.0, 1.0)]
@@ -104,7 +106,7 @@ def breakpoints(probe: Probe, a: Array, b: Array, max_pieces: int) -> tuple[list
         meet = min(max(meet, left), right)
         z = a + meet * (b - a)
         below = float(z @ s) - probe.least(z)
-        if below < -2 * tight or asked > 2 * max_pieces:
+        if below < -2 * tight or asked > 2 * MOST_PIECES:
             return sorted(found), False
         if below <= 2 * tight or meet in (left, right):
             found.append(meet)

@@ -11,8 +11,6 @@ from typing import Any
 from rankedu import reference
 from rankedu.proofs._exact import exact_number
 
-__all__ = ["DIGITS", "HALF", "MOST_DIGITS", "Infimum", "Interval", "Step", "hard_loss", "sigmoid", "surrogate_loss"]
-
 #: Beyond this argument, exp(-10000), the sigmoid is only known to lie between 0 and its value here.
 FAR = 10_000
 #: Digits of the bounds; more are taken where these do not decide, up to the second number.
@@ -58,16 +56,12 @@ def sigmoid(x: Fraction, digits: int) -> Interval:
     if abs(x) > FAR:
         low = sigmoid(Fraction(FAR), digits).low
         return Interval(low, Fraction(1)) if x > 0 else Interval(Fraction(0), 1 - low)
-    down, up = (_context(digits, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
+    down, up = (Context(digits, rounding, MIN_EMIN, MAX_EMAX) for rounding in (ROUND_FLOOR, ROUND_CEILING))
     numerator, denominator = Decimal(-x.numerator), Decimal(x.denominator)
     # Decimal's exp is correctly rounded, to nearest in any context: one unit more on each side is a bound.
     least = down.next_minus(down.exp(down.divide(numerator, denominator)))
     most = up.next_plus(up.exp(up.divide(numerator, denominator)))
     return Interval(1 / (1 + Fraction(most)), 1 / (1 + Fraction(least)))
-
-
-def _context(digits: int, rounding: str) -> Context:
-    return Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 @dataclass(frozen=True)
@@ -122,7 +116,7 @@ class Infimum:
         return cls(exact_number(below, "below", least=0), exact_number(above, "above", least=0))
 
     def at(self, x: Fraction) -> Fraction:
-        return min(self.above * x + HALF, Fraction(1)) if x > 0 else self.below * x
+        return Fraction(reference.happier_lower_step(x, self.below, self.above))
 
 
 def hard_loss(scores: Sequence[Fraction], relevance: Sequence[Fraction], ties: str) -> Fraction:

@@ -36,7 +36,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,7 +65,6 @@ def continuity(
     end: ArrayLike,
     *,
     steps: int = 200,
-    diameter: float | None = None,
 ) -> Continuity:
     r"""Hold the steps of :math:`f_\lambda` along a segment against its Lipschitz constant, diam(S)/λ.
 
@@ -82,12 +80,11 @@ def continuity(
         The segment.
     steps : int
         How many equal steps it is cut into.
-    diameter : float, optional
-        Largest distance between two admissible outputs. Default: between two *seen* ones, which suffices (fact 2).
 
     Notes
     -----
-    Returns Continuity: a jump larger than the constant times one step shows as ``worst > allowed``.
+    Returns Continuity: a jump larger than the constant times one step shows as ``worst > allowed``. The diameter of S
+    is that of the answers *seen*, which suffices (fact 2).
     2(steps + 1) calls of the solver, O(steps² · n) to compare its answers. Ties: any minimiser. Explained in chapter 2.
     Raises ValueError or TypeError for input that is not finite, not one-dimensional, of lengths that differ, ``lam`` ≤
     0 or ``steps`` < 1.
@@ -104,35 +101,28 @@ def continuity(
     times = np.linspace(0, 1, steps + 1)
     probe = Probe(solver, gradient, lam, a + times[:, None] * (b - a))
     values = probe.values(probe.points)
-    across = probe.diameter() if diameter is None else float(diameter)
+    lipschitz = probe.diameter() / probe.lam
     lengths = np.linalg.norm(np.diff(probe.points, axis=0), axis=1)
-    worst = float((np.abs(np.diff(values)) - across / probe.lam * lengths).max())
-    again = partial(continuity, solver, gradient, lam, start, end, steps=steps, diameter=diameter)
+    worst = float((np.abs(np.diff(values)) - lipschitz * lengths).max())
+    again = partial(continuity, solver, gradient, lam, start, end, steps=steps)
     return Continuity(
         **probe.shared(again),
         times=times,
         values=values,
-        lipschitz=across / probe.lam,
+        lipschitz=lipschitz,
         worst=worst,
         allowed=4 * probe.rounding() / probe.lam,
     )
 
 
 def piecewise_affine(
-    solver: Solver, gradient: ArrayLike, lam: float, start: ArrayLike, end: ArrayLike, *, max_pieces: int = 10_000
+    solver: Solver, gradient: ArrayLike, lam: float, start: ArrayLike, end: ArrayLike
 ) -> PiecewiseAffine:
     r"""Find all breakpoints of :math:`f_\lambda` along a segment, and check that it is affine in between.
 
-    Parameters
-    ----------
-    solver, gradient, lam, start, end
-        As in `continuity`.
-    max_pieces : int
-        Give up beyond this number: the solver's outputs would seem to be infinitely many.
+    The parameters are those of `continuity`. Breakpoints are found to the rounding of float64; beyond 10,000 of them
+    the search is given up, for the solver's outputs would seem to be infinitely many.
 
-    Notes
-    -----
-    Returns PiecewiseAffine: breakpoints to the rounding of float64, with values and slopes.
     m is concave along a segment, so the lines of the answers at both ends meet in between; either the answer there lies
     on both lines, and this is the only breakpoint, or it lies below, and each half is treated alike. Two calls of the
     solver a piece, for m at the scores and at the shifted scores each. Ties: any minimiser. Explained in chapter 2.
@@ -147,8 +137,8 @@ def piecewise_affine(
     a, b = vector(start, "start"), vector(end, "end", like=start)
     probe = Probe(solver, gradient, lam, np.stack([a, b]))
     shift = probe.lam * probe.c
-    own, ok = breakpoints(probe, a, b, max_pieces)
-    shifted, shifted_ok = breakpoints(probe, a + shift, b + shift, max_pieces)
+    own, ok = breakpoints(probe, a, b)
+    shifted, shifted_ok = breakpoints(probe, a + shift, b + shift)
     times = np.unique(np.concatenate([own, shifted]))
     inner = times[1:-1]
     apart = (np.diff(times[:-1]) > 1e-12) & (inner < 1 - 1e-12)
@@ -162,7 +152,7 @@ def piecewise_affine(
         slopes[k] = probe.algorithm_1(points[1]) @ (b - a)
         rise = abs(values[k + 1] - values[k] - slopes[k] * (right - left))
         worst = max(worst, float(np.abs(probe.values(points) - chord).max()), float(rise))
-    again = partial(piecewise_affine, solver, gradient, lam, start, end, max_pieces=max_pieces)
+    again = partial(piecewise_affine, solver, gradient, lam, start, end)
     return PiecewiseAffine(
         **probe.shared(again),
         breakpoints=times,
@@ -293,6 +283,4 @@ def agreement_region(solver: Solver, gradient: ArrayLike, lams: Sequence[float],
     )
 
 
-def _gradient(*args: Any, **kwargs: Any) -> Gradient:
-    """`gradient`, whose own name is that of its parameter in there."""
-    return gradient(*args, **kwargs)
+_gradient = gradient  # whose own name is that of its parameter in there

@@ -14,8 +14,6 @@ from rankedu._fast.tiles import Part, bounded
 from rankedu._validation import check_number
 from rankedu.rankers._ranker import Ranker, shift, wide
 
-__all__ = ["PairwiseRanker"]
-
 
 class PairwiseRanker(Ranker):
     r"""Count, for each item, by how much the others outrank it; a subclass says what the count of one pair is.

@@ -9,8 +9,6 @@ from rankedu._fast.gradient import at_unit_weight
 from rankedu._fast.tiles import Part
 from rankedu._validation import check_floating, check_mask, check_not_nan, check_values, check_where
 
-__all__ = ["Ranker", "shift", "wide"]
-
 
 def wide(scores: Tensor) -> Tensor:
     """16-bit scores as float32: ranks are counted there, and a small shift is not rounded away."""

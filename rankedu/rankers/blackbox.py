@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._fast import radix
+from rankedu._fast import radix, sorting
 from rankedu._fast.tiles import Part
 from rankedu._validation import check_lam
 from rankedu.blackbox import differentiate
@@ -78,7 +78,7 @@ class BlackboxRanker(Ranker):
         self, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, **options: Any
     ) -> Tensor:
         """As ``Ranker.loss_of_positives``, on packed keys where scores fit into them."""
-        if type(self) is not BlackboxRanker or options.get("within_grad") or not radix.packable(scores):
+        if type(self) is not BlackboxRanker or options.get("within_grad") or not sorting.packable(scores):
             return super().loss_of_positives(part, scores, positive, where, **options)
         margin, lam = options.get("margin", 0.0), self.lam
         return radix.loss_of_positives(

@@ -116,15 +116,10 @@ def operating_region(
     width = 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))  # 0 if flat everywhere
     largest = torch.finfo(torch.float64).max / 4  # two infinite scores are tied; who does not take part stands behind
     values = scores.detach().double().clamp(-largest, largest).masked_fill(~where, math.inf).sort(-1).values
-    low, high = _bounds(values, values - width, values + width)
-    first, last = _bounds(values, values, values, closed=True)
+    low, high = torch.searchsorted(values, values - width, right=True), torch.searchsorted(values, values + width)
+    first, last = torch.searchsorted(values, values), torch.searchsorted(values, values, right=True)
     inside = torch.maximum(high, last) - torch.minimum(low, first)
     count = where.sum(-1, keepdim=True)
     inside.masked_fill_(torch.arange(values.shape[-1], device=values.device) >= count, 0)
     dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
     return (inside.sum(-1) * (width > 0) / count.squeeze(-1).double().square()).to(dtype)
-
-
-def _bounds(values: Tensor, low: Tensor, high: Tensor, closed: bool = False) -> tuple[Tensor, Tensor]:
-    """Between which places of the sorted values those between low and high stand."""
-    return torch.searchsorted(values, low, right=not closed), torch.searchsorted(values, high, right=closed)

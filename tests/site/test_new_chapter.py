@@ -18,6 +18,7 @@ from rankedu.cli import app
 ROOT = Path(__file__).resolve().parents[2]
 LAST = max((ROOT / "book" / "chapters").glob("*.md"))
 NUMBER = int(LAST.name[:2]) + 1
+SLUG = "a_chapter_of_tests"
 
 #: Run every cell in one namespace, then the contract and the chapter's own tests: as written, and with brackets filled.
 TRY = """
@@ -30,7 +31,7 @@ shell, files = InteractiveShell.instance(), [pathlib.Path(name) for name in sys.
 for cell in jupytext.read(files[0]).cells:
     if cell.cell_type == "code":
         assert shell.run_cell(cell.source).success, cell.source
-options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-k", "soft_sorting", "tests"]
+options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-k", "a_chapter_of_tests", "tests"]
 print(pytest.main(options), flush=True)
 for file in files:
     text = file.read_text(encoding="utf-8")
@@ -55,7 +56,7 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
     shutil.copy(ROOT / "book" / "data" / "sources.yaml", checkout / "book" / "data")
     for file in ("tests/conftest.py", "tests/site/test_contract.py"):
         shutil.copy(ROOT / file, checkout / file)
-    written = new_chapter("soft_sorting", "Sorting softly", checkout)
+    written = new_chapter(SLUG, "Sorting softly", checkout)
     left = [f"{file.name}, {found}" for file in written for found in placeholders(file.read_text(encoding="utf-8"))]
     done = subprocess.run(
         [sys.executable, "-c", TRY, *map(str, written)],
@@ -78,9 +79,9 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
 
 
 def test_the_command_says_what_to_do_next(checkout):
-    done = CliRunner().invoke(app, ["new-chapter", "soft_sorting", "--title", "Sorting", "--checkout", str(checkout)])
+    done = CliRunner().invoke(app, ["new-chapter", SLUG, "--title", "Sorting", "--checkout", str(checkout)])
     assert done.exit_code == 0
-    where = [str(checkout / file.format(nn=f"{NUMBER:02d}", slug="soft_sorting")) for file in FILES.values()]
+    where = [str(checkout / file.format(nn=f"{NUMBER:02d}", slug=SLUG)) for file in FILES.values()]
     assert done.stdout.splitlines()[: len(where)] == where
     assert "make notebooks" in done.stdout and f"--preview {NUMBER}" in done.stdout
     text = Path(where[0]).read_text(encoding="utf-8")
@@ -89,13 +90,13 @@ def test_the_command_says_what_to_do_next(checkout):
 
 @pytest.mark.parametrize("file", FILES.values())
 def test_nothing_is_overwritten_and_nothing_half_done(file, checkout):
-    there = checkout / file.format(nn=f"{NUMBER:02d}", slug="soft_sorting")
+    there = checkout / file.format(nn=f"{NUMBER:02d}", slug=SLUG)
     there.parent.mkdir(parents=True, exist_ok=True)
     there.write_text("mine", encoding="utf-8")
     before = sorted(checkout.rglob("*"))
     number = f"{NUMBER:02d}" if file.startswith("book") else ""  # then the next chapter has another number
-    with pytest.raises(FileExistsError, match=f"slug must be new, got 'soft_sorting': there is .*{number}"):
-        new_chapter("soft_sorting", "Sorting", checkout)
+    with pytest.raises(FileExistsError, match=f"slug must be new, got '{SLUG}': there is .*{number}"):
+        new_chapter(SLUG, "Sorting", checkout)
     assert there.read_text(encoding="utf-8") == "mine" and sorted(checkout.rglob("*")) == before
 
 

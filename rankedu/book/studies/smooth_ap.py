@@ -68,12 +68,12 @@ class Watched(nn.Module):
         self.shares: list[float] = []
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        self.shares.append(share(embeddings, self.temperature))
+        self.shares.append(region(embeddings, self.temperature))
         value: Tensor = self.loss(embeddings, labels)
         return value
 
 
-def share(embeddings: Tensor, temperature: float) -> float:
+def region(embeddings: Tensor, temperature: float) -> float:
     """P of a batch: the mean over its queries, as printed, with the query and the diagonal counted."""
     unit = nn.functional.normalize(embeddings.detach(), dim=1)
     return operating_region(unit @ unit.T, temperature, THRESHOLD).mean().item()
@@ -108,7 +108,7 @@ def shares_while_training(
         generator = torch.Generator().manual_seed(1)
         sampler = ClassBalancedSampler(data.labels[:, -1], size, 4, batches=max(4, 1024 // size), seed=1)
         with torch.no_grad():
-            shares = [share(net(augment(data.images[batch], generator=generator)), temperature) for batch in sampler]
+            shares = [region(net(augment(data.images[batch], generator=generator)), temperature) for batch in sampler]
         found["same"][size] = statistics.fmean(shares)
     return found
 

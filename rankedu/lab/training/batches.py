@@ -52,7 +52,7 @@ def batches(
     )
     with closing(made if workers else ahead(made)) as ready:  # the workers read ahead, too
         for chosen, images, state in ready:
-            yield Batch(images, distributed.share(labels[chosen]).to(device), state)
+            yield Batch(images, distributed.own_part(labels[chosen]).to(device), state)
 
 
 def _augmented(
@@ -69,7 +69,7 @@ def _augmented(
         generator.set_state(draws)
     for chosen in indices:
         images = augment(data.images[chosen].to(device), generator=generator, strength=strength)
-        yield chosen, distributed.share(images), generator.get_state()
+        yield chosen, distributed.own_part(images), generator.get_state()
 
 
 def _loaded(
@@ -81,7 +81,7 @@ def _loaded(
     def keys() -> Iterator[list[tuple[int, int, int]]]:
         for step, batch in indices:
             chosen.put(batch)
-            places = distributed.share(torch.arange(len(batch)))
+            places = distributed.own_part(torch.arange(len(batch)))
             yield [(int(batch[place]), step, place) for place in places.tolist()]
 
     for images in load_pictures(data, keys(), seed=seed, workers=workers, pin=device.type == "cuda"):

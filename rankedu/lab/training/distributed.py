@@ -23,8 +23,8 @@ __all__ = [
     "gather",
     "is_main",
     "joined",
+    "own_part",
     "rank",
-    "share",
     "world_size",
 ]
 
@@ -60,7 +60,7 @@ def joined(device: torch.device | str = "cpu") -> Iterator[None]:
         dist.destroy_process_group()
 
 
-def share(batch: Tensor) -> Tensor:
+def own_part(batch: Tensor) -> Tensor:
     """Take the part of a batch that this process embeds: the parts of all, in order, are the batch."""
     if len(batch) % world_size():
         raise ValueError(f"batch_size must be a multiple of the {world_size()} processes, got {len(batch)}")

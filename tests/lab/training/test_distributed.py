@@ -72,5 +72,5 @@ def test_a_process_that_is_alone():
     buffer = torch.ones(2)
     distributed.average([buffer])
     distributed.broadcast(torch.nn.Linear(1, 1))
-    assert torch.equal(distributed.share(labels), labels)
+    assert torch.equal(distributed.own_part(labels), labels)
     assert buffer.tolist() == [1, 1]

@@ -58,7 +58,7 @@ def gradient(name):
     torch.manual_seed(0)
     net, proxies = Mean(), ClusterLoss(4, DIM).double()
     images = torch.randn(BATCH, 1, 8, 8, generator=torch.Generator().manual_seed(2))
-    embeddings, labels = distributed.gather(net(distributed.share(images)), distributed.share(LABELS))
+    embeddings, labels = distributed.gather(net(distributed.own_part(images)), distributed.own_part(LABELS))
     (LOSSES[name](embeddings, labels) + proxies(embeddings, labels)).backward()
     trained = [*net.parameters(), *proxies.parameters()]
     distributed.average_gradients(trained)

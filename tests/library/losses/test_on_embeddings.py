@@ -120,7 +120,7 @@ BAD = {
     "integers": (lambda: on(e.long(), two), TypeError, "embeddings must be floating point"),
     "refs alone": (lambda: on(e, two, None, e + 1), ValueError, "ref_labels must be given with ref_emb"),
     "labels alone": (lambda: on(e, two, None, None, two), ValueError, "ref_emb must be given with ref_labels"),
-    "dims": (lambda: on(e, two, None, random(2, 4), two), ValueError, "ref_embeddings .* 3 dimensions .* got 4"),
+    "dims": (lambda: on(e, two, None, random(2, 4), two), ValueError, r"ref_embeddings .* \(batch, 3\), got"),
     "both": (lambda: remembering(e, two, None, e + 1, two), ValueError, "None where there is a memory"),
     "loss": (lambda: OnEmbeddings(None), TypeError, "loss must be a loss .* got None"),
     "memory": (lambda: OnEmbeddings(on.loss, memory=3), TypeError, r"EmbeddingMemory, got 3"),

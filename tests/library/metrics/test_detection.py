@@ -549,5 +549,5 @@ def test_bad_overlaps(others, error, message):
 
 
 def test_a_class_that_is_not_there():
-    with pytest.raises(ValueError, match="label must be an int from 1 to 1, got 2"):
+    with pytest.raises(ValueError, match="label must be from 1 to 1, got 2"):
         match_detections([GOOD], [GOOD], n_classes=1).of(2)

@@ -114,8 +114,6 @@ def test_the_lipschitz_constant_is_below_that_of_all_permutations(n):
     assert diameter == pytest.approx(np.linalg.norm(np.arange(n) - np.arange(n)[::-1]))
     seen = ip.continuity(ranking, draw(n, n), lam, draw(n + 1, n), draw(n + 2, n))
     assert seen.lipschitz <= diameter / lam + 1e-12
-    assert ip.continuity(ranking, draw(n, n), lam, draw(n + 1, n), draw(n + 2, n), diameter=diameter).holds
-    assert not ip.continuity(ranking, draw(n, n), lam, draw(n + 1, n), draw(n + 2, n), diameter=1e-9).holds
 
 
 def test_value_is_the_difference_of_two_minima():

@@ -48,6 +48,12 @@ print(json.dumps(told))
 """
 
 
+# Whoever has typed the example into this very checkout has nothing left to be tried out.
+pytestmark = pytest.mark.skipif(
+    (ROOT / "rankedu/rankers/noise.py").exists(), reason="the example stands in this checkout already"
+)
+
+
 def block_after(what):
     """The code block that follows a phrase of the worked example."""
     return re.search(rf"{re.escape(what)}.*?^```\w+\n(.*?)^```", SECTION, re.DOTALL | re.MULTILINE).group(1)

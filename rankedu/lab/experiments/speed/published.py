@@ -181,7 +181,7 @@ def published_sup_ap(
     HAPPIER Sec. 3.2.
     """
     x, here = _differences(scores), _here(scores, where)
-    others, fellows = ~relevance & here, relevance & here
+    others, positives = ~relevance & here, relevance & here
     against = step(x).masked_fill(~others.unsqueeze(-2), 0.0).sum(-1)
-    within = ((x >= 0) & fellows.unsqueeze(-2)).sum(-1)
-    return _mean(1 - within / (within + against).clamp(min=0.5), fellows)
+    within = ((x >= 0) & positives.unsqueeze(-2)).sum(-1)
+    return _mean(1 - within / (within + against).clamp(min=0.5), positives)

@@ -1,19 +1,16 @@
-"""How each baseline is made: one function a loss, whose first line says what the loss optimises."""
+"""How each baseline is made: one function a loss, whose docstring says what the loss optimises."""
 
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rankedu._extras import needed
 from rankedu.losses._histogram_loss import HistogramLoss
 
-__all__ = ["RECIPES", "Recipe", "find_recipe"]
 
-
-class Recipe(NamedTuple):
+class KnownBaseline(NamedTuple):
     """How a baseline is made, and what it is."""
 
     make: Callable[..., tuple[Any, Any]]  # settings -> the loss, and its miner or None
@@ -23,15 +20,14 @@ class Recipe(NamedTuple):
     raw: bool  # takes the embeddings as they are, not at length 1
 
 
-RECIPES: dict[str, Recipe] = {}
+BASELINES: dict[str, KnownBaseline] = {}
 
 
-def _recipe(*, proxies: bool = False, references: bool = True, raw: bool = False) -> Callable[[Any], Any]:
-    """Enter a function under its name; the docstring's first line says what the loss optimises."""
+def _enter(*, proxies: bool = False, references: bool = True, raw: bool = False) -> Callable[[Any], Any]:
+    """Enter a function under its name; the docstring says what the loss optimises."""
 
     def enter(make: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
-        optimises = (inspect.getdoc(make) or "").split("\n\n")[0].replace("\n", " ")
-        RECIPES[make.__name__] = Recipe(make, optimises, proxies, references, raw)
+        BASELINES[make.__name__] = KnownBaseline(make, make.__doc__ or "", proxies, references, raw)
         return make
 
     return enter
@@ -42,20 +38,20 @@ def _pml(module: str) -> Any:
     return needed(f"pytorch_metric_learning.{module}", "baseline() needs pytorch-metric-learning")
 
 
-@_recipe()
+@_enter()
 def contrastive(pos_margin: float = 0.0, neg_margin: float = 1.0) -> tuple[Any, Any]:
     """Distances of pairs: those of one class shrink to 0, all others grow to a margin."""
     return _pml("losses").ContrastiveLoss(pos_margin, neg_margin), None
 
 
-@_recipe()
+@_enter()
 def triplet_semihard(margin: float = 0.2) -> tuple[Any, Any]:
     """Order of two distances: a negative farther off than the positive, but by less than a margin, is moved away."""
     miner = _pml("miners").TripletMarginMiner(margin=margin, type_of_triplets="semihard")
     return _pml("losses").TripletMarginLoss(margin), miner
 
 
-@_recipe()
+@_enter()
 def triplet_distance_weighted(
     margin: float = 0.2, cutoff: float = 0.5, nonzero_loss_cutoff: float = 1.4
 ) -> tuple[Any, Any]:
@@ -64,7 +60,7 @@ def triplet_distance_weighted(
     return _pml("losses").TripletMarginLoss(margin), miner
 
 
-@_recipe()
+@_enter()
 def margin(
     margin: float = 0.2,
     beta: float = 1.2,
@@ -78,69 +74,56 @@ def margin(
     return _pml("losses").MarginLoss(margin, nu, beta, learn_beta=learn_beta), miner
 
 
-@_recipe()
+@_enter()
 def lifted_structure(pos_margin: float = 0.0, neg_margin: float = 1.0) -> tuple[Any, Any]:
     """Each positive pair against all negatives of both its ends at once, by a soft maximum."""
     return _pml("losses").LiftedStructureLoss(neg_margin, pos_margin), None
 
 
-@_recipe(references=False, raw=True)
+@_enter(references=False, raw=True)
 def n_pair() -> tuple[Any, Any]:
-    """Softmax over one partner for each class of the batch: the item's own must have the largest dot product.
-
-    Only the first pair of each class is used. As published, the lengths of the embeddings count, and have a penalty of
-    their own, which is not part of this; the library would normalise them, and logits in [−1, 1] teach little.
-    """
+    """Softmax over one partner for each class of the batch: the item's own must have the largest dot product."""
+    # As published, lengths count; the library would normalise them, and logits in [−1, 1] teach little.
     raw = _pml("distances").DotProductSimilarity(normalize_embeddings=False)
     return _pml("losses").NPairsLoss(distance=raw), None
 
 
-@_recipe()
+@_enter()
 def angular(alpha: float = 40.0) -> tuple[Any, Any]:
-    """The angle at the negative in a triangle with a positive pair: it must be below alpha degrees.
-
-    The library itself would normalise the positive pair but not the negatives.
-    """
+    """The angle at the negative in a triangle with a positive pair: it must be below alpha degrees."""
     return _pml("losses").AngularLoss(alpha), None
 
 
-@_recipe()
+@_enter()
 def multi_similarity(
     alpha: float = 2.0, beta: float = 50.0, base: float = 0.5, epsilon: float = 0.1
 ) -> tuple[Any, Any]:
-    """Pairs in the wrong order with one of the other kind, or nearly, weighted by own and by relative similarity.
-
-    Where the miner leaves at most one positive and one negative pair, the library takes the batch for empty: the loss
-    is 0, with a zero gradient. ``contrastive`` and ``lifted_structure`` do the same, without a miner.
-    """
+    """Pairs in the wrong order with one of the other kind, or nearly, weighted by own and by relative similarity."""
     return _pml("losses").MultiSimilarityLoss(alpha, beta, base), _pml("miners").MultiSimilarityMiner(epsilon)
 
 
-@_recipe()
+@_enter()
 def histogram(n_bins: int = 100) -> tuple[Any, Any]:
     """The probability that a random negative pair is more similar than a random positive pair, all queries in one."""
     return HistogramLoss(n_bins), None
 
 
-@_recipe(proxies=True, references=False)
+@_enter(proxies=True, references=False)
 def normalized_softmax(n_classes: int, dim: int, temperature: float = 0.05) -> tuple[Any, Any]:
     """Classification by cosine to one learnt vector for each class: softmax over cosines divided by a temperature."""
     return _pml("losses").NormalizedSoftmaxLoss(n_classes, dim, temperature), None
 
 
-@_recipe(proxies=True, references=False)
+@_enter(proxies=True, references=False)
 def proxy_nca_pp(n_classes: int, dim: int, scale: float = 9.0) -> tuple[Any, Any]:
-    """Classification by squared distance to one learnt vector for each class: softmax over minus scale times it.
-
-    On the unit sphere the squared distance is 2 − 2 cos: this is ``normalized_softmax`` at temperature 1/(2 scale).
-    """
+    """Classification by squared distance to one learnt vector for each class: softmax over minus scale times it."""
     return _pml("losses").ProxyNCALoss(n_classes, dim, softmax_scale=scale), None
 
 
-def find_recipe(name: str) -> Recipe:
+def find_baseline(name: str) -> KnownBaseline:
     """Look up a name; a wrong one is answered by the nearest, and all there are."""
-    if name not in RECIPES:
-        near = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), RECIPES, n=1)
+    if name not in BASELINES:
+        near = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), BASELINES, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"name must be one of {', '.join(map(repr, sorted(RECIPES)))}, got {name!r}{hint}")
-    return RECIPES[name]
+        raise ValueError(f"name must be one of {', '.join(map(repr, sorted(BASELINES)))}, got {name!r}{hint}")
+    return BASELINES[name]

@@ -64,7 +64,8 @@ def grade(share: Tensor) -> tuple[Tensor, Tensor]:
         value = share[share > 0].unique()
         drop = value.diff(prepend=value.new_zeros(1)).flip(0)
         group = torch.searchsorted(value, share, right=True, out_int32=True).neg_().add_(len(value))
-        return group, drop.view(*share.shape[:-1], -1)
+        small = group.short() if len(value) < torch.iinfo(torch.int16).max else group
+        return small, drop.view(*share.shape[:-1], -1)
     ordered, item = share.sort(dim=-1, descending=True)
     place = torch.zeros_like(item)
     torch.cumsum(ordered[..., 1:] != ordered[..., :-1], dim=-1, out=place[..., 1:])

@@ -118,10 +118,12 @@ def descending(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 def _sort_by_digits(keys: Ints) -> None:
     """Sort one row: torch sorts the scores' bits, ties by position, and says where position and label have gone."""
-    bits, rest = np.ascontiguousarray(_high(keys)), np.ascontiguousarray(low(keys))
-    ordered, place = torch.sort(torch.from_numpy(bits), stable=True)
-    _high(keys)[:] = ordered.numpy()
-    low(keys)[:] = rest.take(place.numpy())
+    bits = torch.from_numpy(_high(keys).copy())
+    place = torch.empty(len(keys), dtype=torch.int64)
+    torch.sort(bits, stable=True, out=(bits, place))
+    _high(keys)[:] = bits.numpy()
+    del bits  # its room is that of the copy
+    low(keys)[:] = low(keys).copy().take(place.numpy())
 
 
 @functools.cache
@@ -142,13 +144,16 @@ def _digit_by_digit() -> bool:
 
 
 def ranks(scores: Floats, where: Bools | None) -> Ints:
-    """Rank the items of every row, ties by position; 0 outside ``where``. 8 bytes an item beside the result."""
+    """Rank the items of every row, ties by position; 0 outside ``where``. The keys become the result.
+
+    Once they are sorted their scores are needed no more: there the ranks go, each to the position of its item.
+    """
     keys = pack(scores, None, where)
     sort(keys)
-    found = np.empty(scores.shape, np.int64)
     for rows, columns in blocks(*scores.shape):
-        place = np.arange(columns.start + 1, columns.stop + 1)
-        np.put_along_axis(found[rows], low(keys[rows, columns]) >> 1, place[None], axis=-1)
+        place = np.arange(columns.start + 1, columns.stop + 1, dtype=np.int32)
+        np.put_along_axis(_high(keys)[rows], low(keys[rows, columns]) >> 1, place[None], axis=-1)
+    keys >>= 32
     if where is not None:
-        found[~where] = 0
-    return found
+        keys[~where] = 0
+    return keys

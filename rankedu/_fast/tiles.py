@@ -85,6 +85,7 @@ def loss_of_positives(
                     weight = to_ranks + to_among if within == "soft" else to_ranks
                     pulled = _spread(gradient, tile, weight, near())
                     gradient.view(-1).index_add_(0, tile.place.flatten(), pulled.flatten())
+            del slopes, near  # their room is the next tile's
         if gradient is not None and finite is not shifted:  # an infinite score has no gradient
             gradient.masked_fill_((finite != shifted).reshape(-1, n), 0.0)
     return with_gradient(value, scores, gradient, where)

@@ -62,7 +62,8 @@ class _Own(torch.autograd.Function):
             length = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True).clamp_min(SHORTEST)
             unit = embeddings / length
         with torch.autocast(gradient.device.type, enabled=False):
-            pulled = (gradient + gradient.T) @ unit
+            both = gradient.T.contiguous().add_(gradient)  # a sum that reads columns takes six times as long
+            pulled = both @ unit
         along = (pulled * unit).sum(1, keepdim=True) * (length > SHORTEST)
         pulled_embeddings: Tensor = (pulled - along * unit) / length
         return pulled_embeddings

@@ -62,12 +62,18 @@ class SigmoidRanker(PairwiseRanker):
         return sigmoid_(differences, self.temperature)
 
     def slope_(self, differences: Tensor) -> Tensor:
-        value = self.step_(differences)
-        return value.addcmul_(value, value, value=-1).mul_(1 / self.temperature)
+        return self._slope_of_step_(self.step_(differences))
 
     def step_then_slope_(self, differences: Tensor) -> tuple[Tensor, Callable[[], Tensor]]:
         value = self.step_(differences)
-        return value, lambda: value.addcmul_(value, value, value=-1).mul_(1 / self.temperature)
+        return value, lambda: self._slope_of_step_(value)
+
+    def _slope_of_step_(self, value: Tensor) -> Tensor:
+        """σ(1 − σ)/τ in one pass."""
+        slope: Tensor = torch.ops.aten.sigmoid_backward.grad_input(
+            value.new_tensor(1 / self.temperature), value, grad_input=value
+        )
+        return slope
 
 
 def operating_region(

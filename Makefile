@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
+# Dozens of processes read the package: let the first of them keep what it has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help book lab figures slides notebooks exercises timings screenshots links results claims bench validate test lint hooks venv dist package clean
 
 help:  ## say what there is to make

@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
+# Dozens of processes read the package: let the first of them keep what it has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help book lab figures slides notebooks exercises timings screenshots links results claims bench validate test lint hooks venv dist package clean
 
 help:  ## say what there is to make
@@ -60,6 +63,7 @@ venv: $(VENV)/.has-test  ## make .venv with everything that the checks need
 hooks: $(VENV)/.has-test  ## let git check what you commit
 	$(PY) -m pre_commit install
 
+lint: export MYPY_NUM_WORKERS = 2
 lint: $(VENV)/.has-test  ## check style and types
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .

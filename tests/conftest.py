@@ -10,6 +10,7 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))  # the package `tools` that makes the book lies there
+sys.path.insert(0, str(ROOT / "tests" / "shared"))  # and here `fresh`
 
 collect_ignore_glob = ["without*"]  # which raises when it is imported
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import fresh
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -80,7 +81,7 @@ def test_with_typer_alone_help_doctor_and_evaluate_work(tmp_path):
                 assert not end.code, arguments
             print("and then")
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    done = fresh.run([sys.executable, "-c", code], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     parts = done.stdout.split("and then\n")
     assert all(said in part for said, part in zip(asked, parts, strict=False)) and len(parts) == len(asked) + 1
@@ -100,7 +101,7 @@ def test_the_core_imports_with_torch_and_numpy_alone():
         f"from rankedu import {rooms}, proofs, reference; "
         "from rankedu.book import exercises"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = fresh.run([sys.executable, "-c", code])
     assert done.returncode == 0, done.stderr
 
 

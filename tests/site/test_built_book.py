@@ -7,11 +7,15 @@ import re
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from PIL import Image
 from tools.notebooks import pairs
+
+if TYPE_CHECKING:
+    from rankedu.book.explorables import Explorable
 
 HTML = pairs.ROOT / "book" / "_build" / "html"
 if not (HTML / "index.html").exists():
@@ -125,11 +129,37 @@ def test_every_frame_of_every_explorable_is_light_described_and_different():
         assert min((folder / name).stat().st_size for name in drawn) > 1500, "one colour would take a tenth of that"
 
 
-def test_every_slider_of_every_explorable_changes_the_picture():
-    """Along each control, from where the page opens, there are different pictures: not only other descriptions."""
+@cache
+def explorables() -> list[tuple[Explorable, list[dict]]]:
+    """What the package has, with what the book keeps of its frames."""
     from rankedu.book.explorables import all_explorables
 
-    for explorable in all_explorables().values():
+    folder = HTML / "_static" / "explorables"
+    kept = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*/frames.json")}
+    return [(one, kept[one.name]) for one in all_explorables().values()]
+
+
+def test_all_frames_of_an_explorable_have_one_size_and_are_held_in_the_picture():
+    for explorable, frames in explorables():
+        folder = HTML / "_static" / "explorables" / explorable.name
+        assert len({Image.open(folder / frame["file"]).size for frame in frames}) == 1, explorable.name
+        for frame in frames:
+            assert set() < frame["holds"].keys() <= explorable.controls.keys(), explorable.name
+            for name, where in frame["holds"].items():
+                assert len({tuple(place) for place in where["stops"]}) > 1, f"{explorable.name}: {name}"
+
+
+def test_every_goal_is_reached_by_a_frame_and_none_by_the_first():
+    for explorable, frames in explorables():
+        first = list(explorable.grid()).index(explorable.defaults)
+        for number, goal in enumerate(explorable.goals):
+            said = [frame["goals"][number] for frame in frames]
+            assert any(said) and said[first] is None, goal.text
+
+
+def test_every_slider_of_every_explorable_changes_the_picture():
+    """Along each control, from where the page opens, there are different pictures: not only other descriptions."""
+    for explorable, _ in explorables():
         folder, frames = HTML / "_static" / "explorables" / explorable.name, list(explorable.grid())
         for name, control in explorable.controls.items():
             numbers = [frames.index({**explorable.defaults, name: stop}) for stop in control.stops]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
+import fresh
 import pytest
 import torch
 import two_processes
@@ -18,12 +18,10 @@ from rankedu.lab.training.logs import read_log
 def found(tmp_path_factory):
     """What each of two processes has saved."""
     folder = tmp_path_factory.mktemp("two")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    done = subprocess.run(
-        [*torchrun, two_processes.__file__, str(folder)],
+    torchrun = [sys.executable, "-c", "from torch.distributed.run import main; main()", "--standalone"]
+    done = fresh.run(
+        [*torchrun, "--nproc-per-node", "2", two_processes.__file__, str(folder)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr

@@ -1,8 +1,8 @@
 """Within torch.compile a loss runs as it is: two graphs, before and behind it, made once."""
 
-import subprocess
 import sys
 
+import fresh
 import pytest
 import torch
 from drawn import random
@@ -54,4 +54,4 @@ def test_the_compiler_is_not_imported_for_a_loss():
         from rankedu.losses import SmoothAPLoss
         SmoothAPLoss()(torch.rand(4), torch.tensor([True, False, False, True]))
         assert "torch._dynamo" not in sys.modules"""
-    subprocess.run([sys.executable, "-c", code], check=True)
+    fresh.run([sys.executable, "-c", code], check=True)

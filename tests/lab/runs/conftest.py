@@ -8,6 +8,7 @@ import sys
 import nbformat
 import pytest
 
+from rankedu.lab.datasets import held_out
 from rankedu.lab.experiments import _experiment
 from rankedu.lab.runs import find_labs, load_result, plan
 
@@ -29,16 +30,16 @@ def write_lab():
 
 @pytest.fixture(scope="module")
 def opened_once():
-    """Each split is opened once for all runs of a module; the held-out one anew, for its door may be shut."""
+    """Each split is opened once for all runs of a module; the held-out one only while its door is open."""
     opened, kept = _experiment.open_data, {}
 
     def once(parameters):
         named = ("dataset", "data_root", "train_split", "test_split", "salt", "letters")
         key = tuple(parameters.get(name) for name in named)
-        if "held_out" in key:
-            return opened(parameters)
         if key not in kept:
             kept[key] = opened(parameters)
+        elif "held_out" in key:
+            held_out.check_open("held_out")
         return kept[key]
 
     with pytest.MonkeyPatch.context() as patch:

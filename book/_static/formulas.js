@@ -1,5 +1,5 @@
-/* Formulas that are wider than their column go on in the next line: before a relation or after a wide space and, where
-   that is not enough, before a + or −, never inside brackets. What still is too wide scrolls in its own box, and fades
+/* Formulas that are wider than their column go on in the next line: after a wide space, before a
+   relation and, where that is not enough, before a + or −, within brackets last of all. What still is too wide scrolls in its own box, and fades
    at the side where more follows. MathJax sets each formula as a row of boxes; here the row gets boxes of boxes, and
    where a line ends is left to the browser. */
 "use strict";
@@ -30,6 +30,7 @@
     const starts = row.flatMap((box, i) => (i === 0 || begins(box, row[i - 1]) ? [i] : []));
     return starts.map((start, k) => {
       const made = document.createElement("mjx-mrow");
+      made.className = rules.length ? "divided" : "whole";
       made.append(...boxed(row.slice(start, starts[k + 1]), rules));
       return made;
     });
@@ -39,8 +40,9 @@
   const divide = (formula) => {
     const row = [...formula.children];
     const depth = new Map(depths(row).map((deep, i) => [row[i], deep]));
-    const before = (space) => (box, last) => depth.get(box) === 0 && sign(box, space) && !sign(last, space);
-    formula.append(...boxed(row, [(box, last) => wide(last), before("4"), before("3")]));
+    const before = (space, inside) => (box, last) =>
+      depth.get(box) > 0 === inside && sign(box, space) && !sign(last, space);
+    formula.append(...boxed(row, [(_, last) => wide(last), before("4", false), before("3", false), before("3", true)]));
     formula.classList.add("divided");
   };
 

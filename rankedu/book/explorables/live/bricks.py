@@ -1,6 +1,19 @@
 """Chapter 7: any weights make a loss of recall, and some of them a logarithm."""
 
-from rankedu.book.explorables.live.marks import along, arrow, bar, button, dot, handle, item, line, scaled, scene, text
+from rankedu.book.explorables.live.marks import (
+    along,
+    apart,
+    arrow,
+    bar,
+    button,
+    dot,
+    handle,
+    item,
+    line,
+    scaled,
+    scene,
+    text,
+)
 from rankedu.reference import W_log, outranking_negatives, rank, recall_loss
 
 START = {
@@ -30,11 +43,13 @@ def bricks(state):
         line([(LEFT, 48), (RIGHT, 48)], "axis"),
     ]
     handles = []
+    members = [i for i, r in enumerate(relevant) if r]
+    labels = dict(zip(members, apart([scaled(y[i], 0, 1, LEFT, RIGHT) for i in members], 48, 30, 450)))
     for i, score in enumerate(y):
         x = scaled(score, 0, 1, LEFT, RIGHT)
         marks.append(item(x, 48, relevant[i], 8))
         if relevant[i]:
-            marks.append(text(x, 82, f"r = {found[i]:d}", "small", "middle"))
+            marks.append(text(labels[i], 82, f"r = {found[i]:d}", "small", "middle"))
             push = weights[found[i] - 1] if found[i] else 0.0
             marks.append(arrow(x, 64, min(x + 60 * push, RIGHT), 64, tone(found[i] - 1)))
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {ranks[i]}"

@@ -2,7 +2,7 @@
 
 import math
 
-from rankedu.book.explorables.live.marks import along, bar, button, dot, handle, line, scaled, scene, text
+from rankedu.book.explorables.live.marks import along, apart, bar, button, dot, handle, line, scaled, scene, text
 
 #: Logarithms to the base 10, in the order of ROWS.
 START = {
@@ -79,13 +79,10 @@ def ruler(n):
 def settings(rho, spread):
     """Where this setting and those of the papers lie."""
     marks = [dot(place(rho), 311, "three", 7)]
-    for k, paper in enumerate(PAPERS):
-        lam, items, queries, relevant = paper[1:]
-        x = place(strength(items * lam, items, queries, relevant, spread))
-        marks += [
-            line([(x, 286 - 4 * k), (x, 322)], "two thin"),
-            text(x - 3, 282 - 4 * k, "ABC"[k], "small two", "end"),
-        ]
+    places = [place(strength(items * lam, items, queries, p, spread)) for _, lam, items, queries, p in PAPERS]
+    letters = apart(places, 16, 24, 464)
+    for k, x in enumerate(places):
+        marks += [line([(x, 288), (x, 322)], "two thin"), text(letters[k], 282, "ABC"[k], "small two", "middle")]
     return [*marks, text(12, 362, "A Online Products, B In-shop, C CUB-200", "small two")]
 
 

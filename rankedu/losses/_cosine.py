@@ -62,8 +62,7 @@ class _Own(torch.autograd.Function):
             length = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True).clamp_min(SHORTEST)
             unit = embeddings / length
         with torch.autocast(gradient.device.type, enabled=False):
-            both = gradient.T.contiguous().add_(gradient)  # a sum that reads columns takes six times as long
-            pulled = both @ unit
+            pulled = gradient.T.contiguous().add_(gradient) @ unit  # a sum that reads columns is six times as slow
         along = (pulled * unit).sum(1, keepdim=True) * (length > SHORTEST)
         pulled_embeddings: Tensor = (pulled - along * unit) / length
         return pulled_embeddings

@@ -70,9 +70,8 @@ class SigmoidRanker(PairwiseRanker):
 
     def _slope_of_step_(self, value: Tensor) -> Tensor:
         """σ(1 − σ)/τ in one pass."""
-        slope: Tensor = torch.ops.aten.sigmoid_backward.grad_input(
-            value.new_tensor(1 / self.temperature), value, grad_input=value
-        )
+        outer = value.new_full((), 1 / self.temperature)
+        slope: Tensor = torch.ops.aten.sigmoid_backward.grad_input(outer, value, grad_input=value)
         return slope
 
 

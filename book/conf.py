@@ -73,11 +73,9 @@ templates_path = ["_templates"]
 html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css", "pin.css"]
 html_js_files = [
     "explorable.js",
-    ("ball.js", {"defer": "defer"}),
     ("comforts.js", {"defer": "defer"}),
     ("formulas.js", {"defer": "defer"}),
     ("kept.js", {"defer": "defer"}),  # what the scripts below share
-    ("pin.js", {"defer": "defer"}),
     ("predict.js", {"defer": "defer"}),
     ("paths.js", {"defer": "defer"}),  # what book/tools/site/paths.py makes for the next
     ("path.js", {"defer": "defer"}),

@@ -25,9 +25,9 @@ def test_page(window, name):
     found = (
         walk.predictions(page) + walk.formulas(page) + walk.width(page) + walk.pictures(page) + walk.weight(page, name)
     )
-    found += walk.pace(page, name) + walk.sliders(page)
+    found += walk.pace(page, name) + walk.sliders(page) + walk.columns(page, scrolls=False)
     page.set_viewport_size(walk.SIZES["phone"])
-    found += walk.width(page)
+    found += walk.width(page) + walk.columns(page, scrolls=True)
     found += walk.accessibility(page) if name in ON_A_PHONE else []
     page.set_viewport_size(walk.SIZES["desk"])
     found += walk.requests(page) + walk.accessibility(page, themes=("light", "dark"))  # which takes the page apart

@@ -102,6 +102,32 @@ def width(page) -> list[str]:
     return [f"scrolls sideways by {wide} pixels"] if wide > 1 else []
 
 
+#: Opens all folds, asks of each formula by how much it is wider than its box and whether that is to be seen, until
+#: nothing is wrong or some seconds are over, and closes them. What is wrong: (formulas, may display formulas scroll?).
+COLUMNS = """async (scrolls) => {
+  const folds = [...document.querySelectorAll("details:not([open])")];
+  const hidden = [...document.querySelectorAll(".toggle-hidden")];
+  folds.forEach((one) => { one.open = true; });
+  hidden.forEach((one) => one.classList.remove("toggle-hidden"));
+  const wrong = () => [...document.querySelectorAll("div.math mjx-container, span.math")].filter((box) => {
+    const wide = box.scrollWidth - box.clientWidth > 1, marked = box.hasAttribute("data-more");
+    if (wide && !scrolls && box.localName !== "span") return true;
+    return wide ? !marked || getComputedStyle(box).overflowX !== "auto" : marked;
+  });
+  for (let asked = 0; asked < 100 && wrong().length; asked += 1) await new Promise((done) => setTimeout(done, 50));
+  const found = wrong().map((box) => box.textContent.slice(0, 40));
+  folds.forEach((one) => { one.open = false; });
+  hidden.forEach((one) => one.classList.add("toggle-hidden"));
+  return found;
+}"""
+
+
+def columns(page, *, scrolls: bool) -> list[str]:
+    """Formulas wider than their column: where they may scroll, those that don't in their own box, and show it."""
+    page.wait_for_function("!window.MathJax?.startup || 'formulas' in document.documentElement.dataset")
+    return [f"formula in its column: {text}" for text in page.evaluate(COLUMNS, scrolls)]
+
+
 def sliders(page) -> list[str]:
     """Sliders without a name, and those that by keyboard change neither picture, nor description, nor what they say."""
     found = []

@@ -258,6 +258,13 @@ class LiveDirective(SphinxDirective):
         return [place_live(self.arguments[0], self.env)]
 
 
+def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str, Any], *_: object) -> None:
+    """A page without frames, such as the front page, doesn't fetch what only they need."""
+    if _PLACE.search(context.get("body", "")):
+        for script in ("ball.js", "pin.js"):
+            app.add_js_file(script, priority=900, defer="defer")  # after kept.js
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension.
 
@@ -270,4 +277,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.config.html_static_path.append(str(PAGE))
     app.add_css_file("live.css")
     app.add_js_file("live.js")
+    app.connect("html-page-context", _add_scripts_of_frames)
     return {"parallel_read_safe": True}

@@ -46,14 +46,17 @@
     formula.classList.add("divided");
   };
 
-  const hint = new ResizeObserver((entries) => entries.forEach(({ target }) => more(target)));
-  const more = (box) => box.toggleAttribute("data-more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  const scroller = (container) => container.closest("span.math") ?? container;
+  const hint = new ResizeObserver((entries) =>
+    entries.forEach(({ target }) => more(scroller(target.closest("mjx-container") ?? target))));
+  const ACCENT = 8; // pixels: an accent that leans out of its box is not cut off
+  const more = (box) => box.toggleAttribute("data-more", box.scrollLeft + box.clientWidth < box.scrollWidth - ACCENT);
   const start = () => {
     document.querySelectorAll("mjx-container > mjx-math").forEach((whole) => {
       const [formula, container] = [inner(whole), whole.parentElement];
-      const box = container.closest("span.math") ?? container; // what scrolls
+      const box = scroller(container);
       if (box === container || formula.children.length >= LONG) divide(formula);
-      hint.observe(box);
+      [box, whole].forEach((one) => hint.observe(one)); // also when the letters have come
       box.addEventListener("scroll", () => more(box));
     });
     document.documentElement.dataset.formulas = "";

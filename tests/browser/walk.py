@@ -110,8 +110,8 @@ COLUMNS = """async (scrolls) => {
   folds.forEach((one) => { one.open = true; });
   hidden.forEach((one) => one.classList.remove("toggle-hidden"));
   const wrong = () => [...document.querySelectorAll("div.math mjx-container, span.math")].filter((box) => {
-    const wide = box.scrollWidth - box.clientWidth > 1, marked = box.hasAttribute("data-more");
-    if (wide && !scrolls && box.localName !== "span") return true;
+    const beyond = box.scrollWidth - box.clientWidth, wide = beyond > 8, marked = box.hasAttribute("data-more");
+    if (beyond > 1 && !scrolls && box.localName !== "span") return true;
     return wide ? !marked || getComputedStyle(box).overflowX !== "auto" : marked;
   });
   for (let asked = 0; asked < 100 && wrong().length; asked += 1) await new Promise((done) => setTimeout(done, 50));

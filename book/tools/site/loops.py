@@ -155,10 +155,10 @@ def in_accelerate(net, loss, images, labels):
 
 
 def in_processes(net, loss, images, labels):
-    from rankedu.lab.training.distributed import gather, share
+    from rankedu.lab.training.distributed import gather, own_part
 
     net = nn.parallel.DistributedDataParallel(net)
-    embeddings, classes = gather(net(share(images)), share(labels))
+    embeddings, classes = gather(net(own_part(images)), own_part(labels))
     loss(embeddings, classes).backward()
 
 
@@ -166,23 +166,23 @@ def in_their_wrapper(net, loss, images, labels):
     from pytorch_metric_learning.losses import BaseMetricLossFunction
     from pytorch_metric_learning.utils.distributed import DistributedLossWrapper
 
-    from rankedu.lab.training.distributed import share
+    from rankedu.lab.training.distributed import own_part
 
     class InPML(BaseMetricLossFunction):
         def compute_loss(self, *batch):
             return {"loss": {"losses": loss(*batch), "indices": None, "reduction_type": "already_reduced"}}
 
     net = nn.parallel.DistributedDataParallel(net)
-    DistributedLossWrapper(InPML())(net(share(images)), share(labels)[:, -1]).backward()  # takes no paths
+    DistributedLossWrapper(InPML())(net(own_part(images)), own_part(labels)[:, -1]).backward()  # takes no paths
 
 
 def in_shards(net, loss, images, labels):
     from torch.distributed.fsdp import fully_shard
 
-    from rankedu.lab.training.distributed import gather, share
+    from rankedu.lab.training.distributed import gather, own_part
 
     fully_shard(net)
-    embeddings, classes = gather(net(share(images)), share(labels))
+    embeddings, classes = gather(net(own_part(images)), own_part(labels))
     loss(embeddings, classes).backward()
 
 

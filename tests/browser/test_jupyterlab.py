@@ -101,7 +101,7 @@ def run_all_cells(page):
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         with contextlib.suppress(PlaywrightTimeout):
-            page.wait_for_function(f"document.querySelector('dialog') || {asked}", timeout=20_000)
+            page.wait_for_function(asked, timeout=20_000)
     with contextlib.suppress(PlaywrightTimeout):
         page.wait_for_function(
             f"({PROMPTS})().every((prompt) => /^\\[\\d+\\]:$/.test(prompt))", timeout=1000 * PATIENCE

@@ -63,7 +63,6 @@ venv: $(VENV)/.has-test  ## make .venv with everything that the checks need
 hooks: $(VENV)/.has-test  ## let git check what you commit
 	$(PY) -m pre_commit install
 
-lint: export MYPY_NUM_WORKERS = 2
 lint: $(VENV)/.has-test  ## check style and types
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .

@@ -50,25 +50,25 @@ def goals(declared: list[Row], measured: dict[str, dict]) -> list[str]:
     lines = []
     for row in declared:
         for what, at_most in row.goals.items():
-            mine = value(measured.get(row.name, {}).get("found", {}), what)
+            ours = value(measured.get(row.name, {}).get("found", {}), what)
             ratio = f"ratio to {what}" in measured.get(row.name, {}).get("found", {})
-            lines.append(goal(row.name, mine, at_most, f"× {what}" if ratio else what))
+            lines.append(goal(row.name, ours, at_most, f"× {what}" if ratio else what))
     return lines
 
 
-def goal(title: str, mine: float | None, at_most: float, beside: str) -> str:
-    verdict = "not measured" if mine is None else "pass" if mine <= at_most else "MISS"
-    return f"{title:52} {'—' if mine is None else f'{mine:.3g}':>7} of {at_most:<6.3g} {beside:32} {verdict}"
+def goal(title: str, ours: float | None, at_most: float, beside: str) -> str:
+    verdict = "not measured" if ours is None else "pass" if ours <= at_most else "MISS"
+    return f"{title:52} {'—' if ours is None else f'{ours:.3g}':>7} of {at_most:<6.3g} {beside:32} {verdict}"
 
 
 def slower(row: Row, now: dict, before: dict) -> list[str]:
     """What of a row needs more than a third more than before: ratios, and what else has a goal."""
     lines = []
-    for what, mine in now["found"].items():
+    for what, ours in now["found"].items():
         earlier = before.get("found", {}).get(what)
         counts = what.startswith("ratio") or what in row.goals
-        if counts and earlier is not None and mine > SLOWER * earlier:
-            lines.append(f"SLOWER {row.name}, {what}: {mine:.3g}, was {earlier:.3g}")
+        if counts and earlier is not None and ours > SLOWER * earlier:
+            lines.append(f"SLOWER {row.name}, {what}: {ours:.3g}, was {earlier:.3g}")
     return lines
 
 
@@ -107,9 +107,9 @@ def main(arguments: list[str] | None = None) -> int:
             f"{row.name}: {now['seconds']:.3g} s; {', '.join(f'{k} {v:.3g}' for k, v in now['found'].items())}",
             flush=True,
         )
-        told = slower(row, now, kept.get(row.name, {})) if chosen.shrink == 1 else []
-        late += told
-        if chosen.shrink == 1 and (chosen.accept or not told):
+        slowed = slower(row, now, kept.get(row.name, {})) if chosen.shrink == 1 else []
+        late += slowed
+        if chosen.shrink == 1 and (chosen.accept or not slowed):
             kept[row.name] = now
             keep(chosen.record, kept)
     print("\n".join(["", *(goals(declared, measured) + gpu.goals(goal) if chosen.shrink == 1 else []), ""]))

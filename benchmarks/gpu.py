@@ -196,13 +196,13 @@ def run_tests(paths: list[str], seconds: float) -> dict | str:
     if torch.cuda.is_available():
         torch.cuda.empty_cache()  # leaves the memory to that process
     with tempfile.TemporaryDirectory() as folder:
-        told, said = Path(folder) / "told.json", "they were not collected in time"
-        command = [sys.executable, "-m", "benchmarks.gpu", "--out", str(told), "--only-tests", *paths]
+        report, said = Path(folder) / "report.json", "they were not collected in time"
+        command = [sys.executable, "-m", "benchmarks.gpu", "--out", str(report), "--only-tests", *paths]
         here = {**os.environ, "PYTHONPATH": str(ROOT)}
         with suppress(subprocess.TimeoutExpired):
             run = subprocess.run(command, cwd=ROOT, env=here, timeout=max(1.0, seconds), capture_output=True, text=True)
             said = (run.stderr or run.stdout).strip().splitlines()[-1]
-        return json.loads(told.read_text(encoding="utf-8")) if told.exists() else f"not run: {said}"
+        return json.loads(report.read_text(encoding="utf-8")) if report.exists() else f"not run: {said}"
 
 
 class NeedsGpu:

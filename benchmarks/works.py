@@ -343,8 +343,8 @@ def starting(statement: str, beside: str = "", rounds: int = 5) -> Comparison:
     def found():
         processor_seconds(statement)  # fills the disk cache
         pairs = [[processor_seconds(what) for what in (statement, beside) if what] for _ in range(rounds)]
-        mine, *other = map(statistics.median, zip(*pairs, strict=True))
-        return {f"ratio to {beside}": round(mine / other[0], 3)} if other else {"seconds": round(mine, 3)}
+        own, *other = map(statistics.median, zip(*pairs, strict=True))
+        return {f"ratio to {beside}": round(own / other[0], 3)} if other else {"seconds": round(own, 3)}
 
     return {}, found
 
@@ -391,5 +391,5 @@ def _forked(explorable) -> float:
         os._exit(0)
     os.waitpid(child, 0)
     os.close(writer)
-    with os.fdopen(reader) as told:
-        return float(told.read())
+    with os.fdopen(reader) as output:
+        return float(output.read())

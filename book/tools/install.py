@@ -47,12 +47,12 @@ def python_of(folder):
 def pip(python, *words):
     """Run pip, showing what it says; returns its status and whether nobody answered it."""
     command = [python, "-m", "pip", *words, "--disable-pip-version-check"]
-    told = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, universal_newlines=True)
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, universal_newlines=True)
     silent = False
-    for line in told.stderr:
+    for line in process.stderr:
         sys.stderr.write(line)
         silent = silent or any(word in line for word in SILENCE)
-    return told.wait(), silent
+    return process.wait(), silent
 
 
 def install(folder, extra):

@@ -40,7 +40,7 @@ def claims(
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many runs as cores, and a thread each
     try:
         folder = data or made.data_folder()
-        told, protocol = made.read_claims(folder), made.read_protocol(scale, folder)
+        entries, protocol = made.read_claims(folder), made.read_protocol(scale, folder)
         how = {"workers": workers, "scheduler": scheduler}
         campaign = made.Campaign(protocol, runs / scale, folder / "claims" / scale, **how)
         if repeat:
@@ -50,7 +50,7 @@ def claims(
         elif not judge:
             print(_planned(made.costs(protocol, folder / "runs")))
         if judge or (run and not arm and not repeat):
-            print(_judged(told, made.verdicts(told, protocol, folder / "claims" / scale)))
+            print(_judged(entries, made.verdicts(entries, protocol, folder / "claims" / scale)))
     except KeyboardInterrupt as error:
         print(f"rankedu claims: {error}", file=sys.stderr)
         raise typer.Exit(code=130) from None
@@ -80,8 +80,9 @@ def _repeat(campaign: "Campaign", names: list[str]) -> None:
     from rankedu.lab.datasets import held_out
 
     for name in names:
+        was, run = campaign.retrain(name)
         with held_out.opened():
-            was, now = campaign.repeat(name)
+            now = campaign.measured(was.evidence["arm"], run)
         shown = [metric for metric in was.metrics if metric in now.metrics and metric != "seconds"]
         width = max(map(len, [name, *shown]))
         print(f"{name:<{width}}  recorded       now")
@@ -107,6 +108,6 @@ def _judged(claims: "Sequence[Claim]", found: "Verdicts") -> str:
         if judged is None:
             lines.append(f"{claim.id}: {'cannot be tested here: ' + claim.missing if claim.missing else 'not run yet'}")
         else:
-            told = f"{100 * judged.estimate.mean:+.2f} ± {100 * judged.estimate.half_width:.2f} points"
-            lines.append(f"{claim.id}: {judged.verdict}, {told} ({judged.level:.1%})")
+            difference = f"{100 * judged.estimate.mean:+.2f} ± {100 * judged.estimate.half_width:.2f} points"
+            lines.append(f"{claim.id}: {judged.verdict}, {difference} ({judged.level:.1%})")
     return "\n".join([*lines, *(f"left out {line}" for line in found.left_out)])

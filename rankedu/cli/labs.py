@@ -43,8 +43,8 @@ def run(
             lab, preset=preset, assignments=parameters or (), labs=labs, runs=runs, timeout=timeout, force=force
         )
     except KeyboardInterrupt:
-        told = "stopped; the same command goes on, from the run's checkpoint if the lab keeps one"
-        print(f"rankedu run: {told}", file=sys.stderr)
+        message = "stopped; the same command goes on, from the run's checkpoint if the lab keeps one"
+        print(f"rankedu run: {message}", file=sys.stderr)
         raise typer.Exit(code=130) from None
     except LabError as error:
         print(f"rankedu run: {error}", file=sys.stderr)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rankedu._extras import needed
+from rankedu._validation import did_you_mean
 from rankedu.losses._histogram_loss import HistogramLoss
 
 
@@ -123,7 +123,6 @@ def proxy_nca_pp(n_classes: int, dim: int, scale: float = 9.0) -> tuple[Any, Any
 def find_baseline(name: str) -> KnownBaseline:
     """Look up a name; a wrong one is answered by the nearest, and all there are."""
     if name not in BASELINES:
-        near = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), BASELINES, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        hint = did_you_mean(str(name).lower().replace("-", "_").replace(" ", "_"), BASELINES)
         raise ValueError(f"name must be one of {', '.join(map(repr, sorted(BASELINES)))}, got {name!r}{hint}")
     return BASELINES[name]

@@ -5,13 +5,13 @@ The lists of all queries stand one after the other, and `numpy.bincount` adds up
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from rankedu._validation import did_you_mean
 from rankedu.hierarchy import relevance
 from rankedu.metrics._relevant import Bools, Floats, Ints, Relevant
 
@@ -52,9 +52,7 @@ def _read(name: object) -> Metric:
     at_k = re.fullmatch(r"[1-9]\d*", depth)
     kind = SPELLINGS.get(word if at_k else plain, "")
     if not (kind in NEEDS_K | TAKES_K if at_k else kind and kind not in NEEDS_K):
-        shown = {re.sub("[-_ ]", "", known.lower()): known for known in KNOWN.split(", ")}
-        near = difflib.get_close_matches(plain, shown, n=1, cutoff=0.5)
-        hint = f" (did you mean {shown[near[0]].replace('K', depth if at_k else '10')!r}?)" if near else ""
+        hint = did_you_mean(plain, KNOWN.replace("K", depth if at_k else "10").split(", "))
         raise ValueError(f"metrics must be among {KNOWN}, where K is a number >= 1, got {name!r}{hint}")
     return Metric(kind, int(depth) if at_k else None)
 

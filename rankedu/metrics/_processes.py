@@ -25,8 +25,8 @@ def gather(part: Tensor, *, name: str) -> list[Tensor]:
     kinds: list[Any] = [None] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(kinds, (part.shape, part.dtype))
     if len({(tuple(shape[1:]), dtype) for shape, dtype in kinds}) > 1:
-        told = ", ".join(f"{tuple(shape)} {dtype}" for shape, dtype in kinds)
-        raise ValueError(f"{name} must differ between processes in the number of rows alone, got {told}")
+        shapes = ", ".join(f"{tuple(shape)} {dtype}" for shape, dtype in kinds)
+        raise ValueError(f"{name} must differ between processes in the number of rows alone, got {shapes}")
     rows = [shape[0] for shape, _ in kinds]
     room = part.new_zeros(max(rows), *part.shape[1:])
     room[: len(part)] = part

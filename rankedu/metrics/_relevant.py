@@ -75,16 +75,16 @@ class Tree:
 
     def levels(self, queries: Ints, device: torch.device) -> Tensor:
         """Levels of these queries with all items, (q, g) int16; a query's own is 0."""
-        mine, others = (torch.from_numpy(x).to(device) for x in (self.queries[:, queries], self.gallery))
+        asked, others = (torch.from_numpy(x).to(device) for x in (self.queries[:, queries], self.gallery))
         levels = torch.zeros(len(queries), others.shape[1], dtype=torch.int16, device=device)
-        for own, other in zip(mine, others, strict=True):
+        for own, other in zip(asked, others, strict=True):
             levels += (own[:, None] == other) & (own[:, None] >= 0)
         return _without_own(levels, queries) if self.own else levels
 
     def agree(self, queries: Ints, items: Ints) -> npt.NDArray[np.int16]:
         """Levels of pairs."""
-        mine, others = self.queries[:, queries], self.gallery[:, items]
-        common: npt.NDArray[np.int16] = ((mine == others) & (mine >= 0)).sum(0, dtype=np.int16)
+        own, others = self.queries[:, queries], self.gallery[:, items]
+        common: npt.NDArray[np.int16] = ((own == others) & (own >= 0)).sum(0, dtype=np.int16)
         return common
 
 
@@ -110,8 +110,8 @@ class SharedClasses:
 
     def levels(self, queries: Ints, device: torch.device) -> Tensor:
         """1 where a class is shared, 0 elsewhere, (q, g) int16; a query's own is 0."""
-        mine, others = (x.to(device).float() for x in (self.queries[torch.from_numpy(queries)], self.gallery))
-        levels = (mine @ others.T > 0).short()
+        own, others = (x.to(device).float() for x in (self.queries[torch.from_numpy(queries)], self.gallery))
+        levels = (own @ others.T > 0).short()
         return _without_own(levels, queries) if self.own else levels
 
 
@@ -144,9 +144,9 @@ def count_or_sort(scores: Tensor, tree: Tree, queries: Ints) -> Relevant:
             levels[tree.members(level, queries[row])] = level + 1
         members = tree.members(0, queries[row])
         items = members[members != queries[row]] if tree.own else members
-        mine = slice(end[row] - size[0, row], end[row])
-        in_order, found.rank[mine] = _ranked(rows[row], items)
-        found.level[mine] = levels.take(in_order)
+        part = slice(end[row] - size[0, row], end[row])
+        in_order, found.rank[part] = _ranked(rows[row], items)
+        found.level[part] = levels.take(in_order)
         levels[members] = 0
     return found
 
@@ -163,9 +163,9 @@ def _count(rows: npt.NDArray[Any], tree: Tree, queries: Ints, few: Bools, found:
     for i, (r, j, s) in enumerate(zip(row.tolist(), item.tolist(), score, strict=True)):
         scores = rows[r]
         rank[i] = 1 + np.count_nonzero(scores[:j] >= s) + np.count_nonzero(scores[j + 1 :] > s)
-    mine = few[found.query]
-    found.rank[mine] = rank
-    found.level[mine] = tree.agree(queries[row], item)
+    those = few[found.query]
+    found.rank[those] = rank
+    found.level[those] = tree.agree(queries[row], item)
 
 
 def _ranked(scores: npt.NDArray[Any], items: Ints) -> tuple[Ints, Ints]:
@@ -173,9 +173,9 @@ def _ranked(scores: npt.NDArray[Any], items: Ints) -> tuple[Ints, Ints]:
 
     NumPy sorts bare numbers four times as fast as it finds out where they stood. That is asked only where some tie.
     """
-    n, mine = len(scores), scores[items]
-    order = _descending(mine)
-    best, ascending = mine[order], np.sort(scores)
+    n, chosen = len(scores), scores[items]
+    order = _descending(chosen)
+    best, ascending = chosen[order], np.sort(scores)
     not_above = np.searchsorted(ascending, best[::-1], side="right")[::-1]
     tied = np.flatnonzero((not_above > 1) & (ascending[not_above - 2] == best))
     if len(tied) > TIES:

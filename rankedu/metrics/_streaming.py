@@ -75,14 +75,14 @@ def stream(
     """Values of each metric, one a query, and numbers of relevant items by level, (q, L), of the i-th of n parts."""
     height, n = similarities.height, len(similarities.embeddings)
     starts = range(0, n, height)
-    mine = starts[part[0] * len(starts) // part[1] : (part[0] + 1) * len(starts) // part[1]]
+    own = starts[part[0] * len(starts) // part[1] : (part[0] + 1) * len(starts) // part[1]]
     work = _Tiles(similarities, relevant, formulas, where)
     empty = np.zeros(0, np.int64)
     none = Relevant(empty, empty, empty.astype(np.int16), np.zeros((relevant.n_levels, 0), np.int64))
     done = [(formulas(none), none.size)]  # for the shapes, should the part be empty
-    sizes = [min(height, n - start) for start in mine]
+    sizes = [min(height, n - start) for start in own]
     with _workers(similarities.device, chunk_size // height) as run, _bar(sum(sizes), progress) as bar:
-        for size, found in zip(sizes, run(work, mine), strict=True):
+        for size, found in zip(sizes, run(work, own), strict=True):
             done += found
             bar.update(size)
     values = {name: np.concatenate([found[name] for found, _ in done]) for name in formulas.metrics}

@@ -44,11 +44,11 @@ def _row(values: dict[str, Tensor]) -> dict[str, Any]:
 
 
 def _warn_left_out(rows: list[dict[str, Any]]) -> None:
-    told = ", ".join(f"{row['left_out']} at level {row['level']}" for row in rows if row["left_out"])
-    if told:
+    left_out = ", ".join(f"{row['left_out']} at level {row['level']}" for row in rows if row["left_out"])
+    if left_out:
         warnings.warn(
-            f"{told} of {rows[0]['queries'] + rows[0]['left_out']} queries have no relevant item in the gallery, and "
-            "are left out (result['per_query'] has nan for them)",
+            f"{left_out} of {rows[0]['queries'] + rows[0]['left_out']} queries have no relevant item in the gallery, "
+            "and are left out (result['per_query'] has nan for them)",
             UndefinedMetricWarning,
             stacklevel=4,
         )

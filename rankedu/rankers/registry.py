@@ -54,7 +54,7 @@ class Strength:
             got = f"{self.weakest}, {self.usual}, {self.strongest}"
             raise ValueError(f"strengths must satisfy 0 < weakest < usual < strongest, got {got}")
 
-    def told(self, strength: float) -> str:
+    def label(self, strength: float) -> str:
         """The strength as a reader knows it."""
         return self.tell(strength) if self.tell else f"{self.symbol} = {strength:.2g}"
 
@@ -92,7 +92,7 @@ def register(
     >>> class Softer(SigmoidRanker):
     ...     '''Yours.'''
     >>> register("softer", Softer, Strength("τ", 1e-4, 0.13, 30.0, Softer))
-    >>> RANKERS.pop("softer").strength.told(0.5)
+    >>> RANKERS.pop("softer").strength.label(0.5)
     'τ = 0.5'
     """
     if name in RANKERS:

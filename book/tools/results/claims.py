@@ -22,15 +22,15 @@ SCALES = {"cpu": "With batches of 128, on a CPU", "gpu": "With batches of 1,024,
 
 def blocks(folder: Path, data: Path = DATA) -> dict[str, str]:
     """What the page includes; name → Markdown. The figures go to the folder."""
-    told = read_claims(data)
-    made = {"claims_protocol": protocol(), "claims_rules": rules(told)}
-    found = {scale: verdicts(told, read_protocol(scale, data), data / "claims" / scale) for scale in SCALES}
+    entries = read_claims(data)
+    made = {"claims_protocol": protocol(), "claims_rules": rules(entries)}
+    found = {scale: verdicts(entries, read_protocol(scale, data), data / "claims" / scale) for scale in SCALES}
     parts, brief, searches = [], [], []
     for scale, of_scale in found.items():
         if of_scale.judged or scale == "cpu":
             picture = _picture(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
-            parts += [f"### {SCALES[scale]}\n", picture, table(told, of_scale)]
-            brief += [f"{SCALES[scale]}:\n", short(told, of_scale), picture]
+            parts += [f"### {SCALES[scale]}\n", picture, table(entries, of_scale)]
+            brief += [f"{SCALES[scale]}:\n", short(entries, of_scale), picture]
             searches += _searched(folder, scale, data / "claims" / scale / CHOSEN)
     searches = searches or ["No search has been made yet.\n"]
     return {
@@ -93,8 +93,8 @@ def short(claims: Sequence[Claim], found: Verdicts) -> str:
         of_verdict = [
             claim for claim in claims if claim.id in found.judged and found.judged[claim.id].verdict == verdict
         ]
-        told = [f"{claim.claim} ({_difference(found.judged[claim.id])})" for claim in of_verdict]
-        lines += [f"* **{verdict.capitalize()}** ({len(told)}): {' '.join(told)}"] if told else []
+        sentences = [f"{claim.claim} ({_difference(found.judged[claim.id])})" for claim in of_verdict]
+        lines += [f"* **{verdict.capitalize()}** ({len(sentences)}): {' '.join(sentences)}"] if sentences else []
     left = [claim for claim in claims if claim.id not in found.judged]
     untestable = sum(bool(claim.missing) for claim in left)
     lines.append(
@@ -107,8 +107,8 @@ def _searched(folder: Path, scale: str, path: Path) -> list[str]:
     """What the search of each arm found, and how much hangs on the settings."""
     if not path.exists():
         return []
-    told = json.loads(path.read_text(encoding="utf-8"))["arms"]
-    arms = {name: arm for name, arm in told.items() if arm.get("spread", {}).get("best") is not None}
+    chosen = json.loads(path.read_text(encoding="utf-8"))["arms"]
+    arms = {name: arm for name, arm in chosen.items() if arm.get("spread", {}).get("best") is not None}
     if not arms:
         return []
     lines = [

@@ -90,7 +90,7 @@ def rankers() -> str:
 
     lines = ["| ranker | usual strength | does not keep |", "|---|---|---|"]
     for name, known in RANKERS.items():
-        turned = known.strength.told(known.strength.usual) if known.strength else "—"
+        turned = known.strength.label(known.strength.usual) if known.strength else "—"
         broken = "; ".join(f"*{promise}*: {why}" for promise, why in known.breaks.items())
         link = f"{{py:class}}`~rankedu.rankers.{known.ranker.__name__}`"
         lines.append(f"| {name}: {link} | {turned} | {broken or '—'} |")

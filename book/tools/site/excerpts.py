@@ -48,9 +48,9 @@ def collect(app: Any, page: str, template: str, context: dict[str, Any], doctree
 def write(app: Any, error: Exception | None) -> None:
     """Write the file beside the scripts."""
     if not error and app.builder.name == "html":
-        told = json.dumps(app.builder.excerpts, ensure_ascii=False, separators=(",", ":"))
+        encoded = json.dumps(app.builder.excerpts, ensure_ascii=False, separators=(",", ":"))
         target = Path(app.outdir) / "_static" / "excerpts.js"
-        target.write_text(f"window.bookExcerpts = {told};\n", encoding="utf-8")
+        target.write_text(f"window.bookExcerpts = {encoded};\n", encoding="utf-8")
 
 
 def setup(app: Any) -> dict[str, bool]:

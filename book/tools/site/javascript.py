@@ -114,8 +114,8 @@ class Module:
 
     def refused(self, node: ast.AST, what: str | None = None) -> SyntaxError:
         """What to raise at a piece of Python that the subset does not have."""
-        told = what or f"{type(node).__name__}"
-        return SyntaxError(f"{self.path.name}:{getattr(node, 'lineno', '?')}: a page cannot run {told}")
+        construct = what or f"{type(node).__name__}"
+        return SyntaxError(f"{self.path.name}:{getattr(node, 'lineno', '?')}: a page cannot run {construct}")
 
     # ------------------------------------------------------------------------------------------------- statements
 

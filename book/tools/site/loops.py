@@ -341,12 +341,12 @@ def _cell(deviation: float | None) -> str:
 
 def code() -> str:
     """Each loop as it was run."""
-    told = []
+    sections = []
     for loop in LOOPS:
         body = textwrap.dedent(inspect.getsource(loop.run).split("\n", 1)[1])
         heading = loop.name[0].upper() + loop.name[1:]
-        told.append(f"({_label(loop)})=\n### {heading}\n\n```python\n{body.rstrip()}\n```\n")
-    return "\n".join(told)
+        sections.append(f"({_label(loop)})=\n### {heading}\n\n```python\n{body.rstrip()}\n```\n")
+    return "\n".join(sections)
 
 
 def main() -> None:

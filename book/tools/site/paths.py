@@ -45,5 +45,7 @@ def _step(step: str) -> dict[str, Any]:
 
 def write(folder: Path) -> None:
     """Write the data as a script, which a page can load from the file system, too."""
-    told = json.dumps(data(), ensure_ascii=False, indent=1)
-    (folder / "paths.js").write_text(f"/* Made by book/tools/site/paths.py. */\nwindow.bookPaths = {told};\n", "utf-8")
+    encoded = json.dumps(data(), ensure_ascii=False, indent=1)
+    (folder / "paths.js").write_text(
+        f"/* Made by book/tools/site/paths.py. */\nwindow.bookPaths = {encoded};\n", "utf-8"
+    )

@@ -109,8 +109,8 @@ def reached(choice: Choice) -> str:
     """The metric of the choice's runs, in percent, with the standard deviation over the seeds."""
     from rankedu.lab.runs import summarise
 
-    mine = [r for r in runs(choice.lab) if choice.parameters.items() <= r.parameters.items()]
-    [row] = summarise(mine, tuple(choice.parameters))
+    own = [r for r in runs(choice.lab) if choice.parameters.items() <= r.parameters.items()]
+    [row] = summarise(own, tuple(choice.parameters))
     name = choice.metric.removesuffix(" of characters")
     return f"{name} {row.value(choice.metric).text(100, 1)}\u00a0%"
 

@@ -113,7 +113,7 @@ def roll(way: str, start: tuple[float, float]) -> tuple[list[tuple[float, float]
     return trail, "way"
 
 
-def told(ground: Ground, trail: list[tuple[float, float]], end: str) -> str:
+def in_words(ground: Ground, trail: list[tuple[float, float]], end: str) -> str:
     """What is said of a ball that has rolled: where it ended, in how many steps, and the loss before and after."""
 
     def loss(place: tuple[float, float]) -> str:

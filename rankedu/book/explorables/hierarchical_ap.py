@@ -87,13 +87,13 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
     bars.set(xlim=(-0.55, 3.55), ylim=(0, 1.12), ylabel="black: S, white: M", yticks=(0, 0.5, 1))
     bars.set_xticks(place, [f"{metric}: {verdict[metric]}" for metric in METRICS])
     bars.tick_params(axis="x", length=0)
-    told = ", ".join(
+    values = ", ".join(
         f"{metric} {severe[metric]:.2f} and {mild[metric]:.2f}, better {verdict[metric]}" for metric in METRICS
     )
     return style.describe(
         figure,
         f"Two rankings of twelve items. S is ideal but for a stranger, an item of level 0, at rank {rank}; M has two "
-        f"items of level 2 before the three of level 3. S and M at α = {alpha:g}: {told}.",
+        f"items of level 2 before the three of level 3. S and M at α = {alpha:g}: {values}.",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from rankedu.book.explorables.grounds import SIDE, Ground, roll, told
+from rankedu.book.explorables.grounds import SIDE, Ground, in_words, roll
 
 # Rings are moved and not made anew, for the pointer may be holding one.
 _DRAW = """
@@ -182,4 +182,4 @@ class Picture(anywidget.AnyWidget):
             return
         x, y = (min(max(int(value), 0), SIDE - 1) for value in self.dropped[:2])
         trail, end = roll(self.ground.way, (x, y))
-        self.trail, self.said = [list(place) for place in trail], told(self.ground, trail, end)
+        self.trail, self.said = [list(place) for place in trail], in_words(self.ground, trail, end)

@@ -186,7 +186,7 @@ def permutahedron_solid(start: Ranks, turn: float) -> Figure:
     gains = ", ".join(decimal(swap.gain) for swap in proof.swaps)
     tell(figure, edges=len(proof.swaps), saved=float(proof.start_value - proof.end_value), end=decimal(proof.end_value))
     edges = "1 edge" if len(proof.swaps) == 1 else f"{len(proof.swaps)} edges"
-    told = (
+    note = (
         f"From {_joined(start)} at cost {decimal(proof.start_value)} the walk takes {edges}, saving {gains}, "
         f"to {_joined(proof.target)} at cost {decimal(proof.end_value)}, the lowest corner."
         if proof.swaps
@@ -196,7 +196,7 @@ def permutahedron_solid(start: Ranks, turn: float) -> Figure:
         figure,
         f"A truncated octahedron whose {len(SOLID_RANKS)} corners are the rankings of four items with scores "
         f"{', '.join(decimal(score) for score in SOLID_SCORES)}, drawn so that height is the cost y·π and turned by "
-        f"{turn} degrees about the vertical. {told}",
+        f"{turn} degrees about the vertical. {note}",
     )
 
 

@@ -19,7 +19,7 @@ from rankedu.book.explorables.grounds import SIDE
 from rankedu.book.figures import style
 from rankedu.book.figures.surrogates_side_by_side import BANDS, LOOKS, draw_arrows
 from rankedu.book.studies.surrogate_quality import Quality, at, quality, strength_at
-from rankedu.book.studies.surrogates import EXTENT, METHODS, NOTHING, SEED, STEP, loss_of, surrogate
+from rankedu.book.studies.surrogates import EXTENT, NOTHING, SEED, STEP, SURROGATES, loss_of, surrogate
 from rankedu.landscapes import Section, random_coefficients, random_section
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ def _stops(methods: int) -> tuple[float, ...]:
     "blackbox does not, whose arrows turn towards one place, the bowl of chapter 4.",
 )
 @explorable(
-    method=choice(tuple(METHODS), label="method"),
-    distortion=Control(DISTORTIONS, _stops(len(METHODS)), DEFAULT, "distortion", lambda share: f"{share:.0%}"),
+    method=choice(tuple(SURROGATES), label="method"),
+    distortion=Control(DISTORTIONS, _stops(len(SURROGATES)), DEFAULT, "distortion", lambda share: f"{share:.0%}"),
 )
 @style.style()
 def method_and_strength(method: str, distortion: float) -> Figure:
     """One plane through the loss, every way to smooth it, each at the strength that distorts it equally."""
     height, lift, down, a, b = _plane(method, distortion)
-    found, told = _judged(method, distortion), METHODS[method].told(strength_at(method, distortion))
+    found, label = _judged(method, distortion), SURROGATES[method].label(strength_at(method, distortion))
     edges = _edges()
     figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.6)
     figure.set_layout_engine("none")
@@ -79,7 +79,7 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     still = draw_arrows(axes, a, b, down)
     ground(axes, _slopes(method, distortion), _heights())
     axes.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlabel="along u", ylabel="along v")
-    axes.set_title(f"{method}, {told}")
+    axes.set_title(f"{method}, {label}")
     ends = [_judged(method, end).gained for end in (DISTORTIONS[0], DISTORTIONS[-1])]
     tell(figure, nothing=found.nothing, gained=found.gained, weakest=ends[0], strongest=ends[1])
     tell(figure, sigmoid=_judged("sigmoid", distortion).nothing, agreement=_agreement(down))
@@ -92,7 +92,7 @@ def method_and_strength(method: str, distortion: float) -> Figure:
           label="distortion ", ends=(DISTORTIONS[0], DISTORTIONS[-1]), form="{:.0%}".format)  # fmt: skip
     return style.describe(
         figure,
-        f"Map of the {method} surrogate with {told}, which distorts the loss by {distortion:.0%}, in bands of equal "
+        f"Map of the {method} surrogate with {label}, which distorts the loss by {distortion:.0%}, in bands of equal "
         f"height; it is drawn {abs(lift):.1f} {'higher' if lift > 0 else 'lower'} than it lies. It spans "
         f"{np.ptp(height):.1f} where the loss spans {edges[-1] - edges[0]:.1f}. Arrows point downhill; at {still} of "
         f"{a.size} places a dot says that there is no gradient. Bars: {found.nothing:.0%} of score vectors without a "

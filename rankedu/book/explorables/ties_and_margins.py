@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rankedu.book.explorables import choice, dial, explorable, goal, hold, tell
 from rankedu.book.figures import style
-from rankedu.book.studies.ties_and_margins import MARGINS, STEPS, Run, train_scorer
+from rankedu.book.studies.ties_and_margins import MARGINS, STEPS, TrainedScorer, train_scorer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,12 +76,12 @@ def collapse_film(step: int, margin: float) -> Figure:
     )
 
 
-def _look(run: Run, step: int) -> int:
+def _look(run: TrainedScorer, step: int) -> int:
     return step * (len(run.steps) - 1) // (FRAMES - 1)
 
 
 @functools.cache
-def _measures(run: Run) -> tuple[npt.NDArray[np.float64], ...]:
+def _measures(run: TrainedScorer) -> tuple[npt.NDArray[np.float64], ...]:
     return run.spread(), run.average_precision(), run.average_precision(NOISE)
 
 
@@ -93,7 +93,7 @@ def _cost(margin: float, step: int) -> float:
 
 
 @functools.cache
-def _shown(run: Run) -> npt.NDArray[np.int64]:
+def _shown(run: TrainedScorer) -> npt.NDArray[np.int64]:
     return np.concatenate([np.flatnonzero(run.relevance)[:POSITIVES], np.flatnonzero(~run.relevance)[:NEGATIVES]])
 
 

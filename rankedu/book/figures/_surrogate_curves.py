@@ -12,11 +12,11 @@ from torch import nn
 from rankedu.book.figures import style
 from rankedu.book.studies import surrogates as known
 from rankedu.book.studies.surrogate_quality import descents, quality, sweep
-from rankedu.book.studies.surrogates import METHODS, STEP, as_steep, loss_of, surrogate
+from rankedu.book.studies.surrogates import STEP, SURROGATES, as_steep, loss_of, surrogate
 from rankedu.rankers import BlackboxRanker, HistogramRanker, ProjectionRanker, SigmoidRanker
 
 #: Red is the LSTM's.
-LOOKS = style.looks(METHODS) | {"LSTM": style.Look(style.RED, "*", "-")}
+LOOKS = style.looks(SURROGATES) | {"LSTM": style.Look(style.RED, "*", "-")}
 
 
 @style.style()
@@ -31,7 +31,7 @@ def two_items(width: float = 0.4) -> Figure:
         "histogram": HistogramRanker(round(2 / (width / 2)), (-1.0, 1.0)),
         "projection": ProjectionRanker(width / 2),
     }
-    makers |= {name: how.make(as_steep(how, 1 / width)) for name, how in METHODS.items() if name not in makers}
+    makers |= {name: how.make(as_steep(how, 1 / width)) for name, how in SURROGATES.items() if name not in makers}
     left.plot(lead, loss_of(points, c), color=style.GREY, linewidth=5, alpha=0.5, label="the rank")
     facts = []
     for name, ranker in makers.items():

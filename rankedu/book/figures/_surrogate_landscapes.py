@@ -13,7 +13,7 @@ from rankedu.book.figures.style import in_words
 from rankedu.book.studies import surrogates as known
 from rankedu.book.studies.section import view
 from rankedu.book.studies.surrogate_quality import strength_at
-from rankedu.book.studies.surrogates import EXTENT, METHODS, SEED, surface
+from rankedu.book.studies.surrogates import EXTENT, SEED, SURROGATES, surface
 from rankedu.rankers import BlackboxRanker, HistogramRanker
 from rankedu.rankers.registry import SCORE_RANGE
 
@@ -49,10 +49,10 @@ def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
     """One section of the loss as it is, and as every ranker with a strength makes it, at one distortion."""
     seen = view(size, seed=SEED, extent=EXTENT)
     heights, titles = [seen.staircase], ["the loss itself"]
-    for name, how in METHODS.items():
+    for name, how in SURROGATES.items():
         strength = strength_at(name, distortion)
         heights.append(surface(seen.section, seen.coefficients, how.make(strength)))
-        titles.append(f"{name}, {how.told(strength)}")
+        titles.append(f"{name}, {how.label(strength)}")
     rows = math.ceil(len(titles) / 3)
     figure, axes = style.figure(rows, 3, width=7.4, height=2.4 * rows)
     draw_blocks(list(axes.flat[: len(titles)]), seen, heights, titles)
@@ -62,6 +62,6 @@ def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
     return style.describe(
         figure,
         f"{in_words(len(titles)).capitalize()} solid blocks over one square of score vectors, on one vertical scale: "
-        f"flat plateaus with walls between, and {in_words(len(METHODS))} surrogates of it, each at the strength that "
-        f"distorts the loss by {distortion:.0%}. From the lowest to the highest place, {'; '.join(spans)}.",
+        f"flat plateaus with walls between, and {in_words(len(SURROGATES))} surrogates of it, each at the strength "
+        f"that distorts the loss by {distortion:.0%}. From the lowest to the highest place, {'; '.join(spans)}.",
     )

@@ -18,10 +18,10 @@ from rankedu.book.studies import surrogates as known
 from rankedu.book.studies.surrogate_quality import at, quality, strength_at
 from rankedu.book.studies.surrogates import (
     EXTENT,
-    METHODS,
     NOTHING,
     SEED,
     STEP,
+    SURROGATES,
     Array,
     best_in_plane,
     loss_of,
@@ -40,24 +40,24 @@ def one_walk(weak: float = 0.08, strong: float = 0.3) -> Figure:
     a = np.linspace(-EXTENT, EXTENT, 601)
     points = section.origin + a[:, None] * section.u
     truth = loss_of(points, c)
-    rows = math.ceil((len(METHODS) + 2) / 2)
+    rows = math.ceil((len(SURROGATES) + 2) / 2)
     figure, axes = style.figure(rows, 2, width=6.8, height=2.2 * rows, sharex=True, sharey=True)
     facts = []
-    for axis, (name, how) in zip(axes.flat, METHODS.items(), strict=False):
+    for axis, (name, how) in zip(axes.flat, SURROGATES.items(), strict=False):
         axis.plot(a, truth, color=style.GREY, linewidth=1.2)
         strengths, lifts = [strength_at(name, distortion) for distortion in (weak, strong)], []
         for strength, line in zip(strengths, ("-", "--"), strict=True):
             values = surrogate(how.make(strength), points, c)[0]
             lifts.append((truth - values).mean())
             axis.plot(a, values + lifts[-1], line, color=LOOKS[name].color)
-        both = " and ".join(how.told(strength) for strength in strengths)
+        both = " and ".join(how.label(strength) for strength in strengths)
         axis.set_title(f"{name}: {both}")
         facts.append(f"{name} {both}, moved by {' and '.join(f'{lift:+.0f}' for lift in lifts)}")
-    _walk_of_the_sorter(axes.flat[len(METHODS)], a, points, truth, c)
-    _key(axes, len(METHODS) + 1, {f"distorted by {weak:.0%}": "-", f"distorted by {strong:.0%}": "--"})
+    _walk_of_the_sorter(axes.flat[len(SURROGATES)], a, points, truth, c)
+    _key(axes, len(SURROGATES) + 1, {f"distorted by {weak:.0%}": "-", f"distorted by {strong:.0%}": "--"})
     return style.describe(
         figure,
-        f"{in_words(len(METHODS) + 1).capitalize()} panels with the same grey staircase of "
+        f"{in_words(len(SURROGATES) + 1).capitalize()} panels with the same grey staircase of "
         f"{len(np.unique(truth.round(9)))} heights along a straight walk, and over it what a ranker makes of it, "
         "weakly and strongly smoothed, each moved up or down to the staircase's mean height: "
         f"{'; '.join(facts)}. The weak curves follow the hills, the strong ones only the slope; the LSTM's one curve "
@@ -94,10 +94,10 @@ def gradient_fields(distortion: float = 0.15) -> Figure:
     section, c = random_section(seed=SEED, extent=EXTENT, resolution=2), random_coefficients(seed=SEED)
     few = Section(section.origin, section.u, section.v, 0.86 * EXTENT, 7)
     a, b = np.meshgrid(*few.axes())
-    count, rows = len(METHODS) + 1, math.ceil((len(METHODS) + 2) / 3)
+    count, rows = len(SURROGATES) + 1, math.ceil((len(SURROGATES) + 2) / 3)
     figure, axes = style.figure(rows, 3, width=7.2, height=2.6 * rows, sharex=True, sharey=True)
     facts = []
-    fields = {name: at(name, distortion) for name in METHODS} | {"LSTM": known.sorter()}
+    fields = {name: at(name, distortion) for name in SURROGATES} | {"LSTM": known.sorter()}
     basis = np.stack([section.u, section.v], axis=1)
     for axis, (name, ranker) in zip(axes.flat, fields.items(), strict=False):
         down = -surrogate(ranker, few.points(), c)[1] @ basis
@@ -120,7 +120,7 @@ def gradient_fields(distortion: float = 0.15) -> Figure:
     return style.describe(
         figure,
         f"{in_words(count + 1).capitalize()} maps of the same loss in {BANDS} bands of height, with arrows downhill. "
-        f"In {in_words(count)}, the arrows of a surrogate, {in_words(len(METHODS))} of them at the strength that "
+        f"In {in_words(count)}, the arrows of a surrogate, {in_words(len(SURROGATES))} of them at the strength that "
         f"distorts the loss by {distortion:.0%}; in the last, the direction in which a step of {STEP:g} lowers the "
         f"true loss most. What a step gains, as a share of the best: {'; '.join(facts)}.",
     )

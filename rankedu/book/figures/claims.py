@@ -29,7 +29,7 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
     if not judged:
         raise ValueError("judged must hold a claim, got none (put some to the test: rankedu claims --run)")
     made, axes = style.figure(height=max(2.2, 1.0 + 0.3 * len(judged)))
-    told = []
+    sentences = []
     with style.style():
         for place, (name, judgement) in enumerate(reversed([*judged.items()])):
             estimate = judgement.estimate
@@ -50,7 +50,7 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
                     textcoords="offset points",
                     fontsize="small",
                 )
-            told.append(f"{name}: {judgement.verdict}, {distance:+.1f}")
+            sentences.append(f"{name}: {judgement.verdict}, {distance:+.1f}")
         for verdict in dict.fromkeys(judgement.verdict for judgement in judged.values()):
             axes.plot([], [], _LOOKS[verdict][1], color=_LOOKS[verdict][0], label=verdict)
         axes.axvline(0, color=style.BLACK, linewidth=1)
@@ -65,7 +65,7 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
     return style.describe(
         made,
         f"{len(judged)} claims, each with the distance of its difference from the threshold of its rule, in "
-        f"half-widths of the interval; beyond 1 it is confirmed, below −1 refuted. {'; '.join(reversed(told))}.",
+        f"half-widths of the interval; beyond 1 it is confirmed, below −1 refuted. {'; '.join(reversed(sentences))}.",
     )
 
 
@@ -78,7 +78,7 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
         raise ValueError("arms must hold a search, got none (make some: rankedu claims --run)")
     made, axes = style.figure(height=max(2.2, 1.2 + 0.3 * len(arms)))
     rates = [trial["point"]["lr"] for of_arm in arms.values() for trial in of_arm if trial["value"] is not None]
-    told = []
+    sentences = []
     with style.style():
         for place, (name, of_arm) in enumerate(reversed([*arms.items()])):
             done = [trial for trial in of_arm if trial["value"] is not None]
@@ -94,9 +94,9 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
                 linewidths=0.4,
             )
             dots.set_clim(min(rates), max(rates))
-            told.append(f"{name}: from {min(values):.1f} to {max(values):.1f}")
+            sentences.append(f"{name}: from {min(values):.1f} to {max(values):.1f}")
         made.colorbar(dots, ax=axes, label="learning rate")
         axes.set_yticks(range(len(arms)), list(arms)[::-1])
         axes.set(xlabel="metric on val by which it is chosen (percent)", ylim=(-0.6, len(arms) - 0.4))
         axes.grid(axis="x", alpha=0.3)
-    return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(told))}.")
+    return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(sentences))}.")

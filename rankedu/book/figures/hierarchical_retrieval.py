@@ -88,11 +88,11 @@ def _draw_map(axes: Axes, places: Any, groups: Tensor, names: Sequence[str] | No
     largest = distinct[counts.argsort(descending=True, stable=True)[:SHOWN]]
     shown = []
     for (marker, colour), group in zip(LOOKS, largest.tolist(), strict=False):
-        mine = (groups == group).numpy()
+        members = (groups == group).numpy()
         edge = style.BLACK if colour == style.YELLOW else "white"
         shown.append(f"group {group}" if names is None else _short(names[group]))
         look: dict[str, Any] = {"marker": marker, "color": colour, "s": 34, "linewidths": 0.5, "edgecolors": edge}
-        axes.scatter(places[mine, 0], places[mine, 1], label=shown[-1], **look)
+        axes.scatter(places[members, 0], places[members, 1], label=shown[-1], **look)
     others = ~torch.isin(groups, largest).numpy()
     if others.any():
         axes.scatter(places[others, 0], places[others, 1], color="#B8B8B8", s=9, zorder=0, label="the rest")

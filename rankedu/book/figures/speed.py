@@ -37,19 +37,19 @@ def list_times(rows: Sequence[Row], printed: Mapping[int, float] | None = None) 
     """
     timed = _timed(rows)
     figure, panels = style.figure(1, 2, width=9.2, height=4.6, sharex=True, sharey=True)
-    told = []
+    facts = []
     for axes, work in zip(panels, ("AP", "recall"), strict=True):
-        told += _lines(axes, timed, work)
+        facts += _lines(axes, timed, work)
         _limit_lines(axes, timed)
         axes.set(xscale="log", yscale="log", xlabel="scores in the list", title=f"{work} loss")
     if printed:
         panels[0].plot(list(printed), list(printed.values()), "*", color=style.YELLOW, markeredgecolor=style.BLACK,
                        markersize=12, linestyle="", label="printed (2020)")  # fmt: skip
-        told.append("printed: " + ", ".join(f"{duration(s)} at {size_text(n)}" for n, s in printed.items()))
-    told += _limits_told(timed)
+        facts.append("printed: " + ", ".join(f"{duration(s)} at {size_text(n)}" for n, s in printed.items()))
+    facts += _limits_in_words(timed)
     panels[0].set_ylabel("seconds, forward + backward")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return style.describe(figure, f"Seconds against the length of a list, on logarithmic axes. {'; '.join(told)}.")
+    return style.describe(figure, f"Seconds against the length of a list, on logarithmic axes. {'; '.join(facts)}.")
 
 
 @style.style()
@@ -59,13 +59,13 @@ def batch_times(rows: Sequence[Row]) -> Figure:
     works = [work for work in dict.fromkeys(row["work"] for row in timed) if work != "limit"]
     figure, grid = style.figure(-(-len(works) // 4), min(4, len(works)), width=10.4, height=2.9 * -(-len(works) // 4),
                                 sharex=True, sharey=True, squeeze=False)  # fmt: skip
-    told: list[str] = []
+    facts: list[str] = []
     handles: dict[str, Artist] = {}
     for place, (axes, work) in enumerate(itertools.zip_longest(grid.flat, works)):
         if work is None:
             axes.set_axis_off()
             continue
-        told += _lines(axes, timed, work)
+        facts += _lines(axes, timed, work)
         if "value alone" not in work:
             _limit_lines(axes, timed)
         axes.set(xscale="log", yscale="log", title=work)
@@ -77,8 +77,8 @@ def batch_times(rows: Sequence[Row]) -> Figure:
     for axes in grid[:, 0]:
         axes.set_ylabel("seconds")
     figure.legend(handles=list(handles.values()), labels=list(handles), loc="outside lower center", ncols=3)
-    told += _limits_told(timed)
-    return style.describe(figure, f"Seconds against the batch size, on logarithmic axes. {'; '.join(told)}.")
+    facts += _limits_in_words(timed)
+    return style.describe(figure, f"Seconds against the batch size, on logarithmic axes. {'; '.join(facts)}.")
 
 
 @style.style()
@@ -104,12 +104,12 @@ def exponents(rows: Sequence[Row]) -> Figure:
     panels[0].set_yticks(places, [row["work"] for row in found])
     panels[0].invert_yaxis()
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    told = "; ".join(
+    facts = "; ".join(
         f"{row['work']}: n {row['n']:.2f} ± {row['n margin']:.2f}, by the formula {row['n claimed']:.2f}; "
         f"p {row['p']:.2f} ± {row['p margin']:.2f}, by the formula {abs(row['p claimed']):.2f}"
         for row in found
     )
-    return style.describe(figure, f"Exponents of the time in the length n and the relevant items p. {told}.")
+    return style.describe(figure, f"Exponents of the time in the length n and the relevant items p. {facts}.")
 
 
 def _timed(rows: Sequence[Row]) -> list[Row]:
@@ -121,16 +121,16 @@ def _timed(rows: Sequence[Row]) -> list[Row]:
 
 def _lines(axes: Axes, rows: Sequence[Row], work: str) -> list[str]:
     """A line for each contender of one piece of work; what they say in words."""
-    told = []
+    facts = []
     for who, (colour, marker, line) in LOOKS.items():
-        mine = [row for row in rows if (row["work"], row["contender"]) == (work, who)]
-        if mine:
-            x, y = [row["size"] for row in mine], [row["seconds"] for row in mine]
+        points = [row for row in rows if (row["work"], row["contender"]) == (work, who)]
+        if points:
+            x, y = [row["size"] for row in points], [row["seconds"] for row in points]
             axes.plot(x, y, marker=marker, color=colour, linestyle=line, markersize=5, label=who)
-            told.append(
+            facts.append(
                 f"{work}, {who}: {duration(y[0])} at {size_text(x[0])} to {duration(y[-1])} at {size_text(x[-1])}"
             )
-    return told
+    return facts
 
 
 def _limit_lines(axes: Axes, rows: Sequence[Row]) -> None:
@@ -138,11 +138,11 @@ def _limit_lines(axes: Axes, rows: Sequence[Row]) -> None:
     names = dict.fromkeys(row["contender"] for row in rows if row["work"] == "limit")
     looks = [(style.GREY, ":"), (style.GREY, "-."), (style.BLACK, ":"), (style.BLACK, "--")]
     for name, (colour, line) in zip(names, itertools.cycle(looks), strict=False):
-        mine = [row for row in rows if (row["work"], row["contender"]) == ("limit", name)]
-        axes.plot([row["size"] for row in mine], [row["seconds"] for row in mine], color=colour, linestyle=line,
+        points = [row for row in rows if (row["work"], row["contender"]) == ("limit", name)]
+        axes.plot([row["size"] for row in points], [row["seconds"] for row in points], color=colour, linestyle=line,
                   linewidth=1.3, label=name)  # fmt: skip
 
 
-def _limits_told(rows: Sequence[Row]) -> list[str]:
+def _limits_in_words(rows: Sequence[Row]) -> list[str]:
     last = {row["contender"]: row for row in rows if row["work"] == "limit"}
     return [f"{name}: {duration(row['seconds'])} at {size_text(row['size'])}" for name, row in last.items()]

@@ -40,10 +40,10 @@ def five() -> tuple[Tensor, Tensor]:
 def losses(scores: Tensor, relevance: Tensor, step: Callable[[Tensor], Tensor] | None = None) -> Tensor:
     """Eq. 5 for each query, by all pairs: with a step for items of lower relevance, or hard; shape (...)."""
     difference = scores.unsqueeze(-2) - scores.unsqueeze(-1)  # (..., k, j): j outranks k where it is > 0
-    mine, other = relevance.unsqueeze(-1), relevance.unsqueeze(-2)
-    above = torch.where(other < mine, difference > 0, difference >= 0).to(scores)
-    h_rank = (torch.minimum(mine, other) * above).sum(-1)
-    counted = above if step is None else torch.where(other < mine, step(difference), above)
+    own, other = relevance.unsqueeze(-1), relevance.unsqueeze(-2)
+    above = torch.where(other < own, difference > 0, difference >= 0).to(scores)
+    h_rank = (torch.minimum(own, other) * above).sum(-1)
+    counted = above if step is None else torch.where(other < own, step(difference), above)
     return 1 - (h_rank / counted.sum(-1)).sum(-1) / relevance.sum(-1)
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from rankedu.book.studies import surrogates as known
 from rankedu.book.studies.cached import cached
-from rankedu.book.studies.surrogates import METHODS, NOISE, NOTHING, SEED, STEP, Array, loss_of, surrogate
+from rankedu.book.studies.surrogates import NOISE, NOTHING, SEED, STEP, SURROGATES, Array, loss_of, surrogate
 from rankedu.landscapes import random_coefficients
 from rankedu.rankers.registry import SCORE_RANGE
 
@@ -54,7 +54,7 @@ def best_steps(tries: int = 400) -> tuple[Array, Array]:
         better = loss - loss_of(points + tried, c) > gains
         steps[better], gains[better] = tried[better], (loss - loss_of(points + tried, c))[better]
 
-    for how in METHODS.values():
+    for how in SURROGATES.values():
         for strength in np.geomspace(0.003, 3.0, 10):
             offer(-surrogate(how.make(float(strength)), points, c)[1])
     for _ in range(tries):
@@ -97,7 +97,7 @@ def _steadiness(ranker: nn.Module, draws: int) -> float:
 def strength_at(method: str, distortion: float) -> float:
     """Find the strength at which a method distorts the loss so much; bisection."""
     points, c, loss = cloud()
-    how = METHODS[method]
+    how = SURROGATES[method]
     low, high = np.log(how.weakest), np.log(how.strongest)
     for _ in range(14):
         middle = (low + high) / 2
@@ -108,14 +108,14 @@ def strength_at(method: str, distortion: float) -> float:
 
 def at(method: str, distortion: float) -> nn.Module:
     """Make the ranker of a method that distorts the loss so much."""
-    return METHODS[method].make(strength_at(method, distortion))
+    return SURROGATES[method].make(strength_at(method, distortion))
 
 
 @functools.cache
 def sweep() -> dict[str, tuple[Array, list[Quality]]]:
     """Judge every method over the whole range of its strength, more closely where a step gains most."""
     found = {}
-    for name, how in METHODS.items():
+    for name, how in SURROGATES.items():
         close = [strength_at(name, share) for share in (0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3)]
         wide = np.geomspace(how.weakest, how.strongest, 13)
         strengths = np.sort(np.append(wide[(wide < close[0]) | (wide > close[-1])], close))
@@ -136,7 +136,7 @@ def descents(
     By name: what is left of the way after each step, (loss − least loss) / (loss at the start − least loss), mean over
     the starts; and the share of the walks that have come to rest, where the gradient is zero.
     """
-    found = {name: _descent(at(name, distortion), starts, steps, length) for name in METHODS}
+    found = {name: _descent(at(name, distortion), starts, steps, length) for name in SURROGATES}
     return found | {"LSTM": _descent(known.sorter(), starts, steps, length)}
 
 

@@ -27,7 +27,7 @@ NOTHING = 1e-3
 #: Steps for which the book's small sorter is trained: some five seconds on one core.
 SORTER_STEPS = 400
 #: Every registered ranker that has a strength to turn.
-METHODS = turnable()
+SURROGATES = turnable()
 
 
 @functools.cache

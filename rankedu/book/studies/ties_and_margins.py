@@ -23,7 +23,7 @@ MARGINS = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class TrainedScorer:
     """A training run of :func:`train_scorer`, looked at k times."""
 
     steps: npt.NDArray[np.int64]  # (k,)
@@ -50,7 +50,7 @@ class Run:
 @functools.lru_cache(maxsize=32)
 def train_scorer(
     margin: float = 0.0, *, lam: float = LAM, rate: float = RATE, steps: int = STEPS, seed: int = 0
-) -> Run:
+) -> TrainedScorer:
     """Train a linear scorer for average precision by plain gradient descent, RaMBO's loss with this margin.
 
     Each step draws 128 new items from two normal clouds in four dimensions, a quarter of them relevant, whose centres
@@ -76,7 +76,7 @@ def train_scorer(
             looks.append(weights)
         batch, labels = draw_items(BATCH, random)
         weights = weights - rate * (batch.T @ ap_gradient(batch @ weights, labels, lam, margin))
-    return Run(np.arange(0, steps + 1, EVERY), np.array(looks), features, relevance)
+    return TrainedScorer(np.arange(0, steps + 1, EVERY), np.array(looks), features, relevance)
 
 
 def ap_gradient(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:

@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rankedu._validation import did_you_mean
 from rankedu.lab.experiments._outcome import RetrievalOutcome, noting
 from rankedu.lab.experiments._weights import KEPT, load_kept, weights_hash
 from rankedu.lab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from rankedu.lab.methods import Objective, find_method, make_loss, parse_settings
 from rankedu.lab.runs.code import code_hash
-from rankedu.lab.runs.parameters import did_you_mean
 from rankedu.lab.runs.results import RESULT_FOLDER
 from rankedu.lab.training.recipe import Recipe
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rankedu._validation import did_you_mean
 from rankedu.lab.experiments import hierarchical_retrieval, retrieval
 from rankedu.lab.experiments._experiment import CODE
 from rankedu.lab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient
@@ -24,7 +25,6 @@ from rankedu.lab.methods.space import as_parameters, space_of
 from rankedu.lab.runs.code import code_hash
 from rankedu.lab.runs.folders import find_labs
 from rankedu.lab.runs.judging import Contrast, Judgement, contrast, judge, milder
-from rankedu.lab.runs.parameters import did_you_mean
 from rankedu.lab.runs.planning import Run, plan
 from rankedu.lab.runs.records import Record, collect_runs, flatten, keep_runs
 from rankedu.lab.runs.results import write_json
@@ -126,10 +126,10 @@ def data_folder() -> Path:
 def read_claims(folder: Path | None = None) -> list[Claim]:
     """Read `claims.yaml` and, for each claim, what `claims_plan.yaml` compares; ValueError for one without either."""
     folder = folder or data_folder()
-    told = _yaml(folder / "claims_plan.yaml")
+    design = _yaml(folder / "claims_plan.yaml")
     claims = []
     for entry in _yaml(folder / "claims.yaml"):
-        parts, missing = told["claims"].get(entry["id"], ()), told["missing"].get(entry["id"], "")
+        parts, missing = design["claims"].get(entry["id"], ()), design["missing"].get(entry["id"], "")
         if not parts and not missing:
             raise ValueError(f"claim {entry['id']!r} must have parts in claims_plan.yaml, or what is missing for it")
         claims.append(Claim(**entry, parts=tuple(parts), missing=missing))
@@ -138,11 +138,11 @@ def read_claims(folder: Path | None = None) -> list[Claim]:
 
 def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
     """Read the arms of `claims_plan.yaml`; ValueError for an unknown scale, or an arm that needs an unknown one."""
-    told = _yaml((folder or data_folder()) / "claims_plan.yaml")
-    if scale not in told["scales"]:
-        raise ValueError(f"scale must be one of {', '.join(told['scales'])}, got {scale!r}")
-    arms = {name: _arm(name, **entry) for name, entry in told["arms"].items()}
-    given = dict(told["scales"][scale])
+    design = _yaml((folder or data_folder()) / "claims_plan.yaml")
+    if scale not in design["scales"]:
+        raise ValueError(f"scale must be one of {', '.join(design['scales'])}, got {scale!r}")
+    arms = {name: _arm(name, **entry) for name, entry in design["arms"].items()}
+    given = dict(design["scales"][scale])
     budget = tuple(given.pop("budget", ()))
     return Protocol(scale, **given, arms={arm.name: arm for arm in _in_order(arms)}, budget=budget)
 
@@ -150,8 +150,8 @@ def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
 def _arm(name: str, *, letters: bool = False, **entry: Any) -> Arm:
     lab, choose = ("hierarchical_retrieval", "H-AP") if letters else ("retrieval", "mAP@R")
     lists = {key: tuple(entry.pop(key, ())) for key in ("search", "measure")}
-    told: dict[str, Any] = {"method": name, "lab": lab, "choose": choose, **entry, **lists}
-    return Arm(name, **told)
+    fields: dict[str, Any] = {"method": name, "lab": lab, "choose": choose, **entry, **lists}
+    return Arm(name, **fields)
 
 
 def _in_order(arms: Mapping[str, Arm]) -> Iterator[Arm]:
@@ -208,8 +208,8 @@ class Campaign:
                 self.trained[arm.name] = error.runs
                 self.failures += [f"{arm.name}: seed {run.parameters['seed']}: {why}" for run, why in error.failures]
         if names is None:
-            told = {"code": code_hash(CODE), "starts": self.starts, "arms": self.chosen}
-            write_json(self.records / CHOSEN, told)
+            record = {"code": code_hash(CODE), "starts": self.starts, "arms": self.chosen}
+            write_json(self.records / CHOSEN, record)
 
     def _begin(self) -> None:
         preset, seeds = self.protocol.presets["start"], range(self.protocol.starts)
@@ -231,12 +231,12 @@ class Campaign:
         if not arm.after:
             return self.starts[seed % len(self.starts)]
         before = self.protocol.arms[arm.after]
-        told = self.chosen[before.name]["parameters"]
-        [run] = self._done([self._plan(before, told, seed)])
+        chosen = self.chosen[before.name]["parameters"]
+        [run] = self._done([self._plan(before, chosen, seed)])
         return keep_weights(run.folder / "net.pt", self._weights)
 
-    def _plan(self, arm: Arm, told: Mapping[str, Any], seed: int) -> Run:
-        given = {**told, **self._given(arm, seed)}
+    def _plan(self, arm: Arm, chosen: Mapping[str, Any], seed: int) -> Run:
+        given = {**chosen, **self._given(arm, seed)}
         return plan(arm.lab, preset=self.protocol.preset(arm), parameters=given, runs=self.runs)
 
     def _choose(self, arm: Arm) -> dict[str, Any]:
@@ -277,24 +277,25 @@ class Campaign:
             for run in runs:
                 path = self.records / run.lab / f"{name}-{run.parameters['seed']}.json"
                 if not _is_of(path, run):
-                    keep_runs([self._measured(self.protocol.arms[name], run)], self.records)
+                    keep_runs([self.measured(name, run)], self.records)
                     made.append(path.stem)
         return made
 
-    def repeat(self, name: str) -> tuple[Record, Record]:
-        """Train and measure what a record tells of once more, its start included: the record, and what came now."""
+    def retrain(self, name: str) -> tuple[Record, Run]:
+        """Train what a record tells of once more, its start included: the record, and the run that `measured` takes."""
         records = {record.run: record for record in collect_runs(self.records)[0]}
         if name not in records:
             raise ValueError(f"record {name!r} is unknown{did_you_mean(name, records)}; see {self.records}")
         was = records[name]
-        arm, seed = self.protocol.arms[was.evidence["arm"]], was.parameters["seed"]
+        arm = self.protocol.arms[was.evidence["arm"]]
         self.chosen = json.loads((self.records / CHOSEN).read_text(encoding="utf-8"))["arms"]
         self._begin()
-        [run] = self._done([self._plan(arm, self.chosen[arm.name]["parameters"], seed)])
-        return was, self._measured(arm, run)
+        [run] = self._done([self._plan(arm, self.chosen[arm.name]["parameters"], was.parameters["seed"])])
+        return was, run
 
-    def _measured(self, arm: Arm, run: Run) -> Record:
-        weights = keep_weights(run.folder / "net.pt", self._weights)
+    def measured(self, name: str, run: Run) -> Record:
+        """Measure the network of a run of this arm on the held-out letters."""
+        arm, weights = self.protocol.arms[name], keep_weights(run.folder / "net.pt", self._weights)
         changed = {"weights": weights, "steps": 0, "test_split": "held_out"}
         with tempfile.TemporaryDirectory(dir=run.folder.parent) as folder:
             outcome = LABS[run.lab].run(run.parameters | changed, folder, progress=False)
@@ -441,8 +442,12 @@ def _rates(records: Path, *, gpu: bool) -> dict[str, float]:
     """Seconds a picture and step by the method, of whole runs of the small network on one core, or one GPU."""
     found: dict[str, list[float]] = {}
     for record in collect_runs(records)[0]:
-        told = record.parameters
-        alike = record.lab in LABS and told["model"] == "convnet" and (record.machine.get("device") != "CPU") == gpu
-        if alike and record.seconds and told["steps"]:
-            found.setdefault(told["loss"], []).append(record.seconds / told["steps"] / told["batch_size"])
+        parameters = record.parameters
+        alike = (
+            record.lab in LABS and parameters["model"] == "convnet" and (record.machine.get("device") != "CPU") == gpu
+        )
+        if alike and record.seconds and parameters["steps"]:
+            found.setdefault(parameters["loss"], []).append(
+                record.seconds / parameters["steps"] / parameters["batch_size"]
+            )
     return {method: statistics.median(values) for method, values in found.items()}

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rankedu._validation import did_you_mean
 from rankedu.lab.methods.table import METHODS, Method, TrainingSet
-from rankedu.lab.runs.parameters import did_you_mean
 
 __all__ = ["METHODS", "Method", "Objective", "find_method", "make_loss", "parse_settings"]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import rankedu
-from rankedu.lab.runs.parameters import Parameter, did_you_mean, read_parameters
+from rankedu._validation import did_you_mean
+from rankedu.lab.runs.parameters import Parameter, read_parameters
 
 __all__ = ["find_lab", "find_labs", "list_labs", "list_presets", "read_preset"]
 

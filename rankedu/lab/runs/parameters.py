@@ -6,7 +6,6 @@ papermill itself only warns of a parameter that a notebook does not have, and ru
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -15,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rankedu._extras import needed
+from rankedu._validation import did_you_mean
 
-__all__ = ["Parameter", "check_parameters", "describe", "did_you_mean", "parse_assignments", "read_parameters"]
+__all__ = ["Parameter", "check_parameters", "describe", "parse_assignments", "read_parameters"]
 
 _SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
@@ -100,12 +100,6 @@ def check_parameters(given: Mapping[str, Any], declared: Mapping[str, Parameter]
             )
     values = {name: checked(value, declared[name], f"lab {lab!r}: parameter {name!r}") for name, value in given.items()}
     return {name: values.get(name, parameter.default) for name, parameter in declared.items()}
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """` (did you mean 'x'?)`, or nothing."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
 
 
 def describe(parameters: Iterable[Parameter]) -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rankedu._extras import needed
+from rankedu._validation import did_you_mean
 from rankedu.lab.runs.code import code_hash
 from rankedu.lab.runs.locks import lock_run
-from rankedu.lab.runs.parameters import did_you_mean
 from rankedu.lab.runs.planning import Run, plan
 from rankedu.lab.runs.results import write_json
 from rankedu.lab.runs.sweeps import SweepError, run_all
@@ -71,8 +71,8 @@ class Search:
         if not values:
             return {"failed": len(self.trials)}
         upper = statistics.quantiles(values, n=4, method="inclusive")[2] if len(values) > 1 else values[0]
-        told = {"best": values[-1], "upper quartile": upper, "median": statistics.median(values), "worst": values[0]}
-        return {**told, "failed": len(self.trials) - len(values)}
+        summary = {"best": values[-1], "upper quartile": upper, "median": statistics.median(values), "worst": values[0]}
+        return {**summary, "failed": len(self.trials) - len(values)}
 
 
 def search(
@@ -105,15 +105,17 @@ def search(
         for _ in range(trials - len(study.trials)):
             study.ask(fixed_distributions=_distributions(space))
         drawn = [trial.params for trial in study.trials[:trials]]
-        told = [as_parameters(point, base.parameters) for point in drawn]
-        planned = [plan(lab, parameters={**base.parameters, **new}, labs=base.source.parent, runs=runs) for new in told]
+        settings = [as_parameters(point, base.parameters) for point in drawn]
+        planned = [
+            plan(lab, parameters={**base.parameters, **new}, labs=base.source.parent, runs=runs) for new in settings
+        ]
         failed = {trial.number for trial in study.trials if trial.state.name == "FAIL"}
         measured = _measured([run for number, run in enumerate(planned) if number not in failed], preset, metric, how)
         values = [measured.get(run.folder) for run in planned]
         for number, value in enumerate(values):
             if not study.trials[number].state.is_finished():
                 _tell(study, number, value)
-    made = [Trial(*row) for row in zip(drawn, told, values, [run.folder.name for run in planned], strict=True)]
+    made = [Trial(*row) for row in zip(drawn, settings, values, [run.folder.name for run in planned], strict=True)]
     found = Search(lab, metric, made)
     write_json(folder.with_suffix(".json"), asdict(found))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rankedu.lab.runs.parameters import did_you_mean
+from rankedu._validation import did_you_mean
 from rankedu.lab.runs.records import Record
 
 __all__ = ["admit", "chosen", "metric_names", "of_one_code", "plain", "select"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankedu.lab.runs.parameters import did_you_mean
+from rankedu._validation import did_you_mean
 from rankedu.lab.runs.records import Record
 from rankedu.lab.runs.selection import plain
 

@@ -8,10 +8,10 @@ import pytest
 
 from rankedu.book.explorables import surrogates_side_by_side as chapter
 from rankedu.book.figures import style
-from rankedu.book.studies.surrogates import METHODS
+from rankedu.book.studies.surrogates import SURROGATES
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SURROGATES)
 def test_the_gradient_appears_as_the_loss_is_distorted(method):
     shares = []
     for distortion in (0.02, 0.1, 0.75):

@@ -56,7 +56,7 @@ def test_four_landscapes_are_one_loss_and_three_surrogates():
     assert len(re.findall(r"heights from -?\d+ to -?\d+", told)) == 4
 
 
-@pytest.mark.parametrize("method", surrogates.METHODS)
+@pytest.mark.parametrize("method", surrogates.SURROGATES)
 @pytest.mark.parametrize("distortion", [0.1, 0.4])
 def test_a_strength_distorts_as_much_as_it_was_asked_to(method, distortion):
     found = surrogate_quality.quality(surrogate_quality.at(method, distortion)).distortion
@@ -114,5 +114,5 @@ def test_weak_blackbox_and_projection_come_to_rest_and_the_sigmoid_does_not():
 def test_every_landscape_has_a_block_for_each_ranker_with_a_strength():
     made = figures.every_landscape(size=30)
     titles = [axis.get_title() for axis in made.axes if axis.get_title()]
-    assert [title.partition(",")[0] for title in titles] == ["the loss itself", *surrogates.METHODS]
+    assert [title.partition(",")[0] for title in titles] == ["the loss itself", *surrogates.SURROGATES]
     assert f"{style.in_words(len(titles)).capitalize()} solid blocks" in style.description(made)

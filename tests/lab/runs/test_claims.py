@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import namedtuple
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -163,15 +164,17 @@ def test_a_record_is_made_again_from_nothing(campaign, data, protocol, tmp_path)
     records = data / "claims" / "cpu"
     before = {path: path.read_bytes() for path in records.rglob("*.json")}
     again = Campaign(protocol, tmp_path / "runs", records)
-    with doing_here() as begun, held_out.opened():
-        was, now = again.repeat("later-1")
+    with doing_here() as begun:
+        was, run = again.retrain("later-1")
+        with held_out.opened():
+            now = again.measured("later", run)
     assert [run.parameters["seed"] for run in begun] == [0, 1, 1]  # the start, the arm that comes before, and its own
     measured = was.metrics.keys() - {"seconds"}
     assert measured and {name: was.metrics[name] for name in measured} == {name: now.metrics[name] for name in measured}
     assert was.evidence["first"] == now.evidence["first"]
     assert {path: path.read_bytes() for path in records.rglob("*.json")} == before
     with pytest.raises(ValueError, match=r"record 'later-9' is unknown \(did you mean 'later-"):
-        again.repeat("later-9")
+        again.retrain("later-9")
 
 
 def test_a_training_that_fails_stops_no_other(campaign, data, protocol, monkeypatch):
@@ -286,7 +289,7 @@ def test_the_command_plans_and_judges(data, tmp_path):
 
 def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
     """The command measures after the training of all arms, and never if only some were asked for."""
-    seen = []
+    seen, Seen = [], namedtuple("Seen", "evidence metrics")
 
     class Watched:
         failures = ()
@@ -301,6 +304,14 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
             seen.append(("measure", None, made.retrieval.check_open_is_shut()))
             return []
 
+        def retrain(self, name):
+            seen.append(("retrain", name, made.retrieval.check_open_is_shut()))
+            return Seen({"arm": "happier"}, {"R@1": 0.5, "seconds": 3.0}), "a run"
+
+        def measured(self, arm, run):
+            seen.append(("measured", arm, made.retrieval.check_open_is_shut()))
+            return Seen({}, {"R@1": 0.25, "seconds": 4.0})
+
     def shut():
         try:
             held_out.check_open("held_out")
@@ -313,7 +324,10 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
     for more in ([], ["--arm", "happier"]):
         done = CliRunner().invoke(app, ["claims", "--run", "--data", str(data), *more])
         assert done.exit_code == 0, done.output
-    assert seen == [("train", None, True), ("measure", None, False), ("train", ["happier"], True)]
+    done = CliRunner().invoke(app, ["claims", "--repeat", "happier-1", "--data", str(data)])
+    assert done.output.splitlines() == ["happier-1  recorded       now", "R@1         0.50000   0.25000"]
+    trained = [("train", None, True), ("measure", None, False), ("train", ["happier"], True)]
+    assert seen == [*trained, ("retrain", "happier-1", True), ("measured", "happier", False)]
 
 
 def test_what_cannot_be_planned_is_named(data, tmp_path):

@@ -118,9 +118,9 @@ def lane_marks(shown, number, lane, relevant):
     marks.append(line([(LEFT, y), (RIGHT, y)], "axis"))
     seen = noisy(lane, shown["turn"])
     marks += [item(across(score), y, r) for score, r in zip(seen, relevant)]
-    told = f"AP {average_precision(seen, relevant):.2f}{', shaken' if shown['turn'] else ''}"
-    told += f"; the mean of 24 shakes by {NOISE:.2f} is {shown['shaken'][number]:.2f}"
-    marks.append(text(LEFT, y + 32, told, "small"))
+    label = f"AP {average_precision(seen, relevant):.2f}{', shaken' if shown['turn'] else ''}"
+    label += f"; the mean of 24 shakes by {NOISE:.2f} is {shown['shaken'][number]:.2f}"
+    marks.append(text(LEFT, y + 32, label, "small"))
     return marks
 
 

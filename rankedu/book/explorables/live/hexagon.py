@@ -27,9 +27,9 @@ def hexagon(state):
         marks.append(arrow(*start, *end, "three thick"))
     marks += [arrow(X, Y, *at(tip), "ink"), arrow(*at(tip), *at(ahead), "two")]
     marks += [dot(*at(tip), "ink", 5), dot(*at(ahead), "two", 5)]
-    told = [f"{score:+.2f}" for score in y]
+    values = [f"{score:+.2f}" for score in y]
     marks += [
-        text(12, 20, f"scores y = ({', '.join(told)}), ranks {name(ranks)}"),
+        text(12, 20, f"scores y = ({', '.join(values)}), ranks {name(ranks)}"),
         text(12, 350, f"λ c has length {lam:.2f}; the ranks there are {name(then)}", "two"),
         text(12, 372, f"gradient ({', '.join([f'{slope:+.1f}' for slope in gradient])})", "three"),
     ]

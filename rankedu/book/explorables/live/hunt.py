@@ -85,7 +85,7 @@ def curve(step, start, offset):
 
 def bars(loss, miss, gap, best):
     """Loss and metric on one scale, and whether the bound holds."""
-    told = "no list found yet on which it is below" if best is None else f"lowest so far: {best['gap']:+.3f}"
+    lowest = "no list found yet on which it is below" if best is None else f"lowest so far: {best['gap']:+.3f}"
     sign = "above: the bound holds" if gap > 1e-9 else "below: the bound is broken" if gap < -1e-9 else "equal"
     return [
         text(LEFT, 262, "loss", "three"),
@@ -95,16 +95,18 @@ def bars(loss, miss, gap, best):
         bar(130, 276, scaled(miss, 0, 1, 0, 240), 15, "ink"),
         text(136 + scaled(miss, 0, 1, 0, 240), 289, f"{miss:.3f}", "small"),
         text(LEFT, 318, f"loss − metric: {gap:+.3f}, {sign}", "negative" if gap < -1e-9 else ""),
-        text(LEFT, 342, told, "small"),
+        text(LEFT, 342, lowest, "small"),
     ]
 
 
 def words(shown):
     """The picture for those who do not see it."""
     found = shown["best"]
-    told = "No list is found yet on which it is below" if found is None else f"The lowest so far is {found['gap']:.3f}"
+    lowest = (
+        "No list is found yet on which it is below" if found is None else f"The lowest so far is {found['gap']:.3f}"
+    )
     return (
         f"Five items with relevances between 0 and 1. With a start of {shown['start']:.2f} and an offset of "
         f"{shown['offset']:.2f} the loss is {shown['loss']:.3f} and 1 − H-AP is {shown['metric']:.3f}: a difference of "
-        f"{shown['gap']:.3f}. {told}."
+        f"{shown['gap']:.3f}. {lowest}."
     )

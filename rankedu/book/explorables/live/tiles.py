@@ -69,8 +69,8 @@ def bars(values, before):
         ]
         marks.append(line([(LEFT + 214 * before[k], at - 3), (LEFT + 214 * before[k], at + 17)], "ink"))
         change = values[k] - before[k]
-        told = f"{values[k]:.2f}" if abs(change) < 0.0005 else f"{values[k]:.2f} ({change:+.2f})"
-        marks.append(text(RIGHT, at + 12, told, "", "end"))
+        label = f"{values[k]:.2f}" if abs(change) < 0.0005 else f"{values[k]:.2f} ({change:+.2f})"
+        marks.append(text(RIGHT, at + 12, label, "", "end"))
     return marks
 
 

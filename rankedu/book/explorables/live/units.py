@@ -43,9 +43,9 @@ def units(state):
         name, least, most = row
         y, x = 22 + 32 * k, scaled(logs[k], least, most, LEFT, RIGHT)
         marks += [text(LEFT - 14, y + 4, name, "", "end"), line([(LEFT, y), (RIGHT, y)], "axis"), dot(x, y, "ink", 7)]
-        told = f"{values[k]:.3g}" if k != 3 else f"{relevant:.0f}"
-        marks.append(text(468, y + 4, told, "", "end"))
-        handles.append(handle(name, x, y, told, [along("x", "logs", k, least, most, LEFT, RIGHT)], {"asked": True}))
+        label = f"{values[k]:.3g}" if k != 3 else f"{relevant:.0f}"
+        marks.append(text(468, y + 4, label, "", "end"))
+        handles.append(handle(name, x, y, label, [along("x", "logs", k, least, most, LEFT, RIGHT)], {"asked": True}))
     marks += [
         text(12, 232, f"λ of the paper = n × λ of the code = {paper:.3g}"),
         text(12, 254, f"step of the first relevant item = {step:.3g} of a score"),
@@ -89,10 +89,10 @@ def settings(rho, spread):
 def words(shown, verdict):
     """The picture for those who do not see it."""
     low, high = shown["useful"]
-    told = f"ρ is {shown['rho']:.3g}, {verdict}; useful is {low:.2g} to {high:.2g}."
+    sentence = f"ρ is {shown['rho']:.3g}, {verdict}; useful is {low:.2g} to {high:.2g}."
     return (
         f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper, for lists of "
         f"{shown['n']:.0f}, {shown['queries']:.0f} queries, {shown['p']:.0f} relevant items and scores that spread by "
         f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score. "
-        f"{told if shown['asked'] else 'Was that much?'}"
+        f"{sentence if shown['asked'] else 'Was that much?'}"
     )

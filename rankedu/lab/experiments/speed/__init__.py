@@ -237,7 +237,7 @@ def _check(parameters: Mapping[str, Any]) -> dict[str, int]:
 
 def _caps(texts: Sequence[str]) -> dict[str, int]:
     """Read ``contender=size``."""
-    from rankedu.lab.runs.parameters import did_you_mean
+    from rankedu._validation import did_you_mean
 
     known = ("ours", *BESIDE)
     caps = {}

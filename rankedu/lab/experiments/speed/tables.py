@@ -71,14 +71,14 @@ def compare(rows: Iterable[Row]) -> list[Row]:
     """Divide our times by those of everybody else at the same size, and by those of the limits."""
     timed = [row for row in rows if row.get("seconds") is not None and row["part"] != "growth"]
     found = []
-    for mine in timed:
-        if mine["contender"] != "ours":
+    for ours in timed:
+        if ours["contender"] != "ours":
             continue
         for other in timed:
-            same = all(mine[name] == other[name] for name in ("device", "part", "size"))
-            if same and other is not mine and other["work"] in (mine["work"], *_limits(mine["work"])):
-                ratio = mine["seconds"] / other["seconds"]
-                names = {name: mine[name] for name in ("device", "part", "work", "size")}
+            same = all(ours[name] == other[name] for name in ("device", "part", "size"))
+            if same and other is not ours and other["work"] in (ours["work"], *_limits(ours["work"])):
+                ratio = ours["seconds"] / other["seconds"]
+                names = {name: ours[name] for name in ("device", "part", "work", "size")}
                 limit = other["work"] == "limit"
                 found.append(
                     {**names, "against": other["contender"], "limit": limit, "ratio": ratio, "verdict": verdict(ratio)}
@@ -111,14 +111,14 @@ def counts(ratios: Sequence[Row]) -> str:
     >>> counts([{"verdict": "ahead", "limit": False}, {"verdict": "behind", "limit": True}])
     'Of 1 ratio to rivals we are ahead in 1; of 1 to a limit we are behind in 1.'
     """
-    told: list[str] = []
+    sentences: list[str] = []
     for limit, whom in ((False, "to rivals"), (True, "to a limit")):
-        mine = [row["verdict"] for row in ratios if row["limit"] is limit]
-        if mine:
-            found = [f"{word} in {mine.count(word)}" for word in ("ahead", "level", "behind") if word in mine]
-            noun = "" if told else " ratio" if len(mine) == 1 else " ratios"
-            told.append(f"of {len(mine)}{noun} {whom} we are {', '.join(found)}")
-    text = "; ".join(told)
+        verdicts = [row["verdict"] for row in ratios if row["limit"] is limit]
+        if verdicts:
+            found = [f"{word} in {verdicts.count(word)}" for word in ("ahead", "level", "behind") if word in verdicts]
+            noun = "" if sentences else " ratio" if len(verdicts) == 1 else " ratios"
+            sentences.append(f"of {len(verdicts)}{noun} {whom} we are {', '.join(found)}")
+    text = "; ".join(sentences)
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -126,10 +126,10 @@ def pivot(
     rows: Iterable[Row], part: str, device: str, what: str = "seconds", text: Callable[[float], str] | None = None
 ) -> list[dict[str, str]]:
     """Lay out a part as a table: a line for each contender, a column for each size."""
-    mine = [row for row in rows if (row["part"], row["device"]) == (part, device) and what in row]
-    sizes = sorted({row["size"] for row in mine})
+    measured = [row for row in rows if (row["part"], row["device"]) == (part, device) and what in row]
+    sizes = sorted({row["size"] for row in measured})
     lines: dict[tuple[str, str], dict[str, str]] = {}
-    for row in mine:
+    for row in measured:
         key = row["work"], row["contender"]
         empty = {"work": key[0], "by": key[1], **{size_text(size): "–" for size in sizes}}
         lines.setdefault(key, empty)[size_text(row["size"])] = (

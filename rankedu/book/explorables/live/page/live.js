@@ -136,9 +136,9 @@
         for (const offer of offers)
           for (const [name, value] of Object.entries(offer)) if (found.get(name) === String(value)) state[name] = value;
         for (const name of new Set(moves.map((one) => one.of))) {
-          const mine = moves.filter((one) => one.of === name);
+          const moving = moves.filter((one) => one.of === name);
           (found.get(name)?.split(",") ?? []).forEach((text, i) => {
-            const one = mine.find(({ at }) => at === i) ?? mine[0];
+            const one = moving.find(({ at }) => at === i) ?? moving[0];
             const value = text.trim() ? Number(text) : NaN;
             if (!(value >= one.low && value <= one.high)) return;
             if (one.at !== null && i in state[name]) state[name][i] = value;

@@ -39,7 +39,7 @@ def test_rooms_that_are_not_imported_are_left_out(tmp_path):
     assert "rankedu/metrics/graded.py" in found and not [name for name in found if "losses" in name]
 
 
-@pytest.mark.parametrize("file", ["happier_weight.json", "printed"])
+@pytest.mark.parametrize("file", ["effects.json", "printed"])
 def test_data_are_part_of_it(tmp_path, file):
     found = names(tmp_path, f"path = root / 'book' / 'data' / {file!r}")
     assert found and all(name.startswith(f"book/data/{file}") for name in found)

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rankedu.book.studies.happier_on_glyphs import MEASURES, about_records, recorded
 from rankedu.lab.runs.records import Record
 from rankedu.lab.runs.selection import chosen
 from rankedu.lab.runs.summaries import Row, Value, summarise, value_of
@@ -44,22 +45,15 @@ def _distinct(values: Iterable[str]) -> str:
 
 
 def figure_4() -> str:
-    """HAPPIER along α and along λ: the runs of chapter 14."""
-    from rankedu.lab.training.happier import MEASURES, results
-
-    path = DATA / "happier_weight.json"
-    rows = [
-        {"": f"{SYMBOLS[name]} = {value:g}", "runs": len(seeds)}
-        | {measure: value_of(run[measure] for run in seeds).text(100, 1) for measure in MEASURES}
-        for name, by_value in results(path).items()
-        for value, seeds in by_value.items()
-    ]
-    runs = json.loads(path.read_text(encoding="utf-8"))
-    steps, size, device = (_distinct(str(run[name]) for run in runs) for name in ("steps", "batch_size", "device"))
-    seconds = statistics.fmean(run["seconds"] for run in runs)
-    about = f"{len(runs)} runs of {steps} steps of {size} pictures, in percent; {seconds:.0f} s each on {device}."
-    made = "```sh\npython -m rankedu.lab.training.happier --out book/data/happier_weight.json\n```"
-    return f"{markdown(rows, 1)}\n\n{about} Made by\n\n{made}\n"
+    """HAPPIER along α and along λ: the records of the claims page that chapter 14 draws."""
+    rows, seconds = [], []
+    for key, symbol in SYMBOLS.items():
+        for value, records in recorded(key).items():
+            shown = {name: value_of(record["metrics"][name] for record in records).text(100, 1) for name in MEASURES}
+            rows.append({"": f"{symbol} = {value:g}", "runs": len(records)} | shown)
+            seconds += [record["seconds"] for record in records]
+    about = f"{about_records()}; in percent, on the held-out letters. A run took {statistics.fmean(seconds):.0f} s."
+    return f"{markdown(rows, 1)}\n\n{about[0].upper()}{about[1:]} Made by\n\n```sh\nmake claims\n```\n"
 
 
 def margin_and_memory(file: str) -> str:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from rankedu.book.figures import paper_figure, style
 from rankedu.book.studies import happier as study
+from rankedu.book.studies import happier_on_glyphs as glyphs
 from rankedu.losses import HAPLoss
 from rankedu.rankers import BlackboxRanker, SupremumRanker
 
@@ -227,14 +228,14 @@ def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
 
 @paper_figure("HAPPIER Fig. 4")
 @style.style()
-def alpha_and_weight(steps: int = study.STEPS, path: Path = study.STORED) -> Figure:
-    """What α and λ do to a short training on glyphs; beside it, if they are there, stored longer ones."""
-    found = study.sweep(steps)
+def alpha_and_weight(steps: int = glyphs.STEPS, folder: Path = glyphs.RECORDS) -> Figure:
+    """What α and λ do to a short training on glyphs; beside it, where they are, the longer ones of the claims page."""
+    found = glyphs.sweep(steps)
     figure, axes = style.figure(1, 2, width=7.4, height=4.0)
     facts = []
     for axis, key in zip(axes, ("alpha", "weight"), strict=True):
-        for name, line, colour in (("AP", "o", style.BLUE), ("H-AP", "s", style.PURPLE)):
-            long = {value: float(seeds.mean()) for value, seeds in study.stored(key, name, path).items()}
+        for name, line, colour in (("AP of characters", "o", style.BLUE), ("H-AP", "s", style.PURPLE)):
+            long = {value: float(seeds.mean()) for value, seeds in glyphs.measured(key, name, folder).items()}
             if long:
                 axis.plot(list(long), list(long.values()), f"{line}-", color=colour, label=f"{name}, long")
             short = {value: run[name] for value, run in found[key].items()}
@@ -250,5 +251,5 @@ def alpha_and_weight(steps: int = study.STEPS, path: Path = study.STORED) -> Fig
     return style.describe(
         figure,
         f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps. "
-        f"{'. '.join(facts)}. The long runs: {study.about_stored(path)}",
+        f"{'. '.join(facts)}. The long runs: {glyphs.about_records(folder)}",
     )

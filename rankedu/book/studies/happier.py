@@ -1,4 +1,4 @@
-"""Chapter 14, computed: the smoothed H-AP, its bound, another ranker, and runs by α and λ."""
+"""Chapter 14, computed: the smoothed H-AP, its bound, and another ranker."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from rankedu import hierarchy
 from rankedu.book.studies import linear_scorers
 from rankedu.book.studies.cached import cached
-from rankedu.book.studies.data import CHECKOUT
 from rankedu.book.studies.timing import in_turns
-from rankedu.lab.datasets import augment
-from rankedu.lab.models import ConvNet
-from rankedu.lab.training.happier import HELD, MEASURES, batches, glyph_tree, one_run, results
-from rankedu.losses import HAPLoss, HAPPIERLoss
+from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
@@ -131,95 +125,6 @@ def seconds(lengths: tuple[int, ...] = LENGTHS, repeats: int = 5) -> dict[str, l
 
 def _step(loss: nn.Module, scores: Tensor, relevance: Tensor) -> None:
     torch.autograd.grad(loss(scores, relevance), scores)
-
-
-#: The runs of `STEPS` steps that are made while the page is made; longer ones of more values are in the file `STORED`.
-WEIGHTS, ALPHAS, STEPS = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 30
-#: In a checkout: the file that ``python -m rankedu.lab.training.happier`` writes.
-STORED = CHECKOUT / "book" / "data" / "happier_weight.json"
-
-
-@cached
-def below_while_training(preset: str, looks: tuple[int, ...] = (0, 60, 120)) -> dict[int, tuple[int, int, float]]:
-    """How often a setting is below the true loss in batches of glyphs, while HAPPIER is trained.
-
-    By the number of steps: queries whose surrogate is below the true loss, queries, and the mean standard deviation of
-    a query's scores. Each item of a batch queries the 63 others.
-    """
-    images, labels = glyph_tree("train")
-    torch.manual_seed(0)
-    net, step, found = ConvNet(32, channels=(16, 32, 64)), SupremumRanker.preset(preset).step, {}
-    loss: nn.Module = HAPPIERLoss(int(labels[:, 2].max()) + 1, 32)
-    optimiser = torch.optim.Adam([*net.parameters(), *loss.parameters()], lr=2e-3)
-    generator = torch.Generator().manual_seed(0)
-    for number, batch in enumerate(batches(labels, looks[-1] + 1, 0)):
-        if number in looks:
-            seen = [_graded(net, images[other], labels[other]) for other in batches(labels, 6, 99)]
-            scores, relevance = (torch.cat(parts) for parts in zip(*seen, strict=True))
-            below = losses(scores, relevance, step) < losses(scores, relevance) - 1e-12
-            found[number] = int(below.sum()), len(below), scores.std(1).mean().item()
-        value = loss(net(augment(images[batch], generator=generator, strength=0.5)), labels[batch])
-        optimiser.zero_grad()
-        value.backward()
-        optimiser.step()
-    return found
-
-
-def _graded(net: nn.Module, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Scores and relevance of a batch, (n, n − 1): each item queries the others."""
-    with torch.no_grad():
-        embeddings = net(augment(images, generator=torch.Generator().manual_seed(0), strength=0.5)).double()
-    others = ~torch.eye(len(images), dtype=torch.bool)
-    relevance = hierarchy.relevance(hierarchy.levels(labels), where=others)
-    shape = len(images), len(images) - 1
-    return (embeddings @ embeddings.T)[others].view(shape), relevance[others].view(shape)
-
-
-@cached
-def short_run(alpha: float, weight: float, steps: int = STEPS) -> dict[str, float]:
-    """Measures of one short run of :func:`rankedu.lab.training.happier.one_run`."""
-    run = one_run(alpha, weight, 0, steps=steps)
-    return {name: run[name] for name in MEASURES}
-
-
-def first_losses() -> tuple[float, float, int]:
-    """Before the first step: the clustering loss and the ranking loss of a batch, and the number of classes."""
-    images, labels = glyph_tree("train")
-    classes = int(labels[:, 2].max()) + 1
-    torch.manual_seed(0)
-    net, loss = ConvNet(32, channels=(16, 32, 64)), HAPPIERLoss(classes, 32)
-    batch = next(batches(labels, 1, 0))
-    with torch.no_grad():
-        embeddings = net(augment(images[batch], generator=torch.Generator().manual_seed(0), strength=0.5))
-        clustering = loss.cluster(embeddings, labels[batch]).item()
-        mixed = loss(embeddings, labels[batch]).item()
-    return clustering, (mixed - HELD["weight"] * clustering) / (1 - HELD["weight"]), classes
-
-
-def sweep(steps: int = STEPS) -> dict[str, dict[float, dict[str, float]]]:
-    """Short runs, one seed each: along α at λ = 0.1, and along λ at α = 1."""
-    return {
-        "alpha": {alpha: short_run(alpha, HELD["weight"], steps) for alpha in ALPHAS},
-        "weight": {weight: short_run(HELD["alpha"], weight, steps) for weight in WEIGHTS},
-    }
-
-
-def stored(key: str, measure: str, path: Path = STORED) -> dict[float, Array]:
-    """One measure of the stored runs, an array over the seeds for each value of "alpha" or "weight".
-
-    Empty where there is no such file, as in an installed package.
-    """
-    return {value: np.array([run[measure] for run in runs]) for value, runs in results(path)[key].items()}
-
-
-def about_stored(path: Path = STORED) -> str:
-    """One line on the stored runs: how many, how long, where; or how to make them."""
-    runs = [run for group in results(path)["alpha"].values() for run in group]
-    if not runs:
-        return f"No longer runs are stored here: python -m rankedu.lab.training.happier --out {path.name} makes them."
-    steps, seeds = runs[0]["steps"], len({run["seed"] for run in runs})
-    made = sorted({f"torch {run['versions']['torch']}, {run['device']}" for run in runs})
-    return f"stored: {steps} steps, {seeds} seeds; {' / '.join(made)}"
 
 
 def verdict(preset: str) -> str:

@@ -1,4 +1,4 @@
-"""Training: batches with a few items of each class, one readable loop, learned sorters, and the book's experiments."""
+"""Training: batches with a few items of each class, one readable loop for each kind of network, and learned sorters."""
 
 from rankedu.lab.training.detection import detect, evaluate_detector, proposal_scores, train_detector
 from rankedu.lab.training.device import pick_device

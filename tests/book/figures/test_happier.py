@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 
 from rankedu.book.figures import happier as figures
 from rankedu.book.figures import style
 from rankedu.book.studies import happier as study
-from rankedu.lab.training.happier import CHARACTERS, GRID, batches, glyph_tree
+from rankedu.book.studies import happier_on_glyphs as glyphs
+from rankedu.book.studies.happier_on_glyphs import CHARACTERS, batches, glyph_tree
+from rankedu.lab.experiments.claims import read_protocol
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
+
+FINE = "AP of characters"
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -86,32 +92,40 @@ def test_the_letters_of_the_test_are_new_and_each_has_four_characters():
 
 
 def test_a_larger_alpha_favours_the_fine_level():
-    """In the short runs of the figure, in which λ = 0 is best; and in the longer ones that are stored."""
-    found = study.sweep()
-    alpha, weight = ([row[name] for row in found[key].values()] for key, name in (("alpha", "AP"), ("weight", "H-AP")))
-    assert alpha == sorted(alpha) and alpha[-1] > alpha[0] + 0.02
-    assert weight == sorted(weight, reverse=True) and weight[0] > weight[1] + 0.02
-    fine = study.stored("alpha", "AP")
-    assert fine[3.0].mean() > fine[1.0].mean() + 0.005 > fine[0.5].mean() + 0.01
-    assert fine[5.0].mean() < fine[3.0].mean()
+    """In the short runs of the figure, in which λ = 0 is best."""
+    found = glyphs.sweep()
+    fine, h_ap = ([row[name] for row in found[key].values()] for key, name in (("alpha", FINE), ("weight", "H-AP")))
+    assert fine == sorted(fine) and fine[-1] > fine[0] + 0.02
+    assert h_ap == sorted(h_ap, reverse=True) and h_ap[0] > h_ap[1] + 0.02
 
 
-def test_the_stored_runs_are_what_the_chapter_says_of_them():
-    h_ap = study.stored("weight", "H-AP")
-    assert (h_ap[1.0] < h_ap[0.0] - 0.03).all()
-    assert (h_ap[0.1] > h_ap[0.0]).all() and (h_ap[0.1] - h_ap[0.0]).mean() < 0.01
-    means = [seeds.mean() for value, seeds in h_ap.items() if value >= 0.1]
-    assert means == sorted(means, reverse=True)
-    assert {*h_ap} == {*GRID["weight"]} >= {*study.WEIGHTS}
-    assert {*study.stored("alpha", "AP")} == {*GRID["alpha"]} >= {*study.ALPHAS}
-    assert all(len(seeds) == len(GRID["seed"]) for seeds in h_ap.values())
-    assert "300 steps, 3 seeds; torch" in study.about_stored()
+def test_the_records_are_those_of_the_claims_page():
+    protocol = read_protocol("cpu")
+    for key in ("alpha", "weight"):
+        held = [arm.hold[key] for arm in protocol.arms.values() if arm.like == "happier" and key in arm.hold]
+        found = glyphs.recorded(key)
+        assert list(found) == sorted(held)
+        for value, records in found.items():
+            assert [record["parameters"]["seed"] for record in records] == list(range(protocol.seeds)), value
+            assert {record["parameters"][key] for record in records} == {value}
+    assert glyphs.about_records().startswith("recorded: 90 runs of 250 steps")
 
 
-def test_fig_4_without_stored_runs_says_so(tmp_path):
-    told = style.description(figures.alpha_and_weight(path=tmp_path / "none.json"))
-    assert "No longer runs are stored here: python -m rankedu.lab.training.happier --out none.json" in told
-    assert "after long ones" not in told and "after long ones" in style.description(figures.alpha_and_weight())
+def test_records_are_read_by_value_and_seed(tmp_path):
+    for value, seed in ((0.5, 1), (0.1, 10), (0.5, 0), (0.1, 2)):
+        record = {"parameters": {"weight": value, "seed": seed, "steps": 7}, "metrics": {"H-AP": value + seed}}
+        (tmp_path / f"happier with λ = {value:g}-{seed}.json").write_text(json.dumps(record), encoding="utf-8")
+    (tmp_path / "happier-0.json").write_text("{}", encoding="utf-8")
+    found = glyphs.measured("weight", "H-AP", tmp_path)
+    assert {value: values.tolist() for value, values in found.items()} == {0.1: [2.1, 10.1], 0.5: [0.5, 1.5]}
+    assert glyphs.measured("alpha", "H-AP", tmp_path) == {}
+    assert glyphs.about_records(tmp_path).startswith("recorded: 4 runs of 7 steps")
+
+
+def test_fig_4_without_records_says_so(tmp_path):
+    described = style.description(figures.alpha_and_weight(folder=tmp_path))
+    assert "No longer runs are recorded here: make claims" in described and "after long ones" not in described
+    assert "after long ones" in style.description(figures.alpha_and_weight())
 
 
 def test_both_ways_are_timed_at_every_length(lines):
@@ -120,7 +134,7 @@ def test_both_ways_are_timed_at_every_length(lines):
 
 
 def test_in_training_the_released_default_is_never_below():
-    found = study.below_while_training("happier", looks=(0, 3))
+    found = glyphs.below_while_training("happier", looks=(0, 3))
     assert [(below, queries) for below, queries, _ in found.values()] == [(0, 384)] * 2
 
 

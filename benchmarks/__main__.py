@@ -76,7 +76,7 @@ def keep(path: Path, kept: dict[str, dict]) -> None:
     """Write the record, whole or not at all."""
     record = {
         "rows": [kept[name] for name in sorted(kept)],
-        "machine": processor(),
+        "machine": f"{processor()}, {torch.backends.cpu.get_cpu_capability()}",
         "versions": f"torch {torch.__version__}, NumPy {numpy.__version__}",
         "gpu": gpu.RECORD.exists(),
     }

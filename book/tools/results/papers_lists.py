@@ -52,6 +52,8 @@ def figure_4() -> str:
             shown = {name: value_of(record["metrics"][name] for record in records).text(100, 1) for name in MEASURES}
             rows.append({"": f"{symbol} = {value:g}", "runs": len(records)} | shown)
             seconds += [record["seconds"] for record in records]
+    if not rows:
+        return about_records()
     about = f"{about_records()}; in percent, on the held-out letters. A run took {statistics.fmean(seconds):.0f} s."
     return f"{markdown(rows, 1)}\n\n{about[0].upper()}{about[1:]} Made by\n\n```sh\nmake claims\n```\n"
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+from scipy import stats
 
 from rankedu.book.figures import happier as figures
 from rankedu.book.figures import style
@@ -109,6 +110,14 @@ def test_the_records_are_those_of_the_claims_page():
             assert [record["parameters"]["seed"] for record in records] == list(range(protocol.seeds)), value
             assert {record["parameters"][key] for record in records} == {value}
     assert glyphs.about_records().startswith("recorded: 90 runs of 250 steps")
+
+
+def test_the_records_say_what_the_chapter_says_of_them():
+    h_ap, fine = glyphs.measured("weight", "H-AP"), glyphs.measured("alpha", FINE)
+    assert (fine[5.0] > fine[1.0]).all() and (h_ap[0.5] > h_ap[0.9]).all()
+    helps = h_ap[0.1] - h_ap[0.0]
+    assert stats.ttest_1samp(helps, 0.0).confidence_interval(0.95).low > 0
+    assert h_ap[0.3].mean() < h_ap[0.0].mean()
 
 
 def test_records_are_read_by_value_and_seed(tmp_path):

@@ -229,27 +229,41 @@ def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
 @paper_figure("HAPPIER Fig. 4")
 @style.style()
 def alpha_and_weight(steps: int = glyphs.STEPS, folder: Path = glyphs.RECORDS) -> Figure:
-    """What α and λ do to a short training on glyphs; beside it, where they are, the longer ones of the claims page."""
+    """What α and λ do to a short training on glyphs; below it, where they are, the longer ones of the claims page."""
     found = glyphs.sweep(steps)
-    figure, axes = style.figure(1, 2, width=7.4, height=4.0)
+    rows = 2 if glyphs.recorded("alpha", folder) else 1
+    figure, axes = style.figure(rows, 2, width=7.4, height=2.6 * rows + 0.8, squeeze=False)
     facts = []
-    for axis, key in zip(axes, ("alpha", "weight"), strict=True):
-        for name, line, colour in (("AP of characters", "o", style.BLUE), ("H-AP", "s", style.PURPLE)):
-            long = {value: float(seeds.mean()) for value, seeds in glyphs.measured(key, name, folder).items()}
-            if long:
-                axis.plot(list(long), list(long.values()), f"{line}-", color=colour, label=f"{name}, long")
+    for column, (key, symbol) in enumerate((("alpha", "α"), ("weight", "λ"))):
+        for name, marker, colour in (("AP of characters", "o", style.BLUE), ("H-AP", "s", style.PURPLE)):
             short = {value: run[name] for value, run in found[key].items()}
-            label = f"{name}, {steps} steps"
-            axis.plot(list(short), list(short.values()), f"{line}:", color=colour, label=label, markerfacecolor="white")
+            axes[0, column].plot(list(short), list(short.values()), f"{marker}-", color=colour, label=name)
             words = ", ".join(f"{y:.2f} at {x:g}" for x, y in short.items())
-            words += "; after long ones " + ", ".join(f"{y:.2f} at {x:g}" for x, y in long.items()) if long else ""
-            facts.append(f"{name} against {'α' if key == 'alpha' else 'λ'}: {words}")
-        axis.set_ylim(0.1, 0.65)
-    axes[0].set(xlabel="exponent α (λ = 0.1)", ylabel="on unseen letters")
-    axes[1].set(xlabel="weight λ of the clustering (α = 1)")
-    style.legend_below(figure, axes[0], 2)
+            if rows == 2:
+                long = glyphs.measured(key, name, folder)
+                first, *others = long
+                gains = [(0.0, 0.0), *(glyphs.gain(long, value, first) for value in others)]
+                means, halves = zip(*gains, strict=True)
+                axes[1, column].errorbar(list(long), means, halves, fmt=f"{marker}-", color=colour, capsize=3)
+                points = (f"{m:+.1f} ± {h:.1f} at {x:g}" for x, (m, h) in zip(others, gains[1:], strict=True))
+                words += f"; recorded, points over {symbol} = {first:g}: {', '.join(points).replace('-', '−')}"
+            facts.append(f"{name} against {symbol}: {words}")
+        axes[0, column].set_ylim(0.1, 0.3)
+    axes[0, 0].set_ylabel(f"after {steps} steps")
+    axes[-1, 0].set_xlabel("exponent α")
+    axes[-1, 1].set_xlabel("weight λ of the clustering")
+    for column, ends in enumerate(((0.3, 5.2), (-0.05, 1.05))):
+        for axis in axes[:, column]:
+            axis.set_xlim(*ends)
+    for axis in axes[1:, :].flat:
+        axis.axhline(0, color=style.GREY, linewidth=0.8, zorder=0)
+        axis.set_ylim(-2.6, 1.4)
+    for axis in axes[1:, 0]:
+        axis.set_ylabel("recorded runs:\npoints gained")
+    style.legend_below(figure, axes[0, 0], 2)
     return style.describe(
         figure,
-        f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps. "
-        f"{'. '.join(facts)}. The long runs: {glyphs.about_records(folder)}",
+        f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps"
+        f"{', and below it what recorded runs gain over the smallest value' if rows == 2 else ''}. "
+        f"{'. '.join(facts)}. {glyphs.about_records(folder).capitalize()}.",
     )

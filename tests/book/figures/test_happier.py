@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from scipy import stats
@@ -133,8 +134,21 @@ def test_records_are_read_by_value_and_seed(tmp_path):
 
 def test_fig_4_without_records_says_so(tmp_path):
     described = style.description(figures.alpha_and_weight(folder=tmp_path))
-    assert "No longer runs are recorded here: make claims" in described and "after long ones" not in described
-    assert "after long ones" in style.description(figures.alpha_and_weight())
+    assert "No longer runs are recorded here: make claims" in described and "points over" not in described
+    whole = figures.alpha_and_weight()
+    mean, half = glyphs.gain(glyphs.measured("weight", "H-AP"), 0.9, 0.0)
+    drawn = whole.axes[3].containers[1]  # H-AP over λ = 0
+    assert drawn.lines[0].get_ydata()[-1] == pytest.approx(mean)
+    low, high = drawn.lines[2][0].get_segments()[-1][:, 1]
+    assert (high - low) / 2 == pytest.approx(half)
+    assert f"{mean:+.1f} ± {half:.1f} at 0.9".replace("-", "−") in style.description(whole)
+
+
+def test_a_gain_is_paired_by_seed():
+    values = {1.0: np.array([0.10, 0.20, 0.40]), 2.0: np.array([0.11, 0.22, 0.43])}
+    mean, half = glyphs.gain(values, 2.0, 1.0)
+    between = stats.ttest_rel(100 * values[2.0], 100 * values[1.0]).confidence_interval(0.95)
+    assert (mean - half, mean + half) == pytest.approx((between.low, between.high))
 
 
 def test_both_ways_are_timed_at_every_length(lines):

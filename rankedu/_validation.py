@@ -215,7 +215,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
     """` (did you mean 'x'?)`, or nothing."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=alike)
     return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""

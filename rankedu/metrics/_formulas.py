@@ -52,7 +52,7 @@ def _read(name: object) -> Metric:
     at_k = re.fullmatch(r"[1-9]\d*", depth)
     kind = SPELLINGS.get(word if at_k else plain, "")
     if not (kind in NEEDS_K | TAKES_K if at_k else kind and kind not in NEEDS_K):
-        hint = did_you_mean(plain, KNOWN.replace("K", depth if at_k else "10").split(", "))
+        hint = did_you_mean(plain, KNOWN.replace("K", depth if at_k else "10").split(", "), alike=0.5)
         raise ValueError(f"metrics must be among {KNOWN}, where K is a number >= 1, got {name!r}{hint}")
     return Metric(kind, int(depth) if at_k else None)
 

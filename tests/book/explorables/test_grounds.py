@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rankedu.book.explorables import blackbox_differentiation, interpolated_ranking, surrogates_side_by_side
-from rankedu.book.explorables.grounds import FIRST, LETTERS, SIDE, STEP, directions, ground, ground_of, roll, told
+from rankedu.book.explorables.grounds import FIRST, LETTERS, SIDE, STEP, directions, ground, ground_of, in_words, roll
 from rankedu.book.figures import style
 from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
 
@@ -99,7 +99,7 @@ def test_in_the_live_widget_a_ball_rolls_as_in_the_page():
     assert picture.box == here.box and picture.trail == []
     picture.set_state({"dropped": [10, 30, 1]})
     trail, end = roll(here.way, (10, 30))
-    assert picture.trail == [list(place) for place in trail] and picture.said == told(here, trail, end)
+    assert picture.trail == [list(place) for place in trail] and picture.said == in_words(here, trail, end)
     assert re.fullmatch(r"[A-Z][\w ,]+\. \d+ steps?; the loss itself: −?\d+ before, −?\d+ after\.", picture.said)
     lam.value = lam.options[-1][1]
     there = ground_of(shown(lam=lam.value))

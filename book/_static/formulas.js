@@ -1,6 +1,6 @@
 /* Formulas that are wider than their column go on in the next line: after a wide space, before a
-   relation and, where that is not enough, before a + or −, within brackets last of all. What still is too wide scrolls in its own box, and fades
-   at the side where more follows. MathJax sets each formula as a row of boxes; here the row gets boxes of boxes, and
+   relation and, where that is not enough, before a + or −, within brackets last of all. What still
+   is too wide scrolls in its own box, and fades at the side where more follows. MathJax sets each formula as a row of boxes; here the row gets boxes of boxes, and
    where a line ends is left to the browser. */
 "use strict";
 
@@ -52,13 +52,16 @@
   const ACCENT = 8; // pixels: an accent that leans out of its box is not cut off
   const more = (box) => box.toggleAttribute("data-more", box.scrollLeft + box.clientWidth < box.scrollWidth - ACCENT);
   const start = () => {
-    document.querySelectorAll("mjx-container > mjx-math").forEach((whole) => {
+    const boxes = [...document.querySelectorAll("mjx-container > mjx-math")].map((whole) => {
       const [formula, container] = [inner(whole), whole.parentElement];
       const box = scroller(container);
       if (box === container || formula.children.length >= LONG) divide(formula);
-      [box, whole].forEach((one) => hint.observe(one)); // also when the letters have come
+      [box, whole].forEach((one) => hint.observe(one));
       box.addEventListener("scroll", () => more(box));
+      return box;
     });
+    // Letters that come late can make an accent lean out less, and no box another size.
+    document.fonts.addEventListener("loadingdone", () => boxes.forEach(more));
     document.documentElement.dataset.formulas = "";
   };
   window.addEventListener("load", () => window.MathJax?.startup?.promise?.then(start));

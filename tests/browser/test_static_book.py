@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 import walk
@@ -34,6 +35,21 @@ def test_page(window, name):
     page.evaluate("localStorage.clear()")
     page.close()
     assert not found, "\n".join(found)
+
+
+def test_letters_that_come_late_leave_no_accent_faded(window):
+    """Until they come an accent leans out of its box, and no box gets another size when they have come."""
+    page, waited = window(viewport=walk.SIZES["phone"]).new_page(), []
+
+    def late(route):
+        waited.append(route.request.url)
+        time.sleep(0.3)
+        route.continue_()
+
+    page.route("**/MathJax*.woff", late)
+    page.goto((walk.HTML / "chapters" / "05_minibatch_bias.html").as_uri())
+    assert not walk.columns(page, scrolls=True) and waited
+    page.close()
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 /* Formulas that are wider than their column go on in the next line: after a wide space, before a
    relation and, where that is not enough, before a + or −, within brackets last of all. What still
-   is too wide scrolls in its own box, and fades at the side where more follows. MathJax sets each formula as a row of boxes; here the row gets boxes of boxes, and
-   where a line ends is left to the browser. */
+   is too wide scrolls in its own box, and fades at the side where more follows. MathJax sets each
+   formula as a row of boxes; here the row gets boxes of boxes, and where a line ends is left to
+   the browser. */
 "use strict";
 
 (() => {

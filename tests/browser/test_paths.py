@@ -79,6 +79,8 @@ def test_a_path_is_left_and_what_was_read_can_be_forgotten(reader):
     page = reader("index.html")
     assert not page.locator(".path-forget").is_visible()
     take(page).get_by_role("link", name="Go on").click()
+    page.wait_for_url(lambda url: unquote(url).endswith(LOSS["steps"][0]["address"]))
+    walk.found_again(page, partial(stands_at, page, 1))
     page.locator(".path-next").click()
     page.get_by_role("button", name="Leave the path").press("Enter")
     expect(page.locator(".path-bar")).to_have_count(0)

@@ -43,7 +43,6 @@ def glyph_tree(split: str) -> tuple[Tensor, Tensor]:
 
     Three scripts, the base letters with at least four characters, the first four of each.
     """
-
     data = UnicodeGlyphs(split)
     paths = torch.unique(data.labels, dim=0)
     chosen = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import pickle
 import zipfile
 from collections.abc import Mapping
@@ -11,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import torch
+
+from rankedu._validation import did_you_mean
 
 __all__ = ["ARRAYS", "read_array"]
 
@@ -70,10 +71,9 @@ def _choose(path: Path, arrays: Mapping[str, Any], key: str | None, role: str) -
         return key
     if key is None and (len(names) == 1 or role in names):
         return role if role in names else names[0]
-    near = difflib.get_close_matches(key or "", names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose with {option} NAME"
+    hint = did_you_mean(key or "", names) or f" (choose with {option} NAME)"
     asked = f"{key!r}" if key is not None else "no name"
-    raise _Choice(f"{path}: {role} must be one of {', '.join(map(repr, names))}, got {asked} ({hint})")
+    raise _Choice(f"{path}: {role} must be one of {', '.join(map(repr, names))}, got {asked}{hint}")
 
 
 def _native(array: Any) -> np.ndarray[Any, Any]:

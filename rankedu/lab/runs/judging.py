@@ -187,12 +187,12 @@ def _judgement(parts: Sequence[Contrast], errors: Sequence[float], p: float, lev
         [_estimate(*each, share) for each in zip(parts, errors, strict=True)] for share in (level, level / len(parts))
     )
     weakest = min(range(len(parts)), key=lambda number: _score(parts[number], errors[number]))
-    verdict, estimate = UNDECIDED, estimates[weakest]
+    verdict, deciding = UNDECIDED, estimates[weakest]
     if all(estimate.verdict == CONFIRMED for estimate in estimates):
         verdict = CONFIRMED
     elif strict[weakest].verdict == REFUTED:
-        verdict, estimate = REFUTED, strict[weakest]
-    return Judgement(verdict, estimate, estimates, p, 1 - level)
+        verdict, deciding = REFUTED, strict[weakest]
+    return Judgement(verdict, deciding, estimates, p, 1 - level)
 
 
 def _estimate(part: Contrast, error: float, share: float) -> Estimate:

@@ -24,7 +24,7 @@ def claims(
         list[str] | None,
         typer.Option(metavar="ARM-SEED", help="Train and measure this record's run again, and compare."),
     ] = None,
-    scale: Annotated[str, typer.Option(help="cpu, or gpu: the same grid with batches of 1,024.")] = "cpu",
+    scale: Annotated[str, typer.Option(help="cpu; gpu: the same with batches of 1,024; detection.")] = "cpu",
     arm: Annotated[
         list[str] | None, typer.Option(help="Search and train this arm alone; nothing is measured at the end.")
     ] = None,
@@ -50,7 +50,7 @@ def claims(
         elif not judge:
             print(_planned(made.costs(protocol, folder / "runs")))
         if judge or (run and not arm and not repeat):
-            print(_judged(entries, made.verdicts(entries, protocol, folder / "claims" / scale)))
+            print(_judged(protocol.of(entries), made.verdicts(entries, protocol, folder / "claims" / scale)))
     except KeyboardInterrupt as error:
         print(f"rankedu claims: {error}", file=sys.stderr)
         raise typer.Exit(code=130) from None

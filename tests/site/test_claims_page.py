@@ -71,16 +71,30 @@ def test_verdicts_stand_in_the_table_and_in_the_picture(data, tmp_path):
         "against contrastive, the better on val"
     )
     assert found[told["loglog-not-below-log"].claim][-1] == "not run yet"
-    assert found[told["margin-in-detection"].claim][-1].startswith("cannot be tested here: the lab of detection")
+    assert found[told["margin-in-detection"].claim][-1] == "not run yet"
     assert (tmp_path / "claims_cpu.png").exists() and "recall-above-pairs: refuted here" in made
 
 
 def test_the_first_screen_of_the_results_says_what_came_out(data, tmp_path):
-    made, told = claims.blocks(tmp_path, data)["claims_short"], read_claims(data)
+    told = read_protocol("cpu", data).of(read_claims(data))
+    made, _, scenes = claims.blocks(tmp_path, data)["claims_short"].partition("Object detection")
     lines = {line.partition("**")[2].partition("**")[0]: line for line in made.splitlines() if line.startswith("* ")}
     assert list(lines) == ["Confirmed here", "Refuted here", "Not judged yet"]
     assert f"(2): {told[0].claim} (+" in lines["Confirmed here"] and f"(1): {told[1].claim} (-" in lines["Refuted here"]
-    assert f"**Not judged yet**: {len(told) - 3} of {len(told)}, 3 of them" in made and "claims_cpu.png" in made
+    assert f"**Not judged yet**: {len(told) - 3} of {len(told)}." in made and "claims_cpu.png" in made
+    assert "**Not judged yet**: 3 of 3." in scenes
+
+
+def test_what_nothing_can_test_is_said(data, tmp_path):
+    text = (
+        (data / "claims_plan.yaml").read_text(encoding="utf-8").replace("missing: {}", "missing: {second: a telescope}")
+    )
+    (data / "claims_plan.yaml").write_text(text, encoding="utf-8")
+    told = (data / "claims.yaml").read_text(encoding="utf-8").replace("id: loglog-not-below-log", "id: second")
+    (data / "claims.yaml").write_text(told, encoding="utf-8")
+    made, claim = claims.blocks(tmp_path, data), next(claim for claim in read_claims(data) if claim.id == "second")
+    assert rows(made["claims"])[claim.claim][-1] == "cannot be tested here: a telescope"
+    assert f"* **Cannot be tested here** (1): {claim.claim}" in made["claims_short"]
 
 
 def test_what_each_search_found_and_how_fragile_the_method_is(data, tmp_path):

@@ -17,20 +17,25 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 #: A scale of the plan and how the page calls it.
-SCALES = {"cpu": "With batches of 128, on a CPU", "gpu": "With batches of 1,024, on a GPU"}
+SCALES = {
+    "cpu": "With batches of 128, on a CPU",
+    "gpu": "With batches of 1,024, on a GPU",
+    "detection": "Object detection, on a CPU",
+}
 
 
 def blocks(folder: Path, data: Path = DATA) -> dict[str, str]:
     """What the page includes; name → Markdown. The figures go to the folder."""
     entries = read_claims(data)
     made = {"claims_protocol": protocol(), "claims_rules": rules(entries)}
-    found = {scale: verdicts(entries, read_protocol(scale, data), data / "claims" / scale) for scale in SCALES}
     parts, brief, searches = [], [], []
-    for scale, of_scale in found.items():
-        if of_scale.judged or scale == "cpu":
+    for scale, title in SCALES.items():
+        plan = read_protocol(scale, data)
+        claims, of_scale = plan.of(entries), verdicts(entries, plan, data / "claims" / scale)
+        if of_scale.judged or scale != "gpu":
             picture = _picture(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
-            parts += [f"### {SCALES[scale]}\n", picture, table(entries, of_scale)]
-            brief += [f"{SCALES[scale]}:\n", short(entries, of_scale), picture]
+            parts += [f"### {title}\n", picture, table(claims, of_scale)]
+            brief += [f"{title}:\n", short(claims, of_scale), picture]
             searches += _searched(folder, scale, data / "claims" / scale / CHOSEN)
     searches = searches or ["No search has been made yet.\n"]
     return {
@@ -43,12 +48,13 @@ def blocks(folder: Path, data: Path = DATA) -> dict[str, str]:
 
 def protocol() -> str:
     """The numbers of the protocol, a sentence each."""
-    plan = read_protocol("cpu", DATA)
+    plan, scenes = read_protocol("cpu", DATA), read_protocol("detection", DATA)
     return (
         f"Every method gets {plan.trials} trials of a quasi-random search, then {plan.seeds} runs with other seeds; "
         f"{plan.starts} starts take turns. In all there are {len(plan.arms)} arms, as the sides of a comparison are "
         f"called in `book/data/claims_plan.yaml`; {len(plan.budget or plan.arms)} of them are within the budget: "
-        f"{', '.join(f'`{name}`' for name in plan.budget or plan.arms)}.\n"
+        f"{', '.join(f'`{name}`' for name in plan.budget or plan.arms)}. Object detection has {len(scenes.arms)} more: "
+        f"{', '.join(f'`{name}`' for name in scenes.arms)}.\n"
     )
 
 
@@ -96,10 +102,13 @@ def short(claims: Sequence[Claim], found: Verdicts) -> str:
         sentences = [f"{claim.claim} ({_difference(found.judged[claim.id])})" for claim in of_verdict]
         lines += [f"* **{verdict.capitalize()}** ({len(sentences)}): {' '.join(sentences)}"] if sentences else []
     left = [claim for claim in claims if claim.id not in found.judged]
-    untestable = sum(bool(claim.missing) for claim in left)
-    lines.append(
-        f"* **Not judged yet**: {len(left)} of {len(claims)}, {untestable} of them for want of data to choose on."
-    )
+    untestable = [claim for claim in left if claim.missing]
+    if untestable:
+        lines.append(
+            f"* **Cannot be tested here** ({len(untestable)}): {' '.join(claim.claim for claim in untestable)}"
+        )
+    if len(left) > len(untestable):
+        lines.append(f"* **Not judged yet**: {len(left) - len(untestable)} of {len(claims)}.")
     return "\n".join([*lines, ""])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rankedu._validation import check_choice
 from rankedu.lab.datasets._voc_files import DetectionData
-from rankedu.lab.datasets.scenes import Scenes
+from rankedu.lab.datasets.scenes import SPLITS, Scenes
 from rankedu.lab.datasets.voc import VOC
 
 __all__ = ["NAMES", "DetectionData", "open_detection"]
@@ -23,6 +23,8 @@ def open_detection(
 ) -> DetectionData:
     """Open a split, "train" or "test", of a data set for object detection, by its name in ``NAMES``.
 
+    Scenes have the splits "val" and "held_out" too.
+
     ``data[i]`` is an image, uint8 (3, H, W), and a target with ``boxes``, ``labels`` from 1 on, and ``difficult``;
     ``data.names[label - 1]``; ``data.flips``: may a picture be mirrored? Scenes take ``images``, ``size`` and ``seed``.
 
@@ -32,7 +34,7 @@ def open_detection(
     Scenes('test': 500 images, 20 classes)
     """
     check_choice(name, NAMES, name="name")
-    check_choice(split, ("train", "test"), name="split")
+    check_choice(split, SPLITS if name == "scenes" else SPLITS[:2], name=f"split of {name!r}")
     known = ("images", "size", "seed") if name == "scenes" else ("images",)
     for setting in settings:
         check_choice(setting, known, name=f"settings of {name!r}")

@@ -13,6 +13,7 @@ from rankedu._validation import check_choice, check_count
 from rankedu.lab.datasets._scene_brushes import cut_glyphs, knots
 from rankedu.lab.datasets._scene_painting import Cast, paint
 from rankedu.lab.datasets._voc_files import write_voc
+from rankedu.lab.datasets.held_out import check_open
 from rankedu.lab.datasets.rendering import render, warn_of_other_pixels
 
 __all__ = ["CLASSES", "CLUTTER", "PINNED_SHA256", "Scenes", "card_markdown"]
@@ -25,7 +26,8 @@ CLUTTER = tuple("HTXZ347?+%#ΘVNDYЭÆЦΨ")
 PINNED_SHA256 = "fed2934065d7591e7a399f65e2f3010d5625300b01683709c52e63f8b99a8c1d"
 #: An object of which less than this share of its ink can be seen is difficult.
 VISIBLE = 0.5
-SPLITS = ("train", "test")
+#: The order decides what is drawn. On `val` settings are chosen; `held_out` is kept shut until they are.
+SPLITS = ("train", "test", "val", "held_out")
 QUANTILES = torch.tensor([0.05, 0.95])
 
 
@@ -34,6 +36,8 @@ class Scenes:
 
     A scene is a function of the seed, the split and its index alone. Class k is drawn with a probability proportional
     to 1/k, so ``names`` go from frequent to rare; nothing may be mirrored, since Я is no R.
+    The splits are ``"train"``, ``"test"``, ``"val"`` and ``"held_out"``; the last is shut, a PermissionError, until
+    everything has been chosen.
 
     Examples
     --------
@@ -49,6 +53,7 @@ class Scenes:
 
     def __init__(self, split: str = "train", *, images: int = 1000, size: int = 128, seed: int = 0) -> None:
         check_choice(split, SPLITS, name="split")
+        check_open(split)
         for name, value, least in (("images", images, 1), ("size", size, 64), ("seed", seed, 0)):
             check_count(value, name, least=least)
         self.split, self.images, self.size, self.seed = split, images, size, seed
@@ -89,12 +94,12 @@ class Scenes:
 
     def write_voc(self, folder: str | os.PathLike[str]) -> Path:
         """Write the scenes as files in the layout of Pascal VOC 2007, in ``folder/VOCdevkit``."""
-        return write_voc(self, folder, part="trainval" if self.split == "train" else "test")
+        return write_voc(self, folder, part={"train": "trainval"}.get(self.split, self.split))
 
 
 def card_markdown(images: int = 1000) -> str:
     """Count what the scenes of the default seed hold, for the book's data sets page."""
-    scenes = {split: Scenes(split, images=images) for split in SPLITS}
+    scenes = {split: Scenes(split, images=images) for split in ("train", "test")}
     targets = {split: [data.target(index) for index in range(images)] for split, data in scenes.items()}
     joined = {
         split: {key: torch.cat([target[key] for target in those]) for key in those[0]}
@@ -108,7 +113,7 @@ def card_markdown(images: int = 1000) -> str:
         "longer side of a box, median": [f"{float(side.median()):.0f} pixels" for side in sides.values()],
         "from 5 % to 95 %": ["{:.0f} to {:.0f}".format(*side.quantile(QUANTILES).tolist()) for side in sides.values()],
     }
-    lines = [f"| | {' | '.join(SPLITS)} |", "|---|---:|---:|"]
+    lines = [f"| | {' | '.join(scenes)} |", "|---|---:|---:|"]
     lines += [f"| {row} | {' | '.join(cells)} |" for row, cells in rows.items()]
     counts = joined["train"]["labels"].bincount(minlength=len(CLASSES) + 1).tolist()[1:]
     per_class = ", ".join(f"{name} {count:,}" for name, count in zip(CLASSES, counts, strict=True))

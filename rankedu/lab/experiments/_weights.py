@@ -17,7 +17,7 @@ from rankedu.lab.models.build import load_state, read_state
 from rankedu.lab.runs.folders import find_labs
 from rankedu.lab.runs.results import RESULT_FOLDER
 
-__all__ = ["KEPT", "keep_weights", "load_kept", "weights_hash"]
+__all__ = ["KEPT", "keep_weights", "kept_file", "load_kept", "weights_hash"]
 
 #: With this a value of the parameter `weights` begins that is a hash and no path.
 KEPT = "sha256:"
@@ -39,11 +39,16 @@ def keep_weights(file: Path, folder: Path, *, head: bool = True) -> str:
     The name, ``sha256:<hash>``, is a value of the parameter `weights`.
     """
     state = {name: values for name, values in read_state(file).items() if head or not name.startswith(HEAD)}
-    kept = weights_hash(state)
-    if not (folder / f"{kept}.pt").exists():
-        with written(folder / f"{kept}.pt") as part:
+    name = KEPT + weights_hash(state)
+    if not kept_file(name, folder).exists():
+        with written(kept_file(name, folder)) as part:
             torch.save(state, part)
-    return KEPT + kept
+    return name
+
+
+def kept_file(name: str, folder: Path) -> Path:
+    """Where weights of this name are kept in a folder."""
+    return folder / f"{name.removeprefix(KEPT)}.pt"
 
 
 def load_kept(net: EmbeddingNet, name: str, run: str | os.PathLike[str] | None = None) -> None:
@@ -53,7 +58,7 @@ def load_kept(net: EmbeddingNet, name: str, run: str | os.PathLike[str] | None =
     book's data.
     """
     kept = name.removeprefix(KEPT)
-    tried = [folder / f"{kept}.pt" for folder in _folders(run)]
+    tried = [kept_file(name, folder) for folder in _folders(run)]
     file = next((path for path in tried if path.is_file()), None)
     if file is None:
         raise FileNotFoundError(

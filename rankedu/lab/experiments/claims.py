@@ -9,7 +9,7 @@ import json
 import re
 import statistics
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from rankedu._validation import did_you_mean
-from rankedu.lab.experiments import hierarchical_retrieval, retrieval
+from rankedu.lab.experiments import detection, hierarchical_retrieval, retrieval
 from rankedu.lab.experiments._experiment import CODE
 from rankedu.lab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient
-from rankedu.lab.experiments._weights import keep_weights
+from rankedu.lab.experiments._weights import keep_weights, kept_file
 from rankedu.lab.methods.space import as_parameters, space_of
 from rankedu.lab.runs.code import code_hash
 from rankedu.lab.runs.folders import find_labs
@@ -35,12 +35,23 @@ from rankedu.lab.training.samplers import ClassBalancedSampler
 
 __all__ = ["Arm", "Campaign", "Claim", "Protocol", "Verdicts", "costs", "read_claims", "read_protocol", "verdicts"]
 
-LABS = {"retrieval": retrieval, "hierarchical_retrieval": hierarchical_retrieval}
+LABS: dict[str, Any] = {
+    "retrieval": retrieval,
+    "hierarchical_retrieval": hierarchical_retrieval,
+    "detection": detection,
+}
+#: By which metric an arm is chosen, unless it says so itself.
+CHOOSE = {"retrieval": "mAP@R", "hierarchical_retrieval": "H-AP", "detection": "AP50"}
+#: By whose code the runs of a lab are known.
+CODES = {"retrieval": CODE, "hierarchical_retrieval": CODE, "detection": detection.CODE}
+#: Networks whose runs tell how long others take.
+SMALL = ("convnet", "narrow")
 RANDOM = "random"
 #: What was found by all searches, beside the records.
 CHOSEN = "chosen.json"
-#: Of the records that may judge.
+#: Of the records that may judge; scenes are drawn and not dealt, so that they have no salt.
 JUDGED = {"train_split": "fit", "test_split": "held_out", "salt": "claims"}
+JUDGED_SCENES = {"test_split": "held_out"}
 #: Random batches of each size that are measured.
 BATCHES = 100
 
@@ -117,6 +128,16 @@ class Protocol:
     def preset(self, arm: Arm) -> str:
         return self.presets[arm.lab]
 
+    @property
+    def code(self) -> str:
+        """A hash of the code that makes its runs."""
+        [module] = {CODES[arm.lab] for arm in self.arms.values()}
+        return code_hash(module)
+
+    def of(self, claims: Iterable[Claim]) -> list[Claim]:
+        """The claims that compare its arms, and those that nothing can test."""
+        return [claim for claim in claims if all(name in self.arms for name in claim.arms)]
+
 
 def data_folder() -> Path:
     """`book/data` of the checkout."""
@@ -141,16 +162,17 @@ def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
     design = _yaml((folder or data_folder()) / "claims_plan.yaml")
     if scale not in design["scales"]:
         raise ValueError(f"scale must be one of {', '.join(design['scales'])}, got {scale!r}")
-    arms = {name: _arm(name, **entry) for name, entry in design["arms"].items()}
     given = dict(design["scales"][scale])
     budget = tuple(given.pop("budget", ()))
-    return Protocol(scale, **given, arms={arm.name: arm for arm in _in_order(arms)}, budget=budget)
+    arms = {name: _arm(name, **entry) for name, entry in design["arms"].items()}
+    ordered = {arm.name: arm for arm in _in_order(arms) if arm.lab in given["presets"]}
+    return Protocol(scale, **given, arms=ordered, budget=budget)
 
 
-def _arm(name: str, *, letters: bool = False, **entry: Any) -> Arm:
-    lab, choose = ("hierarchical_retrieval", "H-AP") if letters else ("retrieval", "mAP@R")
+def _arm(name: str, *, lab: str = "retrieval", letters: bool = False, **entry: Any) -> Arm:
+    lab = "hierarchical_retrieval" if letters else lab
     lists = {key: tuple(entry.pop(key, ())) for key in ("search", "measure")}
-    fields: dict[str, Any] = {"method": name, "lab": lab, "choose": choose, **entry, **lists}
+    fields: dict[str, Any] = {"method": name, "lab": lab, "choose": CHOOSE[lab], **entry, **lists}
     return Arm(name, **fields)
 
 
@@ -208,11 +230,11 @@ class Campaign:
                 self.trained[arm.name] = error.runs
                 self.failures += [f"{arm.name}: seed {run.parameters['seed']}: {why}" for run, why in error.failures]
         if names is None:
-            record = {"code": code_hash(CODE), "starts": self.starts, "arms": self.chosen}
+            record = {"code": protocol.code, "starts": self.starts, "arms": self.chosen}
             write_json(self.records / CHOSEN, record)
 
     def _begin(self) -> None:
-        preset, seeds = self.protocol.presets["start"], range(self.protocol.starts)
+        preset, seeds = self.protocol.presets.get("start"), range(self.protocol.starts)
         begun = self._done(plan("retrieval", preset=preset, parameters={"seed": s}, runs=self.runs) for s in seeds)
         self.starts = [keep_weights(run.folder / "net.pt", self._weights, head=False) for run in begun]
 
@@ -222,11 +244,17 @@ class Campaign:
     def _given(self, arm: Arm, seed: int) -> dict[str, Any]:
         """What is not searched for: method, what is held, sizes, and the start of the seed."""
         base = plan(arm.lab, preset=self.protocol.preset(arm), runs=self.runs).parameters
-        sizes = {name: round(base[name] * factor) for name, factor in arm.times.items()}
+        taken = self._taken(arm)
+        sizes = {name: round(base[name] * factor) for name, factor in arm.times.items() if name not in taken}
         return {"loss": arm.method, **sizes, **arm.hold, "seed": seed, "weights": self._start(arm, seed)}
 
+    def _taken(self, arm: Arm) -> dict[str, Any]:
+        """The settings that were found for another arm, multiplied where this arm says so."""
+        found = self.chosen[arm.like]["parameters"] if arm.like else {}
+        return {name: value * arm.times[name] if name in arm.times else value for name, value in found.items()}
+
     def _start(self, arm: Arm, seed: int) -> str:
-        if arm.after == RANDOM:
+        if arm.after == RANDOM or not self.starts:
             return ""
         if not arm.after:
             return self.starts[seed % len(self.starts)]
@@ -241,7 +269,7 @@ class Campaign:
 
     def _choose(self, arm: Arm) -> dict[str, Any]:
         """What was found for an arm, its value on the validation split, the spread of the trials and their seconds."""
-        taken = dict(self.chosen[arm.like]["parameters"]) if arm.like else {}
+        taken = self._taken(arm)
         if not arm.searched:
             return {"parameters": taken, "seconds": 0.0}
         space = space_of(arm.method, without=[*arm.hold])
@@ -296,10 +324,12 @@ class Campaign:
     def measured(self, name: str, run: Run) -> Record:
         """Measure the network of a run of this arm on the held-out letters."""
         arm, weights = self.protocol.arms[name], keep_weights(run.folder / "net.pt", self._weights)
-        changed = {"weights": weights, "steps": 0, "test_split": "held_out"}
+        start = str(kept_file(weights, self._weights)) if arm.lab == "detection" else weights
+        changed = {"weights": start, "steps": 0, "test_split": "held_out"}
         with tempfile.TemporaryDirectory(dir=run.folder.parent) as folder:
             outcome = LABS[run.lab].run(run.parameters | changed, folder, progress=False)
-        outcome.metrics |= _of_batches(outcome, arm, run.parameters)
+        if arm.measure:
+            outcome.metrics |= _of_batches(outcome, arm, run.parameters)
         manifest = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
         training = {name: run.result["evidence"][name] for name in ("start", "curve")}
         training |= {"arm": arm.name, "trained": run.folder.name, "network": weights}
@@ -333,7 +363,7 @@ def _is_of(path: Path, run: Run) -> bool:
     if not path.exists():
         return False
     found = json.loads(path.read_text(encoding="utf-8"))["evidence"]
-    return bool(found["trained"] == run.folder.name and found["code"] == code_hash(CODE))
+    return bool(found["trained"] == run.folder.name and found["code"] == code_hash(CODES[run.lab]))
 
 
 def _of_batches(outcome: Any, arm: Arm, parameters: Mapping[str, Any]) -> dict[str, float]:
@@ -365,7 +395,8 @@ def verdicts(claims: Sequence[Claim], protocol: Protocol, records: Path) -> Verd
         return Verdicts({}, {}, [])
     chosen = json.loads((records / CHOSEN).read_text(encoding="utf-8"))
     found, left_out = collect_runs(records)
-    kept, others = admit(found, code=chosen["code"], **JUDGED)
+    scenes = all(arm.lab == "detection" for arm in protocol.arms.values())
+    kept, others = admit(found, code=chosen["code"], **(JUDGED_SCENES if scenes else JUDGED))
     by_arm = {
         name: sorted((r for r in kept if r.evidence["arm"] == name), key=lambda record: record.parameters["seed"])
         for name in protocol.arms
@@ -390,8 +421,7 @@ def _contrast(
     """What a part of a rule compares, as sums over letters; of measures of a whole network, over the networks."""
     if "of" in part:
         first, second = part["metrics"]
-        found = np.array([[r.metrics[name] for name in (first, second)] for r in records[part["of"]]], dtype=float)
-        return Contrast(found[:, :1] - found[:, 1:], np.ones((len(found), 1)), threshold)
+        return _of_networks(records[part["of"]], first, records[part["of"]], second, threshold)
     if "milder" in part:
         return milder(records[part["plus"]], records[part["milder"]], threshold)
     if "slope" in part:
@@ -400,7 +430,18 @@ def _contrast(
         terms = zip(factors.tolist(), part["slope"].values(), strict=True)
         return contrast([(factor, records[arm], part["metric"]) for factor, arm in terms], threshold)
     best = max(part["minus"], key=lambda name: chosen[name]["value"]) if len(part["minus"]) > 1 else part["minus"][0]
-    return contrast([(1.0, records[part["plus"]], part["metric"]), (-1.0, records[best], part["metric"])], threshold)
+    plus, minus, metric = records[part["plus"]], records[best], part["metric"]
+    if plus[0].lab == "detection":  # AP50 is of all scenes at once
+        return _of_networks(plus, metric, minus, metric, threshold)
+    return contrast([(1.0, plus, metric), (-1.0, minus, metric)], threshold)
+
+
+def _of_networks(
+    plus: Sequence[Record], first: str, minus: Sequence[Record], second: str, threshold: float
+) -> Contrast:
+    """The difference of two measures of whole networks, seed by seed."""
+    found = np.array([[r.metrics[first] for r in plus], [r.metrics[second] for r in minus]], dtype=float)
+    return Contrast((found[0] - found[1])[:, None], np.ones((len(plus), 1)), threshold)
 
 
 def _hours(claim: Claim, records: Mapping[str, Sequence[Record]], chosen: Mapping[str, Any]) -> float:
@@ -419,15 +460,21 @@ class Cost:
 
 
 def costs(protocol: Protocol, records: Path) -> list[Cost]:
-    """Estimate by the seconds a step, for a picture in the batch, that earlier runs of glyphs took; the start first."""
-    start = plan("retrieval", preset=protocol.presets["start"]).parameters
-    rates = _rates(records, gpu=start["device"] != "cpu")
+    """Estimate by the seconds a step, for a picture in the batch, that earlier runs took; the start first."""
+    first = next(iter(protocol.arms.values()))
+    device = plan(first.lab, preset=protocol.preset(first)).parameters["device"]
+    rates = _rates(records, {arm.lab for arm in protocol.arms.values()}, gpu=device != "cpu")
     if not rates:
         raise ValueError(f"the scale {protocol.scale!r} can't be estimated: no run was measured on its kind of machine")
-    made = [("start", "normalized_softmax", protocol.starts, start)]
+    made = []
+    if protocol.starts:
+        start = plan("retrieval", preset=protocol.presets["start"]).parameters
+        made.append(("start", "normalized_softmax", protocol.starts, start))
     for arm in protocol.arms.values():
         base = plan(arm.lab, preset=protocol.preset(arm)).parameters
-        sizes = {name: round(base[name] * factor) for name, factor in arm.times.items()}
+        sizes = {
+            name: round(base[name] * factor) for name, factor in arm.times.items() if name in ("steps", "batch_size")
+        }
         made.append((arm.name, arm.method, protocol.seeds + arm.searched * protocol.trials, {**base, **sizes}))
     typical = statistics.median(rates.values())
     return [
@@ -438,14 +485,12 @@ def costs(protocol: Protocol, records: Path) -> list[Cost]:
     ]
 
 
-def _rates(records: Path, *, gpu: bool) -> dict[str, float]:
-    """Seconds a picture and step by the method, of whole runs of the small network on one core, or one GPU."""
+def _rates(records: Path, labs: Collection[str], *, gpu: bool) -> dict[str, float]:
+    """Seconds a picture and step by the method, of whole runs of the small networks on one core, or one GPU."""
     found: dict[str, list[float]] = {}
     for record in collect_runs(records)[0]:
         parameters = record.parameters
-        alike = (
-            record.lab in LABS and parameters["model"] == "convnet" and (record.machine.get("device") != "CPU") == gpu
-        )
+        alike = record.lab in labs and parameters["model"] in SMALL and (record.machine.get("device") != "CPU") == gpu
         if alike and record.seconds and parameters["steps"]:
             found.setdefault(parameters["loss"], []).append(
                 record.seconds / parameters["steps"] / parameters["batch_size"]

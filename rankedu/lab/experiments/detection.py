@@ -12,8 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rankedu.lab.experiments._evidence import curve
 from rankedu.lab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
 from rankedu.lab.experiments._outcome import Trained, noting
+from rankedu.lab.experiments._weights import weights_hash
 from rankedu.lab.experiments.detection_data import (
     Data,
     Detections,
@@ -26,6 +28,7 @@ from rankedu.lab.experiments.detection_data import (
     thin_out,
 )
 from rankedu.lab.experiments.retrieval import table, times
+from rankedu.lab.runs.code import code_hash
 
 __all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_loss", "measure", "run", "table"]
 
@@ -35,6 +38,7 @@ DEFAULTS: dict[str, Any] = {
     "data_root": "",
     "train_images": 1000,
     "test_images": 500,
+    "test_split": "test",
     "image_size": 128,
     "model": "narrow",
     "pretrained": False,
@@ -65,6 +69,8 @@ DEFAULTS: dict[str, Any] = {
     "device": "auto",
     "workers": 0,
 }
+#: By whose code a run of this lab is known.
+CODE = "rankedu.lab.experiments.detection"
 #: What the classifier may learn from, and what the tables call it.
 LOSSES = {"cross_entropy": "cross entropy", "rambo_map": "RaMBO"}
 SEEN = ("before", "proposals_before", "after", "proposals_after")
@@ -129,7 +135,9 @@ def run(
     notes = check(chosen)
     recipe, loss, device = make_recipe(chosen), make_loss(chosen), pick_device(chosen["device"])
     data = open_data(chosen)
-    net = _network(chosen, len(data.names), loss, notes).to(device)
+    net = _network(chosen, len(data.names), loss, notes)
+    start = weights_hash(dict(net.named_parameters()))
+    net = net.to(device)
     probe, state = first_of(data.test, PROBE), state_folder(chosen, folder)
     state.mkdir(parents=True, exist_ok=True)
     before = _look(net, probe, chosen) if chosen["pictures"] else None
@@ -156,6 +164,7 @@ def run(
     judged: dict[str, Any] = {"detections": detections, "ap": ap, "log": log}
     outcome = DetectionOutcome(net=net, history=history, data=data, state=state, notes=notes, **judged)
     outcome.metrics = {**metrics, **times(outcome)}
+    outcome.evidence = {"code": code_hash(CODE), "module": CODE, "start": start, "curve": curve(history)}
     if before is not None:
         seen: dict[str, Any] = dict(zip(SEEN, (*before, *_look(net, probe, chosen)), strict=True))
         outcome.findings = Findings(chosen, data.names, data.frequency, ap, **seen)
@@ -198,11 +207,19 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
 
 
 def check(parameters: Mapping[str, Any]) -> list[str]:
-    """Names that exist, else ValueError; notes on what is set and not used."""
+    """Names that exist, else ValueError; PermissionError for held-out scenes; notes on what is set and not used."""
     from rankedu.lab.datasets.detection import NAMES
+    from rankedu.lab.datasets.held_out import check_open
+    from rankedu.lab.datasets.scenes import SPLITS
     from rankedu.lab.models.detectors import DETECTORS
 
     check_known(parameters, dataset=NAMES, model=DETECTORS, loss=LOSSES)
+    if parameters["test_split"] != "test" and parameters["dataset"] != "scenes":
+        raise ValueError(
+            f"test_split must be 'test' for dataset {parameters['dataset']!r}, got {parameters['test_split']!r}"
+        )
+    check_known(parameters, test_split=SPLITS[1:])
+    check_open(parameters["test_split"])
     if parameters["loss"] != "cross_entropy":
         return []
     settings = ("margin", "lam", "normalized", "memory", "class_agnostic_weight", "scores")

@@ -59,7 +59,7 @@ def open_data(parameters: Mapping[str, Any]) -> Data:
 
     name, root = parameters["dataset"], parameters["data_root"] or None
     size = {"size": parameters["image_size"]} if name == "scenes" else {}
-    counts = {split: parameters[f"{split}_images"] for split in ("train", "test")}
+    counts = {"train": parameters["train_images"], parameters["test_split"]: parameters["test_images"]}
     train, test = (
         open_detection(name, split, root, **size, **({"images": count} if count else {}))
         for split, count in counts.items()

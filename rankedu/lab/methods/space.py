@@ -52,11 +52,19 @@ _OWN: dict[str, dict[str, Between]] = {
     "n_pair": {},
 }
 
+#: In the lab `detection` the classifier's loss stands beside three others: with what weight? With as many trials for
+#: both, the two further settings are to RaMBO's disadvantage.
+_WEIGHT = {"weight": Between(1.0, 30.0, log=True)}
+_DETECTION: dict[str, dict[str, Between]] = {"cross_entropy": _WEIGHT, "rambo_map": {**_WEIGHT, **_BLACKBOX}}
+
 
 def space_of(method: str, *, without: Collection[str] = ()) -> dict[str, Between]:
-    """What is searched for a method; a sum over levels has the space of what is summed. Without what is held."""
-    name = find_method(method).name
-    space = {**RATE, **_OWN[name.removeprefix("sum_")]}
+    """What is searched for a method; a sum over levels has the space of what is summed. Without what is held.
+
+    The losses of the lab `detection` have theirs too.
+    """
+    own = _DETECTION.get(method) or _OWN[find_method(method).name.removeprefix("sum_")]
+    space = {**RATE, **own}
     return {setting: between for setting, between in space.items() if setting not in without}
 
 

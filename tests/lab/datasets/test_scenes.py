@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.datasets import Scenes, _scene_painting, open_detection, rendering, scenes
+from rankedu.lab.datasets import Scenes, _scene_painting, held_out, open_detection, rendering, scenes
 from rankedu.lab.datasets._scene_brushes import EDGE, Piece, contrasting, cut_glyphs, knots, paint_glyph
 from rankedu.lab.datasets._scene_painting import CROWDED, _Canvas, _choose, _place
 from rankedu.lab.datasets.rendering import SIZE, Rendering, drawn_with, render
@@ -77,10 +77,19 @@ def test_a_scene_is_a_function_of_seed_split_and_index(data):
     assert same(few[3], data[3]) and torch.equal(state, torch.random.get_rng_state())
 
 
-@pytest.mark.parametrize("other", [{"split": "test"}, {"seed": 1}])
+@pytest.mark.parametrize("other", [{"split": "test"}, {"split": "val"}, {"seed": 1}])
 def test_another_split_or_seed_gives_other_scenes(data, other):
     assert not any(torch.equal(Scenes(images=5, **other)[index][0], data[index][0]) for index in range(5))
     assert not torch.equal(data[0][0], data[1][0])
+
+
+def test_held_out_scenes_are_others_and_behind_the_door():
+    with pytest.raises(PermissionError, match=r"split must not be 'held_out' before the end.*choose on 'val'"):
+        open_detection("scenes", "held_out", images=2)
+    with held_out.opened():
+        kept = open_detection("scenes", "held_out", images=2)
+    for split in scenes.SPLITS[:-1]:
+        assert not any(torch.equal(kept[index][0], Scenes(split, images=2)[index][0]) for index in range(2))
 
 
 @pytest.mark.skipif(not PINNED_VERSION, reason="another matplotlib")
@@ -251,6 +260,7 @@ def test_open_detection_opens_scenes(data):
     ("arguments", "settings", "message"),
     [
         (("cub",), {}, "name must be one of 'scenes', 'voc07', 'voc0712', got 'cub'"),
+        (("voc07", "val"), {}, "split of 'voc07' must be one of 'train', 'test', got 'val'"),
         (("scenes",), {"years": (2007,)}, "settings of 'scenes' must be one of 'images', 'size', 'seed', got 'years'"),
     ],
 )

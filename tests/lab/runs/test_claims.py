@@ -29,11 +29,19 @@ CLAIMS = [
     {"id": "on-par", "family": "f", **ABOUT, "rule": "It is larger than -1 point."},
     {"id": "batches", "family": "f", **ABOUT, "rule": "It is larger than 0."},
     {"id": "elsewhere", "family": "g", **ABOUT, "rule": "It is larger than 0."},
+    {"id": "boxes", "family": "h", **ABOUT, "rule": "It is larger than 0."},
 ]
 TINY = {"steps": 2, "batch_size": 16, "dim": 8, "letters": True, "test_images": 400}
+TINY_SCENES = {"train_images": 6, "test_images": 4, "batch_size": 2, "steps": 2, "test_split": "val"}
+PRESETS = {"start": "start", "retrieval": "", "hierarchical_retrieval": ""}
 PLAN = {
-    "scales": {"cpu": {"presets": {}, "trials": 2, "seeds": 2, "starts": 1, "searching": 7}},
+    "scales": {
+        "cpu": {"presets": PRESETS, "trials": 2, "seeds": 2, "starts": 1, "searching": 7},
+        "detection": {"presets": {"detection": ""}, "trials": 1, "seeds": 2, "starts": 0, "searching": 7},
+    },
     "arms": {
+        "rambo_map": {"lab": "detection"},
+        "five times λ": {"method": "rambo_map", "lab": "detection", "like": "rambo_map", "times": {"lam": 5}},
         "later": {
             "method": "smooth_ap",
             "letters": True,
@@ -48,6 +56,7 @@ PLAN = {
         "milder": [{"plus": "happier", "milder": "smooth_ap"}],
         "on-par": [{"plus": "happier", "minus": ["smooth_ap", "happier"], "metric": "H-AP"}],
         "batches": [{"of": "smooth_ap", "metrics": ["mAP of batches of 16", "mAP of batches of 64"]}],
+        "boxes": [{"plus": "five times λ", "minus": ["rambo_map"], "metric": "AP50"}],
     },
     "missing": {"elsewhere": "a telescope"},
 }
@@ -55,7 +64,7 @@ PLAN = {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The data of a book with four claims, whose runs take a second each."""
+    """The data of a book with five claims, whose runs take a second each."""
     folder = tmp_path_factory.mktemp("data")
     for name, content in {"claims": CLAIMS, "claims_plan": PLAN}.items():
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
@@ -85,12 +94,9 @@ def doing_here():
         return [run if run.skipped else do(run) for run in runs]
 
     def small(lab, *, preset=None, parameters=None, runs="runs", **more):
-        told = {
-            **TINY,
-            "train_split": "pretrain" if preset == "start" else "fit",
-            "test_split": "val",
-            "salt": "claims",
-        }
+        train_split = "pretrain" if preset == "start" else "fit"
+        told = {**TINY, "train_split": train_split, "test_split": "val", "salt": "claims"}
+        told = TINY_SCENES if lab == "detection" else told
         return plan(lab, parameters={"pictures": False, **told, **(parameters or {})}, runs=runs, **more)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -103,8 +109,7 @@ def doing_here():
 
 @pytest.fixture(scope="module")
 def protocol(data):
-    presets = {"start": "start", "retrieval": "", "hierarchical_retrieval": ""}
-    return replace(read_protocol("cpu", data), presets=presets)
+    return read_protocol("cpu", data)
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +182,39 @@ def test_a_record_is_made_again_from_nothing(campaign, data, protocol, tmp_path)
         again.retrain("later-9")
 
 
+def test_scenes_are_searched_trained_and_measured(data):
+    protocol, records = read_protocol("detection", data), data / "claims" / "detection"
+    campaign = Campaign(protocol, data / "runs", records)
+    with doing_here() as begun:
+        campaign.train()
+        with pytest.raises(PermissionError, match="choose on 'val'"):
+            campaign.measure()
+        with held_out.opened():
+            assert len(campaign.measure()) == 4 and campaign.measure() == []
+    assert {run.parameters["test_split"] for run in begun} == {"val"} and campaign.starts == []
+    assert len(begun) == 5, "one trial, and two seeds of each arm"
+    found = campaign.chosen["rambo_map"]["parameters"]
+    assert {*found} == {"lr", "weight", "margin", "lam"}
+    assert campaign.chosen["five times λ"]["parameters"] == found | {"lam": 5 * found["lam"]}
+    assert {run.parameters["lam"] for run in campaign.trained["five times λ"]} == {5 * found["lam"]}
+    of_arm = {
+        name: [json.loads((records / "detection" / f"{name}-{seed}.json").read_text()) for seed in (0, 1)]
+        for name in protocol.arms
+    }
+    differences = [
+        one["metrics"]["AP50"] - other["metrics"]["AP50"]
+        for one, other in zip(of_arm["five times λ"], of_arm["rambo_map"], strict=True)
+    ]
+    judged = verdicts(protocol.of(read_claims(data)), protocol, records)
+    assert [*judged.judged] == ["boxes"] and not judged.left_out
+    assert judged.judged["boxes"].estimate.mean == pytest.approx(np.mean(differences))
+    measured = campaign.trained["rambo_map"][0]
+    record = of_arm["rambo_map"][0]
+    assert record["evidence"]["trained"] == measured.folder.name and record["parameters"]["test_split"] == "held_out"
+    assert record["evidence"]["start"] == measured.result["evidence"]["start"]
+    assert len(record["evidence"]["curve"]["loss"]) == 2
+
+
 def test_a_training_that_fails_stops_no_other(campaign, data, protocol, monkeypatch):
     again = Campaign(protocol, data / "runs", data / "claims" / "failing")
     with doing_here():
@@ -244,18 +282,17 @@ def test_the_slope_is_that_of_a_line(campaign, protocol, data):
 
 def test_the_plan_of_the_book_fits_its_claims_and_the_methods():
     told, protocol = read_claims(), read_protocol()
+    scenes, methods = read_protocol("detection"), {**METHODS, **made.detection.LOSSES}
     assert read_protocol("gpu").arms == protocol.arms
     for claim in told:
-        assert bool(claim.parts) != bool(claim.missing) and set(claim.arms) <= set(protocol.arms), claim.id
+        assert bool(claim.parts) != bool(claim.missing) and (claim in protocol.of(told)) != (claim in scenes.of(told))
         assert claim.threshold == (-0.01 if "-1 point" in claim.rule else 0.0)
-    for arm in protocol.arms.values():
-        assert arm.method in METHODS and arm.lab in LABS, arm.name
+    arms = protocol.arms | scenes.arms
+    for arm in arms.values():
+        assert arm.method in methods and arm.lab in LABS, arm.name
     controls = {"rambo_log with batches of 512"}  # told beside the memory, in no rule
-    assert (
-        set(protocol.arms)
-        - {name for claim in told for name in [*claim.arms, *(n for a in claim.arms for n in protocol.arms[a].needs)]}
-        == controls
-    )
+    compared = {name for claim in told for name in [*claim.arms, *(n for a in claim.arms for n in arms[a].needs)]}
+    assert set(arms) - compared == controls
 
 
 @pytest.mark.parametrize("scale", ["cpu", "gpu"])
@@ -268,6 +305,12 @@ def test_the_presets_are_of_the_protocol(scale):
             told["letters"] == (lab == "hierarchical_retrieval")
             and told["device"] == {"cpu": "cpu", "gpu": "cuda"}[scale]
         )
+
+
+def test_the_preset_of_the_scenes_is_of_the_protocol():
+    [(lab, preset)] = read_protocol("detection").presets.items()
+    told = plan(lab, preset=preset).parameters
+    assert (told["dataset"], told["test_split"], told["device"]) == ("scenes", "val", "cpu")
 
 
 def test_the_command_plans_and_judges(data, tmp_path):
@@ -283,8 +326,10 @@ def test_the_command_plans_and_judges(data, tmp_path):
         "batches: not run yet",
         "elsewhere: cannot be tested here: a telescope",
     ]
+    scenes = CliRunner().invoke(app, ["claims", "--scale", "detection"])
+    assert scenes.exit_code == 0 and "start" not in scenes.output and "110 runs" in scenes.output
     strange = CliRunner().invoke(app, ["claims", "--scale", "tpu"])
-    assert strange.exit_code == 2 and "scale must be one of cpu, gpu, got 'tpu'" in strange.output
+    assert strange.exit_code == 2 and "scale must be one of cpu, gpu, detection, got 'tpu'" in strange.output
 
 
 def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):

@@ -169,13 +169,19 @@ BAD = {
     "recipe": ({"optimizer": "adm"}, "optimizer must be one of .*, got 'adm'"),
     "weight": ({"weight": -1.0}, "weight must be finite and > 0, got -1.0"),
     "device": ({"device": "cuda:99"}, "device must be available, got 'cuda:99'"),
+    "split": ({"test_split": "vall"}, r"test_split 'vall' is unknown \(did you mean 'val'\?\)"),
+    "door": ({"test_split": "held_out"}, "split must not be 'held_out' before the end"),
+    "photographs": (
+        {"dataset": "voc07", "test_split": "val"},
+        "test_split must be 'test' for dataset 'voc07', got 'val'",
+    ),
     "data": ({"dataset": "voc07", "data_root": "/nowhere"}, r"VOC.* is missing .*host.robots.ox.ac.uk"),
 }
 
 
 @pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
 def test_bad_input_is_named(change, message, tmp_path):
-    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
+    with pytest.raises((ValueError, TypeError, FileNotFoundError, PermissionError), match=message):
         detection.run(SMALL | {"pictures": False} | change, tmp_path, progress=False)
     assert not list(tmp_path.rglob("*.pt"))
 
@@ -197,6 +203,11 @@ def test_data_are_as_large_as_asked_for_and_counted_without_difficult_objects():
     assert first_of(part, 0) is first_of(part, 9) is part
     with pytest.raises(IndexError, match=r"index must be in \[0, 7\), got 7"):
         part[7]
+
+
+def test_another_split_is_measured_where_it_is_asked_for():
+    data = open_data(detection.DEFAULTS | {"train_images": 2, "test_images": 2, "test_split": "val"})
+    assert (data.train.split, data.test.split) == ("train", "val") and len(data.test) == 2
 
 
 def test_proposals_are_thinned_out_and_stand_for_the_others():

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from rankedu.cli import app
 from rankedu.lab.datasets import held_out
-from rankedu.lab.experiments import hierarchical_retrieval, retrieval
+from rankedu.lab.experiments import detection, hierarchical_retrieval, retrieval
 from rankedu.lab.experiments._experiment import chosen_settings
 from rankedu.lab.methods import METHODS, find_method
 from rankedu.lab.methods.space import as_parameters, space_of
@@ -145,6 +145,15 @@ def test_every_method_has_a_space_of_settings_that_it_has(name, lab):
         assert not notes and all(settings.get(s, parameters.get(s)) == value for s, value in point.items())
     published = {s: v for s, v in METHODS[name].settings.items() if s in space}
     assert all(space[s].low <= value <= space[s].high for s, value in published.items())
+
+
+@pytest.mark.parametrize("name", detection.LOSSES)
+def test_losses_of_detection_have_a_space_of_parameters_of_the_lab(name):
+    space = space_of(name)
+    assert next(iter(space)) == "lr" and {*space} <= {*detection.DEFAULTS}
+    assert all(between.low <= detection.DEFAULTS[setting] <= between.high for setting, between in space.items())
+    notes = detection.check(detection.DEFAULTS | {"loss": name} | {setting: b.high for setting, b in space.items()})
+    assert not notes
 
 
 def test_what_is_held_is_not_searched_for():

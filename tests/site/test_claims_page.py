@@ -10,11 +10,12 @@ import pytest
 from tools.results import claims
 
 from rankedu.book.figures import style
-from rankedu.book.figures.claims import forest, trials
+from rankedu.book.figures.claims import coordinates, forest, trials
 from rankedu.lab.experiments.claims import JUDGED, read_claims, read_protocol
 from rankedu.lab.runs import Record, keep_runs
 from rankedu.lab.runs.packing import pack
 from rankedu.lab.runs.results import write_json
+from rankedu.lab.runs.search import Between
 
 #: mAP@R of an arm.
 MADE_UP = {"rambo_log": 0.30, "fast_ap": 0.20, "contrastive": 0.35, "triplet_semihard": 0.25}
@@ -22,11 +23,12 @@ MADE_UP = {"rambo_log": 0.30, "fast_ap": 0.20, "contrastive": 0.35, "triplet_sem
 BATCHES = {"mAP of batches of 32": 0.6, "mAP of batches of 128": 0.5, "mAP of batches of 512": 0.4, "mAP": 0.3}
 
 
-def searched(value):
+def searched(value, arm="rambo_ap"):
     """A search of three trials, the last of which failed."""
-    tried = [(1e-4, value / 2), (1e-3, value), (1e-1, None)]
+    middle = {name: between.high for name, between in read_protocol().arms[arm].space.items()}
+    tried = [(1e-4, value / 2), (1e-3, value), (1e-2, None)]
     spread = {"best": value, "upper quartile": value, "median": 0.75 * value, "worst": value / 2, "failed": 1}
-    return {"spread": spread, "trials": [{"point": {"lr": rate}, "value": found} for rate, found in tried]}
+    return {"spread": spread, "trials": [{"point": middle | {"lr": rate}, "value": found} for rate, found in tried]}
 
 
 @pytest.fixture
@@ -47,7 +49,8 @@ def data(tmp_path):
             )
     keep_runs(records, tmp_path / "claims" / "cpu")
     arms = {
-        arm: {"parameters": {}, "value": value, "seconds": 720.0, **searched(value)} for arm, value in MADE_UP.items()
+        arm: {"parameters": {}, "value": value, "seconds": 720.0, **searched(value, arm)}
+        for arm, value in MADE_UP.items()
     }
     write_json(tmp_path / "claims" / "cpu" / "chosen.json", {"code": "abc", "starts": [], "arms": arms})
     return tmp_path
@@ -99,8 +102,8 @@ def test_what_nothing_can_test_is_said(data, tmp_path):
 
 def test_what_each_search_found_and_how_fragile_the_method_is(data, tmp_path):
     found = rows(claims.blocks(tmp_path, data)["claims_searches"])
-    assert found["fast_ap"] == ["20.0", "20.0", "15.0", "10.0", "1", "lr 0.001"]
-    assert (tmp_path / "searches_cpu.png").exists()
+    assert found["fast_ap"] == ["20.0", "20.0", "15.0", "10.0", "1", "lr 0.001, bins 50"]
+    assert (tmp_path / "searches_cpu.png").exists() and (tmp_path / "settings_cpu.png").exists()
 
 
 def test_the_picture_of_the_searches_leaves_out_what_failed():
@@ -109,6 +112,21 @@ def test_the_picture_of_the_searches_leaves_out_what_failed():
     assert style.description(made).endswith("a: from 10.0 to 20.0; b: from 20.0 to 40.0.")
     with pytest.raises(ValueError, match="arms must hold a search, got none"):
         trials({})
+
+
+def test_lines_lead_through_the_settings_to_the_best():
+    spaces = {"one": {"lr": Between(1e-4, 1e-2, log=True), "margin": Between(0.0, 0.2)}}
+    points = [(1e-4, 0.2, 0.1), (1e-3, 0.1, 0.3), (1e-2, 0.0, 0.2), (1e-2, 0.1, None)]
+    tried = [{"point": {"lr": rate, "margin": margin}, "value": value} for rate, margin, value in points]
+    made = coordinates({"one": tried}, spaces)
+    drawn, empty = made.axes
+    lines = [line.get_ydata() for line in drawn.lines if line.get_linewidth() > 1]
+    assert np.allclose(lines, [[0, 1, 0], [1, 0, 0.5], [0.5, 0.5, 1]]), "the worst first, and what failed left out"
+    assert [line.get_color() == style.ORANGE for line in drawn.lines[:3]] == [False, False, True]
+    assert {text.get_text() for text in drawn.texts} == {"0.0001", "0.01", "0", "0.2", "10", "30"}
+    assert not empty.axison and "one: lr explains" in style.description(made)
+    with pytest.raises(ValueError, match="arms must hold a search, got none"):
+        coordinates({}, {})
 
 
 def test_a_record_of_other_code_is_named_under_the_table(data, tmp_path):

@@ -45,6 +45,7 @@ CLAIMS = {
     "index": "upper limit",
     "complement": "complement",
     "in-shop": "54,642",
+    "best-step": "the step at which R@1 *on the test set* was largest",
     "detection": "AP⁵⁰",
     "320k": "320,000",
     "general": "General ranking",

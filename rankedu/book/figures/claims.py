@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from rankedu.book.figures import style
 from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Judgement
+from rankedu.lab.runs.search import Between, importances
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["forest", "trials"]
+__all__ = ["coordinates", "forest", "trials"]
 
 #: Half-widths beyond which a distance is told and not drawn.
 FAR = 6.0
@@ -100,3 +102,58 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
         axes.set(xlabel="metric on val by which it is chosen (percent)", ylim=(-0.6, len(arms) - 0.4))
         axes.grid(axis="x", alpha=0.3)
     return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(sentences))}.")
+
+
+def coordinates(arms: Mapping[str, Sequence[Mapping[str, Any]]], spaces: Mapping[str, Mapping[str, Between]]) -> Figure:
+    """Draw a panel for each arm of {arm: trials as in `trials`}: a line a trial through its settings to its value.
+
+    An axis for each setting of ``spaces[arm]``, logarithmic where the search was, with the share of the spread that it
+    explains; the last axis is the metric. The best trial is the thick line, and a darker one is better. ValueError
+    without an arm.
+    """
+    if not arms:
+        raise ValueError("arms must hold a search, got none (make some: rankedu claims --run)")
+    rows = math.ceil(len(arms) / 2)
+    made, panels = style.figure(rows, 2, width=7.4, height=1.9 * rows, squeeze=False)
+    sentences = []
+    with style.style():
+        for axes, (name, of_arm) in zip(panels.flat, arms.items(), strict=False):
+            done = [(trial["point"], trial["value"]) for trial in of_arm if trial["value"] is not None]
+            shares = importances(spaces[name], done)
+            _draw_lines(axes, spaces[name], sorted(done, key=lambda trial: trial[1]), shares)
+            axes.set_title(name, fontsize=10, pad=16)
+            first = max(shares, key=shares.__getitem__)
+            sentences.append(f"{name}: {first} explains {shares[first]:.0%}")
+        for axes in panels.flat[len(arms) :]:
+            axes.set_axis_off()
+    return style.describe(
+        made,
+        f"The trials of each search as lines through their settings, the best one thick. What explains most of the "
+        f"spread: {'; '.join(sentences)}.",
+    )
+
+
+def _draw_lines(
+    axes: Axes,
+    space: Mapping[str, Between],
+    done: Sequence[tuple[Mapping[str, Any], float]],
+    shares: Mapping[str, float],
+) -> None:
+    """The trials (point, value), the worst first, on parallel axes."""
+    worst, best = done[0][1], done[-1][1]
+    metric = Between(worst, best if best > worst else worst + 1)
+    for number, (point, value) in enumerate(done, start=1):
+        heights = [between.place(point[setting]) for setting, between in space.items()]
+        good = metric.place(value)
+        last = number == len(done)
+        axes.plot([*heights, good], color=style.ORANGE if last else str(0.85 - 0.7 * good), lw=3.0 if last else 1.2)
+    ranges = [*((between.low, between.high) for between in space.values()), (100 * worst, 100 * best)]
+    for place, (low, high) in enumerate(ranges):
+        axes.axvline(place, color=style.BLACK, linewidth=0.8)
+        for height, value, side in ((-0.05, low, "top"), (1.05, high, "bottom")):
+            axes.text(place, height, f"{float(f'{value:.3g}'):g}", ha="center", va=side, fontsize=9)
+    labels = [*(f"{setting}\n{shares[setting]:.0%}" for setting in space), "on val"]
+    axes.set_xticks(range(len(labels)), labels, fontsize=9)
+    axes.tick_params(length=0, pad=12)
+    axes.set(ylim=(-0.05, 1.05), xlim=(-0.25, len(space) + 0.25), yticks=[])
+    axes.spines[:].set_visible(False)

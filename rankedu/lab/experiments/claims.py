@@ -28,7 +28,7 @@ from rankedu.lab.runs.judging import Contrast, Judgement, contrast, judge, milde
 from rankedu.lab.runs.planning import Run, plan
 from rankedu.lab.runs.records import Record, collect_runs, flatten, keep_runs
 from rankedu.lab.runs.results import write_json
-from rankedu.lab.runs.search import search
+from rankedu.lab.runs.search import Between, search
 from rankedu.lab.runs.selection import admit
 from rankedu.lab.runs.sweeps import SweepError, run_all
 from rankedu.lab.training.samplers import ClassBalancedSampler
@@ -110,6 +110,12 @@ class Arm:
     @property
     def searched(self) -> bool:
         return not self.like or bool(self.search)
+
+    @property
+    def space(self) -> dict[str, Between]:
+        """What is searched for."""
+        space = space_of(self.method, without=[*self.hold])
+        return {name: between for name, between in space.items() if name in (self.search or space)}
 
 
 @dataclass(frozen=True)
@@ -272,9 +278,7 @@ class Campaign:
         taken = self._taken(arm)
         if not arm.searched:
             return {"parameters": taken, "seconds": 0.0}
-        space = space_of(arm.method, without=[*arm.hold])
-        if arm.search:
-            space = {name: between for name, between in space.items() if name in arm.search}
+        space = arm.space
         given = {**taken, **self._given(arm, self.protocol.searching)}
         given = {name: value for name, value in given.items() if name not in space}
         found = search(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import statistics
 import warnings
@@ -21,10 +22,12 @@ from rankedu.lab.runs.planning import Run, plan
 from rankedu.lab.runs.results import write_json
 from rankedu.lab.runs.sweeps import SweepError, run_all
 
-__all__ = ["Between", "Search", "Trial", "search"]
+__all__ = ["Between", "Search", "Trial", "importances", "search"]
 
 #: The split that may choose.
 CHOOSING = "val"
+#: By which importances are computed.
+TREES = 64
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,15 @@ class Between:
     high: float
     log: bool = False
     whole: bool = False
+
+    def place(self, value: float) -> float:
+        """How far a value is on the way from `low`, 0, to `high`, 1.
+
+        >>> Between(0.001, 0.1, log=True).place(0.01)
+        0.5
+        """
+        low, high, value = (math.log10(x) if self.log else x for x in (self.low, self.high, value))
+        return (value - low) / (high - low)
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,28 @@ def search(
     found = Search(lab, metric, made)
     write_json(folder.with_suffix(".json"), asdict(found))
     return found
+
+
+def importances(
+    space: Mapping[str, Between], trials: Iterable[tuple[Mapping[str, Any], float | None]]
+) -> dict[str, float]:
+    """What share of the trials' spread each setting of the space explains; the shares add up to 1.
+
+    The trials are (point, value), None where one failed. By Optuna's fANOVA. Of twenty trials a setting that decides
+    alone gets some eight tenths, and chance often gives one of three a half. ValueError with less than two trials that
+    did not fail.
+    """
+    done = [(point, value) for point, value in trials if value is not None]
+    if len(done) < 2:
+        raise ValueError(f"trials must hold two that did not fail, got {len(done)}")
+    optuna = _optuna()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(direction="maximize")
+    made = {"distributions": _distributions(space)}
+    study.add_trials([optuna.create_trial(params=dict(point), value=value, **made) for point, value in done])
+    forest = optuna.importance.FanovaImportanceEvaluator(n_trees=TREES, seed=0)
+    found = optuna.importance.get_param_importances(study, evaluator=forest)
+    return {name: float(found[name]) for name in space}
 
 
 def _check(base: Run, space: Mapping[str, Between], trials: int) -> None:

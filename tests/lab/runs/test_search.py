@@ -2,7 +2,9 @@
 
 import json
 import math
+import random
 import re
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -16,7 +18,7 @@ from rankedu.lab.methods import METHODS, find_method
 from rankedu.lab.methods.space import as_parameters, space_of
 from rankedu.lab.runs import SweepError
 from rankedu.lab.runs import search as searches
-from rankedu.lab.runs.search import Between, Search, Trial, search
+from rankedu.lab.runs.search import Between, Search, Trial, importances, search
 
 PARAMETERS = """\
 loss: str = "none"  # the method
@@ -154,6 +156,26 @@ def test_losses_of_detection_have_a_space_of_parameters_of_the_lab(name):
     assert all(between.low <= detection.DEFAULTS[setting] <= between.high for setting, between in space.items())
     notes = detection.check(detection.DEFAULTS | {"loss": name} | {setting: b.high for setting, b in space.items()})
     assert not notes
+
+
+def test_what_decides_gets_most_of_the_importance_and_chance_often_half():
+    space = {"rate": Between(1e-4, 1e-1, log=True), "idle": Between(0.0, 1.0), "bins": Between(2, 9, whole=True)}
+    deciding, by_chance = [], []
+    for seed in range(5):
+        draw = random.Random(seed)
+        points = [
+            {"rate": 10 ** draw.uniform(-4, -1), "idle": draw.random(), "bins": draw.randint(2, 9)} for _ in range(20)
+        ]
+        tried = [(point, -((math.log10(point["rate"]) + 2) ** 2)) for point in points]
+        found = importances(space, [*tried, (points[0], None)])
+        assert list(found) == list(space) and sum(found.values()) == pytest.approx(1)
+        deciding.append(found["rate"])
+        by_chance.append(max(importances(space, [(point, draw.random()) for point in points]).values()))
+    assert 0.7 < statistics.median(deciding) < 0.95 and 0.4 < statistics.median(by_chance) < 0.65
+    alone = importances({"rate": space["rate"]}, [({"rate": 1e-2}, 0.1), ({"rate": 1e-3}, 0.3)])
+    assert alone == {"rate": pytest.approx(1)}
+    with pytest.raises(ValueError, match="trials must hold two that did not fail, got 1"):
+        importances(space, tried[:1])
 
 
 def test_what_is_held_is_not_searched_for():

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankedu.book.figures import detections
-from rankedu.lab.experiments.detection import LOSSES
+from rankedu.lab.experiments.detection import DEFAULTS, LOSSES
 from rankedu.lab.experiments.detection_data import Findings, halves, open_data
 from tools.results.papers import DATA, find_run, find_sweep
 
@@ -49,7 +49,7 @@ def blocks() -> dict[str, list[Figure]]:
         return {}
     findings = {name: Findings.load(_path(name)) for name in RUNS}
     (first, one), (second, other) = findings.items()
-    test = open_data({**one.parameters, "data_root": "", "train_images": 1}).test
+    test = open_data({**DEFAULTS, **one.parameters, "data_root": "", "train_images": 1}).test
     groups = halves(one.frequency)
     with np.load(_path("ap")) as file:
         by_class: dict[str, Tensor] = {LOSSES[name]: torch.from_numpy(file[name]) for name in RUNS}

@@ -207,9 +207,8 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
 
 
 def check(parameters: Mapping[str, Any]) -> list[str]:
-    """Names that exist, else ValueError; PermissionError for held-out scenes; notes on what is set and not used."""
+    """Names that exist, else ValueError; notes on what is set and not used."""
     from rankedu.lab.datasets.detection import NAMES
-    from rankedu.lab.datasets.held_out import check_open
     from rankedu.lab.datasets.scenes import SPLITS
     from rankedu.lab.models.detectors import DETECTORS
 
@@ -219,7 +218,6 @@ def check(parameters: Mapping[str, Any]) -> list[str]:
             f"test_split must be 'test' for dataset {parameters['dataset']!r}, got {parameters['test_split']!r}"
         )
     check_known(parameters, test_split=SPLITS[1:])
-    check_open(parameters["test_split"])
     if parameters["loss"] != "cross_entropy":
         return []
     settings = ("margin", "lam", "normalized", "memory", "class_agnostic_weight", "scores")

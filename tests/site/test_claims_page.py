@@ -11,7 +11,8 @@ from tools.results import claims
 
 from rankedu.book.figures import style
 from rankedu.book.figures.claims import coordinates, forest, trials
-from rankedu.lab.experiments.claims import JUDGED, read_claims, read_protocol
+from rankedu.lab.experiments.claims import read_claims, read_protocol
+from rankedu.lab.experiments.claims.protocol import DEALT
 from rankedu.lab.runs import Record, keep_runs
 from rankedu.lab.runs.packing import pack
 from rankedu.lab.runs.results import write_json
@@ -43,7 +44,7 @@ def data(tmp_path):
             evidence |= {"letters": pack([0, 1], "int32"), "queries": pack([2, 2], "uint16")}
             evidence["means"] = {"mAP@R": pack(value + 0.001 * rng.normal(size=2), "float32")}
             about = {"preset": None, "seconds": 36.0, "machine": {}, "versions": {}, "git": None, "started": ""}
-            parameters = {**JUDGED, "seed": seed}
+            parameters = {**DEALT, "seed": seed}
             records.append(
                 Record("retrieval", f"{arm}-{seed}", parameters=parameters, metrics=BATCHES, **about, evidence=evidence)
             )

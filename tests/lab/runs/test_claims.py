@@ -14,7 +14,10 @@ from typer.testing import CliRunner
 from rankedu.cli import app
 from rankedu.lab.datasets import held_out
 from rankedu.lab.experiments import claims as made
-from rankedu.lab.experiments.claims import LABS, Campaign, read_claims, read_protocol, verdicts
+from rankedu.lab.experiments.claims import Campaign, read_claims, read_protocol, verdict, verdicts
+from rankedu.lab.experiments.claims import campaign as running
+from rankedu.lab.experiments.claims.campaign import LABS
+from rankedu.lab.experiments.claims.protocol import with_needs
 from rankedu.lab.methods import METHODS
 from rankedu.lab.runs import save_result
 from rankedu.lab.runs import search as searches
@@ -100,9 +103,9 @@ def doing_here():
         return plan(lab, parameters={"pictures": False, **told, **(parameters or {})}, runs=runs, **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(made, "run_all", run_all)
+        patch.setattr(running, "run_all", run_all)
         patch.setattr(searches, "run_all", run_all)
-        patch.setattr(made, "plan", small)
+        patch.setattr(running, "plan", small)
         patch.setattr(searches, "plan", small)
         yield begun
 
@@ -151,7 +154,7 @@ def test_what_was_found_is_taken_over_and_the_start_follows_the_seed(campaign):
     assert all(run.parameters[name] == found[name] for run in later for name in ("lr", "temperature"))
     assert {run.parameters["margin"] for run in later} == {0.05} != {found["margin"]}
     trained = [
-        f"sha256:{made.keep_weights(run.folder / 'net.pt', campaign._weights)[7:]}"
+        f"sha256:{running.keep_weights(run.folder / 'net.pt', campaign._weights)[7:]}"
         for run in campaign.trained["happier"]
     ]
     assert [run.parameters["weights"] for run in later] == trained
@@ -218,15 +221,15 @@ def test_scenes_are_searched_trained_and_measured(data):
 def test_a_training_that_fails_stops_no_other(campaign, data, protocol, monkeypatch):
     again = Campaign(protocol, data / "runs", data / "claims" / "failing")
     with doing_here():
-        run_all = made.run_all
+        run_all = running.run_all
 
         def failing(planned, **how):
             runs = run_all(planned, **how)
             if len(runs) == protocol.seeds and runs[0].parameters["loss"] == "happier":
-                raise made.SweepError("one failed", runs[:1], [(runs[1], "it diverged")])
+                raise running.SweepError("one failed", runs[:1], [(runs[1], "it diverged")])
             return runs
 
-        monkeypatch.setattr(made, "run_all", failing)
+        monkeypatch.setattr(running, "run_all", failing)
         again.train()
     assert again.failures == ["happier: seed 1: it diverged"]
     assert {name: len(runs) for name, runs in again.trained.items()} == {"smooth_ap": 2, "happier": 1, "later": 2}
@@ -268,11 +271,11 @@ def test_a_record_of_other_code_split_or_salt_is_named_and_left_out(name, value,
 
 def test_the_slope_is_that_of_a_line(campaign, protocol, data):
     records = {
-        name: [r for r in made.collect_runs(data / "claims" / "cpu")[0] if r.evidence["arm"] == name]
+        name: [r for r in running.collect_runs(data / "claims" / "cpu")[0] if r.evidence["arm"] == name]
         for name in protocol.arms
     }
     part = {"slope": {1: "smooth_ap", 2: "happier", 5: "later"}, "metric": "AP of characters"}
-    found = made._contrast(part, 0.0, records, {})
+    found = verdict._contrast(part, 0.0, records, {})
     lines = [
         np.polyfit([1, 2, 5], [records[a][s].metrics["AP of characters"] for a in part["slope"].values()], 1)[0]
         for s in (0, 1)
@@ -282,7 +285,7 @@ def test_the_slope_is_that_of_a_line(campaign, protocol, data):
 
 def test_the_plan_of_the_book_fits_its_claims_and_the_methods():
     told, protocol = read_claims(), read_protocol()
-    scenes, methods = read_protocol("detection"), {**METHODS, **made.detection.LOSSES}
+    scenes, methods = read_protocol("detection"), {**METHODS, **running.detection.LOSSES}
     assert read_protocol("gpu").arms == protocol.arms
     for claim in told:
         assert bool(claim.parts) != bool(claim.missing) and (claim in protocol.of(told)) != (claim in scenes.of(told))
@@ -343,18 +346,18 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
             pass
 
         def train(self, arms):
-            seen.append(("train", arms, made.retrieval.check_open_is_shut()))
+            seen.append(("train", arms, running.retrieval.check_open_is_shut()))
 
         def measure(self):
-            seen.append(("measure", None, made.retrieval.check_open_is_shut()))
+            seen.append(("measure", None, running.retrieval.check_open_is_shut()))
             return []
 
         def retrain(self, name):
-            seen.append(("retrain", name, made.retrieval.check_open_is_shut()))
+            seen.append(("retrain", name, running.retrieval.check_open_is_shut()))
             return Seen({"arm": "happier"}, {"R@1": 0.5, "seconds": 3.0}), "a run"
 
         def measured(self, arm, run):
-            seen.append(("measured", arm, made.retrieval.check_open_is_shut()))
+            seen.append(("measured", arm, running.retrieval.check_open_is_shut()))
             return Seen({}, {"R@1": 0.25, "seconds": 4.0})
 
     def shut():
@@ -364,7 +367,7 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
             return True
         return False
 
-    monkeypatch.setattr(made.retrieval, "check_open_is_shut", shut, raising=False)
+    monkeypatch.setattr(running.retrieval, "check_open_is_shut", shut, raising=False)
     monkeypatch.setattr(made, "Campaign", Watched)
     for more in ([], ["--arm", "happier"]):
         done = CliRunner().invoke(app, ["claims", "--run", "--data", str(data), *more])
@@ -386,6 +389,6 @@ def test_what_cannot_be_planned_is_named(data, tmp_path):
     with pytest.raises(ValueError, match="arm 'nobody' is needed and not planned"):
         read_protocol("cpu", written(arms={"x": {"method": "smooth_ap", "like": "nobody"}}))
     with pytest.raises(ValueError, match=r"arm 'hapier' is unknown \(did you mean 'happier'\?\)"):
-        made._with_needs(["hapier"], read_protocol("cpu", data).arms)
+        with_needs(["hapier"], read_protocol("cpu", data).arms)
     with pytest.raises(ValueError, match="rule of milder must say what the difference is larger than"):
         _ = replace(read_claims(data)[0], rule="It is good.").threshold

@@ -74,10 +74,10 @@ def rules(claims: Sequence[Claim]) -> str:
 
 def table(claims: Sequence[Claim], found: Verdicts) -> str:
     """A row for each claim: what was found, the verdict, and what it took; then the records that were left out."""
-    lines = ["| claim | source | difference | level | core-hours | verdict |", "|---|---|---:|---:|---:|---|"]
+    lines = ["| claim | verdict | difference | level | core-hours | source |", "|---|---|---:|---:|---:|---|"]
     for claim in claims:
         cells = _cells(claim, found.judged.get(claim.id), found.hours.get(claim.id))
-        lines.append(f"| {claim.claim} | {claim.source} | {' | '.join(cells)} |")
+        lines.append(f"| *{claim.id}:* {claim.claim} | {' | '.join(cells)} | {claim.source} |")
     if found.left_out:
         lines += ["", "Left out, as of other code, another split or another salt:", ""]
         lines += [f"* `{line.partition(': ')[0]}` {line.partition(': ')[2]}" for line in found.left_out]
@@ -86,15 +86,15 @@ def table(claims: Sequence[Claim], found: Verdicts) -> str:
 
 def _cells(claim: Claim, judged: Judgement | None, hours: float | None) -> list[str]:
     if judged is None:
-        return ["—", "—", "—", f"cannot be tested here: {claim.missing}" if claim.missing else "not run yet"]
-    return [_difference(judged), f"{100 * judged.level:.1f} %", f"{hours:.1f}", f"**{judged.verdict}**"]
+        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not run yet", "—", "—", "—"]
+    return [f"**{judged.verdict}**", _difference(judged), f"{100 * judged.level:.1f} %", f"{hours:.1f}"]
 
 
 def _difference(judged: Judgement) -> str:
     """In points, with its half-width, and what the rule asks for if that is not 0."""
     estimate = judged.estimate
     asked = f", {100 * estimate.threshold:g} asked for" if estimate.threshold else ""
-    return f"{100 * estimate.mean:+.2f} ± {100 * estimate.half_width:.2f}{asked}"
+    return f"{100 * estimate.mean:+.2f} ± {100 * estimate.half_width:.2f}{asked}".replace("-", "−")
 
 
 def short(claims: Sequence[Claim], found: Verdicts) -> str:
@@ -134,17 +134,16 @@ def _searched(folder: Path, plan: Protocol, path: Path) -> list[str]:
         numbers = [f"{100 * spread[key]:.1f}" for key in ("best", "upper quartile", "median", "worst")]
         settings = ", ".join(f"{key} {value:.3g}" for key, value in best["point"].items())
         lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
-    of_arms, spaces = (
-        {name: arm["trials"] for name, arm in arms.items()},
-        {name: plan.arms[name].space for name in arms},
-    )
-    spread = _picture(folder, f"searches_{plan.scale}", trials(of_arms))
-    through = _picture(folder, f"settings_{plan.scale}", coordinates(of_arms, spaces))
+    spread = _picture(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
+    through = [
+        _in_line(folder, f"settings_{plan.scale}_{place}", coordinates(name, arm["trials"], plan.arms[name].space))
+        for place, (name, arm) in enumerate(arms.items())
+    ]
     folded = [
         ":::{dropdown} Every trial, setting by setting\n",
         ABOUT_SETTINGS.format(trials=plan.trials),
-        through,
-        ":::\n",
+        "\n".join(through),
+        "\n:::\n",
     ]
     return [f"### {SCALES[plan.scale]}\n", spread, *lines, "", *folded]
 
@@ -152,3 +151,9 @@ def _searched(folder: Path, plan: Protocol, path: Path) -> list[str]:
 def _picture(folder: Path, name: str, figure: Figure) -> str:
     (folder / f"{name}.png").write_bytes(style.png(figure))
     return f"```{{image}} _generated/{name}.png\n:alt: {style.description(figure)}\n```\n"
+
+
+def _in_line(folder: Path, name: str, figure: Figure) -> str:
+    """A picture like a word: as many stand beside each other as the window is wide."""
+    (folder / f"{name}.png").write_bytes(style.png(figure))
+    return f"![{style.description(figure)}](_generated/{name}.png)"

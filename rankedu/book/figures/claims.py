@@ -104,32 +104,26 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(sentences))}.")
 
 
-def coordinates(arms: Mapping[str, Sequence[Mapping[str, Any]]], spaces: Mapping[str, Mapping[str, Between]]) -> Figure:
-    """Draw a panel for each arm of {arm: trials as in `trials`}: a line a trial through its settings to its value.
+def coordinates(name: str, trials: Sequence[Mapping[str, Any]], space: Mapping[str, Between]) -> Figure:
+    """Draw the trials of an arm, given as in `trials`, each as a line through its settings.
 
-    An axis for each setting of ``spaces[arm]``, logarithmic where the search was, with the share of the spread that it
-    explains; the last axis is the metric. The best trial is the thick line, and a darker one is better. ValueError
-    without an arm.
+    An axis for each setting of the space, logarithmic where the search was, with the share of the spread that it
+    explains; the last axis is the metric. The best trial is the thick line, and a darker one is better. Narrow enough
+    for a phone. ValueError without a finished trial.
     """
-    if not arms:
-        raise ValueError("arms must hold a search, got none (make some: rankedu claims --run)")
-    rows = math.ceil(len(arms) / 2)
-    made, panels = style.figure(rows, 2, width=7.4, height=1.9 * rows, squeeze=False)
-    sentences = []
+    done = [(trial["point"], trial["value"]) for trial in trials if trial["value"] is not None]
+    if not done:
+        raise ValueError(f"trials of {name!r} must hold a finished one, got none (make some: rankedu claims --run)")
+    shares = importances(space, done)
+    made, axes = style.figure(width=3.4, height=1.9)
     with style.style():
-        for axes, (name, of_arm) in zip(panels.flat, arms.items(), strict=False):
-            done = [(trial["point"], trial["value"]) for trial in of_arm if trial["value"] is not None]
-            shares = importances(spaces[name], done)
-            _draw_lines(axes, spaces[name], sorted(done, key=lambda trial: trial[1]), shares)
-            axes.set_title(name, fontsize=10, pad=16)
-            first = max(shares, key=shares.__getitem__)
-            sentences.append(f"{name}: {first} explains {shares[first]:.0%}")
-        for axes in panels.flat[len(arms) :]:
-            axes.set_axis_off()
+        _draw_lines(axes, space, sorted(done, key=lambda trial: trial[1]), shares)
+        axes.set_title(name, fontsize=10, pad=16)
+    first = max(shares, key=shares.__getitem__)
     return style.describe(
         made,
-        f"The trials of each search as lines through their settings, the best one thick. What explains most of the "
-        f"spread: {'; '.join(sentences)}.",
+        f"The trials of {name} as lines through their settings, the best one thick. {first} explains "
+        f"{shares[first]:.0%} of the spread.",
     )
 
 

@@ -50,7 +50,7 @@ def data(tmp_path):
             )
     keep_runs(records, tmp_path / "claims" / "cpu")
     arms = {
-        arm: {"parameters": {}, "value": value, "seconds": 720.0, **searched(value, arm)}
+        arm: {"parameters": {}, "value": value, "val": {"mAP@R": value}, "seconds": 720.0, **searched(value, arm)}
         for arm, value in MADE_UP.items()
     }
     write_json(tmp_path / "claims" / "cpu" / "chosen.json", {"code": "abc", "starts": [], "arms": arms})
@@ -66,9 +66,11 @@ def test_verdicts_stand_in_the_table_and_in_the_picture(data, tmp_path):
     made = claims.blocks(tmp_path, data)["claims"]
     found = rows(made)
     fastap, pairs = found["recall-above-fastap"], found["recall-above-pairs"]
-    assert fastap[0] == "**confirmed here**" and float(fastap[3]) == pytest.approx(0.6)
+    assert fastap[0] == "**confirmed here**" and fastap[2] == "mAP@R" and float(fastap[4]) == pytest.approx(0.6)
     assert float(fastap[1].split()[0]) == pytest.approx(10, abs=0.1)
     assert pairs[0] == "**refuted here**" and pairs[1].startswith("−5.0"), "against contrastive, the better on val"
+    batches = found["batch-estimates-are-optimistic"]
+    assert [part.split()[0] for part in batches[1].split("; ")] == ["+10.00"] * 3 and batches[2] == "mAP"
     assert found["loglog-not-below-log"][0] == found["margin-in-detection"][0] == "not run yet"
     assert (tmp_path / "claims_cpu.png").exists() and "recall-above-pairs: refuted here" in made
 

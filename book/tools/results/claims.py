@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankedu.book.figures import style
 from rankedu.book.figures.claims import coordinates, forest, trials
 from rankedu.lab.experiments.claims import CHOSEN, Claim, Protocol, Verdicts, read_claims, read_protocol, verdicts
-from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Judgement
+from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,7 +74,7 @@ def rules(claims: Sequence[Claim]) -> str:
 
 def table(claims: Sequence[Claim], found: Verdicts) -> str:
     """A row for each claim: what was found, the verdict, and what it took; then the records that were left out."""
-    lines = ["| claim | verdict | difference | level | core-hours | source |", "|---|---|---:|---:|---:|---|"]
+    lines = ["| claim | verdict | difference | in | level | core-hours | source |", "|---|---|---:|---|---:|---:|---|"]
     for claim in claims:
         cells = _cells(claim, found.judged.get(claim.id), found.hours.get(claim.id))
         lines.append(f"| *{claim.id}:* {claim.claim} | {' | '.join(cells)} | {claim.source} |")
@@ -86,13 +86,23 @@ def table(claims: Sequence[Claim], found: Verdicts) -> str:
 
 def _cells(claim: Claim, judged: Judgement | None, hours: float | None) -> list[str]:
     if judged is None:
-        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not run yet", "—", "—", "—"]
-    return [f"**{judged.verdict}**", _difference(judged), f"{100 * judged.level:.1f} %", f"{hours:.1f}"]
+        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not run yet", "—", "—", "—", "—"]
+    of_parts = "; ".join(map(_difference, judged.parts))
+    units = ", ".join(dict.fromkeys(map(_unit, claim.parts)))
+    return [f"**{judged.verdict}**", of_parts, units, f"{100 * judged.level:.1f} %", f"{hours:.1f}"]
 
 
-def _difference(judged: Judgement) -> str:
+def _unit(part: Mapping[str, Any]) -> str:
+    """What a part of a rule is measured in."""
+    if "of" in part:
+        return str(part["metrics"][0]).partition(" of batches")[0]
+    if "milder" in part:
+        return "levels in common"
+    return f"{part['metric']}, for one more α" if "slope" in part else str(part["metric"])
+
+
+def _difference(estimate: Estimate) -> str:
     """In points, with its half-width, and what the rule asks for if that is not 0."""
-    estimate = judged.estimate
     asked = f", {100 * estimate.threshold:g} asked for" if estimate.threshold else ""
     return f"{100 * estimate.mean:+.2f} ± {100 * estimate.half_width:.2f}{asked}".replace("-", "−")
 
@@ -104,7 +114,7 @@ def short(claims: Sequence[Claim], found: Verdicts) -> str:
         of_verdict = [
             claim for claim in claims if claim.id in found.judged and found.judged[claim.id].verdict == verdict
         ]
-        sentences = [f"{claim.claim} ({_difference(found.judged[claim.id])})" for claim in of_verdict]
+        sentences = [f"{claim.claim} ({_difference(found.judged[claim.id].estimate)})" for claim in of_verdict]
         lines += [f"* **{verdict.capitalize()}** ({len(sentences)}): {' '.join(sentences)}"] if sentences else []
     left = [claim for claim in claims if claim.id not in found.judged]
     untestable = [claim for claim in left if claim.missing]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rankedu.lab.runs.packing import unpack
 from rankedu.lab.runs.records import Record
 
-__all__ = ["Contrast", "Estimate", "Judgement", "bootstrap", "contrast", "judge", "milder", "of_letters"]
+__all__ = ["Contrast", "Estimate", "Judgement", "bootstrap", "contrast", "judge", "milder", "of_letters", "resolution"]
 
 Array = npt.NDArray[np.float64]
 CONFIRMED, REFUTED, UNDECIDED = "confirmed here", "refuted here", "undecided here"
@@ -133,10 +133,30 @@ def bootstrap(found: Contrast, *, samples: int = SAMPLES, seed: int = 0) -> Arra
     return np.concatenate(means)
 
 
-def standard_error(found: Contrast) -> float:
-    """Of the mean: the spread of the bootstrap's, enlarged by √(n/(n−1)) as n seeds show too little of it."""
-    seeds = len(found.sums)
-    return float(np.nanstd(bootstrap(found)) * math.sqrt(seeds / (seeds - 1)))
+def resolution(weights: Array) -> tuple[float, float]:
+    """How much too small the bootstrap's variance of a weighted mean is, and its degrees of freedom.
+
+    Of letters with the weights w, which add up to 1, and independent effects b of one variance σ², the mean Σwb has the
+    variance σ²Σw². The bootstrap estimates it by Σw²(b − Σwb)², on average σ²(Σw² − 2Σw³ + (Σw²)²). Student's t takes
+    1/Σw² − 1 degrees of freedom, the effective number of letters less one. Of n equal weights these are n/(n − 1) and
+    n − 1.
+
+    >>> factor, freedom = resolution(np.full(10, 0.1))
+    >>> round(factor, 6), round(freedom, 6)
+    (1.111111, 9.0)
+    """
+    square, cube = (float((weights**power).sum()) for power in (2, 3))
+    return square / (square - 2 * cube + square**2), 1 / square - 1
+
+
+def _spread(found: Contrast) -> tuple[float, float]:
+    """The standard error of the mean and its degrees of freedom, by whichever there are fewer of: seeds or letters."""
+    seeds, letters = found.sums.shape
+    ways = [resolution(np.full(seeds, 1 / seeds))]
+    if letters > 1:  # else only seeds were drawn
+        ways.append(resolution(found.counts.sum(0) / found.counts.sum()))
+    factor, freedom = max(way[0] for way in ways), min(way[1] for way in ways)
+    return float(np.nanstd(bootstrap(found)) * math.sqrt(factor)), freedom
 
 
 def judge(
@@ -144,35 +164,29 @@ def judge(
 ) -> dict[str, Judgement]:
     """Judge the claims of a family, each a list of contrasts that must all be larger than their thresholds.
 
-    The interval of a contrast is its mean ± t · standard error, with as many degrees of freedom as seeds less one. Its
-    level is Holm's: α/m for the clearest of m claims, α/(m − 1) for the next, and so on to the first that stays
-    undecided, whose level the others share. `family` is m where more claims belong to it than have been tested. A claim
-    is confirmed if all its parts are; to refute it one is enough, at the level divided by their number.
+    The interval of a contrast is its mean ± t · standard error, with the degrees of freedom of `resolution`. Its level
+    is Holm's: α/m for the clearest of m claims, α/(m − 1) for the next, and so on to the first that stays undecided,
+    whose level the others share. `family` is m where more claims belong to it than have been tested. A claim is
+    confirmed if all its parts are; to refute it one is enough, at the level divided by their number.
     """
-    errors = {name: [standard_error(part) for part in parts] for name, parts in claims.items()}
-    p = {name: _p(parts, errors[name]) for name, parts in claims.items()}
+    spreads = {name: [_spread(part) for part in parts] for name, parts in claims.items()}
+    p = {name: _p(parts, spreads[name]) for name, parts in claims.items()}
     judged: dict[str, Judgement] = {}
     left, stopped = max(family or 0, len(claims)), False
     for name in sorted(claims, key=lambda name: p[name]):
-        level = alpha / left
-        judged[name] = _judgement(claims[name], errors[name], p[name], level)
+        judged[name] = _judgement(claims[name], spreads[name], p[name], alpha / left)
         stopped |= judged[name].verdict == UNDECIDED
         left -= not stopped
     return {name: judged[name] for name in claims}
 
 
-def _p(parts: Sequence[Contrast], errors: Sequence[float]) -> float:
+def _p(parts: Sequence[Contrast], spreads: Sequence[tuple[float, float]]) -> float:
     """The level from which on a claim is confirmed or refuted."""
     from scipy import stats
 
-    scores = [_score(part, error) for part, error in zip(parts, errors, strict=True)]
-    up, down = zip(
-        *(
-            (2 * stats.t.sf(s, len(part.sums) - 1), 2 * stats.t.cdf(s, len(part.sums) - 1))
-            for s, part in zip(scores, parts, strict=True)
-        ),
-        strict=True,
-    )
+    scores = [(_score(part, error), freedom) for part, (error, freedom) in zip(parts, spreads, strict=True)]
+    up = [2 * stats.t.sf(score, freedom) for score, freedom in scores]
+    down = [2 * stats.t.cdf(score, freedom) for score, freedom in scores]
     return float(min(1.0, max(up), len(parts) * min(down)))
 
 
@@ -182,20 +196,28 @@ def _score(part: Contrast, error: float) -> float:
     return distance / error if error > 0 else math.copysign(math.inf, distance) if distance else 0.0
 
 
-def _judgement(parts: Sequence[Contrast], errors: Sequence[float], p: float, level: float) -> Judgement:
+def _judgement(parts: Sequence[Contrast], spreads: Sequence[tuple[float, float]], p: float, level: float) -> Judgement:
     estimates, strict = (
-        [_estimate(*each, share) for each in zip(parts, errors, strict=True)] for share in (level, level / len(parts))
+        [_estimate(part, *spread, share) for part, spread in zip(parts, spreads, strict=True)]
+        for share in (level, level / len(parts))
     )
-    weakest = min(range(len(parts)), key=lambda number: _score(parts[number], errors[number]))
-    verdict, deciding = UNDECIDED, estimates[weakest]
+    weakest = min(range(len(parts)), key=lambda number: _distance(estimates[number]))
     if all(estimate.verdict == CONFIRMED for estimate in estimates):
-        verdict = CONFIRMED
-    elif strict[weakest].verdict == REFUTED:
-        verdict, deciding = REFUTED, strict[weakest]
-    return Judgement(verdict, deciding, estimates, p, 1 - level)
+        return Judgement(CONFIRMED, estimates[weakest], estimates, p, 1 - level)
+    if strict[weakest].verdict == REFUTED:
+        return Judgement(REFUTED, strict[weakest], strict, p, 1 - level / len(parts))
+    return Judgement(UNDECIDED, estimates[weakest], estimates, p, 1 - level)
 
 
-def _estimate(part: Contrast, error: float, share: float) -> Estimate:
+def _distance(estimate: Estimate) -> float:
+    """From the threshold, in half-widths: what is farthest below it decides."""
+    distance = estimate.mean - estimate.threshold
+    if estimate.half_width:
+        return distance / estimate.half_width
+    return math.copysign(math.inf, distance) if distance else 0.0
+
+
+def _estimate(part: Contrast, error: float, freedom: float, share: float) -> Estimate:
     from scipy import stats
 
-    return Estimate(part.mean, float(stats.t.isf(share / 2, len(part.sums) - 1) * error), part.threshold)
+    return Estimate(part.mean, float(stats.t.isf(share / 2, freedom) * error), part.threshold)

@@ -248,12 +248,30 @@ def test_verdicts_are_of_the_records(campaign, data, protocol):
     sizes = [records[f"smooth_ap-{seed}"]["metrics"] for seed in (0, 1)]
     expected = sum(of["mAP of batches of 16"] - of["mAP of batches of 64"] for of in sizes) / 2
     assert found.judged["batches"].estimate.mean == pytest.approx(expected)
+    assert all(
+        campaign.chosen[name]["val"]["H-AP"] == campaign.chosen[name]["value"] for name in ("smooth_ap", "happier")
+    )
     best = max(("smooth_ap", "happier"), key=lambda name: campaign.chosen[name]["value"])
     difference = sum(
         records[f"happier-{seed}"]["metrics"]["H-AP"] - records[f"{best}-{seed}"]["metrics"]["H-AP"] for seed in (0, 1)
     )
     assert found.judged["on-par"].estimate.mean == pytest.approx(difference / 2, abs=1e-6)
     assert max(path.stat().st_size for path in (data / "claims" / "cpu").glob("*/*.json")) < 12_000
+
+
+def test_the_best_of_several_is_so_in_the_metric_of_the_rule(campaign, data):
+    found, _ = running.collect_runs(data / "claims" / "cpu")
+    records = {
+        name: [record for record in found if record.evidence["arm"] == name] for name in ("happier", "smooth_ap")
+    }
+    val = {"happier": {"H-AP": 0.3, "R@1 of characters": 0.1}, "smooth_ap": {"H-AP": 0.2, "R@1 of characters": 0.4}}
+    chosen = {name: {"val": metrics} for name, metrics in val.items()}
+    for metric, best in (("H-AP", "happier"), ("R@1", "smooth_ap")):
+        several, one = (
+            verdict._contrast({"plus": "happier", "minus": minus, "metric": metric}, 0.0, records, chosen)
+            for minus in (["happier", "smooth_ap"], [best])
+        )
+        assert np.array_equal(several.sums, one.sums) and (best == "smooth_ap") == several.sums.any()
 
 
 @pytest.mark.parametrize(("name", "value"), [("code", "0123"), ("salt", "other"), ("test_split", "val")])

@@ -1,5 +1,6 @@
 """Differences and their intervals: against the t test, by simulation, and where they tie."""
 
+import json
 from functools import partial
 
 import numpy as np
@@ -8,9 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankedu.lab.runs import Record, judging
-from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Contrast, bootstrap, contrast, judge, milder
-from rankedu.lab.runs.packing import pack
+from rankedu.lab.runs import Record, find_labs, judging
+from rankedu.lab.runs.judging import (
+    CONFIRMED,
+    REFUTED,
+    UNDECIDED,
+    Contrast,
+    bootstrap,
+    contrast,
+    judge,
+    milder,
+    resolution,
+)
+from rankedu.lab.runs.packing import pack, unpack
 
 ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
 COUNTS = np.array([3, 5, 2])
@@ -71,6 +82,26 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     assert 184 <= within < 200
 
 
+def test_few_letters_of_unequal_size_are_covered():
+    """The 16 letters of the tree, two of which hold half of the queries, as if seeds made no difference."""
+    path = find_labs().parent.parent / "book/data/claims/cpu/hierarchical_retrieval/happier-0.json"
+    counts = unpack(json.loads(path.read_text(encoding="utf-8"))["evidence"]["queries"]).astype(float)
+    weights = counts / counts.sum()
+    factor, freedom = resolution(weights)
+    assert len(counts) == 16 and 5 < freedom < 6
+    effects = np.random.default_rng(5).normal(size=(100_000, 16))
+    mean = effects @ weights
+    spread = np.sqrt(np.square(effects - mean[:, None]) @ np.square(weights))
+    assert np.square(spread).mean() * factor == pytest.approx(np.square(mean).mean(), rel=0.02)
+    for level in (0.05, 0.05 / 9):
+        erring, of_seeds = (
+            (np.abs(mean) > stats.t.isf(level / 2, df) * np.sqrt(part) * spread).mean()
+            for part, df in ((factor, freedom), (10 / 9, 9))
+        )
+        assert erring <= 1.02 * level, "covered"
+        assert of_seeds > 1.8 * level, "which the degrees of freedom of the seeds would not do"
+
+
 @pytest.mark.usefixtures("fewer_samples")
 def test_under_no_difference_a_family_seldom_errs():
     rng = np.random.default_rng(3)
@@ -123,6 +154,7 @@ def test_all_parts_confirm_and_one_refutes():
         for name, parts in {"both": [good, good], "one": [good, bad], "open": [good, unknown]}.items()
     }
     assert [found[name].verdict for name in found] == [CONFIRMED, REFUTED, UNDECIDED]
+    assert found["one"].level == 0.975 and found["both"].level == 0.95, "one of two is refuted at half the level"
     assert found["one"].estimate.mean == bad.mean and found["open"].estimate.mean == unknown.mean
 
 

@@ -35,8 +35,8 @@ LABS: dict[str, Any] = {
 }
 #: What was found by all searches, beside the records.
 CHOSEN = "chosen.json"
-#: Random batches of each size that are measured.
-BATCHES = 100
+#: Items of all random batches of one size that are measured: small batches seldom hold a pair, so there must be many.
+DRAWN = 200_000
 
 
 class Campaign:
@@ -126,11 +126,13 @@ class Campaign:
             runs=self.runs,
             **self.how,
         )
-        manifests = [self.runs / arm.lab / trial.run / "manifest.json" for trial in found.trials]
-        seconds = sum(json.loads(path.read_text(encoding="utf-8"))["seconds"] for path in manifests)
+        folders = [self.runs / arm.lab / trial.run for trial in found.trials]
+        seconds = sum(_json(folder / "manifest.json")["seconds"] for folder in folders)
+        best = _json(self.runs / arm.lab / found.best.run / "result.json")["metrics"]
         return {
             "parameters": {**taken, **found.best.parameters},
             "value": found.best.value,
+            "val": {name: value for name, value in flatten(best).items() if value == value},
             "spread": found.spread(),
             "trials": [{"point": trial.point, "value": trial.value} for trial in found.trials],
             "seconds": round(seconds, 1),
@@ -154,7 +156,7 @@ class Campaign:
             raise ValueError(f"record {name!r} is unknown{did_you_mean(name, records)}; see {self.records}")
         was = records[name]
         arm = self.protocol.arms[was.evidence["arm"]]
-        self.chosen = json.loads((self.records / CHOSEN).read_text(encoding="utf-8"))["arms"]
+        self.chosen = _json(self.records / CHOSEN)["arms"]
         self._begin()
         [run] = self._done([self._plan(arm, self.chosen[arm.name]["parameters"], was.parameters["seed"])])
         return was, run
@@ -168,7 +170,7 @@ class Campaign:
             outcome = LABS[run.lab].run(run.parameters | changed, folder, progress=False)
         if arm.measure:
             outcome.metrics |= _of_batches(outcome, arm, run.parameters)
-        manifest = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest = _json(run.folder / "manifest.json")
         training = {name: run.result["evidence"][name] for name in ("start", "curve")}
         training |= {"arm": arm.name, "trained": run.folder.name, "network": weights}
         return Record(
@@ -186,22 +188,29 @@ class Campaign:
         )
 
 
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def _is_of(path: Path, run: Run) -> bool:
     """Whether a record stands there, of this run and of the present code."""
     if not path.exists():
         return False
-    found = json.loads(path.read_text(encoding="utf-8"))["evidence"]
+    found = _json(path)["evidence"]
     return bool(found["trained"] == run.folder.name and found["code"] == code_hash(CODES[run.lab]))
 
 
 def _of_batches(outcome: Any, arm: Arm, parameters: Mapping[str, Any]) -> dict[str, float]:
-    """Mean mAP of random batches, and P of batches as the training has them, of the sizes that the arm asks for."""
-    labels = outcome.data.labels[:, -1]
+    """Mean mAP of random batches, and P of batches as the training has them, of the sizes that the arm asks for.
+
+    Each network has batches of its own: what the draw of the batches adds belongs to the spread over the seeds.
+    """
+    labels, seed = outcome.data.labels[:, -1], parameters["seed"]
     metrics: dict[str, float] = {}
     for size in arm.measure:
-        drawn = batch_metrics(outcome.embeddings, labels, size, BATCHES)
+        drawn = batch_metrics(outcome.embeddings, labels, size, DRAWN // size, seed=seed)
         metrics[f"mAP of batches of {size}"] = float(drawn[:, 0].nanmean())
-        sampler = ClassBalancedSampler(labels, size, parameters["per_class"], batches=BATCHES, seed=1)
+        sampler = ClassBalancedSampler(labels, size, parameters["per_class"], batches=100, seed=1 + seed)
         temperature = parameters["temperature"] or TEMPERATURE
         shares = [pairs_with_gradient(outcome.embeddings[batch], temperature) for batch in sampler]
         metrics[f"P of batches of {size}"] = statistics.fmean(shares)

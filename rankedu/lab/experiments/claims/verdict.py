@@ -71,11 +71,17 @@ def _contrast(
         factors = (values - values.mean()) / np.square(values - values.mean()).sum()
         terms = zip(factors.tolist(), part["slope"].values(), strict=True)
         return contrast([(factor, records[arm], part["metric"]) for factor, arm in terms], threshold)
-    best = max(part["minus"], key=lambda name: chosen[name]["value"]) if len(part["minus"]) > 1 else part["minus"][0]
-    plus, minus, metric = records[part["plus"]], records[best], part["metric"]
+    metric, others = part["metric"], part["minus"]
+    best = max(others, key=lambda name: _on_val(chosen[name]["val"], metric)) if len(others) > 1 else others[0]
+    plus, minus = records[part["plus"]], records[best]
     if plus[0].lab == "detection":  # AP50 is of all scenes at once
         return _of_networks(plus, metric, minus, metric, threshold)
     return contrast([(1.0, plus, metric), (-1.0, minus, metric)], threshold)
+
+
+def _on_val(metrics: Mapping[str, float], metric: str) -> float:
+    """A metric that a record counts from its hits has a level in its name where there are several."""
+    return metrics[metric] if metric in metrics else metrics[f"{metric} of characters"]
 
 
 def _of_networks(

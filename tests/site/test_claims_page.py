@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 
@@ -99,8 +100,15 @@ def test_what_nothing_can_test_is_said(data, tmp_path):
 
 def test_what_each_search_found_and_how_fragile_the_method_is(data, tmp_path):
     found = rows(claims.blocks(tmp_path, data)["claims_searches"])
-    assert found["fast_ap"] == ["20.0", "20.0", "15.0", "10.0", "1", "lr 0.001, bins 50"]
+    assert found["fast_ap"] == ["20.0 ± 4.6", "20.0", "15.0", "10.0", "1", "lr 0.001, bins 50"]
     assert (tmp_path / "searches_cpu.png").exists() and (tmp_path / "settings_cpu_0.png").exists()
+
+
+def test_how_far_the_best_of_a_search_moves_is_that_of_all_draws():
+    """By brute force over the 27 draws of three trials."""
+    values = [0.1, 0.4, None]
+    best = [max(drawn) for drawn in itertools.product([0.1, 0.4, 0.1], repeat=3)]
+    assert claims.redrawn([{"value": value} for value in values]) == pytest.approx(np.std(best))
 
 
 def test_the_picture_of_the_searches_leaves_out_what_failed():

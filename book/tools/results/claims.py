@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankedu.book.figures import style
 from rankedu.book.figures.claims import coordinates, forest, trials
 from rankedu.lab.experiments.claims import CHOSEN, Claim, Protocol, Verdicts, read_claims, read_protocol, verdicts
@@ -142,6 +144,7 @@ def _searched(folder: Path, plan: Protocol, path: Path) -> list[str]:
     for name, arm in arms.items():
         spread, best = arm["spread"], max(arm["trials"], key=lambda trial: trial["value"] or 0.0)
         numbers = [f"{100 * spread[key]:.1f}" for key in ("best", "upper quartile", "median", "worst")]
+        numbers[0] += f" ± {100 * redrawn(arm['trials']):.1f}"
         settings = ", ".join(f"{key} {value:.3g}" for key, value in best["point"].items())
         lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
     spread = _picture(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
@@ -156,6 +159,18 @@ def _searched(folder: Path, plan: Protocol, path: Path) -> list[str]:
         "\n:::\n",
     ]
     return [f"### {SCALES[plan.scale]}\n", spread, *lines, "", *folded]
+
+
+def redrawn(trials: Sequence[Mapping[str, Any]]) -> float:
+    """The standard deviation of the best value when as many trials are drawn from these, with replacement.
+
+    The best is the kth of n, from below, with the chance (k/n)ⁿ − ((k − 1)/n)ⁿ; a failed trial is below all others and
+    counts like the worst.
+    """
+    values = [trial["value"] for trial in trials if trial["value"] is not None]
+    values = np.sort([*values, *[min(values)] * (len(trials) - len(values))])
+    chances = np.diff((np.arange(len(values) + 1) / len(values)) ** len(values))
+    return float(np.sqrt(chances @ np.square(values - chances @ values)))
 
 
 def _picture(folder: Path, name: str, figure: Figure) -> str:

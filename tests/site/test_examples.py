@@ -124,6 +124,15 @@ def test_every_loss_of_the_table_learns():
         assert re.search(r"\d\d\.\d ± \d", use_it.reached(choice)), choice.code
 
 
+def test_what_the_searches_found_stands_beside_the_published_settings():
+    chosen = json.loads(use_it.SEARCHES[0].read_text(encoding="utf-8"))["arms"]
+    for choice in use_it.CHOICES:
+        if choice.arm in chosen:
+            rate = chosen[choice.arm]["parameters"]["lr"]
+            assert f"found: learning rate {rate:.2g}" in use_it.explained(choice)
+    assert not use_it.found(use_it.CHOICES[0]._replace(arm="nobody"))
+
+
 def test_what_the_page_says_to_write_instead_can_be_written():
     from rankedu import losses, memory, rankers
     from rankedu.lab import training

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-RUNS = Path(__file__).resolve().parents[2] / "data" / "runs"
+DATA = Path(__file__).resolve().parents[2] / "data"
+RUNS = DATA / "runs"
+#: What the searches of the claims found; a scale without one has no file.
+SEARCHES = tuple(DATA / "claims" / scale / "chosen.json" for scale in ("cpu", "detection"))
+#: How the page calls the parameters of the labs.
+NAMES = {"lr": "learning rate", "lam": "λ", "temperature": "τ"}
 
 
 class Choice(NamedTuple):
-    """A row: what the reader wants, the code for it, how to set it, where it is explained, which runs tell of it."""
+    """A row: what the reader wants, the code for it, how to set it, where it is explained, which runs tell of it.
+
+    And the arm of the claims in which a search chose its settings.
+    """
 
     want: str
     loss: str
@@ -20,6 +29,7 @@ class Choice(NamedTuple):
     lab: str
     parameters: dict[str, Any]
     metric: str
+    arm: str
 
 
 CHOICES = (
@@ -32,6 +42,7 @@ CHOICES = (
         "retrieval",
         {"loss": "smooth_ap"},
         "R@1",
+        "smooth_ap",
     ),
     Choice(
         "the exact value in the log, any formula, long lists",
@@ -43,6 +54,7 @@ CHOICES = (
         "retrieval",
         {"loss": "rambo_loglog", "margin": 0.02, "memory": 0},
         "R@1",
+        "rambo_loglog",
     ),
     Choice(
         "very large batches",
@@ -53,16 +65,18 @@ CHOICES = (
         "retrieval",
         {"loss": "fast_ap"},
         "R@1",
+        "fast_ap",
     ),
     Choice(
         "one threshold for all queries, as in verification",
         "ROADMAPLoss",
         "loss = OnEmbeddings(ROADMAPLoss())",
-        "The ranking and the calibration weigh the same",
+        "`weight`, the share of the calibration, is a half as printed; mAP@R, without a threshold, wanted less",
         (15,),
         "hierarchical_retrieval",
         {"loss": "roadmap"},
         "R@1 of characters",
+        "roadmap",
     ),
     Choice(
         "a hierarchy of labels",
@@ -73,6 +87,7 @@ CHOICES = (
         "hierarchical_retrieval",
         {"loss": "hap"},
         "R@1 of characters",
+        "hap",
     ),
     Choice(
         "the classifier of a detector",
@@ -83,6 +98,7 @@ CHOICES = (
         "detection",
         {"loss": "rambo_map", "lam": 12.5, "margin": 0.15, "memory": 0},
         "AP50",
+        "rambo_map",
     ),
 )
 
@@ -101,8 +117,20 @@ def explained(choice: Choice) -> str:
     chapters = f"Chapter{'s' if len(choice.chapters) > 1 else ''} {numbers}"
     code = choice.code.replace("\n", "\n  ")
     return (
-        f"{choice.want[0].upper()}{choice.want[1:]}\n: ```python\n  {code}\n  ```\n  {choice.settings}. {chapters}.\n"
+        f"{choice.want[0].upper()}{choice.want[1:]}\n: ```python\n  {code}\n  ```\n"
+        f"  {choice.settings}. {found(choice)}{chapters}.\n"
     )
+
+
+def found(choice: Choice) -> str:
+    """What the search of the claims chose for it; nothing if there was none."""
+    for path in filter(Path.exists, SEARCHES):
+        arms = json.loads(path.read_text(encoding="utf-8"))["arms"]
+        if choice.arm in arms:
+            best = max(arms[choice.arm]["trials"], key=lambda trial: trial["value"] or 0.0)["point"]
+            settings = ", ".join(f"{NAMES.get(name, name)} {value:.2g}" for name, value in best.items())
+            return f"A [search](claims-searches) on glyphs found: {settings}. "
+    return ""
 
 
 def reached(choice: Choice) -> str:

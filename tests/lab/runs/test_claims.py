@@ -248,6 +248,11 @@ def test_verdicts_are_of_the_records(campaign, data, protocol):
     sizes = [records[f"smooth_ap-{seed}"]["metrics"] for seed in (0, 1)]
     expected = sum(of["mAP of batches of 16"] - of["mAP of batches of 64"] for of in sizes) / 2
     assert found.judged["batches"].estimate.mean == pytest.approx(expected)
+    assert {name: [part.sums.shape[1] > 1 for part in parts] for name, parts in found.contrasts.items()} == {
+        "milder": [True],
+        "on-par": [True],
+        "batches": [False],
+    }
     assert all(
         campaign.chosen[name]["val"]["H-AP"] == campaign.chosen[name]["value"] for name in ("smooth_ap", "happier")
     )

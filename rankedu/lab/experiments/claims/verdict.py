@@ -24,6 +24,7 @@ class Verdicts:
     """What is to be said of the claims of a scale."""
 
     judged: Mapping[str, Judgement]  #: by the id of the claim; those that could be judged
+    contrasts: Mapping[str, list[Contrast]]  #: what the parts of their rules compare, letter by letter
     hours: Mapping[str, float]  #: core-hours of all runs that the claim needs, which it may share with others
     left_out: list[str]  #: records of other code, split or salt, and why
 
@@ -31,7 +32,7 @@ class Verdicts:
 def verdicts(claims: Sequence[Claim], protocol: Protocol, records: Path) -> Verdicts:
     """Judge the claims whose records are there for all seeds; each family with as many claims as can be tested."""
     if not (records / CHOSEN).exists():
-        return Verdicts({}, {}, [])
+        return Verdicts({}, {}, {}, [])
     chosen = json.loads((records / CHOSEN).read_text(encoding="utf-8"))
     found, left_out = collect_runs(records)
     kept: list[Record] = []
@@ -45,16 +46,15 @@ def verdicts(claims: Sequence[Claim], protocol: Protocol, records: Path) -> Verd
     }
     whole = {name: of_arm for name, of_arm in by_arm.items() if len(of_arm) == protocol.seeds}
     ready = [claim for claim in claims if claim.parts and all(name in whole for name in claim.arms)]
+    compared = {
+        claim.id: [_contrast(part, claim.threshold, whole, chosen["arms"]) for part in claim.parts] for claim in ready
+    }
     judged: dict[str, Judgement] = {}
     for family in dict.fromkeys(claim.family for claim in ready):
-        parts = {
-            claim.id: [_contrast(part, claim.threshold, whole, chosen["arms"]) for part in claim.parts]
-            for claim in ready
-            if claim.family == family
-        }
+        parts = {claim.id: compared[claim.id] for claim in ready if claim.family == family}
         judged |= judge(parts, family=sum(claim.family == family and bool(claim.parts) for claim in claims))
     hours = {claim.id: _hours(claim, whole, chosen["arms"]) for claim in ready}
-    return Verdicts(judged, hours, left_out)
+    return Verdicts(judged, compared, hours, left_out)
 
 
 def _contrast(

@@ -129,7 +129,7 @@ def found(choice: Choice) -> str:
         if choice.arm in arms:
             best = max(arms[choice.arm]["trials"], key=lambda trial: trial["value"] or 0.0)["point"]
             settings = ", ".join(f"{NAMES.get(name, name)} {value:.2g}" for name, value in best.items())
-            return f"A [search](claims-searches) on glyphs found: {settings}. "
+            return f"For a network that knew other letters, a [search](claims-searches) found: {settings}. "
     return ""
 
 

@@ -415,3 +415,21 @@ def test_what_cannot_be_planned_is_named(data, tmp_path):
         with_needs(["hapier"], read_protocol("cpu", data).arms)
     with pytest.raises(ValueError, match="rule of milder must say what the difference is larger than"):
         _ = replace(read_claims(data)[0], rule="It is good.").threshold
+
+
+def test_presets_that_name_the_search_have_what_it_found():
+    """Rounded to two digits; the others say why they have not."""
+    chosen = json.loads((DATA / "claims" / "cpu" / "chosen.json").read_text(encoding="utf-8"))["arms"]
+    taken = []
+    for path in sorted((DATA.parent.parent / "notebooks" / "labs" / "presets").glob("glyphs_*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        if "which a search found" in " ".join(text.replace("#", "").split()):
+            method = path.stem.removeprefix("glyphs_")
+            found = chosen[method]["parameters"]
+            expected = {
+                name: float(f"{value:.2g}") if isinstance(value, float) else value for name, value in found.items()
+            }
+            preset = yaml.safe_load(text)
+            assert {name: preset[name] for name in expected} == expected, path.name
+            taken.append(method)
+    assert {"rambo_log", "fast_ap"} <= set(taken)

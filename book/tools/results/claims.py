@@ -76,10 +76,10 @@ def rules(claims: Sequence[Claim]) -> str:
 
 def table(claims: Sequence[Claim], found: Verdicts) -> str:
     """A row for each claim: what was found, the verdict, and what it took; then the records that were left out."""
-    lines = ["| claim | verdict | difference | in | level | core-hours | source |", "|---|---|---:|---|---:|---:|---|"]
+    lines = ["| claim | verdict | difference | in | level | core-hours |", "|---|---|---:|---|---:|---:|"]
     for claim in claims:
         cells = _cells(claim, found.judged.get(claim.id), found.hours.get(claim.id))
-        lines.append(f"| *{claim.id}:* {claim.claim} | {' | '.join(cells)} | {claim.source} |")
+        lines.append(f"| *{claim.id}:* {claim.claim} ({claim.source}) | {' | '.join(cells)} |")
     if found.left_out:
         lines += ["", "Left out, as of other code, another split or another salt:", ""]
         lines += [f"* `{line.partition(': ')[0]}` {line.partition(': ')[2]}" for line in found.left_out]
@@ -91,7 +91,7 @@ def _cells(claim: Claim, judged: Judgement | None, hours: float | None) -> list[
         return [f"cannot be tested here: {claim.missing}" if claim.missing else "not run yet", "—", "—", "—", "—"]
     of_parts = "; ".join(map(_difference, judged.parts))
     units = ", ".join(dict.fromkeys(map(_unit, claim.parts)))
-    return [f"**{judged.verdict}**", of_parts, units, f"{100 * judged.level:.1f} %", f"{hours:.1f}"]
+    return [f"**{judged.verdict}**", of_parts, units, f"{100 * judged.level:.1f}\u00a0%", f"{hours:.1f}"]
 
 
 def _unit(part: Mapping[str, Any]) -> str:
@@ -106,7 +106,7 @@ def _unit(part: Mapping[str, Any]) -> str:
 def _difference(estimate: Estimate) -> str:
     """In points, with its half-width, and what the rule asks for if that is not 0."""
     asked = f", {100 * estimate.threshold:g} asked for" if estimate.threshold else ""
-    return f"{100 * estimate.mean:+.2f} ± {100 * estimate.half_width:.2f}{asked}".replace("-", "−")
+    return f"{100 * estimate.mean:+.2f}\u00a0±\u00a0{100 * estimate.half_width:.2f}{asked}".replace("-", "−")
 
 
 def short(claims: Sequence[Claim], found: Verdicts) -> str:

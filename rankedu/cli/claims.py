@@ -83,6 +83,8 @@ def _repeat(campaign: "Campaign", names: list[str]) -> None:
         was, run = campaign.retrain(name)
         with held_out.opened():
             now = campaign.measured(was.evidence["arm"], run)
+        if was.evidence.get("code") != now.evidence.get("code"):
+            print(f"{name} was recorded by other code, which may round otherwise; see its commit", file=sys.stderr)
         shown = [metric for metric in was.metrics if metric in now.metrics and metric != "seconds"]
         width = max(map(len, [name, *shown]))
         print(f"{name:<{width}}  recorded       now")

@@ -377,11 +377,11 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
 
         def retrain(self, name):
             seen.append(("retrain", name, running.retrieval.check_open_is_shut()))
-            return Seen({"arm": "happier"}, {"R@1": 0.5, "seconds": 3.0}), "a run"
+            return Seen({"arm": "happier", "code": "older"}, {"R@1": 0.5, "seconds": 3.0}), "a run"
 
         def measured(self, arm, run):
             seen.append(("measured", arm, running.retrieval.check_open_is_shut()))
-            return Seen({}, {"R@1": 0.25, "seconds": 4.0})
+            return Seen({"code": "newer"}, {"R@1": 0.25, "seconds": 4.0})
 
     def shut():
         try:
@@ -396,7 +396,8 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
         done = CliRunner().invoke(app, ["claims", "--run", "--data", str(data), *more])
         assert done.exit_code == 0, done.output
     done = CliRunner().invoke(app, ["claims", "--repeat", "happier-1", "--data", str(data)])
-    assert done.output.splitlines() == ["happier-1  recorded       now", "R@1         0.50000   0.25000"]
+    assert "happier-1 was recorded by other code" in done.stderr
+    assert done.stdout.splitlines() == ["happier-1  recorded       now", "R@1         0.50000   0.25000"]
     trained = [("train", None, True), ("measure", None, False), ("train", ["happier"], True)]
     assert seen == [*trained, ("retrain", "happier-1", True), ("measured", "happier", False)]
 

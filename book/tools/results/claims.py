@@ -142,10 +142,10 @@ def _searched(folder: Path, plan: Protocol, path: Path) -> list[str]:
         "|---|---:|---:|---:|---:|---:|---|",
     ]
     for name, arm in arms.items():
-        spread, best = arm["spread"], max(arm["trials"], key=lambda trial: trial["value"] or 0.0)
+        spread = arm["spread"]
         numbers = [f"{100 * spread[key]:.1f}" for key in ("best", "upper quartile", "median", "worst")]
         numbers[0] += f" ± {100 * redrawn(arm['trials']):.1f}"
-        settings = ", ".join(f"{key} {value:.3g}" for key, value in best["point"].items())
+        settings = ", ".join(f"{key} {value:.3g}" for key, value in best_point(arm).items())
         lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
     spread = _picture(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
     through = [
@@ -159,6 +159,11 @@ def _searched(folder: Path, plan: Protocol, path: Path) -> list[str]:
         "\n:::\n",
     ]
     return [f"### {SCALES[plan.scale]}\n", spread, *lines, "", *folded]
+
+
+def best_point(arm: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the trial that was chosen, of an arm of `chosen.json`."""
+    return dict(max(arm["trials"], key=lambda trial: trial["value"] or 0.0)["point"])
 
 
 def redrawn(trials: Sequence[Mapping[str, Any]]) -> float:

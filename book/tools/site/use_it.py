@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+from rankedu.lab.experiments.claims import CHOSEN
+from tools.results.claims import DATA, best_point
+
 RUNS = DATA / "runs"
-#: What the searches of the claims found; a scale without one has no file.
-SEARCHES = tuple(DATA / "claims" / scale / "chosen.json" for scale in ("cpu", "detection"))
+#: Of the claims, whose searches fit what the page is for.
+SCALES = ("cpu", "detection")
 #: How the page calls the parameters of the labs.
 NAMES = {"lr": "learning rate", "lam": "λ", "temperature": "τ"}
 
@@ -124,13 +125,18 @@ def explained(choice: Choice) -> str:
 
 def found(choice: Choice) -> str:
     """What the search of the claims chose for it; nothing if there was none."""
-    for path in filter(Path.exists, SEARCHES):
-        arms = json.loads(path.read_text(encoding="utf-8"))["arms"]
-        if choice.arm in arms:
-            best = max(arms[choice.arm]["trials"], key=lambda trial: trial["value"] or 0.0)["point"]
-            settings = ", ".join(f"{NAMES.get(name, name)} {value:.2g}" for name, value in best.items())
-            return f"For a network that knew other letters, a [search](claims-searches) found: {settings}. "
-    return ""
+    if choice.arm not in searched():
+        return ""
+    point = best_point(searched()[choice.arm])
+    settings = ", ".join(f"{NAMES.get(name, name)} {value:.2g}" for name, value in point.items())
+    return f"For a network that knew other letters, a [search](claims-searches) found: {settings}. "
+
+
+@cache
+def searched() -> dict[str, Any]:
+    """What the searches of the claims chose, by the arm."""
+    files = [path for scale in SCALES if (path := DATA / "claims" / scale / CHOSEN).exists()]
+    return {name: arm for path in files for name, arm in json.loads(path.read_text(encoding="utf-8"))["arms"].items()}
 
 
 def reached(choice: Choice) -> str:

@@ -184,16 +184,18 @@ def _p(parts: Sequence[Contrast], spreads: Sequence[tuple[float, float]]) -> flo
     """The level from which on a claim is confirmed or refuted."""
     from scipy import stats
 
-    scores = [(_score(part, error), freedom) for part, (error, freedom) in zip(parts, spreads, strict=True)]
+    scores = [
+        (_in_units(part.mean - part.threshold, error), freedom)
+        for part, (error, freedom) in zip(parts, spreads, strict=True)
+    ]
     up = [2 * stats.t.sf(score, freedom) for score, freedom in scores]
     down = [2 * stats.t.cdf(score, freedom) for score, freedom in scores]
     return float(min(1.0, max(up), len(parts) * min(down)))
 
 
-def _score(part: Contrast, error: float) -> float:
-    """How far the mean is from its threshold, in standard errors; without any spread ±∞, or 0 on it."""
-    distance = part.mean - part.threshold
-    return distance / error if error > 0 else math.copysign(math.inf, distance) if distance else 0.0
+def _in_units(distance: float, unit: float) -> float:
+    """The distance in units; without any spread, where the unit is 0, ±∞, or 0 for none."""
+    return distance / unit if unit > 0 else math.copysign(math.inf, distance) if distance else 0.0
 
 
 def _judgement(parts: Sequence[Contrast], spreads: Sequence[tuple[float, float]], p: float, level: float) -> Judgement:
@@ -201,20 +203,15 @@ def _judgement(parts: Sequence[Contrast], spreads: Sequence[tuple[float, float]]
         [_estimate(part, *spread, share) for part, spread in zip(parts, spreads, strict=True)]
         for share in (level, level / len(parts))
     )
-    weakest = min(range(len(parts)), key=lambda number: _distance(estimates[number]))
-    if all(estimate.verdict == CONFIRMED for estimate in estimates):
-        return Judgement(CONFIRMED, estimates[weakest], estimates, p, 1 - level)
-    if strict[weakest].verdict == REFUTED:
-        return Judgement(REFUTED, strict[weakest], strict, p, 1 - level / len(parts))
-    return Judgement(UNDECIDED, estimates[weakest], estimates, p, 1 - level)
+    weakest, lowest = min(estimates, key=_above), min(strict, key=_above)
+    if lowest.verdict == REFUTED:
+        return Judgement(REFUTED, lowest, strict, p, 1 - level / len(parts))
+    return Judgement(weakest.verdict if weakest.verdict == CONFIRMED else UNDECIDED, weakest, estimates, p, 1 - level)
 
 
-def _distance(estimate: Estimate) -> float:
-    """From the threshold, in half-widths: what is farthest below it decides."""
-    distance = estimate.mean - estimate.threshold
-    if estimate.half_width:
-        return distance / estimate.half_width
-    return math.copysign(math.inf, distance) if distance else 0.0
+def _above(estimate: Estimate) -> float:
+    """How far above the threshold it lies, in half-widths: below 1 it is not confirmed."""
+    return _in_units(estimate.mean - estimate.threshold, estimate.half_width)
 
 
 def _estimate(part: Contrast, error: float, freedom: float, share: float) -> Estimate:

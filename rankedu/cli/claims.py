@@ -85,6 +85,9 @@ def _repeat(campaign: "Campaign", names: list[str]) -> None:
             now = campaign.measured(was.evidence["arm"], run)
         if was.evidence.get("code") != now.evidence.get("code"):
             print(f"{name} was recorded by other code, which may round otherwise; see its commit", file=sys.stderr)
+        if was.parameters["weights"] != now.parameters["weights"]:
+            what = f"from {was.parameters['weights']}, now from {now.parameters['weights']}"
+            print(f"{name} began {what}: another kind of processor rounds otherwise, in the start too", file=sys.stderr)
         shown = [metric for metric in was.metrics if metric in now.metrics and metric != "seconds"]
         width = max(map(len, [name, *shown]))
         print(f"{name:<{width}}  recorded       now")
@@ -108,7 +111,8 @@ def _judged(claims: "Sequence[Claim]", found: "Verdicts") -> str:
     for claim in claims:
         judged = found.judged.get(claim.id)
         if judged is None:
-            lines.append(f"{claim.id}: {'cannot be tested here: ' + claim.missing if claim.missing else 'not run yet'}")
+            why = f"cannot be tested here: {claim.missing}" if claim.missing else "not judged yet"
+            lines.append(f"{claim.id}: {why}")
         else:
             difference = f"{100 * judged.estimate.mean:+.2f} ± {100 * judged.estimate.half_width:.2f} points"
             lines.append(f"{claim.id}: {judged.verdict}, {difference} ({judged.level:.1%})")

@@ -72,7 +72,7 @@ def test_verdicts_stand_in_the_table_and_in_the_picture(data, tmp_path):
     assert pairs[0] == "**refuted here**" and pairs[1].startswith("−5.0"), "against contrastive, the better on val"
     batches = found["batch-estimates-are-optimistic"]
     assert [part.split()[0] for part in batches[1].split("; ")] == ["+10.00"] * 3 and batches[2] == "mAP"
-    assert found["loglog-not-below-log"][0] == found["margin-in-detection"][0] == "not run yet"
+    assert found["loglog-not-below-log"][0] == found["margin-in-detection"][0] == "not judged yet"
     assert (tmp_path / "claims_cpu.png").exists() and "recall-above-pairs: refuted here" in made
 
 
@@ -141,7 +141,7 @@ def test_a_record_of_other_code_is_named_under_the_table(data, tmp_path):
     write_json(path, record)
     made = claims.blocks(tmp_path, data)["claims"]
     assert "* `retrieval/fast_ap-3` has code 'older' and not 'abc'" in made
-    assert rows(made)["recall-above-fastap"][0] == "not run yet"
+    assert rows(made)["recall-above-fastap"][0] == "not judged yet"
 
 
 def test_without_records_nothing_has_been_run_and_every_rule_is_shown(data, tmp_path):
@@ -149,7 +149,7 @@ def test_without_records_nothing_has_been_run_and_every_rule_is_shown(data, tmp_
     made = claims.blocks(tmp_path, data)
     told = read_claims(data)
     verdicts = {name: cells[0] for name, cells in rows(made["claims"]).items() if name in {claim.id for claim in told}}
-    assert verdicts == {claim.id: "not run yet" for claim in told}
+    assert verdicts == {claim.id: "not judged yet" for claim in told}
     assert not list(tmp_path.glob("*.png")) and all(claim.rule in made["claims_rules"] for claim in told)
 
 

@@ -88,7 +88,7 @@ def table(claims: Sequence[Claim], found: Verdicts) -> str:
 
 def _cells(claim: Claim, judged: Judgement | None, hours: float | None) -> list[str]:
     if judged is None:
-        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not run yet", "—", "—", "—", "—"]
+        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not judged yet", "—", "—", "—", "—"]
     of_parts = "; ".join(map(_difference, judged.parts))
     units = ", ".join(dict.fromkeys(map(_unit, claim.parts)))
     return [f"**{judged.verdict}**", of_parts, units, f"{100 * judged.level:.1f}\u00a0%", f"{hours:.1f}"]

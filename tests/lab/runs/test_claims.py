@@ -347,9 +347,9 @@ def test_the_command_plans_and_judges(data, tmp_path):
     shutil.copy(data / "claims_plan.yaml", tmp_path)
     judged = CliRunner().invoke(app, ["claims", "--judge", "--data", str(tmp_path)])
     assert judged.output.splitlines() == [
-        "milder: not run yet",
-        "on-par: not run yet",
-        "batches: not run yet",
+        "milder: not judged yet",
+        "on-par: not judged yet",
+        "batches: not judged yet",
         "elsewhere: cannot be tested here: a telescope",
     ]
     scenes = CliRunner().invoke(app, ["claims", "--scale", "detection"])
@@ -360,7 +360,7 @@ def test_the_command_plans_and_judges(data, tmp_path):
 
 def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
     """The command measures after the training of all arms, and never if only some were asked for."""
-    seen, Seen = [], namedtuple("Seen", "evidence metrics")
+    seen, Seen = [], namedtuple("Seen", "evidence metrics parameters")
 
     class Watched:
         failures = ()
@@ -377,11 +377,11 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
 
         def retrain(self, name):
             seen.append(("retrain", name, running.retrieval.check_open_is_shut()))
-            return Seen({"arm": "happier", "code": "older"}, {"R@1": 0.5, "seconds": 3.0}), "a run"
+            return Seen({"arm": "happier", "code": "older"}, {"R@1": 0.5, "seconds": 3.0}, {"weights": "one"}), "a run"
 
         def measured(self, arm, run):
             seen.append(("measured", arm, running.retrieval.check_open_is_shut()))
-            return Seen({"code": "newer"}, {"R@1": 0.25, "seconds": 4.0})
+            return Seen({"code": "newer"}, {"R@1": 0.25, "seconds": 4.0}, {"weights": "other"})
 
     def shut():
         try:
@@ -397,6 +397,7 @@ def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
         assert done.exit_code == 0, done.output
     done = CliRunner().invoke(app, ["claims", "--repeat", "happier-1", "--data", str(data)])
     assert "happier-1 was recorded by other code" in done.stderr
+    assert "happier-1 began from one, now from other" in done.stderr
     assert done.stdout.splitlines() == ["happier-1  recorded       now", "R@1         0.50000   0.25000"]
     trained = [("train", None, True), ("measure", None, False), ("train", ["happier"], True)]
     assert seen == [*trained, ("retrain", "happier-1", True), ("measured", "happier", False)]

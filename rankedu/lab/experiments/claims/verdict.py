@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankedu.lab.experiments.claims.campaign import CHOSEN
-from rankedu.lab.experiments.claims.protocol import JUDGED, Claim, Protocol
+from rankedu.lab.experiments.claims.protocol import JUDGED, Claim, Protocol, with_needs
 from rankedu.lab.runs.judging import Contrast, Judgement, contrast, judge, milder
 from rankedu.lab.runs.records import Record, collect_runs
 from rankedu.lab.runs.selection import admit
@@ -25,7 +25,7 @@ class Verdicts:
 
     judged: Mapping[str, Judgement]  #: by the id of the claim; those that could be judged
     contrasts: Mapping[str, list[Contrast]]  #: what the parts of their rules compare, letter by letter
-    hours: Mapping[str, float]  #: core-hours of all runs that the claim needs, which it may share with others
+    hours: Mapping[str, float]  #: core-hours of all arms that the claim needs, which it may share with others
     left_out: list[str]  #: records of other code, split or salt, and why
 
 
@@ -53,7 +53,8 @@ def verdicts(claims: Sequence[Claim], protocol: Protocol, records: Path) -> Verd
     for family in dict.fromkeys(claim.family for claim in ready):
         parts = {claim.id: compared[claim.id] for claim in ready if claim.family == family}
         judged |= judge(parts, family=sum(claim.family == family and bool(claim.parts) for claim in claims))
-    hours = {claim.id: _hours(claim, whole, chosen["arms"]) for claim in ready}
+    needed = {claim.id: with_needs(claim.arms, protocol.arms) for claim in ready}
+    hours = {name: _hours(arms, by_arm, chosen["arms"]) for name, arms in needed.items()}
     return Verdicts(judged, compared, hours, left_out)
 
 
@@ -92,6 +93,6 @@ def _of_networks(
     return Contrast((found[0] - found[1])[:, None], np.ones((len(plus), 1)), threshold)
 
 
-def _hours(claim: Claim, records: Mapping[str, Sequence[Record]], chosen: Mapping[str, Any]) -> float:
-    seconds = sum(chosen[name]["seconds"] + sum(r.seconds or 0.0 for r in records[name]) for name in claim.arms)
+def _hours(arms: Sequence[str], records: Mapping[str, Sequence[Record]], chosen: Mapping[str, Any]) -> float:
+    seconds = sum(chosen[name]["seconds"] + sum(r.seconds or 0.0 for r in records[name]) for name in arms)
     return float(seconds / 3600)

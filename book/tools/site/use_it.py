@@ -129,7 +129,8 @@ def found(choice: Choice) -> str:
         return ""
     point = best_point(searched()[choice.arm])
     settings = ", ".join(f"{NAMES.get(name, name)} {value:.2g}" for name, value in point.items())
-    return f"For a network that knew other letters, a [search](claims-searches) found: {settings}. "
+    start = "a small detector from a random start" if choice.lab == "detection" else "a network that knew other letters"
+    return f"For {start}, a [search](claims-searches) found: {settings}. "
 
 
 @cache

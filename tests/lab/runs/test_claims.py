@@ -242,6 +242,9 @@ def test_verdicts_are_of_the_records(campaign, data, protocol):
     assert found.judged["on-par"].estimate.threshold == -0.01 and found.hours["batches"] == pytest.approx(
         4 * 1.5 / 3600
     )
+    late = replace(told[0], parts=({"plus": "later", "milder": "smooth_ap"},))
+    [hours] = verdicts([late], protocol, data / "claims" / "cpu").hours.values()
+    assert hours == pytest.approx(10 * 1.5 / 3600), "the search whose settings it takes over, and its start, count too"
     records = {
         path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (data / "claims" / "cpu").glob("*/*.json")
     }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 
 import pytest
 import yaml
 from tools.notebooks import pairs
+
+from rankedu.lab.experiments._weights import KEPT, weights_hash
+from rankedu.lab.models.build import read_state
 
 FILE = pairs.ROOT / "book" / "data" / "claims.yaml"
 RECORDS = pairs.ROOT / "book" / "data" / "claims"
@@ -42,3 +46,13 @@ def test_no_rule_is_younger_than_the_first_of_its_records():
     changed = commits("-G", "^  rule:", "--", str(FILE))
     records = commits("--", str(RECORDS))
     assert changed and records and changed[0] <= records[-1]
+
+
+def test_the_starts_that_are_kept_are_those_of_the_sums():
+    kept = {KEPT + path.stem: path for path in (pairs.ROOT / "book" / "data" / "weights").glob("*.pt")}
+    assert len(kept) == 3 and all(KEPT + weights_hash(read_state(path)) == name for name, path in kept.items())
+    for arm in ("happier beside the sums", "sum_triplet_semihard", "sum_normalized_softmax", "sum_proxy_nca_pp", "csl"):
+        records = [json.loads(path.read_text(encoding="utf-8")) for path in RECORDS.glob(f"cpu/*/{arm}-?.json")]
+        assert len(records) == 10 and {record["parameters"]["weights"] for record in records} == set(kept), arm
+    page = (pairs.ROOT / "book" / "claims.md").read_text(encoding="utf-8")
+    assert (named := set(re.findall(KEPT + r"\w{16}", page))) and named <= set(kept)

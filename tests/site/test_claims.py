@@ -11,6 +11,7 @@ import yaml
 from tools.notebooks import pairs
 
 from rankedu.lab.experiments._weights import KEPT, weights_hash
+from rankedu.lab.experiments.claims import read_protocol, verdicts
 from rankedu.lab.models.build import read_state
 
 FILE = pairs.ROOT / "book" / "data" / "claims.yaml"
@@ -56,3 +57,9 @@ def test_the_starts_that_are_kept_are_those_of_the_sums():
         assert len(records) == 10 and {record["parameters"]["weights"] for record in records} == set(kept), arm
     page = (pairs.ROOT / "book" / "claims.md").read_text(encoding="utf-8")
     assert (named := set(re.findall(KEPT + r"\w{16}", page))) and named <= set(kept)
+
+
+@pytest.mark.parametrize("scale", ["cpu", "detection"])
+def test_the_lists_of_the_page_hold_no_record_that_the_verdicts_leave_out(scale):
+    assert (RECORDS / scale / "chosen.json").exists()
+    assert verdicts([], read_protocol(scale), RECORDS / scale).left_out == []

@@ -319,8 +319,8 @@ def test_the_plan_of_the_book_fits_its_claims_and_the_methods():
     arms = protocol.arms | scenes.arms
     for arm in arms.values():
         assert arm.method in methods and arm.lab in LABS, arm.name
+    # What the page says of the memory's control is in no rule.
     controls = {"rambo_log with batches of 512", "rambo_log beside the control", "memory beside the control"}
-    # told beside the memory, in no rule
     compared = {name for claim in told for name in [*claim.arms, *(n for a in claim.arms for n in arms[a].needs)]}
     assert set(arms) - compared == controls
 

@@ -83,9 +83,9 @@ validate: $(VENV)/.has-validate  ## execute the chapters and compare what they p
 # Two processes with one thread each: more threads than cores would wait for each other.
 test: export OMP_NUM_THREADS = 1
 test: validate lint  ## run every check
-	$(PY) -m pytest -n 2 --dist loadscope --ignore=tests/browser --ignore=tests/site/test_built_book.py
+	$(PY) -m pytest -n 2 --dist loadscope --ignore=tests/book/browser --ignore=tests/book/site/test_built_book.py
 	$(PY) book/tools build
-	$(PY) -m pytest -n 2 --dist worksteal tests/site/test_built_book.py tests/browser
+	$(PY) -m pytest -n 2 --dist worksteal tests/book/site/test_built_book.py tests/book/browser
 
 # What could be measured is recorded, and held against the goals, also if a row fails.
 bench: export OMP_NUM_THREADS = 1
@@ -99,14 +99,14 @@ dist: $(VENV)/.has-test  ## build wheel and sdist into dist/, and check them
 	rm -rf dist
 	$(PY) -m build --no-isolation > /dev/null
 	$(PY) -m twine check --strict dist/*
-	$(PY) release/contents.py dist
+	$(PY) .ci/release/contents.py dist
 
 # As a user would: built from a clean environment, installed into another, with torch and NumPy alone.
 package: $(VENV)/.has-test  ## the same from clean environments, and the library at work in one; a minute or two
 	rm -rf dist
 	$(PY) -m build > /dev/null
 	$(PY) -m twine check --strict dist/*
-	$(PY) release/install.py dist
+	$(PY) .ci/release/install.py dist
 
 clean:  ## remove what was built; not the environment, and no run
 	rm -rf book/_build dist figures slides .pytest_cache .mypy_cache .ruff_cache .hypothesis

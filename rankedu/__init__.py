@@ -4,7 +4,7 @@ A loss is a metric's formula applied to a ranker: a *ranker* maps scores to (sof
 number. The book that goes with the package explains every function; each docstring says where.
 
 Importing the package is free: a room is imported, and torch with it, when it is first named. The wings are named in
-full: `rankedu.lab` holds the experiments, `rankedu.book` what stands behind the pages.
+full: `ranklab` holds the experiments, `rankbook` what stands behind the pages.
 """
 
 from __future__ import annotations

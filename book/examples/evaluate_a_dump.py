@@ -9,9 +9,9 @@ from importlib.util import find_spec
 import numpy as np
 import torch
 
-from rankedu.lab import dumps
-from rankedu.lab.datasets import UnicodeGlyphs, augment
 from rankedu.metrics import evaluate_retrieval
+from ranklab import dumps
+from ranklab.datasets import UnicodeGlyphs, augment
 
 # A dump: one row a picture, and beside it the labels from root to leaf.
 glyphs = UnicodeGlyphs("test")

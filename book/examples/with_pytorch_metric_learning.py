@@ -13,9 +13,9 @@ from pytorch_metric_learning.trainers import MetricLossOnly
 from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 from pytorch_metric_learning.utils.inference import CustomKNN
 
-from rankedu.lab.datasets import UnicodeGlyphs, augment
-from rankedu.lab.models import ConvNet
 from rankedu.losses import OnEmbeddings, SmoothAPLoss
+from ranklab.datasets import UnicodeGlyphs, augment
+from ranklab.models import ConvNet
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 150
 torch.manual_seed(0)

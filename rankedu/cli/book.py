@@ -14,7 +14,7 @@ def figures(
     out: Annotated[Path, typer.Option(help="Folder to write to; made if it is not there.")] = Path("figures"),
 ) -> None:
     """Write every paper figure as PNG and SVG."""
-    from rankedu.book.figures import write_all
+    from rankbook.kit.figures import write_all
 
     for path in write_all(out):
         print(path)
@@ -29,8 +29,8 @@ def new_chapter(
     ] = None,
 ) -> None:
     """Write the files of a new chapter: text, figures, slider, exercises and tests, with brackets where you write."""
-    from rankedu.book.new_chapter import new_chapter as write
-    from rankedu.book.new_chapter import next_steps
+    from rankbook.kit.new_chapter import new_chapter as write
+    from rankbook.kit.new_chapter import next_steps
 
     try:
         written = write(slug, title, checkout)

@@ -12,7 +12,7 @@ from rankedu.cli._app import app
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankedu.lab.experiments.claims import Campaign, Claim, Cost, Verdicts
+    from ranklab.claims import Campaign, Claim, Cost, Verdicts
 
 
 @app.command()
@@ -34,8 +34,8 @@ def claims(
     data: Annotated[Path | None, typer.Option(help="Folder of claims.yaml; default: that of the checkout.")] = None,
 ) -> None:
     """Put the claims of the papers to the test; what has been run is not run again."""
-    from rankedu.lab.experiments import claims as made
-    from rankedu.lab.runs import SweepError
+    from ranklab import claims as made
+    from ranklab.runs import SweepError
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many runs as cores, and a thread each
     try:
@@ -64,7 +64,7 @@ def claims(
 
 def _run(campaign: "Campaign", arms: list[str] | None) -> None:
     """Search and train; when everything has been chosen, and only then, open the door once."""
-    from rankedu.lab.datasets import held_out
+    from ranklab.datasets import held_out
 
     campaign.train(arms)
     for line in campaign.failures:
@@ -77,7 +77,7 @@ def _run(campaign: "Campaign", arms: list[str] | None) -> None:
 
 def _repeat(campaign: "Campaign", names: list[str]) -> None:
     """Beside each record what comes now; nothing is written to the records."""
-    from rankedu.lab.datasets import held_out
+    from ranklab.datasets import held_out
 
     for name in names:
         was, run = campaign.retrain(name)

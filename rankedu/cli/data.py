@@ -16,7 +16,7 @@ DataRoot = Annotated[
 @data_app.command("list")
 def list_data(data_root: DataRoot = None) -> None:
     """List the data sets: counts as published, whether they are found, and where their owners publish them."""
-    from rankedu.lab.datasets.registry import catalogue
+    from ranklab.datasets.registry import catalogue
 
     print(catalogue(data_root))
 
@@ -28,7 +28,7 @@ def check_data(
     decode: Annotated[bool, typer.Option("--decode", help="Decode every image; name those that cannot be.")] = False,
 ) -> None:
     """Compare a data set with what is published: lists, files and counts. Leaves with 1 if anything differs."""
-    from rankedu.lab.datasets import check
+    from ranklab.datasets import check
 
     try:
         report = check(name, data_root, decode=decode, progress=True)

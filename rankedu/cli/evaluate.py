@@ -51,8 +51,8 @@ def evaluate(
     """Judge embeddings that you have saved: each item ranks all others by similarity."""
     from rankedu._files import written
     from rankedu._validation import check_choice
-    from rankedu.lab import dumps
-    from rankedu.lab.training import pick_device
+    from ranklab import dumps
+    from ranklab.training import pick_device
 
     try:
         check_choice(form, ("table", "json"), name="format")

@@ -10,8 +10,8 @@ import typer
 from rankedu.cli._app import app
 
 if TYPE_CHECKING:
-    from rankedu.lab.runs import Run
-    from rankedu.lab.runs.tables import Tables
+    from ranklab.runs import Run
+    from ranklab.runs.tables import Tables
 
 #: Metrics of a run that are printed.
 SHOWN = 30
@@ -33,7 +33,7 @@ def run(
     explain: Annotated[bool, typer.Option("--list", help="List the lab's parameters and presets instead.")] = False,
 ) -> None:
     """Run a lab with a preset or parameters of your own; what has been run is not run again."""
-    from rankedu.lab.runs import LabError, run_lab
+    from ranklab.runs import LabError, run_lab
 
     try:
         if explain:
@@ -58,7 +58,7 @@ def run(
 
 def _metrics_of(run: "Run") -> str:
     """The first metrics of a result, a line each, and where the others are."""
-    from rankedu.lab.runs.records import flatten
+    from ranklab.runs.records import flatten
 
     metrics = flatten(run.result.get("metrics", {}))
     width = max(map(len, metrics), default=0)
@@ -97,10 +97,10 @@ def sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs and how far they are instead.")] = False,
 ) -> None:
     """Run a lab at every point of a grid, for several seeds; what has been run is not run again."""
-    from rankedu.lab.runs import SweepError, plan_sweep
-    from rankedu.lab.runs import sweep as run_all
-    from rankedu.lab.runs.clusters import parse_resources
-    from rankedu.lab.runs.sweep_plan import list_states
+    from ranklab.runs import SweepError, plan_sweep
+    from ranklab.runs import sweep as run_all
+    from ranklab.runs.clusters import parse_resources
+    from ranklab.runs.sweep_plan import list_states
 
     given = parameters or ()
     try:
@@ -138,9 +138,9 @@ def sweep(
 
 def _about(lab: str, labs: Path | None) -> str:
     """The parameters of a lab, and the presets that fit it."""
-    from rankedu.lab.runs import find_labs, list_presets, read_parameters
-    from rankedu.lab.runs.folders import find_lab
-    from rankedu.lab.runs.parameters import describe
+    from ranklab.runs import find_labs, list_presets, read_parameters
+    from ranklab.runs.folders import find_lab
+    from ranklab.runs.parameters import describe
 
     folder = find_labs(labs)
     declared = read_parameters(find_lab(lab, folder)).values()
@@ -163,7 +163,7 @@ def results(
     figure: Annotated[Path | None, typer.Option(help="Draw the first metric to this .png or .svg.")] = None,
 ) -> None:
     """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
-    from rankedu.lab.runs import keep_runs, tabulate
+    from ranklab.runs import keep_runs, tabulate
 
     try:
         tables = tabulate(
@@ -201,8 +201,8 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
 
 def _draw(tables: "Tables", path: Path) -> None:
     """Write the figure of the first metric of a lab."""
-    from rankedu.book.figures import style
-    from rankedu.book.figures.results import compare_settings
+    from rankbook.kit import style
+    from rankbook.results.figures import compare_settings
 
     formats = {".png": style.png, ".svg": style.svg}
     if path.suffix not in formats:

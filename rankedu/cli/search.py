@@ -28,9 +28,9 @@ def search(
     ] = None,
 ) -> None:
     """Search the learning rate and the own settings of a method by trials on the validation split."""
-    from rankedu.lab.methods.space import as_parameters, space_of
-    from rankedu.lab.runs import SweepError
-    from rankedu.lab.runs.search import search as search_for
+    from ranklab.methods.space import as_parameters, space_of
+    from ranklab.runs import SweepError
+    from ranklab.runs.search import search as search_for
 
     try:
         held = {text.partition("=")[0] for text in parameters or ()}

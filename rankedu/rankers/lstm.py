@@ -22,8 +22,8 @@ class LSTMRanker(Ranker):
 
     .. math:: \mathbf{rk}_\theta(\mathbf{y}) = n \, g_\theta(\mathbf{y})
 
-    A new one is untrained and its ranks mean nothing: :func:`rankedu.lab.training.train_sorter` makes one that sorts,
-    :func:`rankedu.lab.training.trained_sorter` keeps it.
+    A new one is untrained and its ranks mean nothing: :func:`ranklab.training.train_sorter` makes one that sorts,
+    :func:`ranklab.training.trained_sorter` keeps it.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class LSTMRanker(Ranker):
         if length != self.n:
             raise ValueError(
                 f"scores must have {self.n} items in a row, the length that this sorter is made for, got "
-                f"{tuple(scores.shape)} (train one for that length: rankedu.lab.training.train_sorter({length}))"
+                f"{tuple(scores.shape)} (train one for that length: ranklab.training.train_sorter({length}))"
             )
         if scores.device != device:
             raise ValueError(

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import __main__ as bench
 from benchmarks import gpu
 from benchmarks.rows import Row, rows
-from rankedu.lab.experiments.speed.contestants import PRODUCT
+from ranklab.experiments.speed.contestants import PRODUCT
 
 #: Rows that cannot be made small.
 SLOW = ("train", "start")

@@ -99,7 +99,7 @@ def test_the_core_imports_with_torch_and_numpy_alone():
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy}, None)); "
         f"from rankedu import {rooms}, proofs, reference; "
-        "from rankedu.book import exercises"
+        "from rankbook import exercises"
     )
     done = fresh.run([sys.executable, "-c", code])
     assert done.returncode == 0, done.stderr
@@ -129,7 +129,7 @@ def test_run_lists_parameters_and_presets():
 
 
 def test_run_passes_on_what_it_is_given_and_reports(tmp_path, monkeypatch):
-    from rankedu.lab import runs
+    from ranklab import runs
 
     given = {}
 

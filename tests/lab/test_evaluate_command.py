@@ -12,8 +12,8 @@ import torch
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab import dumps
 from rankedu.metrics import UndefinedMetricWarning, evaluate_retrieval
+from ranklab import dumps
 
 WORDS = [["Lada", "red"], ["Lada", "red"], ["Lada", "2"], ["Lada", "2"], ["Fiat", "2"], ["Fiat", "2"], ["Fiat", ""]]
 IDS = np.array([[0, 0], [0, 0], [0, 1], [0, 1], [1, 2], [1, 2], [1, -1]])

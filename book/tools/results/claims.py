@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankedu.book.figures import style
-from rankedu.book.figures.claims import coordinates, forest, trials
-from rankedu.lab.experiments.claims import CHOSEN, Claim, Protocol, Verdicts, read_claims, read_protocol, verdicts
-from rankedu.lab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
+from rankbook.claims.figures import coordinates, forest, trials
+from rankbook.kit import style
+from ranklab.claims import CHOSEN, Claim, Protocol, Verdicts, read_claims, read_protocol, verdicts
+from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

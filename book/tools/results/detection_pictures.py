@@ -15,9 +15,9 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from rankedu.book.figures import detections
-from rankedu.lab.experiments.detection import DEFAULTS, LOSSES
-from rankedu.lab.experiments.detection_data import Findings, halves, open_data
+from rankbook.lab_detection import figures as detections
+from ranklab.experiments.detection import DEFAULTS, LOSSES
+from ranklab.experiments.detection_data import Findings, halves, open_data
 from tools.results.papers import DATA, find_run, find_sweep
 
 FOLDER = DATA / "pictures"

@@ -18,9 +18,9 @@ from typing import Any
 
 import yaml
 
-from rankedu.lab.runs.records import IGNORED_PARAMETERS, Record
-from rankedu.lab.runs.selection import chosen, plain
-from rankedu.lab.runs.summaries import Row, summarise
+from ranklab.runs.records import IGNORED_PARAMETERS, Record
+from ranklab.runs.selection import chosen, plain
+from ranklab.runs.summaries import Row, summarise
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "book" / "data"

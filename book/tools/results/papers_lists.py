@@ -8,10 +8,10 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rankedu.book.studies.happier_on_glyphs import MEASURES, about_records, recorded
-from rankedu.lab.runs.records import Record
-from rankedu.lab.runs.selection import chosen
-from rankedu.lab.runs.summaries import Row, Value, summarise, value_of
+from rankbook.ch14_happier.glyphs import MEASURES, about_records, recorded
+from ranklab.runs.records import Record
+from ranklab.runs.selection import chosen
+from ranklab.runs.summaries import Row, Value, summarise, value_of
 from tools.results.papers import DATA, deciding, markdown, preset, sweeps
 
 #: Presets of the lab `retrieval` that train longer than the runs of the tables.
@@ -128,7 +128,7 @@ def whole_presets(records: Sequence[Record]) -> str:
 
 def severity(records: Sequence[Record]) -> str:
     """How bad a wrong first result is, by method: what the first result shares with the query, mean over the seeds."""
-    from rankedu.lab.methods import METHODS
+    from ranklab.methods import METHODS
 
     lab, heads = "hierarchical_retrieval", ("right", "same base letter", "same script", "another script")
     grids = [sweep for sweep in sweeps() if sweep.lab == lab]

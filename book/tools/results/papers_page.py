@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from rankedu.lab.runs.records import Record, collect_runs
-from rankedu.lab.runs.summaries import Row, Value, best
+from ranklab.runs.records import Record, collect_runs
+from ranklab.runs.summaries import Row, Value, best
 from tools.results.papers import DATA, Parameters, Table, find, tables
 from tools.results.papers_lists import all_sweeps, figure_4, mini_batches, origin, severity, whole_presets
 from tools.results.papers_speed import blocks as speed_blocks

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rankedu.lab.experiments.speed.tables import (
+from ranklab.experiments.speed.tables import (
     beside,
     compare,
     counts,
@@ -17,8 +17,8 @@ from rankedu.lab.experiments.speed.tables import (
     rows_of,
     size_text,
 )
-from rankedu.lab.runs.records import Record
-from rankedu.lab.runs.selection import chosen
+from ranklab.runs.records import Record
+from ranklab.runs.selection import chosen
 from tools.results.papers import DATA, markdown, preset, read
 from tools.results.papers_lists import revision
 

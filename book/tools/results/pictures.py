@@ -16,9 +16,11 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from rankedu.book.figures import hierarchical_retrieval, retrieval, style
-from rankedu.book.studies import retrieval as study
-from rankedu.lab.experiments.retrieval_data import Data, embed_all, open_data
+from rankbook.kit import style
+from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
+from rankbook.lab_retrieval import figures as retrieval
+from rankbook.lab_retrieval import study
+from ranklab.experiments.retrieval_data import Data, embed_all, open_data
 from tools.results import detection_pictures
 from tools.results.papers import DATA, find_run, find_sweep
 
@@ -43,7 +45,7 @@ def glyphs() -> Data:
 
 def keep(runs: Path) -> Iterator[Path]:
     """Embed the glyphs by the network of each run, and by the one that they began with; yields the files written."""
-    from rankedu.lab.models import build
+    from ranklab.models import build
 
     data = glyphs()
     FOLDER.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ class Page:
 
 #: The labs themselves.
 EXPERIMENTS = tuple(
-    f"rankedu.lab.experiments.{name}"
+    f"ranklab.experiments.{name}"
     for name in ("retrieval", "hierarchical_retrieval", "detection", "minibatch_statistics", "sodeep")
 )
 #: The pages in their order, by the name of the file.
@@ -48,12 +48,12 @@ PAGES = {
     "memory": Page("Memories", ("rankedu.memory",)),
     "proofs": Page("Proofs", ("rankedu.proofs",), tuple(importlib.import_module("rankedu.proofs").__all__)),
     "landscapes": Page("Landscapes", ("rankedu.landscapes",)),
-    "datasets": Page("Data sets", ("rankedu.lab.datasets",), ("files", "published", "rendering", "transforms")),
-    "models": Page("Models", ("rankedu.lab.models",)),
-    "training": Page("Training", ("rankedu.lab.training",), ("distributed", "evaluation", "large_batch", "loading")),
-    "labs": Page("Labs", ("rankedu.lab.runs", "rankedu.lab.methods", *EXPERIMENTS), ("clusters",)),
-    "dumps": Page("Dumps of embeddings", ("rankedu.lab.dumps",)),
-    "exercises": Page("Exercises", ("rankedu.book.exercises",)),
+    "datasets": Page("Data sets", ("ranklab.datasets",), ("files", "published", "rendering", "transforms")),
+    "models": Page("Models", ("ranklab.models",)),
+    "training": Page("Training", ("ranklab.training",), ("distributed", "evaluation", "large_batch", "loading")),
+    "labs": Page("Labs", ("ranklab.runs", "ranklab.methods", *EXPERIMENTS), ("clusters",)),
+    "dumps": Page("Dumps of embeddings", ("ranklab.dumps",)),
+    "exercises": Page("Exercises", ("rankbook.kit.check",)),
 }
 
 
@@ -155,7 +155,7 @@ def linked(numbers: str) -> str:
 
 
 def find_in_room(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """A name that a module within a room uses, and that the room offers: `find_labs` in `rankedu.lab.runs.folders`."""
+    """A name that a module within a room uses, and that the room offers: `find_labs` in `ranklab.runs.folders`."""
     module, domain = node.get("py:module") or "", env.get_domain("py")
     name = f"{module.rpartition('.')[0]}.{node.get('reftarget', '')}"
     if not module.startswith("rankedu.") or name not in domain.objects:

@@ -100,8 +100,8 @@ def rankers() -> str:
 
 def write(folder: Path) -> None:
     """Write what `architecture.md` includes."""
-    from rankedu.book.figures import style
-    from rankedu.book.figures.surrogates_side_by_side import every_landscape
+    from rankbook.ch12_surrogates_side_by_side.figures import every_landscape
+    from rankbook.kit import style
 
     (folder / "architecture.svg").write_text(draw(), encoding="utf-8")
     (folder / "rooms.md").write_text(table(), encoding="utf-8")

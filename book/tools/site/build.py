@@ -25,7 +25,7 @@ from tools.notebooks.closure import ROOT, files_of, fingerprint, hashed
 from tools.site import page_links
 
 if TYPE_CHECKING:
-    from rankedu.book.explorables import Explorable
+    from rankbook.kit.explorable import Explorable
 
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
@@ -80,7 +80,7 @@ def slides_of() -> Path:
 
 def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
     """Have all frames drawn and all slides written that are not kept from an earlier build."""
-    from rankedu.book.explorables import all_explorables
+    from rankbook.kit.explorable import all_explorables
     from tools.site.explorables import draw as draw_frames
     from tools.teaching import lectures, slides
 

@@ -17,11 +17,11 @@ from docutils import nodes
 from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
 
-from rankedu.book.explorables import load
-from rankedu.book.explorables.controls import Control
-from rankedu.book.explorables.core import MIME, Explorable
-from rankedu.book.explorables.grounds import ENDS, RULES, Ground
-from rankedu.book.explorables.live import PAGE, Live, names
+from rankbook.kit.explorable import load
+from rankbook.kit.explorable.controls import Control
+from rankbook.kit.explorable.core import MIME, Explorable
+from rankbook.kit.explorable.grounds import ENDS, RULES, Ground
+from rankbook.kit.live import PAGE, Live, names
 from tools.site import javascript
 
 #: An explorable of the static book weighs at most so much.
@@ -47,9 +47,9 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
     """
     from tqdm import tqdm
 
-    from rankedu.book.explorables import kept
-    from rankedu.book.explorables.grounds import SIDE, ground_of
-    from rankedu.book.figures import style
+    from rankbook.kit import style
+    from rankbook.kit.explorable import kept
+    from rankbook.kit.explorable.grounds import SIDE, ground_of
 
     index = folder / "frames.json"
     if index.exists():

@@ -12,11 +12,11 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def write_tables(folder: Path) -> None:
     """Write what the pages of the book include: tables, the cards of the glyphs and of the scenes, contact sheets."""
-    from rankedu.book.figures import style
-    from rankedu.book.figures.glyphs import contact_sheet
-    from rankedu.book.figures.scenes import contact_sheet as sheet_of_scenes
-    from rankedu.lab.datasets import DETECTION, glyphs, scenes
-    from rankedu.lab.datasets.registry import markdown
+    from rankbook.datasets.glyphs import contact_sheet
+    from rankbook.datasets.scenes import contact_sheet as sheet_of_scenes
+    from rankbook.kit import style
+    from ranklab.datasets import DETECTION, glyphs, scenes
+    from ranklab.datasets.registry import markdown
     from tools.notebooks import exercises, timings
     from tools.results import claims, papers_page, pictures
     from tools.results.papers_lists import margin_and_memory

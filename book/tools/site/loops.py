@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from rankedu.lab.models.vision import load_torchvision
 from rankedu.losses import APLoss, FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, OnProposals, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
+from ranklab.models.vision import load_torchvision
 
 RECORD = Path(__file__).resolve().parents[2] / "data" / "loops.json"
 #: A gradient that differs by less than this share of its length is the same: float32 rounds in another order.
@@ -155,7 +155,7 @@ def in_accelerate(net, loss, images, labels):
 
 
 def in_processes(net, loss, images, labels):
-    from rankedu.lab.training.distributed import gather, own_part
+    from ranklab.training.distributed import gather, own_part
 
     net = nn.parallel.DistributedDataParallel(net)
     embeddings, classes = gather(net(own_part(images)), own_part(labels))
@@ -166,7 +166,7 @@ def in_their_wrapper(net, loss, images, labels):
     from pytorch_metric_learning.losses import BaseMetricLossFunction
     from pytorch_metric_learning.utils.distributed import DistributedLossWrapper
 
-    from rankedu.lab.training.distributed import own_part
+    from ranklab.training.distributed import own_part
 
     class InPML(BaseMetricLossFunction):
         def compute_loss(self, *batch):
@@ -179,7 +179,7 @@ def in_their_wrapper(net, loss, images, labels):
 def in_shards(net, loss, images, labels):
     from torch.distributed.fsdp import fully_shard
 
-    from rankedu.lab.training.distributed import gather, own_part
+    from ranklab.training.distributed import gather, own_part
 
     fully_shard(net)
     embeddings, classes = gather(net(own_part(images)), own_part(labels))
@@ -295,7 +295,7 @@ def _in_processes(processes: int) -> dict[str, dict[str, Tensor | None]]:
 
 
 def _process(rank: int, processes: int, port: int, folder: str) -> None:
-    from rankedu.lab.training.distributed import joined
+    from ranklab.training.distributed import joined
 
     torch.set_num_threads(1)
     os.environ |= {

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Any, NamedTuple
 
-from rankedu.lab.experiments.claims import CHOSEN
+from ranklab.claims import CHOSEN
 from tools.results.claims import DATA, best_point
 
 RUNS = DATA / "runs"
@@ -142,7 +142,7 @@ def searched() -> dict[str, Any]:
 
 def reached(choice: Choice) -> str:
     """The metric of the choice's runs, in percent, with the standard deviation over the seeds."""
-    from rankedu.lab.runs import summarise
+    from ranklab.runs import summarise
 
     own = [r for r in runs(choice.lab) if choice.parameters.items() <= r.parameters.items()]
     [row] = summarise(own, tuple(choice.parameters))
@@ -153,7 +153,7 @@ def reached(choice: Choice) -> str:
 @cache
 def runs(lab: str) -> list[Any]:
     """The short runs of a lab on a CPU, whose rows differ in method and settings alone."""
-    from rankedu.lab.runs import collect_runs
+    from ranklab.runs import collect_runs
 
     records = [record for record in collect_runs(RUNS)[0] if record.lab == lab]
     return [

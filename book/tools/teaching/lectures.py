@@ -41,7 +41,7 @@ class Picture:
     """A figure of a chapter, and what to see in it."""
 
     label: str
-    draw: str  # below rankedu.book.figures
+    draw: str  # below rankbook.kit.figures
     say: str
 
     @property
@@ -52,7 +52,7 @@ class Picture:
     def figure(self) -> Figure:
         """Drawn afresh."""
         module, _, name = self.draw.rpartition(".")
-        made: Figure = getattr(importlib.import_module(f"rankedu.book.figures.{module}"), name)()
+        made: Figure = getattr(importlib.import_module(f"rankbook.kit.figures.{module}"), name)()
         return made
 
 

@@ -75,7 +75,7 @@ def _content(slide: Question | Picture) -> tuple[str, str, str]:
         asked = words(f"{slide.given}\n\n{slide.text}\n\n{quoted(slide.text, HERE)}", slide.chapter)
         place = f'<p class="below">Chapter {slide.chapter}: {escape(slide.section)}</p>'
         return "predict long" if len(asked) > 400 else "predict", "Predict", to_html(asked) + place
-    from rankedu.book.figures import style
+    from rankbook.kit import style
 
     drawn = slide.figure()
     picture = base64.b64encode(style.svg(drawn)).decode("ascii")

@@ -12,10 +12,10 @@ import pytest
 import torch
 from PIL import Image
 
-from rankedu.lab.datasets.files import ImageFiles
-from rankedu.lab.datasets.lists import ListedImage, number_paths
-from rankedu.lab.datasets.published import PUBLISHED
-from rankedu.lab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD, draw, view
+from ranklab.datasets.files import ImageFiles
+from ranklab.datasets.lists import ListedImage, number_paths
+from ranklab.datasets.published import PUBLISHED
+from ranklab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD, draw, view
 
 FACTS = PUBLISHED["sop"]
 

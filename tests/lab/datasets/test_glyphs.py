@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.datasets import UnicodeGlyphs, augment, held_out, open_dataset, rendering
-from rankedu.lab.datasets.cache import cache_folder, checksum
-from rankedu.lab.datasets.glyphs import LEVELS, base_letter, card, card_markdown, script
-from rankedu.lab.datasets.rendering import Rendering, cached_rendering, drawn_with, render
-from rankedu.lab.datasets.unicode_tree import LETTERS, SCRIPTS, SHARES, VARIANTS, deal, halves, owners, with_variants
-from rankedu.lab.training import SuperClassSampler
+from ranklab.datasets import UnicodeGlyphs, augment, held_out, open_dataset, rendering
+from ranklab.datasets.cache import cache_folder, checksum
+from ranklab.datasets.glyphs import LEVELS, base_letter, card, card_markdown, script
+from ranklab.datasets.rendering import Rendering, cached_rendering, drawn_with, render
+from ranklab.datasets.unicode_tree import LETTERS, SCRIPTS, SHARES, VARIANTS, deal, halves, owners, with_variants
+from ranklab.training import SuperClassSampler
 
 ROOT = Path(__file__).resolve().parents[3]
 PINNED_VERSION = drawn_with() == rendering.CHECKED_WITH
@@ -341,7 +341,7 @@ def test_held_out_letters_are_behind_a_door(root):
 
 def test_one_command_alone_opens_the_door():
     """Whoever selects can't without being named here: nothing else calls `opened`, or knows the variable."""
-    door, command = "rankedu/lab/datasets/held_out.py", "rankedu/cli/claims.py"
+    door, command = "lab/ranklab/datasets/held_out.py", "rankedu/cli/claims.py"
     files = [path for folder in ("rankedu", "book", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     files += [
         path for folder in ("book", "notebooks") for path in (ROOT / folder).rglob("*.md") if "_build" not in path.parts

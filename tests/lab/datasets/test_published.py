@@ -10,7 +10,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab.datasets import (
+from ranklab.datasets import (
     CUB200,
     DATASETS,
     DETECTION,
@@ -21,7 +21,7 @@ from rankedu.lab.datasets import (
     check,
     open_dataset,
 )
-from rankedu.lab.datasets.registry import catalogue, find, markdown
+from ranklab.datasets.registry import catalogue, find, markdown
 
 run = CliRunner().invoke
 
@@ -343,7 +343,7 @@ def test_check_tells_people_what_differs(tmp_path):
 def test_check_is_content_with_what_is_as_published(tmp_path, monkeypatch):
     from dataclasses import replace
 
-    from rankedu.lab.datasets import checking
+    from ranklab.datasets import checking
 
     make_sop(tmp_path)
     counts = {"train": {"images": 3, "product": 2}, "test": {"images": 2, "product": 1}, "all": {"super-class": 2}}

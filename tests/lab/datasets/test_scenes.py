@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.datasets import Scenes, _scene_painting, held_out, open_detection, rendering, scenes
-from rankedu.lab.datasets._scene_brushes import EDGE, Piece, contrasting, cut_glyphs, knots, paint_glyph
-from rankedu.lab.datasets._scene_painting import CROWDED, _Canvas, _choose, _place
-from rankedu.lab.datasets.rendering import SIZE, Rendering, drawn_with, render
-from rankedu.lab.datasets.scenes import CLASSES, CLUTTER, card_markdown
-from rankedu.lab.datasets.unicode_tree import owners
+from ranklab.datasets import Scenes, _scene_painting, held_out, open_detection, rendering, scenes
+from ranklab.datasets._scene_brushes import EDGE, Piece, contrasting, cut_glyphs, knots, paint_glyph
+from ranklab.datasets._scene_painting import CROWDED, _Canvas, _choose, _place
+from ranklab.datasets.rendering import SIZE, Rendering, drawn_with, render
+from ranklab.datasets.scenes import CLASSES, CLUTTER, card_markdown
+from ranklab.datasets.unicode_tree import owners
 
 pytestmark = pytest.mark.filterwarnings("ignore:Scenes. .* draws other pixels")
 PINNED_VERSION = drawn_with() == rendering.CHECKED_WITH

@@ -11,9 +11,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab.datasets import DETECTION, VOC, Scenes, _voc_check, check, open_detection
-from rankedu.lab.datasets._voc_files import read_annotation, write_voc
-from rankedu.lab.datasets.voc import NAMES
+from ranklab.datasets import DETECTION, VOC, Scenes, _voc_check, check, open_detection
+from ranklab.datasets._voc_files import read_annotation, write_voc
+from ranklab.datasets.voc import NAMES
 
 pytestmark = pytest.mark.filterwarnings("ignore:Scenes. .* draws other pixels")
 run = CliRunner().invoke

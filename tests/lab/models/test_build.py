@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from rankedu.lab.models import ConvNet, ResNetEmbedding, WideConvNet, build, embedding_head, freeze_batch_norm
+from ranklab.models import ConvNet, ResNetEmbedding, WideConvNet, build, embedding_head, freeze_batch_norm
 
 
 class Tiny(nn.Module):
@@ -145,7 +145,7 @@ def test_without_torchvision_the_error_says_what_to_do(monkeypatch):
         build("resnet50")
 
 
-@pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
+@pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
 @pytest.mark.parametrize(("name", "parameters"), [("resnet34", 21_547_328), ("resnet50", 24_557_120)])
 def test_the_resnets_of_torchvision(name, parameters):
     net = build(name).eval()

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import nn
 
-from rankedu.lab.models import NarrowBackbone, build_detector, load_torchvision
 from rankedu.losses import MAPLoss, NoPositivesWarning, OnProposals
 from rankedu.memory import ScoreMemory
 from rankedu.rankers import BlackboxRanker
+from ranklab.models import NarrowBackbone, build_detector, load_torchvision
 
-pytestmark = pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
 
 
 def scene(objects=3, side=64, seed=0):

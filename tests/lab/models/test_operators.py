@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.models import _operators, load_torchvision
-from rankedu.lab.models._operators import nms, roi_align
+from ranklab.models import _operators, load_torchvision
+from ranklab.models._operators import nms, roi_align
 
-pytestmark = pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
 
 
 def boxes(n, side, seed=0, dtype=torch.float32):

@@ -10,8 +10,8 @@ import fresh
 import pytest
 import torch
 
-from rankedu.lab.models import StandInWarning, load_torchvision, operators
-from rankedu.lab.models import _operators as ours
+from ranklab.models import StandInWarning, load_torchvision, operators
+from ranklab.models import _operators as ours
 
 FIRST_FAILS_THEN_WORKS = """
 import warnings
@@ -20,7 +20,7 @@ try:
     raise SystemExit(77)
 except RuntimeError as error:
     assert "torchvision::nms" in str(error)
-from rankedu.lab.models import load_torchvision, operators
+from ranklab.models import load_torchvision, operators
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     found = load_torchvision("this test")
@@ -31,7 +31,7 @@ from torchvision.models.detection import roi_heads
 from torchvision.ops import boxes, poolers, MultiScaleRoIAlign
 assert torchvision is found
 assert boxes.nms is torchvision.ops.nms is not None and poolers.roi_align is roi_heads.roi_align
-assert boxes.nms.__module__ == poolers.roi_align.__module__ == "rankedu.lab.models._operators"
+assert boxes.nms.__module__ == poolers.roi_align.__module__ == "ranklab.models._operators"
 given = torch.tensor([[0.0, 0, 4, 4], [0, 0, 4, 3], [5, 5, 6, 6]]), torch.tensor([0.1, 0.2, 0.3])
 assert torch.ops.torchvision.nms(*given, 0.5).tolist() == boxes.nms(*given, 0.5).tolist() == [2, 1]
 assert boxes.batched_nms(*given, torch.tensor([0, 1, 0]), 0.5).tolist() == [2, 1, 0]
@@ -60,7 +60,7 @@ def test_without_torchvision_the_error_names_what_needs_it(monkeypatch):
 FAILS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from rankedu.lab.models import load_torchvision
+from ranklab.models import load_torchvision
 try:
     load_torchvision("the zoo")
 except ImportError as error:

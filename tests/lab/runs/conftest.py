@@ -8,9 +8,9 @@ import sys
 import nbformat
 import pytest
 
-from rankedu.lab.datasets import held_out
-from rankedu.lab.experiments import _experiment
-from rankedu.lab.runs import find_labs, load_result, plan
+from ranklab.datasets import held_out
+from ranklab.experiments import _experiment
+from ranklab.runs import find_labs, load_result, plan
 
 
 @pytest.fixture

@@ -12,18 +12,18 @@ import yaml
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab.datasets import held_out
-from rankedu.lab.experiments import claims as made
-from rankedu.lab.experiments.claims import Campaign, read_claims, read_protocol, verdict, verdicts
-from rankedu.lab.experiments.claims import campaign as running
-from rankedu.lab.experiments.claims.campaign import LABS
-from rankedu.lab.experiments.claims.protocol import with_needs
-from rankedu.lab.methods import METHODS
-from rankedu.lab.runs import save_result
-from rankedu.lab.runs import search as searches
-from rankedu.lab.runs.planning import plan
-from rankedu.lab.runs.results import write_json
-from rankedu.lab.runs.sweep_plan import with_result
+from ranklab import claims as made
+from ranklab.claims import Campaign, read_claims, read_protocol, verdict, verdicts
+from ranklab.claims import campaign as running
+from ranklab.claims.campaign import LABS
+from ranklab.claims.protocol import with_needs
+from ranklab.datasets import held_out
+from ranklab.methods import METHODS
+from ranklab.runs import save_result
+from ranklab.runs import search as searches
+from ranklab.runs.planning import plan
+from ranklab.runs.results import write_json
+from ranklab.runs.sweep_plan import with_result
 
 DATA = made.data_folder()
 ABOUT = {"source": "RaMBO, Table 1", "claim": "It is better.", "experiment": "both"}

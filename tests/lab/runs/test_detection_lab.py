@@ -7,10 +7,10 @@ import pytest
 import torch
 import yaml
 
-from rankedu.lab.experiments import detection
-from rankedu.lab.experiments.detection_data import KEPT, Findings, count_objects, first_of, halves, open_data, thin_out
-from rankedu.lab.runs import find_labs, list_presets, plan, read_parameters
 from rankedu.losses import OnProposals
+from ranklab.experiments import detection
+from ranklab.experiments.detection_data import KEPT, Findings, count_objects, first_of, halves, open_data, thin_out
+from ranklab.runs import find_labs, list_presets, plan, read_parameters
 
 LABS = find_labs()
 #: Rows of RaMBO's Tables 5 and 8, with the steps that 12 epochs take.
@@ -137,7 +137,7 @@ def test_the_halves_of_the_classes_are_measured_apart(outcome):
 
 @pytest.mark.parametrize("loss", ["rambo_map"])
 def test_a_run_that_was_killed_goes_on_to_the_same_numbers(loss, tmp_path, monkeypatch):
-    from rankedu.lab.training import detection as training
+    from ranklab.training import detection as training
 
     parameters = SMALL | {"steps": 4, "loss": loss, "memory": 2, "checkpoint_every": 1, "pictures": False}
     expected = detection.run(parameters, tmp_path / "whole", progress=False)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankedu.lab.runs import Record, find_labs, judging
-from rankedu.lab.runs.judging import (
+from ranklab.runs import Record, find_labs, judging
+from ranklab.runs.judging import (
     CONFIRMED,
     REFUTED,
     UNDECIDED,
@@ -21,7 +21,7 @@ from rankedu.lab.runs.judging import (
     milder,
     resolution,
 )
-from rankedu.lab.runs.packing import pack, unpack
+from ranklab.runs.packing import pack, unpack
 
 ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
 COUNTS = np.array([3, 5, 2])

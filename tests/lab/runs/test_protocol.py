@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.experiments import hierarchical_retrieval, retrieval
-from rankedu.lab.experiments._weights import keep_weights, weights_hash
-from rankedu.lab.runs import Record, keep_runs, tabulate
-from rankedu.lab.runs import code as codes
-from rankedu.lab.runs.packing import pack, unpack
-from rankedu.lab.runs.selection import admit, of_one_code
+from ranklab.experiments import hierarchical_retrieval, retrieval
+from ranklab.experiments._weights import keep_weights, weights_hash
+from ranklab.runs import Record, keep_runs, tabulate
+from ranklab.runs import code as codes
+from ranklab.runs.packing import pack, unpack
+from ranklab.runs.selection import admit, of_one_code
 
 #: The letters-only tree, so that a run takes a second.
 SMALL = {"train_split": "fit", "test_split": "val", "salt": "claims", "letters": True}

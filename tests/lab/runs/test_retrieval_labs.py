@@ -12,14 +12,14 @@ import pytest
 import torch
 import yaml
 
-from rankedu.lab.datasets import UnicodeGlyphs
-from rankedu.lab.experiments import hierarchical_retrieval, minibatch_statistics, retrieval
-from rankedu.lab.experiments._experiment import chosen_settings
-from rankedu.lab.experiments._minibatches import batch_metrics
-from rankedu.lab.experiments.retrieval_data import Data
-from rankedu.lab.methods import METHODS, find_method, make_loss, parse_settings
-from rankedu.lab.runs import find_labs, list_presets, load_result, read_parameters
 from rankedu.metrics import evaluate_retrieval
+from ranklab.datasets import UnicodeGlyphs
+from ranklab.experiments import hierarchical_retrieval, minibatch_statistics, retrieval
+from ranklab.experiments._experiment import chosen_settings
+from ranklab.experiments._minibatches import batch_metrics
+from ranklab.experiments.retrieval_data import Data
+from ranklab.methods import METHODS, find_method, make_loss, parse_settings
+from ranklab.runs import find_labs, list_presets, load_result, read_parameters
 
 LABS = find_labs()
 MODULES = {
@@ -109,7 +109,7 @@ def few():
 @pytest.fixture
 def small(few, monkeypatch):
     """The parameters of a run that takes a moment."""
-    monkeypatch.setattr("rankedu.lab.experiments._experiment.open_data", lambda parameters: few)
+    monkeypatch.setattr("ranklab.experiments._experiment.open_data", lambda parameters: few)
     return {"steps": 6, "batch_size": 16, "dim": 8, "pictures": False}
 
 
@@ -148,7 +148,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(lab, small, tmp_path,
         }
 
     _, expected = metrics(tmp_path / "whole")
-    from rankedu.lab.training import loop
+    from ranklab.training import loop
 
     steps, one_step = [], loop.one_step
 
@@ -202,7 +202,7 @@ BAD = {
 @pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
 def test_bad_input_is_named(change, message, few, tmp_path, monkeypatch):
     if "dataset" not in change:
-        monkeypatch.setattr("rankedu.lab.experiments._experiment.open_data", lambda parameters: few)
+        monkeypatch.setattr("ranklab.experiments._experiment.open_data", lambda parameters: few)
     with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
         retrieval.run({"steps": 1, "pictures": False, **change}, tmp_path, progress=False)
     assert not list(tmp_path.rglob("*.pt"))
@@ -211,7 +211,7 @@ def test_bad_input_is_named(change, message, few, tmp_path, monkeypatch):
 def test_a_class_with_one_image_trains_nothing_and_asks_nothing(few, small, tmp_path, monkeypatch):
     train, test = (_with_one_of_the_first_class(part) for part in (few.train, few.test))
     alone = replace(few, train=train, test=test)
-    monkeypatch.setattr("rankedu.lab.experiments._experiment.open_data", lambda parameters: alone)
+    monkeypatch.setattr("ranklab.experiments._experiment.open_data", lambda parameters: alone)
     outcome = retrieval.run(small, tmp_path, progress=False)
     assert outcome.notes[0] == "1 of 13 classes have fewer than 4 images and train nothing"
     assert "1 at level 1 of 121 queries have no relevant item" in outcome.notes[1]
@@ -294,7 +294,7 @@ def test_statistics_that_cannot_be_had_are_named(change, message, tmp_path):
     ids=["batch", "memory"],
 )
 def test_batches_that_cannot_be_had_are_named_before_training(change, message, small, tmp_path, monkeypatch):
-    monkeypatch.setattr("rankedu.lab.training.loop.one_step", lambda *_: pytest.fail("it was trained"))
+    monkeypatch.setattr("ranklab.training.loop.one_step", lambda *_: pytest.fail("it was trained"))
     given = {name: value for name, value in small.items() if name != "pictures"}
     given |= {"batch_sizes": [16], "images": 0, "memories": [], "ages": [1]}
     with pytest.raises(ValueError, match=message):

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import rankedu
-from rankedu.lab.runs import (
+from ranklab.runs import (
     LabError,
     find_labs,
     list_labs,
@@ -19,7 +19,7 @@ from rankedu.lab.runs import (
     run_lab,
     save_result,
 )
-from rankedu.lab.runs.parameters import check_parameters
+from ranklab.runs.parameters import check_parameters
 
 LABS = find_labs()
 PARAMETERS = """\
@@ -40,7 +40,7 @@ if how == "raising": raise ZeroDivisionError("of its own making")
 if how == "slow": time.sleep(60)
 if how == "dying at first" and not starts: os._exit(1)"""
 END = """\
-from rankedu.lab.runs import save_result
+from ranklab.runs import save_result
 if how == "silent": raise SystemExit(0)
 _ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * rate}})"""
 

@@ -11,14 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab.datasets import held_out
-from rankedu.lab.experiments import detection, hierarchical_retrieval, retrieval
-from rankedu.lab.experiments._experiment import chosen_settings
-from rankedu.lab.methods import METHODS, find_method
-from rankedu.lab.methods.space import as_parameters, space_of
-from rankedu.lab.runs import SweepError
-from rankedu.lab.runs import search as searches
-from rankedu.lab.runs.search import Between, Search, Trial, importances, search
+from ranklab.datasets import held_out
+from ranklab.experiments import detection, hierarchical_retrieval, retrieval
+from ranklab.experiments._experiment import chosen_settings
+from ranklab.methods import METHODS, find_method
+from ranklab.methods.space import as_parameters, space_of
+from ranklab.runs import SweepError
+from ranklab.runs import search as searches
+from ranklab.runs.search import Between, Search, Trial, importances, search
 
 PARAMETERS = """\
 loss: str = "none"  # the method
@@ -27,7 +27,7 @@ settings: str = ""  # more
 test_split: str = "val"  # what it is tested on
 seed: int = 0  # of the draw"""
 BODY = """\
-from rankedu.lab.runs import save_result
+from ranklab.runs import save_result
 _ = save_result({"lab": "tiny", "parameters": {"lr": lr}, "metrics": {"score": -abs(lr - 0.01)}})"""
 SPACE = {"lr": Between(1e-3, 1e-1, log=True)}
 

@@ -10,13 +10,15 @@ import pytest
 import torch
 import yaml
 
-from rankedu.lab import models
-from rankedu.lab.experiments import speed
-from rankedu.lab.experiments.speed import contestants, published, stopwatch
-from rankedu.lab.experiments.speed.contestants import ALONE, LISTS, LOSSES, OURS, VALUE, VALUES, WRITTEN, Batch, List
-from rankedu.lab.experiments.speed.growth import ALGORITHMS, cells_of, exponents
-from rankedu.lab.experiments.speed.stopwatch import Limits, race, race_by_size
-from rankedu.lab.experiments.speed.tables import (
+from rankedu.losses import FastAPLoss, MAPLoss, SmoothAPLoss
+from rankedu.rankers import BlackboxRanker
+from ranklab import models
+from ranklab.experiments import speed
+from ranklab.experiments.speed import contestants, published, stopwatch
+from ranklab.experiments.speed.contestants import ALONE, LISTS, LOSSES, OURS, VALUE, VALUES, WRITTEN, Batch, List
+from ranklab.experiments.speed.growth import ALGORITHMS, cells_of, exponents
+from ranklab.experiments.speed.stopwatch import Limits, race, race_by_size
+from ranklab.experiments.speed.tables import (
     PRINTED_MS,
     beside,
     compare,
@@ -26,11 +28,9 @@ from rankedu.lab.experiments.speed.tables import (
     rows_of,
     seconds_of,
 )
-from rankedu.lab.runs import find_labs, list_presets, plan
-from rankedu.lab.runs.parameters import read_parameters
-from rankedu.lab.runs.records import flatten
-from rankedu.losses import FastAPLoss, MAPLoss, SmoothAPLoss
-from rankedu.rankers import BlackboxRanker
+from ranklab.runs import find_labs, list_presets, plan
+from ranklab.runs.parameters import read_parameters
+from ranklab.runs.records import flatten
 
 LABS = find_labs()
 PRINTED = Path(__file__).resolve().parents[3] / "book" / "data" / "printed"
@@ -106,7 +106,7 @@ def test_queries_without_a_positive_do_not_count(written):
     assert scores.grad.isfinite().all() and not scores.grad[1].any() and not scores.grad[:, 5].any()
 
 
-@pytest.mark.filterwarnings("ignore::rankedu.lab.models.StandInWarning")
+@pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
 def test_all_libraries_find_the_same_average_precision():
     works = Batch(32, 4, dim=8).works((VALUE, who) for who in VALUES)
     found = [float(work()) for work in works.values()]
@@ -226,7 +226,7 @@ def test_the_expectation_goes_on_from_what_was_not_tried(clockwork):
 
 CHILD = """
 import torch
-from rankedu.lab.experiments.speed.stopwatch import peak_of
+from ranklab.experiments.speed.stopwatch import peak_of
 for numbers in (1 << 24, 3 << 24):
     print(*peak_of(lambda: torch.ones(numbers).sum().item()))
 """

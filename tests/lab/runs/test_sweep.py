@@ -16,10 +16,10 @@ from jupyter_core.utils import ensure_event_loop
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab.runs import clusters, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
-from rankedu.lab.runs.clusters import local_environments, parse_resources
-from rankedu.lab.runs.grid import expand, parse_grid
-from rankedu.lab.runs.locks import is_locked, lock_run
+from ranklab.runs import clusters, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
+from ranklab.runs.clusters import local_environments, parse_resources
+from ranklab.runs.grid import expand, parse_grid
+from ranklab.runs.locks import is_locked, lock_run
 
 PARAMETERS = """\
 n: int = 1  # how many
@@ -36,7 +36,7 @@ with open("starts", "a") as file: _ = file.write("|")
 print("begun", n)
 if name == "bad": raise ZeroDivisionError("of its own making")
 while n == 2 and gate and not Path(gate).exists(): time.sleep(0.05)
-from rankedu.lab.runs import save_result
+from ranklab.runs import save_result
 _ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * rate + seed}})"""
 #: Keeps papermill from reading a grammar of web addresses, which takes a second.
 COMMAND = "import sys; sys.modules['rfc3987_syntax'] = None; from rankedu.cli import app; app()"
@@ -164,7 +164,7 @@ def test_ctrl_c_says_what_to_do(where, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt("stopped with 1 of 2 runs done")
 
-    monkeypatch.setattr("rankedu.lab.runs.sweep", stopped)
+    monkeypatch.setattr("ranklab.runs.sweep", stopped)
     done = run(app, ["sweep", "tiny", *options(where)])
     assert done.exit_code == 130 and done.output.endswith("rankedu sweep: stopped with 1 of 2 runs done\n")
 

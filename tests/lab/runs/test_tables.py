@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu.lab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise, tabulate
-from rankedu.lab.runs.records import flatten
-from rankedu.lab.runs.selection import metric_names
-from rankedu.lab.runs.summaries import best
-from rankedu.lab.runs.tables import render
+from ranklab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise, tabulate
+from ranklab.runs.records import flatten
+from ranklab.runs.selection import metric_names
+from ranklab.runs.summaries import best
+from ranklab.runs.tables import render
 
 SETTINGS = {
     "loss": "smooth_ap",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankedu.lab.datasets import UnicodeGlyphs
+from ranklab.datasets import UnicodeGlyphs
 
 sys.path.insert(0, str(Path(__file__).parent))  # two_processes.py is a script, and read by its test, too
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import nn
 
-from rankedu.lab.datasets import augment
-from rankedu.lab.training import ClassBalancedSampler, distributed, evaluate, train
-from rankedu.lab.training.batches import batches
-from rankedu.lab.training.loading import ahead
-from rankedu.lab.training.retrieval import embed
+from ranklab.datasets import augment
+from ranklab.training import ClassBalancedSampler, distributed, evaluate, train
+from ranklab.training.batches import batches
+from ranklab.training.loading import ahead
+from ranklab.training.retrieval import embed
 
 CPU = torch.device("cpu")
 CHOSEN = [torch.tensor(rows) for rows in ([0, 3, 5, 4], [2, 2, 1, 7], [6, 0, 3, 1])]

@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch.nn.functional import dropout
 
-from rankedu.lab.models import ConvNet
-from rankedu.lab.training import ClassBalancedSampler, Recipe, checkpoints, train
-from rankedu.lab.training.logs import read_log
 from rankedu.losses import ClusterLoss, HAPPIERLoss, OnEmbeddings, RecallLoss
 from rankedu.memory import EmbeddingMemory
 from rankedu.rankers import BlackboxRanker
+from ranklab.models import ConvNet
+from ranklab.training import ClassBalancedSampler, Recipe, checkpoints, train
+from ranklab.training.logs import read_log
 
 STEPS = 8
 
@@ -265,7 +265,7 @@ def test_what_explodes_leaves_the_last_good_checkpoint(tmp_path, glyphs, monkeyp
 
 def test_weights_that_explode_are_not_evaluated(glyphs, monkeypatch):
     monkeypatch.setattr(Exploding, "gradient", True)
-    monkeypatch.setattr("rankedu.lab.training.retrieval.evaluate", lambda *_, **__: {"R@1": 1.0, "mAP": 1.0})
+    monkeypatch.setattr("ranklab.training.retrieval.evaluate", lambda *_, **__: {"R@1": 1.0, "mAP": 1.0})
     with pytest.raises(FloatingPointError, match="weights must stay finite, got others after step 4"):
         run(glyphs, lambda data: proxies(data, Exploding), None, evaluate_every=4)
 
@@ -278,7 +278,7 @@ def test_embeddings_that_explode_in_one_process_stop_all(glyphs, monkeypatch):
         gathered.append(len(labels))
         return embeddings * float("nan") if len(gathered) == 3 else embeddings, labels
 
-    monkeypatch.setattr("rankedu.lab.training.distributed.gather", gather)
+    monkeypatch.setattr("ranklab.training.distributed.gather", gather)
     with pytest.raises(FloatingPointError, match="loss must stay finite, got nan at step 3"):
         run(glyphs, memory, None)
     assert gathered == [16] * 3

@@ -11,9 +11,13 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout
 
-from rankedu.lab.datasets import Scenes
-from rankedu.lab.models import build_detector
-from rankedu.lab.training import (
+from rankedu.losses import MAPLoss, OnProposals
+from rankedu.memory import ScoreMemory
+from rankedu.metrics import evaluate_detections
+from rankedu.rankers import BlackboxRanker
+from ranklab.datasets import Scenes
+from ranklab.models import build_detector
+from ranklab.training import (
     Recipe,
     checkpoints,
     detect,
@@ -23,12 +27,8 @@ from rankedu.lab.training import (
     proposal_scores,
     train_detector,
 )
-from rankedu.lab.training import detection_batches as shown
-from rankedu.lab.training.logs import read_log
-from rankedu.losses import MAPLoss, OnProposals
-from rankedu.memory import ScoreMemory
-from rankedu.metrics import evaluate_detections
-from rankedu.rankers import BlackboxRanker
+from ranklab.training import detection_batches as shown
+from ranklab.training.logs import read_log
 
 CPU = torch.device("cpu")
 STEPS = 8
@@ -322,7 +322,7 @@ def test_an_exploded_network_is_refused():
 
 
 def test_scores_of_proposals_need_a_head_that_keeps_them():
-    with pytest.raises(TypeError, match=r"net must be one of rankedu.lab.models.build_detector, got a Fake"):
+    with pytest.raises(TypeError, match=r"net must be one of ranklab.models.build_detector, got a Fake"):
         proposal_scores(Fake(), Pictures())
 
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 import two_processes
 
-from rankedu.lab.training import distributed
-from rankedu.lab.training.logs import read_log
+from ranklab.training import distributed
+from ranklab.training.logs import read_log
 
 
 @pytest.fixture(scope="module")

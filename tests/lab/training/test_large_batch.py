@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from rankedu.lab.models import ConvNet
-from rankedu.lab.training import Recipe, train
-from rankedu.lab.training.large_batch import embed_for_gradient
 from rankedu.losses import HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
+from ranklab.models import ConvNet
+from ranklab.training import Recipe, train
+from ranklab.training.large_batch import embed_for_gradient
 
 LOSSES = {
     "smooth_ap": OnEmbeddings(SmoothAPLoss(0.1)),

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 from torch.optim import lr_scheduler
 
-from rankedu.lab.models import ConvNet
-from rankedu.lab.training import Recipe, pick_device
-from rankedu.lab.training.updates import Updates
 from rankedu.losses import ClusterLoss
+from ranklab.models import ConvNet
+from ranklab.training import Recipe, pick_device
+from ranklab.training.updates import Updates
 
 STEPS = 40
 ORACLES = {

@@ -9,10 +9,10 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from rankedu import reference
-from rankedu.lab.datasets import UnicodeGlyphs
-from rankedu.lab.models import ConvNet
-from rankedu.lab.training import ClassBalancedSampler, evaluate, train
-from rankedu.lab.training.retrieval import embed
+from ranklab.datasets import UnicodeGlyphs
+from ranklab.models import ConvNet
+from ranklab.training import ClassBalancedSampler, evaluate, train
+from ranklab.training.retrieval import embed
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.lab.training import ClassBalancedSampler, SuperClassSampler
+from ranklab.training import ClassBalancedSampler, SuperClassSampler
 
 
 def tree(classes, items=4):

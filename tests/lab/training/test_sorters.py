@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from rankedu.lab.training import (
+from rankedu.rankers import BlackboxRanker, LSTMRanker, equivariance_error
+from ranklab.training import (
     draw_scores,
     fit_sorter,
     rank_error,
@@ -12,8 +13,7 @@ from rankedu.lab.training import (
     train_sorter,
     trained_sorter,
 )
-from rankedu.lab.training.sorter_data import DISTRIBUTIONS
-from rankedu.rankers import BlackboxRanker, LSTMRanker, equivariance_error
+from ranklab.training.sorter_data import DISTRIBUTIONS
 
 
 def seeded(seed):

@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from rankedu.lab.training import Recipe, distributed, train
 from rankedu.losses import ClusterLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.memory import EmbeddingMemory
 from rankedu.rankers import BlackboxRanker
+from ranklab.training import Recipe, distributed, train
 
 BATCH, DIM = 16, 6
 LABELS = torch.arange(BATCH) // 4

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from rankedu import rank
-from rankedu.lab.models import load_torchvision
 from rankedu.metrics import (
     UndefinedMetricWarning,
     average_precision,
@@ -20,6 +19,7 @@ from rankedu.metrics import (
     recall_share_at_k,
     reciprocal_rank,
 )
+from ranklab.models import load_torchvision
 
 TIES = ["ordinal", "pessimistic", "optimistic", "expected"]
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64]

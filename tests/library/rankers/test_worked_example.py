@@ -26,9 +26,10 @@ sys.path.insert(0, "book")
 status = pytest.main(["-q", "-p", "no:cacheprovider", "--doctest-modules", "--import-mode=importlib",
                       "tests/library/rankers/test_noise.py", "rankedu/rankers/noise.py",
                       "tests/library/rankers/test_contract.py", "-k", "noise or in_the_table"])
-from rankedu.book.explorables.surrogates_side_by_side import method_and_strength as slider
-from rankedu.book.figures import style, surrogates_side_by_side as figures
-from rankedu.book.studies import surrogates
+from rankbook.ch12_surrogates_side_by_side.explorables import method_and_strength as slider
+from rankbook.kit import style
+from rankbook.ch12_surrogates_side_by_side import figures
+from rankbook.ch12_surrogates_side_by_side import surrogates
 from rankedu.rankers import LSTMRanker
 from tools.site import architecture_page
 surrogates.sorter = lambda: LSTMRanker(20)

@@ -1,0 +1,341 @@
+"""Chapter 2: what the strength λ does to a staircase on a line, on a plane, and to a path that has to be learnt."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from rankbook.kit import style
+from rankbook.kit.explorable import choice, dial, explorable, goal, ground, hold, log_slider, strip, tell
+from rankbook.kit.explorable.controls import Control
+from rankedu.blackbox import differentiate
+from rankedu.solvers import shortest_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+# --- Along a line -----------------------------------------------------------------------------------------------
+
+#: Six items; the loss is the mean rank of the two relevant ones, the first two. All that moves sums to 0: ranks do not
+#: feel a common shift, and the optimal value is then at most 0.
+SCORES = np.array([-0.4, -0.95, 1.4, 0.55, 0.05, -0.65])
+MEAN_RANK = np.array([0.5, 0.5, 0.0, 0.0, 0.0, 0.0])
+LINES = {
+    "the relevant rise": np.array([2.0, 2.0, -1.0, -1.0, -1.0, -1.0]) / 3,
+    "one rises, one sinks": np.array([1.0, -1.0, 0.0, 0.0, 0.0, 0.0]),
+    "all six move": np.array([0.9, -0.4, 0.6, -1.1, -0.5, 0.5]),
+}
+REACH = 2.0
+
+
+def optimal_value(z: Array) -> Array:
+    """Give m(z), the least z·π over all permutations: the largest entry once, the second largest twice, …"""
+    value: Array = -np.sort(-z, axis=-1) @ np.arange(1.0, z.shape[-1] + 1)
+    return value
+
+
+def kinks(origin: Array, direction: Array) -> Array:
+    """Where on the line origin + t·direction two entries meet, so that the ranking changes; sorted."""
+    first, second = np.triu_indices(origin.size, 1)
+    speed = direction[first] - direction[second]
+    meets = speed != 0
+    return np.unique((origin[second] - origin[first])[meets] / speed[meets])
+
+
+def along_line(direction: Array, lam: float) -> dict[str, Array]:
+    """Everything that the picture shows at the points t, where t holds every kink and the middles between them."""
+    shifted = SCORES + lam * MEAN_RANK
+    bends = np.concatenate([kinks(SCORES, direction), kinks(shifted, direction)])
+    corners = np.unique(np.concatenate([[-REACH, REACH], bends[np.abs(bends) < REACH]]).round(12))
+    t = np.sort(np.concatenate([corners, (corners[1:] + corners[:-1]) / 2]))
+    before = optimal_value(SCORES + t[:, None] * direction)
+    after = optimal_value(shifted + t[:, None] * direction)
+    middles = t[1::2]
+    return {
+        "t": t,
+        "corners": corners,
+        "middles": middles,
+        "before": before,
+        "after": after,
+        "smooth": (after - before) / lam,
+        "stairs": _mean_rank(SCORES + middles[:, None] * direction),
+        "floor": _mean_rank(shifted + middles[:, None] * direction),
+    }
+
+
+def _mean_rank(z: Array) -> Array:
+    ranks = np.argsort(np.argsort(-z, axis=-1, kind="stable"), axis=-1) + 1.0
+    value: Array = ranks @ MEAN_RANK
+    return value
+
+
+@goal(
+    "Let the curve agree with the loss on 95 % of the line.",
+    lambda at: at.share >= 0.95,
+    "On {share:.0%}, at λ = {lam:g}. The ramps are as high as the stairs, and the shorter λ is, the narrower and "
+    "steeper they get, here up to a slope of {steepest:.0f}. Each begins before its edge: the average looks ahead.",
+)
+@goal(
+    "Let it agree with the loss nowhere: no green at all.",
+    lambda at: at.share == 0,
+    "At λ = {lam:g} the average meets an edge from everywhere, and lies up to {gap:.1f} ranks below the staircase. In "
+    "the lower panel nothing jumps, at no λ; where one of the two curves has a kink, the red one has a corner.",
+)
+@goal(
+    "Take the line on which one rises and one sinks. Let the curve vary less than a fifth as much as the staircase.",
+    lambda at: at.line == "one rises, one sinks" and at.range < at.stairs / 5,
+    "The staircase varies by {stairs:.0f} ranks, the curve by {range:.2f}. With a still larger λ it sinks towards the "
+    "constant of part 5, here {least:g}: the smallest mean rank that two items can have.",
+)
+@explorable(lam=log_slider(0.05, 5, default=0.8, stops=9), line=choice(list(LINES)))
+def one_dimensional_section(lam: float, line: str) -> Figure:
+    """A staircase, its interpolation, and the two concave curves whose distance it is."""
+    at = along_line(LINES[line], lam)
+    same = np.isclose(at["smooth"][1::2], at["stairs"], atol=1e-9)
+    share = float(np.diff(at["corners"])[same].sum() / (2 * REACH))
+    steepest = float(np.abs(np.diff(at["smooth"]) / np.diff(at["t"])).max())
+    made, (top, bottom) = style.figure(2, 1, width=6.4, height=5.6, sharex=True, height_ratios=[3, 2])
+
+    top.stairs(at["floor"], at["corners"], baseline=at["stairs"], fill=True, color=style.SKY, alpha=0.25)
+    top.stairs(at["stairs"], at["corners"], baseline=None, color=style.BLACK, lw=2.0, label="loss f = c·s(y)")
+    top.plot(at["t"], at["smooth"], color=style.RED, lw=2.2, label="$f_\\lambda$")
+    bend = _bends(at)
+    top.plot(at["t"][bend], at["smooth"][bend], "o", ms=4, color=style.RED)
+    top.stairs(np.where(same, 1.12, 1.02), at["corners"], baseline=1.02, fill=True, color=style.GREEN)
+    top.plot([], [], color=style.GREEN, lw=5, label="here $f_\\lambda=f$")
+    top.set(ylabel="mean rank of the relevant", ylim=(0.9, 6.3), yticks=range(1, 7))
+    top.legend(loc="upper right", ncols=3, columnspacing=1.2, handlelength=1.4, frameon=False)
+
+    bottom.fill_between(at["t"], at["before"], at["after"], color=style.ORANGE, alpha=0.25, lw=0)
+    bottom.plot(at["t"], at["before"], color=style.BLACK, label="m(y)")
+    bottom.plot(at["t"], at["after"], color=style.ORANGE, label="m(y + λc)")
+    bottom.set(
+        xlabel="position t on the line y + t·d",
+        ylabel="optimal value",
+        xlim=(-REACH, REACH),
+        ylim=(-20.5, 13),
+        yticks=(-20, -10, 0, 10),
+    )
+    bottom.legend(loc="lower center", ncols=2, frameon=False)
+    tell(made, share=share, steepest=steepest, gap=float((at["stairs"] - at["smooth"][1::2]).max()))
+    tell(
+        made,
+        range=float(np.ptp(at["smooth"])),
+        stairs=float(np.ptp(at["stairs"])),
+        least=optimal_value(MEAN_RANK).item(),
+    )
+    # λ pulls the orange curve away from the black one.
+    hold(bottom, lam=lambda lam: (0.0, optimal_value(SCORES + lam * MEAN_RANK)))
+    return style.describe(
+        made,
+        f"""Along the line on which {line}, for λ = {lam:g}. Above: the mean rank of two relevant items is a staircase
+        between {at["stairs"].min():g} and {at["stairs"].max():g}; its interpolation is continuous, made of
+        {int(bend.sum()) + 1} straight pieces, never above the staircase, equal to it on {share:.0%} of the line, and
+        at its steepest has slope {steepest:.1f}. Below: two concave curves, the optimal value at y and at y + λc; their
+        distance divided by λ is the interpolation.""",
+    )
+
+
+def _bends(at: dict[str, Array]) -> npt.NDArray[np.bool_]:
+    """Mark the points t, ends excluded, at which the slope of the interpolation changes."""
+    slopes = np.diff(at["smooth"]) / np.diff(at["t"])
+    return np.concatenate([[False], ~np.isclose(slopes[1:], slopes[:-1], atol=1e-6), [False]])
+
+
+# --- On a plane -------------------------------------------------------------------------------------------------
+
+#: All ways to give four rows four columns, as 0/1 vectors of length 16; the first is the wanted one.
+ASSIGNMENTS = np.stack([np.eye(4)[list(order)].ravel() for order in itertools.permutations(range(4))])
+WRONG_ROWS = -ASSIGNMENTS[0]  # 4 + this·s is the number of rows that go wrong
+EXTENT, POINTS = 3.0, 121
+
+
+@functools.lru_cache(maxsize=8)
+def plane(seed: int) -> tuple[Array, Array]:
+    """Give the costs of all 24 assignments at each point of a random plane of cost matrices, and two directions."""
+    random = np.random.default_rng(seed)
+    origin = 0.4 * random.standard_normal(16) - 0.5 * ASSIGNMENTS[0]  # in the middle, few rows go wrong
+    directions = np.linalg.qr(random.standard_normal((16, 2)))[0]
+    line = np.linspace(-EXTENT, EXTENT, POINTS)
+    points = origin + line[None, :, None] * directions[:, 0] + line[:, None, None] * directions[:, 1]
+    return points @ ASSIGNMENTS.T, directions
+
+
+def on_plane(seed: int, lam: float) -> tuple[Array, Array, Array]:
+    """Give the number of wrong rows, its interpolation, and the gradient within the plane."""
+    costs, directions = plane(seed)
+    wrong = ASSIGNMENTS @ WRONG_ROWS
+    before = costs.argmin(-1)
+    after = (costs + lam * wrong).argmin(-1)
+    least, least_shifted = costs.min(-1), (costs + lam * wrong).min(-1)
+    slopes = ASSIGNMENTS @ directions
+    return 4 + wrong[before], 4 + (least_shifted - least) / lam, (slopes[after] - slopes[before]) / lam
+
+
+@goal(
+    "Leave a gradient on less than an eighth of a section.",
+    lambda at: at.moving < 1 / 8,
+    "Only {moving:.0%} have one at λ = {lam:g}, next to the walls. It is long there, up to {steepest:.0f}: the whole "
+    "height of a wall within a short way.",
+)
+@goal(
+    "Give every place of a section a gradient.",
+    lambda at: at.moving == 1,
+    "All of section {section} slopes at λ = {lam:g}, and gently, by {steepest:.2f} at most. It takes this section: the "
+    "others have places where no row goes wrong, and there nothing is left to improve, at no λ.",
+)
+@goal(
+    "Let the interpolation promise a whole row less than the loss has anywhere on the section.",
+    lambda at: at.least < at.truth - 1,
+    "On section {section} the loss is {truth:.0f} or more, and the interpolation comes down to {least:.2f}. It looks "
+    "λ = {lam:g} ahead along the gradient, and so out of the plane, where fewer rows go wrong.",
+)
+@explorable(lam=log_slider(0.1, 30, default=0.5, stops=8), section=dial(0, 3, default=1))
+def two_dimensional_section(lam: float, section: int) -> Figure:
+    """The number of wrongly assigned rows on a plane of 4 × 4 cost matrices, and its interpolation."""
+    truth, smooth, gradient = on_plane(section, lam)
+    line = np.linspace(-EXTENT, EXTENT, POINTS)
+    levels = np.arange(-0.5, 13) / 3  # the whole numbers stand in the middle of a colour
+    made, panels = style.figure(1, 2, width=7.0, height=4.2, sharex=True, sharey=True)
+    made.set_layout_engine("constrained", rect=(0, 0.14, 1, 0.86))
+    drawn: Any = None
+    for axes, values, title in zip(panels, (truth, smooth), ("the loss f", f"$f_\\lambda$, λ = {lam:g}"), strict=True):
+        drawn = axes.contourf(line, line, values, levels=levels, cmap=style.LANDSCAPE, vmin=-0.2, vmax=4.2)
+        axes.set(title=title, xlabel="first direction", aspect="equal", xticks=(-3, 0, 3), yticks=(-3, 0, 3))
+    panels[0].set_ylabel("second direction")
+    every = slice(6, None, 12)
+    arrows = -gradient[every, every]
+    length = np.linalg.norm(arrows, axis=-1, keepdims=True)
+    arrows = np.divide(arrows, length, out=np.zeros_like(arrows), where=length > 0)
+    shown = length[..., 0] > 1e-12
+    column, row = np.meshgrid(line[every], line[every])
+    panels[1].quiver(
+        column[shown], row[shown], arrows[shown, 0], arrows[shown, 1], color="white", scale=16, width=0.008, pivot="mid"
+    )
+    ground(panels[1], -gradient[::3, ::3], truth[::3, ::3])
+    bar = made.colorbar(drawn, ax=panels, ticks=range(5), shrink=0.85)
+    bar.set_label("wrong rows")
+    strip(made, (0.1, 0.075, 0.76, 0.07), "lam", lam, (0.1, 1, 10, 30), label="λ ", ends=(0.1, 30))
+    moving = float((np.abs(gradient).sum(-1) > 1e-12).mean())
+    steepest = float(np.linalg.norm(gradient, axis=-1).max())
+    tell(made, moving=moving, steepest=steepest, least=float(smooth.min()), truth=float(truth.min()))
+    return style.describe(
+        made,
+        f"""Left: on section {section} of the space of 4 × 4 cost matrices the number of wrongly assigned rows is
+        piecewise constant, with values {", ".join(f"{value:g}" for value in np.unique(truth))}. Right: its
+        interpolation for λ = {lam:g} is continuous, lies between {abs(smooth.min()):.2f} and {smooth.max():.2f}, and
+        has a gradient, at most {steepest:.2f} long, on {moving:.0%} of it, where white arrows point downhill.""",
+    )
+
+
+# --- A path that has to be learnt -------------------------------------------------------------------------------
+
+SIDE, STEPS, RATE = 8, 40, 0.05
+TARGET = ((0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 2), (6, 3), (6, 4), (7, 5), (7, 6), (7, 7))
+SHOWN = (0, 1, 2, 3, 4, 5, 6, 10, 20, 40)
+
+
+def target_path() -> Tensor:
+    """Give the wanted path on the 8 × 8 grid, 1 for its cells."""
+    target = torch.zeros(SIDE, SIDE, dtype=torch.float64)
+    for cell in TARGET:
+        target[cell] = 1.0
+    return target
+
+
+def wrong_cells(path: Tensor, target: Tensor) -> Tensor:
+    """Count the cells in which two paths differ, in the form that is affine in the path."""
+    return (path * (1 - target) + (1 - path) * target).sum((-2, -1))
+
+
+@functools.lru_cache(maxsize=32)
+def learn_path(lam: float) -> tuple[Array, Array, Array, Array]:
+    """Descend through the solver; returns costs, paths, gradients (steps + 1, 8, 8) and the loss (steps + 1,)."""
+    target = target_path()
+    solver = differentiate(shortest_path, lam)
+    costs = torch.from_numpy(np.random.default_rng(144).uniform(0.1, 1.3, (SIDE, SIDE))).requires_grad_()
+    history: list[tuple[Array, ...]] = []
+    for _ in range(STEPS + 1):
+        path = solver(costs)
+        loss = wrong_cells(path, target)
+        (gradient,) = torch.autograd.grad(loss, costs)
+        history.append(tuple(value.detach().numpy().copy() for value in (costs, path, gradient, loss)))
+        with torch.no_grad():
+            costs -= RATE * gradient
+    first, second, third, fourth = (np.stack(values) for values in zip(*history, strict=True))
+    return first, second, third, fourth
+
+
+def _route(path: Array) -> tuple[Array, Array]:
+    """Columns and rows of a path in the order in which it visits them."""
+    rows, columns = np.nonzero(path)
+    order = np.argsort(rows + columns)
+    return columns[order].astype(float), rows[order].astype(float)
+
+
+@goal(
+    "Bring the shortest path onto the wanted one.",
+    lambda at: at.wrong == 0,
+    "At λ = {lam:g} the loss is 0 after {first} steps. Each gradient was the difference of two paths, the one taken "
+    "and the one that the solver proposes when the loss is added to the costs; all other cells got nothing.",
+)
+@goal(
+    "Find a descent that gets stuck: fewer cells are wrong than at the beginning, and none is marked any more.",
+    lambda at: 0 < at.wrong < at.wrong_before and at.marked == 0,
+    "At λ = {lam:g} the descent ends on another stair, with {wrong:.0f} wrong cells instead of {wrong_before:.0f}. "
+    "From there the solver, asked again, answers the same path: the difference is nothing.",
+)
+@goal(
+    "Find a descent that is not stuck, and yet has not arrived after 40 steps.",
+    lambda at: at.step == 40 and at.wrong > 0 and at.marked > 0,
+    "The solver proposes the wanted path here, too, but the difference is divided by λ = {lam:g}: a step changes a "
+    "cost by {change:.2g} only. If the steps grew in proportion to λ, all large λ would do the same.",
+)
+@explorable(
+    lam=log_slider(0.01, 100, default=1.0, steps=13, stops=5),
+    step=Control(tuple(range(STEPS + 1)), SHOWN, 4, "training step", str),
+)
+def shortest_path_on_a_grid(lam: float, step: int) -> Figure:
+    """Gradient descent on the costs of a grid, until its shortest path is the wanted one."""
+    costs, paths, gradients, losses = learn_path(lam)
+    made, (left, right) = style.figure(1, 2, width=6.4, height=3.3, width_ratios=[5, 4])
+    image = left.imshow(costs[step], cmap=matplotlib.colormaps["Greys"].resampled(12), vmin=-0.2, vmax=1.6)
+    made.colorbar(image, ax=left, label="cost of the cell", shrink=0.85, ticks=(0, 0.5, 1, 1.5))
+    left.plot(*_route(target_path().numpy()), color=style.BLUE, lw=7, alpha=0.35, label="wanted")
+    left.plot(*_route(paths[step]), color=style.RED, lw=2.5, label="shortest path")
+    for mark, cells in (("+", gradients[step] < 0), ("−", gradients[step] > 0)):
+        for row, column in np.argwhere(cells):
+            left.text(column, row, mark, ha="center", va="center", fontsize=13, fontweight="bold", color=style.BLACK,
+                      bbox={"boxstyle": "circle,pad=0.08", "fc": "white", "ec": "none"})  # fmt: skip
+    left.set(xticks=[], yticks=[])
+    left.legend(
+        loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=2, columnspacing=1.0, handlelength=1.5, frameon=False
+    )
+    for other in (0.01, 0.1, 1.0, 10.0, 100.0):
+        right.plot(learn_path(other)[3], color="#cccccc", lw=1, ds="steps-post", antialiased=False)
+    right.plot(losses, color=style.RED, lw=1.5, ds="steps-post", antialiased=False)
+    right.plot(step, losses[step], "o", color=style.RED, ms=8)
+    right.set(xlabel="training step", ylabel="wrong cells", xlim=(-1, STEPS + 1), ylim=(-0.7, losses[0] + 4))
+    right.set_title(f"λ = {lam:g}")
+    hold(right, step=lambda step: (step, losses[step]))
+    reached = np.flatnonzero(losses == 0)
+    marked = int((gradients[step] != 0).sum())
+    tell(made, wrong=float(losses[step]), wrong_before=float(losses[0]), marked=marked, change=RATE / lam)
+    tell(made, first=int(reached[0]) if reached.size else None)
+    verdict = f"the loss first reaches 0 at step {reached[0]}" if reached.size else "the loss never reaches 0"
+    return style.describe(
+        made,
+        f"""An 8 × 8 grid of costs at training step {step} with λ = {lam:g}. The shortest path differs from the wanted
+        one in {losses[step]:g} cells. The gradient is not zero in {marked} of 64 cells:
+        {int((gradients[step] < 0).sum())} marked + become dearer, {int((gradients[step] > 0).sum())} marked − cheaper.
+        Beside it the number of wrong cells over {STEPS} steps; {verdict}.""",
+    )

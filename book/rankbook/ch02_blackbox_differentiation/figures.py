@@ -1,0 +1,157 @@
+"""Chapter 2: solvers, their optimal value, and what the strength λ buys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from rankbook.ch02_blackbox_differentiation import study
+from rankbook.kit import style
+from rankbook.kit.ranks import ranks_of
+from rankedu.solvers import assignment, shortest_path
+
+
+def three_solvers() -> Figure:
+    """Three solvers, the costs that they read and the solutions that they return."""
+    made, (left, middle, right) = style.figure(1, 3, width=7.6, height=3.1)
+    scores = np.array([0.5, 0.9, 0.1, 0.7, 0.3])
+    left.barh(range(5), scores, color=style.SKY, height=0.7)
+    ranks = ranks_of(scores)
+    for row, (score, place) in enumerate(zip(scores, ranks, strict=True)):
+        left.text(score + 0.04, row, f"{place:.0f}", va="center", fontweight="bold", color=style.RED)
+    left.set(title="ranking", xlim=(0, 1.15), xticks=[], yticks=[], xlabel="y: scores, s: ranks")
+    left.invert_yaxis()
+
+    random = np.random.default_rng(5)
+    grid, matrix = random.uniform(0.1, 1, (5, 5)), random.uniform(0.1, 1, (4, 4))
+    path = shortest_path(torch.from_numpy(grid)).numpy()
+    chosen = assignment(torch.from_numpy(matrix)).numpy()
+    for axes, costs, solution, title in (
+        (middle, grid, path, "shortest path"),
+        (right, matrix, chosen, "assignment"),
+    ):
+        axes.imshow(costs, cmap="Greys", vmin=0, vmax=1.6)
+        for row, column in np.argwhere(solution > 0):
+            axes.plot(column, row, "o", ms=15, mfc="none", mec=style.RED, mew=2.5)
+        axes.set(title=title, xticks=[], yticks=[], xlabel="y: costs, s: chosen cells")
+    return style.describe(
+        made,
+        f"""Three solvers. Ranking: five bars with scores {", ".join(f"{value:g}" for value in scores)}, which get the
+        ranks {", ".join(f"{value:.0f}" for value in ranks)}. Shortest path: a 5 × 5 grid of costs and the
+        {int(path.sum())} cells of its cheapest path from the top left to the bottom right. Assignment: a 4 × 4 matrix
+        of costs and one chosen cell in each row and column.""",
+    )
+
+
+def lower_envelope() -> Figure:
+    """Six lines, one for each ranking of three items; their lower envelope; and its slope."""
+    origin, direction = np.array([-0.8, 0.6, 0.2]), np.array([1.0, 0.0, -1.0])
+    permutations = np.array([[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]], dtype=float)
+    t = np.linspace(-1.0, 2.0, 601)
+    lines = (origin + t[:, None] * direction) @ permutations.T
+    least = lines.min(axis=1)
+    slopes = (permutations @ direction)[lines.argmin(axis=1)]
+    jumps = np.flatnonzero(np.diff(slopes))
+    made, (top, bottom) = style.figure(2, 1, width=6.4, height=5.0, sharex=True, height_ratios=[3, 2])
+    top.plot(t, lines, color=style.GREY, lw=1.2)
+    top.plot([], [], color=style.GREY, lw=1.2, label="z·s, one line a ranking s")
+    top.plot(t, least, color=style.BLUE, lw=3.5, label="optimal value m(z)")
+    top.plot(t[jumps], least[jumps], "o", color=style.BLUE, ms=7)
+    top.set(ylabel="cost of the ranking", ylim=(-4.5, 5.0))
+    top.legend(loc="upper center", ncols=2, frameon=False)
+    edges = np.concatenate([[t[0]], t[jumps], [t[-1]]])
+    steps = slopes[np.append(jumps, len(t) - 1)]
+    bottom.stairs(steps, edges, baseline=None, color=style.BLACK, lw=2.0)
+    for place in t[jumps]:
+        for axes in (top, bottom):
+            axes.axvline(place, color=style.GREY, lw=0.8, ls=":")
+    bottom.set(xlabel="position t on the line z = y + t·d", ylabel="slope of m\n= d·s(z)", xlim=(t[0], t[-1]))
+    bottom.set(ylim=(-2.6, 2.6), yticks=(-2, -1, 0, 1, 2))
+    return style.describe(
+        made,
+        f"""Above: six straight lines, the costs of the six rankings of three items along a line of score vectors, and
+        their lower envelope, the optimal value: continuous and concave, with {len(jumps)} kinks. Below: the slope of
+        the envelope, a staircase that falls from {steps[0]:g} to {steps[-1]:g} and jumps at each kink.""",
+    )
+
+
+HAND_SCORES = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
+
+
+def moving_average() -> Figure:
+    """The interpolation is the mean of the staircase over an arrow of length λ."""
+    lam, t = 0.5, np.linspace(-0.3, 1.0, 1301)
+    rank = ranks_of(HAND_SCORES + t[:, None] * np.array([0, 0, 0, 1.0, 0]))[:, 3]
+    edges = np.array([-0.3, -0.2, 0.2, 0.4, 0.6, 1.0])
+    levels = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
+    mean = float((4 * 0.2 + 3 * 0.2 + 2 * 0.1) / lam)
+    made, axes = style.figure(height=3.6)
+    axes.fill_between(t, 0, rank, where=(t >= 0) & (t <= lam), color=style.ORANGE, alpha=0.35, lw=0, step="mid")
+    axes.stairs(levels, edges, baseline=None, color=style.BLACK, lw=2.0, label="rank of the item, f(y + t·c)")
+    axes.plot([0, lam], [mean, mean], color=style.RED, label=f"mean over the arrow: $f_\\lambda$ = {mean:.1f}")
+    axes.annotate("", (lam, 0.35), (0, 0.35), arrowprops={"arrowstyle": "->", "lw": 2, "color": style.RED})
+    axes.text(lam / 2, 0.45, f"λ = {lam:g}", ha="center", va="bottom", color=style.RED)
+    axes.plot(0, 4, "o", color=style.BLACK, ms=7)
+    axes.set(xlabel="t: how much the score of the item is raised", ylabel="rank", xlim=(-0.3, 1), ylim=(0, 5.6))
+    axes.set_yticks(range(1, 6))
+    axes.legend(loc="upper right", frameon=False)
+    return style.describe(
+        made,
+        f"""The rank of one item of five as its score is raised by t: a staircase that falls from 5 to 1. Over the arrow
+        from t = 0 to t = {lam:g} the rank is 4, then 3, then 2; its mean there, the interpolated value, is
+        {mean:.1f}.""",
+    )
+
+
+def strength_tradeoff() -> Figure:
+    """Faithful or informative: what a small and a large λ give up."""
+    lams = np.geomspace(1e-2, 1e2, 41)
+    share, length = study.strength_sweep(lams)
+    moved = length / (1 - share)
+    made, (left, right) = style.figure(1, 2, width=7.0, height=3.3)
+    left.semilogx(lams, 100 * share, color=style.GREEN)
+    left.set(xlabel="λ", ylabel="scores where $f_\\lambda=f$ (%)", ylim=(-3, 103))
+    right.loglog(lams, moved, color=style.ORANGE, label="where it is not 0")
+    right.loglog(lams, length, color=style.RED, label="mean over all scores")
+    right.set(xlabel="λ", ylabel="length of the gradient", ylim=(1e-2, 1e3))
+    right.legend(loc="upper right", frameon=False)
+    for axes in (left, right):
+        axes.set_xticks([1e-2, 1e-1, 1, 1e1, 1e2])
+    return style.describe(
+        made,
+        f"""Two panels over λ from {lams[0]:g} to {lams[-1]:g}, for 2000 random score vectors of six items. Left: the
+        share of scores at which the interpolation equals the loss falls from {share[0]:.0%} to {share[-1]:.0%}. Right:
+        where the gradient is not zero its mean length falls all the way, from {moved[0]:.0f} to {moved[-1]:.2f}; its
+        mean length over all scores stays between {length[lams <= 2].min():.1f} and {length[lams <= 2].max():.1f} up to
+        λ = 2, then falls like 1/λ, to {length[-1]:.3f}.""",
+    )
+
+
+def nonlinear_loss() -> Figure:
+    """With a loss that is not linear, each stair has its own interpolation, and they do not join."""
+    lam, t = 2.0, np.linspace(-0.5, 2.0, 2501)
+    line = study.NONLINEAR["scores"] + t[:, None] * study.NONLINEAR["direction"]
+    truth, patched = study.log_rank(ranks_of(line)), study.linearised(line, lam)
+    here = 0.62
+    frozen = study.linearised(line, lam, study.NONLINEAR["scores"] + here * study.NONLINEAR["direction"])
+    jump = np.abs(np.diff(patched))
+    gaps = np.flatnonzero(jump > 0.01)
+    broken: Any = patched.copy()
+    broken[gaps] = np.nan
+    made, axes = style.figure(height=3.9)
+    axes.plot(t, truth, color=style.BLACK, label="the loss L(s(y))")
+    axes.plot(t, frozen, color=style.BLUE, ls="--", label="interpolation with c frozen at the dot")
+    axes.plot(t, broken, color=style.RED, label="with c taken afresh at each y")
+    place = int(np.abs(t - here).argmin())
+    axes.plot(here, patched[place], "o", color=style.BLUE, ms=8)
+    axes.set(xlabel="position t on the line y + t·d", ylabel="mean log rank", xlim=(t[0], t[-1]), ylim=(0.3, 2.2))
+    axes.legend(loc="upper right", frameon=False)
+    return style.describe(
+        made,
+        f"""Along a line of scores: the mean logarithm of two ranks, a staircase; its interpolation with the gradient c
+        frozen at one point, continuous; and the interpolation with c taken afresh at each point, which has
+        {len(gaps)} jumps, the largest of {jump.max():.2f}. The last two touch at the dot, with the same slope.""",
+    )

@@ -1,0 +1,143 @@
+"""Chapter 2: how far Algorithm 1 looks ahead, and what it sees on the way."""
+
+from rankbook.kit.live.marks import NAMES, along, apart, dot, handle, line, polygon, scaled, scene, text
+from rankedu.reference import interpolated, optimal_value, rank, rank_gradient
+
+START = {"scores": [0.85, 0.35, 0.55, 0.72, 0.2], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
+FAR = 6.0
+LEFT, RIGHT = 34, 312
+LINES, CURVE, STEPS = (26, 168), (218, 284), (318, 380)
+
+
+def look_ahead(state):
+    """How long must the arrow be until you feel the step? Drag its tip, then the items."""
+    y, c, lam = state["scores"], state["incoming"], state["lam"]
+
+    def ahead(t):
+        return [score + t * slope for score, slope in zip(y, c)]
+
+    crossings = meetings(y, c)
+    knots = [0.0, *[t for t, _ in crossings], FAR]
+    ranks, then, gradient = rank(y), rank(ahead(lam)), rank_gradient(y, c, lam)
+    value = interpolated(y, c, lam)
+    shown = {**state, "ranks": ranks, "ranks_ahead": then, "gradient": gradient, "loss": product(c, ranks)}
+    shown = {**shown, "interpolated": value, "overtakings": len([t for t, _ in crossings if t < lam])}
+    marks = [*lines(y, c, lam, crossings), *curve(ahead, knots, lam), *steps(c, ahead, knots, lam, value)]
+    marks += table(ranks, then, gradient)
+    handles = [
+        handle(f"Item {NAMES[i]}", LEFT, height(y[i]), f"score {y[i]:.2f}, rank {ranks[i]}", [vertical(i)])
+        for i in range(len(y))
+    ]
+    tip = [along("x", "lam", None, 0.1, FAR, across(0.1), RIGHT)]
+    handles.append(handle("Tip of the arrow", across(lam), LINES[1] + 16, f"λ is {lam:.2f}", tip))
+    return scene(shown, 392, marks, handles, [], words(shown, lam))
+
+
+def vertical(i):
+    return along("y", "scores", i, 0, 1, LINES[1], LINES[0])
+
+
+def across(t):
+    return scaled(t, 0, FAR, LEFT, RIGHT)
+
+
+def height(score):
+    return scaled(score, 0, 1, LINES[1], LINES[0])
+
+
+def product(a, b):
+    return sum(x * z for x, z in zip(a, b))
+
+
+def meetings(y, c):
+    """When one item overtakes another on the way, and at which score, in order of time."""
+    found = []
+    for i in range(len(y)):
+        for j in range(i):
+            t = (y[j] - y[i]) / (c[i] - c[j])
+            if 0 < t < FAR:
+                found.append((t, y[i] + t * c[i]))
+    return sorted(found)
+
+
+def lines(y, c, lam, crossings):
+    """The scores along the arrow, and a ring where two cross."""
+    marks = [line([(LEFT, LINES[0]), (LEFT, LINES[1])], "axis"), text(LEFT, 15, "scores  y + t c")]
+    marks.append(
+        polygon([(LEFT, LINES[0]), (across(lam), LINES[0]), (across(lam), STEPS[1]), (LEFT, STEPS[1])], "area")
+    )
+    names = apart([height(score) + 4 for score in y], 14, LINES[0], LINES[1] + 4)
+    for i in range(len(y)):
+        kind = "positive" if c[i] > 0 else "negative" if c[i] < 0 else "grey"
+        ends = [0.0, *[t for t in [-y[i] / c[i], (1 - y[i]) / c[i]] if 0 < t < FAR]] if c[i] else [0.0]
+        last = min([*ends[1:], FAR])
+        marks.append(line([(LEFT, height(y[i])), (across(last), height(y[i] + last * c[i]))], kind))
+        marks.append(dot(LEFT, height(y[i]), "ink", 6))
+        marks.append(text(LEFT - 10, names[i], NAMES[i], "small", "end"))
+    for t, score in crossings:
+        marks.append(line([(across(t), height(score)), (across(t), STEPS[1])], "guide"))
+        if 0 <= score <= 1:
+            marks.append(dot(across(t), height(score), "hollow", 3.5))
+    base, tip = LINES[1] + 16, across(lam)
+    marks += [line([(LEFT, base), (tip, base), (tip - 6, base - 4), (tip, base), (tip - 6, base + 4)], "thick")]
+    marks.append(text(min(tip + 22, RIGHT - 4), base + 5, f"λ = {lam:.2f}", ""))
+    return marks
+
+
+def curve(ahead, knots, lam):
+    """m along the arrow, concave, with a kink at each overtaking; and its secant over the arrow."""
+    values = [optimal_value(ahead(t)) for t in knots]
+    here = [optimal_value(ahead(0.0)), optimal_value(ahead(lam))]
+    low, high = min([*values, *here]), max([*values, *here])
+
+    def up(value):
+        return scaled(value, low, high + 1e-9, CURVE[1], CURVE[0])
+
+    return [
+        text(RIGHT, CURVE[1] - 6, "m, and its secant", "small", "end"),
+        line([(LEFT, CURVE[0]), (LEFT, CURVE[1]), (RIGHT, CURVE[1])], "axis"),
+        line([(across(t), up(value)) for t, value in zip(knots, values)], "ink"),
+        line([(LEFT, up(here[0])), (across(lam), up(here[1]))], "three"),
+        dot(across(lam), up(here[1]), "three", 4),
+    ]
+
+
+def steps(c, ahead, knots, lam, value):
+    """The loss c·rk along the arrow, which is the slope of m, and its mean over the arrow."""
+    low, high = optimal_value(c), -optimal_value([-slope for slope in c])
+
+    def up(value):
+        return scaled(value, low, high, STEPS[1], STEPS[0])
+
+    stairs = []
+    for start, end in zip(knots, knots[1:]):
+        level = up(product(c, rank(ahead((start + end) / 2))))
+        stairs += [(across(start), level), (across(end), level)]
+    return [
+        text(RIGHT, STEPS[0] - 4, "loss, and its mean over the arrow", "small", "end"),
+        line([(LEFT, STEPS[0]), (LEFT, STEPS[1]), (RIGHT, STEPS[1])], "axis"),
+        line(stairs, "ink"),
+        line([(LEFT, up(value)), (across(lam), up(value))], "three"),
+        dot(LEFT, up(value), "three", 4),
+    ]
+
+
+def table(ranks, then, gradient):
+    """What each item gains on the way, and the same divided by λ: the gradient."""
+    marks = [text(392, 26, "rank by", "small", "end"), text(462, 26, "gradient", "small", "end")]
+    for i in range(len(ranks)):
+        at = 50 + 26 * i
+        marks.append(text(338, at, NAMES[i]))
+        marks.append(text(392, at, f"{then[i] - ranks[i]:+d}" if then[i] != ranks[i] else "0", "", "end"))
+        marks.append(text(462, at, f"{gradient[i]:+.2f}" if gradient[i] else "0", "", "end"))
+    return marks
+
+
+def words(shown, lam):
+    """The picture for those who do not see it."""
+    slopes = ", ".join([f"{name} {slope:.2f}" for name, slope in zip(NAMES, shown["gradient"])])
+    return (
+        f"Five scores move along the incoming gradient for a time of λ = {lam:.2f}; on the way there are "
+        f"{shown['overtakings']} overtakings. The loss c·rk(y) is {shown['loss']:.2f}; its mean over the way, the "
+        f"interpolated loss, is {shown['interpolated']:.2f}. The gradient is {slopes}."
+    )

@@ -1,0 +1,170 @@
+"""Chapter 2: two calls of a solver teach a grid of costs which path is wanted."""
+
+from rankbook.kit.live.marks import along, bar, button, dot, handle, line, scaled, scene, text
+
+SIDE, RATE, STEPS = 6, 0.1, 60
+START = {
+    "costs": [
+        *[0.25, 0.33, 0.28, 0.41, 0.3, 0.22],
+        *[0.62, 0.85, 0.74, 0.6, 0.82, 0.3],
+        *[0.7, 0.9, 0.66, 0.78, 0.71, 0.35],
+        *[0.58, 0.8, 0.88, 0.69, 0.9, 0.27],
+        *[0.75, 0.64, 0.83, 0.92, 0.6, 0.38],
+        *[0.6, 0.72, 0.68, 0.77, 0.65, 0.24],
+    ],
+    "learnt": [],
+    "wanted": [5.0, 5.0, 2.0, 0.0, 0.0, 0.0],
+    "log_lam": 0.0,
+    "marked": [2.0, 2.0],
+    "steps": 0,
+    "history": [],
+    "playing": False,
+    "tick": False,
+}
+LEFT, TOP, CELL = 20, 34, 42
+CURVE = (312, 462, 60, 150)
+
+
+def paths(state):
+    """Which cells will change? Drag where the wanted path leaves a row, and a cell's cost; guess, then press Step."""
+    wanted, lam = mask(state["wanted"]), 10 ** state["log_lam"]
+    costs, steps, history = state["learnt"], state["steps"], state["history"]
+    began = [*wanted, *state["costs"], lam]
+    if not costs or state.get("began") != began:
+        costs, steps, history = list(state["costs"]), 0, []
+    found, slopes = taught(costs, wanted, lam)
+    playing = state["playing"] and steps < STEPS and wrong(found, wanted) > 0
+    if state["tick"] and steps < STEPS:
+        history = [*history, wrong(found, wanted)]
+        costs, steps = [cost - RATE * slope for cost, slope in zip(costs, slopes)], steps + 1
+        found, slopes = taught(costs, wanted, lam)
+    here = wrong(found, wanted)
+    shown = {**state, "learnt": costs, "steps": steps, "history": history, "began": began, "playing": playing}
+    shown = {**shown, "lam": lam, "path": found, "target": wanted, "gradient": slopes, "wrong": here}
+    marks = [*grid(costs, found, wanted, slopes if steps else [0 for _ in slopes]), *curve([*history, here], lam)]
+    row, column = [round(at) for at in state["marked"]]
+    cell, corner = row * SIDE + column, [at + 15 for at in middle(row, column)]
+    marks.append(dot(*corner, "hollow", 5))
+    moves = [along("x", "marked", 1, 0, SIDE - 1, *[middle(0, k)[0] + 15 for k in (0, SIDE - 1)])]
+    moves.append(along("y", "marked", 0, 0, SIDE - 1, *[middle(k, 0)[1] + 15 for k in (0, SIDE - 1)]))
+    says = f"row {row + 1}, column {column + 1}"
+    handles = [handle("Marked cell", *corner, says, moves)]
+    for row, column in enumerate(state["wanted"]):
+        x, y = middle(row, round(column))
+        moves = [along("x", "wanted", row, 0, SIDE - 1, middle(0, 0)[0], middle(0, SIDE - 1)[0])]
+        if row < SIDE - 1:
+            handles.append(
+                handle(f"Row {row + 1}", x, y, f"the wanted path leaves it in column {round(column) + 1}", moves)
+            )
+    x = scaled(state["log_lam"], -2, 2, CURVE[0], CURVE[1])
+    marks += [line([(CURVE[0], 216), (CURVE[1], 216)], "axis"), dot(x, 216, "ink", 7)]
+    moves = [along("x", "log_lam", None, -2, 2, CURVE[0], CURVE[1])]
+    handles.append(handle("λ", x, 216, f"{lam:.2f}", moves))
+    cost = state["costs"][cell]
+    x = scaled(cost, 0, 1.4, CURVE[0], CURVE[1])
+    marks += [text(CURVE[0], 254, f"○ costs {cost:.2f}"), line([(CURVE[0], 272), (CURVE[1], 272)], "axis")]
+    marks.append(dot(x, 272, "ink", 7))
+    moves = [along("x", "costs", cell, 0, 1.4, CURVE[0], CURVE[1])]
+    handles.append(handle("Cost of the marked cell", x, 272, f"{cost:.2f}", moves))
+    buttons = [button("Stop" if playing else "Start", {"playing": not playing, "tick": not playing})]
+    buttons += [button("Step", {"tick": True, "playing": False}), button("Start anew", START)]
+    return scene(shown, 326, marks, handles, buttons, words(shown))
+
+
+def mask(leaves):
+    """1 in the cells of a path from the upper left to the lower right that leaves each row downwards in its column."""
+    cells, column = [0 for _ in range(SIDE * SIDE)], 0
+    for row in range(SIDE):
+        end = SIDE - 1 if row == SIDE - 1 else round(leaves[row])
+        for k in range(min(column, end), max(column, end) + 1):
+            cells[row * SIDE + k] = 1
+        column = end
+    return cells
+
+
+def shortest_path(costs):
+    """1 in the cells of the cheapest path from the upper left to the lower right, by steps to the four sides.
+
+    A cost below 0 counts as 0: nothing is gained by walking in circles.
+    """
+    far, came, waiting = [0.0, *[1e9 for _ in costs[1:]]], [0 for _ in costs], [0]
+    while waiting:
+        here = min(waiting, key=lambda cell: far[cell])
+        waiting.remove(here)
+        for there in beside(here):
+            cost = far[here] + max(costs[there], 0) + 1e-6
+            if cost < far[there] - 1e-12:
+                far[there] = cost
+                came[there] = here
+                if there not in waiting:
+                    waiting.append(there)
+    cells, here = [0 for _ in costs], SIDE * SIDE - 1
+    while here:
+        cells[here] = 1
+        here = came[here]
+    cells[0] = 1
+    return cells
+
+
+def beside(cell):
+    row, column = cell // SIDE, cell % SIDE
+    steps = [(row - 1, column), (row, column - 1), (row, column + 1), (row + 1, column)]
+    return [r * SIDE + c for r, c in steps if 0 <= r < SIDE and 0 <= c < SIDE]
+
+
+def taught(costs, wanted, lam):
+    """The path of the costs, and Algorithm 1: a second call after a step of λ along the gradient of the loss."""
+    found = shortest_path(costs)
+    moved = [cost + lam * (1 - 2 * want) for cost, want in zip(costs, wanted)]
+    return found, [(after - before) / lam for after, before in zip(shortest_path(moved), found)]
+
+
+def wrong(found, wanted):
+    """The cells in which two paths differ: a loss that is linear in the path, with slopes of 1 and -1."""
+    return sum(a != b for a, b in zip(found, wanted))
+
+
+def middle(row, column):
+    return [LEFT + CELL * (column + 0.5), TOP + CELL * (row + 0.5)]
+
+
+def grid(costs, found, wanted, slopes):
+    """The costs in shades, the wanted path and the shortest one, and which cells become dearer or cheaper."""
+    marks = [text(LEFT, 18, "strong: dear; framed: wanted; dots: found", "small")]
+    for cell, cost in enumerate(costs):
+        x, y = LEFT + CELL * (cell % SIDE), TOP + CELL * (cell // SIDE)
+        marks.append(bar(x, y, CELL - 1, CELL - 1, f"shade{int(scaled(cost, 0, 1.4, 7.9, 0)):d}"))
+        if wanted[cell]:
+            marks.append(bar(x + 3, y + 3, CELL - 7, CELL - 7, "wanted"))
+        if found[cell]:
+            marks.append(dot(x + CELL / 2, y + CELL / 2, "negative", 9))
+        sign = "−" if slopes[cell] > 0 else "+" if slopes[cell] < 0 else ""
+        marks.append(text(x + CELL / 2, y + CELL / 2 + 7, sign, "sign", "middle"))
+    return marks
+
+
+def curve(losses, lam):
+    """The loss by steps."""
+    left, right, top, bottom = CURVE
+    points = [
+        (scaled(k, 0, STEPS, left, right), scaled(value, 0, 2 * SIDE, bottom, top)) for k, value in enumerate(losses)
+    ]
+    return [
+        text(left, top - 12, f"wrong cells: {losses[-1]:d}"),
+        line([(left, top), (left, bottom), (right, bottom)], "axis"),
+        line(points, "negative"),
+        dot(*points[-1], "negative", 5),
+        text(left, bottom + 18, f"{len(losses) - 1:d} of {STEPS:d} steps", "small"),
+        text(left, 196, f"λ = {lam:.2f}"),
+        text(LEFT, 308, "+ becomes dearer, − becomes cheaper", "small"),
+    ]
+
+
+def words(shown):
+    """The picture for those who do not see it; which cells change is told after the first step."""
+    dearer, cheaper = [sum(sign * slope > 0 for slope in shown["gradient"]) for sign in (-1, 1)]
+    return (
+        f"A grid of 6 by 6 costs after {shown['steps']} steps with λ = {shown['lam']:.2f}. The shortest path differs "
+        f"from the wanted one in {shown['wrong']} cells."
+        + (f" Two calls of the solver make {dearer} cells dearer and {cheaper} cheaper." if shown["steps"] else "")
+    )

@@ -1,0 +1,1 @@
+"""Chapter 3, Ranking is a solver."""

@@ -1,0 +1,174 @@
+"""Figures of chapter 4: what an optimiser sees instead of a staircase."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from rankbook.ch04_interpolated_ranking.study import regime, sunk
+from rankbook.kit import style
+from rankbook.kit.figures import paper_figure
+from rankbook.kit.ranks import ranks_of
+from rankbook.kit.relief import draw_blocks
+from rankbook.kit.section import EXTENT, SEED, view
+from rankedu.landscapes import (
+    interpolated_landscape,
+    random_section,
+    section_gradient,
+)
+
+
+@paper_figure("RaMBO Fig. 1")
+@style.style()
+def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3) -> Figure:
+    """A section of a rank-based loss, and two interpolations of increasing strength."""
+    lams = (None, weak, strong)
+    figure, axes = style.figure(1, 3, width=7.2, height=2.7)
+    surfaces = _landscapes(axes, lams, ["the loss itself", f"λ = {weak:g}", f"λ = {strong:g}"])
+    return style.describe(
+        figure,
+        f"Three solid blocks, each the same square of score vectors; the height of the surface is the loss. Left, the "
+        f"loss itself: flat plateaus at more than {surfaces[0]['values'] // 100 * 100} heights, with walls between. "
+        f"Middle, λ = {weak:g}: the same hills and basins, but a continuous surface of flat facets. Right, "
+        f"λ = {strong:g}: broad slopes; the height range has shrunk from {surfaces[0]['range']:.0f} to "
+        f"{surfaces[2]['range']:.0f}.",
+    )
+
+
+@paper_figure("RaMBO supp. Fig. 1a")
+@style.style()
+def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.2, 1.0)) -> Figure:
+    """The interpolated ranking landscape for four strengths."""
+    figure, axes = style.figure(2, 2, width=6.4, height=5.0)
+    surfaces = _landscapes(axes.flat, lams, [f"λ = {lam:g}" for lam in lams])
+    facts = "; ".join(
+        f"λ = {lam:g}: heights from {fact['low']:.0f} to {fact['high']:.0f}, gradient zero on {fact['flat']:.0%} of it"
+        for lam, fact in zip(lams, surfaces, strict=True)
+    )
+    return style.describe(
+        figure,
+        f"Four surfaces over the same square of score vectors, from jagged to almost a plane. {facts}. The vertical "
+        "scale is the same in all four, its zero is not.",
+    )
+
+
+@paper_figure("RaMBO supp. Fig. 2a")
+@style.style()
+def true_landscape() -> Figure:
+    """The true, piecewise constant landscape."""
+    figure, axes = style.figure(width=6.4, height=4.2)
+    fact = _landscapes([axes], [None], [""], size=900)[0]
+    return style.describe(
+        figure,
+        f"One large block: flat plateaus at more than {fact['values'] // 100 * 100} heights between {fact['low']:.0f} "
+        f"and {fact['high']:.0f}, separated by vertical walls that run in straight lines across the square.",
+    )
+
+
+@paper_figure("RaMBO supp. Fig. 2b")
+@style.style()
+def interpolated_ranking_landscape(lam: float = 0.06) -> Figure:
+    """The landscape with the ranking replaced by interpolated ranking."""
+    figure, axes = style.figure(width=6.4, height=4.2)
+    fact = _landscapes([axes], [lam], [""], size=900)[0]
+    return style.describe(
+        figure,
+        f"The same block after interpolation with λ = {lam:g}: a continuous surface of flat facets with heights from "
+        f"{fact['low']:.0f} to {fact['high']:.0f}. Peaks and basins stand where the plateaus had them. The gradient "
+        f"vanishes on {fact['flat']:.1%} of the square; on the plateaus it did everywhere.",
+    )
+
+
+@style.style()
+def gradient_bars(lams: tuple[float, float, float] = (0.05, 0.25, 4.0)) -> Figure:
+    """Who is pushed up and who down: five items, the loss rk(B) + rk(E), three strengths."""
+    scores = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
+    incoming = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
+    figure, axes = style.figure(1, 3, width=6.4, height=2.9, sharey=True, sharex=True)
+    facts = []
+    for axis, lam in zip(axes, lams, strict=True):
+        places = ranks_of(scores) - ranks_of(scores + lam * incoming)
+        for item, (place, c) in enumerate(zip(places, incoming, strict=True)):
+            axis.barh(item, place, edgecolor="white", **style.area(c > 0))
+        axis.axvline(0, color=style.BLACK, linewidth=1)
+        axis.set(title=f"λ = {lam:g}", xlim=(-3.4, 3.4), xticks=(-2, 0, 2))
+        for item, place in enumerate(places):
+            axis.text(place + np.sign(place + 0.1) * 0.25, item, f"{place:+d}".replace("+0", "0"), va="center",
+                      ha="left" if place >= 0 else "right", fontsize=11)  # fmt: skip
+        facts.append(f"λ = {lam:g}: " + ", ".join(f"{n} {p:+d}" for n, p in zip("ABCDE", places, strict=True)))
+    axes[0].set_yticks(range(5), [f"{n}  {y}" for n, y in zip("ABCDE", scores, strict=True)])
+    axes[0].invert_yaxis()
+    axes[0].set_ylabel("item and score")
+    axes[1].set_xlabel("places gained on the way to $\\mathbf{y}_\\lambda$: $-\\lambda$ · gradient")
+    return style.describe(
+        figure,
+        "Three bar charts, one bar for each of five items, blue for the two whose rank is in the loss, red and hatched "
+        f"for the others; a bar to the right means that a descent step raises the score. {'. '.join(facts)}. In each "
+        "chart the bars add up to zero.",
+    )
+
+
+@style.style()
+def useful_strengths(sizes: tuple[int, ...] = (20, 200, 2000), trials: int = 20) -> Figure:
+    """How much of the gradient is non-zero, and how far the interpolation strays, against λ in units of the spread."""
+    ratios = np.geomspace(1e-4, 1e2, 25)
+    figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
+    reached = []
+    looks = zip(sizes, ("-", "--", ":"), "o^s", (style.BLUE, style.ORANGE, style.GREEN), strict=False)
+    for n, line, mark, colour in looks:
+        moved, strayed = np.array([regime(n, ratio, trials) for ratio in ratios]).T
+        options = {"color": colour, "linestyle": line, "label": f"n = {n}"}
+        left.semilogx(ratios, moved, **options)
+        right.semilogx(ratios, strayed, **{**options, "linestyle": "none", "marker": mark, "markersize": 6})
+        reached.append(f"n = {n}: half of the items have a gradient from {np.interp(0.5, moved, ratios):.2g} on")
+    right.semilogx(ratios, sunk(ratios), color=style.BLACK, linewidth=1, label="closed form", zorder=0)
+    left.set(title="items with a gradient", ylim=(-0.03, 1.03))
+    right.set(title="$f_\\lambda$ on its way down to the best loss", ylim=(-0.03, 1.03))
+    for axis in (left, right):
+        axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axis.set_xlabel("λ · sd(c) / sd(y)")
+        axis.set_xticks([1e-4, 1e-2, 1, 1e2])
+    left.legend(loc="lower right", handlelength=1.8)
+    right.legend(loc="upper left", handlelength=1.8)
+    return style.describe(
+        figure,
+        f"Two rising curves for each list length against λ times the spread of c over the spread of the scores. Left, "
+        f"the share of items with a non-zero gradient; {'; '.join(reached)}. Right, how much of the way from the loss "
+        "down to the best possible loss the interpolation has sunk: the points of all lengths lie on one black line, "
+        f"the closed form, which is at {sunk(1.0):.0%} for a ratio of 1, {sunk(4 / 3):.0%} for 4/3 and "
+        f"{sunk(9.47):.0%} for 9.47.",
+    )
+
+
+def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict[str, float]]:
+    """Draw the staircase (None) or an interpolation on each of the axes, all on one vertical scale."""
+    seen = view(size)
+    heights = [
+        seen.staircase if lam is None else interpolated_landscape(seen.section, seen.coefficients, lam) for lam in lams
+    ]
+    draw_blocks(list(np.ravel(axes)), seen, heights, titles)
+    coarse = random_section(seed=SEED, extent=EXTENT, resolution=60)
+    surfaces = []
+    for lam, height in zip(lams, heights, strict=True):
+        shown = height[seen.inside]
+        flat = 1.0 if lam is None else (section_gradient(coarse, seen.coefficients, lam) == 0).all(-1).mean()
+        low, high, values = shown.min(), shown.max(), np.unique(shown.round(6)).size
+        surfaces.append({"low": low, "high": high, "range": high - low, "flat": float(flat), "values": values})
+    return surfaces
+
+
+@style.style()
+def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
+    """Seconds against list length (method → length → seconds) on two logarithmic axes, with the fitted exponents.
+
+    Source
+    ------
+    RaMBO Tab. 1.
+    """
+    figure, axes = style.figure(width=6.4, height=3.6)
+    facts = style.draw_scaling(axes, seconds)
+    axes.legend(loc="upper left")
+    return style.describe(figure, f"Straight lines on logarithmic axes, time against list length. {'; '.join(facts)}.")

@@ -1,0 +1,168 @@
+"""Chapter 4: a ball on the landscape of an interpolated loss, and where each λ makes it stop."""
+
+import math
+
+from rankbook.kit.live.marks import along, bar, button, dot, handle, line, scaled, scene, text
+from rankedu.reference import interpolated, rank, rank_gradient
+
+START = {"ball": [-1.0, 1.0], "log_lam": -0.5, "adam": False, "steps": 0, "playing": False, "tick": False}
+#: Six scores as the ball moves to the right and upwards, and the weight that the loss gives each rank.
+RIGHTWARDS, UPWARDS = [0.9, -0.2, -1.0, 0.5, 0.1, -0.4], [-0.3, 1.0, 0.2, 0.7, -0.9, -0.6]
+HOME, WEIGHTS = [0.1, -0.2, 0.3, 0.05, -0.1, -0.15], [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]
+FAR, CELLS, STEPS, PACE, RATE = 1.6, 20, 60, 2, 0.05
+LOWEST, HIGHEST, SHADES = -1.5, 2.1, 8
+MAP, CURVE, STOPS = (14, 24, 264), (310, 458, 40, 128), (310, 458, 190, 262)
+LAMS = [-1.0, -0.6, -0.2, 0.1, 0.4, 0.7, 1.0, 1.3, 1.6]
+KEPT: dict[str, object] = {"log_lam": None, "cells": []}  # the last landscape: it changes with λ alone
+
+
+def ball(state):
+    """Where will the ball stop? Drag it, and λ; guess, then press Roll."""
+    start, log_lam, adam = state["ball"], state["log_lam"], state["adam"]
+    steps = min(state["steps"] + (PACE if state["playing"] and state["tick"] else 0), STEPS)
+    lam = 10**log_lam
+    trail = descent(start, lam, adam)
+    losses = [loss(point) for point in trail]
+    ends = [loss(descent(start, 10**power, adam)[-1]) for power in LAMS]
+    spread = deviation(scores(start)) / deviation(WEIGHTS)
+    shown = {**state, "steps": steps, "playing": state["playing"] and steps < STEPS}
+    shown = {**shown, "lam": lam, "scores": scores(start), "ranks": rank(scores(start)), "losses": losses}
+    shown = {**shown, "stop": trail[-1], "stops": ends, "useful": [3 / 6 * spread, spread]}
+    left, top, bottom = MAP
+    marks = [
+        text(left, 16, f"λ = {lam:.2f}; strong colours: low loss", "small"),
+        *landscape(log_lam),
+    ]
+    if steps:
+        gone = [place(point) for point in trail[: steps + 1]]
+        marks += [line(gone, "under"), line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]
+    marks += [dot(*place(start), "hollow", 7), *curve(losses[: steps + 1])]
+    marks += stops(ends, losses[-1], log_lam, shown["useful"], steps == STEPS)
+    x = scaled(log_lam, -1, 1.6, STOPS[0], STOPS[1])
+    marks += [line([(STOPS[0], 306), (STOPS[1], 306)], "axis"), dot(x, 306, "ink", 7)]
+    marks.append(text(STOPS[0] - 14, 310, "λ", "", "end"))
+    says = f"{start[0]:.2f} to the right, {start[1]:.2f} up, loss {losses[0]:.2f}"
+    moves = [along("x", "ball", 0, -FAR, FAR, left, left + bottom - top)]
+    moves.append(along("y", "ball", 1, -FAR, FAR, bottom, top))
+    handles = [handle("Ball", *place(start), says, moves)]
+    handles.append(handle("λ", x, 306, f"{lam:.2f}", [along("x", "log_lam", None, -1, 1.6, STOPS[0], STOPS[1])]))
+    buttons = [button("SGD", {"adam": False}, not adam), button("Adam", {"adam": True}, adam)]
+    buttons += [button("Roll", {"steps": 0, "playing": True}), button("Start anew", START)]
+    return scene(shown, 326, marks, handles, buttons, words(shown))
+
+
+def scores(point):
+    return [at + point[0] * u + point[1] * v for at, u, v in zip(HOME, RIGHTWARDS, UPWARDS)]
+
+
+def loss(point):
+    """The loss itself, a staircase: the weighted ranks."""
+    return sum(weight * place for weight, place in zip(WEIGHTS, rank(scores(point))))
+
+
+def deviation(values):
+    middle = sum(values) / len(values)
+    return max(math.sqrt(sum((value - middle) ** 2 for value in values) / len(values)), 1e-9)
+
+
+def descent(start, lam, adam):
+    """The way of the ball down the gradient of Algorithm 1; it stays on the map."""
+    x, y, trail = start[0], start[1], [list(start)]
+    mean, square = [0.0, 0.0], [0.0, 0.0]
+    for step in range(1, STEPS + 1):
+        slopes = rank_gradient(scores([x, y]), WEIGHTS, lam)
+        moves = []
+        for k, axis in enumerate([RIGHTWARDS, UPWARDS]):
+            slope = sum(a * b for a, b in zip(slopes, axis))
+            mean[k] = 0.9 * mean[k] + 0.1 * slope
+            square[k] = 0.99 * square[k] + 0.01 * slope * slope
+            even = mean[k] / (1 - 0.9**step) / (math.sqrt(square[k] / (1 - 0.99**step)) + 1e-8)
+            moves.append(RATE * (even if adam else slope))
+        x, y = [min(max(at - move, -FAR), FAR) for at, move in zip([x, y], moves)]
+        trail.append([x, y])
+    return trail
+
+
+def place(point):
+    """Where a point of the plane is drawn."""
+    left, top, bottom = MAP
+    x = scaled(point[0], -FAR, FAR, left, left + bottom - top)
+    return [x, scaled(point[1], -FAR, FAR, bottom, top)]
+
+
+def landscape(log_lam):
+    """The interpolated loss in shades; cells of one shade that lie side by side are one bar."""
+    if KEPT["log_lam"] == log_lam:
+        return KEPT["cells"]
+    left, top, bottom = MAP
+    side, lam, cells = (bottom - top) / CELLS, 10**log_lam, []
+    for row in range(CELLS):
+        up = FAR - (row + 0.5) * 2 * FAR / CELLS
+        values = [interpolated(scores([(k + 0.5) * 2 * FAR / CELLS - FAR, up]), WEIGHTS, lam) for k in range(CELLS)]
+        shades = [int(scaled(value, LOWEST, HIGHEST, 0, SHADES - 0.001)) for value in values]
+        begun = 0
+        for k in range(1, CELLS + 1):
+            if k == CELLS or shades[k] != shades[begun]:
+                kind = f"shade{shades[begun]:d}"
+                cells.append(bar(left + begun * side, top + row * side, (k - begun) * side + 0.3, side + 0.3, kind))
+                begun = k
+    KEPT["log_lam"] = log_lam
+    KEPT["cells"] = cells
+    return cells
+
+
+def curve(losses):
+    """The loss over the steps that the ball has gone."""
+    left, right, top, bottom = CURVE
+    points = [
+        (scaled(k, 0, STEPS, left, right), scaled(value, LOWEST, HIGHEST, bottom, top))
+        for k, value in enumerate(losses)
+    ]
+    axis = line([(left, top), (left, bottom), (right, bottom)], "axis")
+    return [
+        text(left, top - 10, "the loss by steps", "small"),
+        axis,
+        line(points, "positive"),
+        dot(*points[-1], "negative", 5),
+    ]
+
+
+def stops(ends, here, log_lam, useful, known):
+    """The loss at the end over λ, the rule of thumb shaded; nothing of it before the ball has stopped once."""
+    left, right, top, bottom = STOPS
+
+    def across(power):
+        return scaled(power, -1, 1.6, left, right)
+
+    def up(value):
+        return scaled(value, LOWEST, HIGHEST, bottom, top)
+
+    marks = [
+        text(left - 16, top - 24, "the last loss over λ;", "small"),
+        text(left - 16, top - 9, "grey: the rule of thumb", "small"),
+        line([(left, top), (left, bottom), (right, bottom)], "axis"),
+        *[text(across(power), bottom + 16, f"{10**power:g}", "small", "middle") for power in (-1, 0, 1)],
+    ]
+    if not known:
+        return [*marks, text((left + right) / 2, (top + bottom) / 2, "?", "", "middle")]
+    low, high = [across(math.log10(bound)) for bound in useful]
+    return [
+        bar(low, top, high - low, bottom - top, "area"),
+        line([(across(log_lam), up(here)), (across(log_lam), 306)], "guide"),
+        *marks,
+        line([(across(power), up(value)) for power, value in zip(LAMS, ends)], "ink"),
+        dot(across(log_lam), up(here), "negative", 5),
+    ]
+
+
+def words(shown):
+    """The picture for those who do not see it."""
+    low, high = shown["useful"]
+    end = (
+        f" and after {STEPS} steps of {'Adam' if shown['adam'] else 'SGD'} stands at {shown['losses'][-1]:.2f}. The "
+        f"rule of thumb advises λ from {low:.2f} to {high:.2f}."
+    )
+    return (
+        f"A map of six scores in a plane, shaded by the loss interpolated with λ = {shown['lam']:.2f}. The ball "
+        f"starts at a loss of {shown['losses'][0]:.2f}{end if shown['steps'] == STEPS else '.'}"
+    )

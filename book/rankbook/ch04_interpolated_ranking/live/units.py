@@ -1,0 +1,98 @@
+"""Chapter 4: a number for λ says nothing until six others stand beside it."""
+
+import math
+
+from rankbook.kit.live.marks import along, apart, bar, button, dot, handle, line, scaled, scene, text
+
+#: Logarithms to the base 10, in the order of ROWS.
+START = {
+    "logs": [math.log10(4), math.log10(128), math.log10(128), math.log10(3), 0.0, -1.0],
+    "asked": False,
+    "tick": False,
+}
+ROWS = [
+    ["λ of the code", -2, 2],
+    ["items n", 0.7, 6],
+    ["queries", 0, 3],
+    ["relevant p", 0, 2],
+    ["loss times", -3, 4],
+    ["sd of scores", -3, 2],
+]
+#: λ of the code, items, queries, relevant items: three settings of the paper's retrieval experiments.
+PAPERS = [["Online Products", 4.0, 128, 128, 3], ["In-shop", 0.2, 128, 128, 7], ["CUB-200", 0.2, 128, 128, 3]]
+LEFT, RIGHT, LOW, HIGH = 128, 366, -4, 3
+
+
+def units(state):
+    """Somebody trained with λ = 4: was that much? Guess, then drag what else they may have done."""
+    logs, asked = state["logs"], state["asked"]
+    values = [10 ** logs[0], *[float(round(10**k)) for k in logs[1:4]], *[10**k for k in logs[4:]]]
+    lam, n, queries, relevant, factor, spread = values
+    relevant = min(relevant, n - 1)
+    paper = n * lam
+    step = paper * factor / (queries * relevant)
+    rho = strength(paper * factor, n, queries, relevant, spread)
+    low, high = 3 / n, 1.0
+    verdict = "too short: hardly an item moves" if rho < low else "too long: the staircase is averaged away"
+    if low <= rho <= high:
+        verdict = "in the useful range"
+    shown = {**state, "lam": lam, "n": n, "queries": queries, "p": relevant, "loss_scale": factor, "spread": spread}
+    shown = {**shown, "lam_of_the_paper": paper, "step": step, "rho": rho, "useful": [low, high]}
+    marks, handles = [], []
+    for k, row in enumerate(ROWS):
+        name, least, most = row
+        y, x = 22 + 32 * k, scaled(logs[k], least, most, LEFT, RIGHT)
+        marks += [text(LEFT - 14, y + 4, name, "", "end"), line([(LEFT, y), (RIGHT, y)], "axis"), dot(x, y, "ink", 7)]
+        label = f"{values[k]:.3g}" if k != 3 else f"{relevant:.0f}"
+        marks.append(text(468, y + 4, label, "", "end"))
+        handles.append(handle(name, x, y, label, [along("x", "logs", k, least, most, LEFT, RIGHT)], {"asked": True}))
+    marks += [
+        text(12, 232, f"λ of the paper = n × λ of the code = {paper:.3g}"),
+        text(12, 254, f"step of the first relevant item = {step:.3g} of a score"),
+        *ruler(n),
+        *(settings(rho, spread) if asked else []),
+        text(12, 384, f"ρ = {rho:.2g}, {verdict}" if asked else "ρ = ?", "three"),
+    ]
+    buttons = [button("Was it?", {"asked": True}), button("Start anew", START)]
+    return scene(shown, 394, marks, handles, buttons, words(shown, verdict))
+
+
+def strength(lam, n, queries, relevant, spread):
+    """ρ = λ sd(c) / sd(y), where c is 1/(queries p) at the p relevant items and 0 elsewhere."""
+    share = relevant / n
+    return lam / (queries * relevant) * math.sqrt(share * (1 - share)) / spread
+
+
+def place(rho):
+    """Where a strength stands on the ruler."""
+    return scaled(math.log10(rho), LOW, HIGH, 32, 456)
+
+
+def ruler(n):
+    """Strengths from 1/10000 to 1000, the useful ones shaded."""
+    marks = [bar(place(3 / n), 300, place(1) - place(3 / n), 22, "area"), line([(32, 322), (456, 322)], "axis")]
+    for power in (-4, -2, 0, 2):
+        marks.append(text(place(10**power), 340, f"{10**power:g}", "small", "middle"))
+    return marks
+
+
+def settings(rho, spread):
+    """Where this setting and those of the papers lie."""
+    marks = [dot(place(rho), 311, "three", 7)]
+    places = [place(strength(items * lam, items, queries, p, spread)) for _, lam, items, queries, p in PAPERS]
+    letters = apart(places, 16, 24, 464)
+    for k, x in enumerate(places):
+        marks += [line([(x, 288), (x, 322)], "two thin"), text(letters[k], 282, "ABC"[k], "small two", "middle")]
+    return [*marks, text(12, 362, "A Online Products, B In-shop, C CUB-200", "small two")]
+
+
+def words(shown, verdict):
+    """The picture for those who do not see it."""
+    low, high = shown["useful"]
+    sentence = f"ρ is {shown['rho']:.3g}, {verdict}; useful is {low:.2g} to {high:.2g}."
+    return (
+        f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper, for lists of "
+        f"{shown['n']:.0f}, {shown['queries']:.0f} queries, {shown['p']:.0f} relevant items and scores that spread by "
+        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score. "
+        f"{sentence if shown['asked'] else 'Was that much?'}"
+    )

@@ -1,0 +1,109 @@
+"""Explorable of chapter 5: what batches of a given size and memory say about the data set."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.ticker import NullLocator
+
+from rankbook.ch05_minibatch_bias.study import SIZES, expected_map, sample_estimates, synthetic_ranking
+from rankbook.kit import style
+from rankbook.kit.explorable import choice, explorable, goal, hold, tell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+BINS = np.linspace(0, 1, 41)
+
+
+@goal(
+    "Find batches most of which say nothing at all.",
+    lambda at: at.empty > 0.5,
+    "In {empty:.0%} of the batches of {batch_size} no query has a relevant item to find, and {perfect:.0%} of the "
+    "others show a perfect mAP of 1.",
+)
+@goal(
+    "See as much of the bias as with 64 and no memory, with smaller batches.",
+    lambda at: at.length == 64 and at.batch_size < 64,
+    "Lists of {length} again, and the mean is {mean:.2f}, where batches of 64 have {mean_64:.2f}: what counts is the "
+    "length of the list. The spread is {spread:.2f} instead of {spread_64:.2f}; {batch_size} queries vary more than "
+    "64.",
+)
+@goal(
+    "Let batches tell the truth on average.",
+    lambda at: abs(at.mean - at.truth) < 0.005,
+    "The list is the whole set, {length} items, and only so the bias is zero. More memory has nothing to add; the "
+    "spread that remains, {spread:.3f}, is that of the queries.",
+)
+@explorable(batch_size=choice(SIZES, default=64), memory=choice((0, 1, 3, 7), label="memory τ, in batches"))
+@style.style()
+def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
+    """The mAP of random batches, beside that of the data set (1024 items in 64 synthetic clusters on a sphere)."""
+    truth, estimates, (lengths, curve) = synthetic_ranking().mean_ap, _estimates(batch_size, memory), _curve()
+    seen = estimates[~np.isnan(estimates)]
+    mean, spread, empty = float(seen.mean()), float(seen.std()), 1 - len(seen) / len(estimates)
+    length = min((1 + memory) * batch_size, len(synthetic_ranking()))
+    figure, (above, below) = style.figure(2, 1, width=5.8, height=4.9)
+    of_64 = _estimates(64, 0)
+    tell(figure, empty=empty, perfect=float((seen == 1).mean()), length=length, truth=float(truth))
+    tell(figure, mean=mean, spread=spread, mean_64=float(of_64.mean()), spread_64=float(of_64.std()))
+    figure.set_layout_engine("none")
+    above.set_position((0.12, 0.60, 0.85, 0.33))
+    below.set_position((0.12, 0.12, 0.85, 0.33))
+    counts, _ = np.histogram(seen, BINS)
+    above.bar(BINS[:-1], counts / counts.max(), np.diff(BINS), align="edge", color=style.SKY, antialiased=False)
+    above.axvline(truth, color=style.BLACK, linestyle="--")
+    above.axvline(mean, color=style.RED)
+    above.set(
+        xlim=(0, 1),
+        ylim=(0, 1.05),
+        yticks=(),
+        ylabel="batches",
+        xlabel=f"mAP of a batch ({empty:.0%} of them have none)",
+    )
+    above.set_title(f"data set {truth:.2f},  batches {mean:.2f} ± {spread:.2f},  lists of {length}")
+    below.plot(lengths, curve, color=style.GREEN, label="closed form")
+    below.axhline(truth, color=style.BLACK, linestyle="--", label="the data set")
+    bars = [[min(spread, mean)], [min(spread, 1 - mean)]]
+    below.errorbar([length], [mean], yerr=bars, fmt="o", color=style.RED, capsize=4, label="batches, ± sd")
+    below.set_xscale("log", base=2)
+    below.set_xticks([8, 32, 128, 512, 1024], ["8", "32", "128", "512", "1024"])
+    below.xaxis.set_minor_locator(NullLocator())
+    below.set(
+        xlim=(7, 1180),
+        ylim=(0, 1.03),
+        yticks=(0, 0.5, 1),
+        ylabel="mAP",
+        xlabel="list length: (1 + τ) · batch size, at most all",
+    )
+    below.legend(loc="upper right")
+    longest = len(synthetic_ranking())
+    reached = {size: min((1 + memory) * size, longest) for size in SIZES}
+    hold(below, batch_size=lambda size: (reached[size], np.interp(reached[size], lengths, curve)))
+    return style.describe(
+        figure,
+        f"Above, a histogram of the mAP of {len(estimates)} random batches of {batch_size} with a memory of {memory} "
+        f"batches, so lists of {length}: mean {mean:.2f}, standard deviation {spread:.2f}, where the data set has "
+        f"{truth:.2f}. In {empty:.0%} of the batches no query found a relevant item in its list. Below, the expected "
+        f"mAP against the length of the lists, a falling curve from {curve[0]:.2f} at {lengths[0]} to {curve[-1]:.2f} "
+        f"at {lengths[-1]}, with the mean marked at {length}.",
+    )
+
+
+@functools.cache
+def _estimates(batch_size: int, memory: int) -> Floats:
+    batches = min(300, max(32, 16_384 // batch_size))
+    return sample_estimates(synthetic_ranking(), batch_size, length=memory, batches=batches)
+
+
+@functools.cache
+def _curve() -> tuple[npt.NDArray[np.int64], Floats]:
+    """Length of the lists, and the expected mAP in closed form."""
+    ranking = synthetic_ranking()
+    lengths = np.unique(np.geomspace(SIZES[0], len(ranking), 40).round().astype(int))
+    return lengths, np.array([expected_map(ranking, int(length)) for length in lengths])

@@ -1,0 +1,1 @@
+"""Chapter 7, A recall loss with dense supervision."""

@@ -1,0 +1,175 @@
+"""Chapter 8, the average precision loss: a loss from any ranker, its gradient, and all classes in one list."""
+
+# Plain NumPy, no annotations.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankbook.kit.check import autograd
+from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankedu import reference
+
+
+def _ap_loss(scores, relevance, lam):
+    incoming = np.zeros(len(scores))
+    incoming[relevance] = ap_gradient_wrt_ranks(np.array(reference.rank(scores))[relevance])
+    return [1 - reference.average_precision(scores, relevance), *reference.rank_gradient(scores, incoming, lam)]
+
+
+def _with_a_ranker(answer, scores, relevance, lam):
+    import torch
+
+    from rankedu.rankers import BlackboxRanker
+
+    return autograd.loss(lambda leaf: answer(BlackboxRanker(lam), leaf, torch.from_numpy(relevance)), scores)
+
+
+def ap_gradient_wrt_ranks(ranks):
+    within = 1 + (ranks[None, :] < ranks[:, None]).sum(axis=1)
+    return within / (len(ranks) * ranks**2)
+
+
+def class_agnostic_ap(scores, relevance):
+    return 1 - reference.class_agnostic_loss(scores, relevance)
+
+
+def _within(ranks):
+    return 1 + (ranks[None, :] < ranks[:, None]).sum(axis=1)
+
+
+def _by_class(scores, relevance):
+    return 1 - reference.mean_average_precision_loss(scores, relevance)
+
+
+def _by_item(scores, relevance):
+    return _by_class(scores.T, relevance.T)
+
+
+def _ranker_cases() -> list[Case]:
+    rng = np.random.default_rng(10)
+    cases = [([0.9, 0.8, 0.5, 0.4, 0.1], [0, 1, 0, 1, 0], 4.0), ([0.3, 0.7, 0.2], [1, 0, 1], 8.0)]
+    for n, positives, lam in ((6, 2, 16.0), (8, 3, 32.0), (12, 4, 64.0)):
+        relevance = rng.permutation(np.arange(n) < positives).astype(int).tolist()
+        cases.append(((rng.permutation(100)[:n] / 100).tolist(), relevance, lam))
+    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=bool), "lam": lam} for y, rel, lam in cases]
+
+
+def _rank_cases() -> list[Case]:
+    rng = np.random.default_rng(8)
+    cases = [[2, 4], [3], [6, 1, 4], [1, 2, 3], [9, 2, 5, 3]]
+    cases += [(1 + rng.permutation(n)[:p]).tolist() for n, p in ((12, 5), (20, 3), (30, 8), (100, 10))]
+    return [{"ranks": np.array(ranks)} for ranks in cases]
+
+
+def _matrix_cases() -> list[Case]:
+    rng = np.random.default_rng(9)
+    cases: list[tuple[list[list[float]], list[list[int]]]] = [
+        ([[0.9, 0.2], [0.5, 0.4], [0.3, 0.1]], [[1, 0], [0, 1], [1, 1]]),
+        ([[0.9, 0.3], [0.6, 0.1]], [[1, 1], [0, 0]]),
+    ]
+    for items, classes in ((4, 3), (6, 2), (5, 4), (9, 3), (12, 5)):
+        scores = rng.permutation(items * classes).reshape(items, classes) / 100
+        relevance = rng.random((items, classes)) < 0.4
+        relevance[rng.permutation(items)[:2], :] = True  # every class has positives
+        cases.append((scores.tolist(), relevance.astype(int).tolist()))
+    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=bool)} for y, rel in cases]
+
+
+EXERCISES = (
+    Exercise(
+        "ap_loss",
+        "ap_loss(ranker, scores, relevance): 1 − AP of one query from any ranker; ranker(scores) gives ranks among "
+        "all, ranker.among(scores, relevance) those among the relevant, and no gradient flows through the latter; "
+        "torch tensors, relevance is bool. Compared are the loss and, after it, its gradient, here with a "
+        "`BlackboxRanker`.",
+        _ap_loss,
+        _ranker_cases,
+        [
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel]).mean(),
+                "lets the gradient flow through both ranks: detach the one among the relevant items",
+            ),
+            Mistake(
+                lambda ranker, y, rel: (ranker.among(y, rel).detach()[rel] / ranker(y)[rel]).mean(),
+                "returns AP, which is not a loss: one minus it is",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel).detach()[rel] / ranker(y)[rel]).sum(),
+                "adds the precisions up instead of averaging",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel).detach() / ranker(y)).mean(),
+                "averages over all items: the mean is over the relevant ones",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (1 / ranker(y)[rel]).mean(),
+                "leaves out the rank within the relevant items",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel].detach()).mean(),
+                "detaches the rank among all items, and lets the gradient flow through the other",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel]).mean().detach(),
+                "detaches the whole: the ranks among all items carry the gradient",
+            ),
+            Mistake(
+                lambda ranker, y, rel: 1 - ranker.among(y, rel).detach()[rel].sum() / ranker(y)[rel].sum(),
+                "divides sums: the mean is over quotients",
+            ),
+        ],
+        use=_with_a_ranker,
+        arrays=("numpy",),
+    ),
+    Exercise(
+        "ap_gradient_wrt_ranks",
+        "ap_gradient_wrt_ranks(ranks): the gradient of the loss 1 − AP with respect to the ranks of the relevant items "
+        "among all, with their ranks among each other held fixed; one entry for each, in the order given.",
+        ap_gradient_wrt_ranks,
+        _rank_cases,
+        [
+            Mistake(
+                lambda ranks: -ap_gradient_wrt_ranks(ranks),
+                "differentiates AP: the loss is one minus it, and grows with the ranks",
+            ),
+            Mistake(lambda ranks: len(ranks) * ap_gradient_wrt_ranks(ranks), "forgets that the loss is a mean"),
+            Mistake(lambda ranks: 1 / (len(ranks) * ranks**2), "leaves out the rank within the relevant items"),
+            Mistake(
+                lambda ranks: _within(ranks) / (len(ranks) * ranks),
+                "stops at the quotient: differentiate it",
+            ),
+            Mistake(
+                lambda ranks: ap_gradient_wrt_ranks(np.sort(ranks)),
+                "lists the relevant items from the best to the worst: keep the order given",
+            ),
+            Mistake(
+                lambda ranks: (_within(ranks) - ranks) / (len(ranks) * ranks**2),
+                "differentiates the rank within the relevant items as well",
+            ),
+            Mistake(
+                lambda ranks: np.arange(1, len(ranks) + 1) / (len(ranks) * ranks**2),
+                "takes the ranks as sorted: find the rank within the relevant items first",
+            ),
+        ],
+    ),
+    Exercise(
+        "class_agnostic_ap",
+        "class_agnostic_ap(scores, relevance): AP of all classes in one list; a row for each item, a column for each "
+        "class, no ties.",
+        class_agnostic_ap,
+        _matrix_cases,
+        [
+            Mistake(_by_class, "averages over the classes: that is mAP"),
+            Mistake(_by_item, "ranks the classes of each item: the list holds every score of the matrix"),
+            Mistake(lambda y, rel: 1 - class_agnostic_ap(y, rel), "returns the loss, which is one minus AP"),
+            Mistake(lambda y, rel: class_agnostic_ap(y.T, rel), "flattens scores and relevance in different orders"),
+            Mistake(lambda y, rel: class_agnostic_ap(-y, rel), "puts the smallest score first"),
+            Mistake(
+                lambda y, rel: class_agnostic_ap(y - y.max(axis=0), rel),
+                "brings the classes to one scale first: that is what APC wants the model to do",
+            ),
+        ],
+    ),
+)

@@ -1,0 +1,1 @@
+"""Chapter 9, Smooth-AP: leaning on the staircase."""

@@ -1,0 +1,136 @@
+"""Explorable of chapter 10: what one score sees, in few bins and in many."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from rankbook.ch10_fastap_histograms.study import fast_ap, soft_rank_ap
+from rankbook.kit import style
+from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
+from rankedu.metrics import average_precision
+from rankedu.rankers import HistogramRanker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+#: The scores that stay where they are, the positives first. One more positive moves.
+FIXED = torch.tensor([0.6215, 0.0775, 0.8135, 0.7045, 0.4525, 0.3325, 0.1735, -0.1065, -0.3455], dtype=torch.float64)
+RELEVANT = torch.arange(10) < 3
+LEAST, LARGEST = -0.6, 0.96  # and the slider stops at no centre, where the slope has two sides
+
+
+def losses(scores: Tensor, bins: int) -> tuple[Tensor, Tensor, Tensor]:
+    """One minus AP, FastAP and AP of soft ranks, with the moving positive at each of the scores."""
+    rows = torch.cat([scores.unsqueeze(-1), FIXED.expand(*scores.shape, -1)], dim=-1)
+    relevance = RELEVANT.expand_as(rows)
+    exact = average_precision(rows.detach(), relevance)
+    return 1 - exact, 1 - fast_ap(rows, relevance, bins), 1 - soft_rank_ap(rows, relevance, bins)
+
+
+def at(score: float, bins: int) -> tuple[float, float, float, float]:
+    """The three losses at a score, and the slope of FastAP's."""
+    leaf = torch.tensor([score], dtype=torch.float64, requires_grad=True)
+    exact, fast, soft = losses(leaf, bins)
+    (slope,) = torch.autograd.grad(fast.sum(), leaf)
+    return exact.item(), fast.item(), soft.item(), slope.item() + 0.0
+
+
+@functools.lru_cache(maxsize=64)
+def curves(bins: int) -> tuple[Array, Array, Array, Array]:
+    """The losses along the way of the moving positive."""
+    line = torch.linspace(LEAST, LARGEST, 625, dtype=torch.float64)
+    exact, fast, soft = losses(line, bins)
+    return line.numpy(), exact.numpy(), fast.numpy(), soft.numpy()
+
+
+@goal(
+    "Let the gradient move the relevant item down.",
+    lambda at: at.slope > 0.05,
+    "A slope of {slope:.2f}: descent lowers an item that should rise. With {bins} bins it does so at {wrong} of "
+    "{positions} positions of the item.",
+)
+@goal(
+    "Find a number of bins with which it is never moved down.",
+    lambda at: at.wrong == 0,
+    "With {bins} bins the loss shows that higher is better, and not much more: its steepest slope is {steepest:.1f}. "
+    "With 80 bins it is {steepest_80:.1f}, and the item is moved down at {wrong_80} of {positions} positions.",
+)
+@goal(
+    "Bring all three losses within 0.01 of each other.",
+    lambda at: at.apart < 0.01,
+    "They are {apart:.3f} apart, with {bins} bins. With many bins the green curve lies on the staircase nearly "
+    "everywhere, while the orange one stands above it in arcs and comes down to it only between them.",
+)
+@explorable(
+    bins=choice((2, 4, 7, 10, 20, 40, 80), default=10),
+    score=slider(-0.487, 0.893, default=0.413, steps=47, stops=7, label="score of the moving positive"),
+)
+@style.style()
+def one_score(bins: int, score: float) -> Figure:
+    """A positive moves through a list: the bins that it falls into, and three losses along its way."""
+    exact, fast, soft, slope = at(score, bins)
+    figure, (above, below) = style.figure(2, 1, width=6.2, height=5.0, sharex=True)
+    figure.set_layout_engine("none")
+    above.set_position((0.11, 0.655, 0.87, 0.27))
+    below.set_position((0.11, 0.11, 0.87, 0.49))
+    most = _histogram(above, bins, score)
+    line, *three = curves(bins)
+    looks = (("AP", style.BLACK, "-"), ("FastAP", style.ORANGE, "-"), ("AP of soft ranks", style.GREEN, "--"))
+    for values, (name, colour, dash) in zip(three, looks, strict=True):
+        below.plot(line, values, dash, color=colour, label=name, linewidth=1.6, antialiased=False)
+    run = min(0.12, 0.12 / (1e-9 + abs(slope)))
+    ends = (score - run, score + run), (fast - run * slope, fast + run * slope)
+    below.plot(*ends, color=style.BLUE, linewidth=4, antialiased=False)
+    below.plot(score, fast, "o", color=style.BLUE, markersize=9, antialiased=False)
+    below.set(xlim=(-0.66, 1.04), ylim=(0.2, 0.85), xlabel="score of the moving positive", ylabel="loss")
+    hold(below, score=lambda score: (score, np.interp(score, line, three[1])))
+    below.legend(loc="lower left", ncols=3, handlelength=1.4, columnspacing=1.0)
+    (wrong, steepest), (wrong_80, steepest_80) = _slopes(bins), _slopes(80)
+    apart = max(exact, fast, soft) - min(exact, fast, soft)
+    tell(figure, slope=slope, apart=apart, positions=len(one_score.controls["score"].values))
+    tell(figure, wrong=wrong, steepest=steepest, wrong_80=wrong_80, steepest_80=steepest_80)
+    way = "up" if slope < -1e-9 else "down" if slope > 1e-9 else "nowhere"
+    above.set_title(f"FastAP's loss {fast:.2f}, AP's {exact:.2f}; the gradient moves it {way}")
+    return style.describe(
+        figure,
+        f"Above, the soft histogram of ten scores in {bins} bins, three of them relevant, one of these at {score:g}; "
+        f"the fullest bin counts {most:.2f}. Below, three losses against that score. Here AP's loss is {exact:.3f}, "
+        f"FastAP's {fast:.3f} with a slope of {slope:.2f}, and that of soft ranks {soft:.3f}. A descent step moves the "
+        f"score {way}.",
+    )
+
+
+@functools.cache
+def _slopes(bins: int) -> tuple[int, float]:
+    """At how many positions of the slider the item is moved down, and the steepest slope at any of them."""
+    slopes = [at(score, bins)[3] for score in one_score.controls["score"].values]
+    return sum(slope > 1e-9 for slope in slopes), max(map(abs, slopes))
+
+
+def _histogram(axes: Axes, bins: int, score: float) -> float:
+    """Soft counts, the negatives upon the positives, and the scores themselves below; returns the largest count."""
+    scores = torch.cat([torch.tensor([score], dtype=torch.float64), FIXED])
+    ranker = HistogramRanker(bins)
+    everything = ranker.histogram(scores).numpy()
+    positives = ranker.histogram(scores, where=RELEVANT).numpy()
+    centres, width = np.linspace(1, -1, bins + 1), min(0.1, 1.4 / bins)
+    axes.bar(centres, positives, width, color=style.POSITIVE, antialiased=False)
+    axes.bar(centres, everything - positives, width, bottom=positives, color=style.NEGATIVE, antialiased=False)
+    for mask, relevant in ((RELEVANT, True), (~RELEVANT, False)):
+        x = scores[mask].numpy()
+        look: Any = {"linestyle": "none", "markersize": 6, **style.mark(relevant)}
+        axes.plot(x, np.full(x.shape, -0.55), antialiased=False, **look)
+    axes.plot(score, -0.55, "o", color=style.BLUE, markersize=11, markerfacecolor="none", antialiased=False)
+    axes.set(ylim=(-1, 7), yticks=(0, 2, 4, 6), ylabel="count")
+    axes.axhline(0, color=style.BLACK, linewidth=0.8)
+    axes.tick_params(axis="x", length=0)
+    return float(everything.max())

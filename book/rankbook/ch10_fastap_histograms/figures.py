@@ -1,0 +1,214 @@
+"""Figures of chapter 10: scores in soft bins, what that does to the landscape, and what it costs in precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rankbook.ch10_fastap_histograms import study
+from rankbook.kit import style
+from rankbook.kit.figures import paper_figure
+from rankbook.kit.relief import draw_blocks
+from rankbook.kit.section import view
+from rankedu.rankers import HistogramRanker
+
+Array = npt.NDArray[np.float64]
+
+#: The chapter's five items by hand: A to E, of which B and D are relevant.
+FIVE = (0.75, 0.5, 0.0, -0.25, -0.75)
+RELEVANT = (False, True, False, True, False)
+
+
+@style.style()
+def soft_bins(bins: int = 4) -> Figure:
+    """The triangles of the bins, and the soft histogram of five items."""
+    scores, relevant = torch.tensor(FIVE), torch.tensor(RELEVANT)
+    ranker = HistogramRanker(bins)
+    everything, positives = ranker.histogram(scores), ranker.histogram(scores, where=relevant)
+    centres = np.linspace(1, -1, bins + 1)
+    figure, (above, below) = style.figure(2, 1, width=6.4, height=4.6, sharex=True)
+    line = np.linspace(-1, 1, 401)
+    for index, centre in enumerate(centres):
+        above.plot(line, np.clip(1 - np.abs(line - centre) * bins / 2, 0, None), color=style.GREY, linewidth=1.5)
+        above.text(centre, 1.1, f"$m_{index}$", ha="center", fontsize=11)
+    for name, score, good in zip("ABCDE", FIVE, RELEVANT, strict=True):
+        look = style.mark(good)
+        for centre in centres:
+            share = max(0.0, 1 - abs(score - centre) * bins / 2)
+            if share > 0:
+                above.vlines(score, 0, share, color=look["color"], linewidth=1.2)
+                above.plot(score, share, markersize=7, **look)
+        above.text(score, -0.14, name, ha="center", va="top", fontsize=11, color=look["color"])
+    above.set(ylim=(-0.35, 1.35), yticks=(0, 0.5, 1), ylabel="share")
+    _bars(below, centres, positives.numpy(), everything.numpy(), width=0.7 * 2 / bins)
+    below.set(xlim=(-1.25, 1.25), ylim=(0, 1.75), xlabel="score", ylabel="soft count $h_l$")
+    for centre, count in zip(centres, everything.tolist(), strict=True):
+        below.text(centre, count + 0.05, f"{count:g}", ha="center", fontsize=11)
+    below.legend(loc="upper left")
+    facts = ", ".join(f"{count:g}" for count in everything.tolist())
+    return style.describe(
+        figure,
+        f"Two panels over the score, from −1 at the left to 1 at the right. Above, {bins + 1} triangles, one at each "
+        f"centre, each as wide as two bins; each of the items A to E stands on the one or two triangles that cover it, "
+        "and its shares add up to one. Below, the sums of the shares, from the highest centre to the lowest: "
+        f"{facts}; the positives' part is {', '.join(f'{count:g}' for count in positives.tolist())}.",
+    )
+
+
+def _bars(axes: Axes, centres: Array, positives: Array, everything: Array, width: float) -> None:
+    """Soft counts, the negatives upon the positives."""
+    axes.bar(centres, positives, width, color=style.POSITIVE, label="relevant")
+    others: dict[str, Any] = {"bottom": positives, "edgecolor": "white", "label": "irrelevant"}
+    axes.bar(centres, everything - positives, width, **style.area(False), **others)
+
+
+@paper_figure("RaMBO supp. Fig. 1b")
+@style.style()
+def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
+    """The landscape of soft-binned ranks for four numbers of bins."""
+    figure, axes = style.figure(2, 2, width=6.4, height=5.0)
+    surfaces = _landscapes(list(axes.flat), bins, [f"{count} bins" for count in bins])
+    facts = "; ".join(
+        f"{count} bins: heights from {fact['low']:.0f} to {fact['high']:.0f}, {fact['error']:.1f} away from the true "
+        f"landscape on average, or {fact['shape']:.1f} (root mean square) once both are centred"
+        for count, fact in zip(bins, surfaces, strict=True)
+    )
+    return style.describe(
+        figure,
+        f"Four surfaces over the same square of score vectors, from one gently curved slope to a surface with the "
+        f"peaks and basins of the true one, but without its walls. {facts}. "
+        "The vertical scale is the same in all four, its zero is not.",
+    )
+
+
+@paper_figure("RaMBO supp. Fig. 2d")
+@style.style()
+def soft_binning_landscape(bins: int = 10) -> Figure:
+    """The landscape with the ranking replaced by soft binning."""
+    figure, axes = style.figure(width=6.4, height=4.2)
+    fact = _landscapes([axes], [bins], [""], size=900)[0]
+    return style.describe(
+        figure,
+        f"One large block with a gently curved slope on top: heights from {fact['low']:.0f} to {fact['high']:.0f}. "
+        f"The peaks and basins of the true landscape are gone; faint straight creases run where a score crosses one of "
+        f"the centres of the {bins} bins. It is {fact['error']:.1f} away from the true landscape on average.",
+    )
+
+
+def _landscapes(
+    axes: Sequence[Any], bins: Sequence[int], titles: Sequence[str], size: int = 520
+) -> list[dict[str, float]]:
+    """Draw a soft-binned landscape on each of the axes, all on the vertical scale of the staircase."""
+    seen = view(size)
+    heights = [study.histogram_landscape(seen.section, seen.coefficients, count) for count in bins]
+    draw_blocks(axes, seen, heights, titles)
+    surfaces = []
+    for height in heights:
+        error, shown = (height - seen.staircase)[seen.inside], height[seen.inside]
+        away, shape = np.abs(error).mean(), error.std()
+        surfaces.append({"low": shown.min(), "high": shown.max(), "error": float(away), "shape": float(shape)})
+    return surfaces
+
+
+@style.style()
+def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 5120, 20480)) -> Figure:
+    """What AP loses in bins, and what it keeps losing in however many."""
+    fast, soft = np.abs(np.array([study.measure_bias(count) for count in bins])).T
+    limit = study.limit_of_the_loss(*study.similarities()).mean().item()
+    figure, axes = style.figure(width=6.4, height=3.9)
+    axes.loglog(bins, fast, "o-", color=style.ORANGE, label="FastAP")
+    axes.loglog(bins, soft, "s-", color=style.GREEN, label="AP of soft ranks")
+    axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
+    axes.text(1, limit * 0.8, "predicted limit of FastAP", va="top", fontsize=11)
+    axes.set(xlabel="bins L", ylabel="distance from the true AP", ylim=(1e-6, 1.5))
+    axes.legend(loc="lower left")
+    return style.describe(
+        figure,
+        f"Two curves on logarithmic axes that fall, distance from the true AP against the number of bins. FastAP: "
+        f"{fast[0]:.2f} with {bins[0]} bin, {fast[list(bins).index(10)]:.2f} with 10, and {fast[-1]:.4f} with "
+        f"{bins[-1]}, where it has come down to the dashed line, {limit:.4f}. AP of soft ranks: {soft[0]:.2f}, "
+        f"{soft[list(bins).index(10)]:.2f}, and "
+        f"{soft[-1]:.1e} with {bins[-1]} bins, still falling.",
+    )
+
+
+@style.style()
+def scallops(bins: Sequence[int] = (10, 40)) -> Figure:
+    """AP of one lonely positive on its way down: it ought to be constant."""
+    line = torch.linspace(0.4499, -0.4499, 1802, dtype=torch.float64)  # no centre among them: the slope jumps there
+    figure, (above, below) = style.figure(2, 1, width=6.4, height=5.0, sharex=True)
+    facts = []
+    for count, line_style, colour in zip(bins, ("-", "--"), (style.ORANGE, style.PURPLE), strict=False):
+        leaf = line.clone().requires_grad_()
+        value = study.alone(leaf, count)
+        (slope,) = torch.autograd.grad(value.sum(), leaf)
+        options = {"color": colour, "linestyle": line_style, "label": f"{count} bins"}
+        above.plot(line, value.detach(), **options)
+        below.plot(line, slope, linewidth=1.5, **{**options, "linestyle": "-"})
+        facts.append(f"{count} bins: down to {value.min():.3f}, slopes from {slope.min():.1f} to {slope.max():.1f}")
+    above.axhline(0.5, color=style.BLACK, linewidth=1.2, label="AP")
+    above.set(ylabel="FastAP", ylim=(0.40, 0.545), yticks=(0.42, 0.46, 0.5))
+    above.legend(loc="upper center", ncols=3)
+    below.axhline(0, color=style.BLACK, linewidth=1.2)
+    below.set(ylabel="slope in the score", xlabel="score of the positive", xlim=(-0.45, 0.45))
+    return style.describe(
+        figure,
+        f"Two panels over the score of a positive that has one negative above it, far away. Above, AP is the constant "
+        f"0.5; FastAP touches it at every centre and sags between two of them. Below, the slope, a sawtooth around "
+        f"zero. {'; '.join(facts)}. More bins make more arcs of the same depth, and steeper ones.",
+    )
+
+
+@style.style()
+def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
+    """Who gets a gradient, with few bins and with many."""
+    relevant, scores = np.array(study.LIST_RELEVANT), np.array(study.LIST)
+    figure, axes = style.figure(len(bins), 1, width=6.4, height=5.6, sharex=True)
+    facts = []
+    for axis, count in zip(axes, bins, strict=True):
+        push = study.pushes(count).numpy()
+        for centre in np.linspace(1, -1, count + 1):
+            axis.axvline(centre, color=style.GREY, linewidth=0.6, alpha=0.6)
+        for good in (False, True):
+            mask, look = relevant == good, style.mark(good)
+            axis.vlines(scores[mask], 0, push[mask], color=look["color"], linewidth=3)
+            axis.plot(scores[mask], np.zeros(mask.sum()), linestyle="none", markersize=6, **look)
+        axis.axhline(0, color=style.BLACK, linewidth=0.8, zorder=0)
+        dead = int((push[~relevant] == 0).sum())
+        limit = 1.25 * np.abs(push).max()
+        axis.set(ylim=(-limit, limit), ylabel="push")
+        axis.set_title(f"{count} bins: {dead} of {(~relevant).sum()} negatives have no gradient", fontsize=11)
+        numbers = ", ".join(f"{value:+.2f}" for value in push[relevant])
+        facts.append(f"{count} bins: {dead} of {(~relevant).sum()} negatives have exactly none; positives {numbers}")
+    axes[-1].set(xlim=(-1.04, 1.04), xlabel="score (thin lines: centres)")
+    return style.describe(
+        figure,
+        f"Three panels with the same {len(scores)} scores, four of them relevant, and a bar for minus their gradient, "
+        f"so up if a descent step raises the score. {'; '.join(facts)}.",
+    )
+
+
+@style.style()
+def training_against_bins(
+    bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 640), dims: Sequence[int] = (4, 32)
+) -> Figure:
+    """AP that a linear embedding reaches on its training items, against the number of bins."""
+    figure, axes = style.figure(width=6.4, height=3.7)
+    facts = []
+    for dim, look, colour in zip(dims, ("s--", "o-"), (style.PURPLE, style.ORANGE), strict=False):
+        reached, spread = np.array([study.trained(count, dim) for count in bins]).T
+        axes.semilogx(bins, reached, look, color=colour, label=f"{dim} dimensions: negatives ± {spread[0]:.2f}")
+        facts.append(
+            f"{dim} dimensions, where negatives spread by {spread[0]:.2f} at the start: "
+            + ", ".join(f"{value:.2f} with {count}" for count, value in zip(bins, reached, strict=True))
+        )
+    axes.set(xlabel="bins L", ylabel="AP after 60 steps", ylim=(0.15, 0.95), xticks=(1, 10, 100))
+    axes.set_xticklabels(["1", "10", "100"])
+    axes.legend(loc="lower center")
+    return style.describe(figure, f"Two humps over the number of bins, on a logarithmic axis. {'; '.join(facts)}.")

@@ -1,0 +1,1 @@
+"""Chapter 11, Learned sorters: a network that ranks."""

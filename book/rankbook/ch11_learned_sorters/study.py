@@ -1,0 +1,97 @@
+"""Chapter 11, computed: a network that is trained to sort, and what it makes of the section."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from rankbook.kit.cached import cached
+from rankbook.kit.section import View, view
+from rankedu.rankers import LSTMRanker
+from ranklab.training.sorter_data import draw_scores
+from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors
+
+Array = npt.NDArray[np.float64]
+N = 20
+#: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
+STEPS = 400
+#: Points along each side of its landscape.
+SIZE = 160
+
+
+@cached
+def trained(n: int = N, steps: int = STEPS, architecture: str = "lstm", seed: int = 0) -> tuple[LSTMRanker, Array]:
+    """A sorter, frozen, and the error of each of its training steps, in ranks."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        ranker = LSTMRanker(n, architecture)
+    history = fit_sorter(ranker, steps=steps, seed=seed, progress=False)
+    return ranker.requires_grad_(False), np.array(history.losses)
+
+
+@functools.cache
+def section_and_scores(size: int) -> tuple[View, Tensor]:
+    """The book's section, and its score vectors on the scale of the training: the true ranks are the same."""
+    seen = view(size)
+    points = seen.section.points()
+    return seen, torch.from_numpy(points / points.std())
+
+
+@functools.cache
+def surface(size: int, steps: int) -> Array:
+    """The loss c·rk of a learnt sorter over the section."""
+    ranker, _ = trained(N, steps)
+    seen, scores = section_and_scores(size)
+    return np.stack([seen.coefficients @ _ranks(ranker, row).T for row in scores])
+
+
+def heights(size: int = SIZE, steps: int = STEPS) -> tuple[Array, Array]:
+    """The loss c·rk(y) at the points of the square, by the true ranks and by those of a learnt sorter."""
+    seen, _ = section_and_scores(size)
+    return seen.staircase[seen.inside], surface(size, steps)[seen.inside]
+
+
+def section_error(size: int = SIZE, steps: int = STEPS) -> float:
+    """By how many ranks the sorter is off on the score vectors of the square."""
+    seen, scores = section_and_scores(size)
+    return rank_error(trained(N, steps)[0], scores[torch.from_numpy(seen.inside)].float())
+
+
+def _ranks(ranker: LSTMRanker, scores: Tensor) -> Array:
+    """What it answers for float64 scores."""
+    answer: Array = ranker(scores.float()).double().numpy()
+    return answer
+
+
+def errors(
+    n: int, steps: int, lists: int, scales: Array, shifts: Array
+) -> tuple[dict[str, float], list[float], list[float]]:
+    """Errors of a sorter by kind of list; of uniform scores times each factor; of a quarter of them, shifted."""
+    ranker, _ = trained(n, steps)
+    scores = draw_scores(n, lists, "uniform", generator=torch.Generator().manual_seed(3))
+    by_scale = [rank_error(ranker, scores * scale) for scale in scales.tolist()]
+    by_shift = [rank_error(ranker, scores / 4 + shift) for shift in shifts.tolist()]
+    return sorter_errors(ranker, lists=lists), by_scale, by_shift
+
+
+def in_many_orders(n: int, steps: int, orders: int, seed: int) -> Tensor:
+    """The ranks that a sorter gives the items of one list, best first, in random orders of it; shape (orders, n)."""
+    ranker, _ = trained(n, steps)
+    generator = torch.Generator().manual_seed(seed)
+    scores = draw_scores(n, 1, "uniform", generator=generator)[0].sort(descending=True).values
+    order = torch.rand(orders, n, generator=generator).argsort(-1)
+    return torch.empty(orders, n).scatter_(1, order, ranker(scores[order]))
+
+
+def slopes(ranker: LSTMRanker, scores: Tensor) -> Tensor:
+    """How each rank changes with its own score; a rank should never grow with it. Shape of the scores."""
+    leaf = scores.clone().requires_grad_()
+    ranks = ranker(leaf)
+    columns = [
+        torch.autograd.grad(ranks[:, i].sum(), leaf, retain_graph=True)[0][:, i] for i in range(scores.shape[-1])
+    ]
+    return torch.stack(columns, -1)

@@ -1,0 +1,30 @@
+"""Figures of chapter 12: every way of giving ranks a gradient, on one section of score space and on one walk.
+
+The methods are those of :data:`rankedu.rankers.RANKERS` that have a strength to turn: a new row there is a new curve,
+panel and landscape here.
+"""
+
+from __future__ import annotations
+
+from rankbook.ch12_surrogates_side_by_side.ap_loss_figures import most_violated, what_each_optimises
+from rankbook.ch12_surrogates_side_by_side.curves import LOOKS, measured_table, trade_offs, two_items, walks_down
+from rankbook.ch12_surrogates_side_by_side.landscapes import every_landscape, four_landscapes
+from rankbook.ch12_surrogates_side_by_side.maps import BANDS, draw_arrows, gradient_fields, one_walk
+from rankbook.ch12_surrogates_side_by_side.smoothings import two_smoothings
+
+__all__ = [
+    "BANDS",
+    "LOOKS",
+    "draw_arrows",
+    "every_landscape",
+    "four_landscapes",
+    "gradient_fields",
+    "measured_table",
+    "most_violated",
+    "one_walk",
+    "trade_offs",
+    "two_items",
+    "two_smoothings",
+    "walks_down",
+    "what_each_optimises",
+]

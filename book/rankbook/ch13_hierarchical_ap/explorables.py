@@ -1,0 +1,111 @@
+"""Explorable of chapter 13: one bad mistake moves through a ranking, and four metrics judge it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.patches import Rectangle
+
+from rankbook.ch13_hierarchical_ap.figures import COLOURS, _pale
+from rankbook.ch13_hierarchical_ap.study import METRICS, measure
+from rankbook.kit import style
+from rankbook.kit.explorable import dial, explorable, goal, hold, log_slider, tell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Levels from rank 1 to 12. Three items of each level; the mild ranking has two relatives on top.
+MILD = (2, 2, 3, 3, 3, 2, 1, 1, 1, 0, 0, 0)
+REST = (3, 3, 3, 2, 2, 2, 1, 1, 1, 0, 0)
+
+
+def with_stranger(rank: int) -> tuple[int, ...]:
+    """The ideal ranking but for one item of level 0, which stands at a rank from 1 to 10."""
+    return (*REST[: rank - 1], 0, *REST[rank - 1 :])
+
+
+def judge(rank: int, alpha: float) -> tuple[dict[str, float], dict[str, float]]:
+    """The metrics of the ranking with the stranger, and of the mild one."""
+    one, other = (
+        {name: float(value) for name, value in measure(listed, alpha).items()} for listed in (with_stranger(rank), MILD)
+    )
+    return one, other
+
+
+@goal(
+    "Make two of the metrics prefer M.",
+    lambda at: at.better.count("M") == 2,
+    "With the stranger at rank {rank}, NDCG and H-AP prefer M. AP and ASI prefer S even so.",
+)
+@goal(
+    "At α = 1, bring the stranger as far up as it can stand while all four prefer S.",
+    lambda at: at.alpha == 1 and at.better == ["S"] * 4 and at.first == at.rank,
+    "At rank {rank}. As the stranger sinks no bar of S ever falls, so no two metrics contradict each other about a "
+    "single step, and still they disagree about S and M above this rank.",
+)
+@goal(
+    "Make H-AP prefer S although the stranger stands at rank 2 or higher. Only one slider helps.",
+    lambda at: at.rank <= 2 and at.better[1] == "S",
+    "α = {alpha:g} did it, which no other bar feels. A large α leaves little to relatives: H-AP of M is {h_ap:.2f}, "
+    "its AP {ap:.2f}. A small one leaves a stranger as the only real mistake.",
+)
+@explorable(
+    rank=dial(1, 10, default=2, label="rank of the stranger"),
+    alpha=log_slider(0.125, 8, default=1.0, steps=31, stops=5),
+)
+@style.style()
+def drag_a_ranking(rank: int, alpha: float) -> Figure:
+    """One bad mistake, moved through a ranking, against two mild ones: which ranking is better?"""
+    severe, mild = judge(rank, alpha)
+    figure, (top, bars) = style.figure(2, 1, width=6.2, height=4.4, height_ratios=(1, 1.2))
+    figure.set_layout_engine("none")
+    top.set_position((0.03, 0.57, 0.95, 0.42))
+    bars.set_position((0.12, 0.08, 0.86, 0.42))
+    for base, name, listed in (
+        (1.25, "S: one stranger (triangle)", with_stranger(rank)),
+        (0.0, "M: two relatives on top", MILD),
+    ):
+        top.text(0, base + 0.68, name, va="bottom")
+        for index, level in enumerate(listed):
+            box = Rectangle((index + 0.04, base), 0.92, 0.6, facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level])
+            box.set_antialiased(False)
+            top.add_patch(box)
+            top.text(index + 0.5, base + 0.3, str(level), ha="center", va="center", fontsize=11)
+    top.plot(rank - 0.5, 1.12, "^", color=style.BLACK, markersize=8, clip_on=False)
+    top.set(xlim=(-0.05, 12.05), ylim=(-0.1, 2.3))
+    top.axis("off")
+    hold(top, rank=lambda rank: (rank - 0.5, 1.55))
+    place = np.arange(4)
+    for shift, judged, face in ((-0.19, severe, style.BLACK), (0.19, mild, "white")):
+        heights = [judged[metric] for metric in METRICS]
+        bars.bar(place + shift, heights, 0.36, color=face, edgecolor=style.BLACK, antialiased=False)
+        for x, height in zip(place + shift, heights, strict=True):
+            bars.text(x, height + 0.02, f"{height:.2f}", ha="center", va="bottom", fontsize=11)
+    verdict = {metric: _better(severe[metric], mild[metric]) for metric in METRICS}
+    tell(figure, better=list(verdict.values()), first=_first(alpha), h_ap=mild["H-AP"], ap=mild["AP"])
+    bars.set(xlim=(-0.55, 3.55), ylim=(0, 1.12), ylabel="black: S, white: M", yticks=(0, 0.5, 1))
+    bars.set_xticks(place, [f"{metric}: {verdict[metric]}" for metric in METRICS])
+    bars.tick_params(axis="x", length=0)
+    values = ", ".join(
+        f"{metric} {severe[metric]:.2f} and {mild[metric]:.2f}, better {verdict[metric]}" for metric in METRICS
+    )
+    return style.describe(
+        figure,
+        f"Two rankings of twelve items. S is ideal but for a stranger, an item of level 0, at rank {rank}; M has two "
+        f"items of level 2 before the three of level 3. S and M at α = {alpha:g}: {values}.",
+    )
+
+
+def _first(alpha: float) -> int:
+    """The smallest rank of the stranger at which every metric prefers S."""
+    ranks = drag_a_ranking.controls["rank"].stops
+    for rank in ranks:
+        severe, mild = judge(rank, alpha)
+        if all(_better(severe[metric], mild[metric]) == "S" for metric in METRICS):
+            return int(rank)
+    raise ValueError(f"some metric prefers M at every rank, with α = {alpha:g}")
+
+
+def _better(one: float, other: float) -> str:
+    return "equal" if abs(one - other) < 1e-9 else "S" if one > other else "M"

@@ -1,0 +1,134 @@
+"""Chapter 13, computed: four metrics of a ranking by levels, where they disagree, and what H-AP costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from rankbook.kit.timing import in_turns
+from rankedu.hierarchy import levels as common_levels
+from rankedu.hierarchy import relevance
+from rankedu.metrics import (
+    average_precision,
+    average_set_intersection,
+    hierarchical_average_precision,
+    ndcg,
+)
+from ranklab.datasets.glyphs import UnicodeGlyphs
+
+METRICS = ("AP", "H-AP", "ASI", "NDCG")
+#: The query's character and three circles of kin around it; the number is how many pictures of each are ranked.
+QUERY = "é"
+MILD = "éééèéêéëEgAmЖβ→"
+SEVERE = "éééЖéβé→gAmèêëE"
+
+
+def order_of(length: int) -> Tensor:
+    """Scores of a list that is written down from rank 1 to rank n."""
+    return torch.arange(length, 0, -1, dtype=torch.float64)
+
+
+def measure(listed: Sequence[int] | Tensor, alpha: float = 1.0, n_levels: int = 3) -> dict[str, Tensor]:
+    """AP of the leaves, H-AP, ASI and NDCG of rankings, given as levels from rank 1 to rank n; shape (..., n)."""
+    levels = torch.as_tensor(listed)
+    scores = order_of(levels.shape[-1]).expand(levels.shape)
+    graded = relevance(levels, alpha, n_levels=n_levels)
+    values = (
+        average_precision(scores, levels == n_levels),
+        hierarchical_average_precision(scores, graded),
+        average_set_intersection(scores, levels),
+        ndcg(scores, 2.0**levels - 1),
+    )
+    return dict(zip(METRICS, values, strict=True))
+
+
+def glyph_rankings() -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
+    """The query's picture, the pictures of the two rankings (2, 15, 32, 32) and their levels, found from the labels."""
+    data = UnicodeGlyphs("all", characters=set(QUERY + MILD))
+    name, path = data.names[2], data.labels
+    of = {character: (path[:, 2] == name.index(character)).nonzero()[:, 0].tolist() for character in set(MILD)}
+    query, *of[QUERY] = of[QUERY]
+    chosen = []
+    for text in (MILD, SEVERE):
+        used = {character: iter(indices) for character, indices in of.items()}
+        chosen.append([next(used[character]) for character in text])
+    index = torch.tensor(chosen)
+    found = common_levels(path[[query]], path)[0]
+    return data.images[query], data.images[index], (found[index[0]], found[index[1]])
+
+
+def level_weights(counts: Sequence[int], alpha: float) -> npt.NDArray[np.float64]:
+    """How much AP of level 1, …, L weighs in H-AP with Eq. 4 for so many items of each level; sums to 1.
+
+    Negative where Eq. 4 inverts the order of two levels.
+    """
+    size = np.array(counts, dtype=float)
+    near = size[::-1].cumsum()[::-1]
+    rel = (np.arange(1, len(size) + 1) / len(size)) ** alpha / size
+    weight = np.diff(rel, prepend=0.0) * near
+    return np.asarray(weight / weight.sum())
+
+
+def h_ap_by_pairs(listed: Tensor) -> Tensor:
+    """H-AP by its definition, pair by pair, for relevances from rank 1 to rank n: quadratic."""
+    above = torch.minimum(listed[:, None], listed).tril()
+    return (above.sum(1) / torch.arange(1, len(listed) + 1)).sum() / listed.sum()
+
+
+def time_both(
+    sizes: Sequence[int] = (250, 500, 1000, 2000, 4000), n_levels: int = 3, repeats: int = 5
+) -> npt.NDArray[np.float64]:
+    """Milliseconds of the definition and of the nested sets, medians; shape (len(sizes), 2)."""
+    generator = torch.Generator().manual_seed(0)
+    table = []
+    for n in sizes:
+        rel, scores = torch.randint(0, n_levels + 1, (n,), generator=generator).double() / n_levels, order_of(n)
+        ways = {"pairs": partial(h_ap_by_pairs, rel), "nested": partial(hierarchical_average_precision, scores, rel)}
+        slow, fast = (way() for way in ways.values())
+        if not torch.isclose(slow, fast):
+            raise ArithmeticError(f"H-AP must be the same both ways, got {slow} and {fast}")
+        table.append([1000 * taken for taken in in_turns(ways, repeats, warm_up=1).values()])
+    return np.array(table)
+
+
+def all_orders(counts: Sequence[int] = (2, 2, 2, 2)) -> Tensor:
+    """Every distinct order of items with so many of level 0, 1, …, from rank 1 to rank n; one a row."""
+    orders = [np.zeros(sum(counts), dtype=np.int64)]
+    for level, count in enumerate(counts[1:], start=1):
+        extended = []
+        for order in orders:
+            free = np.flatnonzero(order == 0)
+            for chosen in combinations(free, count):
+                extended.append(order.copy())
+                extended[-1][list(chosen)] = level
+        orders = extended
+    return torch.from_numpy(np.stack(orders))
+
+
+def opposed(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[tuple[str, str], float]:
+    """Share of the pairs of rankings of which one metric prefers the first, the other the second."""
+    values = {name: np.round(v.numpy(), 9) for name, v in measure(all_orders(counts), alpha, len(counts) - 1).items()}
+    upper = np.triu_indices(len(next(iter(values.values()))), 1)
+    prefers = {name: np.sign(np.subtract.outer(v, v)[upper]).astype(np.int8) for name, v in values.items()}
+    return {(a, b): float((prefers[a] * prefers[b] < 0).mean()) for a, b in combinations(values, 2)}
+
+
+def swaps(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[str, tuple[float, int]]:
+    """Of swaps that put the nearer of two neighbours first: the share that a metric misses, and how many it minds."""
+    before = all_orders(counts)
+    gained: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in METRICS}
+    for place in range(before.shape[1] - 1):
+        wrong = before[before[:, place] < before[:, place + 1]]
+        right = wrong.clone()
+        right[:, [place, place + 1]] = wrong[:, [place + 1, place]]
+        old, new = (measure(listed, alpha, len(counts) - 1) for listed in (wrong, right))
+        for name in METRICS:
+            gained[name].append((new[name] - old[name]).numpy())
+    joined = {name: np.concatenate(parts) for name, parts in gained.items()}
+    return {name: (float((abs(g) < 1e-9).mean()), int((g < -1e-9).sum())) for name, g in joined.items()}

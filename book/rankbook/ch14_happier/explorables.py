@@ -1,0 +1,166 @@
+"""Explorables of chapter 14: which steps keep the bound, and what their gradient sees."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from rankbook.ch14_happier.figures import _parts, arrows
+from rankbook.ch14_happier.study import example, losses
+from rankbook.kit import style
+from rankbook.kit.explorable import choice, explorable, goal, hold, log_slider, slider, tell
+from rankedu.losses import HAPLoss
+from rankedu.proofs.bounds import UpperBound, upper_bound
+from rankedu.rankers import SupremumRanker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+LOW, HIGH = -0.04, 0.07
+#: A push whose arrow is as long as its half of the panel; no setting of the sliders has a larger one. Lengths are
+#: roots, so that a tenth of it still has an arrow. Below the least length there is none.
+LONGEST, LEAST = 0.5, 0.02
+
+
+def decide(start: float, offset: float) -> tuple[UpperBound, str]:
+    """The exact verdict on a setting with τ = 0.01, ρ = 100 and δ = 0.05, and how the figure words it."""
+    found = upper_bound(start=start, offset=offset)
+    falls = "" if found.monotone else f", {'but' if found.holds else 'and'} it falls at δ"
+    return found, ("an upper bound" if found.holds else "no upper bound") + falls
+
+
+@goal(
+    "Keep the bound without a fall at δ.",
+    lambda at: at.holds and at.monotone,
+    "With start {start:g} and offset {offset:g} the step never falls. It still jumps at 0: no position of the sliders "
+    "takes that jump away and keeps the bound.",
+)
+@goal(
+    "Leave the offset at 1.44 and lose the bound.",
+    lambda at: at.offset == 1.44 and not at.holds,
+    "It is lost as soon as the start is below ½.",
+)
+@goal(
+    "Leave the start at 0.5 and lose the bound.",
+    lambda at: at.start == 0.5 and not at.holds,
+    "It is lost as soon as the offset is below 1; a fall at δ alone does not break it.",
+)
+@explorable(
+    start=slider(0, 1, default=0.5, steps=21, stops=5),
+    offset=slider(0.5, 2, default=1.44, steps=31, stops=7),
+)
+@style.style()
+def step_and_bound(start: float, offset: float) -> Figure:
+    """Set the step by its start and its offset: when does the loss stay above the metric?"""
+    found, verdict = decide(start, offset)
+    ranker = SupremumRanker(start=start, offset=offset)
+    figure, (left, right) = style.figure(1, 2, width=6.4, height=3.7)
+    figure.set_layout_engine("none")
+    left.set_position((0.08, 0.15, 0.4, 0.64))
+    right.set_position((0.58, 0.15, 0.4, 0.64))
+    figure.text(0.5, 0.93, verdict, ha="center", weight="bold", color=style.BLACK if found.holds else style.RED)
+    for x in _parts(ranker, LOW, HIGH):
+        y = ranker.step(x)
+        _curve(left, x, y, (x > 0).double())
+        pair = torch.stack([x, torch.zeros_like(x)], -1), torch.tensor([0.0, 1.0]).double().expand(len(x), 2)
+        _curve(right, x, losses(*pair, ranker.step), losses(*pair))
+    tell(figure, holds=found.holds, monotone=found.monotone)
+    for axis, one in ((left, 1.0), (right, 0.5)):
+        axis.step([LOW, 0, HIGH], [0, 0, one], where="pre", color=style.BLACK, linewidth=1.2, zorder=1)
+        axis.axvline(0.05, color=style.GREY, linewidth=1, linestyle=":", zorder=0)
+        axis.set(xlim=(LOW, HIGH), xlabel="$x = s_j - s_k$")
+        axis.set_xticks((0, 0.05), ("0", "δ"))
+    hold(left, start=lambda start: (0.0, start + 0.5), offset=lambda offset: (0.05, offset))
+    left.set(ylim=(-0.1, 2.6), title="what $j$ adds to rank($k$)")
+    right.set(ylim=(-0.04, 0.8), title="loss; black: 1 − AP")
+    jumps = [f"{'jumps up' if jump.up else 'falls'} at {float(jump.at):g}" for jump in found.jumps]
+    worst = f"At worst it adds {float(min(p.extreme.low for p in found.pieces[1:])):.4g} where a rank adds 1"
+    return style.describe(
+        figure,
+        f"The step with start {start:g} and offset {offset:g}: {verdict}. It {' and '.join(jumps) or 'has no jump'}. "
+        f"{worst}, for an item that stands above. Beside it, the loss of two items, one relevant, the other x above "
+        "it, against 1 − AP, which is 0 for x < 0 and 0.5 for x > 0.",
+    )
+
+
+def _curve(axes: Axes, x: Tensor, y: Tensor, floor: Tensor) -> None:
+    """A curve, red and thick where it lies below the floor."""
+    below = (y < floor - 1e-9).numpy()
+    axes.plot(x, np.where(below, np.nan, y), color=style.BLUE, antialiased=True)
+    axes.plot(x, np.where(below, y, np.nan), color=style.RED, linewidth=4)
+
+
+@functools.lru_cache(maxsize=128)
+def pushes(temperature: float, slope: float) -> tuple[float, float, Tensor]:
+    """The loss of the eight items, their 1 − H-AP, and the negative gradient."""
+    scores, relevance = example()
+    leaf = scores.clone().requires_grad_()
+    value = HAPLoss(SupremumRanker(temperature, slope))(leaf, relevance)
+    (gradient,) = torch.autograd.grad(value, leaf)
+    return value.item(), losses(scores, relevance).item(), -gradient
+
+
+@goal(
+    "Make the gradient so small that no arrow is left.",
+    lambda at: at.longest < LEAST,
+    "The largest push is {largest:.1g}. With ρ = 0 the step is flat beyond δ, as a sigmoid is, and only pairs within "
+    "reach of the temperature are felt.",
+)
+@goal(
+    "With τ = 0.01, push the disc at 0.2 as hard as you can.",
+    lambda at: at.temperature == 0.01 and at.far > at.far_best - 1e-9,
+    "{far:.3f} at ρ = {slope}. A steeper line is not a stronger push: it also inflates the item's rank, whose square "
+    "divides. It pushes items with few and small mistakes, and leaves the rest nearly where they are.",
+)
+@explorable(
+    temperature=log_slider(0.001, 0.1, default=0.01, steps=21, stops=7),
+    slope=choice((0, 1, 10, 100, 1000), default=100, label="slope ρ"),
+)
+@style.style()
+def who_moves(temperature: float, slope: float) -> Figure:
+    """Temperature and slope: which of the mistakes in one ranking are felt, and how hard?"""
+    value, hard, push = pushes(temperature, slope)
+    scores, relevance = example()
+    ranker = SupremumRanker(temperature, slope)
+    figure, (top, bottom) = style.figure(2, 1, width=6.4, height=4.8)
+    figure.set_layout_engine("none")
+    top.set_position((0.13, 0.6, 0.83, 0.27))
+    bottom.set_position((0.13, 0.11, 0.83, 0.3))
+    largest = push.abs().max().item()
+    figure.text(0.04, 0.94, f"loss {value:.2f}   1 − H-AP {hard:.2f}   largest push {largest:.2g}")
+    length = push.sign() * (push.abs() / LONGEST).sqrt()
+    arrows(top, scores, relevance, length)
+    top.set_xlabel("score   (arrow up: raised; its length is the root of the push)")
+    for x in _parts(ranker, -0.75, 0.75):
+        bottom.plot(x, ranker.slope(x).clamp(min=1e-12).log10(), color=style.BLACK)
+    wrong = mistakes()
+    bottom.plot(wrong, ranker.slope(wrong).clamp(min=1.3e-3).log10(), "v", color=style.RED, markersize=8, zorder=3)
+    bottom.set(ylim=(-3, 3.4), xlim=(-0.75, 0.75), xlabel="$x = s_j - s_k$   (triangles: the wrong pairs)")
+    bottom.set_yticks((-2, 0, 2), ("0.01", "1", "100"))
+    bottom.set_ylabel("slope")
+    hold(bottom, slope=lambda slope: (0.6, np.log10(max(slope, 1e-3))))
+    look = {"loc": "upper right", "fontsize": 10, "handletextpad": 0.2, "borderaxespad": 0.1}
+    figure.legend(*top.get_legend_handles_labels(), **look)
+    felt = int((ranker.slope(wrong) > 1e-3).sum())
+    lowest = push[-1].item()
+    far = [pushes(temperature, stop)[2][-1].item() for stop in who_moves.controls["slope"].stops]
+    tell(figure, largest=largest, longest=length.abs().max().item(), far=lowest, far_best=max(far))
+    return style.describe(
+        figure,
+        f"Eight items, τ = {temperature:g}, ρ = {slope:g}: the loss is {value:.3g}, 1 − H-AP {hard:.2f}. The step has "
+        f"a slope above 0.001 at {felt} of the {len(wrong)} pairs that stand wrongly. The largest push is "
+        f"{largest:.2g}; the item of relevance 2 at the far end, score 0.2, is raised by {lowest + 0.0:.2g}.",
+    )
+
+
+def mistakes() -> Tensor:
+    """Differences of the pairs in which an item of lower relevance stands above."""
+    scores, relevance = example()
+    difference = scores.unsqueeze(0) - scores.unsqueeze(1)
+    wrong = (relevance.unsqueeze(0) < relevance.unsqueeze(1)) & (difference > 0)
+    return difference[wrong]

@@ -1,0 +1,269 @@
+"""Figures of chapter 14: what is smoothed, steps and their bound, another ranker, HAPPIER's α and λ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from rankbook.ch14_happier import glyphs, study
+from rankbook.kit import style
+from rankbook.kit.figures import paper_figure
+from rankedu.losses import HAPLoss
+from rankedu.rankers import BlackboxRanker, SupremumRanker
+
+#: One colour a level, from nothing in common to the same leaf.
+COLOURS = (style.RED, style.ORANGE, style.POSITIVE)
+
+
+@style.style()
+def five_items() -> Figure:
+    """All comparisons behind the denominators of five items: which are counted, and which are smoothed."""
+    figure, axes = style.figure(width=6.6, height=3.7)
+    ranker = SupremumRanker.preset("happier")
+    scores, relevance = study.five()
+    names, facts = list(study.FIVE), []
+    rows = [k for k in range(5) if relevance[k] > 0]
+    box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "none", "pad": 0.15}
+    for row, k in enumerate(rows):
+        y = len(rows) - 1 - row
+        total = 0.0
+        for j in range(5):
+            value, colour, hatch, text = 1.0, style.GREY, "", "1"
+            if relevance[j] < relevance[k]:
+                value = float(ranker.step(scores[j] - scores[k]))
+                colour, hatch, text = style.ORANGE, "//", f"{value:.2f}"
+            elif scores[j] < scores[k]:
+                value, text = 0.0, "0"
+            face = style.YELLOW if hatch else "#E6E6E6"
+            axes.bar(j, 0.84, 0.9, bottom=y - 0.42, color=face, edgecolor=colour, hatch=hatch, linewidth=0.8)
+            axes.text(j, y, text, ha="center", va="center", bbox=box)
+            total += value
+        axes.text(4.65, y, f"rank({names[k]}) = {total:.2f}", va="center")
+        facts.append(f"{names[k]} has {total:.2f}")
+    axes.set(xlim=(-0.5, 6.5), ylim=(-0.5, 2.5))
+    axes.set_xticks(range(5), [f"{name}\nrel {r:g}\n{s:g}" for name, (s, r) in study.FIVE.items()])
+    axes.set_yticks(range(3), [names[k] for k in reversed(rows)])
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.set_ylabel("whose rank")
+    axes.set_xlabel("compared with        grey: counted        hatched: by the step", loc="left")
+    return style.describe(
+        figure,
+        "A table of comparisons. A row for each relevant item, A, B and D, a column for each of the five. What is of "
+        "equal or higher relevance counts 1 if it stands at least as high, the item itself included; what is of lower "
+        f"relevance counts by the step of the happier preset. The ranks that come out: {', '.join(facts)}.",
+    )
+
+
+SHOWN = {"start ½, joined": "joined", "HAPPIER": "happier", "its iNaturalist setting": "happier_inat"}
+
+
+@style.style()
+def steps() -> Figure:
+    """Three settings of the step beside the staircase that they stand for, and their slope."""
+    figure, axes = style.figure(1, 2, width=7.2, height=3.8, width_ratios=(1.7, 1))
+    left, right = axes
+    facts = []
+    for (label, name), line, colour in zip(
+        SHOWN.items(), ("-", "--", "-."), (style.BLUE, style.GREEN, style.ORANGE), strict=True
+    ):
+        ranker = SupremumRanker.preset(name)
+        for number, part in enumerate(_parts(ranker, -0.05, 0.062)):
+            left.plot(part, ranker.step(part), line, color=colour, label=label if number == 0 else None)
+        x = torch.tensor([0.0, 1e-9, 0.05, 0.05 + 1e-9], dtype=torch.float64)
+        zero, just, end, beyond = ranker.step(x).tolist()
+        facts.append(f"{label}: from {zero:g} to {just:g} at 0, from {end:.4f} to {beyond:.4f} at 0.05")
+    left.step([-0.05, 0, 0.062], [0, 0, 1], where="pre", color=style.BLACK, linewidth=1.2, zorder=0)
+    left.axvline(0.05, color=style.GREY, linewidth=1, linestyle=":")
+    left.text(0.0505, 0.06, "δ", color=style.GREY)
+    left.set(xlabel="$x = s_j - s_k$", title="what $j$ adds to the rank of $k$", ylim=(-0.05, 2.4))
+    left.legend(loc="upper left")
+    ranker = SupremumRanker.preset("happier")
+    for part in _parts(ranker, -0.05, 0.1):
+        right.plot(part, ranker.slope(part), color=style.BLACK)
+    right.set(xlabel="$x = s_j - s_k$", title="slope, the same for all", ylim=(0, 112))
+    return style.describe(
+        figure,
+        "Left, a step from 0 to 1 at x = 0 and three functions in its place, each half a sigmoid up to 0, half a "
+        f"sigmoid between 0 and 0.05 and a steep line beyond. {'; '.join(facts)}. The third lies below 1 "
+        "between 0 and 0.05. Right, the slope that all three share: a bell of height 25 at 0, and 100 beyond 0.05.",
+    )
+
+
+def _parts(ranker: SupremumRanker, low: float, high: float) -> list[Tensor]:
+    """Points of each part of the step, so that no line is drawn across a jump."""
+    ends = (low, 0.0, ranker.delta, high)
+    parts = []
+    for begin, end in pairwise(ends):
+        if end > begin:
+            x = torch.linspace(begin, end, 120, dtype=torch.float64)
+            parts.append(x if begin == low else torch.cat([x[:1] + 1e-12, x[1:]]))
+    return parts
+
+
+@style.style()
+def broken_bounds() -> Figure:
+    """How often each setting breaks its promise, by the spread of the scores."""
+    figure, axes = style.figure(height=3.6)
+    facts = []
+    looks = (("^-", style.BLUE, 10), ("s--", style.GREEN, 6), ("o-.", style.ORANGE, 7))
+    for (label, name), (line, colour, size) in zip(SHOWN.items(), looks, strict=True):
+        shares = [100 * study.broken_share(name, spread) for spread in study.SPREADS]
+        axes.semilogx(study.SPREADS, shares, line, color=colour, label=label, markersize=size)
+        each = (f"{value:.0f} % at {s:g}" for value, s in zip(shares, study.SPREADS, strict=True))
+        facts.append(f"{label}: {', '.join(each)}")
+    axes.set(xlabel="standard deviation of the scores", ylabel="rankings below 1 − H-AP, %", ylim=(-2, 36))
+    style.xticks(axes, study.SPREADS)
+    axes.legend()
+    return style.describe(
+        figure,
+        "Share of random rankings of eight items whose surrogate is below the true loss, against the standard "
+        f"deviation of the scores. {'. '.join(facts)}.",
+    )
+
+
+@style.style()
+def two_gradients(lam: float = 32.0) -> Figure:
+    """Where a descent step moves each item of one list: by HAPPIER's step, and by blackbox ranks.
+
+    Source
+    ------
+    HAPPIER Fig. 2c.
+    """
+    scores, relevance = study.example()
+    figure, axes = style.figure(3, 1, width=6.8, height=5.6, sharex=True)
+    facts = []
+    rankers = {
+        "HAPPIER's step": HAPLoss(),
+        f"blackbox, λ = {lam:g}, H-rank stopped": HAPLoss(BlackboxRanker(lam)),
+        f"blackbox, λ = {lam:g}, both": HAPLoss(BlackboxRanker(lam), within_grad=True),
+    }
+    for axis, (name, loss) in zip(axes, rankers.items(), strict=True):
+        leaf = scores.clone().requires_grad_()
+        value = loss(leaf, relevance)
+        (slope,) = torch.autograd.grad(value, leaf)
+        pushes = -slope / slope.abs().max()
+        arrows(axis, scores, relevance, pushes)
+        axis.set_title(f"{name}: loss {value.item():.2f}", loc="left")
+        moved = [f"{s:g} of relevance {r:g} by {p:+.2f}" for s, r, p in zip(scores, relevance, pushes, strict=True)]
+        facts.append(f"{name}: loss {value.item():.2f}, moves {', '.join(moved)}")
+    axes[2].set_xlabel("score   (arrow up: raised by a descent step)")
+    style.legend_below(figure, axes[0])
+    return style.describe(
+        figure,
+        "Eight items of relevance 2, 1 and 0 on a line of scores, with an arrow for the negative gradient, the longest "
+        f"set to 1. {'. '.join(facts)}.",
+    )
+
+
+def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> None:
+    """A row of items, each in the colour of its relevance, with an arrow for its push."""
+    axes.axhline(0, color=style.GREY, linewidth=1, zorder=0)
+    looks = (style.mark(False), {"marker": "s", "color": COLOURS[1]}, style.mark(True))
+    for level in (2, 1, 0):
+        mask = (relevance == level).numpy()
+        x, length = scores.numpy()[mask], pushes.numpy()[mask]
+        look = {"linestyle": "none", "markersize": 9, "antialiased": False, **looks[level]}
+        axes.plot(x, 0 * x, label=f"relevance {level}", **look)
+        moves = np.abs(length) > 0.02
+        zeros, look = np.zeros(int(moves.sum())), {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006}
+        axes.quiver(x[moves], zeros, zeros, length[moves], color=COLOURS[level], antialiased=False, **look)
+    axes.set(ylim=(-1.15, 1.15), xlim=(0.1, 1.0), yticks=())
+    axes.spines["left"].set_visible(False)
+
+
+def said(name: str) -> str:
+    """How a figure names a run."""
+    kind, _, lam = name.partition(" ")
+    return "HAPPIER's step" if kind == "supremum" else f"blackbox, λ = {lam}{', both' if kind == 'both' else ''}"
+
+
+@style.style()
+def toy_training(names: Sequence[str] = study.RUNS) -> Figure:
+    """Training H-AP by the step of HAPPIER, and by blackbox ranks at several λ."""
+    figure, axes = style.figure(height=3.7)
+    facts = []
+    for name, line in zip(names, ("-", ":", "--", "-."), strict=False):
+        run = study.descend(name)
+        style.draw_spread(axes, run.h_ap, said(name), linestyle=line)
+        facts.append(f"{said(name)}: {run.end():.2f}")
+    axes.set(xlabel="step", ylabel="training H-AP", ylim=(0.1, 1.02))
+    axes.legend(loc="lower right")
+    return style.describe(
+        figure,
+        "Training H-AP against the step of gradient descent, median and middle half of 20 seeds. Median over the last "
+        f"twenty steps: {'; '.join(facts)}.",
+    )
+
+
+@style.style()
+def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
+    """Time of the loss by all pairs and by sorting, against the length of the list."""
+    found = study.seconds(lengths)
+    figure, axes = style.figure(height=3.5)
+    for (name, times), line in zip(found.items(), ("o-", "s--"), strict=True):
+        axes.loglog(lengths, [1000 * t for t in times], line, label=name)
+    axes.set(xlabel="items in the list", ylabel="milliseconds")
+    style.xticks(axes, lengths)
+    axes.legend()
+    ratios = [a / b for a, b in zip(*found.values(), strict=True)]
+    return style.describe(
+        figure,
+        "Time of one forward and backward pass against the number of items, both axes logarithmic: by pairs and with "
+        f"blackbox ranks. By pairs takes {ratios[0]:.2g} times as long at {lengths[0]} items and {ratios[-1]:.2g} "
+        f"times as long at {lengths[-1]}.",
+    )
+
+
+# --- HAPPIER Fig. 4 on glyphs ---------------------------------------------------------------------------------------
+
+
+@paper_figure("HAPPIER Fig. 4")
+@style.style()
+def alpha_and_weight(steps: int = glyphs.STEPS, folder: Path = glyphs.RECORDS) -> Figure:
+    """What α and λ do to a short training on glyphs; below it, where they are, the longer ones of the claims page."""
+    found = glyphs.sweep(steps)
+    rows = 2 if glyphs.recorded("alpha", folder) else 1
+    figure, axes = style.figure(rows, 2, width=7.4, height=2.6 * rows + 0.8, squeeze=False)
+    facts = []
+    for column, (key, symbol) in enumerate((("alpha", "α"), ("weight", "λ"))):
+        for name, marker, colour in (("AP of characters", "o", style.BLUE), ("H-AP", "s", style.PURPLE)):
+            short = {value: run[name] for value, run in found[key].items()}
+            axes[0, column].plot(list(short), list(short.values()), f"{marker}-", color=colour, label=name)
+            words = ", ".join(f"{y:.2f} at {x:g}" for x, y in short.items())
+            if rows == 2:
+                long = glyphs.measured(key, name, folder)
+                first, *others = long
+                gains = [(0.0, 0.0), *(glyphs.gain(long, value, first) for value in others)]
+                means, halves = zip(*gains, strict=True)
+                axes[1, column].errorbar(list(long), means, halves, fmt=f"{marker}-", color=colour, capsize=3)
+                points = (f"{m:+.1f} ± {h:.1f} at {x:g}" for x, (m, h) in zip(others, gains[1:], strict=True))
+                words += f"; recorded, points over {symbol} = {first:g}: {', '.join(points).replace('-', '−')}"
+            facts.append(f"{name} against {symbol}: {words}")
+        axes[0, column].set_ylim(0.1, 0.3)
+    axes[0, 0].set_ylabel(f"after {steps} steps")
+    axes[-1, 0].set_xlabel("exponent α")
+    axes[-1, 1].set_xlabel("weight λ of the clustering")
+    for column, ends in enumerate(((0.3, 5.2), (-0.05, 1.05))):
+        for axis in axes[:, column]:
+            axis.set_xlim(*ends)
+    for axis in axes[1:, :].flat:
+        axis.axhline(0, color=style.GREY, linewidth=0.8, zorder=0)
+        axis.set_ylim(-2.6, 1.4)
+    for axis in axes[1:, 0]:
+        axis.set_ylabel("recorded runs:\npoints gained")
+    style.legend_below(figure, axes[0, 0], 2)
+    return style.describe(
+        figure,
+        f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps"
+        f"{', and below it what recorded runs gain over the smallest value' if rows == 2 else ''}. "
+        f"{'. '.join(facts)}. {glyphs.about_records(folder).capitalize()}.",
+    )

@@ -1,0 +1,112 @@
+"""Chapter 14: a hunt for a list on which the loss lies below what it shall bound."""
+
+from rankbook.kit.live.marks import along, apart, bar, button, dot, handle, item, line, scaled, scene, text
+from rankedu.reference import happier_loss, happier_step, hierarchical_average_precision, rank
+
+START = {
+    "scores": [0.8, 0.55, 0.62, 0.3, 0.1],
+    "relevance": [0.0, 0.5, 1.0, 0.0, 0.5],
+    "start": 0.5,
+    "offset": 1.44,
+    "best": None,
+    "tick": False,
+}
+TEMPERATURE, SLOPE, DELTA = 0.01, 100.0, 0.05
+LEFT, RIGHT, MIDDLE = 34, 446, 250
+TOP, BOTTOM = 108, 218
+
+
+def hunt(state):
+    """Is the loss above the metric, always? Drag the items, and the step, until it is not."""
+    y, rel, start, offset = state["scores"], state["relevance"], state["start"], state["offset"]
+
+    def step(x):
+        return happier_step(x, TEMPERATURE, SLOPE, DELTA, offset, start)
+
+    loss, miss = happier_loss(y, rel, step), 1 - hierarchical_average_precision(y, rel)
+    gap, best = loss - miss, state["best"]
+    if gap < -1e-9 and (best is None or gap < best["gap"]):
+        best = {"gap": gap, "scores": list(y), "start": start, "offset": offset}
+    ranks = rank(y)
+    shown = {**state, "ranks": ranks, "loss": loss, "metric": miss, "gap": gap, "best": best}
+    marks = [line([(LEFT, 48), (RIGHT, 48)], "axis"), text(LEFT, 18, "scores, and how relevant each item is")]
+    handles = []
+    labels = apart([across(score) for score in y], 26, 14, 466)
+    for i, score in enumerate(y):
+        marks += [item(across(score), 48, rel[i] > 0, 8), text(labels[i], 76, f"{rel[i]:g}", "small", "middle")]
+        says = f"relevance {rel[i]:g}, score {score:.2f}, rank {ranks[i]}"
+        handles.append(handle(f"Item {i + 1}", across(score), 48, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
+    marks += [*curve(step, start, offset), *bars(loss, miss, gap, best)]
+    first = [along("y", "start", None, 0, 2, height(0.5), height(2.5))]
+    handles.append(handle("Start of the step", onto(0), height(0.5 + start), f"{start:.2f}", first))
+    second = [along("y", "offset", None, 0, 3, BOTTOM, TOP)]
+    handles.append(handle("Offset of the slope", onto(DELTA) + 34, height(offset), f"{offset:.2f}", second))
+    buttons = [button("Start anew", START)]
+    if best is not None:
+        again = {"scores": best["scores"], "start": best["start"], "offset": best["offset"]}
+        buttons.append(button("Show the best find", again))
+    return scene(shown, 356, marks, handles, buttons, words(shown))
+
+
+def across(score):
+    return scaled(score, 0, 1, LEFT, RIGHT)
+
+
+def onto(x):
+    """Where a difference of scores stands under the step."""
+    return scaled(x, -0.2, 0.4, LEFT, MIDDLE)
+
+
+def height(value):
+    return scaled(value, 0, 3, BOTTOM, TOP)
+
+
+def curve(step, start, offset):
+    """The step that counts an item from above: a sigmoid to the left of 0, more to its right, a slope beyond δ."""
+    left = [(onto(k / 200), height(step(k / 200))) for k in range(-40, 1, 2)]
+    middle = [(onto(k / 200), height(step(k / 200 + 1e-9))) for k in range(11)]
+    end = min(0.4, DELTA + (3 - offset) / SLOPE)
+    right = [(onto(DELTA), height(offset)), (onto(end), height(offset + SLOPE * (end - DELTA)))]
+    return [
+        line([(LEFT, BOTTOM), (MIDDLE, BOTTOM)], "axis"),
+        line([(onto(0), TOP - 6), (onto(0), BOTTOM)], "guide"),
+        line([(LEFT, BOTTOM), (onto(0), BOTTOM), (onto(0), height(1)), (MIDDLE, height(1))], "grey"),
+        *[line(part, "three") for part in (left, middle, right)],
+        dot(onto(0), height(0.5 + start), "three", 6),
+        line([(onto(DELTA), height(offset)), (onto(DELTA) + 34, height(offset))], "guide"),
+        dot(onto(DELTA) + 34, height(offset), "hollow", 6),
+        text(MIDDLE + 16, TOP + 8, "the step (violet), and the", "small"),
+        text(MIDDLE + 16, TOP + 24, "true one (grey), over the", "small"),
+        text(MIDDLE + 16, TOP + 40, "difference of two scores", "small"),
+        text(MIDDLE + 16, TOP + 66, f"start {start:.2f}", ""),
+        text(MIDDLE + 16, TOP + 86, f"offset {offset:.2f}", ""),
+    ]
+
+
+def bars(loss, miss, gap, best):
+    """Loss and metric on one scale, and whether the bound holds."""
+    lowest = "no list found yet on which it is below" if best is None else f"lowest so far: {best['gap']:+.3f}"
+    sign = "above: the bound holds" if gap > 1e-9 else "below: the bound is broken" if gap < -1e-9 else "equal"
+    return [
+        text(LEFT, 262, "loss", "three"),
+        bar(130, 250, scaled(loss, 0, 1, 0, 240), 15, "three"),
+        text(136 + scaled(loss, 0, 1, 0, 240), 263, f"{loss:.3f}", "small"),
+        text(LEFT, 288, "1 − H-AP"),
+        bar(130, 276, scaled(miss, 0, 1, 0, 240), 15, "ink"),
+        text(136 + scaled(miss, 0, 1, 0, 240), 289, f"{miss:.3f}", "small"),
+        text(LEFT, 318, f"loss − metric: {gap:+.3f}, {sign}", "negative" if gap < -1e-9 else ""),
+        text(LEFT, 342, lowest, "small"),
+    ]
+
+
+def words(shown):
+    """The picture for those who do not see it."""
+    found = shown["best"]
+    lowest = (
+        "No list is found yet on which it is below" if found is None else f"The lowest so far is {found['gap']:.3f}"
+    )
+    return (
+        f"Five items with relevances between 0 and 1. With a start of {shown['start']:.2f} and an offset of "
+        f"{shown['offset']:.2f} the loss is {shown['loss']:.3f} and 1 − H-AP is {shown['metric']:.3f}: a difference of "
+        f"{shown['gap']:.3f}. {lowest}."
+    )

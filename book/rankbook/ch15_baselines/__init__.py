@@ -1,0 +1,1 @@
+"""Chapter 15, The baselines, on one batch."""

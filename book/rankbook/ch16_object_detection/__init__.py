@@ -1,0 +1,1 @@
+"""Chapter 16, Object detection with an AP loss."""

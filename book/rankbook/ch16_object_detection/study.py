@@ -1,0 +1,110 @@
+"""Chapter 16, computed: who is to blame, who is absent, and what a short list says."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from rankbook.ch05_minibatch_bias.study import expected_precision
+from rankbook.ch16_object_detection import proposals as made
+from rankedu import rank
+from rankedu.losses.on_proposals import proposal_scores
+from rankedu.metrics import box_iou
+from ranklab.datasets.scenes import CLASSES
+
+Floats = npt.NDArray[np.float64]
+#: Pictures of VOC 2007's trainval part that show each class, as published, and how many pictures it has.
+VOC07_PICTURES = {
+    "person": 2008, "car": 713, "chair": 445, "dog": 421, "cat": 337, "bird": 330, "horse": 287, "train": 261,
+    "tvmonitor": 256, "motorbike": 245, "pottedplant": 245, "bottle": 244, "bicycle": 243, "aeroplane": 238,
+    "sofa": 229, "diningtable": 200, "bus": 186, "boat": 181, "cow": 141, "sheep": 96,
+}  # fmt: skip
+
+VOC07 = 5011
+#: Objects of a scene, at least and at most; all numbers between are equally likely.
+OBJECTS = (3, 8)
+
+
+def blame(scores: npt.ArrayLike, relevant: npt.ArrayLike) -> Floats:
+    """Divide 1 − AP among the items: a negative is charged 1/rank of every positive below it, over the positives.
+
+    Examples
+    --------
+    >>> blame([0.9, 0.8, 0.6, 0.1], [True, False, True, False]).round(3).tolist()
+    [0.0, 0.167, 0.0, 0.0]
+    """
+    order = np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
+    positive = np.asarray(relevant, dtype=bool)[order]
+    paid = np.where(positive, 1 / np.arange(1, len(order) + 1), 0.0)
+    below = np.cumsum(paid[::-1])[::-1]  # at a negative: of all positives below it
+    shares = np.empty(len(order))
+    shares[order] = np.where(positive, 0.0, below / positive.sum())
+    return shares
+
+
+def reach(positives: int, above: int, *, lam: float, weight: float = 1.0) -> float:
+    """Bound on how far Algorithm 1 lifts a positive below so many negatives; λ on the paper's scale, times a weight."""
+    return lam * weight / (4 * positives * above)
+
+
+def absent_from_scenes(length: int, pictures: int = 8) -> Floats:
+    """Chance that a batch of scenes and ``length`` remembered ones hold no object of a class, for each of the 20."""
+    share = 1 / np.arange(1, len(CLASSES) + 1)
+    share /= share.sum()
+    counts = np.arange(OBJECTS[0], OBJECTS[1] + 1)
+    without = ((1 - share)[:, None] ** counts).mean(1)
+    return np.asarray(without ** (pictures * (1 + length)))
+
+
+def absent_from_voc(length: int, pictures: int = 8) -> Floats:
+    """The same for VOC 2007, from its published counts; pictures are drawn without replacement, as in an epoch."""
+    drawn = pictures * (1 + length)
+    return np.array([comb(VOC07 - count, drawn) / comb(VOC07, drawn) for count in VOC07_PICTURES.values()])
+
+
+def propose(target: dict[str, Tensor], *, copies: int = 2, others: int = 7, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Boxes around the objects and elsewhere, and their labels: that of the object overlapped by half, else 0."""
+    generator = torch.Generator().manual_seed(seed)
+    boxes = target["boxes"].repeat_interleave(copies, 0)
+    side = (boxes[:, 2:] - boxes[:, :2]).repeat(1, 2)
+    near = boxes + 0.22 * side * torch.randn(boxes.shape, generator=generator)
+    corner = 95 * torch.rand(others, 2, generator=generator)
+    far = torch.cat([corner, corner + 14 + 20 * torch.rand(others, 2, generator=generator)], 1)
+    proposed = torch.cat([near, far]).clamp(0, 128)
+    overlap, which = box_iou(proposed, target["boxes"]).max(1)
+    return proposed, torch.where(overlap >= 0.5, target["labels"][which], 0)
+
+
+def as_detections(hits: Sequence[int], objects: int) -> tuple[list[dict[str, Tensor]], list[dict[str, Tensor]]]:
+    """A picture with so many objects of one class, and detections of them: the best first, 1 for a hit, 0 for none."""
+    hit = torch.tensor(hits)
+    place = 50.0 * (hit.cumsum(0) * hit - 1)  # -50 where there is no object
+    there = 50.0 * torch.arange(objects)
+    boxes, truths = (torch.stack([x, x, x + 10, x + 10], 1) for x in (place, there))
+    ones = torch.ones(len(hit) + objects, dtype=torch.int64)
+    scores = torch.arange(len(hit), 0, -1) / len(hit)
+    found = {"boxes": boxes, "scores": scores, "labels": ones[: len(hit)]}
+    return [found], [{"boxes": truths, "labels": ones[:objects]}]
+
+
+@functools.cache
+def scored(label: int) -> tuple[Tensor, Tensor]:
+    """Scores for a class of 50,000 proposals that no head was trained on, and which of them show it."""
+    test, head = made.proposals(50_000, seed=10**6 + 1), made.trained().head
+    with torch.no_grad():
+        scores = proposal_scores(head(test.features), "probability")[:, label - 1]
+    return scores, test.labels == label
+
+
+def list_ap(label: int, length: int) -> float:
+    """Expected precision of a positive of a class in a list of (1 + length) · 256 random proposals that holds it."""
+    scores, relevant = scored(label)
+    ranks = rank(scores)[relevant].sort().values.numpy()
+    drawn = made.BATCH * (1 + length)
+    return float(expected_precision(ranks, len(scores), drawn, np.arange(1, len(ranks) + 1)).mean())

@@ -1,0 +1,1 @@
+"""The front page, and the page that tells the whole idea."""

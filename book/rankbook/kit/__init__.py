@@ -1,0 +1,1 @@
+"""What every chapter uses: style, explorables, live explorables, checks of exercises, definitions."""

@@ -1,0 +1,54 @@
+"""Explorables: one Python function is the figure, the live widget and the static slider.
+
+An explorable is a pure function of its controls that returns a figure. With a kernel it shows ipywidgets; in the
+published book, where no kernel runs, it shows the same function pre-rendered to frames; on a code host's notebook
+preview it is a plain picture.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from rankbook.kit.explorable.controls import Control, choice, dial, log_slider, slider
+from rankbook.kit.explorable.core import Explorable, explorable, goal
+from rankbook.kit.explorable.grounds import ground
+from rankbook.kit.explorable.kept import hold, pick, strip, tell
+
+__all__ = [
+    "Control",
+    "Explorable",
+    "all_explorables",
+    "choice",
+    "dial",
+    "explorable",
+    "goal",
+    "ground",
+    "hold",
+    "load",
+    "log_slider",
+    "pick",
+    "slider",
+    "strip",
+    "tell",
+]
+
+
+def all_explorables() -> dict[str, Explorable]:
+    """Every explorable of the package, by its address ``module:function``."""
+    found = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        for value in vars(module).values():
+            if isinstance(value, Explorable) and value.module == module.__name__:
+                found[value.address] = value
+    return dict(sorted(found.items()))
+
+
+def load(address: str) -> Explorable:
+    """The explorable at ``module:function``."""
+    module, _, name = address.partition(":")
+    value = getattr(importlib.import_module(module), name, None)
+    if not isinstance(value, Explorable):
+        raise ValueError(f"address must name an explorable as 'module:function', got {address!r}")
+    return value

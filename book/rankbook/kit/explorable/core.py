@@ -1,0 +1,189 @@
+"""The decorator that gives a figure function its two lives."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rankbook.kit.explorable import kept
+from rankbook.kit.explorable.controls import Control
+from rankbook.kit.explorable.grounds import Ground, ground_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: The mime type by which the book finds an explorable among the outputs of a notebook.
+MIME = "application/vnd.rankedu.explorable+json"
+#: An explorable of the static book has at most so many sliders and frames.
+MAX_CONTROLS, MAX_FRAMES = 2, 60
+
+
+class Goal(NamedTuple):
+    """What the reader is asked to bring about, how it is seen that it is, and what is then said."""
+
+    text: str
+    reached: Callable[[Any], bool]
+    found: str
+
+
+class Shown(NamedTuple):
+    """One picture: PNG bytes, description, what is said of each goal that is reached, else None, holds and ground."""
+
+    picture: bytes
+    description: str
+    answers: list[str | None]
+    holds: dict[str, dict[str, Any]]
+    ground: Ground | None
+
+
+class Explorable:
+    """A pure function of its controls that returns a described figure.
+
+    Call it for the figure; let it be the last expression of a notebook cell for the sliders.
+    """
+
+    def __init__(self, draw: Callable[..., Figure], controls: dict[str, Control]) -> None:
+        parameters = list(inspect.signature(draw).parameters)
+        if parameters != list(controls):
+            raise TypeError(f"controls must name the parameters {parameters} in order, got {list(controls)}")
+        if len(controls) > MAX_CONTROLS:
+            raise ValueError(f"controls must be at most {MAX_CONTROLS}, got {len(controls)}: {list(controls)}")
+        if not inspect.getdoc(draw):
+            raise ValueError(f"{draw.__name__} must have a docstring: its first line is the caption")
+        self.draw, self.controls = draw, controls
+        self.goals: list[Goal] = []
+        self.name, self.module = draw.__name__, draw.__module__
+        self.__doc__ = draw.__doc__
+        if len(list(self.grid())) > MAX_FRAMES:
+            raise ValueError(f"{self.name} must have at most {MAX_FRAMES} frames, got {len(list(self.grid()))}")
+
+    @property
+    def address(self) -> str:
+        """``module:function``, from which :func:`rankbook.kit.explorable.load` finds it again."""
+        return f"{self.module}:{self.name}"
+
+    @property
+    def caption(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.draw) or "").splitlines()[0]
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The values that the sliders start from."""
+        return {name: control.default for name, control in self.controls.items()}
+
+    def __call__(self, **values: Any) -> Figure:
+        """Draw the figure; controls that are not named keep their default."""
+        unknown = set(values) - set(self.controls)
+        if unknown:
+            raise TypeError(f"{self.name}() takes {list(self.controls)}, got {sorted(unknown)}")
+        return self.draw(**{**self.defaults, **values})
+
+    def grid(self) -> Iterator[dict[str, Any]]:
+        """The values of every static frame; the last control moves fastest."""
+        for values in itertools.product(*(control.stops for control in self.controls.values())):
+            yield dict(zip(self.controls, values, strict=True))
+
+    def numbers(self, values: dict[str, Any], made: Figure) -> dict[str, Any]:
+        """What a goal is seen from: the values of the controls, and the numbers that are kept with their picture."""
+        return {**values, **kept.numbers(made)}
+
+    def answers(self, values: dict[str, Any], made: Figure) -> list[str | None]:
+        """For each goal what is said if this picture reaches it, else None."""
+        known = self.numbers(values, made)
+        return [goal.found.format(**known) if goal.reached(SimpleNamespace(**known)) else None for goal in self.goals]
+
+    @cached_property
+    def png(self) -> Callable[[tuple[Any, ...]], Shown]:
+        """Values in the order of the controls → the picture; the last 128 are kept."""
+        from rankbook.kit import style
+
+        @lru_cache(maxsize=128)
+        def render(values: tuple[Any, ...]) -> Shown:
+            made = self.draw(*values)
+            named = dict(zip(self.controls, values, strict=True))
+            picture = style.png(made)
+            holds = kept.holds(made, self.controls, finely=True)
+            return Shown(picture, style.description(made), self.answers(named, made), holds, ground_of(made))
+
+        return render
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a cell shows: sliders where a kernel runs, frames in the book, else a picture."""
+        picture, text, *_ = self.png(tuple(self.defaults.values()))
+        data: dict[str, Any] = {
+            MIME: {"explorable": self.address},
+            "image/png": picture,
+            "text/plain": f"Explorable: {text}",
+        }
+        if is_live():
+            from rankbook.kit.explorable.sliders import widget
+
+            data["application/vnd.jupyter.widget-view+json"] = widget(self).get_view_spec()
+        return data, {"image/png": {"alt": text}}
+
+
+def explorable(**controls: Control) -> Callable[[Callable[..., Figure]], Explorable]:
+    """Turn a pure function of its controls into an explorable.
+
+    Parameters
+    ----------
+    **controls : Control
+        One for each parameter, in order; at most two, at most 60 static frames.
+
+    Examples
+    --------
+    >>> from rankbook.kit.explorable import dial, explorable
+    >>> from rankbook.kit import style
+    >>> @explorable(n=dial(1, 3))
+    ... def power(n: int):
+    ...     '''Powers of x.'''
+    ...     figure, axes = style.figure()
+    ...     _ = axes.plot([x**n for x in range(5)])
+    ...     return style.describe(figure, f"x to the power of {n} for x from 0 to 4")
+    >>> power.defaults, len(list(power.grid()))
+    ({'n': 1}, 3)
+
+    Notes
+    -----
+    Set the environment variable ``RANKEDU_EXPLORABLES=static`` to leave the widgets out of the outputs, as the
+    committed notebooks do.
+    """
+    return lambda draw: Explorable(draw, controls)
+
+
+def goal(text: str, reached: Callable[[Any], bool], found: str) -> Callable[[Explorable], Explorable]:
+    """Give an explorable a goal, above ``@explorable``; the first one is told first.
+
+    Parameters
+    ----------
+    text : str
+        What the reader is asked to bring about.
+    reached : callable
+        Gets the values of the controls and the numbers of :func:`rankbook.kit.explorable.kept.tell` as attributes.
+    found : str
+        What is said when the goal is reached, with these numbers in braces.
+    """
+
+    def add(one: Explorable) -> Explorable:
+        one.goals.insert(0, Goal(text, reached, found))
+        return one
+
+    return add
+
+
+def is_live() -> bool:
+    """Whether a kernel runs that can answer sliders."""
+    if os.environ.get("RANKEDU_EXPLORABLES") == "static":
+        return False
+    try:
+        import ipywidgets  # noqa: F401
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return getattr(get_ipython(), "kernel", None) is not None

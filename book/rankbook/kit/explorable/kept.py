@@ -1,0 +1,113 @@
+"""What a picture keeps beside its description: where the reader can take hold of it, and the numbers that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from rankbook.kit.explorable.controls import Control
+
+#: A value of a control → where it lies in the picture, in the coordinates of the axes.
+Place = Callable[[Any], Sequence[Any]]
+
+
+class Hold(NamedTuple):
+    """A control that is moved in the picture: along the places of its values, or by a choice among them."""
+
+    axes: Axes
+    place: Place
+    choice: bool
+
+
+def _of(figure: Any, what: str) -> dict[str, Any]:
+    """What is kept goes with the figure, so that it ends with it."""
+    kept: dict[str, Any] = vars(figure).setdefault(f"_rankedu_{what}", {})
+    return kept
+
+
+def hold(axes: Axes, **places: Place) -> None:
+    """Let the reader drag these controls along their places, as in ``hold(axes, score=lambda score: (score, 0))``."""
+    _keep(axes, places, choice=False)
+
+
+def pick(axes: Axes, **places: Place) -> None:
+    """Let the reader choose the value of these controls by a touch on its place."""
+    _keep(axes, places, choice=True)
+
+
+def strip(
+    figure: Figure,
+    box: tuple[float, float, float, float],
+    name: str,
+    value: float,
+    ticks: Sequence[float],
+    *,
+    label: str,
+    ends: tuple[float, float],
+    form: Callable[[float], str] = "{:g}".format,
+) -> None:
+    """Draw a logarithmic scale with a mark that the reader drags, where no axis of the picture is what a control moves.
+
+    Parameters
+    ----------
+    box : tuple
+        Left, bottom, width and height of the line, as shares of the figure; its numbers stand below it, the label to
+        its left.
+    name : str
+        Of the control; ``value`` is where it stands.
+    ticks : sequence of float
+        Which places are named.
+    ends : tuple
+        The lowest and the highest value of the control.
+    """
+    axes = figure.add_axes(box)
+    low, high = ends
+    room = (high / low) ** 0.02
+    axes.set(xscale="log", xlim=(low / room, high * room), ylim=(0, 1), yticks=())
+    axes.set_xticks(list(ticks), [form(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.spines[["left", "top", "right"]].set_visible(False)
+    axes.spines["bottom"].set_position(("data", 0.5))
+    axes.plot([value], [0.5], "o", color="black", markersize=8, clip_on=False, antialiased=False)
+    axes.set_ylabel(label, rotation=0, ha="right", va="center")
+    hold(axes, **{name: lambda at: (at, 0.5)})
+
+
+def _keep(axes: Axes, places: Mapping[str, Place], *, choice: bool) -> None:
+    found = {name: Hold(axes, place, choice) for name, place in places.items()}
+    _of(axes.figure, "holds").update(found)
+
+
+def tell(figure: Figure, **numbers: Any) -> None:
+    """Keep the numbers from which it is seen whether a goal is reached."""
+    _of(figure, "numbers").update(numbers)
+
+
+def numbers(figure: Figure) -> dict[str, Any]:
+    """What :func:`tell` kept."""
+    return dict(_of(figure, "numbers"))
+
+
+def holds(figure: Figure, controls: Mapping[str, Control], *, finely: bool = False) -> dict[str, dict[str, Any]]:
+    """Where the stops of each held control, or finely all its values, lie in a picture that has been drawn.
+
+    Returns
+    -------
+    dict
+        Name of the control → ``stops``, one [x, y] each, as shares of the picture's width and height from its upper
+        left corner, and ``choice``, whether a touch chooses among them.
+    """
+    found = {}
+    for name, (axes, place, choice) in _of(figure, "holds").items():
+        stops = []
+        for stop in controls[name].values if finely else controls[name].stops:
+            x, y = figure.transFigure.inverted().transform(axes.transData.transform(place(stop)))
+            if not (0 <= x <= 1 and 0 <= y <= 1):
+                raise ValueError(f"{name} = {stop!r} must be held within the picture, got the place {x:.2f}, {y:.2f}")
+            stops.append([round(float(x), 4), round(1 - float(y), 4)])
+        found[name] = {"stops": stops, "choice": choice}
+    return found

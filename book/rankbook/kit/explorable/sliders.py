@@ -1,0 +1,73 @@
+"""The sliders of an explorable: ipywidgets that redraw the figure in a kernel."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+from rankbook.kit.explorable.picture import Picture
+
+if TYPE_CHECKING:
+    from rankbook.kit.explorable.core import Explorable
+
+
+def widget(explorable: Explorable) -> ipywidgets.Widget:
+    """Sliders, and buttons for names, above a picture that can be held, and the goals below it.
+
+    The picture changes while a slider moves. A slider's messages never queue up: its front end holds the next value
+    back until the kernel has answered, so only the latest one is drawn.
+    """
+    sliders = [
+        (ipywidgets.ToggleButtons if control.names else ipywidgets.SelectionSlider)(
+            options=[(control.format(value), value) for value in control.values],
+            value=control.default,
+            description=control.named(name),
+            style={"description_width": "initial", **({"button_width": "auto"} if control.names else {})},
+            layout={"width": "auto" if control.names else "min(100%, 30rem)"},
+        )
+        for name, control in explorable.controls.items()
+    ]
+    named = dict(zip(explorable.controls, sliders, strict=True))
+    picture = Picture(layout={"max_width": "100%", "align_self": "flex-start"})
+    caption = ipywidgets.HTML()
+
+    def draw(_: Any = None) -> None:
+        try:
+            picture.value, text, answers, holds, ground = explorable.png(tuple(slider.value for slider in sliders))
+            picture.alt = text
+            picture.lay(ground)
+            picture.holds = {name: {**hold, "at": named[name].index} for name, hold in holds.items()}
+            caption.value = _goals(explorable, answers) + f"<small>{html.escape(text)}</small>"
+        except Exception as error:
+            caption.value = f"<b>{type(error).__name__}</b>: {html.escape(str(error))}"
+
+    def move(change: Any) -> None:
+        name, at, _ = change["new"]
+        named[name].index = at
+
+    picture.observe(move, names="moved")
+    for slider in sliders:
+        slider.observe(draw, names="value")
+    draw()
+    rows = [
+        _player(slider) if c.play else slider for slider, c in zip(sliders, explorable.controls.values(), strict=True)
+    ]
+    return ipywidgets.VBox([*rows, picture, caption])
+
+
+def _goals(explorable: Explorable, answers: list[str | None]) -> str:
+    """Each goal, ticked with what is said about it where the picture reaches it."""
+    rows = [
+        f"{'☑' if answer else '☐'} {html.escape(goal.text)} <b>{html.escape(answer or '')}</b><br>"
+        for goal, answer in zip(explorable.goals, answers, strict=True)
+    ]
+    return "".join(rows)
+
+
+def _player(slider: ipywidgets.SelectionSlider) -> ipywidgets.Widget:
+    """The slider with a button that runs it; the two are linked in the browser."""
+    play = ipywidgets.Play(min=0, max=len(slider.options) - 1, value=slider.index, interval=500, show_repeat=False)
+    ipywidgets.jslink((play, "value"), (slider, "index"))
+    return ipywidgets.HBox([play, slider])

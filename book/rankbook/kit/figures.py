@@ -1,0 +1,77 @@
+"""The papers' figures, one file a chapter, and the book's style.
+
+Each is a function without required arguments that returns a described :class:`matplotlib.figure.Figure`, registered
+with :func:`paper_figure` under the name of the figure that it regenerates. ``make figures`` writes all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+if importlib.util.find_spec("matplotlib") is None:
+    raise ModuleNotFoundError(
+        "figures are drawn by matplotlib, which is not installed: pip install 'rankedu[lab]'", name="matplotlib"
+    )
+
+__all__ = ["all_figures", "paper_figure", "show", "write_all"]
+
+_REGISTRY: dict[str, Callable[[], Figure]] = {}
+
+
+def paper_figure(source: str) -> Callable[[Callable[..., Figure]], Callable[..., Figure]]:
+    """Register a figure function under the printed figure that it regenerates, such as ``"RaMBO Fig. 1"``."""
+
+    def register(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+        _REGISTRY[source] = draw
+        return draw
+
+    return register
+
+
+def all_figures() -> dict[str, Callable[[], Figure]]:
+    """Every registered figure, by the name of the printed one."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return dict(sorted(_REGISTRY.items()))
+
+
+def show(made: Figure) -> None:
+    """Display a figure in a notebook: a PNG with the figure's description as alternative text.
+
+    The bytes depend on nothing but the figure, so that two runs of a chapter are identical.
+    """
+    from IPython.display import publish_display_data
+
+    from rankbook.kit import style
+
+    text = style.description(made)
+    if not text:
+        raise ValueError("figure must be described, got none: call style.describe(figure, 'what it shows') first")
+    data: dict[str, Any] = {"image/png": style.png(made), "text/plain": f"Figure: {text}"}
+    publish_display_data(data, metadata={"image/png": {"alt": text}})
+
+
+def write_all(folder: Path) -> list[Path]:
+    """Write every paper figure as PNG and SVG; returns the paths written."""
+    from tqdm import tqdm
+
+    from rankbook.kit import style
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for source, draw in tqdm(all_figures().items(), desc="figures", unit="figure", disable=None):
+        stem = "_".join(source.lower().replace(".", "").split())
+        made = draw()
+        for suffix, render in (("png", style.png), ("svg", style.svg)):
+            path = folder / f"{stem}.{suffix}"
+            path.write_bytes(render(made))
+            written.append(path)
+    return written

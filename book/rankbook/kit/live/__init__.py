@@ -1,0 +1,94 @@
+"""Live explorables: what is drawn is under the reader's hand, and the book's own Python answers, wherever it is read.
+
+Each is a file here with a function of its own name and the state that it starts from: state in → state and scene out
+(`marks.scene`), in plain Python that imports `math`, `rankedu.reference` and `marks` alone. In JupyterLab the kernel
+runs it, in the published book the page runs its translation, and everywhere else it is a picture.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rankbook.kit.explorable.core import MIME, is_live
+
+#: What the marks look like.
+LOOK = Path(__file__).parent / "page" / "live.css"
+#: That, and the script that moves them.
+PAGE = LOOK.parent
+_ROOMS = {"marks", "widget"}
+
+
+class Live:
+    """The live explorable in the file of that name; call it with a state for what it shows then."""
+
+    def __init__(self, name: str) -> None:
+        if name not in names():
+            raise ValueError(f"a live explorable must be one of {', '.join(names())}, got {name!r}")
+        self.name, self.module = name, f"{__name__}.{name}"
+        found = import_module(self.module)
+        self.scene, self.start = getattr(found, name), found.START
+        self.caption = (self.scene.__doc__ or "").strip().splitlines()[0]
+
+    def __call__(self, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The scene of a state as a page gets it, in values of JSON; a number that is none is an error."""
+        made = self.scene(json.loads(json.dumps(self.start if state is None else dict(state))))
+        scene: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
+        return scene
+
+    def svg(self, *, alone: bool = False) -> str:
+        """The first scene as a picture; alone, outside of the book, it brings its colours along."""
+        made = self()
+        marks = "".join(
+            f"<{tag} {_attributes(attributes)}>{html.escape(words)}</{tag}>" for tag, attributes, words in made["marks"]
+        )
+        style = f"<style>{LOOK.read_text(encoding='utf-8')}</style>" if alone else ""
+        about = {"viewBox": f"0 0 480 {made['height']}", "role": "img", "aria-label": made["says"]}
+        ground = '<rect width="100%" height="100%" fill="white"/>' if alone else ""
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" class="live" {_attributes(about)}>'
+        return f'{head}{style}{ground}<g class="marks">{marks}</g></svg>'
+
+    def inside(self) -> str:
+        """The HTML of the explorable's figure: without scripts a picture, its description and its caption."""
+        first = self()
+        data = json.dumps(first, ensure_ascii=False).replace("<", "\\u003c")
+        return (
+            f'<figcaption>{html.escape(self.caption)}</figcaption><div class="explorable-controls" role="group" '
+            f'aria-label="{html.escape(self.caption)}" hidden></div>{self.svg()}<p class="says">'
+            f'{html.escape(first["says"])}</p><p class="trouble" role="status" hidden></p>'
+            f'<script type="application/json">{data}</script>'
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a cell shows: the thing itself where a kernel runs, in the book by its address, else a picture."""
+        data: dict[str, Any] = {
+            MIME: {"live": self.name},
+            "image/svg+xml": self.svg(alone=True),
+            "text/plain": f"Explorable: {self()['says']}",
+        }
+        if is_live() and find_spec("anywidget"):
+            from rankbook.kit.live.widget import widget
+
+            data["application/vnd.jupyter.widget-view+json"] = widget(self).get_view_spec()
+        return data
+
+
+def live(module: ModuleType) -> Live:
+    """The live explorable of a module, as the last line of a cell."""
+    return Live(module.__name__.rpartition(".")[2])
+
+
+def names() -> list[str]:
+    """The names of all live explorables."""
+    return sorted(info.name for info in pkgutil.iter_modules(__path__) if info.name not in _ROOMS)
+
+
+def _attributes(values: Mapping[str, str]) -> str:
+    return " ".join(f'{name}="{html.escape(str(value))}"' for name, value in values.items())

@@ -1,0 +1,116 @@
+"""A new chapter of the book: its text with every section of the contract, figures, a slider, exercises and tests."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import rankedu
+
+__all__ = ["new_chapter", "next_steps"]
+
+#: What stands in brackets is to be replaced by the author; a test of the book names those that are left.
+PLACEHOLDER = re.compile(r"⟨[^⟩]*⟩")
+#: Template → where it goes.
+FILES = {
+    "chapter.md.in": "book/chapters/{nn}_{slug}.md",
+    "figures.py.in": "rankedu/book/figures/{slug}.py",
+    "explorables.py.in": "rankedu/book/explorables/{slug}.py",
+    "exercises.py.in": "rankedu/book/exercises/chapter_{nn}.py",
+    "test_figures.py.in": "tests/book/figures/test_{slug}.py",
+    "test_explorables.py.in": "tests/book/explorables/test_{slug}.py",
+}
+
+
+def new_chapter(slug: str, title: str, checkout: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Write the files of a chapter that comes after the last one.
+
+    Parameters
+    ----------
+    slug : str
+        Name of its files and modules: lower-case letters, digits and underscores, such as "soft_sorting".
+    title : str
+        As it stands above the text.
+    checkout : path, optional
+        Folder of the repository. Default: that of the package, else the current folder or one above it.
+
+    Returns
+    -------
+    list of Path
+        The files written, the text first.
+
+    Raises
+    ------
+    ValueError
+        For a slug or a title that cannot be one.
+    FileExistsError
+        If a file is there already; then nothing is written.
+    FileNotFoundError
+        If there is no checkout.
+
+    Notes
+    -----
+    The chapter runs as it is. What remains to be written stands in ⟨brackets⟩.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", slug):
+        raise ValueError(f"slug must be lower-case letters, digits and underscores, got {slug!r} (try 'soft_sorting')")
+    if not title.strip() or "\n" in title:
+        raise ValueError(f"title must be one line of text, got {title!r}")
+    root = find_checkout(checkout)
+    number = 1 + max((int(path.name[:2]) for path in (root / "book" / "chapters").glob("[0-9][0-9]_*.md")), default=0)
+    targets = {name: root / where.format(nn=f"{number:02d}", slug=slug) for name, where in FILES.items()}
+    taken = [path for path in targets.values() if path.exists()]
+    taken += [path for path in (root / "book" / "chapters").glob(f"[0-9][0-9]_{slug}.md") if path not in taken]
+    if taken:
+        names = ", ".join(str(path.relative_to(root)) for path in taken)
+        raise FileExistsError(f"slug must be new, got {slug!r}: there is {names} already (choose another slug)")
+    for name, path in targets.items():
+        text = (root / "book" / "template" / name).read_text(encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_filled(text, number, slug, title.strip()), encoding="utf-8")
+    return list(targets.values())
+
+
+def _filled(template: str, number: int, slug: str, title: str) -> str:
+    values = {"NN": f"{number:02d}", "NUMBER": str(number), "SLUG": slug, "TITLE": title, "LOWER": title.lower()}
+    values["NEEDS"] = str(number - 1) if number > 1 else ""
+    values["BEFORE"] = f"{{ref}}`Chapter {number - 1} <ch-{number - 1:02d}>` " if number > 1 else ""
+    return re.sub(r"@([A-Z]+)@", lambda match: values[match[1]], template)
+
+
+def placeholders(text: str) -> list[str]:
+    """What is still to be written, with the numbers of the lines."""
+    lines = enumerate(text.splitlines(), start=1)
+    return [f"line {number}: {found}" for number, line in lines for found in PLACEHOLDER.findall(line)]
+
+
+def next_steps(written: list[Path]) -> str:
+    """What an author does next."""
+    text = written[0]
+    left = sum(len(PLACEHOLDER.findall(path.read_text(encoding="utf-8"))) for path in written)
+    number = text.name[:2]
+    return f"""\
+Next:
+  1. write what stands in ⟨brackets⟩, {left} places; CONTRIBUTING.md has the contract of a chapter
+  2. make notebooks                                                  runs the chapter, writes its notebook
+     make exercises                                                  writes its starter and its solutions
+  3. .venv/bin/python -m pytest tests/book/site/test_contract.py -k {text.stem}
+                                                                     names the places that are left
+  4. .venv/bin/python book/tools build --preview {number}                     to look at it
+  5. give it a row in README.md, in the table of the chapters, and a line in CHANGELOG.md
+  6. give its exercise two wrong answers, in WRONG of tests/book/kit/test_wrong_answers.py"""
+
+
+def find_checkout(checkout: str | os.PathLike[str] | None) -> Path:
+    """Find the folder of the repository: templates come with it, not with the installed package."""
+    here = Path.cwd()
+    tried = [Path(checkout)] if checkout is not None else [Path(rankedu.__file__).resolve().parent.parent, here]
+    tried += [] if checkout is not None else here.parents
+    for folder in tried:
+        if (folder / "book" / "template" / "chapter.md.in").is_file():
+            return folder.resolve()
+    raise FileNotFoundError(
+        f"checkout must be a folder of the repository with book/template, found none in {tried[0]} (chapters are "
+        "written in a checkout, the installed package does not hold them: run there, or name it with --checkout DIR)"
+    )

@@ -1,0 +1,228 @@
+"""One look for every figure: colour-blind safe, legible at 600 pixels, described in words.
+
+A figure function makes its figure with :func:`figure`, says with :func:`describe` what a reader who cannot see it
+should know, and returns it. Nothing here touches pyplot's global state, so no figure leaks.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import cycle
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from rankbook.kit.scaling import fitted_exponent
+
+#: Okabe and Ito's palette, which readers with any common colour vision can tell apart.
+BLUE, ORANGE, GREEN, RED, SKY, PURPLE, YELLOW, BLACK = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#56B4E9",
+    "#CC79A7",
+    "#F0E442",
+    "#222222",
+)
+GREY = "#8A8A8A"
+#: Relevant and irrelevant items look the same in the whole book: see :func:`mark` and :func:`area`.
+POSITIVE, NEGATIVE = BLUE, RED
+#: Sequential map of the landscapes: monotone in lightness, so it survives greyscale printing.
+LANDSCAPE = "viridis"
+
+DPI = 100
+_RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 12,
+    "axes.titlesize": 12,
+    "axes.labelsize": 12,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "legend.fontsize": 11,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]),
+    "lines.linewidth": 2.0,
+    "image.cmap": LANDSCAPE,
+    "figure.facecolor": "white",
+    "svg.hashsalt": "rankedu",
+    "svg.fonttype": "path",
+}
+
+#: Numbers in words, as descriptions have them.
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+class Look(NamedTuple):
+    """Colour, marker and line of one method among several; ``look.line`` and ``look.all`` are options of a plot."""
+
+    color: str
+    marker: str
+    linestyle: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Options of a line without markers."""
+        return {"color": self.color, "linestyle": self.linestyle}
+
+    @property
+    def all(self) -> dict[str, Any]:
+        """Options of a line with markers."""
+        return self._asdict()
+
+
+#: Looks that can be facts apart by colour, by marker and by line. Red is kept for what stands apart.
+_LOOKS = (
+    Look(BLUE, "o", "-"),
+    Look(ORANGE, "s", "--"),
+    Look(GREEN, "^", "-."),
+    Look(PURPLE, "D", ":"),
+    Look(SKY, "v", "-"),
+    Look(BLACK, "P", "--"),
+    Look(GREY, "X", "-."),
+)
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Apply the book's style to what is drawn inside the block."""
+    with mpl.rc_context(_RC):
+        yield
+
+
+def figure(
+    rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 4.0, **options: Any
+) -> tuple[Figure, Any]:
+    """Make a figure in the book's style."""
+    with style():
+        made = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+        FigureCanvasAgg(made)
+        axes = made.subplots(rows, columns, **options)
+    return made, axes
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """A look for each of some methods."""
+    return dict(zip(names, cycle(_LOOKS), strict=False))
+
+
+def mark(relevant: bool) -> dict[str, Any]:
+    """How an item is marked: a relevant one is a filled disc, an irrelevant one a hollow square."""
+    if relevant:
+        return {"marker": "o", "color": POSITIVE, "markerfacecolor": POSITIVE}
+    return {"marker": "s", "color": NEGATIVE, "markerfacecolor": "white", "markeredgewidth": 1.8}
+
+
+def area(relevant: bool) -> dict[str, Any]:
+    """How a bar or a tile of an item is filled: irrelevant ones are hatched."""
+    return {"color": POSITIVE if relevant else NEGATIVE, "hatch": "" if relevant else "//"}
+
+
+def draw_items(
+    axes: Axes, x: Iterable[Any], y: Iterable[Any], names: Iterable[str], relevant: Iterable[Any], size: float = 20
+) -> None:
+    """Mark items, each with its name inside."""
+    for place, height, name, good in zip(x, y, names, relevant, strict=True):
+        axes.plot([place], [height], markersize=size if good else 0.87 * size, zorder=4, **mark(good))
+        ink: dict[str, Any] = {"color": "white" if good else NEGATIVE, "weight": "bold", "size": 0.55 * size}
+        axes.text(place, height, name, ha="center", va="center_baseline", zorder=5, **ink)
+
+
+def bands(count: int, darkest: float = 0.3) -> ListedColormap:
+    """The landscape's colours in a few bands, without the darkest, on which black arrows would not show."""
+    return ListedColormap(mpl.colormaps[LANDSCAPE](np.linspace(darkest, 1.0, count)))
+
+
+def legend_below(made: Figure, axes: Axes, columns: int = 6, **options: Any) -> None:
+    """One legend for the whole figure, of what was drawn on one of its axes."""
+    handles, labels = axes.get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns), **options)
+
+
+def xticks(axes: Axes, values: Iterable[float], text: str = "{:g}") -> None:
+    """Name these places of a logarithmic axis and no others."""
+    places = list(values)
+    axes.set_xticks(places, [text.format(place) for place in places])
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def draw_spread(axes: Axes, runs: npt.NDArray[np.float64], label: str, **look: Any) -> npt.NDArray[np.float64]:
+    """Draw the median over runs, one a row, and a band that holds the middle half; returns the median."""
+    low, middle, high = np.quantile(runs, (0.25, 0.5, 0.75), axis=0)
+    (line,) = axes.plot(middle, label=label, **look)
+    axes.fill_between(np.arange(len(middle)), low, high, color=line.get_color(), alpha=0.18, linewidth=0)
+    return np.asarray(middle)
+
+
+def draw_scaling(
+    axes: Axes, seconds: Mapping[str, dict[int, float]], label: str = "{name}: $n^{{{exponent:.2f}}}$"
+) -> list[str]:
+    """Draw seconds against list length on logarithmic axes with fitted exponents; returns these in words."""
+    facts = []
+    colours = cycle((BLUE, SKY, PURPLE, RED, GREEN, BLACK, ORANGE, GREY))
+    for (name, times), marker, colour in zip(seconds.items(), cycle("osD^vP*X"), colours, strict=False):
+        exponent, margin = fitted_exponent(times)
+        shown = label.format(name=name, exponent=exponent)
+        axes.loglog(list(times), list(times.values()), marker + "-", color=colour, label=shown)
+        facts.append(f"{name}: exponent {exponent:.2f} ± {margin:.2f} over {min(times)} to {max(times)} items")
+    axes.set(xlabel="items in the list", ylabel="seconds, forward + backward")
+    return facts
+
+
+def in_words(count: int) -> str:
+    """A number as descriptions have it: in words up to ten."""
+    return _WORDS[count] if count < len(_WORDS) else str(count)
+
+
+def describe(made: Figure, text: str) -> Figure:
+    """Attach the alternative text: what a reader who cannot see the figure should know. Returns the figure."""
+    made.set_label(" ".join(text.split()))
+    return made
+
+
+def description(made: Figure) -> str:
+    """The alternative text of a figure; empty if :func:`describe` was never called."""
+    return str(made.get_label() or "")
+
+
+def png(made: Figure, dpi: int = DPI) -> bytes:
+    """The figure as PNG bytes, the same bytes at every call with the same matplotlib."""
+    buffer = io.BytesIO()
+    with style():
+        made.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def svg(made: Figure) -> bytes:
+    """The figure as SVG bytes, without a date."""
+    buffer = io.BytesIO()
+    with style():
+        made.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def webp(made: Figure, dpi: int = DPI) -> bytes:
+    """The figure as lossless WebP bytes: a third of the PNG's size, for the frames of the static book."""
+    from PIL import Image
+
+    with style():
+        made.set_dpi(dpi)
+        canvas = made.canvas
+        assert isinstance(canvas, FigureCanvasAgg)
+        canvas.draw()
+        pixels = np.asarray(canvas.buffer_rgba())[..., :3]
+    buffer = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, format="WEBP", lossless=True, quality=60, method=4)
+    return buffer.getvalue()

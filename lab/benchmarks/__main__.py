@@ -1,0 +1,122 @@
+"""Measure rows, keep what was found, tell which goals are met and what got slower: `python -m benchmarks [WORD ...]`.
+
+Words choose rows by a part of their names. Rows that are not measured are kept as they are in the record, and so are
+those that got slower by more than a third, unless `--accept` says that they may be: else the next run would compare
+with a slow one.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy
+import torch
+
+from benchmarks import gpu
+from benchmarks.rows import Row, rows
+from rankedu._files import written
+from ranklab.experiments.speed.stopwatch import Limits, processor, race
+
+RECORD = Path(__file__).resolve().parents[2] / "book" / "data" / "speed.json"
+SLOWER = 4 / 3
+
+
+def measure(row: Row) -> dict:
+    """The median seconds of ours, its ratios to the others, and what else is found."""
+    torch.set_num_threads(1)
+    works, also = row.make()
+    limits = Limits(row.rounds, row.seconds, math.inf, math.inf)
+    names = {(row.name, who): work for who, work in works.items()}
+    ours, *others = race([1], lambda _: names, limits) or [None]
+    found = {f"ratio to {other['contender']}": float(f"{ours['seconds'] / other['seconds']:.4g}") for other in others}
+    start = time.process_time()
+    found |= also()
+    return {"work": row.name, "seconds": ours["seconds"] if ours else time.process_time() - start, "found": found}
+
+
+def value(found: dict, what: str) -> float | None:
+    """A ratio to somebody, or what else is called so."""
+    return found.get(f"ratio to {what}", found.get(what))
+
+
+def goals(declared: list[Row], measured: dict[str, dict]) -> list[str]:
+    """A line for each goal: what was measured, and whether it is met."""
+    lines = []
+    for row in declared:
+        for what, at_most in row.goals.items():
+            ours = value(measured.get(row.name, {}).get("found", {}), what)
+            ratio = f"ratio to {what}" in measured.get(row.name, {}).get("found", {})
+            lines.append(goal(row.name, ours, at_most, f"× {what}" if ratio else what))
+    return lines
+
+
+def goal(title: str, ours: float | None, at_most: float, beside: str) -> str:
+    verdict = "not measured" if ours is None else "pass" if ours <= at_most else "MISS"
+    return f"{title:52} {'—' if ours is None else f'{ours:.3g}':>7} of {at_most:<6.3g} {beside:32} {verdict}"
+
+
+def slower(row: Row, now: dict, before: dict) -> list[str]:
+    """What of a row needs more than a third more than before: ratios, and what else has a goal."""
+    lines = []
+    for what, ours in now["found"].items():
+        earlier = before.get("found", {}).get(what)
+        counts = what.startswith("ratio") or what in row.goals
+        if counts and earlier is not None and ours > SLOWER * earlier:
+            lines.append(f"SLOWER {row.name}, {what}: {ours:.3g}, was {earlier:.3g}")
+    return lines
+
+
+def keep(path: Path, kept: dict[str, dict]) -> None:
+    """Write the record, whole or not at all."""
+    record = {
+        "rows": [kept[name] for name in sorted(kept)],
+        "machine": f"{processor()}, {torch.backends.cpu.get_cpu_capability()}",
+        "versions": f"torch {torch.__version__}, NumPy {numpy.__version__}",
+        "gpu": gpu.RECORD.exists(),
+    }
+    with written(path) as part:
+        part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("words", nargs="*", help="measure the rows with one of these in their names")
+    parser.add_argument("--record", type=Path, default=RECORD)
+    parser.add_argument("--accept", action="store_true", help="keep also what got slower")
+    parser.add_argument("--shrink", type=int, default=1, help="divide all sizes, for a trial; nothing is kept")
+    chosen = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    before = json.loads(chosen.record.read_text(encoding="utf-8"))["rows"] if chosen.record.exists() else []
+    kept, measured, late, failed = {row["work"]: row for row in before}, {}, [], []
+    declared = rows(chosen.shrink)
+    for row in declared:
+        if chosen.words and not any(word in row.name for word in chosen.words):
+            continue
+        try:
+            now = measured[row.name] = measure(row)
+        except Exception:
+            failed.append(f"FAILED {row.name}: {traceback.format_exc()}")
+            continue
+        print(
+            f"{row.name}: {now['seconds']:.3g} s; {', '.join(f'{k} {v:.3g}' for k, v in now['found'].items())}",
+            flush=True,
+        )
+        slowed = slower(row, now, kept.get(row.name, {})) if chosen.shrink == 1 else []
+        late += slowed
+        if chosen.shrink == 1 and (chosen.accept or not slowed):
+            kept[row.name] = now
+            keep(chosen.record, kept)
+    print("\n".join(["", *(goals(declared, measured) + gpu.goals(goal) if chosen.shrink == 1 else []), ""]))
+    print("\n".join([*late, *failed]) or "Nothing got slower than its kept ratio by more than a third.")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main())

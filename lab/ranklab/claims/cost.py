@@ -1,0 +1,66 @@
+"""What the runs of a protocol would take, by the time that such runs took."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranklab.claims.protocol import Protocol
+from ranklab.runs.planning import plan
+from ranklab.runs.records import collect_runs
+
+__all__ = ["Cost", "costs"]
+
+#: Networks whose runs tell how long others take.
+SMALL = ("convnet", "narrow")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an arm would take."""
+
+    arm: str
+    runs: int
+    steps: int  #: of one run
+    hours: float  #: core-hours of all
+
+
+def costs(protocol: Protocol, records: Path) -> list[Cost]:
+    """Estimate by the seconds a step, for a picture in the batch, that earlier runs took; the start first."""
+    first = next(iter(protocol.arms.values()))
+    device = plan(first.lab, preset=protocol.preset(first)).parameters["device"]
+    rates = _rates(records, {arm.lab for arm in protocol.arms.values()}, gpu=device != "cpu")
+    if not rates:
+        raise ValueError(f"the scale {protocol.scale!r} can't be estimated: no run was measured on its kind of machine")
+    made = []
+    if protocol.starts:
+        start = plan("retrieval", preset=protocol.presets["start"]).parameters
+        made.append(("start", "normalized_softmax", protocol.starts, start))
+    for arm in protocol.arms.values():
+        base = plan(arm.lab, preset=protocol.preset(arm)).parameters
+        sizes = {
+            name: round(base[name] * factor) for name, factor in arm.times.items() if name in ("steps", "batch_size")
+        }
+        made.append((arm.name, arm.method, protocol.seeds + arm.searched * protocol.trials, {**base, **sizes}))
+    typical = statistics.median(rates.values())
+    return [
+        Cost(
+            name, runs, given["steps"], runs * given["steps"] * given["batch_size"] * rates.get(method, typical) / 3600
+        )
+        for name, method, runs, given in made
+    ]
+
+
+def _rates(records: Path, labs: Collection[str], *, gpu: bool) -> dict[str, float]:
+    """Seconds a picture and step by the method, of whole runs of the small networks on one core, or one GPU."""
+    found: dict[str, list[float]] = {}
+    for record in collect_runs(records)[0]:
+        parameters = record.parameters
+        alike = record.lab in labs and parameters["model"] in SMALL and (record.machine.get("device") != "CPU") == gpu
+        if alike and record.seconds and parameters["steps"]:
+            found.setdefault(parameters["loss"], []).append(
+                record.seconds / parameters["steps"] / parameters["batch_size"]
+            )
+    return {method: statistics.median(values) for method, values in found.items()}

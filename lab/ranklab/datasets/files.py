@@ -1,0 +1,136 @@
+"""Data sets of image files: labels in memory, pictures decoded when they are asked for."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rankedu._extras import needed
+from rankedu._validation import check_choice, check_count
+from ranklab.datasets.lists import ListedImage, missing, number_paths
+from ranklab.datasets.published import Published
+from ranklab.datasets.transforms import CROPS, draw, view
+
+__all__ = ["CorruptImage", "ImageFiles", "decode", "read_image", "undecodable"]
+
+
+class ImageFiles:
+    """Images on disk: ``paths``, ``labels`` (N, L) from root to leaf, and ``names[level][label]``.
+
+    Labels are numbered over the rows of all parts, training first, so that they are the same in all splits. Opening
+    reads the lists only; a missing image is an error when it is asked for. For ``crop`` see
+    :func:`ranklab.datasets.transforms.view`. With ``on_corrupt="skip"`` a file that cannot be decoded is named in a
+    warning, and the next image of its class takes its place. In a test such a stand-in finds its double, so mend or
+    unlist the file before you report a number.
+    """
+
+    def __init__(
+        self,
+        facts: Published,
+        folder: Path,
+        rows: Sequence[ListedImage],
+        split: str,
+        *,
+        image_size: int = 224,
+        crop: str = "area",
+        on_corrupt: str = "raise",
+    ) -> None:
+        check_choice(split, tuple(facts.splits), name="split")
+        check_choice(crop, CROPS, name="crop")
+        check_choice(on_corrupt, ("raise", "skip"), name="on_corrupt")
+        check_count(image_size, "image_size", hint="the papers use 224")
+        labels, self.names = number_paths(row.names for row in rows)
+        keep = [index for part in facts.splits[split] for index, row in enumerate(rows) if row.part == part]
+        if not keep:
+            raise ValueError(f"split must have images, got {split!r}, for which {folder} lists none ({facts.where()})")
+        self.facts, self.folder, self.split, self.levels = facts, folder, split, facts.levels
+        self.paths = [folder / rows[index].file for index in keep]
+        self.labels = labels[keep]
+        self.image_size, self.crop, self.on_corrupt = image_size, crop, on_corrupt
+        self._named: set[Path] = set()
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        """The picture at an index, as in a test, and its labels."""
+        return self.load(index), self.labels[index]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(
+            f"{name} {len(column.unique())}" for name, column in zip(self.levels, self.labels.T, strict=True)
+        )
+        return f"{self.facts.title} ({self.split}: images {len(self)}, {counts})"
+
+    def load(self, index: int, generator: torch.Generator | None = None) -> Tensor:
+        """Decode one image, (3, S, S), normalised as ImageNet: the view of the test, or one the generator draws."""
+        draws = None if generator is None else draw(generator)
+        for candidate in self._candidates(index):
+            path = self.paths[candidate]
+            try:
+                return decode(path, self.facts, draws, size=self.image_size, crop=self.crop)
+            except CorruptImage as error:
+                if self.on_corrupt == "raise":
+                    raise ValueError(f"{error} (on_corrupt='skip' takes another image of its class)") from None
+                self._name(path, error)
+        name = self.names[-1][int(self.labels[index, -1])]
+        raise ValueError(f"{self.paths[index]} cannot be decoded, nor can any other image of its class, {name!r}")
+
+    def _candidates(self, index: int) -> Iterator[int]:
+        """The index itself, then those that come after it in its class, round and round."""
+        yield index
+        same = (self.labels[:, -1] == self.labels[index, -1]).nonzero().flatten().tolist()
+        at = same.index(range(len(self))[index])
+        yield from same[at + 1 :] + same[:at]
+
+    def _name(self, path: Path, error: Exception) -> None:
+        if path not in self._named:
+            self._named.add(path)
+            warnings.warn(f"{error}; another image of its class takes its place", stacklevel=3)
+
+
+class CorruptImage(ValueError):
+    """A file that is there and cannot be decoded."""
+
+
+def decode(path: Path, facts: Published, draws: Tensor | None = None, *, size: int = 224, crop: str = "area") -> Tensor:
+    """Open a file and cut a view; a CorruptImage if it is none, a FileNotFoundError if it is missing."""
+    return read_image(path, facts, lambda image: view(image, draws, size=size, crop=crop))
+
+
+def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Tensor:
+    """Open a file and make a tensor of the picture; errors as of :func:`decode`."""
+    needed("PIL", "rankedu decodes images with Pillow")
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            return use(image)
+    except FileNotFoundError:
+        raise missing(path, facts) from None
+    except (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk, not the picture
+        raise CorruptImage(f"{path} cannot be decoded: {error}") from None
+    except Image.DecompressionBombError as error:
+        raise CorruptImage(f"{path} cannot be decoded: {error}") from None
+
+
+def undecodable(paths: Sequence[Path], read: Callable[[Path], Any], progress: bool) -> list[Path]:
+    """Those of the files that cannot be decoded."""
+    from tqdm import tqdm
+
+    corrupt = []
+    for path in tqdm(paths, desc="decoding", unit="image", delay=2, disable=None if progress else True):
+        try:
+            read(path)
+        except CorruptImage:
+            corrupt.append(path)
+    return corrupt

@@ -1,0 +1,76 @@
+"""What a run of a training lab leaves behind, beside its files."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rankedu._files import written
+from rankedu.hierarchy import InvertedRelevanceWarning
+from rankedu.metrics import UndefinedMetricWarning
+from ranklab.experiments.retrieval_data import Data
+from ranklab.methods import Objective
+
+__all__ = ["RetrievalOutcome", "Trained", "noting"]
+
+
+@dataclass(kw_only=True)
+class Trained:
+    """What every run leaves behind that trains a network."""
+
+    net: Any  #: trained
+    history: Any
+    data: Any  #: what it was trained and tested on
+    state: Path  #: folder of the checkpoint
+    metrics: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)  #: what a reader of the numbers should know
+    evidence: dict[str, Any] = field(default_factory=dict)  #: by which the run can be judged, see `_evidence`
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The log: the loss of every step, and what was evaluated after it on a part of the test images."""
+        rows: list[dict[str, Any]] = [{"step": s, "loss": v} for s, v in enumerate(self.history.losses, start=1)]
+        for measured in self.history.evaluations:
+            of_a_part = {f"{name} of a part": value for name, value in measured.items() if name != "step"}
+            rows[int(measured["step"]) - 1] |= of_a_part
+        return rows
+
+    def close(self) -> None:
+        """Give up the checkpoint, and keep the weights; to be called when the result is saved."""
+        if self.state.is_dir():
+            with written(self.state.parent / "net.pt") as part:
+                torch.save(self.net.state_dict(), part)
+            shutil.rmtree(self.state)
+
+
+@dataclass(kw_only=True)
+class RetrievalOutcome(Trained):
+    """What a run of a retrieval lab leaves behind."""
+
+    loss: Objective  #: trained too, where it has weights
+    data: Data
+    embeddings: Tensor  #: (N, dim) of the test images, on the CPU; where the gallery is apart, queries first
+    shown: Data | None = None  #: a part of the test images
+    before: Tensor | None = None  #: its embeddings, by the network as it began
+    after: Tensor | None = None  #: and as it ended
+
+
+@contextmanager
+def noting(notes: list[str]) -> Iterator[None]:
+    """What a data set is warned about becomes a note, once; other warnings are given as ever."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if not issubclass(warning.category, UndefinedMetricWarning | InvertedRelevanceWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif str(warning.message) not in notes:
+            notes.append(str(warning.message))

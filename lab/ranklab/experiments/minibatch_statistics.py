@@ -1,0 +1,232 @@
+"""What the lab `minibatch_statistics` does: what mini-batches say about the whole, measured while a network is trained.
+
+RaMBO's Fig. 2 (the metric of a batch against its size), Smooth-AP's Fig. S7 (the share of pairs that have a gradient),
+and what a memory adds: longer lists, of items that are out of date.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from ranklab.experiments import _experiment
+from ranklab.experiments._experiment import fit, with_defaults
+from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient, staleness, table
+from ranklab.experiments._outcome import RetrievalOutcome
+from ranklab.experiments.retrieval import measure, times
+from ranklab.experiments.retrieval_data import Data, embed_all
+from ranklab.training.samplers import ClassBalancedSampler
+
+__all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
+
+_LEFT_OUT = ("pictures", "evaluate_every")
+#: Every parameter of the lab.
+DEFAULTS: dict[str, Any] = {
+    **{name: value for name, value in _experiment.DEFAULTS.items() if name not in _LEFT_OUT},
+    "loss": "smooth_ap",
+    "steps": 60,
+    "test_images": 2048,
+    "batch_sizes": [16, 64, 256],
+    "batches": 40,
+    "images": 1024,
+    "memories": [0, 1, 3],
+    "ages": [1, 2, 3, 8],
+}
+#: Moments of the run at which all is measured, as shares of its steps.
+MOMENTS = (0.0, 0.5, 1.0)
+
+
+@dataclass
+class Statistics:
+    """What was measured."""
+
+    outcome: RetrievalOutcome
+    embeddings: dict[int, Tensor]  #: of the test images, after so many steps
+    #: For each moment and batch size "step", "batch size", the data set's "mAP" and "R@1", mean and standard deviation
+    #: of those of batches ("batch mAP", "batch mAP, sd", …), and "P", the share of pairs with a gradient.
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    shares: dict[int, float] = field(default_factory=dict)  #: mean P of all batches of a run, by its batch size
+    staleness: dict[int, float] = field(default_factory=dict)  #: RMS error of a remembered score, by its age in batches
+    #: For each length "memory", "list", and the mean "batch mAP" of lists with remembered items "as they are now" and
+    #: "as they were then".
+    memory: list[dict[str, Any]] = field(default_factory=list)
+
+
+class _Watch(nn.Module):
+    """A loss that notes P of each batch, and embeds the test images before some of the steps."""
+
+    def __init__(self, net: Any, loss: Any, data: Data, moments: Sequence[int], parameters: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.loss, self.takes_paths, self.temperature = loss, loss.takes_paths, temperature_of(parameters)
+        self.seen: dict[str, Any] = {"embeddings": {}, "shares": []}
+        self._embed, self._moments = lambda: embed_all(net, data, parameters).cpu(), moments
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        step = len(self.seen["shares"])
+        if step in self._moments:
+            self.seen["embeddings"][step] = self._embed()
+        self.seen["shares"].append(pairs_with_gradient(embeddings, self.temperature))
+        value: Tensor = self.loss(embeddings, labels)
+        return value
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """What was seen, so that it is part of a checkpoint."""
+        return {"embeddings": dict(self.seen["embeddings"]), "shares": list(self.seen["shares"])}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Take over what was seen."""
+        self.seen = state
+
+
+def temperature_of(parameters: Mapping[str, Any]) -> float:
+    """τ at which pairs are counted."""
+    return parameters["temperature"] or TEMPERATURE
+
+
+def run(
+    parameters: Mapping[str, Any] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    progress: bool = True,
+) -> Statistics:
+    """Train a network, and measure batches of several sizes on the way.
+
+    The arguments and errors are those of :func:`ranklab.experiments.retrieval.run`.
+
+    Source
+    ------
+    RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
+    """
+    chosen = with_defaults(parameters or {}, DEFAULTS)
+    check(chosen)
+    steps = chosen["steps"]
+    moments = {round(part * steps) for part in MOMENTS} | {max(0, steps - age) for age in chosen["ages"]}
+    full = {**_experiment.DEFAULTS, **{k: v for k, v in chosen.items() if k in _experiment.DEFAULTS}, "pictures": False}
+    seen: dict[str, Any] = {}
+
+    def watch(net: Any, loss: Any, data: Data) -> nn.Module:
+        _check_sizes(chosen, data)
+        watching = _Watch(net, loss, data, sorted(moments), chosen)
+        seen["watch"] = watching
+        return watching
+
+    outcome = fit(full, folder, watch=watch, progress=progress)
+    if missing := sorted(moments - {steps} - set(seen["watch"].seen["embeddings"])):
+        raise ValueError(
+            f"ages must be those with which the run in {outcome.state} began, got {chosen['ages']}: nothing was "
+            f"measured after {missing[0]} steps (use another folder)"
+        )
+    statistics = Statistics(outcome, {**seen["watch"].seen["embeddings"], steps: outcome.embeddings})
+    statistics.rows = _rows(statistics, chosen)
+    statistics.shares = _shares_of_runs(outcome, chosen, full, progress)
+    statistics.staleness = {age: staleness(statistics.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
+    statistics.memory = [_memory_row(statistics, chosen, length) for length in chosen["memories"]]
+    whole = measure(outcome, ("recall_at_1", "average_precision"), levels=1, progress=progress)
+    outcome.metrics = {"R@1": whole["recall_at_1"], "mAP": whole["average_precision"], **_metrics(statistics, steps)}
+    return statistics
+
+
+def check(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for an unknown name, and for ages, memories and batches that do not fit together."""
+    _experiment.check(parameters)
+    longest = max(parameters["memories"], default=0)
+    missing = [age for age in range(1, longest + 1) if age not in parameters["ages"]]
+    if missing:
+        raise ValueError(
+            f"ages must have every age up to the longest of memories, got {parameters['ages']}: no {missing[0]}"
+        )
+    if longest > parameters["steps"]:
+        raise ValueError(f"memories must be at most the {parameters['steps']} steps long, got {longest}")
+    for size in parameters["batch_sizes"]:
+        if size < 2 or size % parameters["per_class"]:
+            raise ValueError(f"batch_sizes must be multiples of per_class={parameters['per_class']}, got {size}")
+
+
+def _check_sizes(parameters: Mapping[str, Any], data: Data) -> None:
+    """Before anything is trained: whether all batches can be drawn."""
+    longest = parameters["batch_size"] * (1 + max(parameters["memories"], default=0))
+    if longest > len(data.labels):
+        raise ValueError(
+            f"batch_size must, with the longest of memories, be at most the {len(data.labels)} test images, "
+            f"got {longest}"
+        )
+    per_class, largest = parameters["per_class"], max(parameters["batch_sizes"], default=0)
+    splits = {"test": data.labels} | ({"training": data.train.labels} if parameters["images"] else {})
+    for name, labels in splits.items():
+        counts = labels.reshape(len(labels), -1)[:, -1].unique(return_counts=True)[1]
+        most = per_class * int((counts >= per_class).sum())
+        if largest > most:
+            raise ValueError(
+                f"batch_sizes must be at most {most}, got {largest}: {most // per_class} classes of the {name} "
+                f"split have {per_class} images"
+            )
+
+
+def _rows(statistics: Statistics, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row for each moment and batch size."""
+    labels, rows = statistics.outcome.data.labels[:, -1], []
+    for step in sorted({round(part * parameters["steps"]) for part in MOMENTS}):
+        embeddings = statistics.embeddings[step]
+        whole = batch_metrics(embeddings, labels, len(labels), 1)[0].tolist()
+        for size in parameters["batch_sizes"]:
+            drawn = batch_metrics(embeddings, labels, size, parameters["batches"])
+            drawn = drawn[~drawn.isnan().any(1)]
+            row: dict[str, Any] = {"step": step, "batch size": size, "mAP": whole[0], "R@1": whole[1]}
+            for place, name in enumerate(("mAP", "R@1")):
+                row |= {f"batch {name}": float(drawn[:, place].mean())}
+                row |= {f"batch {name}, sd": float(drawn[:, place].std(correction=0))}
+            rows.append({**row, "P": _share_of(embeddings, labels, size, parameters)})
+    return rows
+
+
+def _share_of(embeddings: Tensor, labels: Tensor, size: int, parameters: Mapping[str, Any]) -> float:
+    """Mean P of batches as the training has them, embedded by one network."""
+    per_class, batches = parameters["per_class"], max(4, 1024 // size)
+    sampler = ClassBalancedSampler(labels, size, per_class, batches=batches, seed=1)
+    shares = [pairs_with_gradient(embeddings[batch], temperature_of(parameters)) for batch in sampler]
+    return sum(shares) / len(shares)
+
+
+def _shares_of_runs(
+    outcome: RetrievalOutcome, parameters: Mapping[str, Any], full: Mapping[str, Any], progress: bool
+) -> dict[int, float]:
+    """Mean P of all batches of runs that differ in the size of their batches, and see as many images."""
+    shares = {}
+    for size in parameters["batch_sizes"] if parameters["images"] else ():
+        settings = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
+        watched: list[_Watch] = []
+
+        def watch(net: Any, loss: Any, data: Data, watched: list[_Watch] = watched) -> nn.Module:
+            watched.append(_Watch(net, loss, data, (), parameters))
+            return watched[0]
+
+        fit(settings, outcome.state / f"batches-of-{size}", watch=watch, data=outcome.data, progress=progress)
+        of_batches = watched[0].seen["shares"]
+        shares[size] = sum(of_batches) / len(of_batches)
+    return shares
+
+
+def _memory_row(statistics: Statistics, parameters: Mapping[str, Any], length: int) -> dict[str, Any]:
+    labels, size, steps = statistics.outcome.data.labels[:, -1], parameters["batch_size"], parameters["steps"]
+    then = [statistics.embeddings[steps - age] for age in range(1, length + 1)]
+    row: dict[str, Any] = {"memory": length, "list": size * (1 + length)}
+    for name, memory in (("as they are now", [statistics.embeddings[steps]] * length), ("as they were then", then)):
+        drawn = batch_metrics(statistics.embeddings[steps], labels, size, parameters["batches"], memory=memory)
+        row[f"batch mAP, {name}"] = float(drawn[:, 0].nanmean())
+    return row
+
+
+def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
+    """The end of the run, flat."""
+    metrics: dict[str, float] = {}
+    for row in statistics.rows:
+        if row["step"] == steps:
+            metrics |= {f"{name} of batches of {row['batch size']}": row[f"batch {name}"] for name in ("mAP", "R@1")}
+            metrics[f"P of batches of {row['batch size']}"] = row["P"]
+    metrics |= {f"P of a run with batches of {size}": value for size, value in statistics.shares.items()}
+    metrics |= {f"error of a score after {age} batches": value for age, value in statistics.staleness.items()}
+    return {**metrics, "seconds": times(statistics.outcome)["seconds"]}

@@ -1,0 +1,102 @@
+"""What the lab `sodeep` measures: how well networks of several kinds learn to sort, and where they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rankedu.metrics import spearman
+from rankedu.rankers import LSTMRanker, equivariance_error
+from rankedu.ranks import rank
+from ranklab.training import draw_scores, fit_sorter, rank_error, sorter_errors
+
+__all__ = ["SCALES", "measure_sorter", "measure_sorters", "table"]
+
+#: By what uniform lists in [-1, 1] are multiplied, to leave the range that the training has seen.
+SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+def measure_sorters(
+    n: int, architectures: Sequence[str], *, steps: int = 0, seed: int = 0, lists: int = 1000, progress: bool = True
+) -> list[dict[str, Any]]:
+    """Train a sorter of each architecture, for lists of n, and measure it: a row each.
+
+    0 steps are as many as take about a minute for lists of 20. The lists that it is measured on, so many of each kind,
+    are others than those of the training.
+
+    >>> (row,) = measure_sorters(4, ["mlp"], steps=2, lists=10, progress=False)
+    >>> row["architecture"], row["steps"]
+    ('mlp', 2)
+    """
+    rows = []
+    for architecture in architectures:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            ranker = LSTMRanker(n, architecture)
+        history = fit_sorter(ranker, steps=steps or None, seed=seed, progress=progress)
+        row = {
+            "architecture": architecture,
+            "parameters": sum(parameter.numel() for parameter in ranker.parameters()),
+            "steps": len(history.losses),
+            "seconds": round(history.seconds, 1),
+        }
+        rows.append({**row, **measure_sorter(ranker, lists=lists, seed=seed + 1)})
+    return rows
+
+
+@torch.no_grad()
+def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> dict[str, float]:
+    """Measure a sorter, in ranks: "error, <distribution>", and of uniform lists "error, scale <s>" times s.
+
+    Also "guessing" (always the middle rank) and "equivariance", the difference that reordering makes. Of pairs of
+    correlated lists: "spearman", the mean Spearman correlation, and "spearman, bias" and "spearman, error", the mean
+    and mean absolute difference of one that is computed with the learned ranks of the first list.
+
+    >>> round(measure_sorter(LSTMRanker(20), lists=10)["guessing"], 3)
+    5.0
+    """
+    weight, n = ranker.head.weight, ranker.n
+    generator = torch.Generator().manual_seed(seed)
+    uniform, noise = (draw_scores(n, lists, "uniform", generator=generator).to(weight) for _ in range(2))
+    errors = {f"error, {name}": error for name, error in sorter_errors(ranker, lists=lists, seed=seed).items()}
+    errors |= {f"error, scale {scale:g}": rank_error(ranker, uniform * scale) for scale in SCALES}
+    errors["guessing"] = sum(abs(2 * place - n - 1) for place in range(1, n + 1)) / (2 * n)
+    errors["equivariance"] = equivariance_error(ranker, uniform)
+    return errors | _measure_spearman(ranker, uniform, uniform + noise)
+
+
+def _measure_spearman(ranker: LSTMRanker, scores: Tensor, target: Tensor) -> dict[str, float]:
+    """Spearman's correlation of each pair of lists, true and through the sorter, as SpearmanLoss takes it."""
+    n, true = ranker.n, spearman(scores, target)
+    learned = 1 - 6 / (n * (n * n - 1)) * (ranker(scores) - rank(target)).square().sum(-1)
+    return {
+        "spearman": float(true.mean()),
+        "spearman, bias": float((learned - true).mean()),
+        "spearman, error": float((learned - true).abs().mean()),
+    }
+
+
+def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str = "") -> str:
+    """Write some columns of rows as aligned text, numbers with three digits, the architecture in front.
+
+    `columns` are keys of a row, less the prefix.
+
+    >>> print(table([{"architecture": "lstm", "error, uniform": 0.25}], ["uniform"], prefix="error, "))
+              uniform
+    lstm         0.25
+    """
+    names = list(columns)
+    widths = [max(len(name), 6) for name in names]
+    lines = [" " * 8 + "".join(f"  {name:>{width}}" for name, width in zip(names, widths, strict=True))]
+    for row in rows:
+        cells = [_short(row[prefix + name]).rjust(width) for name, width in zip(names, widths, strict=True)]
+        lines.append(f"{row['architecture']:<8}" + "".join(f"  {cell}" for cell in cells))
+    return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    """A number with three digits."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

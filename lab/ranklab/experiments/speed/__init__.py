@@ -1,0 +1,274 @@
+"""What the lab `speed` does: rank losses against their own formulas, other libraries, and the work nobody can avoid.
+
+RaMBO's Table 6 (one list of up to 10⁸ scores), its Table 1 as measured exponents, Smooth-AP's Table S2 (a loss beside
+the network), and batches of embeddings. All contenders of a part run in turn in one process. `contestants` is who is
+timed, `stopwatch` how, `tables` what is told of it; `make bench` measures with the same.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from rankedu._validation import check_choice
+from ranklab.experiments.speed import contestants, tables
+from ranklab.experiments.speed.contestants import ALL_PAIRS, BESIDE, LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN
+from ranklab.experiments.speed.growth import growth
+from ranklab.experiments.speed.stopwatch import Limits, Name, Row, free_memory, processor, race
+from ranklab.experiments.speed.tables import table
+
+__all__ = ["DEFAULTS", "PARTS", "PRINTED", "Speed", "run", "table"]
+
+#: Seconds that RaMBO prints for AP, by device and length.
+PRINTED = {
+    "cpu": {10**5: 0.033, 10**6: 0.331, 10**7: 3.86, 10**8: 36.4},
+    "cuda": {10**5: 0.0013, 10**6: 0.007, 10**7: 0.061, 10**8: 0.62},
+}
+# --- The parts --------------------------------------------------------------------------------------------------------
+
+
+def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
+    """AP and recall of lists beside their formulas and the limits; then a row for the bytes that each loss takes."""
+    share, seed = chosen["share"], chosen["seed"]
+    losses: list[Name] = [(work, who) for work in ("AP", "recall") for who in (OURS, WRITTEN)]
+    sorts = ("one np.sort", "two np.argsort") if device == "cpu" else ("two torch.argsort",)
+    names = [*losses, *((LIMIT, who) for who in ("one copy", "one torch.sort", *sorts))]
+    rows = race(
+        chosen["lengths"], lambda n: contestants.List(n, share, seed, device).works(names), limits, device=device
+    )
+    if (n := chosen["memory_length"]) and limits.left() > 0:
+        for name, found in contestants.bytes_a_score(losses, n, share, seed, device).items():
+            note = "" if found is not None else "not measured: the system does not tell"
+            rows.append({"work": name[0], "contender": name[1], "size": n, "bytes a score": found, "note": note})
+    return rows
+
+
+def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
+    """A network on a batch of pictures, and each loss of Table S2, with its settings, on a batch of embeddings."""
+    size, dim, seed = chosen["batch"], chosen["dim"], chosen["seed"]
+    network = contestants.Network(chosen["model"], dim, seed, device)
+    batch = contestants.Batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
+    works = {("backbone", network.name): network.work(size, chosen["chunk"], chosen["image_size"])}
+    for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():
+        works |= {(title, who): work for (_, who), work in batch.works([(loss, OURS), (loss, WRITTEN)]).items()}
+    rows = race([size], lambda _: works, limits, device=device)
+    for row in rows:
+        if row["work"] == "backbone":
+            row["note"] = "; ".join(filter(None, (row["note"], network.note)))
+    return rows
+
+
+def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
+    """All losses of a batch, ours and others', and average precision alone, at every batch size."""
+    peers: list[Name] = [("Smooth-AP", PML), ("FastAP", PML), (VALUE, OURS), (VALUE, "torchmetrics")]
+    names = [(LIMIT, PRODUCT), *((loss, who) for loss in contestants.LOSSES for who in (OURS, WRITTEN)), *peers]
+    names += [(VALUE, "scikit-learn")] if device == "cpu" else []
+    setting = (chosen["per_class"], chosen["dim"], chosen["seed"], device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the other libraries
+        return race(
+            chosen["batch_sizes"],
+            lambda size: contestants.Batch(size, *setting).works(names),
+            limits,
+            device=device,
+            usual=(2.1, 2.0),
+            growth=ALL_PAIRS,
+        )
+
+
+def table_1(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
+    """The exponents of all methods."""
+    return growth(chosen["scale"], chosen["rounds"], chosen["seed"], limits, device)
+
+
+#: What can be measured, in the order in which it is.
+PARTS: dict[str, Callable[[Mapping[str, Any], Limits, str], list[Row]]] = {
+    "long lists": long_lists,
+    "growth": table_1,
+    "backbone": beside_backbone,
+    "batches": batches,
+}
+#: Every parameter of the lab.
+DEFAULTS: dict[str, Any] = {
+    "parts": list(PARTS),
+    "devices": ["auto"],
+    "lengths": [1000, 10_000, 100_000],
+    "share": 0.01,
+    "memory_length": 1_000_000,
+    "scale": 0.5,
+    "batch": 112,
+    "model": "convnet",
+    "image_size": 224,
+    "chunk": 16,
+    "batch_sizes": [128, 256],
+    "per_class": 4,
+    "dim": 512,
+    "longest": [],
+    "rounds": 5,
+    "seconds": 0.3,
+    "budget": 90.0,
+    "memory": 0.0,
+    "seed": 0,
+}
+#: Of the memory that is free, how much may be used.
+SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was measured: rows, as `tables` reads them, with a ``note`` where something was not; and on what machine."""
+
+    rows: list[Row]
+    machine: dict[str, Any]
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """All numbers, nested by device, part, what was done, who did it, and size."""
+        return tables.metrics_of(self.rows)
+
+    def of(self, part: str, device: str = "cpu") -> list[Row]:
+        """The rows of one part on one device."""
+        return [row for row in self.rows if (row["part"], row["device"]) == (part, device)]
+
+    def devices(self, part: str) -> list[str]:
+        """Where a part was measured, at least some of it."""
+        timed = (row["device"] for row in self.rows if row["part"] == part and row.get("seconds") is not None)
+        return list(dict.fromkeys(timed))
+
+    def notes(self) -> list[str]:
+        """Why something was not measured, a line each."""
+        lines = []
+        for row in self.rows:
+            if row.get("note"):
+                what = ", ".join(filter(None, (row["device"], row["part"], row["work"], row["contender"])))
+                at = f" at {tables.size_text(row['size'])}" if row["size"] else ""
+                lines.append(f"{what}{at}: {row['note']}")
+        return lines
+
+    def ratios(self, part: str) -> str:
+        """Our time over everybody else's, with verdicts, and how many there are of each."""
+        found = [row for row in tables.compare(self.rows) if row["part"] == part]
+        return f"{table(tables.ratio_table(found))}\n\n{tables.counts(found)}" if found else "not measured"
+
+    def table(self, part: str, device: str) -> list[dict[str, str]]:
+        """Seconds: a line for each contender, a column for each size."""
+        return tables.pivot(self.rows, part, device)
+
+    def memory_table(self) -> list[Row]:
+        """Bytes a score: a line for each loss."""
+        return [
+            {"on": row["device"], "loss": row["work"], "by": row["contender"], tables.size_text(row["size"]): found}
+            for row in self.rows
+            if (found := row.get("bytes a score")) is not None
+        ]
+
+    def growth_table(self, device: str) -> list[dict[str, str]]:
+        """Exponents: a line for each method that was measured."""
+        return [
+            {
+                "method": row["work"],
+                "printed": row["printed"] or "–",
+                "n": tables.exponent_text(row["n"], row["n margin"]),
+                "n claimed": f"{row['n claimed']:.2f}",
+                "p": tables.exponent_text(row["p"], row["p margin"]),
+                "p claimed": f"{abs(row['p claimed']):.2f}",
+                "lists": f"{tables.size_text(row['from'])} to {tables.size_text(row['to'])}",
+                "the largest": tables.duration(row["seconds"]),
+            }
+            for row in self.of("growth", device)
+            if row.get("n") is not None
+        ]
+
+    def backbone_table(self, device: str) -> list[dict[str, str]]:
+        """Milliseconds of the network and of each loss, printed and here."""
+        return tables.beside(self.of("backbone", device))
+
+
+def run(parameters: Mapping[str, Any] | None = None) -> Speed:
+    """Measure, with those of `DEFAULTS`, which the lab's notebook explains, that are not given; refuse what cannot be.
+
+    Source
+    ------
+    RaMBO Tab. 6; RaMBO Tab. 1; Smooth-AP supp. Tab. S2.
+
+    Examples
+    --------
+    >>> found = run({"parts": ["long lists"], "devices": ["cpu"], "lengths": [100], "memory_length": 0, "rounds": 1})
+    >>> sorted({row["contender"] for row in found.of("long lists") if row["work"] == "AP"})
+    ['ours', 'transcription']
+    """
+    chosen = {**DEFAULTS, **(parameters or {})}
+    longest = _check(chosen)
+    names = _devices(chosen["devices"])
+    limits = Limits(chosen["rounds"], chosen["seconds"], chosen["budget"], longest=longest)
+    rows: list[Row] = []
+    for device in names:
+        for part in chosen["parts"]:
+            limits.memory = chosen["memory"] * 2**30 or SHARE * free_memory(device)
+            empty = {"device": device, "part": part, "contender": "", "size": 0}
+            rows += [{**empty, **row} for row in PARTS[part](chosen, limits, device)]
+    return Speed(rows, _machine(names))
+
+
+def _check(parameters: Mapping[str, Any]) -> dict[str, int]:
+    """Whether all can be measured, before anything is; the caps by contender."""
+    for part in parameters["parts"]:
+        check_choice(part, tuple(PARTS), name="parts")
+    positive = ("batch", "per_class", "dim", "rounds", "seconds", "budget", "scale", "image_size")
+    for name in positive:
+        if not parameters[name] > 0:
+            raise ValueError(f"{name} must be > 0, got {parameters[name]}")
+    for name in ("lengths", "batch_sizes"):
+        if any(size < 2 for size in parameters[name]):
+            raise ValueError(f"{name} must be 2 or more each, got {parameters[name]}")
+    if not 0 < parameters["share"] < 1:
+        raise ValueError(f"share must be between 0 and 1, got {parameters['share']}")
+    for size in (*parameters["batch_sizes"], parameters["batch"]):
+        if size % parameters["per_class"]:
+            raise ValueError(
+                f"batch_sizes and batch must be multiples of per_class={parameters['per_class']}, got {size}"
+            )
+    return _caps(parameters["longest"])
+
+
+def _caps(texts: Sequence[str]) -> dict[str, int]:
+    """Read ``contender=size``."""
+    from rankedu._validation import did_you_mean
+
+    known = ("ours", *BESIDE)
+    caps = {}
+    for text in texts:
+        name, _, size = text.partition("=")
+        if name not in known:
+            raise ValueError(
+                f"longest must name a contender{did_you_mean(name, known)}: {', '.join(known)}; got {text!r}"
+            )
+        try:
+            caps[name] = int(float(size))
+        except ValueError:
+            raise ValueError(f"longest must be texts such as 'transcription=1000000', got {text!r}") from None
+    return caps
+
+
+def _devices(wanted: Sequence[str]) -> list[str]:
+    """cpu and cuda as named; for auto the processor, and the GPU if there is one."""
+    names: list[str] = []
+    for name in wanted:
+        check_choice(name, ("auto", "cpu", "cuda"), name="devices")
+        if name == "cuda" and not torch.cuda.is_available():
+            raise ValueError("devices must be there, got 'cuda' and no GPU (take 'cpu', or 'auto' for what there is)")
+        found = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])] if name == "auto" else [name]
+        names += [device for device in found if device not in names]
+    return names
+
+
+def _machine(devices: Sequence[str]) -> dict[str, Any]:
+    """What the numbers were measured on."""
+    from ranklab.runs.results import machine
+
+    parts = {"cpu": processor, "cuda": lambda: str(torch.cuda.get_device_name())}
+    return {**machine(), "device": "; ".join(parts[device]() for device in devices), "threads": 1}

@@ -1,0 +1,111 @@
+"""The methods of the papers' tables by name: each a loss of embeddings and labels, with its published settings."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rankedu._validation import did_you_mean
+from ranklab.methods.table import METHODS, Method, TrainingSet
+
+__all__ = ["METHODS", "Method", "Objective", "find_method", "make_loss", "parse_settings"]
+
+
+class Objective(nn.Module):
+    """A method's loss, made for a training set, called as ``loss(embeddings, labels)``.
+
+    Given ``labels`` of the training set, (N,) or (N, L), the classes are numbered from 0, as losses with proxies want
+    them; their ids may then be any.
+    """
+
+    known: Tensor
+
+    def __init__(self, method: Method, loss: nn.Module, labels: Tensor | None = None) -> None:
+        super().__init__()
+        self.method, self.takes_paths, self.loss = method, method.paths, loss
+        known = torch.empty(0, dtype=torch.int64) if labels is None else _leaves(labels).unique()
+        self.register_buffer("known", known, persistent=False)
+
+    def extra_repr(self) -> str:
+        return repr(self.method.name)
+
+    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+        """Compute the loss of a batch, a Tensor of shape (); of paths (batch, L) if ``takes_paths``."""
+        value: Tensor = self.loss(embeddings, self._numbered(labels) if len(self.known) else labels)
+        return value
+
+    def _numbered(self, labels: Tensor) -> Tensor:
+        leaves = _leaves(labels).contiguous()
+        numbers = torch.searchsorted(self.known, leaves).clamp(max=len(self.known) - 1)
+        strange = self.known[numbers] != leaves
+        if strange.any():
+            raise ValueError(
+                f"labels must be of the {len(self.known)} classes of the training set, got {int(leaves[strange][0])}"
+            )
+        return numbers if labels.ndim == 1 else torch.cat([labels[:, :-1], numbers[:, None]], dim=1)
+
+
+def _leaves(labels: Tensor) -> Tensor:
+    return labels if labels.ndim == 1 else labels[:, -1]
+
+
+def find_method(name: str) -> Method:
+    """Look up a method; ValueError for an unknown name says which are near, and which there are."""
+    if name not in METHODS:
+        raise ValueError(
+            f"loss {name!r} is unknown{did_you_mean(name, METHODS)}; there are: {', '.join(sorted(METHODS))}"
+        )
+    return METHODS[name]
+
+
+def make_loss(
+    name: str, *, dim: int, labels: Tensor | None = None, n_classes: int | None = None, **settings: Any
+) -> Objective:
+    """Make the loss of a method for embeddings of `dim` dimensions, called as ``loss(embeddings, labels)``.
+
+    `labels` are those of the training set, (N,) or from root to leaf (N, L), of any ids; sums over levels and CSL need
+    them. With `n_classes` instead the classes are numbered from 0. The settings are those of ``METHODS[name]``; None
+    leaves the default. An error says which methods or settings there are.
+
+    >>> loss = make_loss("rambo_log", dim=64, margin=0.05, memory=3)
+    >>> loss.takes_paths, loss.loss.memory
+    (False, EmbeddingMemory(length=3))
+    >>> make_loss("happier", dim=64, labels=torch.tensor([[0, 7], [0, 9], [4, 12]])).loss.cluster
+    ClusterLoss(n_classes=3, dim=64, temperature=0.05)
+    """
+    method = find_method(name)
+    method.check(settings)
+    chosen = {setting: value for setting, value in settings.items() if value is not None}
+    renumbered = labels if n_classes is None and method.proxies and not method.is_sum else None
+    if n_classes is None and labels is not None:
+        n_classes = len(_leaves(labels).unique())
+    known = _renumber(labels) if renumbered is not None and labels is not None else labels
+    loss = method.make(TrainingSet(dim, n_classes, known), **chosen)
+    return Objective(method, loss, renumbered)
+
+
+def _renumber(labels: Tensor) -> Tensor:
+    """The same labels with the leaves numbered from 0, for a loss that keeps a table of the paths."""
+    numbers = _leaves(labels).unique(return_inverse=True)[1]
+    return numbers if labels.ndim == 1 else torch.cat([labels[:, :-1], numbers[:, None]], dim=1)
+
+
+def parse_settings(text: str) -> dict[str, Any]:
+    """Read ``name=value`` pairs with commas or spaces between them: numbers, true and false as such, else strings.
+
+    >>> parse_settings("bins=10, monotone=true step=happier")
+    {'bins': 10, 'monotone': True, 'step': 'happier'}
+    """
+    settings: dict[str, Any] = {}
+    for pair in text.replace(",", " ").split():
+        name, equals, value = pair.partition("=")
+        if not (name and equals and value):
+            raise ValueError(f"settings must be name=value each, got {pair!r} (for instance bins=10)")
+        try:
+            settings[name] = ast.literal_eval({"true": "True", "false": "False"}.get(value, value))
+        except (ValueError, SyntaxError):
+            settings[name] = value
+    return settings

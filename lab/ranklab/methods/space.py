@@ -1,0 +1,79 @@
+"""What is searched for each method: the learning rate, which all share, and one or two settings of its own.
+
+The same number of trials for all is fair only if the spaces are alike in size: each range holds the published setting,
+and reaches about as far to either side as makes a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ranklab.methods import find_method
+from ranklab.runs.search import Between
+
+__all__ = ["as_parameters", "space_of"]
+
+RATE = {"lr": Between(1e-4, 2e-2, log=True)}
+_MARGIN, _LAM = Between(0.0, 0.2), Between(0.2, 50.0, log=True)
+_TEMPERATURE = Between(0.003, 0.2, log=True)
+#: How many times faster proxies learn than the network.
+_PROXIES = Between(1.0, 1000.0, log=True)
+
+_BLACKBOX = {"margin": _MARGIN, "lam": _LAM}
+_OWN: dict[str, dict[str, Between]] = {
+    "rambo_log": _BLACKBOX,
+    "rambo_loglog": _BLACKBOX,
+    "rambo_ap": _BLACKBOX,
+    "blackbox_hap": _BLACKBOX,
+    "smooth_ap": {"temperature": _TEMPERATURE, "margin": _MARGIN},
+    "hap_sigmoid": {"temperature": _TEMPERATURE, "margin": _MARGIN},
+    "fast_ap": {"bins": Between(5, 50, whole=True)},
+    "soft_bin_ap": {"bins": Between(5, 50, whole=True), "margin": _MARGIN},
+    "sup_ap": {"temperature": _TEMPERATURE},
+    "roadmap": {"temperature": _TEMPERATURE, "weight": Between(0.0, 1.0)},
+    "hap": {"temperature": _TEMPERATURE},
+    "weighted_ap": {"temperature": _TEMPERATURE},
+    "happier": {"weight": Between(0.0, 0.9), "loss_lr": _PROXIES},
+    "happier_f": {"weight": Between(0.0, 0.9), "loss_lr": _PROXIES},
+    "error_driven_ap": {"delta": Between(0.05, 2.0, log=True)},
+    "ap_svm": {},
+    "csl": {"scale": Between(8.0, 64.0, log=True), "loss_lr": _PROXIES},
+    "normalized_softmax": {"temperature": Between(0.01, 0.2, log=True), "loss_lr": _PROXIES},
+    "proxy_nca_pp": {"scale": Between(3.0, 30.0, log=True), "loss_lr": _PROXIES},
+    "contrastive": {"pos_margin": Between(0.0, 0.5), "neg_margin": Between(0.5, 1.4)},
+    "lifted_structure": {"pos_margin": Between(0.0, 0.5), "neg_margin": Between(0.5, 1.4)},
+    "triplet_semihard": {"margin": Between(0.02, 0.6)},
+    "triplet_distance_weighted": {"margin": Between(0.02, 0.6)},
+    "margin": {"margin": Between(0.02, 0.6), "beta": Between(0.6, 1.4)},
+    "angular": {"alpha": Between(20.0, 60.0)},
+    "histogram": {"n_bins": Between(20, 200, log=True, whole=True)},
+    "multi_similarity": {"alpha": Between(1.0, 10.0, log=True), "beta": Between(10.0, 80.0, log=True)},
+    "n_pair": {},
+}
+
+#: In the lab `detection` the classifier's loss stands beside three others: with what weight? With as many trials for
+#: both, the two further settings are to RaMBO's disadvantage.
+_WEIGHT = {"weight": Between(1.0, 30.0, log=True)}
+_DETECTION: dict[str, dict[str, Between]] = {"cross_entropy": _WEIGHT, "rambo_map": {**_WEIGHT, **_BLACKBOX}}
+
+
+def space_of(method: str, *, without: Collection[str] = ()) -> dict[str, Between]:
+    """What is searched for a method; a sum over levels has the space of what is summed. Without what is held.
+
+    The losses of the lab `detection` have theirs too.
+    """
+    own = _DETECTION.get(method) or _OWN[find_method(method).name.removeprefix("sum_")]
+    space = {**RATE, **own}
+    return {setting: between for setting, between in space.items() if setting not in without}
+
+
+def as_parameters(point: Mapping[str, Any], lab: Mapping[str, Any]) -> dict[str, Any]:
+    """A point of a space as parameters of a lab: what the lab has no parameter for is added to its `settings`.
+
+    >>> as_parameters({"lr": 0.001, "bins": 12}, {"lr": 0.1, "settings": "exclude_self=true"})
+    {'lr': 0.001, 'settings': 'exclude_self=true bins=12'}
+    """
+    own = {name: value for name, value in point.items() if name in lab}
+    more = [f"{name}={value!r}" for name, value in point.items() if name not in lab]
+    return {**own, "settings": " ".join(filter(None, [lab["settings"], *more]))} if more else own

@@ -1,0 +1,106 @@
+"""ResNet-34 and ResNet-50 of torchvision, with the head of the papers in the place of the classifier."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from ranklab.models.head import EmbeddingNet, embedding_head
+from ranklab.models.vision import load_torchvision
+
+__all__ = ["RESNETS", "ResNetEmbedding", "resnet"]
+
+#: Name → torchvision's name of the weights that the papers start from.
+RESNETS = {"resnet34": "ResNet34_Weights", "resnet50": "ResNet50_Weights"}
+
+
+class ResNetEmbedding(EmbeddingNet):
+    """Embed pictures on the unit sphere: a ResNet up to its pooling, and the head of the papers.
+
+    ``backbone`` is anything with torchvision's names, ``conv1``, ``maxpool`` and ``fc``. If it reads another number of
+    channels, its first convolution is replaced. The small stem is for pictures of about 32 × 32: a convolution of 3 × 3
+    with stride 1, and no pooling; the usual one shrinks a picture fourfold before the first block.
+
+    Source
+    ------
+    RaMBO Sec. 5.1.
+
+    Examples
+    --------
+    >>> class Tiny(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.conv1, self.maxpool, self.fc = nn.Conv2d(3, 8, 7), nn.MaxPool2d(2), nn.Linear(8, 1000)
+    ...
+    ...     def forward(self, images):
+    ...         return self.fc(self.maxpool(self.conv1(images)).mean((2, 3)))
+    >>> ResNetEmbedding(Tiny(), dim=16)(torch.rand(2, 3, 32, 32)).shape
+    torch.Size([2, 16])
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        dim: int = 512,
+        *,
+        layer_norm: bool = False,
+        in_channels: int = 3,
+        small_stem: bool = False,
+    ) -> None:
+        super().__init__()
+        parts: Any = backbone
+        features, first = parts.fc.in_features, parts.conv1
+        if small_stem:
+            parts.conv1 = nn.Conv2d(in_channels, first.out_channels, 3, padding=1, bias=False)
+            parts.maxpool = nn.Identity()
+        elif first.in_channels != in_channels:
+            parts.conv1 = nn.Conv2d(
+                in_channels, first.out_channels, first.kernel_size, first.stride, first.padding, bias=False
+            )
+        parts.fc = nn.Identity()
+        self.picture, self.new_stem = (in_channels, None, None), parts.conv1 is not first
+        self.features = backbone
+        self.embed = embedding_head(features, dim, layer_norm=layer_norm)
+
+
+def resnet(
+    name: str,
+    dim: int = 512,
+    *,
+    pretrained: bool = False,
+    layer_norm: bool = False,
+    in_channels: int = 3,
+) -> ResNetEmbedding:
+    """Make torchvision's ResNet-34 or ResNet-50 with an embedding head; a single channel gets the small stem.
+
+    ``pretrained`` starts from the ImageNet weights of the papers (torchvision's ``IMAGENET1K_V1``), if they lie in the
+    folder where torchvision keeps them. Nothing is downloaded: without them the start is random, with a warning.
+    """
+    torchvision: Any = load_torchvision("the ResNets", instead="take model='convnet_wide'")
+    backbone = getattr(torchvision.models, name)(weights=None)
+    start = "random"
+    if pretrained:
+        file = cached_weights(str(getattr(torchvision.models, RESNETS[name]).IMAGENET1K_V1.url))
+        if file is not None:
+            backbone.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
+            start = f"ImageNet (torchvision {torchvision.__version__}, IMAGENET1K_V1)"
+    net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=in_channels == 1)
+    net.pretrained = f"{start}, but for a new first convolution" if start != "random" and net.new_stem else start
+    return net
+
+
+def cached_weights(url: str, *, depth: int = 5) -> Path | None:
+    """Find weights of torchvision's in its folder; warn if they are not there."""
+    file = Path(torch.hub.get_dir()) / "checkpoints" / url.rsplit("/", 1)[-1]
+    if file.is_file():
+        return file
+    warnings.warn(
+        f"pretrained weights are not at {file}, so the net starts at random (get them from {url}, "
+        "or give weights=, the path of a file)",
+        stacklevel=depth,  # where build() or build_detector() was called
+    )
+    return None

@@ -1,0 +1,237 @@
+"""Search the settings of a lab: quasi-random trials, each an ordinary run, judged on the validation split alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import statistics
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rankedu._extras import needed
+from rankedu._validation import did_you_mean
+from ranklab.runs.code import code_hash
+from ranklab.runs.locks import lock_run
+from ranklab.runs.planning import Run, plan
+from ranklab.runs.results import write_json
+from ranklab.runs.sweeps import SweepError, run_all
+
+__all__ = ["Between", "Search", "Trial", "importances", "search"]
+
+#: The split that may choose.
+CHOOSING = "val"
+#: By which importances are computed.
+TREES = 64
+
+
+@dataclass(frozen=True)
+class Between:
+    """The values from `low` to `high`, drawn evenly, or with their logarithms drawn evenly; `whole` numbers alone."""
+
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+    def place(self, value: float) -> float:
+        """How far a value is on the way from `low`, 0, to `high`, 1.
+
+        >>> Between(0.001, 0.1, log=True).place(0.01)
+        0.5
+        """
+        low, high, value = (math.log10(x) if self.log else x for x in (self.low, self.high, value))
+        return (value - low) / (high - low)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a search."""
+
+    point: dict[str, Any]  #: what was drawn
+    parameters: dict[str, Any]  #: and as the lab was told
+    value: float | None  #: of the metric on the validation split; None if the run failed
+    run: str  #: the hash that names its folder
+
+
+@dataclass(frozen=True)
+class Search:
+    """All trials of a search, in the order in which they were drawn."""
+
+    lab: str
+    metric: str
+    trials: list[Trial]
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the highest value; ValueError if all failed."""
+        done = [trial for trial in self.trials if trial.value is not None]
+        if not done:
+            raise ValueError(
+                f"a search of {self.lab} must have a trial that did not fail, got {len(self.trials)} that did"
+            )
+        return max(done, key=lambda trial: trial.value or 0.0)
+
+    def spread(self) -> dict[str, float]:
+        """How much hangs on the settings: best, median and worst value, the upper quartile, and how many failed."""
+        values = sorted(trial.value for trial in self.trials if trial.value is not None)
+        if not values:
+            return {"failed": len(self.trials)}
+        upper = statistics.quantiles(values, n=4, method="inclusive")[2] if len(values) > 1 else values[0]
+        summary = {"best": values[-1], "upper quartile": upper, "median": statistics.median(values), "worst": values[0]}
+        return {**summary, "failed": len(self.trials) - len(values)}
+
+
+def search(
+    lab: str,
+    space: Mapping[str, Between],
+    *,
+    trials: int = 20,
+    metric: str = "mAP@R",
+    as_parameters: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] = lambda point, _: dict(point),
+    preset: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    assignments: Iterable[str] = (),
+    labs: str | os.PathLike[str] | None = None,
+    runs: str | os.PathLike[str] = "runs",
+    **how: Any,
+) -> Search:
+    """Draw `trials` points of a space by Sobol's sequence, run the lab at each, and keep what came out.
+
+    `as_parameters` makes parameters of a point and of the lab's other parameters. The study is kept in
+    ``<runs>/searches/``: the same call goes on where it was, and with more trials it adds to them. `how` goes to
+    :func:`~ranklab.runs.sweeps.run_all`. A run that fails twice is a trial without a value. ValueError if the lab
+    tests on anything but the validation split, or if it does not measure the metric.
+    """
+    base = plan(lab, preset=preset, parameters=parameters, assignments=assignments, labs=labs, runs=runs)
+    _check(base, space, trials)
+    key = _key(base, space, metric)
+    folder = Path(runs).resolve() / "searches" / key
+    with lock_run(folder):
+        study = _open_study(folder.with_suffix(".log"), key, space)
+        for _ in range(trials - len(study.trials)):
+            study.ask(fixed_distributions=_distributions(space))
+        drawn = [trial.params for trial in study.trials[:trials]]
+        settings = [as_parameters(point, base.parameters) for point in drawn]
+        planned = [
+            plan(lab, parameters={**base.parameters, **new}, labs=base.source.parent, runs=runs) for new in settings
+        ]
+        failed = {trial.number for trial in study.trials if trial.state.name == "FAIL"}
+        measured = _measured([run for number, run in enumerate(planned) if number not in failed], preset, metric, how)
+        values = [measured.get(run.folder) for run in planned]
+        for number, value in enumerate(values):
+            if not study.trials[number].state.is_finished():
+                _tell(study, number, value)
+    made = [Trial(*row) for row in zip(drawn, settings, values, [run.folder.name for run in planned], strict=True)]
+    found = Search(lab, metric, made)
+    write_json(folder.with_suffix(".json"), asdict(found))
+    return found
+
+
+def importances(
+    space: Mapping[str, Between], trials: Iterable[tuple[Mapping[str, Any], float | None]]
+) -> dict[str, float]:
+    """What share of the trials' spread each setting of the space explains; the shares add up to 1.
+
+    The trials are (point, value), None where one failed. By Optuna's fANOVA. Of twenty trials a setting that decides
+    alone gets some eight tenths, and chance often gives one of three a half. ValueError with less than two trials that
+    did not fail.
+    """
+    done = [(point, value) for point, value in trials if value is not None]
+    if len(done) < 2:
+        raise ValueError(f"trials must hold two that did not fail, got {len(done)}")
+    optuna = _optuna()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(direction="maximize")
+    made = {"distributions": _distributions(space)}
+    study.add_trials([optuna.create_trial(params=dict(point), value=value, **made) for point, value in done])
+    forest = optuna.importance.FanovaImportanceEvaluator(n_trees=TREES, seed=0)
+    found = optuna.importance.get_param_importances(study, evaluator=forest)
+    return {name: float(found[name]) for name in space}
+
+
+def _check(base: Run, space: Mapping[str, Between], trials: int) -> None:
+    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+        raise ValueError(f"trials must be an integer >= 1, got {trials!r}")
+    split = base.parameters.get("test_split")
+    if split != CHOOSING:
+        raise ValueError(
+            f"test_split must be {CHOOSING!r} in a search, got {split!r}: what is chosen on a split, that split can't "
+            f"judge any more (-p train_split=fit -p test_split={CHOOSING})"
+        )
+    if not space:
+        raise ValueError("space must have a setting to search for, got none")
+
+
+def _key(base: Run, space: Mapping[str, Between], metric: str) -> str:
+    """What makes two searches the same, but for the number of trials."""
+    code = ""
+    with suppress(ValueError):  # a lab of the reader's own has no module
+        code = code_hash(f"ranklab.experiments.{base.lab}")
+    spaces = {name: asdict(between) for name, between in space.items()}
+    wanted = {"run": base.folder.name, "code": code, "space": spaces, "metric": metric}
+    text = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:12]
+    return f"{base.lab}-{base.parameters.get('loss', 'lab')}-{text}"
+
+
+def _optuna() -> Any:
+    return needed("optuna", "searches are kept by Optuna")
+
+
+def _distributions(space: Mapping[str, Between]) -> dict[str, Any]:
+    kinds = _optuna().distributions
+    return {
+        name: kinds.IntDistribution(int(b.low), int(b.high), log=b.log)
+        if b.whole
+        else kinds.FloatDistribution(b.low, b.high, log=b.log)
+        for name, b in space.items()
+    }
+
+
+def _open_study(path: Path, name: str, space: Mapping[str, Between]) -> Any:
+    """The study that is kept in a file; its points do not hang on what came out at others."""
+    optuna = _optuna()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+    base: Any = optuna.samplers.QMCSampler
+
+    class Sobol(base):  # type: ignore[misc]
+        """Knows the space from the first trial on."""
+
+        def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
+            return _distributions(space)
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        sampler = Sobol(qmc_type="sobol", scramble=True, seed=0, warn_asynchronous_seeding=False)
+    return optuna.create_study(
+        storage=storage, sampler=sampler, study_name=name, direction="maximize", load_if_exists=True
+    )
+
+
+def _measured(planned: list[Run], preset: str | None, metric: str, how: Mapping[str, Any]) -> dict[Path, Any]:
+    """Run what has not been run; the metric by the run's folder, for those that did not fail."""
+    try:
+        done = run_all(planned, preset, **how)
+    except SweepError as error:
+        if not error.runs:
+            raise
+        done = error.runs
+    measured = {run.folder: run.result["metrics"] for run in done}
+    for metrics in measured.values():
+        if metric not in metrics:
+            near = did_you_mean(metric, metrics)
+            raise ValueError(f"metric {metric!r} is unknown{near}; there are: {'; '.join(metrics)}")
+    return {folder: metrics[metric] for folder, metrics in measured.items()}
+
+
+def _tell(study: Any, number: int, value: float | None) -> None:
+    states = _optuna().trial.TrialState
+    study.tell(number, value) if value is not None else study.tell(number, state=states.FAIL)

@@ -1,0 +1,179 @@
+"""Sweeps: a lab at every point of a grid, for several seeds, on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ranklab.runs.clusters import cluster_client, local_client, local_environments
+from ranklab.runs.locks import locks_folder
+from ranklab.runs.planning import Run, fingerprint
+from ranklab.runs.runner import TIMEOUT, LabError, check_timeout, execute
+from ranklab.runs.sweep_plan import plan_sweep, with_result
+
+__all__ = ["SweepError", "run_all", "sweep"]
+
+
+class SweepError(RuntimeError):
+    """Some runs of a sweep failed: ``failures`` are these, each with its error; ``runs`` are those that are done."""
+
+    def __init__(self, message: str, runs: list[Run], failures: list[tuple[Run, str]]) -> None:
+        super().__init__(message)
+        self.runs = runs
+        self.failures = failures
+
+
+def sweep(
+    lab: str,
+    grid: Mapping[str, Sequence[Any]] | Iterable[str] = (),
+    *,
+    seeds: int | None = None,
+    preset: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    assignments: Iterable[str] = (),
+    labs: str | os.PathLike[str] | None = None,
+    runs: str | os.PathLike[str] = "runs",
+    timeout: float = TIMEOUT,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    resources: Mapping[str, float] | None = None,
+    progress: bool = True,
+) -> list[Run]:
+    """Run a lab at every point of a grid, for several seeds (default 3), but for what has been run; all points.
+
+    `grid` maps a parameter to its values, or is texts ``name=value,value``. Everything is checked before anything
+    starts. Runs go to as many processes of this machine as there are GPUs or cores, or `workers`; or to the workers of
+    a Dask `scheduler`, such as ``"tcp://10.0.0.1:8786"``, which need the package and the same folders, and of which a
+    run takes `resources`, such as ``{"GPU": 1}``. The other parameters are those of
+    :func:`~ranklab.runs.run_lab`.
+
+    A run that fails is tried once more. Whatever ends a sweep, the same call goes on where it was: what is finished is
+    not run again, and what was running resumes from its checkpoint, if the lab keeps one. Two sweeps may share runs;
+    each is done by one of them. Raises SweepError if runs failed twice, ConnectionError if no scheduler answers, and
+    KeyboardInterrupt after Ctrl-C, once the processes have ended.
+    """
+    _check(timeout, workers, scheduler, resources)
+    options = {"seeds": seeds, "preset": preset, "parameters": parameters, "assignments": assignments}
+    planned = plan_sweep(lab, grid, **options, labs=labs, runs=runs)  # type: ignore[arg-type]
+    how = {"timeout": timeout, "workers": workers, "scheduler": scheduler, "resources": resources}
+    return run_all(planned, preset, **how, progress=progress)  # type: ignore[arg-type]
+
+
+def _check(timeout: float, workers: int | None, scheduler: str | None, resources: Mapping[str, float] | None) -> None:
+    check_timeout(timeout)
+    if scheduler is None and resources:
+        raise ValueError(f"resources are of the workers of a scheduler, which is not given, got {dict(resources)}")
+    if scheduler is not None and workers is not None:
+        raise ValueError(f"workers must be left out with a scheduler, whose workers are used, got {workers}")
+
+
+def run_all(
+    planned: Sequence[Run],
+    preset: str | None = None,
+    *,
+    timeout: float = TIMEOUT,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    resources: Mapping[str, float] | None = None,
+    progress: bool = True,
+) -> list[Run]:
+    """Do planned runs of any parameters, as :func:`sweep` does those of a grid; all of them, finished."""
+    _check(timeout, workers, scheduler, resources)
+    planned = [run if run.skipped else with_result(run) for run in planned]
+    open_runs = list({run.folder: run for run in planned if not run.skipped}.values())
+    done = {run.folder: run for run in planned if run.skipped}
+    failures: list[tuple[Run, str]] = []
+    try:
+        if open_runs:
+            locks_folder(open_runs[0].folder.parent.parent).mkdir(parents=True, exist_ok=True)
+            with _client(open_runs, scheduler, workers, resources or {}) as client:
+                for run, ended in _submit(client, open_runs, preset, timeout, resources or {}, progress, len(planned)):
+                    if isinstance(ended, Run):
+                        done[run.folder] = ended
+                    else:
+                        failures.append((run, ended))
+    except KeyboardInterrupt:
+        finished = sum(run.finished() is not None for run in planned)
+        raise KeyboardInterrupt(
+            f"stopped with {finished} of {len(planned)} runs done; the same sweep goes on with the others"
+        ) from None
+    if failures:
+        raise SweepError(_report(failures, len(planned)), list(done.values()), failures)
+    return [done[run.folder] for run in planned]
+
+
+@contextmanager
+def _client(
+    runs: list[Run], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
+) -> Iterator[Any]:
+    """A client of the cluster that is wanted."""
+    if scheduler is not None:
+        with cluster_client(scheduler, resources) as client:
+            yield client
+    else:
+        with local_client(local_environments(runs, workers)) as client:
+            yield client
+
+
+def _submit(
+    client: Any,
+    runs: list[Run],
+    preset: str | None,
+    timeout: float,
+    resources: Mapping[str, float],
+    progress: bool,
+    total: int,
+) -> Iterator[tuple[Run, Run | str]]:
+    """Have the runs done; of each that has ended, the finished run or what was wrong."""
+    from distributed import as_completed
+    from tqdm import tqdm
+
+    futures = {
+        client.submit(do_run, run, preset, timeout, pure=False, retries=1, resources=dict(resources) or None): run
+        for run in runs
+    }
+    failed = 0
+    try:
+        with tqdm(
+            desc="sweep", unit="run", total=total, initial=total - len(runs), disable=None if progress else True
+        ) as bar:
+            for future in as_completed(list(futures)):
+                ended = _ended(future)
+                failed += isinstance(ended, str)
+                bar.set_postfix({"failed": failed} if failed else {})
+                bar.update()
+                yield futures[future], ended
+    finally:  # after Ctrl-C: what has not begun does not begin
+        client.cancel(list(futures))
+
+
+def _ended(future: Any) -> Run | str:
+    """The finished run, or what was wrong."""
+    if future.status == "finished":
+        return future.result()  # type: ignore[no-any-return]
+    if future.status == "error":
+        error = future.exception()
+        return str(error).split("\n")[0] if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+    raise ConnectionError("the scheduler has gone (start it and the same sweep again: what is finished is kept)")
+
+
+def do_run(run: Run, preset: str | None, timeout: float) -> Run:
+    """Do a planned run, on a Dask worker."""
+    for path in (run.source, locks_folder(run.folder.parent.parent)):
+        if not path.exists():
+            raise FileNotFoundError(f"this worker has no {path}: it must be on a file system that all share")
+    if fingerprint(run.source, run.parameters) != run.folder.name:
+        raise ValueError(f"lab {run.lab!r} has changed since the sweep began (start the sweep again)")
+    return execute(run, preset, timeout, attempts=1)  # Dask makes the second attempt
+
+
+def _report(failures: list[tuple[Run, str]], total: int) -> str:
+    """What failed, why, and where it stands."""
+    lines = [f"{len(failures)} of {total} runs failed:"]
+    for run, error in failures:
+        lines.append(f"{run.folder.name}  {error}")
+        if run.notebook.is_file():
+            lines.append(f"  what had run of it stands in {run.notebook}")
+    return "\n".join(lines)

@@ -1,0 +1,147 @@
+"""Tables of finished runs in Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ranklab.runs.records import Record, collect_runs
+from ranklab.runs.selection import metric_names, of_one_code, plain, select
+from ranklab.runs.summaries import Row, Value, best, summarise
+
+__all__ = ["Tables", "render", "tabulate"]
+
+#: Columns where none are asked for.
+COLUMNS = 6
+
+#: How a metric is called of which less is better.
+_LESS = re.compile(r"seconds|share|loss|error|memory|severity", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What :func:`tabulate` made, and of what."""
+
+    text: str  #: the tables, one a lab
+    records: list[Record]  #: the runs in them
+    rows: dict[str, list[Row]]  #: by the lab
+    metrics: dict[str, list[str]]  #: the columns, by the lab
+    skipped: list[str]  #: which run is unfinished, damaged or of other code, and what is wrong with it
+
+
+def tabulate(
+    folders: Sequence[str | os.PathLike[str]],
+    *,
+    lab: str | None = None,
+    by: Sequence[str] | None = None,
+    metrics: Sequence[str] | str | None = None,
+    where: Mapping[str, Any] | None = None,
+    form: str = "markdown",
+) -> Tables:
+    """Make the tables of the runs in some folders, one a lab; csv and json are for one lab.
+
+    The other arguments are those of ``select``, :func:`summarise` and ``metric_names``, by default the first
+    few metrics of each lab. ValueError if nothing is there, or nothing that is asked for.
+    """
+    _check_form(form)
+    records, skipped = collect_runs(*folders)
+    places = ", ".join(map(str, folders))
+    if not records:
+        also = f"; {len(skipped)} skipped, the first: {skipped[0]}" if skipped else ""
+        raise ValueError(f"runs must hold a finished run, found none in {places} (make some: rankedu run LAB){also}")
+    records, others = of_one_code(select(records, lab, where))
+    skipped += others
+    labs = list(dict.fromkeys(record.lab for record in records))
+    if form != "markdown" and len(labs) > 1:
+        raise ValueError(f"format {form} is for one lab, got {', '.join(labs)} (choose with --lab)")
+    by_lab = {name: [record for record in records if record.lab == name] for name in labs}
+    rows = {name: summarise(runs, by) for name, runs in by_lab.items()}
+    columns = {name: metric_names(runs, metrics)[: None if metrics else COLUMNS] for name, runs in by_lab.items()}
+    parts = [render(rows[name], columns[name], form) for name in labs]
+    if form == "markdown":
+        parts = [f"### {name}\n\n{part}\n" for name, part in zip(labs, parts, strict=True)]
+    return Tables("\n".join(parts), records, rows, columns, skipped)
+
+
+def render(rows: Sequence[Row], metrics: Sequence[str], form: str = "markdown") -> str:
+    """Write rows as a table, the best of the first metric first; in Markdown the best of a column is bold.
+
+    So is what is not worse by more than a standard deviation.
+    """
+    _check_form(form)
+    less = bool(metrics and _LESS.search(metrics[0]))
+
+    def place(row: Row) -> tuple[bool, float]:
+        mean = row.value(metrics[0]).mean if metrics else math.nan
+        return mean != mean, mean if less else -mean
+
+    return _FORMS[form](sorted(rows, key=place), metrics)
+
+
+def _check_form(form: str) -> None:
+    if form not in _FORMS:
+        raise ValueError(f"format must be one of {', '.join(_FORMS)}, got {form!r}")
+
+
+def _markdown(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+    names = list(rows[0].parameters) if rows else []
+    columns = {metric: [row.value(metric) for row in rows] for metric in metrics}
+    bold = {metric: best(values, less=bool(_LESS.search(metric))) for metric, values in columns.items()}
+    lines = [[*names, "runs", *metrics, "s a run", "device"]]
+    lines.append([*["---"] * len(names), *["---:"] * (len(metrics) + 2), "---"])
+    for place, row in enumerate(rows):
+        cells = [f"**{v[place].text()}**" if place in bold[m] else v[place].text() for m, v in columns.items()]
+        setting = [plain(value) for value in row.parameters.values()]
+        lines.append([*setting, str(len(row.records)), *cells, row.seconds().text(digits=0), row.devices()])
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+
+
+def _csv(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+    file = io.StringIO()
+    names = list(rows[0].parameters) if rows else []
+    head = [f"{metric} {of}" for metric in metrics for of in ("mean", "sd")]
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*names, "runs", *head, "seconds", "device"])
+    for row in rows:
+        numbers = [number for metric in metrics for number in (row.value(metric).mean, row.value(metric).sd)]
+        cells = [_number(number) for number in [*numbers, row.seconds().mean]]
+        setting = [plain(value) for value in row.parameters.values()]
+        writer.writerow([*setting, len(row.records), *cells, row.devices()])
+    return file.getvalue().rstrip("\n")
+
+
+def _json(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+    content = [
+        {
+            "parameters": row.parameters,
+            "seeds": [record.parameters.get("seed") for record in row.records],
+            "metrics": {metric: _statistics(row.value(metric)) for metric in metrics},
+            "seconds": _statistics(row.seconds()),
+            "device": row.devices(),
+            "runs": [record.run for record in row.records],
+        }
+        for row in rows
+    ]
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+_FORMS = {"markdown": _markdown, "csv": _csv, "json": _json}
+
+
+def _statistics(value: Value) -> dict[str, Any]:
+    return {"mean": _finite(value.mean), "sd": _finite(value.sd), "n": value.n}
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _number(number: float) -> str:
+    return f"{number:.6g}" if math.isfinite(number) else ""

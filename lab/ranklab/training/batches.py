@@ -1,0 +1,88 @@
+"""From data and a sampler to batches of pictures and labels, made ahead of the step that uses them."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor
+
+from ranklab.datasets.augmentation import augment
+from ranklab.training import distributed
+from ranklab.training.loading import FileData, RetrievalData, ahead, in_memory, leaves, load_pictures
+
+__all__ = ["Batch", "batches"]
+
+
+class Batch(NamedTuple):
+    """The share of this process in a batch."""
+
+    images: Tensor  #: (b, C, H, W), on the network's device
+    labels: Tensor  #: (b,) or, as paths, (b, L)
+    draws: Tensor | None  #: the state of the augmentation's generator after this batch
+
+
+def batches(
+    data: RetrievalData | FileData,
+    sampler: Iterable[Tensor],
+    *,
+    device: torch.device,
+    first: int = 0,
+    seed: int = 0,
+    strength: float = 1.0,
+    paths: bool = False,
+    workers: int = 0,
+    draws: Tensor | None = None,
+) -> Generator[Batch, None, None]:
+    """Turn the sampler's indices into pictures and labels, while the step before is still being computed.
+
+    The ``first`` batches were used before and are passed over; ``draws`` is :attr:`Batch.draws` of the last of them. In
+    memory every process augments the whole batch, so that any number of processes sees what one would; of pictures on
+    disk each is loaded with draws of its own, determined by the seed, the step and its place in the batch.
+    """
+    labels, indices = data.labels if paths else leaves(data), islice(sampler, first, None)
+    made = (
+        _augmented(cast(RetrievalData, data), indices, device, seed, strength, draws)
+        if in_memory(data)
+        else _loaded(cast(FileData, data), enumerate(indices, start=first), device, seed, workers)
+    )
+    with closing(made if workers else ahead(made)) as ready:  # the workers read ahead, too
+        for chosen, images, state in ready:
+            yield Batch(images, distributed.own_part(labels[chosen]).to(device), state)
+
+
+def _augmented(
+    data: RetrievalData,
+    indices: Iterable[Tensor],
+    device: torch.device,
+    seed: int,
+    strength: float,
+    draws: Tensor | None,
+) -> Generator[tuple[Tensor, Tensor, Tensor | None], None, None]:
+    """Pictures in memory: the whole batch is augmented, then shared out."""
+    generator = torch.Generator().manual_seed(seed)
+    if draws is not None:
+        generator.set_state(draws)
+    for chosen in indices:
+        images = augment(data.images[chosen].to(device), generator=generator, strength=strength)
+        yield chosen, distributed.own_part(images), generator.get_state()
+
+
+def _loaded(
+    data: FileData, indices: Iterable[tuple[int, Tensor]], device: torch.device, seed: int, workers: int
+) -> Generator[tuple[Tensor, Tensor, Tensor | None], None, None]:
+    """Pictures on disk: only the share of this process is loaded."""
+    chosen: queue.SimpleQueue[Tensor] = queue.SimpleQueue()
+
+    def keys() -> Iterator[list[tuple[int, int, int]]]:
+        for step, batch in indices:
+            chosen.put(batch)
+            places = distributed.own_part(torch.arange(len(batch)))
+            yield [(int(batch[place]), step, place) for place in places.tolist()]
+
+    for images in load_pictures(data, keys(), seed=seed, workers=workers, pin=device.type == "cuda"):
+        yield chosen.get(), images.to(device, non_blocking=True), None

@@ -1,0 +1,141 @@
+"""Checkpoints: all that a training run needs to go on as if it had never stopped."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rankedu._files import written
+from ranklab.training import distributed
+from ranklab.training.device import random_state, set_random_state
+from ranklab.training.logs import History
+from ranklab.training.recipe import Recipe
+from ranklab.training.updates import Updates
+
+__all__ = ["TrainingState", "load", "save"]
+
+KIND = "rankedu training run, 1"
+
+
+def save(state: dict[str, Any], path: Path) -> None:
+    """Write tensors, numbers, words and containers of these to a file, whole or not at all; an OSError names it."""
+    packed = io.BytesIO()  # torch would not say why it could not write
+    torch.save({"kind": KIND, **state}, packed)
+    try:
+        with written(path) as part:
+            part.write_bytes(packed.getbuffer())
+    except OSError as error:
+        what = "the one before is kept" if path.exists() else "there is none"
+        message = f"checkpoint {path} could not be written: {error.strerror} ({what}; make room and go on)"
+        raise OSError(error.errno, message) from error
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read what :func:`save` wrote, onto the CPU; nothing in the file is executed. A ValueError if it is damaged."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch has many names for it
+        raise ValueError(
+            f"checkpoint {path} cannot be read: it is damaged, or was not written by rankedu "
+            "(move it away to begin anew, or use another folder)"
+        ) from error
+    if not isinstance(state, dict) or state.get("kind") != KIND:
+        raise ValueError(
+            f"checkpoint {path} must be a {KIND!r}, got another file (move it away, or use another folder)"
+        )
+    return state
+
+
+@dataclass
+class TrainingState:
+    """What changes while a network is trained, and what must not."""
+
+    net: nn.Module
+    loss: Any  #: saved if it is a module: proxies, and what its memory holds
+    updates: Updates
+    history: History
+    settings: dict[str, Any]  #: what a run that goes on must share with the one that stopped
+    step: int = 0  #: so many are done
+    draws: Tensor | None = None  #: the state of the augmentation's generator after them
+
+    @classmethod
+    def start(
+        cls, net: nn.Module, loss: Any, recipe: Recipe, lr: float, *, steps: int, **settings: Any
+    ) -> TrainingState:
+        """A run at its beginning; the number of steps is a setting where the learning rate depends on it."""
+        settings |= {"lr": lr, **asdict(recipe)}
+        if recipe.schedule in ("cosine", "one_cycle"):
+            settings["steps"] = steps
+        return cls(net, loss, Updates(recipe, net, loss, lr), History(), settings)
+
+    def check(self) -> None:
+        """Raise FloatingPointError if a weight is NaN or infinite; names the step."""
+        if not all(bool(parameter.isfinite().all()) for parameter in self.updates.parameters()):
+            raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint, unless a weight is not finite; all processes call it, and the first one writes."""
+        self.check()
+        distributed.average(self.net.buffers())
+        random = distributed.collect(random_state(self.device))  # dropout differs from process to process
+        failed: OSError | None = None
+        if distributed.is_main():
+            parts = {name: part.state_dict() for name, part in self._parts().items()}
+            own = {"history": asdict(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
+            try:
+                save({**parts, **own, "random": random}, path)
+            except OSError as error:
+                failed = error
+        if failed := distributed.collect(failed)[0]:  # nobody goes on before the file is there
+            raise failed
+
+    def load(self, path: Path, steps: int) -> None:
+        """Go on where a checkpoint was written, if it was; a ValueError names in what it is of another run."""
+        there = distributed.collect(path.exists())
+        if not any(there):
+            return
+        if not all(there):
+            raise ValueError(f"folder must be one that all processes see, got {path} on {sum(there)} of {len(there)}")
+        state = load(path)
+        if state["step"] > steps:
+            raise ValueError(
+                f"steps must be >= {state['step']}, which checkpoint {path} has done, got {steps} "
+                "(use another folder, or resume=False to begin anew)"
+            )
+        for name, value in self.settings.items():
+            then = state["settings"].get(name)
+            if then != value:
+                raise ValueError(
+                    f"checkpoint {path} is of another run, with {name}={then!r}, got {name}={value!r} "
+                    "(use another folder, or resume=False to begin anew)"
+                )
+        for name, part in self._parts().items():
+            try:
+                part.load_state_dict(state[name])
+            except (KeyError, RuntimeError, ValueError) as error:
+                raise ValueError(
+                    f"checkpoint {path} does not fit the {name} of this run "
+                    f"(use another folder, or resume=False to begin anew): {error}"
+                ) from error
+        self.step, self.draws = state["step"], state["draws"]
+        for name, value in state["history"].items():
+            setattr(self.history, name, value)
+        if self.step < steps:
+            self.history.interrupted.append(self.step)
+        if distributed.rank() < len(state["random"]):
+            set_random_state(state["random"][distributed.rank()], self.device)
+
+    @property
+    def device(self) -> torch.device:
+        """The network's."""
+        return next(self.net.parameters()).device
+
+    def _parts(self) -> dict[str, Any]:
+        """What has a state of its own."""
+        parts = {"network": self.net, "optimizer": self.updates}
+        return {**parts, "loss": self.loss} if isinstance(self.loss, nn.Module) else parts

@@ -1,0 +1,136 @@
+"""The training of an object detector, whose classifier may learn from a loss on ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from rankedu._validation import check_count, check_number
+from ranklab.training import distributed
+from ranklab.training.checkpoints import TrainingState
+from ranklab.training.detecting import detect, evaluate_detector, proposal_scores
+from ranklab.training.detection_batches import DetectionBatch, DetectionData, batches
+from ranklab.training.device import seeded
+from ranklab.training.large_batch import autocast
+from ranklab.training.logs import Clock, History
+from ranklab.training.loop import run_steps
+from ranklab.training.recipe import Recipe
+
+__all__ = ["COLUMNS", "detect", "detector_step", "evaluate_detector", "proposal_scores", "train_detector"]
+
+#: What torchvision's Faster R-CNN is trained with: "loss" is the sum of these, the classifier's with its weight.
+LOSSES = ("loss_classifier", "loss_box_reg", "loss_objectness", "loss_rpn_box_reg")
+#: Of log.csv.
+COLUMNS = ("step", "loss", "lr", *LOSSES, "cross_entropy", "AP50", "AP50 11-point")
+
+
+def train_detector(
+    net: nn.Module,
+    data: DetectionData,
+    *,
+    steps: int,
+    batch_size: int = 8,
+    lr: float,
+    seed: int = 0,
+    weight: float = 1.0,
+    test: DetectionData | None = None,
+    evaluate_every: int | None = None,
+    recipe: Recipe = Recipe(),  # noqa: B008  # it is frozen
+    folder: str | Path | None = None,
+    resume: bool = True,
+    checkpoint_every: int | None = None,
+    workers: int = 0,
+    progress: bool = True,
+) -> History:
+    """Train a detector, see :func:`ranklab.models.build_detector`, to find the objects of some classes; in place.
+
+    ``weight`` multiplies the classifier's loss. What is difficult counts neither as an object of its class nor as
+    background. ``seed`` decides on the order, the mirroring and the proposals that are sampled; torch's global
+    generator is left as it was. For ``test``, ``folder``, ``resume`` and ``recipe`` see
+    :func:`ranklab.training.train`; pictures are not embedded in chunks. In the history, ``losses`` are sums, and
+    ``loss_seconds`` those of the classifier's loss alone.
+    """
+    _check(len(data), recipe, steps=steps, batch_size=batch_size, seed=seed, weight=weight)
+    settings: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
+    run = TrainingState.start(net, None, recipe, lr, steps=steps, weight=weight, items=len(data), **settings)
+    path = None if folder is None else Path(folder) / "checkpoint.pt"
+    with seeded(seed, run.device):
+        if path is not None and resume:
+            run.load(path, steps)
+        net.train()
+        run_steps(
+            run,
+            batches(data, steps=steps, first=run.step, device=run.device, workers=workers, **settings),
+            steps=steps,
+            evaluate=None if test is None else partial(evaluate_detector, net, test, workers=workers),
+            evaluate_every=evaluate_every,
+            path=path,
+            checkpoint_every=checkpoint_every,
+            progress=progress,
+            step_by=partial(detector_step, weight=weight),
+            columns=COLUMNS,
+        )
+    return run.history
+
+
+def _check(items: int, recipe: Recipe, **settings: Any) -> None:
+    """Refuse what cannot be done."""
+    if distributed.world_size() > 1:
+        raise RuntimeError(
+            f"a detector is trained by one process, got {distributed.world_size()} (start it without torchrun)"
+        )
+    for name, least in {"steps": 0, "batch_size": 1, "seed": 0}.items():
+        check_count(settings[name], name, least=least)
+    check_number(settings["weight"], "weight", above=0)
+    if recipe.chunk is not None:
+        raise ValueError(
+            f"recipe.chunk must be None for a detector, got {recipe.chunk} (its pictures are not embedded; "
+            "lower batch_size)"
+        )
+    if items == 0:
+        raise ValueError("data must have pictures, got 0")
+
+
+def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
+    """Compute the losses of a batch, add them, update the weights; return the sum, "loss", and each of them.
+
+    "cross_entropy" is for comparison and is no part of the sum.
+    """
+    net: Any = run.net
+    for name in ("scored", "judged"):  # of a detector that marks nothing no time is measured
+        clock.mark(name)
+    try:
+        with _marking(net, clock), autocast(run.device, run.updates.recipe.amp):
+            losses = net(batch.images, batch.targets)
+    except ValueError:
+        if all(bool(parameter.isfinite().all()) for parameter in run.updates.parameters()):
+            raise
+        return {"loss": math.nan}  # what exploded in the step before cannot be ranked
+    factors = {name: {"loss_classifier": weight, "cross_entropy": 0.0}.get(name, 1.0) for name in losses}
+    total = sum(factor * losses[name].float() for name, factor in factors.items() if factor)
+    torch.autograd.backward(run.updates.scale(total))
+    values = torch.stack([total, *losses.values()]).detach().tolist()
+    if math.isfinite(values[0]):
+        run.updates.apply()
+    return dict(zip(("loss", *losses), values, strict=True))
+
+
+@contextmanager
+def _marking(net: Any, clock: Clock) -> Iterator[None]:
+    """Let the detector's head mark when its loss begins and ends, if it can."""
+    heads: Any = getattr(net, "roi_heads", None)
+    if not hasattr(heads, "mark"):
+        yield
+        return
+    before, heads.mark = heads.mark, clock.mark
+    try:
+        yield
+    finally:
+        heads.mark = before

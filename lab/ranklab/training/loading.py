@@ -1,0 +1,138 @@
+"""What a data set is to the loop, and how its pictures are loaded before they are asked for."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+__all__ = ["FileData", "RetrievalData", "ahead", "generator_of", "in_memory", "leaves", "load", "load_pictures"]
+
+
+class RetrievalData(Protocol):
+    """What the loop needs of a data set in memory; :class:`ranklab.datasets.UnicodeGlyphs` has it."""
+
+    images: Tensor  # (N, H, W) uint8
+    labels: Tensor  # (N,) or (N, L) int, from root to leaf
+
+
+class FileData(Protocol):
+    """What it needs of pictures on disk; :class:`ranklab.datasets.files.ImageFiles` has it."""
+
+    labels: Tensor  # (N,) or (N, L) int, from root to leaf
+
+    def __len__(self) -> int: ...
+
+    def load(self, index: int, generator: torch.Generator | None = None) -> Tensor:
+        """A picture (3, S, S): as it is tested with, or, with a generator, another view of it."""
+        ...
+
+
+def in_memory(data: RetrievalData | FileData) -> bool:
+    """Whether the pictures are a tensor."""
+    return hasattr(data, "images")
+
+
+def leaves(data: RetrievalData | FileData) -> Tensor:
+    """The class of each item: the labels, or their last column."""
+    return data.labels if data.labels.ndim == 1 else data.labels[:, -1]
+
+
+def generator_of(*key: int) -> torch.Generator:
+    """Random numbers that a few numbers determine."""
+    mixed = np.random.SeedSequence(key).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
+
+
+def load_pictures(
+    data: FileData, keys: Iterable[Any], *, seed: int | None = None, workers: int = 0, pin: bool = False
+) -> Generator[Tensor, None, None]:
+    """Load pictures (b, 3, S, S) from disk by lists of (index, step, place); with a seed each is another view."""
+    yield from load(_Pictures(data, seed), keys, workers=workers, pin=pin)
+
+
+def load(
+    pictures: Dataset[Any],
+    keys: Iterable[Any],
+    *,
+    workers: int = 0,
+    pin: bool = False,
+    collate: Callable[[list[Any]], Any] | None = None,
+) -> Generator[Any, None, None]:
+    """Load anything in batches, several processes at work ahead of the reader; ``pin`` makes copies to a GPU faster."""
+    loader = DataLoader(
+        pictures,
+        batch_sampler=keys,
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
+        pin_memory=pin,
+        collate_fn=collate,
+        worker_init_fn=_ignore_interrupts,
+        generator=torch.Generator(),  # else the loader would draw from the global one
+    )
+    try:
+        yield from loader
+    except Exception as error:  # its traceback would hold on to the workers, and they to this process for 5 seconds
+        raise error.with_traceback(None) from None
+
+
+class _Pictures(Dataset[Tensor]):
+    """Pictures by (index, step, place)."""
+
+    def __init__(self, data: FileData, seed: int | None) -> None:
+        self.data, self.seed = data, seed
+
+    def __getitem__(self, key: tuple[int, int, int]) -> Tensor:
+        index, *place = key
+        if self.seed is None:
+            return self.data.load(index)
+        return self.data.load(index, generator_of(self.seed, *place))
+
+
+def _ignore_interrupts(_: int) -> None:
+    """Ctrl-C reaches all processes: the workers leave it to the one that trains."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def ahead(items: Iterable[Any], depth: int = 2) -> Generator[Any, None, None]:
+    """Let a thread fetch the next ``depth`` items while the last one is in use; what it raises is raised here."""
+    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
+    closed, end = threading.Event(), object()
+
+    def put(item: Any, error: BaseException | None = None) -> None:
+        while not closed.is_set():
+            try:
+                return ready.put((item, error), timeout=0.1)
+            except queue.Full:
+                continue
+
+    def fetch() -> None:
+        try:
+            for item in items:
+                put(item)
+                if closed.is_set():
+                    return
+            put(end)
+        except BaseException as error:
+            put(end, error)
+
+    thread = threading.Thread(target=fetch, daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = ready.get()
+            if error is not None:
+                raise error
+            if item is end:
+                return
+            yield item
+    finally:
+        closed.set()
+        thread.join()

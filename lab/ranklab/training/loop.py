@@ -1,0 +1,131 @@
+"""The loop itself, and its step for retrieval: embed a batch, let the loss say how it should move, move the weights."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rankedu._validation import check_count
+from ranklab.training import distributed
+from ranklab.training.batches import Batch
+from ranklab.training.checkpoints import TrainingState
+from ranklab.training.interrupts import Interrupts
+from ranklab.training.large_batch import embed_for_gradient
+from ranklab.training.logs import COLUMNS, Clock, CsvLog
+
+__all__ = ["Step", "one_step", "run_steps"]
+
+#: Takes a step with a batch, and returns at least its "loss"; if that is not finite, the weights are left as they were.
+#: The clock gets the marks "scored" and "judged", between which the loss is at work.
+Step = Callable[[TrainingState, Any, Clock], dict[str, float]]
+
+
+def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]:
+    """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
+
+    The graph is cut at the embeddings, so that a batch may be embedded in chunks or by several processes while the loss
+    sees all of it.
+    """
+    recipe = run.updates.recipe
+    embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)
+    embeddings.requires_grad_()
+    clock.mark("scored")
+    gathered, labels = distributed.gather(embeddings, batch.labels)
+    if gathered.detach().sum().isnan():  # in all processes, so that none waits for another
+        return {"loss": math.nan}
+    value = run.loss(gathered, labels)
+    torch.autograd.backward(value)
+    clock.mark("judged")
+    if embeddings.grad is not None:
+        backward(run.updates.scale(embeddings.grad))
+    distributed.average_gradients(run.updates.parameters())
+    number = float(value.item())
+    if math.isfinite(number):
+        run.updates.apply()
+    return {"loss": number}
+
+
+def run_steps(
+    run: TrainingState,
+    batches: Generator[Any, None, None],
+    *,
+    steps: int,
+    evaluate: Callable[[], dict[str, float]] | None = None,
+    evaluate_every: int | None = None,
+    path: Path | None = None,
+    checkpoint_every: int | None = None,
+    progress: bool = True,
+    step_by: Step | None = None,
+    columns: Sequence[str] = COLUMNS,
+) -> None:
+    """Bring a run from ``run.step`` to ``steps``, with evaluations, checkpoints and log lines between the steps.
+
+    By default it is evaluated at the end, and a checkpoint is written after every tenth of the steps.
+    """
+    from tqdm import tqdm
+
+    for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():
+        if number is not None:
+            check_count(number, name, hint="it counts steps")
+    evaluate_every, checkpoint_every = evaluate_every or steps, checkpoint_every or max(1, steps // 10)
+    clock, step_by, main, shown = Clock(run.device), step_by or one_step, distributed.is_main(), {}
+    hidden = None if progress and main else True  # None: shown on a terminal
+    with (
+        closing(batches),
+        run.updates,
+        CsvLog(path.with_name("log.csv") if path and main else None, after=run.step, columns=columns) as log,
+        Interrupts() as interrupts,
+        tqdm(desc="training", unit="step", initial=run.step, total=steps, disable=hidden) as bar,
+    ):
+        for step in range(run.step + 1, steps + 1):
+            row = {"step": step, **_timed_step(run, batches, clock, step_by, step, steps)}
+            if evaluate is not None and step % evaluate_every == 0:
+                row |= _timed_evaluation(run, evaluate)
+                shown = {
+                    name: f"{number:.3f}" for name, number in run.history.evaluations[-1].items() if name != "step"
+                }
+            log.write(row)
+            bar.set_postfix({"loss": f"{row['loss']:.3f}", **shown}, refresh=False)
+            bar.update()
+            stop = distributed.anywhere(interrupts.asked, run.device)
+            if path is not None and (stop or step % checkpoint_every == 0 or step == steps):
+                log.flush()
+                run.save(path)
+            if stop:
+                then = f"the same call goes on from {path}" if path else "without a folder nothing is kept"
+                raise KeyboardInterrupt(f"stopped after step {step} of {steps}: {then}")
+
+
+def _timed_step(
+    run: TrainingState, batches: Generator[Any, None, None], clock: Clock, step_by: Step, step: int, steps: int
+) -> dict[str, float]:
+    """Wait for a batch and take the step; its losses and its learning rate."""
+    rate, started, history = run.updates.begin(step, steps), time.perf_counter(), run.history
+    batch = next(batches, None)
+    if batch is None:
+        raise ValueError(f"sampler must yield {steps} batches, one for each step, got {step - 1}")
+    history.waiting += time.perf_counter() - started
+    losses = step_by(run, batch, clock)
+    if not math.isfinite(losses["loss"]):
+        raise FloatingPointError(f"loss must stay finite, got {losses['loss']} at step {step} (try a smaller lr)")
+    history.loss_seconds += clock.between("scored", "judged")
+    history.seconds += time.perf_counter() - started
+    history.losses.append(losses["loss"])
+    run.step, run.draws = step, batch.draws
+    return {**losses, "lr": rate}
+
+
+def _timed_evaluation(run: TrainingState, evaluate: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """Evaluate the network with the mean of all processes' statistics."""
+    started = time.perf_counter()
+    run.check()
+    distributed.average(run.net.buffers())
+    run.history.evaluations.append({"step": run.step, **evaluate()})
+    run.history.evaluating += time.perf_counter() - started
+    return run.history.evaluations[-1]

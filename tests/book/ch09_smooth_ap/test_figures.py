@@ -1,0 +1,40 @@
+"""What the figures of chapter 9 claim, in numbers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from rankbook.ch09_smooth_ap import figures, study
+from rankbook.kit import style
+from rankedu.rankers import SigmoidRanker
+
+
+@pytest.mark.parametrize("temperature", [0.001, 0.01, 0.1, 1.0])
+def test_at_the_edge_of_the_region_the_slope_is_the_threshold(temperature):
+    width = torch.tensor(study.operating_width(temperature), dtype=torch.float64)
+    assert SigmoidRanker(temperature).slope(width).item() == pytest.approx(study.THRESHOLD)
+
+
+def test_a_sigmoid_that_is_nowhere_steep_enough_has_no_region():
+    assert study.operating_width(100.0) == 0.0
+
+
+def test_one_network_has_the_same_share_at_all_batch_sizes():
+    found = study.shares_while_training((16, 64), images=128)
+    assert found["same"][16] == pytest.approx(found["same"][64], abs=0.1)
+    assert found["same"][16] > 1 / 16, "the diagonal is in the region"
+    assert "16" in style.description(figures.proportion_by_batch_size((16, 64), images=128))
+
+
+def test_table_s2_has_printed_and_measured_numbers():
+    rows = {row["name"]: row for row in study.table_s2(batch=16, rounds=1)}
+    assert [rows[name]["printed_ms"] for name in study.PRINTED] == [3.7, 4.2, 6.6]
+    assert all(rows[name]["measured_ms"] > 0 for name in (*study.PRINTED, "small net"))
+    assert rows["ResNet-50"]["measured_ms"] is None, "never on a CPU"
+
+
+def test_at_the_hot_end_all_lists_meet():
+    left = figures.temperature_trade(n=20, positives=4).axes[0]
+    ends = [line.get_ydata()[-1] for line in left.lines if len(line.get_ydata()) == 81]
+    assert ends == pytest.approx([(1 + 3 / 2) / (1 + 19 / 2)] * 6, abs=0.01)

@@ -1,0 +1,75 @@
+"""What the figures of chapter 10 claim, in numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rankbook.ch10_fastap_histograms import figures, study
+from rankedu.landscapes import random_coefficients, random_section, rank_landscape
+from rankedu.losses import APLoss, FastAPLoss
+from rankedu.metrics import average_precision
+from rankedu.rankers import HistogramRanker
+
+
+@pytest.mark.parametrize("bins", [1, 4, 10, 40])
+def test_the_two_readings_of_a_histogram_are_those_of_the_losses(bins):
+    scores, relevance = study.similarities(queries=5, n=40, positives=6)
+    fast = 1 - study.fast_ap(scores, relevance, bins).mean()
+    soft = 1 - study.soft_rank_ap(scores, relevance, bins).mean()
+    torch.testing.assert_close(fast, FastAPLoss(bins)(scores, relevance))
+    torch.testing.assert_close(soft, APLoss(HistogramRanker(bins))(scores, relevance))
+
+
+def test_the_five_items_by_hand():
+    positives, others = ([bar.get_height() for bar in bars] for bars in figures.soft_bins().axes[1].containers)
+    assert positives == [0, 1, 0.5, 0.5, 0] and others == [0.5, 0.5, 1, 0.5, 0.5]
+    five, relevant = torch.tensor([figures.FIVE]), torch.tensor([figures.RELEVANT])
+    assert study.fast_ap(five, relevant, 4).item() == pytest.approx((1 / 2 + 1.5 / 3.5 / 2 + 2 / 4.5 / 2) / 2)
+    assert study.soft_rank_ap(five, relevant, 4).item() == pytest.approx((1 / 1.75 + 2 / 3.875) / 2)
+
+
+def test_more_bins_come_closer_to_the_true_landscape():
+    section, coefficients = random_section(seed=3, extent=1.2, resolution=30), random_coefficients(seed=3)
+    true = rank_landscape(section, coefficients)
+    errors = [np.abs(study.histogram_landscape(section, coefficients, bins) - true).mean() for bins in (5, 10, 20, 40)]
+    assert errors == sorted(errors, reverse=True) and errors[0] > 4 * errors[-1]
+    assert np.abs(study.histogram_landscape(section, coefficients, 20000) - true).mean() < 0.05
+
+
+def test_fast_ap_keeps_losing_what_was_predicted():
+    scores, relevance = study.similarities()
+    lost = (average_precision(scores, relevance) - study.fast_ap(scores, relevance, 100_000)).mean().item()
+    assert lost == pytest.approx(study.limit_of_the_loss(scores, relevance).mean().item(), rel=0.1)
+    fast, soft = study.measure_bias(20480)
+    assert abs(soft) < 1e-4 < 1e-3 < -fast
+
+
+@pytest.mark.parametrize("bins", [10, 40, 160])
+def test_a_lonely_positive_sags_by_the_same_depth_in_all_bins(bins):
+    line = torch.linspace(0.2, -0.2, 4001, dtype=torch.float64)
+    values = study.alone(line, bins)
+    assert values.max().item() == pytest.approx(0.5, abs=1e-3)
+    assert values.min().item() == pytest.approx(0.5 - (3 - 8**0.5) / 2, abs=1e-5)
+
+
+def test_few_bins_reach_all_and_many_push_a_positive_down():
+    negative = ~torch.tensor(study.LIST_RELEVANT)
+    dead = [int((study.pushes(bins)[negative] == 0).sum()) for bins in (4, 10, 40)]
+    assert dead == sorted(dead) and dead[0] == 0 and dead[-1] > 8
+    assert (study.pushes(4)[~negative] > 0).all() and (study.pushes(40)[~negative] < 0).any()
+
+
+@pytest.mark.parametrize("bins", [4, 10, 40])
+def test_who_gets_a_gradient(bins):
+    """A negative does if and only if a positive is within one width of the centre above it."""
+    place = (1 - torch.tensor(study.LIST, dtype=torch.float64)) * bins / 2
+    relevant = torch.tensor(study.LIST_RELEVANT)
+    near = ((place[relevant] - place.floor().unsqueeze(1)).abs() < 1).any(1)
+    assert torch.equal(study.pushes(bins)[~relevant] != 0, near[~relevant])
+
+
+def test_training_wants_neither_one_bin_nor_hundreds():
+    few, some, many = (study.trained(bins, 4, seeds=2)[0] for bins in (1, 20, 640))
+    assert few + 0.1 < some > many + 0.1

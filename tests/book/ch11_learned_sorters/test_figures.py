@@ -1,0 +1,53 @@
+"""What the figures of chapter 11 claim, in numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from rankbook.ch11_learned_sorters import figures, study
+from rankbook.kit import style
+from rankedu import rank
+from ranklab.training import draw_scores
+
+STEPS = 60
+
+
+def largest_step(surface):
+    return max(np.abs(np.diff(surface, axis=axis)).max() for axis in (0, 1))
+
+
+def test_the_landscape_of_a_sorter_is_smooth_and_not_the_true_one():
+    staircase = [largest_step(study.section_and_scores(size)[0].staircase) for size in (15, 60)]
+    learnt = [largest_step(study.surface(size, STEPS)) for size in (15, 60)]
+    assert staircase[1] > 0.3 * staircase[0], "a wall is as high on a finer grid"
+    assert learnt[1] < 0.3 * learnt[0], "a slope is not"
+    true, shown = study.heights(60, STEPS)
+    assert np.abs(shown - true).mean() > 1
+    assert f"{np.abs(shown - true).mean():.1f} off" in style.description(figures.learned_landscape(60, STEPS))
+
+
+def test_both_surfaces_are_the_same_sum_of_ranks():
+    seen, scores = study.section_and_scores(15)
+    true, learnt = study.heights(15, STEPS)
+    inside = scores[torch.from_numpy(seen.inside)]
+    np.testing.assert_allclose(true, rank(inside).double().numpy() @ seen.coefficients)
+    ranker, _ = study.trained(study.N, STEPS)
+    np.testing.assert_allclose(learnt, ranker(inside.float()).double().numpy() @ seen.coefficients, atol=1e-3)
+
+
+def test_more_training_means_less_error():
+    ranker, errors = study.trained(study.N, STEPS)
+    assert len(errors) == STEPS and errors[-10:].mean() < study.N / 4 < errors[:3].mean()
+    assert not any(parameter.requires_grad for parameter in ranker.parameters())
+    assert 0 < study.section_error(15, STEPS) < study.N / 4
+
+
+def test_slopes_are_those_of_finite_differences():
+    ranker, _ = study.trained(5, 20)
+    scores = draw_scores(5, 3, "uniform", generator=torch.Generator().manual_seed(0))
+    found, step = study.slopes(ranker, scores), 1e-2
+    for item in range(5):
+        moved = step * torch.eye(5)[item]
+        difference = (ranker(scores + moved) - ranker(scores - moved))[:, item] / (2 * step)
+        torch.testing.assert_close(found[:, item], difference, rtol=0.02, atol=0.02)

@@ -1,0 +1,118 @@
+"""What the figures of chapter 12 claim, in numbers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, surrogates
+from rankbook.ch12_surrogates_side_by_side import quality as surrogate_quality
+from rankbook.kit import style
+from rankedu.landscapes import random_coefficients, random_section, rank_landscape
+from rankedu.losses import APLoss, APSVMLoss
+from rankedu.rankers import BlackboxRanker, HistogramRanker, ProjectionRanker, SigmoidRanker
+from rankedu.rankers.registry import SCORE_RANGE
+
+RANKERS = [BlackboxRanker(0.3), SigmoidRanker(0.13), HistogramRanker(25, SCORE_RANGE), ProjectionRanker(0.1)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_sorter():
+    """The figures need a sorter, not a good one."""
+    from ranklab.training import train_sorter
+
+    with pytest.MonkeyPatch.context() as patch:
+        ranker = train_sorter(20, steps=20, progress=False)
+        patch.setattr(surrogates, "sorter", lambda: ranker)
+        yield
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
+def test_the_gradient_belongs_to_the_value(ranker):
+    points, c, _ = surrogate_quality.cloud()
+    some, step = points[:6], 1e-6
+    moves = step * np.random.default_rng(0).standard_normal((5, 1, 20))
+    up, down = (surrogates.surrogate(ranker, some + sign * moves, c)[0] for sign in (1, -1))
+    wanted = (surrogates.surrogate(ranker, some, c)[1] * moves).sum(-1)
+    np.testing.assert_allclose((up - down) / 2, wanted, rtol=1e-4, atol=1e-9)
+
+
+def test_four_landscapes_are_one_loss_and_three_surrogates():
+    section, c = (
+        random_section(seed=surrogates.SEED, extent=surrogates.EXTENT, resolution=30),
+        random_coefficients(seed=3),
+    )
+    points = section.points()
+    np.testing.assert_allclose(surrogates.loss_of(points, c), rank_landscape(section, c))
+    for ranker in RANKERS:
+        found, wanted = surrogates.surface(section, c, ranker), surrogates.surrogate(ranker, points, c)[0]
+        np.testing.assert_allclose(found, wanted, atol=1e-9)
+    assert SCORE_RANGE[0] < points.min() and points.max() < SCORE_RANGE[1]
+    told = style.description(figures.four_landscapes(size=80))
+    assert "(a) the loss itself: heights from" in told and "on average 0.0 off" in told
+    assert len(re.findall(r"heights from -?\d+ to -?\d+", told)) == 4
+
+
+@pytest.mark.parametrize("method", surrogates.SURROGATES)
+@pytest.mark.parametrize("distortion", [0.1, 0.4])
+def test_a_strength_distorts_as_much_as_it_was_asked_to(method, distortion):
+    found = surrogate_quality.quality(surrogate_quality.at(method, distortion)).distortion
+    assert found == pytest.approx(distortion, rel=0.35 if method == "histogram" else 0.02)
+
+
+def test_no_method_beats_the_best_step():
+    for _, found in surrogate_quality.sweep().values():
+        for one in found:
+            assert one.gained <= 1 and one.cosine <= 1 and 0 <= one.nothing <= 1 and one.steadiness < 1.001
+
+
+def test_the_blind_step_is_the_limit_of_projection_and_sigmoid():
+    points, c, _ = surrogate_quality.cloud()
+    for ranker in (ProjectionRanker(100.0), SigmoidRanker(1e4)):
+        gradients = surrogates.surrogate(ranker, points, c)[1]
+        directions = gradients / np.linalg.norm(gradients, axis=1, keepdims=True)
+        wanted = -(c - c.mean()) / np.linalg.norm(c - c.mean())
+        np.testing.assert_allclose(directions, np.broadcast_to(wanted, points.shape), atol=1e-4)
+
+
+def test_blackbox_pushes_before_the_step_alone():
+    told = style.description(figures.two_items(width=0.4))
+    assert "blackbox: from −0.40 to 0.00" in told and "projection: from −0.20 to 0.20" in told
+
+
+def test_the_path_of_the_projection_ends_in_the_corner():
+    told = style.description(figures.two_smoothings())
+    assert "ε = 0.06: 1.00, 2.00, 3.00" in told and "from the corner 1 2 3 to the corner 2 3 1" in told
+
+
+def test_ap_svm_bounds_and_rambo_follows_one_minus_ap():
+    shifts = np.linspace(-0.65, 0.65, 14)
+    svm, rambo = (ap_losses.ap_walk(loss, shifts)[0] for loss in (APSVMLoss(), APLoss(BlackboxRanker(4.0))))
+    assert (svm >= rambo - 1e-9).all() and (np.diff(svm, 2) > -1e-9).all(), "above, and convex"
+
+
+@pytest.mark.parametrize(("p", "n"), [(1, 8), (4, 12), (3, 40)])
+def test_the_margin_of_the_ap_svm(p, n):
+    gap, relevance = ap_losses.margin_of_ap_svm(p, n), torch.arange(p + n) < p
+    just, short = (APSVMLoss()(gap * share * relevance.double(), relevance).item() for share in (1.0, 0.99))
+    assert just < 1e-9 < short
+
+
+def test_the_table_names_every_exponent(lines):
+    made = figures.measured_table({name: {n: float(n) ** 2 for n in (10, 20, 40)} for name in "abcdefgh"})
+    assert set(lines(made.axes[0])) == {f"{name}: 2.00" for name in "abcdefgh"}
+
+
+def test_weak_blackbox_and_projection_come_to_rest_and_the_sigmoid_does_not():
+    rest = {name: share for name, (_, share) in surrogate_quality.descents(0.05).items()}
+    assert rest["blackbox"] == rest["projection"] == 1 and rest["sigmoid"] == 0
+
+
+def test_every_landscape_has_a_block_for_each_ranker_with_a_strength():
+    made = figures.every_landscape(size=30)
+    titles = [axis.get_title() for axis in made.axes if axis.get_title()]
+    assert [title.partition(",")[0] for title in titles] == ["the loss itself", *surrogates.SURROGATES]
+    assert f"{style.in_words(len(titles)).capitalize()} solid blocks" in style.description(made)

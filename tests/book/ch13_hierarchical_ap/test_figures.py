@@ -1,0 +1,105 @@
+"""What the figures of chapter 13 claim, in numbers."""
+
+from __future__ import annotations
+
+from math import factorial
+
+import numpy as np
+import pytest
+import torch
+
+from rankbook.ch13_hierarchical_ap import figures, study
+from rankbook.kit import style
+from rankedu.hierarchy import relevance
+from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
+from rankedu.proofs.relevance import level_relevance
+
+
+def test_fig_1_has_equal_ap_and_unequal_h_ap():
+    query, images, listed = study.glyph_rankings()
+    assert torch.equal(listed[0].sort().values, listed[1].sort().values)
+    flat = [sorted(row.flatten(1).tolist()) for row in images]
+    assert flat[0] == flat[1] and query.flatten().tolist() not in flat[0], "the same pictures, without the query"
+    mild, severe = (study.measure(levels) for levels in listed)
+    assert mild["AP"] == severe["AP"] and round(float(mild["AP"]), 1) == 0.9  # the printed value
+    assert all(mild[name] > severe[name] for name in ("H-AP", "ASI", "NDCG"))
+    told = style.description(figures.equal_ap())
+    assert f"H-AP {mild['H-AP']:.2f}" in told and f"H-AP {severe['H-AP']:.2f}" in told
+
+
+def test_fig_2_prefers_the_nearer_car():
+    near, far = (study.measure(listed)["H-AP"].item() for listed in ([2, 3, 1, 0], [1, 3, 2, 0]))
+    assert (near, far) == (pytest.approx(11 / 12), pytest.approx(7 / 9))
+    told = style.description(figures.concept_tree())
+    assert "Lada #9, Lada #2, Prius #4, a lorry: AP 0.50 H-AP 0.92" in told
+    assert "Prius #4, Lada #2, Lada #9, a lorry: AP 0.50 H-AP 0.78" in told
+
+
+def test_fig_3_shows_the_printed_fractions():
+    told = style.description(figures.two_inversions())
+    assert "H-rank 1 + 2/3 = 5/3" in told and "H-rank 1 + 1/3 = 4/3" in told
+
+
+def test_the_nested_figure_adds_up():
+    told = style.description(figures.nested_ranks())
+    assert "B has the ranks [2, 2, 1], sum 5" in told and "E has the ranks [4, 3, 2], sum 9" in told
+
+
+@pytest.mark.parametrize("alpha", [1, 2, 5])
+@pytest.mark.parametrize("counts", [(7, 4, 2), (3, 3, 3), (2, 10)])
+def test_h_ap_is_the_mean_of_aps_with_these_weights(counts, alpha):
+    """Also where Eq. 4 inverts two levels: then a weight is negative."""
+    weight = study.level_weights(counts, alpha)
+    assert weight.sum() == pytest.approx(1)
+    assert (weight < 0).any() == bool(level_relevance(counts, alpha).inverted)
+    if (weight < 0).any():
+        return
+    levels = torch.tensor([level for level, count in enumerate((5, *counts)) for _ in range(count)])
+    scores = torch.rand(len(levels), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    mean = average_precision_per_level(scores, levels) @ torch.from_numpy(weight)
+    value = hierarchical_average_precision(scores, relevance(levels, float(alpha)))
+    torch.testing.assert_close(value, mean)
+
+
+def test_large_alpha_leaves_the_leaves():
+    assert study.level_weights((1000, 100, 10), 60.0)[-1] == pytest.approx(1, abs=1e-9)
+    assert style.description(figures.weights_by_alpha()).count("α =") == 4
+
+
+def test_pair_by_pair_gives_the_same_value():
+    assert all(seconds > 0 for seconds in study.time_both((200,), repeats=1)[0])  # it raises if the values differ
+
+
+def test_every_order_once():
+    orders = study.all_orders((2, 1, 3))
+    assert len(orders) == factorial(6) // (2 * 6) == len(orders.unique(dim=0))
+    assert (orders.sort(1).values == torch.tensor([0, 0, 1, 2, 2, 2])).all()
+
+
+def test_metrics_agree_on_swaps_and_disagree_on_rankings():
+    seen = study.swaps((1, 3, 2, 1))
+    assert all(punished == 0 for _, punished in seen.values())
+    assert seen["H-AP"][0] == seen["NDCG"][0] == 0 < min(seen["AP"][0], seen["ASI"][0])
+    assert all(0 < share < 0.5 for share in study.opposed((1, 3, 2, 1)).values())
+
+
+def test_the_price_of_a_swap_lies_between_the_bounds():
+    """The proposition of the chapter, on random relevances."""
+    generator = torch.Generator().manual_seed(0)
+    rel = torch.rand(500, 8, generator=generator, dtype=torch.float64)
+    scores = study.order_of(8).expand(rel.shape)
+    before = hierarchical_average_precision(scores, rel) * rel.sum(1)
+    for r in range(1, 8):
+        swapped = rel.clone()
+        swapped[:, [r - 1, r]] = rel[:, [r, r - 1]]
+        gain = hierarchical_average_precision(scores, swapped) * rel.sum(1) - before
+        step = rel[:, r] - rel[:, r - 1]
+        wrong = step > 0
+        assert (gain >= step / (r * (r + 1)) - 1e-12)[wrong].all() and (gain <= step / (r + 1) + 1e-12)[wrong].all()
+
+
+def test_measure_takes_batches_and_is_ap_for_the_leaves():
+    listed = torch.tensor([[3, 0, 1, 2], [0, 3, 2, 1]])
+    values = study.measure(listed)
+    assert torch.equal(values["AP"], average_precision(study.order_of(4).expand(2, 4), listed == 3))
+    assert np.allclose(values["AP"], [1.0, 0.5])

@@ -1,0 +1,101 @@
+"""What the figures of chapter 15 claim, in numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rankbook.ch15_baselines import study
+from rankedu.hierarchy import levels
+from rankedu.losses import baseline, baseline_names
+
+SIXTEEN = pytest.mark.parametrize("name", study.LOSSES)
+
+
+def tangent(steps, at):
+    """Without the part along the items, which normalised losses do not have."""
+    return steps - (steps * at).sum(1, keepdim=True) * at
+
+
+def test_every_baseline_of_the_registry_is_on_the_table():
+    assert set(baseline_names()) <= set(study.LOSSES) and len(study.LOSSES) == 16
+
+
+@SIXTEEN
+def test_the_step_is_the_sum_of_the_pulls(name):
+    """Pulls of pairs and of proxies, read off dimensions of their own, add up to the gradient in the plane."""
+    at = study.embed(study.ANGLES)
+    steps = study.descent(study.make(name), at, draws=study.draws_of(name))[1]
+    pulls, proxies = study.pulls(name), study.proxy_pulls(name)
+    torch.testing.assert_close(
+        tangent(pulls @ at + proxies @ study.proxies(), at), tangent(steps, at), rtol=1e-5, atol=1e-6
+    )
+    torch.testing.assert_close(pulls, pulls.T)
+    assert pulls.any() != (name in study.FAMILIES["proxies"])
+    assert proxies.any() == (name in (*study.FAMILIES["proxies"], "happier"))
+
+
+def test_no_loss_pulls_items_of_two_classes_together_but_by_the_hierarchy():
+    groups = [[], [], []]
+    for group, pairs in zip(groups, study.pair_groups(), strict=True):
+        group.extend(pairs)
+    assert [len(group) for group in groups] == [9, 9, 18]
+    for name in set(study.LOSSES) - {"happier", "rambo_ap", "smooth_ap"}:
+        assert all(study.pulls(name)[i, j] < 1e-6 for i, j in groups[1] + groups[2]), name
+    assert any(study.pulls("happier")[i, j] > 0 for i, j in groups[1])
+
+
+def test_the_batch_has_no_ties_and_no_pair_at_a_corner():
+    angles = torch.tensor(study.ANGLES)
+    apart = (angles[:, None] - angles).abs()
+    assert all(len(row.unique()) == 9 for row in apart)
+    assert not torch.isin(apart, torch.tensor([60.0, 90.0, 120.0])).any()
+
+
+@pytest.mark.parametrize("angles", [study.SORTED, study.UNCALIBRATED])
+def test_the_other_batches_are_ranked_perfectly_by_all(angles):
+    assert study.measures(study.embed(angles)) == (1.0, pytest.approx(1.0))
+
+
+def test_only_one_of_them_has_a_common_threshold():
+    same = (levels(study.PATHS) == 2) & ~torch.eye(9, dtype=torch.bool)
+    other = levels(study.PATHS) < 2
+    for angles, common in ((study.SORTED, True), (study.UNCALIBRATED, False)):
+        cosines = study.embed(angles) @ study.embed(angles).T
+        assert (cosines[same].min() > cosines[other].max()) == common
+    cosines = study.embed(study.SORTED) @ study.embed(study.SORTED).T
+    assert cosines[same].min() > 0.9 and cosines[other].max() < 0.6
+
+
+def test_the_semi_hard_miner_takes_no_inverted_triplet():
+    every, wrong, taken = study.inverted_triplets()
+    miner = baseline("triplet_semihard").miner
+    anchors, positives, negatives = miner(study.embed(study.ANGLES), study.PATHS[:, 1])
+    apart = (torch.tensor(study.ANGLES)[:, None] - torch.tensor(study.ANGLES)).abs()
+    assert len(anchors) == taken and every == 108 and 0 < wrong < every
+    assert (apart[anchors, negatives] > apart[anchors, positives]).all()
+
+
+def test_folding_keeps_the_metrics_and_only_one_loss():
+    fan = study.embed([0.1 * angle for angle in study.ANGLES])
+    assert study.measures(fan) == pytest.approx(study.measures(study.embed(study.ANGLES)))
+    known = study.knowledge()
+    assert [name for name in study.LOSSES if known[name]["folded"] < 1e-9] == ["rambo_ap"]
+    assert [name for name in study.LOSSES if known[name]["parents"] > 1e-9] == ["csl", "happier"]
+    assert known["normalized_softmax"]["batches"] == pytest.approx(1) and known["smooth_ap"]["batches"] < 0.5
+    blind = {name for name in study.LOSSES if known[name]["uncalibrated"] <= 1e-2}
+    assert blind == {"triplet_semihard", "triplet_distance_weighted", "smooth_ap", "rambo_ap"}
+
+
+def test_pull_by_place():
+    assert np.allclose(study.pull_at_place("contrastive"), 1)
+    for name in ("smooth_ap", "roadmap"):
+        assert (np.diff(study.pull_at_place(name)) < 0).all()
+
+
+def test_the_table_in_words_fits_on_a_page():
+    lines = study.knowledge_table().splitlines()
+    assert len(lines) == 18 and max(map(len, lines)) <= 76
+    restless = {line[:23].strip() for line in lines if "–" in line}
+    assert restless == {"contrastive", "margin", "lifted structure", "N-pair", "angular"}

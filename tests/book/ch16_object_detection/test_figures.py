@@ -1,0 +1,120 @@
+"""What the figures of chapter 16 claim, in numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rankbook.ch16_object_detection import figures, study
+from rankbook.ch16_object_detection import proposals as made
+from rankbook.kit import style
+from rankedu.losses import APLoss, MAPLoss
+from rankedu.losses.on_proposals import proposal_scores
+from rankedu.memory import ScoreMemory
+from rankedu.metrics import average_precision, box_iou, match_detections
+from rankedu.rankers import BlackboxRanker
+from ranklab.datasets.scenes import Scenes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_blame_adds_up_to_one_minus_ap(seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores, relevant = torch.randn(40, generator=generator), torch.rand(40, generator=generator) < 0.3
+    charged = study.blame(scores.numpy(), relevant.numpy())
+    assert (charged[relevant.numpy()] == 0).all() and (charged >= 0).all()
+    assert charged.sum() == pytest.approx(1 - average_precision(scores, relevant).item(), abs=1e-6)
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [(1, 5), (3, 30), (8, 8), (20, 4)])
+def test_no_step_reaches_farther_than_the_bound(positives, negatives):
+    """All positives stand below all negatives, by more than the bound, then by less than the first one's step."""
+    relevant = torch.arange(positives + negatives) >= negatives
+    lam = 7.0
+    bound = study.reach(positives, negatives, lam=lam)
+    longest = max(lam * k / (positives * (k + negatives) ** 2) for k in range(1, positives + 1))
+    assert longest <= bound
+    for gap, moves in ((1.01 * bound, False), (0.5 * lam / (positives * (1 + negatives) ** 2), True)):
+        order = 1e-9 * torch.arange(len(relevant), dtype=torch.float64)
+        scores = (torch.where(relevant, 0.0, gap).double() - order).requires_grad_()
+        APLoss(BlackboxRanker(lam))(scores, relevant).backward()
+        assert (scores.grad[~relevant] != 0).any().item() is moves
+
+
+@pytest.mark.parametrize(("scores", "moves"), [("probability", False), ("log-odds", True), ("logit", True)])
+def test_a_margin_beyond_the_spread_stops_a_fresh_head(scores, moves):
+    batch = made.proposals(made.BATCH, seed=1)
+    leaf = proposal_scores(made.fresh_head()(batch.features), scores).detach().requires_grad_()
+    MAPLoss(BlackboxRanker(0.5, normalized=True), 0.15)(leaf, batch.relevance).backward()
+    assert (leaf.grad[~batch.relevance] != 0).any().item() is moves
+
+
+def test_only_apc_pushes_a_class_without_positives_that_is_too_sure_of_itself():
+    generator = torch.Generator().manual_seed(0)
+    relevance = torch.rand(60, 3, generator=generator) < 0.2
+    relevance[:, 2] = False
+    scores = torch.randn(60, 3, generator=generator) + torch.tensor([0.0, 0.0, 1.0])
+    for weight, pushed in ((0.0, False), (1.0, True)):
+        leaf = scores.clone().requires_grad_()
+        MAPLoss(BlackboxRanker(500.0), class_agnostic_weight=weight)(leaf, relevance).backward()
+        assert (leaf.grad[:, 2] > 0).any().item() is pushed
+        assert (leaf.grad[:, 2] >= 0).all()
+
+
+def test_a_remembered_positive_pushes_the_negatives_of_today():
+    scores, relevance = torch.tensor([[0.6], [0.2]]), torch.tensor([[False], [False]])
+    memory = ScoreMemory(1)
+    loss = MAPLoss(BlackboxRanker(5.0), memory=memory, class_agnostic_weight=0.0)
+    loss(torch.tensor([[0.5], [0.1]]), torch.tensor([[True], [False]]))
+    leaf = scores.requires_grad_()
+    loss(leaf, relevance).backward()
+    assert leaf.grad[:, 0].tolist() == pytest.approx([0.2, 0.0])
+
+
+def test_the_chance_of_absence_is_that_of_the_scenes():
+    data, pictures = Scenes("train", images=300), 2
+    shown = torch.zeros(len(data), 20, dtype=torch.bool)
+    for index in range(len(data)):
+        labels = data[index][1]["labels"]
+        assert study.OBJECTS[0] <= len(labels) <= study.OBJECTS[1]
+        shown[index, labels - 1] = True
+    counted = (~shown.view(-1, pictures, 20).any(1)).double().mean(0).numpy()
+    expected = study.absent_from_scenes(0, pictures)
+    assert np.abs(counted - expected).max() < 4 * np.sqrt(0.25 * pictures / len(data))
+    np.testing.assert_allclose(study.absent_from_scenes(3, 2), study.absent_from_scenes(0, 8))
+
+
+def test_most_classes_of_voc_are_absent_from_most_batches():
+    alone, remembered = study.absent_from_voc(0), study.absent_from_voc(7)
+    assert (alone > 0.5).sum() == 16 and (remembered > 0.5).sum() == 0
+    assert alone[-1] == pytest.approx((1 - 96 / 5011) ** 8, abs=1e-3)
+    told = style.description(figures.absent_classes())
+    assert f"VOC 07, τ = 0: 0.017 to {alone[-1]:.2g}" in told
+
+
+def test_short_lists_flatter_the_rarest_class_most():
+    excess = {}
+    for label in (1, 20):
+        values = [study.list_ap(label, length) for length in (0, 7)]
+        truth = average_precision(*study.scored(label)).item()
+        assert values == sorted(values, reverse=True) and values[-1] > truth
+        excess[label] = values[0] - truth
+    assert excess[20] > 5 * excess[1] > 0
+
+
+def test_cross_entropy_and_the_loss_on_log_odds_learn():
+    for loss in (None, made.papers_loss("log-odds")):
+        run = made.train(loss, steps=40, every=40)
+        assert run.mean_ap[-1] > run.mean_ap[0] + 0.25
+
+
+def test_proposals_of_a_scene_are_labelled_by_overlap():
+    target = {"boxes": torch.tensor([[20.0, 20.0, 60.0, 60.0]]), "labels": torch.tensor([3])}
+    boxes, labels = study.propose(target, copies=20)
+    overlap = box_iou(boxes, target["boxes"])[:, 0]
+    assert torch.equal(labels == 3, overlap >= 0.5) and 0 < (labels == 3).sum() < len(labels)
+
+
+def test_hits_become_detections():
+    matches = match_detections(*study.as_detections([0, 1, 1, 0, 1], 4), n_classes=1)
+    assert matches.of(1)[1].tolist() == [False, True, True, False, True] and matches.truths.tolist() == [4]

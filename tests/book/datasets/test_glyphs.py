@@ -1,0 +1,21 @@
+"""The contact sheet of the data card."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankbook.datasets.glyphs import SHOWN, contact_sheet
+
+
+def test_the_contact_sheet_shows_every_character_twice():
+    made = contact_sheet(columns=4)
+    plain, augmented = (axis.images[0].get_array() for axis in made.axes)
+    assert plain.shape == augmented.shape == (32 * len(SHOWN), 32 * 4)
+    assert not np.allclose(plain, augmented)
+    for row in range(len(SHOWN)):
+        assert plain[32 * row : 32 * (row + 1)].any()
+
+
+def test_the_rows_are_named_by_their_script():
+    made = contact_sheet("AЖ")
+    assert [label.get_text() for label in made.axes[0].get_yticklabels()] == ["Latin", "Cyrillic"]

@@ -1,0 +1,119 @@
+"""The ground that a ball rolls on is the gradient of the library, as fine as letters tell it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from rankbook.ch02_blackbox_differentiation import explorables as blackbox_differentiation
+from rankbook.ch04_interpolated_ranking import explorables as interpolated_ranking
+from rankbook.ch12_surrogates_side_by_side import explorables as surrogates_side_by_side
+from rankbook.kit import style
+from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, STEP, directions, ground, ground_of, in_words, roll
+from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
+
+MAPS = (
+    interpolated_ranking.interpolation_landscape,
+    surrogates_side_by_side.method_and_strength,
+    blackbox_differentiation.two_dimensional_section,
+)
+
+
+def numbers(letters: str) -> np.ndarray:
+    return np.array([ord(letter) - FIRST for letter in letters]).reshape(SIDE, SIDE)
+
+
+@pytest.mark.parametrize("lam", [0.001, 0.1, 10.0])
+def test_it_is_minus_the_gradient_of_algorithm_1(lam):
+    made = interpolated_ranking.interpolation_landscape(lam=lam, seed=2)
+    found, section = ground_of(made), random_section(seed=2)
+    places = Section(section.origin, section.u, section.v, interpolated_ranking.EXTENT, SIDE)
+    down = -section_gradient(places, random_coefficients(seed=2), lam)
+    ways = numbers(found.way)
+    assert ((ways == 0) == (down == 0).all(-1)).all()
+    angle = 2 * np.pi * (ways - 1) / (LETTERS - 1)
+    along = (down * np.stack([np.cos(angle), np.sin(angle)], -1)).sum(-1)
+    assert (along >= np.cos(np.pi / (LETTERS - 1) + 1e-9) * np.linalg.norm(down, axis=-1) - 1e-9)[ways > 0].all()
+    loss = rank_landscape(places, random_coefficients(seed=2))
+    told = found.low + numbers(found.loss) / (LETTERS - 1) * (found.high - found.low)
+    assert np.abs(told - loss).max() <= (found.high - found.low) / (LETTERS - 1) / 2 + 1e-3
+
+
+@pytest.mark.parametrize("found", MAPS, ids=lambda found: found.name)
+def test_the_box_is_that_of_the_map(found):
+    made = found()
+    made.canvas.draw()
+    wide, high = made.get_size_inches()
+    left, top, width, height = ground_of(made).box
+    assert min(left, top) > 0 and max(left + width, top + height) < 1
+    assert width * wide == pytest.approx(height * high, rel=0.03), "what is square is kept as a square"
+
+
+def test_a_picture_without_a_map_has_no_ground():
+    assert ground_of(interpolated_ranking.secant()) is None
+
+
+def test_all_directions_have_letters():
+    angles = np.linspace(-np.pi, np.pi, 1000)
+    found = directions(np.stack([np.cos(angles), np.sin(angles)], -1))
+    assert found.min() == 1 and found.max() == LETTERS - 1
+    assert directions(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1e-12]])).tolist() == [0, 1, 1 + round((LETTERS - 1) / 4)]
+
+
+def test_the_ball_comes_down_into_a_bowl_and_to_the_edge_of_a_hill():
+    line = np.linspace(-1, 1, SIDE)
+    bowl = -np.stack(np.meshgrid(line, line), -1)
+    made, axes = style.figure()
+    ground(axes, bowl, np.zeros((SIDE, SIDE)))
+    inwards = ground_of(made).way
+    trail, end = roll(inwards, (5, 30))
+    assert end in ("valley", "flat") and np.hypot(trail[-1][0] - 20, trail[-1][1] - 20) < 1.5
+    assert {round(float(np.hypot(*np.subtract(*pair))), 9) for pair in itertools.pairwise(trail)} == {STEP}
+    ground(axes, -bowl, np.zeros((SIDE, SIDE)))
+    trail, end = roll(ground_of(made).way, (21, 20))
+    assert end == "edge" and trail[-1][0] == SIDE - 1
+
+
+@pytest.mark.parametrize(
+    ("down", "loss", "message"),
+    [
+        (np.zeros((3, 3, 2)), np.zeros((SIDE, SIDE)), "down must be finite, of shape .*, got shape .3, 3, 2."),
+        (np.zeros((SIDE, SIDE, 2)), np.full((SIDE, SIDE), np.nan), "loss must be finite"),
+    ],
+)
+def test_bad_ground(down, loss, message):
+    _, axes = style.figure()
+    with pytest.raises(ValueError, match=message):
+        ground(axes, down, loss)
+
+
+def test_in_the_live_widget_a_ball_rolls_as_in_the_page():
+    """What the front end sends is a place; the kernel answers with the trail, and anew when the map is another."""
+    pytest.importorskip("anywidget")
+    from rankbook.kit.explorable.sliders import widget
+
+    shown = interpolated_ranking.interpolation_landscape
+    lam, _, picture, _ = widget(shown).children
+    here = shown.png(tuple(shown.defaults.values())).ground
+    assert picture.box == here.box and picture.trail == []
+    picture.set_state({"dropped": [10, 30, 1]})
+    trail, end = roll(here.way, (10, 30))
+    assert picture.trail == [list(place) for place in trail] and picture.said == in_words(here, trail, end)
+    assert re.fullmatch(r"[A-Z][\w ,]+\. \d+ steps?; the loss itself: −?\d+ before, −?\d+ after\.", picture.said)
+    lam.value = lam.options[-1][1]
+    there = ground_of(shown(lam=lam.value))
+    assert picture.trail == [list(place) for place in roll(there.way, (10, 30))[0]] != [list(place) for place in trail]
+    picture.set_state({"dropped": [-7, 1000, 2]})
+    assert picture.trail[0] == [0, SIDE - 1], "beside the map is at its edge"
+
+
+def test_a_picture_without_a_map_takes_no_ball():
+    pytest.importorskip("anywidget")
+    from rankbook.kit.explorable.sliders import widget
+
+    picture = next(one for one in widget(interpolated_ranking.secant).children if hasattr(one, "dropped"))
+    picture.set_state({"dropped": [10, 30, 1]})
+    assert picture.box == [] and picture.trail == []

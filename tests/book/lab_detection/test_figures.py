@@ -1,0 +1,132 @@
+"""What the figures of the detection experiments claim, in numbers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from rankbook.kit import style
+from rankbook.lab_detection.figures import ap_by_class, scenes_before_and_after, score_histograms
+from rankbook.lab_detection.study import found_of, rivals, scored
+from ranklab.experiments.detection_data import Proposals, first_ones, halves
+
+BOXES = torch.tensor([[0.0, 0, 20, 20], [40, 0, 60, 20], [0, 40, 20, 60]])
+
+
+class Pictures(list):
+    """Three pictures with up to three objects, one without."""
+
+    names, flips = ("A", "potted_plant", "Ш"), False
+
+    def __init__(self):
+        generator = torch.Generator().manual_seed(0)
+        for count in (3, 2, 0, 1):
+            image = torch.randint(0, 256, (3, 64, 64), generator=generator, dtype=torch.uint8)
+            target = {"boxes": BOXES[:count], "labels": torch.tensor([1, 2, 3])[:count]}
+            self.append((image, target | {"difficult": torch.arange(count) == 1}))
+
+    def target(self, index):
+        return self[index][1]
+
+
+def perfect(data):
+    return [{**target, "scores": torch.linspace(0.9, 0.5, len(target["labels"]))} for _, target in data]
+
+
+def wrong(data):
+    return [{**found, "labels": found["labels"] % 3 + 1} for found in perfect(data)]
+
+
+def test_the_first_detections_are_those_with_the_largest_scores():
+    found = {"boxes": BOXES, "scores": torch.tensor([0.1, 0.9, 0.5]), "labels": torch.tensor([1, 2, 3])}
+    assert first_ones(found, 2)["labels"].tolist() == [2, 3] and first_ones(found, 9)["boxes"].shape == (3, 4)
+
+
+def test_found_is_the_share_of_objects_among_as_many_detections():
+    data = Pictures()
+    assert [found_of(*pair) for pair in zip(perfect(data), map(data.target, range(4)), strict=True)][:2] == [1, 1]
+    assert math.isnan(found_of(perfect(data)[2], data.target(2)))
+    twice = {"boxes": BOXES[[0, 0, 1]], "scores": torch.tensor([0.9, 0.8, 0.7]), "labels": torch.tensor([1, 1, 2])}
+    assert found_of(twice, data.target(0)) == pytest.approx(2 / 3), "a second detection of an object is a false alarm"
+    assert found_of(twice, data.target(1)) == 1 / 2, "it pushes out what comes after"
+
+
+def test_pictures_are_chosen_by_what_they_gain_and_told():
+    data = Pictures()
+    after = wrong(data)
+    after[1] = perfect(data)[1]
+    figure = scenes_before_and_after(data, wrong(data), after, names=("start", "end"))
+    told = style.description(figure)
+    assert "most improved: start 0 of 2 and end 2 of 2 are hits" in told
+    assert "worst: start 0 of 1 and end 0 of 1 are hits" in told
+    signs = [text.get_text()[0] for axes in figure.axes for text in axes.texts]
+    assert signs.count("✓") == 2 and "✗" in signs
+    assert "✓ potted plant .50" in [text.get_text() for axes in figure.axes for text in axes.texts]
+    missed = [patch for patch in figure.axes[0].patches if patch.get_linestyle() == ":"]
+    assert len(missed) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [(4, "before and after must have a query with a value"), (3, "after must have the detections of 3 pictures")],
+)
+def test_pictures_that_cannot_be_shown_are_named(before, message):
+    data = Pictures()
+    empty = [{"boxes": BOXES[:0], "labels": torch.empty(0).long(), "scores": torch.empty(0)}] * 4
+    data[:] = [data[2]] * 4
+    with pytest.raises(ValueError, match=message):
+        scenes_before_and_after(data, empty[:before], empty)
+
+
+def proposals():
+    logits = torch.tensor([[0.0, 3, 0], [0, 1, 0], [0, 2, 0], [0, 0, 1], [0, -1, 0]])
+    return Proposals(logits, torch.tensor([1, 1, 0, 2, 0]), torch.tensor([1.0, 1, 4, 1, 4]))
+
+
+def test_scores_are_log_odds_of_the_softmax_with_their_weights():
+    found = proposals()
+    (positive, ones), (negative, fours) = scored(found, torch.tensor([1]))
+    chances = found.logits.double().softmax(1)[:, 1]
+    assert positive.tolist() == pytest.approx((chances / (1 - chances)).log()[:2].tolist())
+    assert (ones.tolist(), fours.tolist(), len(negative)) == ([1, 1], [4, 1, 4], 3)
+    middle, share = rivals((positive, ones), (negative, fours))
+    assert middle == positive[1] and share == 4 / (4 + 2), "one of weight 4 lies above the lower of two positives"
+    certain = Proposals(torch.tensor([[0.0, 99.0]]), torch.tensor([1]), torch.ones(1))
+    assert all(scores.isfinite().all() for scores, _ in scored(certain, torch.tensor([1])))
+
+
+def test_histograms_hold_every_proposal_and_say_how_many_are_wrong():
+    groups = halves(torch.tensor([10, 3]))
+    figure = score_histograms({"before": proposals(), "after": proposals()}, groups)
+    drawn = [stairs.get_data().values for stairs in figure.axes[0].patches if hasattr(stairs, "get_data")]
+    assert sorted({float(values.sum()) for values in drawn}) == [2, 9]
+    told = style.description(figure)
+    assert "before, frequent classes: 2 positives; of what scores above the middle one, 67% are negatives" in told
+    nobody = Proposals(torch.randn(4, 3), torch.zeros(4).long(), torch.ones(4))
+    assert "0 positives" in style.description(score_histograms({"after": nobody}, groups))
+    with pytest.raises(ValueError, match="proposals and groups must have one at least, got 0 and 2"):
+        score_histograms({}, groups)
+
+
+def test_classes_go_from_frequent_to_rare_and_halves_are_told():
+    frequency, ap = torch.tensor([5, 500, 50]), torch.tensor([0.1, 0.9, torch.nan])
+    figure = ap_by_class({"one": ap}, frequency, Pictures.names)
+    upper, lower = figure.axes
+    assert [label.get_text() for label in lower.get_xticklabels()] == ["potted plant", "Ш", "A"]
+    assert upper.lines[0].get_ydata().tolist()[::2] == pytest.approx([0.9, 0.1])
+    told = style.description(figure)
+    assert "from the most frequent in training, potted plant, to the rarest, Latin capital letter a" in told
+    assert "the mean of the frequent half is 0.90, of the rare half 0.10" in told
+
+
+def test_several_runs_are_a_mean_with_a_range():
+    runs = torch.tensor([[0.2, 0.4, 0.0], [0.4, 0.8, torch.nan]])
+    figure = ap_by_class({"one": runs[0], "several": runs}, torch.tensor([3, 2, 1]), Pictures.names)
+    upper = figure.axes[0]
+    assert upper.lines[1].get_ydata().tolist() == pytest.approx([0.3, 0.6, 0.0])
+    (ranges,) = upper.collections
+    assert ranges.get_segments()[0][:, 1].tolist() == pytest.approx([0.2, 0.4])
+    with pytest.raises(ValueError, match=r"a value for each of 2 classes, got \(3,\) of 'one', and 3 names"):
+        ap_by_class({"one": runs[0]}, torch.tensor([3, 2]), Pictures.names)

@@ -1,0 +1,166 @@
+"""What the figures of the retrieval experiments claim, in numbers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from rankbook.kit import pictures as _pictures
+from rankbook.kit import style
+from rankbook.kit.pictures import IRRELEVANT, RELEVANT
+from rankbook.lab_retrieval.figures import before_and_after, curves, retrieved_page
+from rankbook.lab_retrieval.study import check, choose_queries, class_of, in_words, pr_curve, ranked, values, who_asks
+from rankedu.metrics import average_precision
+
+
+def scene(n_classes=6, per_class=4, noise=0.3, side=8, channels=None):
+    """Pictures, embeddings without and with the classes in them, and labels."""
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(n_classes).repeat_interleave(per_class)
+    noisy = torch.randn(len(labels), 5, generator=generator)
+    centres = torch.randn(n_classes, 5, generator=generator)
+    shape = (len(labels), side, side) if channels is None else (len(labels), channels, side, side)
+    images = torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+    return images, noisy, centres[labels] + noise * noisy, labels
+
+
+def test_the_area_under_the_curve_is_the_average_precision():
+    relevance = torch.rand(60, generator=torch.Generator().manual_seed(3)) < 0.3
+    recall, precision = pr_curve(relevance)
+    area = (precision * torch.diff(recall, prepend=torch.zeros(1))).sum()
+    assert area.item() == pytest.approx(average_precision(-torch.arange(60.0), relevance).item(), abs=1e-6)
+    with pytest.raises(ValueError, match="relevance must have a relevant item, got none"):
+        pr_curve(torch.zeros(3, dtype=torch.bool))
+
+
+def test_a_ranking_puts_ties_against_the_query_and_never_holds_it():
+    labels = torch.tensor([0, 0, 1, 0])
+    rows, paths = check(torch.ones(4, 2), labels)
+    items, levels = ranked(rows, paths, 0)
+    assert items.tolist() == [2, 1, 3] and levels.tolist() == [0, 1, 1]
+    assert ranked(rows, paths, 0, torch.tensor([False, True, False, True]))[0].tolist() == [1, 3]
+
+
+def test_the_values_are_those_of_the_rankings():
+    _, _, embeddings, labels = scene(noise=1.0)
+    rows, paths = check(embeddings, torch.cat([labels[:-1], torch.tensor([99])]))
+    found = values(rows, paths, torch.arange(len(paths)), chunk_size=5)
+    for query, value in enumerate(found[:-1].tolist()):
+        _, levels = ranked(rows, paths, query)
+        assert value == pytest.approx(pr_curve(levels == 1)[1].mean().item(), abs=1e-6)
+    assert found[-1].isnan(), "no other item of its class"
+
+
+def test_the_chosen_queries_span_the_gains():
+    before, after = torch.full((5,), 0.5), torch.tensor([0.4, 0.9, 0.6, torch.nan, 0.5])
+    assert choose_queries(before, after) == {"most improved": 1, "typical": 2, "worst": 0}
+    assert choose_queries(before, before) == {"most improved": 0, "typical": 2, "worst": 4}
+    assert choose_queries(before[:2], after[:2]) == {"most improved": 1, "worst": 0}
+    assert choose_queries(before[:1], after[:1]) == {"most improved": 0}
+    with pytest.raises(ValueError, match="before and after must have a query with a value in both, got none"):
+        choose_queries(before[3:4], after[3:4])
+
+
+def test_queries_ask_the_gallery_where_it_is_apart():
+    gallery = torch.arange(10) >= 4
+    paths = torch.zeros(10, 1, dtype=torch.int64)
+    assert who_asks(paths, gallery).tolist() == [0, 1, 2, 3]
+    assert who_asks(paths, None, limit=2).tolist() == [0, 9]
+    with pytest.raises(ValueError, match=r"candidates must be bool of shape \(10,\).* got torch.int64"):
+        who_asks(paths, gallery.long())
+
+
+@pytest.mark.parametrize("channels", [None, 1, 3])
+def test_before_and_after_marks_what_is_right(channels):
+    images, before, after, labels = scene(channels=channels)
+    made = before_and_after(images, before, after, labels, {"mine": 5}, k=3, names=("old", "new"))
+    told = style.description(made)
+    rows, paths = check(after, labels)
+    right = int((ranked(rows, paths, 5)[1][:3] == 1).sum())
+    assert right == 3 and f"new {right} of the first 3 are right, AP 1.00" in told
+    assert "mine, class 1: old" in told
+    signs = [text.get_text() for text in made.axes[0].texts]
+    assert signs.count(RELEVANT.sign) + signs.count(IRRELEVANT.sign) == 6
+    assert signs.count(RELEVANT.sign) >= 3
+    lines = {line.get_linestyle() for axes in made.axes for line in axes.get_lines()}
+    assert lines == {"-", "--"}, "the two networks differ without colour"
+
+
+def test_without_queries_three_are_chosen_and_all_is_the_same_again():
+    images, before, after, labels = scene()
+    first, again = (before_and_after(images, before, after, labels, k=2) for _ in range(2))
+    assert all(name in style.description(first) for name in ("most improved", "typical", "worst"))
+    assert style.png(first) == style.png(again)
+
+
+def test_a_page_holds_the_query_and_what_it_retrieves():
+    images, before, after, labels = scene()
+    made = retrieved_page(images, before, after, labels, 0, k=9, columns=5, classes=["ж", *"bcdef"])
+    told = style.description(made)
+    assert "the query, Cyrillic small letter zhe" in told
+    assert "3 of the first 9 are right" in told and "all 3 positives stand at rank 2" in told
+    assert [len(axes.patches) for axes in made.axes[:2]] == [10, 10]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"queries": [24]}, r"queries must be in \[0, 24\), got 24"),
+        ({"queries": []}, "queries must name one at least"),
+        ({"k": 0}, "k must be >= 1"),
+        ({"embeddings_after": torch.ones(3, 2)}, r"embeddings_after must be a tensor of shape \(24, dim\)"),
+        ({"embeddings_before": torch.full((24, 2), torch.nan)}, "embeddings_before must be finite, got 48"),
+        ({"images": torch.zeros(24, 2, 8, 8)}, r"images must have shape .* got one of shape \(2, 8, 8\)"),
+    ],
+    ids=["no such query", "no query", "k", "rows", "nan", "two channels"],
+)
+def test_before_and_after_refuses(change, message):
+    images, before, after, labels = scene()
+    given = {"images": images, "embeddings_before": before, "embeddings_after": after, "labels": labels} | change
+    with pytest.raises(ValueError, match=message):
+        before_and_after(**({"queries": [0]} | given))
+
+
+class Files:
+    """Pictures on disk, as the loop has them: normalised, without `images`."""
+
+    def load(self, index):
+        grey = torch.full((3, 100, 100), index / 10)
+        from ranklab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD
+
+        return (grey - torch.tensor(IMAGENET_MEAN)[:, None, None]) / torch.tensor(IMAGENET_SD)[:, None, None]
+
+
+def test_pictures_from_files_have_their_own_colours():
+    pixels = _pictures.picture(Files(), 2)
+    assert pixels.shape == (_pictures.SIDE, _pictures.SIDE, 3)
+    assert (abs(pixels.astype(int) - 51) <= 1).all()
+
+
+def test_ink_is_dark():
+    assert _pictures.picture(torch.tensor([[[255, 255], [255, 255]]], dtype=torch.uint8), 0).max() == 0
+
+
+@pytest.mark.parametrize(("name", "told"), [("Ж", "Cyrillic capital letter zhe"), ("Black_Tern", "Black Tern")])
+def test_classes_in_words(name, told):
+    assert in_words(name) == told
+    assert class_of(0, torch.tensor([[0]]), [name]) == told and class_of(0, torch.tensor([[0]]), None) == "class 0"
+
+
+def log(steps=40, falling=0.9):
+    rows = [{"step": step, "loss": falling**step, "R@1": ""} for step in range(1, steps + 1)]
+    rows[-1]["R@1"] = "0.25"
+    return rows
+
+
+def test_the_curves_of_a_log():
+    made = curves(log())
+    assert len(made.axes) == 2 and "R@1 0.250 at the end" in style.description(made)
+    assert len(curves([{"step": 1, "loss": 2.0}]).axes) == 1, "nothing was evaluated"
+    both = curves({"one": log(), "other": log(falling=0.8)})
+    assert {line.get_linestyle() for line in both.axes[1].get_lines()} == {"-", "--"}
+
+
+def test_a_log_without_losses_is_refused():
+    with pytest.raises(ValueError, match=r"runs must have rows with 'step' and 'loss', got none for 'one'"):
+        curves({"one": [{"step": 1, "loss": None}]})

@@ -1,0 +1,208 @@
+"""The built book: internal links, no outside resource, alternative texts, sizes. Needs `make book` or `make test`."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from PIL import Image
+from tools.notebooks import pairs
+
+if TYPE_CHECKING:
+    from rankbook.kit.explorable import Explorable
+
+HTML = pairs.ROOT / "book" / "_build" / "html"
+if not (HTML / "index.html").exists():
+    pytest.skip("the book is not built: run `make book`", allow_module_level=True)
+PAGES = sorted(path for path in HTML.rglob("*.html") if "_static" not in path.parts)
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(HTML)))
+
+
+class Tags(HTMLParser):
+    """The start tags of a page, and its text: all that these tests look at, in a tenth of a full parser's time."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, {name: value or "" for name, value in attributes}))
+
+    def handle_data(self, data):
+        self.words += data.split()
+
+    def of(self, *names: str) -> list[dict[str, str]]:
+        return [about for tag, about in self.tags if tag in names]
+
+
+@cache
+def parsed(page: Path) -> Tags:
+    return Tags(page.read_text(encoding="utf-8"))
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    return frozenset(about["id"] for _, about in parsed(page).tags if "id" in about)
+
+
+def test_the_book_is_that_of_this_package():
+    from tools.site import build
+
+    assert build.is_built(HTML), "run `make book`"
+
+
+def test_every_chapter_has_a_page_with_an_explorable():
+    assert {pairs.address(text) for text in pairs.pairs()} <= {page.relative_to(HTML).as_posix() for page in PAGES}
+    for page in [HTML / "index.html", *(HTML / "chapters").glob("*.html")]:
+        figures = [about for about in parsed(page).of("figure") if about.get("class") == "explorable"]
+        moved = [about for about in parsed(page).of("input") if about.get("type") == "range"]
+        assert figures and (moved or any("data-live" in about for about in figures)), page.name
+
+
+@each_page
+def test_internal_links_lead_somewhere(page):
+    for about in parsed(page).of("a", "area"):
+        address = about.get("href", "")
+        parts = urlsplit(address)
+        if parts.scheme or address.startswith("//") or not address:
+            continue
+        target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        assert target.is_file(), address
+        if parts.fragment and target.suffix == ".html":
+            assert unquote(parts.fragment) in anchors(target), address
+
+
+@each_page
+def test_every_resource_is_local_and_there(page):
+    told = [about.get("src") for about in parsed(page).of("script", "img", "iframe", "source")]
+    told += [about.get("href") for about in parsed(page).of("link")]
+    for address in filter(None, told):
+        parts = urlsplit(address)
+        assert not parts.scheme and not address.startswith("//"), address
+        assert (page.parent / unquote(parts.path)).exists(), address
+
+
+@each_page
+def test_every_picture_has_an_alternative_text_and_a_size(page):
+    for about in parsed(page).of("img"):
+        text = about.get("alt", "")
+        assert len(text.split()) > 3, about.get("src")
+        assert not re.search(r"\.(png|webp)$|_images/", text), text
+        assert about.get("loading") == "lazy" and ("width" in about or "width" in about.get("style", "")), about["src"]
+
+
+@each_page
+def test_no_page_needs_a_script_for_its_icons(page):
+    assert not [about for about in parsed(page).of("i") if "fa-" in about.get("class", "")]
+    assert not [about for about in parsed(page).of("script") if "fontawesome" in about.get("src", "")]
+
+
+def test_no_figure_is_empty():
+    """A picture of one colour shows nothing; neither does one that differs from it by next to nothing."""
+    pictures = [path for path in (HTML / "_images").iterdir() if path.suffix in {".png", ".webp"}]
+    assert len(pictures) > 60
+    for path in pictures:
+        with Image.open(path) as picture:
+            low, high = picture.convert("L").reduce(4).getextrema()
+        assert high - low > 60, path.name
+
+
+def test_every_frame_of_every_explorable_is_light_described_and_different():
+    """The book draws all frames, so no other test draws them again."""
+    folders = [path for path in (HTML / "_static" / "explorables").iterdir() if path.is_dir()]
+    assert len(folders) >= 15
+    for folder in folders:
+        frames = json.loads((folder / "frames.json").read_text(encoding="utf-8"))
+        drawn = sorted(path.name for path in folder.glob("*.webp"))
+        assert drawn == [frame["file"] for frame in frames] and 2 <= len(frames) <= 60, folder.name
+        assert sum((folder / name).stat().st_size for name in drawn) <= 600_000, folder.name
+        assert all(re.search(r"\d", frame["alt"]) for frame in frames), folder.name
+        assert len({frame["alt"] for frame in frames}) > len(frames) / 2, folder.name
+        assert min((folder / name).stat().st_size for name in drawn) > 1500, "one colour would take a tenth of that"
+
+
+@cache
+def explorables() -> list[tuple[Explorable, list[dict]]]:
+    """What the package has, with what the book keeps of its frames."""
+    from rankbook.kit.explorable import all_explorables
+
+    folder = HTML / "_static" / "explorables"
+    kept = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*/frames.json")}
+    return [(one, kept[one.name]) for one in all_explorables().values()]
+
+
+def test_all_frames_of_an_explorable_have_one_size_and_are_held_in_the_picture():
+    for explorable, frames in explorables():
+        folder = HTML / "_static" / "explorables" / explorable.name
+        assert len({Image.open(folder / frame["file"]).size for frame in frames}) == 1, explorable.name
+        for frame in frames:
+            assert set() < frame["holds"].keys() <= explorable.controls.keys(), explorable.name
+            for name, where in frame["holds"].items():
+                assert len({tuple(place) for place in where["stops"]}) > 1, f"{explorable.name}: {name}"
+
+
+def test_every_goal_is_reached_by_a_frame_and_none_by_the_first():
+    for explorable, frames in explorables():
+        first = list(explorable.grid()).index(explorable.defaults)
+        for number, goal in enumerate(explorable.goals):
+            said = [frame["goals"][number] for frame in frames]
+            assert any(said) and said[first] is None, goal.text
+
+
+def test_every_slider_of_every_explorable_changes_the_picture():
+    """Along each control, from where the page opens, there are different pictures: not only other descriptions."""
+    for explorable, _ in explorables():
+        folder, frames = HTML / "_static" / "explorables" / explorable.name, list(explorable.grid())
+        for name, control in explorable.controls.items():
+            numbers = [frames.index({**explorable.defaults, name: stop}) for stop in control.stops]
+            row = {(folder / f"{number:02d}.webp").read_bytes() for number in numbers}
+            assert len(row) > len(numbers) / 2, f"{explorable.name}: {name}"
+
+
+@pytest.mark.parametrize(
+    "page", ["notation", "equations", "errata", "glossary", "bibliography", "how-to-read", "timings"]
+)
+def test_reference_pages_are_there(page):
+    assert len(parsed(HTML / f"{page}.html").words) > 150
+
+
+def test_the_equation_index_has_every_number_of_the_papers():
+    """What stands in the rows is tested with their source; here, that none got lost on the way to the page."""
+    from tools.site import equation_page
+
+    told = " ".join(parsed(HTML / "equations.html").words)
+    numbers = [item.number for _, listed in equation_page.printed() for item in listed]
+    assert len(numbers) > 100 and all(number in told for number in numbers)
+
+
+def test_the_page_tells_what_changed_and_offers_nothing_that_is_not_configured():
+    from tools.site import page_links
+
+    page = parsed(HTML / "chapters" / "01_rank_based_metrics.html")
+    told = [about for about in page.of("details") if about.get("class") == "page-changes"]
+    assert bool(told) == bool(page_links.about("chapters/01_rank_based_metrics")["changes"] or page_links.address())
+    launched = [about for about in page.of("a") if "mybinder.org" in about.get("href", "")]
+    assert bool(launched) == bool(page_links.address())
+
+
+def test_the_search_knows_the_words_of_the_chapters():
+    index = (HTML / "searchindex.js").read_text(encoding="utf-8")
+    assert index.startswith("Search.setIndex(") and re.search(r'"?outrank"?:', index)
+
+
+def test_the_reference_has_every_public_name():
+    from tools.site import api_reference
+
+    for name, page in api_reference.PAGES.items():
+        found = HTML / "api" / f"{name}.html"
+        assert found.stat().st_size < 1_500_000
+        for module in api_reference.modules(page):
+            assert {f"{module}.{thing}" for thing in api_reference.public(module)} <= anchors(found)

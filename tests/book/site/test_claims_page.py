@@ -1,0 +1,167 @@
+"""The page of the claims, made from records that were made up."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+
+import numpy as np
+import pytest
+from tools.results import claims
+
+from rankbook.claims.figures import coordinates, forest, trials
+from rankbook.kit import style
+from ranklab.claims import read_claims, read_protocol
+from ranklab.claims.protocol import DEALT
+from ranklab.runs import Record, keep_runs
+from ranklab.runs.packing import pack
+from ranklab.runs.results import write_json
+from ranklab.runs.search import Between
+
+#: mAP@R of an arm.
+MADE_UP = {"rambo_log": 0.30, "fast_ap": 0.20, "contrastive": 0.35, "triplet_semihard": 0.25}
+#: Of every arm's networks.
+BATCHES = {"mAP of batches of 32": 0.6, "mAP of batches of 128": 0.5, "mAP of batches of 512": 0.4, "mAP": 0.3}
+
+
+def searched(value, arm="rambo_ap"):
+    """A search of three trials, the last of which failed."""
+    middle = {name: between.high for name, between in read_protocol().arms[arm].space.items()}
+    tried = [(1e-4, value / 2), (1e-3, value), (1e-2, None)]
+    spread = {"best": value, "upper quartile": value, "median": 0.75 * value, "worst": value / 2, "failed": 1}
+    return {"spread": spread, "trials": [{"point": middle | {"lr": rate}, "value": found} for rate, found in tried]}
+
+
+@pytest.fixture
+def data(tmp_path):
+    """The book's claims with records of four arms."""
+    for name in ("claims.yaml", "claims_plan.yaml"):
+        shutil.copy(claims.DATA / name, tmp_path)
+    rng, records = np.random.default_rng(0), []
+    for arm, value in MADE_UP.items():
+        for seed in range(read_protocol("cpu", tmp_path).seeds):
+            evidence = {"arm": arm, "code": "abc", "levels": 3, "first": pack([3, 3, 1, 0], "uint8")}
+            evidence |= {"letters": pack([0, 1], "int32"), "queries": pack([2, 2], "uint16")}
+            evidence["means"] = {"mAP@R": pack(value + 0.001 * rng.normal(size=2), "float32")}
+            about = {"preset": None, "seconds": 36.0, "machine": {}, "versions": {}, "git": None, "started": ""}
+            parameters = {**DEALT, "seed": seed}
+            records.append(
+                Record("retrieval", f"{arm}-{seed}", parameters=parameters, metrics=BATCHES, **about, evidence=evidence)
+            )
+    keep_runs(records, tmp_path / "claims" / "cpu")
+    arms = {
+        arm: {"parameters": {}, "value": value, "val": {"mAP@R": value}, "seconds": 720.0, **searched(value, arm)}
+        for arm, value in MADE_UP.items()
+    }
+    write_json(tmp_path / "claims" / "cpu" / "chosen.json", {"code": "abc", "starts": [], "arms": arms})
+    return tmp_path
+
+
+def rows(text):
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {cells[0].removeprefix("*").partition(":*")[0]: cells[1:] for cells in lines[1:]}
+
+
+def test_verdicts_stand_in_the_table_and_in_the_picture(data, tmp_path):
+    made = claims.blocks(tmp_path, data)["claims"]
+    found = rows(made)
+    fastap, pairs = found["recall-above-fastap"], found["recall-above-pairs"]
+    assert fastap[0] == "**confirmed here**" and fastap[2] == "mAP@R" and float(fastap[4]) == pytest.approx(0.6)
+    assert float(fastap[1].split()[0]) == pytest.approx(10, abs=0.1)
+    assert pairs[0] == "**refuted here**" and pairs[1].startswith("−5.0"), "against contrastive, the better on val"
+    batches = found["batch-estimates-are-optimistic"]
+    assert [part.split()[0] for part in batches[1].split("; ")] == ["+10.00"] * 3 and batches[2] == "mAP"
+    assert found["loglog-not-below-log"][0] == found["margin-in-detection"][0] == "not judged yet"
+    assert (tmp_path / "claims_cpu.png").exists() and "recall-above-pairs: refuted here" in made
+
+
+def test_the_first_screen_of_the_results_says_what_came_out(data, tmp_path):
+    told = read_protocol("cpu", data).of(read_claims(data))
+    made, _, scenes = claims.blocks(tmp_path, data)["claims_short"].partition("Object detection")
+    lines = {line.partition("**")[2].partition("**")[0]: line for line in made.splitlines() if line.startswith("* ")}
+    assert list(lines) == ["Confirmed here", "Refuted here", "Not judged yet"]
+    assert f"(2): {told[0].claim} (+" in lines["Confirmed here"] and f"(1): {told[1].claim} (−" in lines["Refuted here"]
+    assert f"**Not judged yet**: {len(told) - 3} of {len(told)}." in made and "claims_cpu.png" in made
+    assert "**Not judged yet**: 3 of 3." in scenes
+
+
+def test_what_nothing_can_test_is_said(data, tmp_path):
+    text = (
+        (data / "claims_plan.yaml").read_text(encoding="utf-8").replace("missing: {}", "missing: {second: a telescope}")
+    )
+    (data / "claims_plan.yaml").write_text(text, encoding="utf-8")
+    told = (data / "claims.yaml").read_text(encoding="utf-8").replace("id: loglog-not-below-log", "id: second")
+    (data / "claims.yaml").write_text(told, encoding="utf-8")
+    made, claim = claims.blocks(tmp_path, data), next(claim for claim in read_claims(data) if claim.id == "second")
+    assert rows(made["claims"])["second"][0] == "cannot be tested here: a telescope"
+    assert f"* **Cannot be tested here** (1): {claim.claim}" in made["claims_short"]
+
+
+def test_what_each_search_found_and_how_fragile_the_method_is(data, tmp_path):
+    found = rows(claims.blocks(tmp_path, data)["claims_searches"])
+    assert found["fast_ap"] == ["20.0 ± 4.6", "20.0", "15.0", "10.0", "1", "lr 0.001, bins 50"]
+    assert (tmp_path / "searches_cpu.png").exists() and (tmp_path / "settings_cpu_0.png").exists()
+
+
+def test_how_far_the_best_of_a_search_moves_is_that_of_all_draws():
+    """By brute force over the 27 draws of three trials."""
+    values = [0.1, 0.4, None]
+    best = [max(drawn) for drawn in itertools.product([0.1, 0.4, 0.1], repeat=3)]
+    assert claims.redrawn([{"value": value} for value in values]) == pytest.approx(np.std(best))
+
+
+def test_the_picture_of_the_searches_leaves_out_what_failed():
+    made = trials({"a": searched(0.2)["trials"], "b": searched(0.4)["trials"]})
+    assert [len(dots.get_offsets()) for dots in made.axes[0].collections] == [2, 2]
+    assert style.description(made).endswith("a: from 10.0 to 20.0; b: from 20.0 to 40.0.")
+    with pytest.raises(ValueError, match="arms must hold a search, got none"):
+        trials({})
+
+
+def test_lines_lead_through_the_settings_to_the_best():
+    space = {"lr": Between(1e-4, 1e-2, log=True), "margin": Between(0.0, 0.2)}
+    points = [(1e-4, 0.2, 0.1), (1e-3, 0.1, 0.3), (1e-2, 0.0, 0.2), (1e-2, 0.1, None)]
+    tried = [{"point": {"lr": rate, "margin": margin}, "value": value} for rate, margin, value in points]
+    made = coordinates("one", tried, space)
+    [drawn] = made.axes
+    lines = [line.get_ydata() for line in drawn.lines if line.get_linewidth() > 1]
+    assert np.allclose(lines, [[0, 1, 0], [1, 0, 0.5], [0.5, 0.5, 1]]), "the worst first, and what failed left out"
+    assert [line.get_color() == style.ORANGE for line in drawn.lines[:3]] == [False, False, True]
+    assert {text.get_text() for text in drawn.texts} == {"0.0001", "0.01", "0", "0.2", "10", "30"}
+    assert "lr explains" in style.description(made)
+    with pytest.raises(ValueError, match="trials of 'one' must hold a finished one, got none"):
+        coordinates("one", tried[3:], space)
+
+
+def test_a_record_of_other_code_is_named_under_the_table(data, tmp_path):
+    path = data / "claims" / "cpu" / "retrieval" / "fast_ap-3.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["evidence"]["code"] = "older"
+    write_json(path, record)
+    made = claims.blocks(tmp_path, data)["claims"]
+    assert "* `retrieval/fast_ap-3` has code 'older' and not 'abc'" in made
+    assert rows(made)["recall-above-fastap"][0] == "not judged yet"
+
+
+def test_without_records_nothing_has_been_run_and_every_rule_is_shown(data, tmp_path):
+    shutil.rmtree(data / "claims")
+    made = claims.blocks(tmp_path, data)
+    told = read_claims(data)
+    verdicts = {name: cells[0] for name, cells in rows(made["claims"]).items() if name in {claim.id for claim in told}}
+    assert verdicts == {claim.id: "not judged yet" for claim in told}
+    assert not list(tmp_path.glob("*.png")) and all(claim.rule in made["claims_rules"] for claim in told)
+
+
+def test_the_picture_says_what_it_shows_and_needs_a_claim(data):
+    from ranklab.claims import verdicts
+
+    made = forest(verdicts(read_claims(data), read_protocol("cpu", data), data / "claims" / "cpu").judged)
+    [axes] = made.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        *("batch-estimates-are-optimistic", "recall-above-pairs", "recall-above-fastap")
+    ]
+    assert style.description(made).startswith("3 claims")
+    assert max(abs(edge) for edge in axes.get_xlim()) < 10, "a claim without any spread does not hide the others"
+    with pytest.raises(ValueError, match="judged must hold a claim, got none"):
+        forest({})

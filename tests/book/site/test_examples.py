@@ -1,0 +1,150 @@
+"""The example scripts of the page "Use it in your project" run, and really learn."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import runpy
+import sys
+
+import numpy as np
+import pytest
+import torch
+from tools.notebooks import pairs, record_examples
+from tools.site import use_it
+
+EXAMPLES = pairs.ROOT / "book" / "examples"
+PAGE = (pairs.ROOT / "book" / "use-it.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a script in an empty folder, and return what it has defined."""
+    monkeypatch.chdir(tmp_path)
+    state = torch.get_rng_state()
+
+    def run(name: str, *arguments: str) -> dict:
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+    yield run
+    torch.set_rng_state(state)
+
+
+def test_pytorch_metric_learning_trains_with_a_loss_of_ours(run, monkeypatch):
+    from pytorch_metric_learning.utils import common_functions
+
+    monkeypatch.setattr(common_functions, "NUMPY_RANDOM", np.random.RandomState(0))  # draws its sampler's batches
+    found = run("with_pytorch_metric_learning", "30")
+    assert found["after"][0] > 4 * found["before"][0] > 0
+    assert found["after"][1] > 2 * found["before"][1]
+
+
+def test_plain_pytorch_trains_without_and_with_a_memory_and_leaves_a_dump(run, tmp_path, capsys):
+    found = run("with_a_memory", "40")
+    assert found["after"] > 3 * found["before"] > 0
+    assert len(found["loss"].memory) == 3 * 128
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["untrained", "without", "with"]
+    embeddings, classes = np.load(tmp_path / "embeddings.npy"), np.loadtxt(tmp_path / "classes.csv")
+    assert embeddings.shape == (len(classes), 64)
+
+
+def test_a_dump_is_evaluated_from_files_and_from_arrays(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)  # which is optional
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = run("evaluate_a_dump")
+    assert [row["level"] for row in found["report"].record()["table"]] == ["script", "letter", "character", "all"]
+    assert not (tmp_path / "pixels.faiss").exists()
+
+
+@pytest.mark.parametrize("name", record_examples.COMMANDS)
+def test_what_the_page_shows_was_printed_by_this_script(name):
+    known = json.loads(record_examples.RECORD.read_text(encoding="utf-8"))
+    assert known[name] == record_examples.fingerprint(name), "run `python book/tools examples`"
+    shown = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
+    assert all(f"$ {command}\n" in shown for command in record_examples.COMMANDS[name])
+
+
+@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("*.py")), ids=lambda script: script.stem)
+def test_an_example_is_short_and_on_the_page(script):
+    assert len(script.read_text(encoding="utf-8").splitlines()) < 60
+    assert script.stem in record_examples.COMMANDS
+    for what in (
+        f"```{{literalinclude}} examples/{script.name}",
+        f"{{download}}`{script.name} <examples/{script.name}>`",
+    ):
+        assert what in PAGE, what
+    assert f"```{{literalinclude}} examples/{script.stem}.txt" in PAGE
+
+
+@pytest.fixture
+def yours():
+    """What the pieces of code on the page take for granted."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 4))
+    return {
+        "net": net,
+        "images": torch.randn(32, 3, 2, 2),
+        "labels": torch.arange(32) // 4,
+        "device": "cpu",
+        "optimizer": torch.optim.SGD(net.parameters(), lr=0.1),
+        "class_logits": torch.randn(16, 5, requires_grad=True),
+        "proposal_labels": torch.arange(16) % 5,
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.*GradScaler")
+def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there(yours):
+    pieces = re.findall(r"^```(python|pycon)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    assert {kind for kind, _ in pieces} == {"python", "pycon"}
+    runner = doctest.DocTestRunner()
+    for kind, text in pieces:
+        if kind == "python":
+            exec(compile(text, "use-it.md", "exec"), yours)
+        else:
+            example = doctest.DocTestParser().get_doctest(text, yours, "use-it.md", None, None)
+            runner.run(example, clear_globs=False)
+            yours.update(example.globs)
+    assert runner.tries > 8 and runner.failures == 0
+    assert all(parameter.grad.abs().sum() > 0 for parameter in yours["net"].parameters())
+
+
+def test_every_loss_of_the_table_learns():
+    from rankedu import losses, rankers
+
+    known = vars(losses) | vars(rankers)
+    labels = torch.stack([torch.arange(32) // 8, torch.arange(32) // 4], dim=1)
+    for choice in use_it.CHOICES:
+        exec(choice.code, known)
+        proposals = "OnProposals" in choice.code
+        given = torch.randn(32, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
+        known["loss"](given, labels[:, 0] % 4 if proposals else labels).backward()
+        assert given.grad.abs().sum() > 0, choice.code
+        assert re.search(r"\d\d\.\d ± \d", use_it.reached(choice)), choice.code
+
+
+def test_what_the_searches_found_stands_beside_the_published_settings():
+    chosen = json.loads((use_it.DATA / "claims" / "cpu" / "chosen.json").read_text(encoding="utf-8"))["arms"]
+    assert sum(choice.arm in chosen for choice in use_it.CHOICES) >= 5
+    for choice in use_it.CHOICES:
+        if choice.arm in chosen:
+            rate = chosen[choice.arm]["parameters"]["lr"]
+            assert f"found: learning rate {rate:.2g}" in use_it.explained(choice)
+    assert not use_it.found(use_it.CHOICES[0]._replace(arm="nobody"))
+
+
+def test_what_the_page_says_to_write_instead_can_be_written():
+    from rankedu import losses, memory, rankers
+    from ranklab import training
+
+    known = vars(losses) | vars(memory) | vars(rankers) | vars(training)
+    known |= {"lambda_val": 0.2, "margin": 0.02, "weight_fn": torch.log1p, "batch_memory": 3, "interclass_coef": 0.3}
+    known |= {"loss": losses.SmoothAPLoss(), "anneal": 0.01, "bins": 20, "labels": torch.arange(400) // 4}
+    rows = [line.split("|") for line in PAGE[PAGE.index("## Coming from elsewhere") :].splitlines() if line[:1] == "|"]
+    written = [
+        cell for row in rows for cell in re.findall(r"`([A-Z]\w+\(.*?\)|baseline\(.*?\))`", row[2]) if "…" not in cell
+    ]
+    assert len(written) >= 9
+    for code in written:
+        assert isinstance(eval(code, known), (torch.nn.Module, training.ClassBalancedSampler)), code

@@ -1,0 +1,133 @@
+"""Starters and solutions are those of the chapters' texts: solutions pass every check, starters pass none, both run."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pytest
+from tools.notebooks import exercise_texts, exercises
+from tools.notebooks.exercises import SOLUTIONS, STARTERS
+from tools.notebooks.slices import import_lines, needed, statements, unbound
+
+from rankbook.kit.check import Feedback, names
+
+STEMS = sorted(path.stem for path in (exercises.ROOT / "book" / "chapters").glob("*.md"))
+each_chapter = pytest.mark.parametrize("chapter", STEMS, indirect=True)
+
+
+@pytest.fixture
+def chapter(request) -> exercise_texts.Chapter:
+    """A chapter of the book, read when it is asked for."""
+    [found] = [chapter for chapter in exercise_texts.chapters() if chapter.stem == request.param]
+    return found
+
+
+@cache
+def cells(folder: Path, stem: str) -> list[nbformat.NotebookNode]:
+    return nbformat.read(exercises.ROOT / folder / f"{stem}.ipynb", as_version=4).cells
+
+
+def code_of(folder: Path, stem: str) -> list[nbformat.NotebookNode]:
+    return [cell for cell in cells(folder, stem) if cell.cell_type == "code"]
+
+
+def feedback_of(folder: Path, stem: str) -> dict[str, Feedback]:
+    """Run the cells in one namespace, as a reader runs all; only what belongs to research is left out."""
+    scope: dict[str, object] = {"__name__": "__main__"}
+    found = {}
+    for cell in code_of(folder, stem):
+        if "research" in cell.metadata.get("tags", []):
+            continue
+        tree = ast.parse(cell.source)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "cell", "exec"), scope)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), "cell", "eval"), scope)
+            if isinstance(value, Feedback):
+                found[value.name] = value
+    return found
+
+
+def test_the_notebooks_are_those_that_the_chapters_give():
+    assert exercises.problems() == [], "run `make exercises`"
+
+
+@each_chapter
+def test_every_solution_passes(chapter):
+    found = feedback_of(SOLUTIONS, chapter.stem)
+    assert set(found) == set(names(chapter.number)) and all(found.values()), found
+
+
+@each_chapter
+def test_every_stub_is_refused_and_nothing_crashes(chapter):
+    found = feedback_of(STARTERS, chapter.stem)
+    assert set(found) == set(names(chapter.number))
+    assert all(not one and "nothing returned yet" in one.message for one in found.values()), found
+
+
+@each_chapter
+def test_a_starter_holds_no_line_of_a_solution(chapter):
+    text = "\n".join(cell.source for cell in cells(STARTERS, chapter.stem))
+    for exercise in chapter.exercises:
+        lines = [line for _, source in exercise.solution for line in source.splitlines() if len(line) > 25]
+        own = [line for line in lines if not re.match(r"\s*(def|class|from|import|check\(|for) ?", line)]
+        assert own and not any(line in text for line in own), exercise.label
+
+
+@each_chapter
+@pytest.mark.parametrize("folder", [STARTERS, SOLUTIONS], ids=lambda folder: folder.name)
+def test_every_name_is_defined_before_it_is_used(chapter, folder):
+    """Of the research exercises too, which are not run here."""
+    assert unbound([cell.source for cell in code_of(folder, chapter.stem)], dir(builtins)) <= {"__name__"}
+
+
+@each_chapter
+@pytest.mark.parametrize("folder", [STARTERS, SOLUTIONS], ids=lambda folder: folder.name)
+def test_no_myst_is_left_and_every_link_leads_somewhere(chapter, folder):
+    text = "\n\n".join(cell.source for cell in cells(folder, chapter.stem) if cell.cell_type == "markdown")
+    assert not re.search(r"\{[\w:]+\}`|^:::|^\(.*\)=$|\$\$ \(", text, re.MULTILINE)
+    links = re.findall(r"\]\((\.\.?/[^)#]+)", text)
+    assert len(links) >= 2
+    for link in links:
+        assert (exercises.ROOT / folder / link).exists(), link
+
+
+@each_chapter
+def test_a_starter_has_every_exercise_with_room_to_work(chapter):
+    text = [cell.source for cell in cells(STARTERS, chapter.stem)]
+    headings = [re.match(r"## Exercise (\S+) \((.*)\): ", source) for source in text]
+    assert [m[1] for m in headings if m] == [e.number for e in chapter.exercises]
+    rooms = sum(source == "*Your answer:*" or "    ..." in source for source in text)
+    assert rooms == len(chapter.exercises) >= 3
+
+
+def test_a_damaged_notebook_is_noticed_and_mended(tmp_path):
+    for folder in (STARTERS, SOLUTIONS):
+        shutil.copytree(exercises.ROOT / folder, tmp_path / folder)
+    starter, solved = tmp_path / STARTERS / "04_interpolated_ranking.ipynb", tmp_path / SOLUTIONS / "99_gone.ipynb"
+    starter.write_text(starter.read_text(encoding="utf-8").replace("blackbox_rank", "any_rank"), encoding="utf-8")
+    (tmp_path / SOLUTIONS / "05_minibatch_bias.ipynb").rename(solved)
+    told = "\n".join(exercises.problems(tmp_path))
+    assert "exercises/04_interpolated_ranking.ipynb is not what its chapter says" in told
+    assert "solutions/05_minibatch_bias.ipynb is missing" in told and "solutions/99_gone.ipynb belongs to no" in told
+    assert len(exercises.write(tmp_path)) == 2 and exercises.problems(tmp_path) == []
+
+
+def test_a_slice_is_what_the_code_needs_and_no_more():
+    chapter = statements(
+        [
+            "import math\nfrom random import Random as R, shuffle",
+            "x = 1\nx += 1\ny = 2\n\ndef f(a):\n    return g(a) + x",
+            "def g(b):\n    return math.sqrt(b)\n\nunused = [shuffle for i in range(3)]",
+        ]
+    )
+    found = needed(["print([f(i) for i in range(R(0).randint(1, 2))])"], chapter)
+    assert [s.source.split("\n")[0] for s in found.chosen] == ["x = 1", "x += 1", "def f(a):", "def g(b):"]
+    assert import_lines(found.imports) == ["import math", "from random import Random as R"]
+    assert needed(["z + f(1)"], chapter, known={"f"}).missing == {"z"}

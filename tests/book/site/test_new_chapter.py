@@ -1,0 +1,116 @@
+"""`rankedu new-chapter`: what it writes runs, and keeps the contract as soon as its brackets are filled."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import fresh
+import pytest
+from typer.testing import CliRunner
+
+from rankbook.kit.new_chapter import FILES, new_chapter, placeholders
+from rankedu.cli import app
+
+ROOT = Path(__file__).resolve().parents[3]
+LAST = max((ROOT / "book" / "chapters").glob("*.md"))
+NUMBER = int(LAST.name[:2]) + 1
+SLUG = "a_chapter_of_tests"
+
+#: Run every cell in one namespace, then the contract and the chapter's own tests: as written, and with brackets filled.
+TRY = """
+import pathlib, sys
+import jupytext, pytest
+from IPython.core.interactiveshell import InteractiveShell
+from rankbook.kit.new_chapter import PLACEHOLDER
+
+shell, files = InteractiveShell.instance(), [pathlib.Path(name) for name in sys.argv[1:]]
+for cell in jupytext.read(files[0]).cells:
+    if cell.cell_type == "code":
+        assert shell.run_cell(cell.source).success, cell.source
+options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-k", "a_chapter_of_tests", "tests"]
+print(pytest.main(options), flush=True)
+for file in files:
+    text = file.read_text(encoding="utf-8")
+    file.write_text(PLACEHOLDER.sub("words of an author who has thought about it for a while", text), encoding="utf-8")
+print("filled:", int(pytest.main(options)))
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """As much of a checkout as a chapter needs."""
+    for folder in ("book/chapters", "book/data", "tests/book/site"):
+        (tmp_path / folder).mkdir(parents=True)
+    shutil.copytree(ROOT / "book" / "template", tmp_path / "book" / "template")
+    shutil.copy(LAST, tmp_path / "book" / "chapters")
+    return tmp_path
+
+
+def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout):
+    shutil.copytree(ROOT / "rankedu", checkout / "rankedu", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "book" / "tools", checkout / "book" / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "book" / "data" / "sources.yaml", checkout / "book" / "data")
+    for file in ("tests/conftest.py", "tests/book/site/test_contract.py"):
+        shutil.copy(ROOT / file, checkout / file)
+    written = new_chapter(SLUG, "Sorting softly", checkout)
+    left = [f"{file.name}, {found}" for file in written for found in placeholders(file.read_text(encoding="utf-8"))]
+    done = fresh.run(
+        [sys.executable, "-c", TRY, *map(str, written)],
+        cwd=checkout,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")]),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # none is needed
+            "RANKEDU_EXPLORABLES": "static",
+        },
+    )
+    told = done.stdout + done.stderr
+    assert re.findall(r"^FAILED .*::(\w+)", done.stdout, re.MULTILINE) == ["test_no_placeholder_is_left"], told
+    assert len(left) > 50
+    for place in left:
+        assert place in done.stdout, place
+    assert done.stdout.rstrip().endswith("filled: 0"), told
+
+
+def test_the_command_says_what_to_do_next(checkout):
+    done = CliRunner().invoke(app, ["new-chapter", SLUG, "--title", "Sorting", "--checkout", str(checkout)])
+    assert done.exit_code == 0
+    where = [str(checkout / file.format(nn=f"{NUMBER:02d}", slug=SLUG)) for file in FILES.values()]
+    assert done.stdout.splitlines()[: len(where)] == where
+    assert "make notebooks" in done.stdout and f"--preview {NUMBER}" in done.stdout
+    text = Path(where[0]).read_text(encoding="utf-8")
+    assert f"(ch-{NUMBER})=\n# Sorting\n" in text and f"needs: [{NUMBER - 1}]" in text
+
+
+@pytest.mark.parametrize("file", FILES.values())
+def test_nothing_is_overwritten_and_nothing_half_done(file, checkout):
+    there = checkout / file.format(nn=f"{NUMBER:02d}", slug=SLUG)
+    there.parent.mkdir(parents=True, exist_ok=True)
+    there.write_text("mine", encoding="utf-8")
+    before = sorted(checkout.rglob("*"))
+    number = f"{NUMBER:02d}" if file.startswith("book") else ""  # then the next chapter has another number
+    with pytest.raises(FileExistsError, match=f"slug must be new, got '{SLUG}': there is .*{number}"):
+        new_chapter(SLUG, "Sorting", checkout)
+    assert there.read_text(encoding="utf-8") == "mine" and sorted(checkout.rglob("*")) == before
+
+
+BAD = {
+    "slug": (("Soft-Sorting", "Sorting"), ValueError, "slug must be lower-case letters.* got 'Soft-Sorting'"),
+    "title": (("soft", " "), ValueError, "title must be one line of text, got ' '"),
+    "checkout": (("soft", "Sorting", "nowhere"), FileNotFoundError, "checkout must be .* found none in nowhere"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), BAD.values(), ids=BAD)
+def test_what_cannot_be_is_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        new_chapter(*arguments)
+
+
+def test_the_command_reports_without_a_traceback(checkout):
+    done = CliRunner().invoke(app, ["new-chapter", "Bad", "--title", "T", "--checkout", str(checkout)])
+    assert done.exit_code == 2 and "rankedu new-chapter: slug must be" in done.output

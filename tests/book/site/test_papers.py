@@ -1,0 +1,325 @@
+"""The papers' tables: transcribed without slips, and set beside runs that the sweeps make."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+from bs4 import BeautifulSoup
+from scipy.stats import spearmanr
+from tools.results import detection_pictures, papers, papers_lists, papers_page, pictures
+
+from ranklab.runs import Record, plan
+
+TABLES = {table.name: table for table in papers.tables()}
+SWEEPS = papers.sweeps()
+
+
+def column(name: str, data: str, metric: str) -> dict[str, float]:
+    """A printed column, by what we call the method."""
+    table = TABLES[name]
+    heads = [(group, head) for group, heads in table.printed["columns"].items() for head in heads]
+    place = heads.index((data, metric))
+    return {row["ours"] or row["method"]: row["values"][place] for row in table.printed["rows"]}
+
+
+# --- What is printed ------------------------------------------------------------------------------------------------
+
+
+def test_every_table_of_a_training_is_there():
+    assert set(TABLES) == {f"rambo_tab_{n}" for n in (2, 3, 4, 5, 7, 8)} | {f"happier_tab_{n}" for n in range(1, 7)}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_a_printed_table_has_its_shape(table):
+    printed = table.printed
+    assert set(printed) == {"source", "title", "columns", "note", "rows"}
+    width = sum(map(len, printed["columns"].values()))
+    assert len({(row["method"], row.get("backbone")) for row in printed["rows"]}) == len(printed["rows"])
+    for row in printed["rows"]:
+        assert set(row) <= {"method", "group", "backbone", "dim", "ours", "values", "note"} and "ours" in row
+        assert len(row["values"]) == width
+        assert all(value is None or (isinstance(value, float) and 10 < value < 100) for value in row["values"])
+
+
+@pytest.mark.parametrize("name", ["rambo_tab_2", "rambo_tab_3", "rambo_tab_4"])
+def test_recall_grows_with_k(name):
+    [heads] = TABLES[name].printed["columns"].values()
+    assert [int(head.removeprefix("R@")) for head in heads] == sorted(int(head.removeprefix("R@")) for head in heads)
+    for row in TABLES[name].printed["rows"]:
+        values = [value for value in row["values"] if value is not None]
+        assert values == sorted(set(values)), row["method"]
+
+
+def test_rambo_table_7_mixes_the_variants_of_the_other_tables():
+    [full, *_] = TABLES["rambo_tab_7"].printed["rows"]
+    cub, products = column("rambo_tab_3", "CUB-200-2011", "R@1"), column("rambo_tab_2", "Online Products", "R@1")
+    in_shop = column("rambo_tab_4", "In-shop", "R@1")
+    assert full["values"] == [cub["rambo_loglog"], in_shop["rambo_log"], products["rambo_loglog"]]
+
+
+def gain(name: str, data: str, metric: str, over: list[str] | None = None) -> float:
+    """Of HAPPIER over the best of some methods; default: over those of fine labels."""
+    fine = [row["ours"] for row in TABLES[name].printed["rows"] if row.get("group") == "fine"]
+    values = column(name, data, metric)
+    return round(values["happier"] - max(values[method] for method in over or fine), 1)
+
+
+HIERARCHICAL = ["sum_triplet_semihard", "sum_normalized_softmax", "csl"]
+
+
+@pytest.mark.parametrize(
+    ("of", "over", "by_table", "in_text"),
+    [
+        (("happier_tab_1", "Online Products", "H-AP"), None, 16.1, 16.1),
+        (("happier_tab_1", "iNat-base", "H-AP"), None, 13.0, 13.0),
+        (("happier_tab_1", "iNat-full", "H-AP"), None, 10.7, 12.7),
+        (("happier_tab_1", "Online Products", "H-AP"), [*HIERARCHICAL, "sum_proxy_nca_pp"], 6.3, 6.3),
+        (("happier_tab_1", "iNat-base", "H-AP"), [*HIERARCHICAL, "sum_proxy_nca_pp"], 4.2, 4.2),
+        (("happier_tab_1", "Online Products", "ASI"), ["csl"], 8.0, 8.0),
+        (("happier_tab_1", "Online Products", "NDCG"), ["csl"], 3.4, 2.6),
+        (("happier_tab_2", "DyML-Vehicle", "mAP"), HIERARCHICAL, 5.0, 4.8),
+        (("happier_tab_2", "DyML-Animal", "mAP"), HIERARCHICAL, 1.2, 0.9),
+        (("happier_tab_2", "DyML-Product", "mAP"), HIERARCHICAL, 1.1, 1.8),
+        (("happier_tab_3", "Online Products", "AP coarse"), None, 43.9, 43.9),
+    ],
+)
+def test_happier_gains_are_those_of_the_tables_and_four_differ_from_the_text(of, over, by_table, in_text):
+    assert gain(*of, over) == by_table
+    notes = TABLES[of[0]].printed["note"]
+    assert (f"+{in_text}" in notes and f"{by_table}" in notes) == (by_table != in_text)
+
+
+def test_happier_tables_agree_with_each_other():
+    for metric, other in (("R@1 fine", "R@1 species"), ("AP fine", "AP species")):
+        base, full = column("happier_tab_3", "iNat-base", metric), column("happier_tab_4", "iNat-full", other)
+        fine = [row["ours"] for row in TABLES["happier_tab_3"].printed["rows"] if row["group"] == "fine"]
+        assert [base[method] for method in fine] == [full[method] for method in fine]
+    parts = column("happier_tab_5", "iNat-base", "H-AP")
+    assert parts["both"] == column("happier_tab_1", "iNat-base", "H-AP")["happier"]
+    assert parts["surrogate"] == column("happier_tab_6", "iNat-base", "H-AP")["h_ap"]
+
+
+def test_rambo_table_8_holds_two_cells_of_table_5_and_every_lam_beats_the_baseline():
+    by_loss, ablation = (column(f"rambo_tab_{n}", "R50, 07", "AP50") for n in (5, 8))
+    assert by_loss["cross_entropy"] == ablation["cross_entropy"] and by_loss["rambo_map"] == ablation["half"]
+    assert min(ablation, key=ablation.get) == "cross_entropy", "as the text says of λ within a factor of 5"
+
+
+def test_the_numbers_that_a_figure_holds_are_the_printed_ones():
+    tree = ast.parse((papers.ROOT / "rankedu" / "book" / "figures" / "baselines.py").read_text(encoding="utf-8"))
+    named = [node for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "TABLE_1"]
+    held = {value for pair in ast.literal_eval(named[0].value).values() for value in pair if value is not None}
+    assert held == set(column("happier_tab_1", "Online Products", "H-AP").values())
+
+
+# --- What is run ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sweep", SWEEPS, ids=lambda sweep: f"{sweep.lab}, {sweep.scale}, {sweep.name}")
+def test_a_lab_takes_every_point_of_a_sweep(sweep):
+    from ranklab.experiments.detection import LOSSES
+    from ranklab.methods import METHODS
+
+    point = sweep.points()[-1]
+    assert plan(sweep.lab, preset=sweep.preset, parameters=point).parameters.items() >= point.items()
+    assert set(sweep.grid["loss"]) <= set(LOSSES if sweep.lab == "detection" else METHODS)
+    assert sweep.seeds >= 3
+
+
+def test_the_commands_are_those_of_the_sweeps():
+    done = subprocess.run([sys.executable, papers.__file__], capture_output=True, text=True, check=True)
+    lines = done.stdout.replace("\\\n", "").splitlines()
+    for line, sweep in zip(lines, [s for s in SWEEPS if s.scale in ("glyphs, here", "scenes, here")], strict=True):
+        assert line.split()[:3] == ["rankedu", "sweep", sweep.lab] and f"--seeds {sweep.seeds}" in line
+        for name, values in sweep.grid.items():
+            texts = re.search(rf"--grid {name}=(\S+)", line)[1].split(",")
+            assert texts == values if name == "loss" else [float(text) for text in texts] == values
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_every_row_of_a_table_is_a_point_of_its_sweeps(table):
+    assert set(table.beside["data"]) == set(table.printed["columns"])
+    for scale in table.scales():
+        points = [point for sweep in table.sweeps(scale) for point in sweep.points()]
+        for row in table.rows():
+            for variant in table.variants().values():
+                wanted = table.on_ours(row, variant, scale)
+                found = [point for point in points if all(wanted.get(n, v) == v for n, v in point.items())]
+                assert (row["ours"] is None) or len(found) == 1, row["method"]
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_the_labs_measure_what_the_tables_show(table):
+    from ranklab.datasets.published import PUBLISHED
+    from ranklab.experiments.hierarchical_retrieval import level_names
+
+    for data in (None, *table.printed["columns"]):
+        name = table.beside["data"][data]["dataset"] if data else "glyphs"
+        if table.beside["lab"] == "detection":
+            measured = {"AP50", "AP50 of frequent classes", "AP50 of rare classes"}
+        elif table.beside["lab"] == "retrieval":
+            measured = {"mAP", "mAP@R", *(f"R@{k}" for k in papers.preset(f"{name}_rambo_log")["recall_at"])}
+        else:
+            places = (", mean of levels", *(f" of {level}" for level in level_names(PUBLISHED[name].levels)))
+            measured = {"H-AP", "ASI", "NDCG", *(f"{metric}{place}" for metric in ("R@1", "AP") for place in places)}
+        assert set(table.metrics(data).values()) <= measured
+
+
+# --- The page -------------------------------------------------------------------------------------------------------
+
+
+def made_up(table, value, *, data=None, seeds=3, more=None):
+    """Runs of every row of a table; their metrics are `value(row number) + seed / 1000`."""
+    lab, here = table.beside["lab"], table.metrics(data).values()
+    [scale, *_] = table.scales()
+    for place, row in enumerate(table.rows()):
+        for variant in table.variants().values() if row["ours"] else ():
+            on = table.elsewhere(row, variant, data) if data else table.on_ours(row, variant, scale)
+            for seed in range(seeds):
+                parameters = {**on, **(more or {}), "seed": seed}
+                metrics = dict.fromkeys(here, value(place) + seed / 1000)
+                about = (
+                    {"device": "abacus", "threads": 1},
+                    {"torch": "2.13.0"},
+                    {"revision": "0123456789abcdef", "modified": True},
+                )
+                yield Record(lab, f"{on} {more} {seed}", "glyphs", parameters, metrics, 60.0, *about, "2026")
+
+
+def cells(text):
+    """The body of a table of the page, one list of texts a row."""
+    rows = BeautifulSoup(text, "html.parser").select("tbody tr")
+    return [[cell.get_text().replace("\u00a0", " ") for cell in row.find_all(["th", "td"])] for row in rows]
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_without_runs_the_cells_say_so(table):
+    text = papers_page.block(table, [])
+    found = cells(text)
+    assert {len(row) for row in found} == {len(found[0])} and len(found) == len(table.rows())
+    printed = sum(map(len, table.printed["columns"].values()))
+    for row, line in zip(table.rows(), found, strict=True):
+        assert [float(cell) if cell != "–" else None for cell in line[1 : printed + 1]] == row["values"]
+        assert set(line[printed + 1 :]) == {"not run" if row["ours"] else "–"}
+    assert "No run of this is kept" in text and "rankedu sweep" in text and table.printed["note"] in text
+
+
+def test_runs_stand_beside_what_is_printed():
+    table = TABLES["happier_tab_1"]
+    text = papers_page.block(table, list(made_up(table, lambda place: 0.3 + place / 50)))
+    found = cells(text)
+    assert found[0][10:13] == ["30.1 ± 0.1"] * 3 and found[1][12] == "32.1 ± 0.1"
+    assert [row[13:] for row in found] == [["not run"] * 3] * len(found), "the published data sets"
+    assert (
+        f"{3 * len(found)} runs" in text and "abacus, 1 threads" in text and "revision 0123456789 with changes." in text
+    )
+    assert f"all of them {3 * len(found)} min" in text
+    bold = BeautifulSoup(text, "html.parser").select("tbody tr")[-1].find_all("strong")
+    assert len(bold) == len(found[0]) - 1 - 3, "HAPPIER leads everywhere, or shares the lead"
+    for data in table.printed["columns"]:
+        rho = spearmanr(list(column("happier_tab_1", data, "H-AP").values()), range(10)).statistic
+        assert f"H-AP on {data} against H-AP, {rho:.2f} (10 methods)" in text
+
+
+def test_the_rank_correlation_is_that_of_the_methods_that_have_both():
+    table = TABLES["rambo_tab_4"]
+    assert "Rank correlation" not in papers_page.block(table, list(made_up(table, lambda place: 0.5))), "three methods"
+    table = TABLES["rambo_tab_2"]
+    printed = column("rambo_tab_2", "Online Products", "R@1")
+    at = {place: row["ours"] for place, row in enumerate(table.rows())}
+    upside_down = papers_page.block(table, list(made_up(table, lambda place: 0.9 - printed.get(at[place], 0) / 200)))
+    both = sum(row["ours"] is not None for row in table.printed["rows"])
+    assert f"R@1 on Online Products against R@1, −1.00 ({both} methods)" in upside_down
+
+
+def test_runs_on_a_published_data_set_stand_in_its_columns():
+    table = TABLES["rambo_tab_7"]
+    text = papers_page.block(table, list(made_up(table, lambda place: 0.5 + place / 10, data="In-shop")))
+    heads = [cell.get_text() for cell in BeautifulSoup(text, "html.parser").select("thead tr")[0].find_all("th")]
+    assert heads[4:] == ["glyphs, here", "CUB-200-2011, here", "In-shop, here", "Online Products, here"]
+    assert cells(text)[1][4:] == [*["not run"] * 4, "not run", *["60.1 ± 0.1"] * 2, "not run"]
+
+
+def test_runs_of_two_settings_are_no_row():
+    table = TABLES["happier_tab_5"]
+    twice = [*made_up(table, lambda _: 0.5, more={"clip": 0.1}), *made_up(table, lambda _: 0.5, more={"clip": 0.2})]
+    with pytest.raises(
+        ValueError, match=r"happier_tab_5, sigmoids.*: kept runs differ in clip; keep those of one setting"
+    ):
+        papers_page.block(table, twice)
+
+
+def test_a_second_scale_shows_when_there_are_runs_of_it(monkeypatch):
+    sweeps = papers.sweeps()
+    large = [papers.Sweep(s.lab, "glyphs in full", s.name, s.preset, {"steps": 9}, s.grid, s.seeds) for s in sweeps]
+    monkeypatch.setattr(papers, "sweeps", lambda: [*sweeps, *large])
+    table = TABLES["happier_tab_6"]
+    small = list(made_up(table, lambda _: 0.5))
+    assert "glyphs in full" not in papers_page.block(table, small)
+    more = list(made_up(table, lambda _: 0.7, more={"steps": 9}))
+    assert cells(papers_page.block(table, [*small, *more]))[0][4:10] == ["50.1 ± 0.1"] * 3 + ["70.1 ± 0.1"] * 3
+
+
+def test_the_page_includes_every_block_and_no_number_of_a_table_is_in_its_text():
+    text = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8")
+    made = papers_page.blocks()
+    for name in (*made, *pictures.BLOCKS):
+        assert f"_generated/{name}.md" in text
+    prose = text.split("## Margin and memory")[0]
+    printed = {f"{v}" for t in TABLES.values() for row in t.printed["rows"] for v in row["values"] if v is not None}
+    assert not printed & set(re.findall(r"\d+\.\d+", prose))
+
+
+def test_mini_batches_stand_with_the_whole():
+    [sweep] = [sweep for sweep in SWEEPS if sweep.lab == "minibatch_statistics"]
+    parameters = {**papers.preset(sweep.preset), **sweep.points()[0], "seed": 0}
+    columns = ("mAP of batches of", "R@1 of batches of", "P of batches of", "P of a run with batches of")
+    metrics = {f"{name} {size}": size / 1000 for name in columns for size in (16, 64)} | {"mAP": 0.25, "R@1": 0.5}
+    about = {"device": "abacus", "threads": 1}, {"torch": "2.13.0"}, None, "2026"
+    run = Record(sweep.lab, "a", sweep.preset, parameters, metrics, 60.0, *about)
+    lines = papers_lists.mini_batches([run]).splitlines()
+    assert lines[2:5] == [
+        "| 16 | 1.6 | 1.6 | 1.6 | 1.6 |",
+        "| 64 | 6.4 | 6.4 | 6.4 | 6.4 |",
+        "| all of about 2048 test pictures | 25.0 | 50.0 |   |   |",
+    ]
+
+
+def test_mistakes_are_told_by_what_they_share_with_the_query():
+    sweep = papers.find_sweep("hierarchical_retrieval", "losses")
+    places, found = ("characters", "base letters", "scripts"), []
+    for seed, hits in enumerate([(0.3, 0.5, 0.8), (0.4, 0.6, 0.8)]):
+        parameters = {**sweep.shared(), **sweep.points()[0], "seed": seed}
+        metrics = {f"R@1 of {place}": hit for place, hit in zip(places, hits, strict=True)}
+        about = ({"device": "abacus", "threads": 1}, {"torch": "2.13.0"}, None, "2026")
+        found.append(Record(sweep.lab, str(seed), sweep.preset, parameters, metrics, 60.0, *about))
+    lines = papers_lists.severity(found).replace("\u00a0", " ").splitlines()
+    assert lines[2].endswith("| 2 | 35.0 ± 7.1 | 20.0 ± 0.0 | 25.0 ± 7.1 | 20.0 ± 0.0 |")
+    assert all("| 0 | not run |" in line for line in lines[3 : lines.index("")])
+
+
+def test_the_networks_of_the_pictures_stand_in_the_tables(tmp_path):
+    for lab, grid, own in pictures.RUNS.values():
+        shared, [seed] = papers.find_sweep(lab, grid).points(), [own["seed"]]
+        assert {**own} in [{**point, "seed": seed} for point in shared]
+    with pytest.raises(FileNotFoundError, match="must hold a finished run with"):
+        next(pictures.keep(tmp_path))
+
+
+def test_the_detectors_of_the_pictures_stand_in_the_tables(tmp_path):
+    for grid, own in detection_pictures.RUNS.values():
+        points = papers.find_sweep("detection", grid).points()
+        assert sum(own.items() <= point.items() for point in points) == 1
+    with pytest.raises(FileNotFoundError, match="must hold a finished run with"):
+        next(detection_pictures.keep(tmp_path))
+
+
+def test_without_kept_vectors_the_page_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    monkeypatch.setattr(detection_pictures, "FOLDER", tmp_path)
+    assert set(pictures.blocks(tmp_path)) == set(pictures.BLOCKS)
+    assert all("Nothing is kept" in text for text in pictures.blocks(tmp_path).values())

@@ -1,0 +1,139 @@
+"""The tables of speed: printed as they are printed, without a record told to be missing, with one beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tools.results import papers, papers_page, papers_speed
+
+from ranklab.experiments.speed.tables import seconds_of
+from ranklab.runs import Record
+from ranklab.runs.records import flatten
+
+PRINTED = {
+    name: papers.read(papers.DATA / "printed" / f"{name}.yaml") for name in papers_speed.blocks([]) if "tab" in name
+}
+
+
+def made_up(preset="speed_cpu", factor=1.0, started="2026", device="cpu", **changed):
+    """A run in which ours is 10 times faster than the transcription, and 10⁸ of it was not tried."""
+    lists = {
+        who: {str(10**k): {"seconds": factor * slow * 10 ** (k - 8), "rounds": 3} for k in range(5, 9)}
+        for who, slow in (("ours", 1.0), ("transcription", 10.0))
+    }
+    lists["transcription"][str(10**8)] = {"seconds": None, "expected bytes": 5e9}
+    lists["ours"][str(10**7)]["bytes a score"] = 15.2
+    exponents = {"n": 1.04, "n margin": 0.02, "n claimed": 1.08, "p": 0.01, "p margin": 0.03, "p claimed": -1e-15}
+    network = {"backbone": {"resnet50": {"112": {"seconds": 40.0}}}, "FastAP": {"ours": {"112": {"seconds": 0.2}}}}
+    metrics = {
+        "long lists": {"AP": lists, "limit": {"one np.sort": {str(10**6): {"seconds": 0.01 * factor}}}},
+        "growth": {"RaMBO": {"": {"0": {**exponents, "from": 2e5, "to": 2e6, "seconds": 0.05}}}},
+        "backbone": network,
+        "batches": {"FastAP": {"ours": {"128": {"seconds": 0.002}}, "transcription": {"128": {"seconds": 0.002}}}},
+    }
+    about = {"device": "abacus, 2 cores", "threads": 1}, {"torch": "2.13.0", "numpy": "2.4.6"}, None, started
+    parameters = {**papers.preset(preset), **changed}
+    return Record("speed", f"{preset} {started}", preset, parameters, flatten({device: metrics}), 600.0, *about)
+
+
+def lines(text):
+    """The rows of all tables, each a list of cells."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+
+
+def test_a_printed_time_is_a_time_and_grows():
+    for row in PRINTED["rambo_tab_6"]["rows"]:
+        values = [seconds_of(text) for text in row["values"]]
+        assert values == sorted(values) and len(values) == len(PRINTED["rambo_tab_6"]["columns"])
+    for row in PRINTED["smooth_ap_tab_s2"]["rows"]:
+        assert seconds_of(row["values"][2]) < 0.01 * seconds_of(row["values"][1]), "as the text says: a minor impact"
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_every_printed_number_stands_on_the_page(name):
+    assert set(PRINTED[name]) == {"source", "title", "columns", "note", "rows"}
+    text = papers_speed.blocks([])[name]
+    for row in PRINTED[name]["rows"]:
+        assert row["method"] in text and all(value in text for value in row["values"])
+    assert "not measured" in text and PRINTED[name]["note"] in text
+
+
+@pytest.mark.parametrize(
+    "records", [[], [made_up("speed_quick")], [made_up(lengths=[1000])]], ids=["none", "quick", "other lengths"]
+)
+def test_without_the_record_the_page_says_so(records):
+    made = papers_speed.blocks(records)
+    assert made == papers_speed.blocks([])
+    assert made["speed_record"].count("not measured yet") == 2
+    assert "rankedu run speed --preset speed_cpu" in made["speed_record"]
+    assert made["speed_batches"] == "CPU: not measured.\n\nGPU: not measured.\n"
+    assert "not measured yet" in made["speed_gpu"] and "python -m benchmarks.gpu" in made["speed_gpu"]
+
+
+def test_the_record_stands_beside_what_is_printed():
+    made = papers_speed.blocks([made_up()])
+    found = lines(made["rambo_tab_6"])
+    assert found[2][2:] == ["33 ms", "331 ms", "3.86 s", "36.4 s", "–"]
+    assert found[3] == ["AP, ours", "CPU, here", "1.00 ms", "10.0 ms", "100 ms", "1.00 s", "15"]
+    assert found[4] == ["AP, transcription", "CPU, here", "10.0 ms", "100 ms", "1.00 s", "not tried (5 GiB)", "–"]
+    assert found[5] == ["one np.sort", "CPU, here", "–", "10.0 ms", "–", "–", "–"]
+    assert ["AP", "transcription", "CPU", "0.10 ahead", "0.10 ahead", "0.10 ahead", "–"] in found
+    assert ["AP", "one np.sort", "CPU", "–", "1.0 level", "–", "–"] in found
+    assert "Of 3 ratios to rivals we are ahead in 3; of 1 to a limit we are level in 1." in made["rambo_tab_6"]
+    assert "abacus, 2 cores; 1 thread; torch 2.13.0, NumPy 2.4.6; revision unknown; 10 min" in made["speed_record"]
+
+
+def test_the_other_tables_have_the_record_too():
+    made = papers_speed.blocks([made_up()])
+    [rambo] = [line for line in lines(made["rambo_tab_1"]) if line[0] == "RaMBO"]
+    assert rambo[3:] == [
+        "1.04 ± 0.02 (formula: 1.08)",
+        "0.01 ± 0.03 (formula: 0.00)",
+        "50.0 ms at 2,000,000",
+    ]
+    assert ["backbone", "resnet50, CPU", "–", "40.0 s", ""] in lines(made["smooth_ap_tab_s2"])
+    assert ["FastAP", "ours, CPU", "–", "200 ms", "0.5 %"] in lines(made["smooth_ap_tab_s2"])
+    assert ["CPU", "FastAP", "ours", "2.00 ms"] in lines(made["speed_batches"])
+    assert ["FastAP", "transcription", "CPU", "1.0 level"] in lines(made["speed_batches"])
+
+
+def test_the_latest_run_counts_and_a_gpu_has_columns_of_its_own():
+    late, gpu = made_up(factor=2.0, started="2027", rounds=2), made_up("speed_gpu", 0.01, device="cuda")
+    found = lines(papers_speed.blocks([late, made_up(), gpu])["rambo_tab_6"])
+    assert ["AP, ours", "CPU, here", "2.00 ms", "20.0 ms", "200 ms", "2.00 s", "15"] in found
+    assert ["AP, ours", "GPU, here", "10.0 µs", "100 µs", "1.00 ms", "10.0 ms", "15"] in found
+
+
+def test_what_the_command_for_a_gpu_has_written_stands_in_the_tables(tmp_path, monkeypatch):
+    def row(part, work, who, size, **found):
+        return {"device": "cuda", "part": part, "work": work, "contender": who, "size": size, "note": "", **found}
+
+    rows = [
+        row("long lists", "AP", "ours", 10**8, seconds=0.19),
+        row("step", "Smooth-AP", "ours", 128, seconds=0.0004),
+        row("batches", "Smooth-AP", "ours", 4096, seconds=0.01, bytes=2.0**28),
+        row("batches", "Smooth-AP", "ours", 512, synchronisations=9),
+        row("evaluation", "all", "", 1_100_000, seconds=None) | {"note": "not measured: the budget is used up"},
+    ]
+    about = {"machine": "abacus", "versions": {"torch": "2.11", "cuda": "13.0"}, "missing": ["hypothesis"]}
+    about |= {"seconds": 420.0, "tests": {"passed": 80, "failed": 1, "skipped": 0, "names": ["a"]}}
+    file = tmp_path / "speed_gpu.json"
+    file.write_text(json.dumps(about | {"rows": rows}))
+    monkeypatch.setattr(papers_speed, "GPU", file)
+    made = papers_speed.blocks([])
+    assert ["AP, ours", "GPU, here", "–", "–", "–", "190 ms", "–"] in lines(made["rambo_tab_6"])
+    assert "abacus; torch 2.11, CUDA 13.0; 7 min. Missing: hypothesis." in made["speed_gpu"]
+    assert "80 passed, 1 failed, 0 skipped" in made["speed_gpu"] and "the budget is used up" in made["speed_gpu"]
+    found = lines(made["speed_gpu"])
+    assert ["Smooth-AP", "ours", "400 µs"] in found and ["Smooth-AP", "ours", "256 MiB"] in found
+    assert ["Smooth-AP", "9"] in found
+
+
+def test_the_page_includes_every_block_and_repeats_no_printed_number():
+    text = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8")
+    assert set(papers_speed.blocks([])) <= set(papers_page.blocks([]))
+    section = text.split("### What the papers print of speed")[1].split("\n## ")[0]
+    assert all(f"_generated/{name}.md" in section for name in papers_speed.blocks([]))
+    assert not re.search(r"\d (ms|s)\b|\d\.\d", section)

@@ -1,0 +1,174 @@
+"""The question bank: complete, reasoned, and every number in it computed by the package."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+import torch
+from tools.teaching import question_bank as questions
+
+import rankedu
+from rankbook.kit.check import find, names
+from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
+
+BANK = questions.bank()
+NUMBER = re.compile(r"(?<![\w.])[−-]?\d+(?:\.\d+)?(?:/\d+)?")
+each_question = pytest.mark.parametrize("question", BANK, ids=lambda question: question.key)
+
+
+def t(values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def b(values):
+    return torch.tensor(values, dtype=torch.bool)
+
+
+def close(first, second) -> bool:
+    return torch.allclose(torch.as_tensor(first).double(), torch.as_tensor(second).double())
+
+
+def gradient(loss, scores, relevance):
+    leaf = t(scores).requires_grad_()
+    loss(leaf, b(relevance)).backward()
+    return leaf.grad
+
+
+def gradient_of_rank(ranker, scores, item=0):
+    leaf = t(scores).requires_grad_()
+    ranker(leaf)[item].backward()
+    return leaf.grad
+
+
+def hap(relevance):
+    return metrics.hierarchical_average_precision(t([4, 3, 2, 1]), t(relevance))
+
+
+def computed(question):
+    scope = {
+        name: value
+        for room in (blackbox, hierarchy, losses, metrics, rankers, solvers)
+        for name, value in vars(room).items()
+    }
+    scope |= {"t": t, "b": b, "close": close, "gradient": gradient, "gradient_of_rank": gradient_of_rank, "hap": hap}
+    scope |= {
+        "torch": torch,
+        "np": np,
+        "math": math,
+        "itertools": itertools,
+        "rank": rankedu.rank,
+        "reference": reference,
+        "answer": lambda name: find(name).reference,
+    }
+    value = eval(question.check, scope)
+    return bool(value) if isinstance(value, np.bool_) else value
+
+
+def numbers(text: str) -> list[tuple[float, float]]:
+    """The numbers of a text, each with half a unit of its last digit."""
+    found = []
+    for told in NUMBER.findall(text.replace("−", "-")):
+        value, _, below = told.partition("/")
+        digits = len(value.partition(".")[2])
+        found.append((float(value) / float(below or 1), 0.5000001 * 10**-digits if digits and not below else 1e-6))
+    return found
+
+
+def shows(text: str, values: list[float]) -> bool:
+    """Whether the numbers of a text are these, to the digits that it gives."""
+    told = numbers(text)
+    return len(told) == len(values) and all(abs(n - v) <= slack for (n, slack), v in zip(told, values, strict=True))
+
+
+@each_question
+def test_the_answer_is_what_the_package_computes(question):
+    if not question.check:
+        assert not all(numbers(option.text) for option in question.options), (
+            "its options are numbers: compute the answer"
+        )
+        return
+    value = computed(question)
+    if isinstance(value, bool):
+        assert value
+        return
+    values = [float(v) for v in (value if isinstance(value, list) else [value])]
+    assert [option.right for option in question.options if shows(option.text, values)] == [True], values
+
+
+@each_question
+def test_a_question_is_complete(question):
+    texts = [option.text for option in question.options]
+    assert 3 <= len(texts) == len(set(texts)) and sum(option.right for option in question.options) == 1
+    assert question.grade in questions.GRADES and set(question.chapters) <= set(range(1, 17))
+    for option in question.options:
+        assert len(option.reason.split()) >= 5 and option.reason.endswith((".", ".)")), option.reason
+    assert not re.search(r"[{}]`|\$", " ".join([question.text, *texts, *(o.reason for o in question.options)]))
+
+
+def test_there_are_four_or_more_for_every_chapter_in_all_grades_and_across():
+    assert len(BANK) == len({question.key for question in BANK}) >= 64
+    for chapter in range(1, 17):
+        own = [question for question in BANK if question.chapters[0] == chapter and not question.across]
+        assert len(own) >= 4 and len({question.grade for question in own}) >= 2, chapter
+    assert sum(len(question.chapters) > 1 for question in BANK) >= 20
+    assert all(len(question.chapters) > 1 for question in BANK if question.across)
+
+
+def test_the_right_option_does_not_stand_at_one_place_or_stand_out_by_its_length():
+    places = [question.options.index(question.right) for question in BANK]
+    assert max(places.count(place) for place in range(4)) < len(BANK) / 2
+    longest = [max(question.options, key=lambda option: len(option.text)).right for question in BANK]
+    assert sum(longest) < 0.6 * len(BANK)
+
+
+def test_the_self_tests_are_those_of_the_chapters():
+    tests = questions.self_tests()
+    chapters = {test.stem for test in tests}
+    assert len(chapters) >= 16 and [test.number for test in tests] == len(chapters) * [1, 2, 3, 4, 5]
+    for test in tests:
+        assert len(test.question.split()) >= 4 and len(test.answer.split()) >= 10, (test.stem, test.number)
+        assert ":::" not in test.question + test.answer
+
+
+def test_the_page_folds_every_option_and_every_answer():
+    page = questions.page()
+    folded = sum(len(question.options) for question in BANK) + len(questions.self_tests())
+    assert page.count("::::{dropdown} ") == folded
+    assert "glue:text" not in page
+    assert len(re.findall(r"^:class-container: right-option\n\n\*\*Right\.\*\*", page, re.MULTILINE)) == len(BANK)
+    assert all(page.count(f":::::{{container}} question\n:name: question-{one.key}\n") == 1 for one in BANK)
+
+
+def test_exports_hold_every_question():
+    rows = json.loads(questions.as_json())
+    assert len(rows) == len(BANK) + len(questions.self_tests())
+    assert all(row.get("answer") or row["options"] for row in rows)
+    assert not any(re.search(r"\{[\w:]+\}`|\]\(", row["question"] + row.get("answer", "")) for row in rows)
+    table = list(csv.DictReader(io.StringIO(questions.as_csv())))
+    assert len(table) == sum(len(question.options) for question in BANK)
+    assert sum(int(row["right"]) for row in table) == len(BANK)
+
+
+def test_gift_is_well_formed():
+    gift = questions.as_gift()
+    assert not re.search(r"[$`]|\*\w", gift), "Moodle reads HTML"
+    for part in gift.strip().split("\n\n"):
+        bare = re.sub(r"\\.", "", part)  # what is escaped is text
+        assert re.fullmatch(r"::[\w.-]+:: [^{}~=#]+ \{\n(?:\t=[^=~]*|\t~[^=~]*|\t####[^#]*|\n)+\}", bare), part
+        assert bare.count("=") == (0 if "####" in bare else 1)
+
+
+def test_the_exercises_page_and_its_list():
+    from tools.notebooks import exercises
+
+    block = exercises.block()
+    assert all(f"<{e.label}>" in block for chapter in exercises.chapters() for e in chapter.exercises)
+    assert "`rank_min`: for scores=" in exercises.feedback()
+    assert len(names()) == sum(e.grade == "code" for chapter in exercises.chapters() for e in chapter.exercises)

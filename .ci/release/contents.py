@@ -13,7 +13,7 @@ from email import message_from_string
 from email.message import Message
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent.parent / "rankedu"
+PACKAGE = Path(__file__).resolve().parents[2] / "rankedu"
 #: Beside the package itself, an sdist holds what builds it and what tells of it.
 BESIDE = {
     *("pyproject.toml", "hatch_build.py", "constraints.txt", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"),
@@ -39,8 +39,9 @@ def metadata(wheel: Path) -> Message:
 
 def problems(wheel: Path, sdist: Path, package: Path = PACKAGE) -> list[str]:
     """What is wrong with the two, compared with the package's folder."""
-    files = [*package.rglob("*.py"), *package.rglob("page/*.js"), *package.rglob("page/*.css")]
-    wanted = {f"rankedu/{path.relative_to(package).as_posix()}" for path in files} | {"rankedu/py.typed"}
+    wanted = {f"rankedu/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")} | {
+        "rankedu/py.typed"
+    }
     found = []
     for archive, beside in ((wheel, ()), (sdist, BESIDE)):
         there = {name for name in names(archive) if ".dist-info/" not in name}

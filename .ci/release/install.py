@@ -14,7 +14,7 @@ from pathlib import Path
 
 from contents import built
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(folder: Path) -> None:

@@ -13,7 +13,6 @@ import pkgutil
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,9 +101,6 @@ def extras() -> int:
 
     import rankedu
 
-    labs = Path(tempfile.mkdtemp(dir=Path.cwd()))
-    (labs / "mine.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "utf-8")
-
     def command() -> None:
         done = subprocess.run([Path(sys.executable).with_name("rankedu"), "--help"], capture_output=True, text=True)
         assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
@@ -114,10 +110,6 @@ def extras() -> int:
         "ProjectionRanker": lambda: rankedu.rankers.ProjectionRanker()(torch.rand(3)),
         "assignment": lambda: rankedu.solvers.assignment(torch.rand(2, 2)),
         "baseline": lambda: rankedu.losses.baseline("triplet_semihard"),
-        "figures": lambda: importlib.import_module("rankbook.kit.figures"),
-        "a chapter's slider": lambda: importlib.import_module("rankbook.ch09_smooth_ap.explorables"),
-        "UnicodeGlyphs": lambda: ranklab.datasets.UnicodeGlyphs(),
-        "run_lab": lambda: ranklab.runs.run_lab("mine", labs=labs),
         "the command line": command,
     }
     for name, ask in asks.items():

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from rankbook.ch14_happier.study import losses
 from rankbook.kit.cached import cached
-from rankbook.kit.data import CHECKOUT
+from rankbook.kit.folders import CHECKOUT
 from rankedu import hierarchy
 from rankedu.losses import HAPPIERLoss
 from rankedu.metrics import evaluate_retrieval

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from rankbook.ch10_fastap_histograms.study import fast_ap
-from rankbook.kit.data import CHECKOUT, in_checkout
+from rankbook.kit.folders import CHECKOUT, in_checkout
 
 #: The papers' tables as printed.
 PRINTED = CHECKOUT / "book" / "data" / "printed"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rankbook.kit.folders import modules
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,8 +39,8 @@ def paper_figure(source: str) -> Callable[[Callable[..., Figure]], Callable[...,
 
 def all_figures() -> dict[str, Callable[[], Figure]]:
     """Every registered figure, by the name of the printed one."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    for module in modules("figures.py"):
+        importlib.import_module(module)
     return dict(sorted(_REGISTRY.items()))
 
 

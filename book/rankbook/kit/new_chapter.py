@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-import rankedu
+from rankbook.kit.folders import CHECKOUT
 
 __all__ = ["new_chapter", "next_steps"]
 
@@ -15,11 +15,12 @@ PLACEHOLDER = re.compile(r"⟨[^⟩]*⟩")
 #: Template → where it goes.
 FILES = {
     "chapter.md.in": "book/chapters/{nn}_{slug}.md",
-    "figures.py.in": "rankedu/book/figures/{slug}.py",
-    "explorables.py.in": "rankedu/book/explorables/{slug}.py",
-    "exercises.py.in": "rankedu/book/exercises/chapter_{nn}.py",
-    "test_figures.py.in": "tests/book/figures/test_{slug}.py",
-    "test_explorables.py.in": "tests/book/explorables/test_{slug}.py",
+    "init.py.in": "book/rankbook/ch{nn}_{slug}/__init__.py",
+    "figures.py.in": "book/rankbook/ch{nn}_{slug}/figures.py",
+    "explorables.py.in": "book/rankbook/ch{nn}_{slug}/explorables.py",
+    "exercises.py.in": "book/rankbook/ch{nn}_{slug}/exercises.py",
+    "test_figures.py.in": "tests/book/ch{nn}_{slug}/test_figures.py",
+    "test_explorables.py.in": "tests/book/ch{nn}_{slug}/test_explorables.py",
 }
 
 
@@ -33,7 +34,7 @@ def new_chapter(slug: str, title: str, checkout: str | os.PathLike[str] | None =
     title : str
         As it stands above the text.
     checkout : path, optional
-        Folder of the repository. Default: that of the package, else the current folder or one above it.
+        Folder of the repository. Default: the one that this file lies in.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def new_chapter(slug: str, title: str, checkout: str | os.PathLike[str] | None =
     FileExistsError
         If a file is there already; then nothing is written.
     FileNotFoundError
-        If there is no checkout.
+        If the folder holds no templates.
 
     Notes
     -----
@@ -57,7 +58,9 @@ def new_chapter(slug: str, title: str, checkout: str | os.PathLike[str] | None =
         raise ValueError(f"slug must be lower-case letters, digits and underscores, got {slug!r} (try 'soft_sorting')")
     if not title.strip() or "\n" in title:
         raise ValueError(f"title must be one line of text, got {title!r}")
-    root = find_checkout(checkout)
+    root = CHECKOUT if checkout is None else Path(checkout)
+    if not (root / "book" / "template" / "chapter.md.in").is_file():
+        raise FileNotFoundError(f"checkout must be a folder of the repository with book/template, found none in {root}")
     number = 1 + max((int(path.name[:2]) for path in (root / "book" / "chapters").glob("[0-9][0-9]_*.md")), default=0)
     targets = {name: root / where.format(nn=f"{number:02d}", slug=slug) for name, where in FILES.items()}
     taken = [path for path in targets.values() if path.exists()]
@@ -92,7 +95,7 @@ def next_steps(written: list[Path]) -> str:
     number = text.name[:2]
     return f"""\
 Next:
-  1. write what stands in ⟨brackets⟩, {left} places; CONTRIBUTING.md has the contract of a chapter
+  1. write what stands in ⟨brackets⟩, {left} places; the page "Writing a chapter" has the contract
   2. make notebooks                                                  runs the chapter, writes its notebook
      make exercises                                                  writes its starter and its solutions
   3. .venv/bin/python -m pytest tests/book/site/test_contract.py -k {text.stem}
@@ -100,17 +103,3 @@ Next:
   4. .venv/bin/python book/tools build --preview {number}                     to look at it
   5. give it a row in README.md, in the table of the chapters, and a line in CHANGELOG.md
   6. give its exercise two wrong answers, in WRONG of tests/book/kit/test_wrong_answers.py"""
-
-
-def find_checkout(checkout: str | os.PathLike[str] | None) -> Path:
-    """Find the folder of the repository: templates come with it, not with the installed package."""
-    here = Path.cwd()
-    tried = [Path(checkout)] if checkout is not None else [Path(rankedu.__file__).resolve().parent.parent, here]
-    tried += [] if checkout is not None else here.parents
-    for folder in tried:
-        if (folder / "book" / "template" / "chapter.md.in").is_file():
-            return folder.resolve()
-    raise FileNotFoundError(
-        f"checkout must be a folder of the repository with book/template, found none in {tried[0]} (chapters are "
-        "written in a checkout, the installed package does not hold them: run there, or name it with --checkout DIR)"
-    )

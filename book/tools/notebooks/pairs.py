@@ -39,6 +39,8 @@ CELL_TIMEOUT = 120
 THREADS = 1
 #: Where a notebook's metadata say what its outputs were made from.
 MADE_FROM = "made_from"
+#: Folders of what an output can hang on.
+OURS = ("rankedu", "lab/ranklab", "lab/records", "book/rankbook", "book/data")
 #: Pages beside the chapters that are notebooks as well: `book/<name>.md` and `notebooks/<name>.ipynb`.
 PAGES = ("claims", "errata")
 
@@ -63,7 +65,7 @@ def _notebook_of(text: Path) -> Path:
 def made_from(text: Path, book: NotebookNode) -> dict[str, str]:
     """What the outputs of a chapter hang on: its cells, and all else that is imported and read."""
     cells = [_as_run(cell) for cell in book.cells if cell.cell_type == "code"]
-    return {"cells": hashed([], json.dumps(cells)), "package": hashed(sorted(closure(text) - {text}), pins())}
+    return {"cells": hashed([], json.dumps(cells)), "package": hashed(closure(text) - {text}, pins())}
 
 
 def problem(text: Path, notebook: Path) -> str | None:
@@ -182,7 +184,7 @@ def surroundings(folder: Path) -> dict[str, str]:
 def _demand_known(text: Path, opened: Iterable[str]) -> None:
     """Raise if a run has read a file of ours that its record does not cover: a change there would go unnoticed."""
     read = {Path(importlib.util.source_from_cache(name) if name.endswith(".pyc") else name) for name in opened}
-    ours = {path for path in read for part in ("rankedu", "book/data") if path.is_relative_to(ROOT / part)}
+    ours = {path for path in read for part in OURS if path.is_relative_to(ROOT / part)}
     if unknown := sorted(str(path.relative_to(ROOT)) for path in ours - closure(text)):
         raise RuntimeError(
             f"{text.name} has read {', '.join(unknown)}, which book/tools/notebooks/closure.py does not find from its cells: "

@@ -36,12 +36,14 @@ ALONE = ["-D", "suppress_warnings=mystnb.unknown_mime_type,ref,toc,myst.xref_mis
 
 def inputs() -> str:
     """A hash of all that the built book depends on."""
-    found = [path for name in ("book", "notebooks", "rankedu") for path in (ROOT / name).rglob("*") if path.is_file()]
+    found = [
+        path for name in ("book", "notebooks", "rankedu", "lab") for path in (ROOT / name).rglob("*") if path.is_file()
+    ]
     hidden = re.compile(r"/(_build|__pycache__|\.[^/]*)/")
     read = [path for path in found if not hidden.search(path.as_posix().removeprefix(ROOT.as_posix()))]
     read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / ".github" / "workflows" / "ci.yml"]
     settings = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH", "LAUNCH")]
-    return hashed(sorted(read), repr(page_links.history()), importlib.metadata.version("sphinx"), *settings)
+    return hashed(read, repr(page_links.history()), importlib.metadata.version("sphinx"), *settings, whole=True)
 
 
 def is_built(html: Path) -> bool:
@@ -57,7 +59,7 @@ def stage(source: Path, *, only: str = "") -> None:
 
     pairs.renew(text for text in pairs.stale() if text.stem.startswith(only))
     shutil.rmtree(source, ignore_errors=True)
-    shutil.copytree(BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools"))
+    shutil.copytree(BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools", "rankbook"))
     for text, notebook in pairs.pairs().items():
         page = source / text.relative_to(BOOK)
         page.unlink()

@@ -1,74 +1,122 @@
-"""Which code a number was made by: a hash of the modules that a module imports, however indirectly."""
+"""What a number, a picture or a notebook was made by: the modules that code imports, however indirectly, and a hash.
+
+The source is read, nothing is run. Runs, searches, notebooks and frames are all held current by this one hash.
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import rankedu
+from ranklab import CHECKOUT
 
-__all__ = ["code_hash"]
+__all__ = ["CHECKOUT", "PACKAGES", "closure", "code_hash", "files_of", "hashed", "imported", "walk"]
 
-PACKAGE = Path(rankedu.__file__).parent
-#: They hold the version, and names for others to import lazily; no number hangs on them.
-LEFT_OUT = ("__init__.py", "lab/__init__.py", "lab/runs/__init__.py")
+#: Package → the folder that it lies in.
+PACKAGES = {"rankedu": CHECKOUT, "ranklab": CHECKOUT / "lab", "rankbook": CHECKOUT / "book"}
 
 
 @cache
 def code_hash(module: str) -> str:
     """A hash of the code of a module, of those beside it if it is a package, and of all that they import.
 
-    Comments, docstrings and layout do not count. Modules that are only named in a text are not found.
+    Comments, docstrings and layout do not count.
     """
-    start = _file_of(module)
-    if start is None:
-        raise ValueError(f"module must be of the package, got {module!r}")
-    waiting = list(start.parent.glob("*.py")) if start.name == "__init__.py" else [start]
+    found = files_of(module)
+    if not found or found[-1] not in {path for path, _ in _candidates(module)}:
+        raise ValueError(f"module must be of {', '.join(PACKAGES)}, got {module!r}")
+    beside = found[-1].parent.glob("*.py") if found[-1].name == "__init__.py" else ()
+    return hashed(closure(found[-1], *beside))[:16]
+
+
+def closure(*files: Path) -> set[Path]:
+    """Python files themselves, and every module of our packages that they import."""
     found: set[Path] = set()
+    waiting = list(files)
     while waiting:
         path = waiting.pop()
-        if path not in found and path.relative_to(PACKAGE).as_posix() not in LEFT_OUT:
+        if path not in found:
             found.add(path)
-            waiting += [file for name in _imports(path) if (file := _file_of(name)) is not None]
-    digest = hashlib.sha256()
-    for path in sorted(found):
-        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\n{_bare(path)}\n".encode())
-    return digest.hexdigest()[:16]
+            waiting += _imported_by(path)
+    return found
 
 
-def _file_of(name: str) -> Path | None:
-    """The file of a module of the package; None if the dotted name is of something else."""
+def hashed(paths: Iterable[Path], *more: str, whole: bool = False) -> str:
+    """A hash of files, by their place in the repository and what counts of them, or all, and of more text."""
+    digest = hashlib.sha256("\n".join(more).encode())
+    for path in sorted(paths):
+        place = path.relative_to(CHECKOUT) if path.is_relative_to(CHECKOUT) else Path(path.name)
+        digest.update(place.as_posix().encode() + b"\0" + (path.read_bytes() if whole else _counted(path)) + b"\0")
+    return digest.hexdigest()[:20]
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node but those that only a type checker reads."""
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from walk(child)
+
+
+def imported(tree: ast.AST) -> set[Path]:
+    """The modules that a piece of code imports or names: in a text, too, as those that are loaded by their name."""
+    return {file for node in walk(tree) for name in _dotted(node) for file in files_of(name)}
+
+
+def files_of(name: str) -> list[Path]:
+    """The files that are read when a dotted name is imported: the packages that it lies in, and the module."""
     parts = name.split(".")
-    if parts[0] != PACKAGE.name:
-        return None
-    path = PACKAGE.joinpath(*parts[1:])
-    files = (path.with_suffix(".py"), path / "__init__.py") if len(parts) > 1 else (path / "__init__.py",)
-    return next((file for file in files if file.is_file()), None)
+    found = [_candidates(".".join(parts[:depth])) for depth in range(1, len(parts) + 1)]
+    return [path for each in found for path, there in each if there]
 
 
-def _imports(path: Path) -> Iterator[str]:
-    """The dotted names that a module imports, anywhere within it."""
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            package = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts[:-1])
-            module = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+def _candidates(name: str) -> list[tuple[Path, bool]]:
+    """Where a module of this very name would lie, and whether it does."""
+    parts = name.split(".")
+    path = PACKAGES.get(parts[0], CHECKOUT).joinpath(*parts)
+    files = [path.with_suffix(".py"), path / "__init__.py"] if parts[0] in PACKAGES else []
+    return [(file, file.is_file()) for file in files]
 
 
-def _bare(path: Path) -> str:
-    """The code of a file without docstrings, comments and layout."""
-    tree = ast.parse(path.read_bytes())
+@cache
+def _imported_by(path: Path) -> frozenset[Path]:
+    return frozenset(imported(ast.parse(path.read_bytes())))
+
+
+def _dotted(node: ast.AST) -> set[str]:
+    """The dotted names that a piece of code stands for; an f-string `rankedu.rankers.{name}` is many."""
+    names: set[str] = set()
+    if isinstance(node, ast.Import):
+        names = {alias.name for alias in node.names}
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        names = {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+    elif isinstance(node, ast.Attribute):
+        names = {ast.unparse(node)}
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        names = {node.value.replace(":", ".")}
+    elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+        package = str(node.values[0].value).removesuffix(".")
+        inside = files_of(package)[-1:] if package.replace(".", "").isidentifier() else []
+        names = {f"{package}.{path.stem}" for file in inside for path in file.parent.glob("*.py")}
+    return {name for name in names if name.split(".")[0] in PACKAGES and name.replace(".", "").isidentifier()}
+
+
+@cache
+def _counted(path: Path) -> bytes:
+    """What counts of a file: of Python that shows no docstring the code alone, of the package's head no version."""
+    content = path.read_bytes()
+    if path.suffix != ".py" or path.name == "reference.py" or b"__doc__" in content:
+        return content
+    tree = ast.parse(content)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             first = body[0].value if isinstance(body[0], ast.Expr) else None
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
                 body[0] = ast.Pass()
-    return ast.unparse(tree)
+    lines = ast.unparse(tree).splitlines()
+    return "\n".join(line for line in lines if not line.startswith("__version__")).encode()

@@ -1,4 +1,4 @@
-"""Where labs and their presets are. They are part of a checkout; the installed package alone does not hold them."""
+"""Where labs and their presets are."""
 
 from __future__ import annotations
 
@@ -6,32 +6,21 @@ import os
 from pathlib import Path
 from typing import Any
 
-import rankedu
 from rankedu._validation import did_you_mean
+from ranklab import CHECKOUT
 from ranklab.runs.parameters import Parameter, read_parameters
 
 __all__ = ["find_lab", "find_labs", "list_labs", "list_presets", "read_preset"]
 
-_WITHIN = Path("notebooks") / "labs"
-
 
 def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
-    """Find the folder of the labs; FileNotFoundError says what to do if there is none.
-
-    By default `notebooks/labs` of the checkout that the package is imported from, else of the current folder or one
-    above it.
-    """
-    here = Path.cwd()
-    checkouts = [Path(rankedu.__file__).resolve().parent.parent, here, *here.parents]
-    tried = [Path(labs)] if labs is not None else [checkout / _WITHIN for checkout in checkouts]
-    for folder in tried:
-        if any(folder.glob("*.ipynb")):
-            return folder.resolve()
-    looked = str(tried[0]) if labs is not None else f"{tried[0]}, nor above {here}"
-    raise FileNotFoundError(
-        f"labs must be a folder with notebooks of labs, found none in {looked} (they come with a checkout of the "
-        "repository, not with the installed package: run there, or name its notebooks/labs with --labs DIR)"
-    )
+    """Find the folder of the labs, by default that of the checkout; FileNotFoundError if it holds no notebook."""
+    folder = Path(labs) if labs is not None else CHECKOUT / "notebooks" / "labs"
+    if not any(folder.glob("*.ipynb")):
+        raise FileNotFoundError(
+            f"labs must be a folder with notebooks of labs, found none in {folder} (name one with --labs DIR)"
+        )
+    return folder.resolve()
 
 
 def list_labs(labs: Path) -> list[str]:

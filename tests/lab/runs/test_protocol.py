@@ -106,14 +106,15 @@ def test_a_run_knows_its_code_by_what_it_imports(tmp_path, monkeypatch):
     def hashed(**changed):
         for name, text in {**files, **changed}.items():
             (package / f"{name}.py").write_text(text, encoding="utf-8")
-        codes.code_hash.cache_clear()
+        for kept in (codes.code_hash, codes._counted, codes._imported_by):
+            kept.cache_clear()
         return codes.code_hash("rankedu.a")
 
-    monkeypatch.setattr(codes, "PACKAGE", package)
+    monkeypatch.setattr(codes, "PACKAGES", {"rankedu": tmp_path})
     first = hashed()
     assert hashed(b="def f():  # why\n    '''Other words.'''\n    return 1\n") == first == hashed(c="x = 2\n")
     assert hashed(b="def f():\n    return 2\n") != first != hashed(a="from rankedu import b, c\n")
-    with pytest.raises(ValueError, match=r"module must be of the package, got 'rankedu\.d'"):
+    with pytest.raises(ValueError, match=r"module must be of rankedu, got 'rankedu\.d'"):
         codes.code_hash("rankedu.d")
     codes.code_hash.cache_clear()
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 
-import rankbook.kit.check
 from rankbook.kit.check.spec import Exercise
+from rankbook.kit.folders import modules
 
 
 def names(chapter: int | None = None) -> list[str]:
@@ -34,6 +33,4 @@ def find(name: str) -> Exercise:
 
 @cache
 def _chapters() -> dict[int, tuple[Exercise, ...]]:
-    modules = sorted(info.name for info in iter_modules(rankbook.kit.check.__path__))
-    found = [name for name in modules if name.startswith("chapter_")]
-    return {int(name[-2:]): import_module(f"rankbook.kit.check.{name}").EXERCISES for name in found}
+    return {int(name.split(".")[1][2:4]): import_module(name).EXERCISES for name in modules("exercises.py")}

@@ -8,12 +8,12 @@ preview it is a plain picture.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 
 from rankbook.kit.explorable.controls import Control, choice, dial, log_slider, slider
 from rankbook.kit.explorable.core import Explorable, explorable, goal
 from rankbook.kit.explorable.grounds import ground
 from rankbook.kit.explorable.kept import hold, pick, strip, tell
+from rankbook.kit.folders import modules
 
 __all__ = [
     "Control",
@@ -35,10 +35,10 @@ __all__ = [
 
 
 def all_explorables() -> dict[str, Explorable]:
-    """Every explorable of the package, by its address ``module:function``."""
+    """Every explorable of the book, by its address ``module:function``."""
     found = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
+    for name in modules("explorables.py"):
+        module = importlib.import_module(name)
         for value in vars(module).values():
             if isinstance(value, Explorable) and value.module == module.__name__:
                 found[value.address] = value

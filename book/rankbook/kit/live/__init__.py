@@ -1,15 +1,15 @@
 """Live explorables: what is drawn is under the reader's hand, and the book's own Python answers, wherever it is read.
 
-Each is a file here with a function of its own name and the state that it starts from: state in → state and scene out
-(`marks.scene`), in plain Python that imports `math`, `rankedu.reference` and `marks` alone. In JupyterLab the kernel
-runs it, in the published book the page runs its translation, and everywhere else it is a picture.
+Each is a file in the folder `live` of its chapter, with a function of its own name and the state that it starts from:
+state in → state and scene out (`marks.scene`), in plain Python that imports `math`, `rankedu.reference` and
+`rankbook.kit.live.marks` alone. In JupyterLab the kernel runs it, in the published book the page runs its translation,
+and everywhere else it is a picture.
 """
 
 from __future__ import annotations
 
 import html
 import json
-import pkgutil
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,21 +18,21 @@ from types import ModuleType
 from typing import Any
 
 from rankbook.kit.explorable.core import MIME, is_live
+from rankbook.kit.folders import modules
 
 #: What the marks look like.
 LOOK = Path(__file__).parent / "page" / "live.css"
 #: That, and the script that moves them.
 PAGE = LOOK.parent
-_ROOMS = {"marks", "widget"}
 
 
 class Live:
     """The live explorable in the file of that name; call it with a state for what it shows then."""
 
     def __init__(self, name: str) -> None:
-        if name not in names():
+        if name not in _modules():
             raise ValueError(f"a live explorable must be one of {', '.join(names())}, got {name!r}")
-        self.name, self.module = name, f"{__name__}.{name}"
+        self.name, self.module = name, _modules()[name]
         found = import_module(self.module)
         self.scene, self.start = getattr(found, name), found.START
         self.caption = (self.scene.__doc__ or "").strip().splitlines()[0]
@@ -87,7 +87,12 @@ def live(module: ModuleType) -> Live:
 
 def names() -> list[str]:
     """The names of all live explorables."""
-    return sorted(info.name for info in pkgutil.iter_modules(__path__) if info.name not in _ROOMS)
+    return sorted(_modules())
+
+
+def _modules() -> dict[str, str]:
+    """Name → module of all live explorables."""
+    return {module.rpartition(".")[2]: module for module in modules("live/[a-z]*.py")}
 
 
 def _attributes(values: Mapping[str, str]) -> str:

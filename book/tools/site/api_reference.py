@@ -1,6 +1,6 @@
-"""The API reference: a page a room, made from what the room says is public; and a Sphinx extension for its docstrings.
+"""The API reference: a page a package, made from what it says is public; and a Sphinx extension for its docstrings.
 
-A name comes into the reference by standing in the `__all__` of its room, or of a public module within the room.
+A name comes into the reference by standing in the `__all__` of its package, or of a public module within.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from typing import Any
 
 from sphinx.util.nodes import make_refnode
 
-from tools.site import architecture
-
 #: Docstrings as they stood before napoleon, by the name of what they explain.
 WRITTEN: dict[str, list[str]] = {}
 #: A class shows what it has, and what it has from private classes of ours.
@@ -28,7 +26,7 @@ class Page:
 
     title: str
     modules: tuple[str, ...]
-    inner: tuple[str, ...] = ()  #: modules within the room that a reader may need, with sections of their own
+    inner: tuple[str, ...] = ()  #: modules within that a reader may need, with sections of their own
 
 
 #: The labs themselves.
@@ -67,17 +65,16 @@ def write_pages(folder: Path) -> None:
 
 
 def modules(page: Page) -> list[str]:
-    """The modules of a page: its rooms, and those within."""
+    """The modules of a page: its packages, and those within."""
     return [*page.modules, *(f"{page.modules[0]}.{name}" for name in page.inner)]
 
 
 def public(module: str) -> dict[str, Any]:
-    """What a module offers by name: its `__all__`, less modules and what its room offers already."""
+    """What a module offers by name: its `__all__`, less modules and what its package offers already."""
     found = importlib.import_module(module)
     offered = {name: getattr(found, name) for name in getattr(found, "__all__", ()) if not name.startswith("__")}
     offered = {name: value for name, value in offered.items() if not inspect.ismodule(value)}
-    parts = module.split(".")[1:]
-    if not parts or architecture.room_named(parts) == "/".join(parts):
+    if module.count(".") < 2 or hasattr(found, "__path__"):
         return offered
     above = vars(importlib.import_module(module.rpartition(".")[0]))
     return {
@@ -90,7 +87,7 @@ def public(module: str) -> dict[str, Any]:
 def section(module: str, *, first: bool) -> str:
     """A module: what it is, a table of what is in it, and each of these."""
     names = public(module)
-    lines = [] if first else [f"## {module.removeprefix('rankedu.')}", ""]
+    lines = [] if first else [f"## {module.partition('.')[2]}", ""]
     lines += ["```{eval-rst}", f".. automodule:: {module}", "   :no-members:", "", f".. currentmodule:: {module}", ""]
     listed = [name for name, value in names.items() if kind(value) != "data"]
     if listed:
@@ -102,11 +99,11 @@ def section(module: str, *, first: bool) -> str:
 
 
 def constant(module: str, name: str) -> list[str]:
-    """A value, with the `#:` comment that stands above it, wherever in the room that is."""
-    room = Path(str(importlib.import_module(module).__file__))
+    """A value, with the `#:` comment that stands above it, wherever in the package that is."""
+    head = Path(str(importlib.import_module(module).__file__))
     value = repr(getattr(importlib.import_module(module), name))
     lines = [f".. py:data:: {name}", *([f"   :value: {value}"] if len(value) < 80 and "<" not in value else []), ""]
-    for path in [room, *sorted(room.parent.glob("*.py"))] if room.stem == "__init__" else [room]:
+    for path in [head, *sorted(head.parent.glob("*.py"))] if head.stem == "__init__" else [head]:
         comment = re.search(rf"((?:^#:.*\n)+){name}\b[^\n]*=", path.read_text(encoding="utf-8"), re.MULTILINE)
         if comment:
             return lines + [f"   {line.removeprefix('#:').strip()}" for line in comment[1].splitlines()]
@@ -154,11 +151,11 @@ def linked(numbers: str) -> str:
     return re.sub(r"\d+", lambda m: f":ref:`{m[0]} <ch-{m[0]}>`", numbers)
 
 
-def find_in_room(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """A name that a module within a room uses, and that the room offers: `find_labs` in `ranklab.runs.folders`."""
+def find_in_package(app: Any, env: Any, node: Any, contnode: Any) -> Any:
+    """A name that a module within a package uses, and that the package offers: `find_labs` in `ranklab.runs.folders`."""
     module, domain = node.get("py:module") or "", env.get_domain("py")
     name = f"{module.rpartition('.')[0]}.{node.get('reftarget', '')}"
-    if not module.startswith("rankedu.") or name not in domain.objects:
+    if not module.startswith(("rankedu.", "ranklab.", "rankbook.")) or name not in domain.objects:
         return None
     found = domain.objects[name]
     return make_refnode(app.builder, node["refdoc"], found.docname, found.node_id, contnode, name)
@@ -174,5 +171,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", prepare, priority=400)
     app.connect("autodoc-process-docstring", restore, priority=600)
     app.connect("autodoc-skip-member", skip)
-    app.connect("missing-reference", find_in_room)
+    app.connect("missing-reference", find_in_package)
     return {"parallel_read_safe": True}

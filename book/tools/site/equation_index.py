@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ranklab.runs.code import PACKAGES
 from tools.site.paper_items import ROOT, Item, items, sort_key
 
 _SOURCE = re.compile(r"^Source(?:: |\n-+\n)(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)  # a line, or a section
@@ -39,8 +40,9 @@ class MapRow:
 def claims() -> tuple[tuple[str, str], ...]:
     """(source, dotted name) for the `Source` of every docstring, and every `@paper_figure`."""
     found = []
-    for path in sorted((ROOT / "rankedu").rglob("*.py")):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    packages = [(folder, path) for name, folder in PACKAGES.items() for path in (folder / name).rglob("*.py")]
+    for folder, path in packages:
+        module = ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
                 continue
@@ -80,7 +82,7 @@ def same(short: str, full: str) -> bool:
     if short == full or (short.split(".")[-1] == full.split(".")[-1] and full.startswith(short.rsplit(".", 1)[0])):
         return True
     module, _, name = short.rpartition(".")
-    found = getattr(importlib.import_module(module), name, None) if module.startswith("rankedu") else None
+    found = getattr(importlib.import_module(module), name, None) if module.split(".")[0] in PACKAGES else None
     return full == f"{getattr(found, '__module__', None)}.{name}"  # a room may show what a private module holds
 
 

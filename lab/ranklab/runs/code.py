@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -100,7 +101,7 @@ def _dotted(node: ast.AST) -> set[str]:
         names = {node.value.replace(":", ".")}
     elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
         package = str(node.values[0].value).removesuffix(".")
-        inside = files_of(package)[-1:] if package.replace(".", "").isidentifier() else []
+        inside = files_of(package)[-1:] if re.fullmatch(r"\w+(\.\w+)+", package) else []
         names = {f"{package}.{path.stem}" for file in inside for path in file.parent.glob("*.py")}
     return {name for name in names if name.split(".")[0] in PACKAGES and name.replace(".", "").isidentifier()}
 

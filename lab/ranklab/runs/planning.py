@@ -17,7 +17,10 @@ from ranklab.runs.folders import find_lab, find_labs, read_preset
 from ranklab.runs.parameters import check_parameters, parse_assignments, read_parameters
 from ranklab.runs.results import load_result
 
-__all__ = ["Run", "fingerprint", "plan"]
+__all__ = ["EXPERIMENTS", "Run", "fingerprint", "plan"]
+
+#: Where the experiments of the labs lie, a module each.
+EXPERIMENTS = "ranklab.experiments"
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def plan(
 
 def _check_values(lab: str, parameters: Mapping[str, Any]) -> None:
     """Let the lab's experiment, if it has one, say which of its losses, data sets and networks are unknown."""
-    name = f"ranklab.experiments.{lab}"
+    name = f"{EXPERIMENTS}.{lab}"
     with suppress(ModuleNotFoundError):  # also where an extra is missing, of which the lab tells
         check = getattr(importlib.import_module(name), "check", None)
         if check is not None:

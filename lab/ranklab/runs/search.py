@@ -18,7 +18,7 @@ from rankedu._extras import needed
 from rankedu._validation import did_you_mean
 from ranklab.runs.code import code_hash
 from ranklab.runs.locks import lock_run
-from ranklab.runs.planning import Run, plan
+from ranklab.runs.planning import EXPERIMENTS, Run, plan
 from ranklab.runs.results import write_json
 from ranklab.runs.sweeps import SweepError, run_all
 
@@ -172,7 +172,7 @@ def _key(base: Run, space: Mapping[str, Between], metric: str) -> str:
     """What makes two searches the same, but for the number of trials."""
     code = ""
     with suppress(ValueError):  # a lab of the reader's own has no module
-        code = code_hash(f"ranklab.experiments.{base.lab}")
+        code = code_hash(f"{EXPERIMENTS}.{base.lab}")
     spaces = {name: asdict(between) for name, between in space.items()}
     wanted = {"run": base.folder.name, "code": code, "space": spaces, "metric": metric}
     text = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:12]

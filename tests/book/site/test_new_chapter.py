@@ -51,8 +51,8 @@ def checkout(tmp_path):
 
 
 def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout):
-    shutil.copytree(ROOT / "rankedu", checkout / "rankedu", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "book" / "tools", checkout / "book" / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("book/rankbook", "book/tools"):
+        shutil.copytree(ROOT / folder, checkout / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "book" / "data" / "sources.yaml", checkout / "book" / "data")
     for file in ("tests/conftest.py", "tests/book/site/test_contract.py"):
         shutil.copy(ROOT / file, checkout / file)
@@ -63,7 +63,7 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
         cwd=checkout,
         env={
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONPATH": os.pathsep.join([str(checkout / "book"), os.environ.get("PYTHONPATH", "")]),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # none is needed
             "RANKEDU_EXPLORABLES": "static",
         },

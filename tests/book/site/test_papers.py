@@ -110,7 +110,7 @@ def test_rambo_table_8_holds_two_cells_of_table_5_and_every_lam_beats_the_baseli
 
 
 def test_the_numbers_that_a_figure_holds_are_the_printed_ones():
-    tree = ast.parse((papers.ROOT / "rankedu" / "book" / "figures" / "baselines.py").read_text(encoding="utf-8"))
+    tree = ast.parse((papers.ROOT / "book" / "rankbook" / "ch15_baselines" / "figures.py").read_text(encoding="utf-8"))
     named = [node for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "TABLE_1"]
     held = {value for pair in ast.literal_eval(named[0].value).values() for value in pair if value is not None}
     assert held == set(column("happier_tab_1", "Online Products", "H-AP").values())

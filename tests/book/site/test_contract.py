@@ -1,4 +1,4 @@
-"""Every chapter keeps the contract of CONTRIBUTING.md: headings, tags, exercises, links."""
+"""Every chapter keeps the contract of book/contributing/chapter.md: headings, tags, exercises, links."""
 
 from __future__ import annotations
 

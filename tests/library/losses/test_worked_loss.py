@@ -1,4 +1,4 @@
-"""CONTRIBUTING's loss, added as the text says, passes its own examples and the tests of every loss."""
+"""The page's loss, added as the text says, passes its own examples and the tests of every loss."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import fresh
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-SECTION = re.search(r"^## A worked example: add a loss.*?(?=^## )", TEXT, re.DOTALL | re.MULTILINE).group()
+TEXT = (ROOT / "book/contributing/library.md").read_text(encoding="utf-8")
+SECTION = re.search(r"^## Add a loss$.*?(?=^## )", TEXT, re.DOTALL | re.MULTILINE).group()
 FILES = ["rankedu/reference.py", "rankedu/losses/discounted_gain.py", "rankedu/losses/__init__.py"]
 
 TESTS = ["tests/library/test_reference.py", "tests/library/losses/test_contract.py"]

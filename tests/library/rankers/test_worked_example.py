@@ -1,4 +1,4 @@
-"""CONTRIBUTING's ranker, added as the text says: every test, figure and slider then has it."""
+"""The page's ranker, added as the text says: every test, figure and slider then has it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import fresh
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-SECTION = re.search(r"^## A worked example.*?(?=^## )", TEXT, re.DOTALL | re.MULTILINE).group()
+TEXT = (ROOT / "book/contributing/library.md").read_text(encoding="utf-8")
+SECTION = re.search(r"^## Add a ranker$.*?(?=^## )", TEXT, re.DOTALL | re.MULTILINE).group()
 
 #: What the table of rankers reaches, in a process of its own. The figures are drawn small.
 LOOK = """

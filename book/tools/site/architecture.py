@@ -28,18 +28,19 @@ ROOMS = [
     ("memory",),
     ("proofs",),
     ("landscapes",),
+    ("cli",),
     ("lab/datasets",),
     ("lab/models", "lab/training"),
     ("lab/runs",),
     ("lab/methods",),
     ("lab/experiments",),
-    ("lab/dumps",),
     ("book/studies",),
     ("book/figures", "book/explorables"),
     ("book/definitions",),
     ("book/exercises",),
     ("book/new_chapter",),
-    ("cli",),
+    ("lab/cli",),
+    ("book/cli",),
 ]
 #: Folders whose parts are rooms: the wings. Each may import from the library, and from those that stand above it.
 WINGS = ("lab", "book")

@@ -9,7 +9,7 @@ from pathlib import Path
 from tools.site.architecture import PACKAGE, arrows, imports, rooms
 
 #: What the rooms are for, in bands from the top down: name → its last room.
-BANDS = {"library": "landscapes", "lab": "lab/dumps", "book": "book/new_chapter", "shell": "cli"}
+BANDS = {"library": "cli", "lab": "lab/experiments", "book": "book/new_chapter", "shell": "book/cli"}
 #: Pixels: height of a room, of its box, left edge and width of the boxes, and how far an arrow swings out for each room
 #: that it passes.
 PITCH, HEIGHT, LEFT, WIDTH, SWING = 32, 24, 34, 150, 12

@@ -11,6 +11,8 @@ from tools.site import api_reference, architecture
 
 #: Rooms of which readers call nothing by name: what draws the book, and what commands do.
 OF_THE_BOOK = {"book/definitions", "book/explorables", "book/figures", "book/studies", "book/new_chapter"}
+#: Their page is made of the commands themselves.
+COMMANDS = {"cli", "lab/cli", "book/cli"}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def test_every_room_has_a_page():
     rooms = {room for room in architecture.rooms() if not room.startswith("_")}
     named = [module.split(".")[1:] for page in api_reference.PAGES.values() for module in page.modules]
     shown = {architecture.room_named(parts) for parts in named if parts}
-    assert rooms - shown - OF_THE_BOOK == {"ranks", "reference", "cli"}, "these have a page of another form"
+    assert rooms - shown - OF_THE_BOOK == {"ranks", "reference", *COMMANDS}, "these have a page of another form"
     assert {"rank", "rank_among", "outranking_negatives"} <= set(api_reference.public("rankedu"))
 
 

@@ -1,9 +1,78 @@
-"""The command line, a file for each group of commands.
+"""The command line: `doctor`, `evaluate`, and in a checkout the commands of the labs and of the book.
 
 Commands import what they need when they run, so that `rankedu --help` answers at once.
 """
 
-from rankedu.cli import book, claims, data, doctor, evaluate, labs, search
-from rankedu.cli._app import app
+import importlib.metadata
+import importlib.util
+import sys
+from typing import Annotated
 
-__all__ = ["app", "book", "claims", "data", "doctor", "evaluate", "labs", "search"]
+import typer
+
+from rankedu.cli import doctor, evaluate
+
+__all__ = ["app", "doctor", "evaluate"]
+
+#: Package of the repository → the commands that its module `cli` adds.
+PACKAGES = {
+    "ranklab": ("run", "sweep", "results", "search", "claims", "data"),
+    "rankbook": ("figures", "new-chapter"),
+}
+_THERE = [package for package in PACKAGES if importlib.util.find_spec(package)]
+_MISSING = [name for package, names in PACKAGES.items() if package not in _THERE for name in names]
+
+app = typer.Typer(
+    name="rankedu",
+    help="Optimise the ranking metric itself: the tools of the book.",
+    epilog=f"A checkout of the repository has more commands: {', '.join(_MISSING)}." if _MISSING else None,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # the other help shows flags as if they took a value
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from rankedu import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Optimise the ranking metric itself: the tools of the book."""
+
+
+def _refuse(context: typer.Context) -> None:
+    """Stand in for a command that is not there."""
+    print(
+        f"rankedu {context.info_name}: this command works in a checkout of {_repository()} "
+        "(install it there: pip install -e '.[lab]')",
+        file=sys.stderr,
+    )
+    raise typer.Exit(code=2)
+
+
+def _repository() -> str:
+    """The address of the repository, as far as the metadata of the package tell it."""
+    try:
+        links = importlib.metadata.metadata("rankedu").get_all("Project-URL") or []
+    except importlib.metadata.PackageNotFoundError:
+        links = []
+    found = [link.removeprefix("Repository, ") for link in links if link.startswith("Repository, ")]
+    return f"the repository {found[0]}" if found else "the repository that this package was made from"
+
+
+app.command()(doctor.doctor)
+app.command()(evaluate.evaluate)
+for _package in _THERE:
+    importlib.import_module(f"{_package}.cli").add_to(app)
+for _name in _MISSING:
+    _anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(_name, hidden=True, add_help_option=False, context_settings=_anything)(_refuse)

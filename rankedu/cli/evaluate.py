@@ -1,48 +1,32 @@
 """The command that judges embeddings which somebody has saved."""
 
+import json
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from rankedu.cli._app import app
+_METRICS = (
+    "Among ap, ap@K, map@r, mrr, r-precision, recall@K (a hit is enough), recall-share@K, precision@K, h-ap, asi, "
+    "ndcg, ndcg@K."
+)
 
 
-@app.command()
 def evaluate(
-    embeddings: Annotated[Path, typer.Argument(help="A row an item: .npy, .npz, .pt, or a FAISS index, .faiss.")],
-    labels: Annotated[Path, typer.Argument(help="The same items: .csv, .tsv or .npy; columns from root to leaf.")],
-    metrics: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B",
-            help="Among ap, ap@K, map@r, mrr, r-precision, recall@K (a hit is enough), recall-share@K, precision@K, "
-            "h-ap, asi, ndcg, ndcg@K.",
-        ),
-    ] = "ap,recall@1,map@r",
-    gallery: Annotated[
-        Path | None, typer.Option(help="What is ranked; default: the same items, without the query itself.")
-    ] = None,
-    gallery_labels: Annotated[Path | None, typer.Option("--gallery-labels", help="Goes with --gallery.")] = None,
+    embeddings: Annotated[Path, typer.Argument(help="A row an item: .npy.")],
+    labels: Annotated[Path, typer.Argument(help="The same items: .csv or .npy; columns from root to leaf.")],
+    metrics: Annotated[str, typer.Option(metavar="A,B", help=_METRICS)] = "ap,recall@1,map@r",
+    gallery: Annotated[Path | None, typer.Option(help="What is ranked; default: all items but the query.")] = None,
+    gallery_labels: Annotated[Path | None, typer.Option(help="Goes with --gallery.")] = None,
     similarity: Annotated[str, typer.Option(help="cosine, dot or euclidean: what ranks the items.")] = "cosine",
-    columns: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Columns of the table of labels, by name or number.")
-    ] = None,
-    header: Annotated[
-        bool, typer.Option("--header", help="The tables of labels have a head, even if it looks like a label.")
-    ] = False,
-    key: Annotated[str | None, typer.Option(help="Name of the embeddings in .npz or .pt.")] = None,
-    labels_key: Annotated[str | None, typer.Option("--labels-key", help="Name of the labels in .npz or .pt.")] = None,
+    columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns of .csv, by name or number.")] = None,
+    header: Annotated[bool, typer.Option("--header", help="A .csv has a head, even if it looks like a label.")] = False,
     alpha: Annotated[float, typer.Option(help="Exponent of the relevance, for h-ap.")] = 1.0,
-    monotone: Annotated[
-        bool, typer.Option("--monotone", help="Relevance that never inverts levels, for h-ap.")
-    ] = False,
+    monotone: Annotated[bool, typer.Option("--monotone", help="Relevance never inverts levels, for h-ap.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "cpu",
-    chunk_size: Annotated[
-        int, typer.Option("--chunk-size", help="Queries in work at a time; less takes less memory.")
-    ] = 1024,
-    form: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
+    chunk_size: Annotated[int, typer.Option(help="Queries in work at a time; less takes less memory.")] = 1024,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write JSON to this file too; - prints it instead of the table."),
@@ -50,37 +34,86 @@ def evaluate(
 ) -> None:
     """Judge embeddings that you have saved: each item ranks all others by similarity."""
     from rankedu._files import written
-    from rankedu._validation import check_choice
-    from ranklab import dumps
-    from ranklab.training import pick_device
+    from rankedu.metrics._formulas import parse
 
+    files = {"embeddings": embeddings, "labels": labels, "gallery": gallery, "gallery_labels": gallery_labels}
+    settings = {"similarity": similarity, "alpha": alpha, "monotone": monotone}
     try:
-        check_choice(form, ("table", "json"), name="format")
-        report = dumps.evaluate(
-            embeddings,
-            labels,
-            gallery=gallery,
-            gallery_labels=gallery_labels,
-            metrics=metrics,
-            similarity=similarity,
-            columns=columns,
-            header=header,
-            key=key,
-            labels_key=labels_key,
-            alpha=alpha,
-            monotone=monotone,
-            device=pick_device(device),
-            chunk_size=chunk_size,
-            progress=sys.stderr.isatty(),
-        )
-        if json_file == Path("-"):
-            form = "json"
-        elif json_file is not None:
+        read = parse([name.strip() for name in metrics.split(",")])
+        wanted = {name: kind if k is None else f"{kind}_at_{k}" for name, (kind, k) in read.items()}
+        settings |= {"device": _device(device), "chunk_size": chunk_size}
+        report = _report(files, [*wanted.values()], columns, header, settings)
+        text = json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False)
+        if json_file and json_file != Path("-"):
             with written(json_file) as part:
-                part.write_text(report.json(), encoding="utf-8")
+                part.write_text(text + "\n", encoding="utf-8")
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        print(f"rankedu evaluate: {error}", file=sys.stderr)
+        blamed = files.get(str(error).partition(" ")[0])  # where the error names a parameter
+        print(f"rankedu evaluate: {f'{blamed}: ' if blamed else ''}{error}", file=sys.stderr)
         raise typer.Exit(code=2) from None
-    for note in report.notes:
+    for note in report["notes"]:
         print(f"note: {note}", file=sys.stderr)
-    print(report.table() if form == "table" else report.json().rstrip())
+    print(text if json_file == Path("-") else _table(report["table"], wanted))
+
+
+def _device(name: str) -> str:
+    """A device of this machine; "auto" is a GPU if there is one."""
+    import torch
+
+    from rankedu._validation import check_choice
+
+    found = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    check_choice(name, ["auto", "cpu", *found, *(["cuda"] if found else [])], name="device")
+    return [*found, "cpu"][0] if name == "auto" else name
+
+
+def _report(
+    files: dict[str, Path | None], metrics: list[str], columns: str | None, header: bool, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """The metrics, what they depend on, and what was taken for granted, as JSON can hold it."""
+    from rankedu import __version__
+    from rankedu.cli._saved import number_labels, read_embeddings, read_labels
+    from rankedu.metrics import evaluate_retrieval
+
+    if (files["gallery"] is None) != (files["gallery_labels"] is None):
+        raise ValueError("gallery_labels must be given with gallery, and gallery with gallery_labels")
+    given = {name: path for name, path in files.items() if path}
+    items, classes = [*given][::2], [*given][1::2]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable|.*contained no data")
+        data: dict[str, Any] = {name: read_embeddings(given[name]) for name in items}
+        read = [
+            read_labels(given[name], len(x), columns, header) for name, x in zip(classes, data.values(), strict=True)
+        ]
+        numbers = number_labels([labels for labels, _ in read], [given[name] for name in classes])
+        data |= zip(classes, numbers, strict=True)
+        result = evaluate_retrieval(**data, metrics=metrics, progress=sys.stderr.isatty(), **settings)
+    notes = [str(warning.message).split(" (result[")[0] for warning in caught]  # no Python on a terminal
+    if not any(row["queries"] for row in result["table"]):
+        notes.append(f"{given['labels']}: no query has a relevant item: if these are no labels, choose other --columns")
+    levels = dict(enumerate(read[0][1] or (), 1))
+    return {
+        **{name: {"file": str(path), "shape": [*data[name].shape]} for name, path in given.items()},
+        **settings,
+        "metrics": _plain({name: result[name] for name in ("queries", "left_out", *metrics)}),
+        "table": [_plain({**row, "level": levels.get(row["level"], str(row["level"]))}) for row in result["table"]],
+        "notes": [*dict.fromkeys(notes)],
+        "rankedu": __version__,
+    }
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """None in place of nan, which JSON has not."""
+    return {name: None if value != value else value for name, value in row.items()}
+
+
+def _table(rows: list[dict[str, Any]], metrics: dict[str, str]) -> str:
+    """A row for each level, and one for all of them together; a dash where a metric is not of that row."""
+    lines = [["level", "queries", "left out", *metrics]]
+    for row in rows:
+        values = [row.get(name, "—") for name in metrics.values()]
+        told = [value if value == "—" else "nan" if value is None else f"{value:.4f}" for value in values]
+        lines.append([row["level"], str(row["queries"]), str(row["left_out"]), *told])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]) for first, *rest in lines)

@@ -23,7 +23,7 @@ COMMANDS = {
     "evaluate_a_dump": [
         "python evaluate_a_dump.py",
         "rankedu evaluate pixels.npy labels.csv --metrics ap,recall@1,h-ap --json result.json",
-        "rankedu evaluate pixels.faiss labels.csv --columns character --metrics map@r,r@1,r@10 --format json",
+        "rankedu evaluate pixels.npy labels.csv --columns character --metrics map@r,r@1,r@10 --json -",
     ],
 }
 

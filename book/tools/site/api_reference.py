@@ -50,7 +50,6 @@ PAGES = {
     "models": Page("Models", ("ranklab.models",)),
     "training": Page("Training", ("ranklab.training",), ("distributed", "evaluation", "large_batch", "loading")),
     "labs": Page("Labs", ("ranklab.runs", "ranklab.methods", *EXPERIMENTS), ("clusters",)),
-    "dumps": Page("Dumps of embeddings", ("ranklab.dumps",)),
     "exercises": Page("Exercises", ("rankbook.kit.check",)),
 }
 

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankedu.cli._app import app
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ranklab.claims import Campaign, Claim, Cost, Verdicts
 
 
-@app.command()
 def claims(
     plan: Annotated[bool, typer.Option("--plan", help="List what would run, and the core-hours; the default.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Search, train, and measure on the held-out letters.")] = False,

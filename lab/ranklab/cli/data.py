@@ -6,14 +6,17 @@ from typing import Annotated
 
 import typer
 
-from rankedu.cli._app import data_app
-
+data = typer.Typer(
+    help="The papers' data sets: what there is, and whether yours are whole.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 DataRoot = Annotated[
     Path | None, typer.Option("--data-root", help="Folder that holds the data sets; default: $RANKEDU_DATA.")
 ]
 
 
-@data_app.command("list")
+@data.command("list")
 def list_data(data_root: DataRoot = None) -> None:
     """List the data sets: counts as published, whether they are found, and where their owners publish them."""
     from ranklab.datasets.registry import catalogue
@@ -21,7 +24,7 @@ def list_data(data_root: DataRoot = None) -> None:
     print(catalogue(data_root))
 
 
-@data_app.command("check")
+@data.command("check")
 def check_data(
     name: Annotated[str, typer.Argument(help="Name of the data set, for instance cub.")],
     data_root: DataRoot = None,

@@ -6,10 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rankedu.cli._app import app
 
-
-@app.command()
 def search(
     lab: Annotated[str, typer.Argument(help="Name of the lab, for instance retrieval.")],
     method: Annotated[str, typer.Option(help="The loss whose settings are searched for.")],

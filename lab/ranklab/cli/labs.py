@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankedu.cli._app import app
-
 if TYPE_CHECKING:
     from ranklab.runs import Run
     from ranklab.runs.tables import Tables
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 SHOWN = 30
 
 
-@app.command()
 def run(
     lab: Annotated[str, typer.Argument(help="Name of the lab, for instance sodeep.")],
     preset: Annotated[str | None, typer.Option(help="A file of presets/, without its ending.")] = None,
@@ -70,7 +67,6 @@ def _metrics_of(run: "Run") -> str:
     return "\n".join([*lines[:SHOWN], *more, str(run.folder)])
 
 
-@app.command()
 def sweep(
     lab: Annotated[str, typer.Argument(help="Name of the lab, for instance retrieval.")],
     grid: Annotated[
@@ -147,7 +143,6 @@ def _about(lab: str, labs: Path | None) -> str:
     return f"Parameters:\n{describe(declared)}\nPresets: {', '.join(list_presets(lab, folder)) or 'none'}"
 
 
-@app.command()
 def results(
     runs: Annotated[
         list[Path] | None, typer.Option(help="Folder of runs, or of records that were kept; may be given again.")

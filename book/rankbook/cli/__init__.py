@@ -1,15 +1,15 @@
-"""Commands of the book: write its figures, begin a chapter."""
+"""Commands of the book: write its figures, begin a chapter; and what the doctor looks at for its sake."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankedu.cli._app import app
+if TYPE_CHECKING:
+    from rankedu.cli.doctor import Finding
 
 
-@app.command()
 def figures(
     out: Annotated[Path, typer.Option(help="Folder to write to; made if it is not there.")] = Path("figures"),
 ) -> None:
@@ -20,7 +20,6 @@ def figures(
         print(path)
 
 
-@app.command("new-chapter")
 def new_chapter(
     slug: Annotated[str, typer.Argument(help="Name of its files and modules, for instance soft_sorting.")],
     title: Annotated[str, typer.Option(help="As it stands above the text.")],
@@ -40,3 +39,18 @@ def new_chapter(
     for path in written:
         print(path)
     print(next_steps(written))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the command `rankedu`, and what they need to what its doctor looks at."""
+    from rankedu.cli import doctor
+
+    app.command()(figures)
+    app.command("new-chapter")(new_chapter)
+    doctor.CHECKS.append(_findings)
+
+
+def _findings() -> "list[Finding]":
+    from rankbook.cli.checks import findings
+
+    return findings()

@@ -1,0 +1,14 @@
+"""The commands of the labs, a file for each group; they import what they need when they run."""
+
+import typer
+
+from ranklab.cli import claims, data, labs, search
+
+__all__ = ["add_to"]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the command `rankedu`."""
+    for command in (labs.run, labs.sweep, labs.results, search.search, claims.claims):
+        app.command()(command)
+    app.add_typer(data.data, name="data")

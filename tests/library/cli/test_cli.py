@@ -1,0 +1,170 @@
+"""The command line, run as a reader runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import fresh
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import rankedu
+from rankedu.cli import PACKAGES, app
+
+run = CliRunner().invoke
+
+
+def test_doctor_reports_versions_and_leaves_with_0():
+    done = run(app, ["doctor"])
+    assert done.exit_code == 0
+    for subject in ("Python", "torch", "numpy", "GPU"):
+        assert subject in done.stdout
+
+
+def test_doctor_as_json():
+    findings = json.loads(run(app, ["doctor", "--json"]).stdout)
+    assert {"subject", "found", "ok", "fix", "essential"} == set(findings[0])
+
+
+@pytest.mark.parametrize(("missing", "code"), [("torch", 1), ("nbval", 0)])
+def test_doctor_names_what_is_missing_and_its_fix(missing, code, monkeypatch):
+    installed = metadata.version
+
+    def version(name: str) -> str:
+        if name == missing:
+            raise metadata.PackageNotFoundError(name)
+        return installed(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    done = run(app, ["doctor"])
+    assert done.exit_code == code, "only the core is essential"
+    assert f"✗ {missing}" in done.stdout
+    assert "pip install 'rankedu" in done.stdout
+
+
+def test_version():
+    assert run(app, ["--version"]).stdout.strip() == rankedu.__version__
+
+
+def test_without_typer_the_command_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from rankedu.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install 'rankedu[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_with_typer_alone_help_doctor_and_evaluate_work(tmp_path):
+    """The extra `cli`: torch, NumPy and Typer."""
+    others = ["scipy", "matplotlib", "sympy", "tqdm", "PIL", "papermill", "dask", "filelock", "nbclient", "yaml"]
+    others += ["jupyter_client", "torchvision", "platformdirs", "psutil", "pytorch_metric_learning"]
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4, 3)))
+    np.save(tmp_path / "y.npy", np.array([0, 0, 1, 1]))
+    asked = {"evaluate": ["--help"], "torch": ["doctor"], "map@r": ["evaluate", "x.npy", "y.npy"]}
+    code = f"""if True:
+        import sys
+        sys.modules.update(dict.fromkeys({others}))
+        from rankedu.__main__ import main
+        for arguments in {list(asked.values())}:
+            sys.argv[1:] = arguments
+            try:
+                main()
+            except SystemExit as end:
+                assert not end.code, arguments
+            print("and then")
+    """
+    done = fresh.run([sys.executable, "-c", code], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    parts = done.stdout.split("and then\n")
+    assert all(said in part for said, part in zip(asked, parts, strict=False)) and len(parts) == len(asked) + 1
+
+
+def test_help_and_the_package_import_without_torch():
+    code = "import sys, rankedu, rankedu.cli; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_core_imports_with_torch_and_numpy_alone():
+    """Everything heavier is imported inside the functions that need it."""
+    heavy = ["scipy", "matplotlib", "sympy", "ipywidgets", "typer", "tqdm", "PIL", "IPython", "sphinx", "docutils"]
+    rooms = "ranks, blackbox, solvers, rankers, metrics, landscapes"
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({heavy}, None)); "
+        f"from rankedu import {rooms}, proofs, reference; "
+        "from rankbook import exercises"
+    )
+    done = fresh.run([sys.executable, "-c", code])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Run the command as a plain install does: of the repository the library alone is there."""
+    folder = tmp_path_factory.mktemp("plain")
+    home = Path(rankedu.__file__).parent
+    shutil.copytree(home, folder / "rankedu", ignore=shutil.ignore_patterns("lab", "book", "__pycache__"))
+    code = "import sys; sys.path[:0] = [sys.argv.pop(1)]; from rankedu.__main__ import main; main()"
+
+    def installed(*arguments: str, repository: str = ""):
+        about = folder / "rankedu-9.dist-info"  # found before the one of this environment
+        about.mkdir(exist_ok=True)
+        link = f"Project-URL: Repository, {repository}\n" if repository else ""
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: rankedu\nVersion: 9\n{link}", encoding="utf-8")
+        return fresh.run([sys.executable, "-c", code, str(folder), *arguments], cwd=folder)
+
+    return installed
+
+
+COMMANDS = [name for names in PACKAGES.values() for name in names]
+
+
+def test_help_in_a_plain_install_has_two_commands_and_names_the_others(installed):
+    done = installed("--help")
+    listed, _, more = done.stdout.partition("Commands:")[2].partition("A checkout of the repository has more commands:")
+    assert re.findall(r"^  (\S+)  ", listed, re.MULTILINE) == ["doctor", "evaluate"]
+    assert re.findall(r"[\w-]+", more) == COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [*((name, []) for name in COMMANDS), ("run", ["sodeep", "-p", "steps=1", "--force"]), ("data", ["--help"])],
+)
+def test_a_command_of_a_checkout_says_so_in_a_plain_install(name, arguments, installed):
+    done = installed(name, *arguments)
+    assert done.returncode == 2 and done.stdout == "", done.stderr
+    assert done.stderr == (
+        f"rankedu {name}: this command works in a checkout of the repository that this package was made from "
+        "(install it there: pip install -e '.[lab]')\n"
+    )
+
+
+def test_it_says_where_the_repository_is_if_the_package_knows(installed):
+    assert "a checkout of the repository https://host/it (" in installed("run", repository="https://host/it").stderr
+
+
+def test_a_word_that_is_no_command_is_no_command_of_a_checkout_either(installed):
+    assert "No such command 'nun'" in installed("nun").stderr
+
+
+def test_doctor_in_a_plain_install_asks_for_no_more_than_the_library_needs(installed):
+    found = {finding["subject"] for finding in json.loads(installed("doctor", "--json").stdout)}
+    assert found == {"Python", "pip", "torch", "numpy", "processor", "GPU"}
+
+
+def test_evaluate_works_in_a_plain_install(installed, tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(4, 3))
+    np.save(tmp_path / "y.npy", np.array([0, 0, 1, 1]))
+    done = installed("evaluate", str(tmp_path / "x.npy"), str(tmp_path / "y.npy"))
+    assert done.returncode == 0 and "map@r" in done.stdout, done.stderr
+
+
+def test_a_checkout_has_the_commands_that_a_plain_install_names():
+    assert {*typer.main.get_command(app).commands} == {"doctor", "evaluate", *COMMANDS}

@@ -21,7 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.site.plain import plain, quoted
 from tools.notebooks.slices import import_lines, joined
 
-from rankbook.kit.check import checking as check, find
+from rankbook.kit.check import check, find
 
 ROOT = Path(__file__).resolve().parents[3]
 STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")
@@ -123,7 +123,7 @@ def problems(root: Path = ROOT) -> list[str]:
 
 def write(root: Path = ROOT) -> list[Path]:
     """Write what is not as it should be, and remove what belongs to no chapter; returns the paths written."""
-    from rankedu._files import written
+    from rankedu.files import written
 
     wanted, changed = derived(), []
     for folder in (STARTERS, SOLUTIONS):

@@ -14,9 +14,9 @@ PACKAGE = ROOT / "rankedu"
 #: A room may import only from rooms that stand above it, and from those in its own row.
 ROOMS = [
     ("reference",),
-    ("_validation",),
-    ("_files",),
-    ("_extras",),
+    ("checks",),
+    ("files",),
+    ("extras",),
     ("_fast",),
     ("ranks",),
     ("blackbox",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankedu.metrics._formulas import parse
+from rankedu.metrics.names import parse
 
 __all__ = ["metric_names"]
 

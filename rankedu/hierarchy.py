@@ -1,8 +1,8 @@
 r"""Hierarchies: from label paths to levels, from levels to graded relevance.
 
-A path names the classes of an item from root to leaf, e.g. (Cars, Lada, Lada #2). The *level* of an item for a query
-is the length of the prefix that their paths share: 0 for nothing, L for the same leaf. The *relevance* says what an
-item of each level is worth. For one query it is a function of the level alone: a table of L + 1 numbers.
+A path names the classes of an item from root to leaf, e.g. (Cars, Lada, Lada #2). The *level* of an item for a query is
+the length of the prefix that their paths share: 0 for nothing, L for the same leaf. The *relevance* says what an item
+of each level is worth. For one query it is a function of the level alone: a table of L + 1 numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_count, check_integers, check_number, check_where
+from rankedu.checks import check_count, check_integers, check_number, check_where
 
 __all__ = ["InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
 
@@ -37,9 +37,8 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     Notes
     -----
     Returns Tensor of int64, shape (n, g): length of the common prefix, from 0 to L. Nothing equals −1, not even −1: an
-    item whose path ends early agrees with others, and with itself, to the depth of its own path at most.
-    O(n · g · L) time; 10 bytes a pair, whatever L. A leaf id that two parents use is not a match between them.
-    Explained in chapter 13.
+    item whose path ends early agrees with others, and with itself, to the depth of its own path at most. A leaf id that
+    two parents use is not a match between them. O(n · g · L) time; 10 bytes a pair. Explained in chapter 13.
     Raises ValueError for another number of dimensions or of levels, another device, ids below −1, or a path that goes
     on after −1; TypeError for labels that are not integers.
     Source: HAPPIER Sec. 3.1.
@@ -56,10 +55,7 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
             "(fill paths that end early up with -1)"
         )
     if paths.device != others.device:
-        raise ValueError(
-            f"gallery_labels must be on the device of labels, {paths.device}, got {others.device} "
-            "(move it with gallery_labels.to(labels.device))"
-        )
+        raise ValueError(f"gallery_labels must be on the device of labels, {paths.device}, got {others.device}")
     agree = torch.ones(len(paths), len(others), dtype=torch.bool, device=paths.device)
     common = torch.zeros_like(agree, dtype=torch.int64)
     for own, other in zip(paths.T, others.T, strict=True):
@@ -148,20 +144,15 @@ def relevance(
 
     Notes
     -----
-    Warns by `InvertedRelevanceWarning`, without ``monotone``, if finer items get less than coarser ones.
-    Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``.
-    O(n). Eq. 4 is meant to fall from the leaf to the root, but it depends on the counts: with 10 items at level 2 and 2
-    at level 1, the fine item gets 0.1 and the coarse one 0.25. H-AP then rewards the ranking that puts the coarse items
-    first. It happens whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha` for two levels l > m.
+    Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``. O(n).
 
-    With ``monotone=True`` it cannot happen: as l grows, :math:`(l/L)^\alpha` grows strictly and
-    :math:`|\Omega^{(\ge l)}|`, which counts ever smaller sets, cannot grow. So the order that Eq. 4 promises holds,
-    strictly, for all counts and all α. The leaves keep their relevance, L = 1 is unchanged, and level l is lowered by
-    the factor :math:`|\Omega^{(l)}| / |\Omega^{(\ge l)}|`, near 1 when each level is much larger than those below it:
-    just where Eq. 4 does what it should. (A running maximum over levels would keep more of Eq. 4's numbers, but makes
-    levels equal, and so asks for no order between them.) Explained in chapter 13.
-    Raises ValueError for a negative level, alpha that is not finite and > 0, n_levels below the largest level, or a
-    ``where`` of another shape; TypeError for levels that are not integers, or a ``where`` that is not bool.
+    Eq. 4 is meant to fall from the leaf to the root, but depends on the counts: with 10 items at level 2 and 2 at level
+    1, the fine item gets 0.1 and the coarse one 0.25, and H-AP rewards the ranking that puts the coarse items first. So
+    it is whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha` for two levels l > m; then, without
+    ``monotone``, an `InvertedRelevanceWarning` says so. With ``monotone=True`` the order holds for all counts, as
+    :math:`|\Omega^{(\ge l)}|` cannot grow with l. The leaves keep their relevance. Explained in chapter 13.
+    Raises ValueError or TypeError for levels that are no ints ≥ 0, alpha that is not finite and > 0, n_levels below the
+    largest level, or a ``where`` of another shape or dtype.
     Source: HAPPIER Eq. 4.
 
     >>> relevance(torch.tensor([2, 1, 1, 0]))
@@ -185,23 +176,14 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
 
     .. math:: \mathrm{rel}(k) = \sum_{p=1}^{l} \frac{w_p}{|\Omega^{(\ge p)}|} \quad\text{if } k \in \Omega^{(l)}
 
-    Parameters
-    ----------
-    levels, where
-        As :func:`relevance`.
-    weights : sequence of float, length L
-        :math:`w_1, \dots, w_L` ≥ 0, from the coarsest level to the leaves, not all 0. Only their ratios matter to H-AP.
-
-    Notes
-    -----
+    The L weights, :math:`w_1, \dots, w_L` ≥ 0, not all 0, go from the coarsest level to the leaves; only their ratios
+    matter to H-AP. ``levels`` and ``where`` are as for :func:`relevance`.
     Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``. It never falls from a level to
-    a finer one.
-    O(n). With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`, where
-    :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant: the increments of this relevance are
-    :math:`w_l` times the weight :math:`1/|\Omega|` that AP gives to each positive. A level that no item reaches has no
-    AP, and is left out of both sums. Explained in chapter 13.
-    Raises ValueError for a negative level, weights that are negative, not finite or all 0, more levels than weights, or
-    a ``where`` of another shape; TypeError for levels that are not integers, or a ``where`` that is not bool.
+    a finer one. O(n). With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`,
+    where :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant. A level that no item reaches has
+    no AP, and is left out of both sums. Explained in chapter 13.
+    Raises ValueError or TypeError for levels that are no ints from 0 to L, weights that are negative, not finite or all
+    0, or a ``where`` of another shape or dtype.
     Source: HAPPIER Sec. 3.1.
 
     >>> weighted_ap_relevance(torch.tensor([2, 1, 1, 0]), weights=[0.3, 0.7])
@@ -246,14 +228,13 @@ def _warn_inverted(table: Tensor, counts: Tensor) -> None:
     if not queries.any():
         return
     *query, fine = inverted.nonzero()[0].tolist()
-    coarse = int(best.indices[(*query, fine)])
-    (f_count, f_value), (c_count, c_value) = (
-        (int(counts[(*query, level)]), float(table[(*query, level)])) for level in (fine, coarse)
+    example = " and ".join(
+        f"{float(table[(*query, level)]):.3g} to each of {int(counts[(*query, level)])} items of level {level}"
+        for level in (fine, int(best.indices[(*query, fine)]))
     )
     warnings.warn(
         f"Eq. 4 gives a finer level less relevance than a coarser one in {int(queries.sum())} of {queries.numel()} "
-        f"queries, e.g. {f_value:.3g} to each of {f_count} items of level {fine} and {c_value:.3g} to each of "
-        f"{c_count} of level {coarse}: H-AP then rewards the wrong order (use monotone=True)",
+        f"queries, e.g. {example}: H-AP then rewards the wrong order (use monotone=True)",
         InvertedRelevanceWarning,
         stacklevel=3,
     )

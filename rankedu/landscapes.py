@@ -1,8 +1,7 @@
 r"""Two-dimensional sections of score space: what a loss linear in the ranks, L(y) = c·rk(y), looks like.
 
-A figure asks for 200 × 200 score vectors at each move of a slider. The interpolated loss needs no ranks, only sorted
-*values*: with m(z) = min over permutations of z·π, which is 1·(largest) + 2·(second largest) + …, it is
-f_λ(y) = (m(y + λc) − m(y)) / λ, and m(y) does not change with λ.
+The interpolated loss needs no ranks, only sorted *values*: with m(z) = min over permutations of z·π, which is
+1·(largest) + 2·(second largest) + …, it is f_λ(y) = (m(y + λc) − m(y)) / λ, and m(y) does not change with λ.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankedu._validation import check_count, check_lam, check_number
+from rankedu.checks import check_count, check_lam, check_number
 
 __all__ = [
     "Section",
@@ -31,9 +30,8 @@ Array = npt.NDArray[np.float64]
 class Section:
     """A square of score vectors y = origin + a·u + b·v, with a and b in [−extent, extent].
 
-    The arrays are copied and cannot be written to, since what is computed from them is kept. Explained in chapter 4.
-    Raises ValueError for directions that are not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution <
-    2.
+    The arrays are copied and cannot be written to. Explained in chapter 4. Raises ValueError for directions that are
+    not orthonormal, shapes that differ, NaN, an extent ≤ 0 or a resolution < 2.
     Source: RaMBO Fig. 1; RaMBO supp. Fig. 2.
 
     >>> section = Section(np.zeros(3), np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), extent=2.0, resolution=5)
@@ -50,10 +48,9 @@ class Section:
     def __post_init__(self) -> None:
         for name in ("origin", "u", "v"):
             object.__setattr__(self, name, _vector(getattr(self, name), name))
-        if not self.origin.shape == self.u.shape == self.v.shape:
-            raise ValueError(
-                f"origin, u and v must have one shape (n,), got {self.origin.shape}, {self.u.shape}, {self.v.shape}"
-            )
+        shapes = [vector.shape for vector in (self.origin, self.u, self.v)]
+        if len(set(shapes)) > 1:
+            raise ValueError(f"origin, u and v must have one shape (n,), got {', '.join(map(str, shapes))}")
         products = (self.u @ self.u, self.v @ self.v, self.u @ self.v)
         if not np.allclose(products, (1.0, 1.0, 0.0), atol=1e-9):
             raise ValueError(
@@ -85,7 +82,7 @@ class Section:
 
     @functools.cached_property
     def _order(self) -> npt.NDArray[np.int64]:
-        return np.argsort(-self._points, axis=-1, kind="stable")
+        return _descending(self._points)
 
 
 def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolution: int = 200) -> Section:
@@ -107,8 +104,7 @@ def random_section(n: int = 20, *, seed: int = 0, extent: float = 2.0, resolutio
 def random_coefficients(n: int = 20, seed: int = 0) -> Array:
     """Draw the "random but fixed linear combination of ranks": standard normal coefficients c of L(y) = c·rk(y), (n,).
 
-    The seed may be that of :func:`random_section`; the two draw from separate streams. Raises ValueError for n < 1.
-    Explained in chapter 4.
+    The seed may be that of :func:`random_section`: the streams differ. ValueError for n < 1. Explained in chapter 4.
     Source: RaMBO supp. Sec. C.
 
     >>> random_coefficients(20, seed=0).shape
@@ -121,8 +117,8 @@ def random_coefficients(n: int = 20, seed: int = 0) -> Array:
 def rank_landscape(section: Section, coefficients: Array) -> Array:
     """Evaluate the staircase c·rk(y) on a section, shape (resolution, resolution): rows run along v, columns along u.
 
-    There is one coefficient c for each score. O(resolution² n log n). Ties go by position. Explained in chapter 4.
-    Raises ValueError for coefficients of another length, or not finite.
+    There is one finite coefficient c for each score, else ValueError. O(resolution² n log n). Ties go by position.
+    Explained in chapter 4.
     Source: RaMBO supp. Fig. 2a; RaMBO Fig. 1.
 
     >>> section = Section(np.zeros(2), np.array([1.0, 0]), np.array([0, 1.0]), extent=1.0, resolution=2)
@@ -139,8 +135,8 @@ def interpolated_landscape(section: Section, coefficients: Array, lam: float) ->
     .. math:: f_\lambda(\mathbf{y}) = \frac{m(\mathbf{y} + \lambda \mathbf{c}) - m(\mathbf{y})}{\lambda}, \qquad
               m(\mathbf{z}) = \min_{\pi \in \Pi_n} \mathbf{z} \cdot \pi
 
-    O(resolution² n log n): one sort of values, and from the second λ on no other work to speak of. Raises ValueError
-    for ``lam``, the strength λ, that is not a finite number > 0, and for bad coefficients. Explained in chapter 4.
+    O(resolution² n log n): one sort of values. Explained in chapter 4. Raises ValueError for ``lam``, the strength λ,
+    that is not a finite number > 0, and for bad coefficients.
     Source: RaMBO supp. Fig. 1a; RaMBO supp. Fig. 2b; RaMBO Fig. 1.
 
     >>> section = Section(np.zeros(2), np.array([1.0, 0]), np.array([0, 1.0]), extent=1.0, resolution=3)
@@ -167,10 +163,9 @@ def section_gradient(section: Section, coefficients: Array, lam: float) -> Array
     (50, 50, 2)
     """
     lam = check_lam(lam)
-    before = section._order
-    moved = section._points + lam * _coefficients(coefficients, section)
-    after = np.argsort(-moved, axis=-1, kind="stable")
-    return np.stack([(_dot_ranks(after, d) - _dot_ranks(before, d)) / lam for d in (section.u, section.v)], axis=-1)
+    after = _descending(section._points + lam * _coefficients(coefficients, section))
+    moves = [_dot_ranks(after, d) - _dot_ranks(section._order, d) for d in (section.u, section.v)]
+    return np.stack(moves, axis=-1) / lam
 
 
 def _optimal_value(z: Array) -> Array:
@@ -178,6 +173,10 @@ def _optimal_value(z: Array) -> Array:
     z.sort(axis=-1)
     value: Array = z @ np.arange(z.shape[-1], 0, -1, dtype=np.float64)
     return value
+
+
+def _descending(points: Array) -> npt.NDArray[np.int64]:
+    return np.argsort(-points, axis=-1, kind="stable")
 
 
 def _dot_ranks(order: npt.NDArray[np.int64], vector: Array) -> Array:
@@ -195,10 +194,10 @@ def _vector(values: npt.ArrayLike, name: str) -> Array:
 
 
 def _coefficients(coefficients: npt.ArrayLike, section: Section) -> Array:
-    vector = _vector(coefficients, "coefficients")
-    if vector.shape != section.origin.shape:
+    vector, n = _vector(coefficients, "coefficients"), section.origin.size
+    if vector.size != n:
         raise ValueError(
-            f"coefficients must have the length of the section's scores, {section.origin.size}, got {vector.size} "
-            f"(draw them with random_coefficients({section.origin.size}))"
+            f"coefficients must have the length of the section's scores, {n}, got {vector.size} "
+            f"(draw them with random_coefficients({n}))"
         )
     return vector

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu._validation import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
+from rankedu.checks import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
 from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["EmbeddingMemory", "ScoreMemory"]
@@ -63,19 +63,10 @@ class _Memory(nn.Module):
 class ScoreMemory(_Memory):
     """Remember the class scores of the last batches, and rank the current ones among them.
 
-    Parameters
-    ----------
-    length : int
-        τ ≥ 0, in batches. 0 remembers nothing.
-
-    Notes
-    -----
-    The *list* grows: along the batch axis, so that each class ranks (1 + τ) · batch items. The released code does so
-    for the mAP loss, while its memory for recall adds queries, which changes no rank. The remembered scores have no
-    gradient. A batch is stored after it was read, so it never meets its own copy. Nothing is stored in eval mode, nor
-    where gradients are off. Batches may differ in size, dtype and device; the current batch's are used. O(τ · batch ·
-    classes) memory. Explained in chapter 5.
-    Raises ValueError or TypeError for a length that is not an int ≥ 0.
+    ``length``, τ, counts batches: an int ≥ 0, else ValueError or TypeError. The *list* grows, along the batch axis:
+    each class ranks (1 + τ) · batch items. The remembered scores have no gradient, and a batch never meets its own
+    copy. Nothing is stored in eval mode, nor where gradients are off. Batches may differ in size, dtype and device; the
+    current batch's are used. O(τ · batch · classes) memory. Explained in chapter 5.
     Source: RaMBO Sec. 4.3.
 
     >>> memory = ScoreMemory(length=1)
@@ -97,23 +88,10 @@ class ScoreMemory(_Memory):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Extend a batch by the remembered ones, then remember it.
 
-        Raises ValueError for NaN, another number of dimensions or of classes, a relevance that is neither 0 nor 1, or a
-        ``where`` of another shape; TypeError for scores that are not floating point, or a ``where`` that is not bool.
-
-        Parameters
-        ----------
-        scores : Tensor, shape (batch, classes)
-            Floating point.
-        relevance : Tensor of bool, shape (batch, classes)
-            Numbers that are exactly 0 or 1 will do.
-        where : Tensor of bool, shape (batch, classes), optional
-            What takes part, now and when it is remembered. Default: all.
-
-        Returns
-        -------
-        tuple of Tensor, shape (batch + remembered, classes)
-            Scores, relevance and where: the current batch first, with its graph, then the remembered ones, newest
-            first.
+        Of floating scores, relevance (bool, or 0 and 1) and ``where``, who takes part now and later, all of shape
+        (batch, classes). Returns the three, (batch + remembered, classes) each: the current batch first, with its
+        graph, then the remembered ones, newest first. Raises ValueError or TypeError for NaN, or another shape or
+        dtype.
         """
         check_values(scores)
         check_floating(scores)
@@ -146,16 +124,8 @@ class EmbeddingMemory(_Memory):
     def forward(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Extend a batch by the remembered ones, in the order of :meth:`ScoreMemory.extend`, then remember it.
 
-        Raises ValueError for NaN, tensors of another number of dimensions, as many labels as embeddings missing, or
-        embeddings or labels of another width than those remembered; TypeError for embeddings that are not floating
-        point.
-
-        Parameters
-        ----------
-        embeddings : Tensor, shape (batch, dim)
-            Floating point.
-        labels : Tensor, shape (batch,) or (batch, L)
-            Classes, or paths from root to leaf.
+        Of embeddings (batch, dim), floating point, and labels, (batch,) classes or (batch, L) paths from root to leaf.
+        Raises ValueError or TypeError for NaN, another shape or dtype, or another width than what is remembered.
         """
         check_embeddings(embeddings, labels, paths=True)
         if self._batches and self._batches[0][1].shape[1:] != labels.shape[1:]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rankedu._fast import sorting
-from rankedu._validation import check_choice, check_mask, check_not_nan, check_values, check_where, relevant_items
+from rankedu.checks import check_choice, check_mask, check_not_nan, check_values, check_where, relevant_items
 
 __all__ = ["outranking_negatives", "rank", "rank_among"]
 
@@ -80,10 +80,8 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
 
     Notes
     -----
-    Returns Tensor of int64, shape (..., n): ranks from 1; 0 outside ``where``. A row in which nobody takes part is all
-    0.
-    O(n log n): one stable sort in the scores' own dtype, so no order is lost; for many float32 scores on a CPU one of
-    their bits and positions, packed into integers, which gives the same. Explained in chapter 1.
+    Returns Tensor of int64, shape (..., n): ranks from 1; 0 outside ``where``. O(n log n): one stable sort in the
+    scores' own dtype, so no order is lost. Explained in chapter 1.
     Raises ValueError for NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``; TypeError for scores that
     are neither floating point nor integer, or a ``where`` that is not bool.
     Source: RaMBO Eq. 1; RaMBO Eq. 2.
@@ -115,17 +113,8 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
 def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
     r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`; 0 for all others.
 
-    Parameters
-    ----------
-    scores, where
-        As for :func:`rank`.
-    members : Tensor of bool, shape (..., n)
-        For :math:`\mathbf{y}^+`, the relevant items.
-
-    Notes
-    -----
-    O(n log n). Ties go by position, as in :func:`rank`. Explained in chapter 7.
-    Raises ValueError or TypeError as :func:`rank`; also for ``members`` of another shape or dtype.
+    For :math:`\mathbf{y}^+` the members, bool of shape (..., n), are the relevant items. All else as :func:`rank`, ties
+    by position and errors included. Explained in chapter 7.
     Source: RaMBO Eq. 17; RaMBO Eq. 21.
 
     >>> rank_among(torch.tensor([0.9, 0.1, 0.5]), torch.tensor([True, False, True]))
@@ -142,18 +131,9 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
 
     .. math:: r_i = \mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{y}^+)_i
 
-    Parameters
-    ----------
-    scores, where
-        As for :func:`rank`. For a margin, shift the scores first (Eq. 14).
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
-
-    Notes
-    -----
-    Returns Tensor of int64, shape (..., n): r_i >= 0 for the relevant items; 0 for all others.
-    O(n log n). A negative that ties with a positive outranks it if it comes first. Explained in chapter 7.
-    Raises ValueError or TypeError as :func:`rank`; also for a relevance of another shape, or neither 0 nor 1.
+    Of scores and relevance, bool or 0 and 1, (..., n) each: int64, (..., n), ≥ 0 for the relevant items and 0 for all
+    others. For a margin, shift the scores first (Eq. 14). A negative that ties with a positive outranks it if it comes
+    first. All else as :func:`rank`. Explained in chapter 7.
     Source: RaMBO Eq. 17.
 
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6])

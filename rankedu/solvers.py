@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu._extras import needed
-from rankedu._validation import check_choice, check_values
+from rankedu.checks import check_choice, check_values
+from rankedu.extras import needed
 from rankedu.ranks import rank
 
 __all__ = ["assignment", "ranking", "shortest_path"]
@@ -51,11 +51,9 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
     Notes
     -----
     Returns Tensor, shape (..., h, w): 1 for the cells visited and 0 for the others, in the dtype and on the device of
-    the costs.
-    O(h w log(h w)) a grid, with Dijkstra's algorithm. That needs weights ≥ 0, so "forward" adds M (1 or 2, the growth
-    of row + column in that move) to the weight of each move, M = −min(0, costs). Along a path these telescope to
-    M (h + w − 2), the same for all paths: the cheapest path stays the cheapest. Among equally cheap paths the choice
-    is SciPy's, and the same at each call. Explained in chapter 2.
+    the costs. O(h w log(h w)) a grid, by Dijkstra's algorithm. That needs weights ≥ 0, so "forward" adds −min(0, costs)
+    times the growth of row + column to each move: the same sum for all paths. Among equally cheap paths the choice is
+    SciPy's, and the same at each call. Explained in chapter 2.
     Raises ValueError for costs that are not finite, negative costs with ``moves="any"``, fewer than two dimensions, an
     empty grid; ModuleNotFoundError without SciPy.
     Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
@@ -70,7 +68,7 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
     if moves == "any" and (costs < 0).any():
         raise ValueError(
             f"costs must be >= 0 with moves='any', got {costs.min().item()} (a cycle of negative cost has no shortest "
-            "path; use moves='forward', under which costs + lam·gradient may be negative, or clamp the costs)"
+            "path; use moves='forward', under which costs may be negative, or clamp the costs)"
         )
     return _matrix_by_matrix(functools.partial(_cheapest_path, moves=moves), costs)
 
@@ -78,10 +76,9 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
 def assignment(costs: Tensor) -> Tensor:
     """Assign each row its own column at the least total cost: a permutation matrix for finite costs (..., n, n).
 
-    It has the dtype and the device of the costs, which may be negative. O(n³) a matrix, by
-    :func:`scipy.optimize.linear_sum_assignment`; the same choice at each call where several are cheapest.
-    Explained in chapter 2. Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without
-    SciPy.
+    It has the dtype and the device of the costs, which may be negative. O(n³) a matrix, by SciPy; the same choice at
+    each call where several are cheapest. Explained in chapter 2.
+    Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without SciPy.
     Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
     >>> assignment(torch.tensor([[4.0, 1.0], [2.0, 3.0]]))
@@ -90,10 +87,7 @@ def assignment(costs: Tensor) -> Tensor:
     """
     _check_matrices(costs)
     if costs.shape[-1] != costs.shape[-2]:
-        raise ValueError(
-            f"costs must have shape (..., n, n), got {tuple(costs.shape)} "
-            "(pad the shorter side with a constant: it does not change which assignment is cheapest)"
-        )
+        raise ValueError(f"costs must have shape (..., n, n), got {tuple(costs.shape)} (pad with a constant)")
     return _matrix_by_matrix(_cheapest_assignment, costs)
 
 

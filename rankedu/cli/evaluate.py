@@ -33,8 +33,8 @@ def evaluate(
     ] = None,
 ) -> None:
     """Judge embeddings that you have saved: each item ranks all others by similarity."""
-    from rankedu._files import written
-    from rankedu.metrics._formulas import parse
+    from rankedu.files import written
+    from rankedu.metrics.names import parse
 
     files = {"embeddings": embeddings, "labels": labels, "gallery": gallery, "gallery_labels": gallery_labels}
     settings = {"similarity": similarity, "alpha": alpha, "monotone": monotone}
@@ -60,7 +60,7 @@ def _device(name: str) -> str:
     """A device of this machine; "auto" is a GPU if there is one."""
     import torch
 
-    from rankedu._validation import check_choice
+    from rankedu.checks import check_choice
 
     found = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
     check_choice(name, ["auto", "cpu", *found, *(["cuda"] if found else [])], name="device")

@@ -10,7 +10,8 @@ from rankedu.metrics.binary import (
     recall_share_at_k,
     reciprocal_rank,
 )
-from rankedu.metrics.detection import evaluate_detections
+from rankedu.metrics.boxes import box_iou
+from rankedu.metrics.detection import DetectionMatches, evaluate_detections, match_detections
 from rankedu.metrics.graded import ndcg, spearman
 from rankedu.metrics.hierarchical import (
     average_precision_per_level,
@@ -18,8 +19,6 @@ from rankedu.metrics.hierarchical import (
     hierarchical_average_precision,
     hierarchical_rank,
 )
-from rankedu.metrics.matches import DetectionMatches, match_detections
-from rankedu.metrics.overlaps import box_iou
 from rankedu.metrics.retrieval import RetrievalMetrics, evaluate_retrieval
 
 __all__ = [

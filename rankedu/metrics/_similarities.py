@@ -1,9 +1,8 @@
 """Similarities in tiles, the same to the last bit however the work is cut.
 
 A matrix product may add up in another order when its shape changes, and a last bit decides who stands first. So the
-tiles' shape depends on the numbers of queries and items alone, and never on how much is done here or at a time; on the
-CPU a tile is one thread's work. In a product of few rows, or in the last columns of one, the order may change from one
-column to the next, and two items with the same embedding would differ: both are filled up with zeros.
+tiles' shape depends on the numbers of queries and items alone; on the CPU a tile is one thread's work. Few rows, and
+the last columns, are filled up with zeros: there the order may change from one column to the next.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_floating, check_values
+from rankedu.checks import check_floating, check_values
 
 TILE = 256  # queries; from here on the product is about as fast as it gets
 LOWEST = 8  # fewer rows would be a product of another kind, and slow
@@ -40,9 +39,8 @@ def check_matrix(embeddings: Tensor, *, name: str) -> None:
         raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
     for start in range(0, len(embeddings), BLOCK):
         length = _lengths(embeddings[start : start + BLOCK].detach().to(_wider(embeddings.dtype)))
-        odd = ~length.isfinite().squeeze(1)
-        if odd.any():
-            first = int(odd.nonzero()[0])
+        if not length.isfinite().all():
+            first = int((~length.isfinite()).nonzero()[0, 0])
             raise ValueError(
                 f"{name} must have rows of finite length, got length {length[first].item()} at row {start + first} "
                 "(NaN, infinity, or an overflow: find what made it, or drop the row and its label)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from threading import local
 from typing import Any
@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu.metrics._formulas import Formulas
 from rankedu.metrics._relevant import Floats, Ints, Relevant, SharedClasses, Tree, count_or_sort, sort_all
 from rankedu.metrics._similarities import Similarities
+from rankedu.metrics.names import Formulas
 
 LIST = 1 << 17  # relevant items whose formulas are computed at once: their temporaries stay in the cache
 
@@ -74,8 +74,8 @@ def stream(
 ) -> tuple[dict[str, Tensor], Tensor]:
     """Values of each metric, one a query, and numbers of relevant items by level, (q, L), of the i-th of n parts."""
     height, n = similarities.height, len(similarities.embeddings)
-    starts = range(0, n, height)
-    own = starts[part[0] * len(starts) // part[1] : (part[0] + 1) * len(starts) // part[1]]
+    starts, (i, parts) = range(0, n, height), part
+    own = starts[i * len(starts) // parts : (i + 1) * len(starts) // parts]
     work = _Tiles(similarities, relevant, formulas, where)
     empty = np.zeros(0, np.int64)
     none = Relevant(empty, empty, empty.astype(np.int16), np.zeros((relevant.n_levels, 0), np.int64))
@@ -112,11 +112,9 @@ def _workers(device: torch.device, most: int) -> Iterator[Any]:
         torch.set_num_threads(threads)  # a thread that starts later would inherit the workers' number
 
 
-class _NoBar:
+class _NoBar(nullcontext[Any]):
     def __enter__(self) -> _NoBar:
         return self
-
-    def __exit__(self, *_: object) -> None: ...
 
     def update(self, _: int) -> None: ...
 

@@ -8,7 +8,7 @@ import warnings
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_k, relevant_items
+from rankedu.checks import check_choice, check_k, relevant_items
 from rankedu.ranks import descending, rank, rank_among
 
 __all__ = [
@@ -38,6 +38,9 @@ def per_query(values: Tensor, defined: Tensor, scores: Tensor, *, why: str) -> T
         )
     dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
     return values.masked_fill(~defined, torch.nan).to(dtype)
+
+
+NONE = "have no relevant item"
 
 
 def _found(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -71,21 +74,13 @@ def average_precision(
     Notes
     -----
     Returns Tensor, shape (...): in [0, 1], float64 for float64 scores and else float32; nan, and one warning, for
-    queries without a relevant item.
-    O(n log n). Eq. 6's mAP is the mean over classes: ``average_precision(scores.T, relevance.T).mean()`` where scores
-    are (examples, classes). Eq. 4–5 read literally hold for distinct scores only: with two relevant items, all scores
-    tied, they give 2.
-
-    "expected" is exact. Let a tied group of g items, p of them relevant, follow s items, t of them relevant. In a
-    random order the group's k-th place holds a relevant item with probability p/g; the k − 1 places before it then
-    hold (k − 1)(p − 1)/(g − 1) of the other p − 1 on average; the rank there is s + k in every order. So the group
-    adds, by linearity of the mean,
+    queries without a relevant item. O(n log n). Eq. 6's mAP is the mean over classes, of scores (classes, examples).
+    "expected" is exact: a tied group of g items, p of them relevant, that follows s items, t of them relevant, adds
 
     .. math:: \sum_{k=1}^{g} \frac{p}{g} \cdot \frac{t + 1 + (k - 1)\frac{p - 1}{g - 1}}{s + k}.
 
-    Explained in chapter 1.
-    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape or neither 0 nor 1, or
-    an unknown ``ties``.
+    Explained in chapter 1. Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another
+    shape or neither 0 nor 1, or an unknown ``ties``.
     Source: RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
 
     >>> relevance = torch.tensor([False, True, True, False])
@@ -114,9 +109,9 @@ def average_precision(
             ranks = above + hits - positives_above + size - positives
     if k is not None:
         weight = weight * (ranks <= check_k(k))
-    total = (weight * hits / ranks.clamp(min=1)).sum(-1)
     count = positive.sum(-1)
-    return per_query(total / count, count > 0, scores, why="have no relevant item")
+    total = (weight * hits / ranks.clamp(min=1)).sum(-1)
+    return per_query(total / count, count > 0, scores, why=NONE)
 
 
 def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
@@ -131,18 +126,15 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) 
     tensor(0.5000)
     """
     ranks, count = _found(scores, relevance, where)
-    near = ranks <= count.unsqueeze(-1)
-    among = rank_among(scores, near)
-    total = (among / ranks).sum(-1)
-    return per_query(total / count, count > 0, scores, why="have no relevant item")
+    total = (rank_among(scores, ranks <= count.unsqueeze(-1)) / ranks).sum(-1)
+    return per_query(total / count, count > 0, scores, why=NONE)
 
 
 def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
     """Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean, others call it hit rate.
 
     Shapes, cost and errors as :func:`average_precision`, and ValueError for k < 1; k may exceed n. Queries without a
-    relevant item get nan, where Eq. 7 has 0, which counts a query that nobody can answer as a failure. Ties go by
-    position. Explained in chapter 1.
+    relevant item get nan, where Eq. 7 has 0. Ties go by position. Explained in chapter 1.
     Source: RaMBO Eq. 7.
 
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, False])
@@ -150,8 +142,7 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
     (tensor(0.), tensor(1.))
     """
     ranks, count = _found(scores, relevance, where)
-    found = (ranks <= check_k(k)).any(-1)
-    return per_query(found.double(), count > 0, scores, why="have no relevant item")
+    return per_query((ranks <= check_k(k)).any(-1).double(), count > 0, scores, why=NONE)
 
 
 def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
@@ -164,8 +155,7 @@ def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tenso
     (tensor(0.5000), tensor(1.))
     """
     ranks, count = _found(scores, relevance, where)
-    found = (ranks <= check_k(k)).sum(-1)
-    return per_query(found.double() / count, count > 0, scores, why="have no relevant item")
+    return per_query((ranks <= check_k(k)).sum(-1).double() / count, count > 0, scores, why=NONE)
 
 
 def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
@@ -178,8 +168,7 @@ def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor |
     tensor(0.5000)
     """
     ranks, count = _found(scores, relevance, where)
-    found = (ranks <= check_k(k)).sum(-1)
-    return per_query(found.double() / k, count > 0, scores, why="have no relevant item")
+    return per_query((ranks <= check_k(k)).sum(-1).double() / k, count > 0, scores, why=NONE)
 
 
 def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
@@ -191,8 +180,7 @@ def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = Non
     tensor(0.5000)
     """
     ranks, count = _found(scores, relevance, where)
-    found = (ranks <= count.unsqueeze(-1)).sum(-1)
-    return per_query(found.double() / count, count > 0, scores, why="have no relevant item")
+    return per_query((ranks <= count.unsqueeze(-1)).sum(-1).double() / count, count > 0, scores, why=NONE)
 
 
 def reciprocal_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
@@ -204,4 +192,4 @@ def reciprocal_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None =
     tensor(0.5000)
     """
     ranks, count = _found(scores, relevance, where)
-    return per_query(1 / ranks.amin(-1), count > 0, scores, why="have no relevant item")
+    return per_query(1 / ranks.amin(-1), count > 0, scores, why=NONE)

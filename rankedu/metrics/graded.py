@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rankedu._validation import as_graded, check_k, check_like, check_not_nan, check_values, check_where
+from rankedu.checks import as_graded, check_k, check_like, check_not_nan, check_values, check_where
 from rankedu.metrics.binary import per_query
 from rankedu.ranks import rank
 
@@ -18,22 +18,9 @@ def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int |
     .. math:: \mathrm{DCG}(\mathbf{y}) = \sum_i \frac{\mathrm{gain}_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}, \qquad
               \mathrm{NDCG}(\mathbf{y}) = \frac{\mathrm{DCG}(\mathbf{y})}{\mathrm{DCG}(\mathbf{gain})}
 
-    Parameters
-    ----------
-    scores, where
-        As :func:`average_precision`.
-    gains : Tensor, shape (..., n)
-        Finite and ≥ 0, any dtype; for levels of relevance usually ``2.0**levels - 1``.
-    k : int, optional
-        Only ranks up to k count. Default: the whole list.
-
-    Notes
-    -----
-    Returns Tensor, shape (...): in [0, 1], float64 for float64 scores and else float32; nan, and one warning, for
-    queries all of whose gains are 0.
-    O(n log n). Ties go by position. Explained in chapter 1.
-    Raises ValueError or TypeError as :func:`rankedu.rank`; also for gains of another shape, negative or not finite, or
-    k < 1.
+    The gains, (..., n), are finite and ≥ 0, of any dtype; for levels of relevance usually ``2.0**levels - 1``. With
+    ``k``, only ranks up to k count. Shapes, value, ties, cost and errors as :func:`average_precision`; nan, and one
+    warning, for queries all of whose gains are 0. Explained in chapter 1.
     Source: HAPPIER Sec. 4.1.
 
     >>> levels = torch.tensor([0, 2, 1])
@@ -56,10 +43,9 @@ def _dcg(scores: Tensor, gains: Tensor, where: Tensor | None, k: int | None) -> 
 def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
     """Correlate the ranks of the scores with the ranks of the target, of the same shape (Spearman's ρ).
 
-    A value in [−1, 1] for each query, float64 for float64 scores and else float32; nan, and one warning, for queries in
-    which all scores, or all targets, are equal. O(n log n). Tied items share the mean of the ranks that they occupy, as
-    in SciPy. Explained in chapter 1.
-    Raises ValueError or TypeError as :func:`rankedu.rank`, for the scores and for the target.
+    A value in [−1, 1] for each query, float64 for float64 scores and else float32; nan, and one warning, where all
+    scores, or all targets, are equal. O(n log n). Tied items share the mean of their ranks, as in SciPy. Errors as of
+    :func:`rankedu.rank`, for the scores and for the target. Explained in chapter 1.
     Source: RaMBO Sec. 1.
 
     >>> spearman(torch.tensor([0.1, 0.5, 0.9]), torch.tensor([1, 3, 2]))

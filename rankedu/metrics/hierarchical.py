@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch import Tensor
 
-from rankedu._validation import as_graded, check_like
+from rankedu.checks import as_graded, check_like
 from rankedu.hierarchy import check_levels, check_n_levels
 from rankedu.metrics.binary import UndefinedMetricWarning, per_query
 from rankedu.ranks import Descending, descending
@@ -36,15 +36,10 @@ def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None
     Notes
     -----
     Returns Tensor of float64, shape (..., n): at most rank(k) · rel(k), which it is if no item above k is less
-    relevant; 0 outside ``where``.
-    O(n log n + L n) for L distinct relevances in a row, exact but for rounding: a sum of ranks within nested sets. With
-    binary relevance it is the rank among the relevant items. Ties go by position. Explained in chapter 13.
-    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape, negative or not
-    finite.
+    relevant; 0 outside ``where``. With binary relevance it is the rank among the relevant items. O(n log n + L n) for L
+    distinct relevances in a row. Ties go by position. Explained in chapter 13.
+    Raises ValueError or TypeError as :func:`rankedu.rank`, and for a relevance of another shape, < 0 or not finite.
     Source: HAPPIER Eq. 2; HAPPIER Fig. 3.
-
-    Fig. 3, with relevance l/L: before the item itself stands one that shares two of three levels, or one that shares
-    one.
 
     >>> scores = torch.tensor([0.9, 0.8])
     >>> hierarchical_rank(scores, torch.tensor([2 / 3, 1]))  # the second: 5/3
@@ -70,19 +65,9 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
     Notes
     -----
     Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64
-    scores and else float32; nan, and one warning, for queries without a relevance above 0.
-    O(n log n + L n) for L distinct relevances in a row (the definition, and the published code, take O(n²)). Levels of
-    equal relevance are one. With binary relevance it is
-    :func:`~rankedu.metrics.average_precision`. Ties go by position.
-
-    What it misses to 1 is a sum over inversions, each by how far it is wrong and where it stands:
-
-    .. math:: 1 - \mathcal{H}\text{-}\mathrm{AP} = \frac{1}{\sum_k \mathrm{rel}(k)} \sum_k
-              \frac{1}{\mathbf{rk}(\mathbf{y})_k} \sum_{j : s_j > s_k} \max(\mathrm{rel}(k) - \mathrm{rel}(j), 0).
-
-    Explained in chapter 13.
-    Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another shape, negative or not
-    finite.
+    scores and else float32; nan, and one warning, for queries without a relevance above 0. With binary relevance it is
+    :func:`~rankedu.metrics.average_precision`. Cost, ties and errors as :func:`hierarchical_rank` (the definition takes
+    O(n²)). Explained in chapter 13.
     Source: HAPPIER Eq. 1; HAPPIER Eq. 3.
 
     >>> relevance = torch.tensor([1.0, 2 / 3, 0.0, 1 / 3])
@@ -129,19 +114,11 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
               \min(|\mathrm{top}_k \cap \Omega^{(v)}|, |\mathrm{ideal}_k \cap \Omega^{(v)}|),
               \qquad R = |\Omega^{(\ge 1)}|
 
-    Parameters
-    ----------
-    scores, where
-        As :func:`average_precision`.
-    levels : Tensor of int, shape (..., n)
-        0 is nothing in common with the query.
-
-    Notes
-    -----
-    Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by level; float64 for float64 scores
-    and else float32; nan, and one warning, for queries without an item of level 1 or more.
-    O(n log n + L n). Only the order of levels matters, no relevance. With one level it is the mean of the precisions at
-    1, …, R. Ties go by position. Explained in chapter 13.
+    The levels are int, of shape (..., n); 0 is nothing in common with the query. The rest is as for
+    :func:`average_precision`. Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by level;
+    float64 for float64 scores and else float32; nan, and one warning, for queries without an item of level 1 or more.
+    With one level it is the mean of the precisions at 1, …, R. O(n log n + L n). Ties go by position.
+    Explained in chapter 13.
     Raises ValueError or TypeError as :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
     Source: HAPPIER Sec. 4.1.
 
@@ -153,11 +130,8 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
     """
     here, sorted_levels = _arrange_levels(scores, levels, where)
     depth = here.cumsum(-1)
-    common = torch.zeros_like(depth)
-    above = torch.zeros_like(depth[..., :1])  # items of a finer level
-    for level in sorted_levels.unique().flip(0).tolist():
-        if level == 0:
-            continue
+    common, above = torch.zeros_like(depth), torch.zeros_like(depth[..., :1])  # above: items of a finer level
+    for level in filter(None, sorted_levels.unique().flip(0).tolist()):
         found = (sorted_levels == level).cumsum(-1)
         count = found[..., -1:]
         ideal = torch.minimum((depth - above).clamp(min=0), count)
@@ -192,7 +166,7 @@ def average_precision_per_level(
         defined.append(within[..., -1] > 0)
     value, there = torch.stack(values, -1), torch.stack(defined, -1)
     if not there.all():
-        missing = (~there).flatten(0, -2).sum(0) if there.ndim > 1 else (~there).long()
+        missing = (~there).reshape(-1, there.shape[-1]).sum(0)
         counts = ", ".join(f"{int(count)} at level {i}" for i, count in enumerate(missing, start=1) if count)
         warnings.warn(
             f"{counts} of {there[..., 0].numel()} queries have no item of that level or finer: their value is nan "

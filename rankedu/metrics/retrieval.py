@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_count
-from rankedu.metrics._formulas import Formulas, parse
+from rankedu.checks import check_choice, check_count, check_tensor
+from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics._processes import gather, process, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree
 from rankedu.metrics._similarities import Similarities, check_matrix, full_precision
 from rankedu.metrics._streaming import Where, stream
-from rankedu.metrics._summary import summary, warn_inverted
+from rankedu.metrics.binary import UndefinedMetricWarning
+from rankedu.metrics.names import Formulas, parse
 
 __all__ = ["RetrievalMetrics", "evaluate_retrieval"]
 
@@ -40,8 +43,7 @@ def evaluate_retrieval(
     Parameters
     ----------
     embeddings : Tensor, shape (n, dim)
-        The queries, of any length from 1e-12 on; float16 and bfloat16 are ranked in float32, which keeps their order
-        without ties.
+        The queries; float16 and bfloat16 are ranked in float32, which keeps their order without ties.
     labels : Tensor, shape (n,), (n, L) or (n, C)
         int: classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`), −1 below the end of a path.
         bool: which of C classes an item has; items that share one are relevant to each other.
@@ -51,21 +53,19 @@ def evaluate_retrieval(
         Goes with ``gallery``.
     where : Tensor of bool, shape (n, g), or callable, optional
         Which items are candidates of which query. A callable gets the numbers of some queries, (q,), and returns their
-        rows, (q, g): so the mask need not fit into memory. Default: all.
+        rows, (q, g). Default: all.
     similarity : {"cosine", "dot", "euclidean"}
         Largest cosine, largest dot product, or smallest distance first.
     metrics : sequence of str
         Of one level: "recall@K" (is one of the first K relevant? also called "hit_rate@K"), "recall_share@K" (how much
-        of what is relevant is among the first K: the recall of information retrieval), "precision@K", "ap", "ap@K",
-        "map@r", "r_precision", "mrr". Of all levels together: "h_ap", "asi", "ndcg", "ndcg@K" (gain :math:`2^l - 1`).
-        "recall_at_1" and the like will do as well.
+        of what is relevant is among the first K), "precision@K", "ap", "ap@K", "map@r", "r_precision", "mrr". Of all
+        levels together: "h_ap", "asi", "ndcg", "ndcg@K" (gain :math:`2^l - 1`). "recall_at_1" and the like will do.
     alpha : float
         Exponent of the relevance (Eq. 4), for "h_ap".
     monotone : bool
         The relevance that never inverts the order of levels (see :func:`rankedu.hierarchy.relevance`), for "h_ap".
     chunk_size : int
-        Queries in work at a time, at least a tile of up to 256. With more, several threads work. It changes memory and
-        speed, and no bit of the result.
+        Queries in work at a time, at least a tile of up to 256. It changes memory and speed, and no bit of the result.
     device : torch.device or str, optional
         Where to compute. Default: where the embeddings are.
     progress : bool
@@ -77,8 +77,6 @@ def evaluate_retrieval(
     Returns
     -------
     dict
-        What was asked for, and what it is over:
-
         ============================== ===================================================================
         a metric's name, as given      float, the mean over the queries; a metric of one level is that of
                                        the finest, so "recall@1" asks for the query's own leaf
@@ -86,27 +84,21 @@ def evaluate_retrieval(
                                        many more have no relevant item there, and were left out
         ``"levels"``                   the same for each level, by its number from 1 to L: items of that
                                        level or finer are relevant
-        ``"table"``                    list of dict, a row a level and one for "all" levels together, as
-                                       ``pandas.DataFrame(result["table"])`` likes it
+        ``"table"``                    list of dict, a row a level and one for "all" levels together
         ``"per_query"``                float64 Tensors of shape (n, L), or (n,) for a metric of all
                                        levels; nan for queries left out
         ============================== ===================================================================
 
     Notes
     -----
-    Warns by `UndefinedMetricWarning` once, if queries are left out.
-    Warns by `InvertedRelevanceWarning` once, if the relevance of "h_ap" ranks levels in another order for some queries.
-    O(n · g · dim) for the similarities. A query with few relevant items counts the larger scores for each of them; one
-    with many sorts its row, and so do all with ``where`` or several classes an item. Memory is a copy of the gallery
-    and ``chunk_size`` · g similarities. Ties go by position.
-
-    The numbers do not depend on how the work is cut: similarities are computed in tiles whose shape follows from n and
-    g alone, each by one thread, ranks are whole numbers, and the sum over queries is exact. So processes agree to the
-    last bit, given the same kind of processor and the same version of torch. Explained in chapter 13.
-    Raises ValueError for a row that is not finite (it is named), tensors whose sizes do not fit, labels that are no
-    paths, an unknown metric, alpha ≤ 0, parts that do not fit each other, or that are copies of each other; TypeError
-    for embeddings that are not floating point, or labels that are neither integers nor bool; RuntimeError for
-    ``distributed`` without a process group.
+    Warns by `UndefinedMetricWarning` once, if queries are left out, and by `InvertedRelevanceWarning` once, if the
+    relevance of "h_ap" ranks levels in another order for some queries. O(n · g · dim) for the similarities; ranks are
+    counted where few items are relevant, else a row is sorted. Memory is a copy of the gallery and ``chunk_size`` · g
+    similarities. Ties go by position. The numbers do not depend on how the work is cut, nor on the number of processes,
+    given the same kind of processor and version of torch. Explained in chapter 13.
+    Raises ValueError or TypeError for a row that is not finite (it is named), tensors whose sizes or dtypes do not fit,
+    labels that are no paths, an unknown metric, alpha ≤ 0, parts that do not fit, or that are copies of each other;
+    RuntimeError for ``distributed`` without a process group.
     Source: RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
 
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.9, 0.5], [0.0, 1.0], [-1.0, 0.0]])
@@ -122,7 +114,7 @@ def evaluate_retrieval(
     >>> [(level, row["recall@1"]) for level, row in result["levels"].items()], round(result["h_ap"], 4)
     ([(1, 1.0), (2, 0.0)], 0.7292)
 
-    Re-identification: pictures of the same person by the same camera are no candidates.
+    Pictures of the same person by the same camera are no candidates:
 
     >>> camera = torch.tensor([0, 1, 0, 1])
     >>> junk = lambda q: (labels[q, None] == labels[:4]) & (camera[q, None] == camera)
@@ -144,8 +136,8 @@ def evaluate_retrieval(
     _check(embeddings, labels, gallery, gallery_labels, chunk_size)
     relevant = (SharedClasses if labels.dtype == torch.bool else Tree)(labels, gallery_labels)
     candidates = embeddings if gallery is None else gallery
-    if isinstance(where, Tensor) and where.shape != (len(embeddings), len(candidates)):
-        expected = (len(embeddings), len(candidates))
+    expected = (len(embeddings), len(candidates))
+    if isinstance(where, Tensor) and where.shape != expected:
         raise ValueError(f"where must have shape {expected}, a row a query, got {tuple(where.shape)}")
     formulas = Formulas(wanted, relevant.n_levels, len(candidates), alpha, monotone)
     on = torch.device(embeddings.device if device is None else device)
@@ -155,17 +147,22 @@ def evaluate_retrieval(
     if distributed:
         values = {name: _together(value, embeddings) for name, value in values.items()}
         counts = _together(counts, embeddings)
-    if any(metric.kind == "h_ap" for metric in wanted.values()):
-        warn_inverted(formulas.inverted(counts.numpy().T))
-    return summary(values)
+    inverted = int(formulas.inverted(counts.numpy().T).sum())
+    if inverted and any(metric.kind == "h_ap" for metric in wanted.values()):
+        warnings.warn(
+            f"Eq. 4 gives a finer level less relevance than a coarser one in {inverted} of {len(counts)} queries: h_ap "
+            "then rewards the wrong order (use monotone=True)",
+            InvertedRelevanceWarning,
+            stacklevel=2,
+        )
+    return _summary(values)
 
 
 class RetrievalMetrics:
     """The same, for embeddings that come batch by batch: update, compute, reset.
 
-    The settings are those that :func:`evaluate_retrieval` takes by name, but for the gallery; so are errors, and a
-    ValueError for a result that is asked for before there are queries. It keeps all embeddings, where they are; the
-    metrics are of the whole set, and no mean of batches. With ``distributed=True`` the result is that of all processes.
+    The settings and errors are those of :func:`evaluate_retrieval`, but for the gallery; ValueError for a result
+    without queries. It keeps all embeddings: the metrics are of the whole set, and no mean of batches.
     Explained in chapter 13.
     Source: RaMBO Eq. 8.
 
@@ -196,10 +193,41 @@ class RetrievalMetrics:
         if not self._parts[False]:
             raise ValueError("compute() needs queries, got none: call update(embeddings, labels) first")
         embeddings, labels = (torch.cat(parts) for parts in zip(*self._parts[False], strict=True))
-        if not self._parts[True]:
-            return evaluate_retrieval(embeddings, labels, **self.settings)
-        items, item_labels = (torch.cat(parts) for parts in zip(*self._parts[True], strict=True))
-        return evaluate_retrieval(embeddings, labels, gallery=items, gallery_labels=item_labels, **self.settings)
+        items = [torch.cat(parts) for parts in zip(*self._parts[True], strict=True)]
+        gallery = dict(zip(("gallery", "gallery_labels"), items, strict=False))
+        return evaluate_retrieval(embeddings, labels, **{**self.settings, **gallery})
+
+
+def _summary(values: dict[str, Tensor]) -> dict[str, Any]:
+    """What the evaluation returns; a metric of one level has values of shape (n, L), a graded one (n,)."""
+    n_levels = max((v.shape[1] for v in values.values() if v.ndim == 2), default=0)
+    rows = [_row(level + 1, {m: v[:, level] for m, v in values.items() if v.ndim == 2}) for level in range(n_levels)]
+    if graded := {m: v for m, v in values.items() if v.ndim == 1}:
+        rows.append(_row("all", graded))
+    if left_out := ", ".join(f"{row['left_out']} at level {row['level']}" for row in rows if row["left_out"]):
+        warnings.warn(
+            f"{left_out} of {rows[0]['queries'] + rows[0]['left_out']} queries have no relevant item in the gallery, "
+            "and are left out (result['per_query'] has nan for them)",
+            UndefinedMetricWarning,
+            stacklevel=3,
+        )
+    levels = {row["level"]: {k: v for k, v in row.items() if k != "level"} for row in rows}
+    flat = {**levels.pop("all", {}), **levels.get(n_levels, {})}
+    order = [*values, "queries", "left_out"]
+    return {**{key: flat[key] for key in order}, "levels": levels, "table": rows, "per_query": values}
+
+
+def _row(level: int | str, values: dict[str, Tensor]) -> dict[str, Any]:
+    means = {m: _mean(v) for m, v in values.items()}
+    queries = next(iter(means.values()))[1]
+    left_out = len(next(iter(values.values()))) - queries
+    return {"level": level, "queries": queries, "left_out": left_out, **{m: mean for m, (mean, _) in means.items()}}
+
+
+def _mean(values: Tensor) -> tuple[float, int]:
+    """Over the queries that have a value; the sum is exact, so their order does not matter."""
+    defined = values[~values.isnan()]
+    return (math.fsum(defined.tolist()) / len(defined) if len(defined) else math.nan), len(defined)
 
 
 def _joined(embeddings: Tensor, labels: Tensor, prefix: str) -> tuple[Tensor, Tensor]:
@@ -223,8 +251,7 @@ def _check(
             continue
         name = "gallery" if prefix else "embeddings"
         check_matrix(matrix, name=name)
-        if not isinstance(ids, Tensor):
-            raise TypeError(f"{prefix}labels must be a torch.Tensor, got {type(ids).__name__} (use torch.as_tensor)")
+        check_tensor(ids, f"{prefix}labels")
         if ids.ndim not in (1, 2) or len(ids) != len(matrix):
             raise ValueError(
                 f"{prefix}labels must have shape ({len(matrix)},) or ({len(matrix)}, L), a row for each of {name}, "
@@ -238,7 +265,6 @@ def _check(
         raise ValueError(f"labels of bool must have shape (n, C), a column a class, got {tuple(labels.shape)}")
     if gallery is not None and gallery.shape[1] != embeddings.shape[1]:
         raise ValueError(
-            f"gallery must have the {embeddings.shape[1]} dimensions of embeddings, got {gallery.shape[1]} "
-            "(both must come from the same network)"
+            f"gallery must have the {embeddings.shape[1]} dimensions of embeddings, got {gallery.shape[1]}"
         )
     check_count(chunk_size, "chunk_size")

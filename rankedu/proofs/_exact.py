@@ -1,13 +1,13 @@
-"""What all proofs share: exact input, a verdict whatever a certificate holds, tables, and SymPy where it is needed."""
+"""What all proofs share: exact input, a verdict whatever a certificate holds, and SymPy where it is needed."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from rankedu._extras import needed
+from rankedu.extras import needed
 
 T = TypeVar("T")
 
@@ -65,10 +65,8 @@ def checked_permutation(permutation: Iterable[Any], n: int) -> tuple[int, ...]:
     missing = sorted({*range(1, n + 1)}.difference(values))
     if missing:
         shown = values if n <= 12 else [*values[:12], "…"]
-        advice = "ranks start at 1: add 1" if set(values) == set(range(n)) else "tied ranks must be made ordinal first"
-        raise ValueError(
-            f"permutation must hold each of the ranks 1, …, {n} once, got {shown}: {missing[0]} is missing ({advice})"
-        )
+        advice = "ranks start at 1" if 0 in values else "tied ranks must be made ordinal first"
+        raise ValueError(f"permutation must hold 1, …, {n} once, got {shown}: {missing[0]} is missing ({advice})")
     return tuple(int(value) for value in values)
 
 
@@ -97,22 +95,6 @@ def verdict(check: Callable[[T], bool]) -> Callable[[T], bool]:
             return False
 
     return verify
-
-
-def named(names: Sequence[str] | None, n: int) -> list[str]:
-    """What to call n items. Default: their indices."""
-    labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
-    if len(labels) != n:
-        raise ValueError(f"names must have one entry an item, expected {n}, got {len(labels)}")
-    return labels
-
-
-def table(rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns of equal width, with a line below the first row."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "-|-".join("-" * width for width in widths))
-    return "\n".join(lines)
 
 
 def import_sympy() -> Any:

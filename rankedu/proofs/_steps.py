@@ -15,7 +15,6 @@ from rankedu.proofs._exact import exact_number
 FAR = 10_000
 #: Digits of the bounds; more are taken where these do not decide, up to the second number.
 DIGITS, MOST_DIGITS = 30, 2000
-HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def interval(value: Any) -> Interval:
 def sigmoid(x: Fraction, digits: int) -> Interval:
     """Bounds of 1/(1 + exp(−x)) to about so many digits; the sigmoid of a rational x ≠ 0 is never rational."""
     if x == 0:
-        return interval(HALF)
+        return interval(Fraction(1, 2))
     if abs(x) > FAR:
         low = sigmoid(Fraction(FAR), digits).low
         return Interval(low, Fraction(1)) if x > 0 else Interval(Fraction(0), 1 - low)
@@ -103,6 +102,13 @@ class Step:
         """Bounds of the affine part at δ."""
         return self.end(digits) if self.offset is None else interval(self.offset)
 
+    def decided(self, value: Fraction) -> int:
+        """Digits that tell whether start + σ(δ/τ) is at least so much; they end, for equal they are only if δ = 0."""
+        digits = DIGITS
+        while self.end(digits).low < value <= self.end(digits).high and digits < MOST_DIGITS:
+            digits *= 2
+        return digits
+
 
 @dataclass(frozen=True)
 class Infimum:
@@ -121,11 +127,9 @@ class Infimum:
 
 def hard_loss(scores: Sequence[Fraction], relevance: Sequence[Fraction], ties: str) -> Fraction:
     """1 − H-AP of the ranking; tied items stand with the larger relevance first ("optimistic") or last."""
-    order = sorted(range(len(scores)), key=lambda i: -relevance[i] if ties == "optimistic" else relevance[i])
-    value: Fraction = reference.hierarchical_average_precision(
-        [scores[i] for i in order], [relevance[i] for i in order]
-    )
-    return 1 - value
+    order = sorted(range(len(scores)), key=relevance.__getitem__, reverse=ties == "optimistic")
+    y, rel = ([values[i] for i in order] for values in (scores, relevance))
+    return 1 - Fraction(reference.hierarchical_average_precision(y, rel))
 
 
 def surrogate_loss(

@@ -12,13 +12,13 @@ higher level stands first. Tied items of one level count each other, as no ranki
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rankedu.proofs._comparison import Comparison, compare, compare_checked
-from rankedu.proofs._exact import import_sympy, verdict
-from rankedu.proofs._steps import DIGITS, HALF, MOST_DIGITS, Infimum, Interval, Step, interval
+from rankedu.proofs._exact import exact_numbers, exact_relevance, import_sympy, verdict
+from rankedu.proofs._steps import DIGITS, MOST_DIGITS, Infimum, Interval, Step, hard_loss, interval, surrogate_loss
 
 __all__ = [
     "Comparison",
@@ -33,6 +33,95 @@ __all__ = [
     "upper_bound",
 ]
 
+ZERO, HALF, ONE = Fraction(0), Fraction(1, 2), Fraction(1)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A ranking's two losses, exactly. Made by `compare`."""
+
+    scores: tuple[Fraction, ...]
+    relevance: tuple[Fraction, ...]
+    step: Step  #: The setting of the ranker.
+    lower: Infimum | None  #: The setting of the step in the numerator.
+    ties: str  #: The order of tied items in ``hard``.
+    hard: Fraction  #: 1 − H-AP; 1 − AP if all relevances are 0 or 1.
+    surrogate: Interval  #: Bounds of the loss that counts with the step, narrow enough to tell it from ``hard``.
+
+    @property
+    def holds(self) -> bool:
+        """Whether the surrogate is at least the true loss."""
+        return self.surrogate.low >= self.hard
+
+    @verdict
+    def verify(self) -> bool:
+        """Compute both losses again, the surrogate to twice as many digits, and demand that they fit; O(n²)."""
+        bounds = self.surrogate
+        if not all(type(value) is Fraction for value in (*self.scores, *self.relevance, self.hard)):
+            return False
+        if hard_loss(self.scores, self.relevance, self.ties) != self.hard:
+            return False
+        for digits in (2 * DIGITS, 2 * MOST_DIGITS):
+            found = surrogate_loss(self.scores, self.relevance, self.step, self.lower, digits)
+            if bounds.low <= found.low <= found.high <= bounds.high:
+                return found.low >= self.hard if self.holds else bounds.high < self.hard
+        return False
+
+
+def compare(
+    scores: Iterable[Any],
+    relevance: Iterable[Any],
+    *,
+    temperature: Any = 0.01,
+    slope: Any = 100,
+    delta: Any = 0.05,
+    offset: Any = None,
+    start: Any = 0.5,
+    below: Any = None,
+    above: Any = None,
+    ties: str = "optimistic",
+) -> Comparison:
+    """Compare a ranking's true loss with the loss that counts with a step, exactly.
+
+    Scores and relevance are exact numbers, as many of either; the relevance is ≥ 0, and not 0 for all. The other
+    parameters are those of the `SupremumRanker` and, if the step in the numerator is not hard, of the `InfimumStep`.
+    With ``ties`` "optimistic" or "pessimistic", tied items stand in the true loss with the largest relevance first, or
+    last. O(n²) exact operations. Explained in chapter 14.
+    Raises ValueError or TypeError for other input; ArithmeticError if thousands of digits do not tell the losses apart.
+    Source: HAPPIER Eq. 5.
+
+    >>> found = compare([1, 0.766, 0.767, -1], [1, 1, 0, 0], offset=1, start=0)  # the iNaturalist setting
+    >>> found.hard, round(float(found.surrogate.high), 4), found.holds
+    (Fraction(1, 6), 0.104, False)
+    """
+    y, rel = exact_numbers(scores, "scores"), exact_relevance(relevance)
+    if len(y) != len(rel):
+        raise ValueError(f"relevance must have one entry a score, expected {len(y)}, got {len(rel)}")
+    if ties not in ("optimistic", "pessimistic"):
+        raise ValueError(f"ties must be one of 'optimistic', 'pessimistic', got {ties!r}")
+    if (below is None) != (above is None):
+        raise ValueError("below and above must be given together, got one of them (or leave out both)")
+    step = Step.exact(temperature=temperature, slope=slope, delta=delta, offset=offset, start=start)
+    return _compare(y, rel, step, None if below is None else Infimum.exact(below, above), ties)
+
+
+def _compare(
+    scores: tuple[Fraction, ...],
+    relevance: tuple[Fraction, ...],
+    step: Step,
+    lower: Infimum | None = None,
+    ties: str = "optimistic",
+) -> Comparison:
+    """The same for checked input, with as many digits as it takes."""
+    hard = hard_loss(scores, relevance, ties)
+    digits = DIGITS
+    while digits <= MOST_DIGITS:
+        surrogate = surrogate_loss(scores, relevance, step, lower, digits)
+        if not surrogate.low < hard <= surrogate.high:
+            return Comparison(scores, relevance, step, lower, ties, hard, surrogate)
+        digits *= 2
+    raise ArithmeticError(f"scores must give losses that differ, got equal ones to {digits // 2} digits (move a score)")
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -41,8 +130,12 @@ class Piece:
     where: str  #: The part of the line, such as "x > delta".
     extreme: Interval  #: Infimum of an upper, supremum of a lower step there, a limit at one end.
     heaviside: int  #: H(x) there.
-    holds: bool  #: Whether the step is on its side of H there.
-    witness: Fraction | None  #: An x where it is not.
+    witness: Fraction | None  #: An x where the step is not on its side of H.
+
+    @property
+    def holds(self) -> bool:
+        """Whether the step is on its side of H there."""
+        return self.witness is None
 
 
 @dataclass(frozen=True)
@@ -65,8 +158,7 @@ class UpperBound:
     step: Step
     pieces: tuple[Piece, ...]  #: The parts of the step for x ≠ 0.
     jumps: tuple[Jump, ...]  #: All places where it is not continuous.
-    #: Rankings whose loss is below the true one, without ties: for AP, and for H-AP with two levels. Empty if the bound
-    #: holds.
+    #: Rankings without ties whose loss is below the true one: for AP, and for H-AP. Empty if the bound holds.
     counterexamples: tuple[Comparison, ...]
     #: What ties do, whatever the setting: an irrelevant item tied with a relevant one, which the true loss puts first;
     #: and tied relevant items.
@@ -94,34 +186,6 @@ class UpperBound:
         same = self == _upper_bound(self.step) and self.holds == (not self.counterexamples)
         return same and all(example.verify() and not example.holds for example in examples)
 
-    def explain(self) -> str:
-        """Write the proof, or the counter-example, line by line.
-
-        >>> print(upper_bound(offset=1.44).explain())
-        x < 0: step > 0, H = 0: holds
-        0 < x <= delta: step > 1, H = 1: holds
-        x > delta: step > 1.44, H = 1: holds
-        at 0 it jumps from 0.5 to 1
-        at 0.05 it falls from 1.4933 to 1.44
-        so the loss is at least 1 - AP and 1 - H-AP, without ties
-        """
-        lines = []
-        for piece in self.pieces:
-            verdict = "holds" if piece.holds else f"fails, as at x = {float(piece.witness or 0):.6g}"
-            lines.append(f"{piece.where}: step > {_short(piece.extreme)}, H = {piece.heaviside}: {verdict}")
-        for jump in self.jumps:
-            verb = "jumps" if jump.up else "falls"
-            lines.append(f"at {float(jump.at):.6g} it {verb} from {_short(jump.left)} to {_short(jump.right)}")
-        if self.holds:
-            return "\n".join([*lines, "so the loss is at least 1 - AP and 1 - H-AP, without ties"])
-        for example, metric in zip(self.counterexamples, ("AP", "H-AP"), strict=True):
-            scores, grades = ([f"{float(v):.6g}" for v in values] for values in (example.scores, example.relevance))
-            lines.append(
-                f"scores {', '.join(scores)} of relevance {', '.join(grades)}: "
-                f"loss {_short(example.surrogate)} < 1 - {metric} = {float(example.hard):.5g}"
-            )
-        return "\n".join(lines)
-
 
 def upper_bound(
     temperature: Any = 0.01, slope: Any = 100, delta: Any = 0.05, offset: Any = None, start: Any = 0.5
@@ -129,40 +193,32 @@ def upper_bound(
     """Decide whether a setting of the `SupremumRanker` keeps the bound, and prove it, or give a counter-example.
 
     The parameters are those of :class:`~rankedu.rankers.SupremumRanker`: ``upper_bound(**PRESETS["happier"])``. A float
-    is taken as the exact binary fraction that it is. Sigmoids are known between bounds of 30 or more digits.
-    Explained in chapter 14.
+    is the exact binary fraction that it is. Explained in chapter 14.
     Raises ValueError or TypeError for a parameter that is not a finite number, or out of range.
     Source: HAPPIER Sec. 3.2.
 
     >>> bound = upper_bound()
     >>> bound.holds, bound.monotone, bound.continuous
     (True, True, False)
-    >>> print(upper_bound(offset=1, start=0).explain().splitlines()[-1])
-    scores 0.0025, 0 of relevance 1, 2: loss 0.026534 < 1 - H-AP = 0.16667
+    >>> [float(score) for score in upper_bound(offset=1, start=0).counterexamples[0].scores]
+    [0.0025, 0.0]
     """
     return _upper_bound(Step.exact(temperature=temperature, slope=slope, delta=delta, offset=offset, start=start))
 
 
 def _upper_bound(step: Step) -> UpperBound:
-    pieces = [Piece("x < 0", interval(0), 0, True, None)]
+    pieces = [Piece("x < 0", interval(0), 0, None)]
     if step.delta > 0:
         witness = None if step.start >= HALF else _near_zero(step)
-        pieces.append(Piece("0 < x <= delta", interval(step.start + HALF), 1, witness is None, witness))
-    begin = step.begin(_decisive(step, Fraction(1)))
-    witness = None if begin.low >= 1 else _beyond_delta(step)
-    pieces.append(Piece("x > delta", begin, 1, witness is None, witness))
+        pieces.append(Piece("0 < x <= delta", interval(step.start + HALF), 1, witness))
+    begin = step.begin(step.decided(ONE))
+    witness = None
+    if begin.low < 1:  # an x > δ where the affine part is still below 1
+        witness = step.delta + (min(ONE, (1 - begin.high) / (2 * step.slope)) if step.slope else ONE)
+    pieces.append(Piece("x > delta", begin, 1, witness))
     witnesses = [piece.witness for piece in pieces if piece.witness is not None]
-    grades = [(Fraction(0), Fraction(1)), (Fraction(1), Fraction(2))]
-    violations = [compare_checked((x, Fraction(0)), relevance, step) for x in witnesses[:1] for relevance in grades]
+    violations = [_compare((x, ZERO), rel, step) for x in witnesses[:1] for rel in ((ZERO, ONE), (ONE, Fraction(2)))]
     return UpperBound(step, tuple(pieces), _jumps(step), tuple(violations), _tied(step))
-
-
-def _decisive(step: Step, value: Fraction) -> int:
-    """Digits that tell whether start + σ(δ/τ) is at least so much; they end, for the two are equal only if δ = 0."""
-    digits = DIGITS
-    while step.end(digits).low < value <= step.end(digits).high and digits < MOST_DIGITS:
-        digits *= 2
-    return digits
 
 
 def _near_zero(step: Step) -> Fraction:
@@ -173,29 +229,22 @@ def _near_zero(step: Step) -> Fraction:
     return x
 
 
-def _beyond_delta(step: Step) -> Fraction:
-    """An x > δ where the affine part is below 1, as its limit at δ is."""
-    missing = 1 - step.begin(_decisive(step, Fraction(1))).high
-    return step.delta + (min(Fraction(1), missing / (2 * step.slope)) if step.slope else Fraction(1))
-
-
 def _jumps(step: Step) -> tuple[Jump, ...]:
     half, begin = interval(HALF), step.begin(DIGITS)
     if step.delta == 0:
-        return () if begin == half else (Jump(step.delta, half, begin),)
-    jumps = [] if step.start == 0 else [Jump(Fraction(0), half, interval(step.start + HALF))]
+        return () if begin == half else (Jump(ZERO, half, begin),)
+    jumps = [] if step.start == 0 else [Jump(ZERO, half, interval(step.start + HALF))]
     if step.offset is not None:
-        jumps.append(Jump(step.delta, step.end(_decisive(step, step.offset)), begin))
+        jumps.append(Jump(step.delta, step.end(step.decided(step.offset)), begin))
     return tuple(jumps)
 
 
 def _tied(step: Step) -> tuple[Comparison, ...]:
     """An irrelevant item tied with a relevant one; and p tied relevant items just below an irrelevant one."""
-    zero, one = Fraction(0), Fraction(1)
-    found = [compare_checked((zero, zero), (zero, one), step, ties="pessimistic")]
+    found = [_compare((ZERO, ZERO), (ZERO, ONE), step, ties="pessimistic")]
     above = min(step.delta, step.temperature / 4) or step.temperature / 1000
     for p in (2, 4, 8, 16, 32):
-        example = compare_checked((above, *[zero] * p), (zero, *[one] * p), step)
+        example = _compare((above, *[ZERO] * p), (ZERO, *[ONE] * p), step)
         if not example.holds:
             return (*found, example)
     return tuple(found)
@@ -208,8 +257,7 @@ class LowerBound:
     lower: Infimum
     pieces: tuple[Piece, ...]  #: Its two parts; ``extreme`` is the supremum.
     jumps: tuple[Jump, ...]  #: It jumps from 0 to 1/2 at 0.
-    #: A ranking whose loss exceeds 1, as an H-rank is negative: then a larger rank makes the loss *smaller*, and the
-    #: gradient pulls items of lower level up. None if ``below`` is 0, when that cannot be.
+    #: A ranking whose loss exceeds 1, as an H-rank is negative. None if ``below`` is 0, when that cannot be.
     above_one: Comparison | None
 
     @property
@@ -237,15 +285,15 @@ def lower_bound(below: Any = 10, above: Any = 25) -> LowerBound:
     >>> float(proof.above_one.surrogate.low) > 1  # the price: H-rank can be negative
     True
     """
-    lower, zero, one = Infimum.exact(below, above), Fraction(0), Fraction(1)
-    largest = one if lower.above else HALF
-    pieces = (Piece("x <= 0", interval(zero), 0, True, None), Piece("x > 0", interval(largest), 1, True, None))
+    lower = Infimum.exact(below, above)
+    largest = interval(ONE if lower.above else HALF)
+    pieces = (Piece("x <= 0", interval(ZERO), 0, None), Piece("x > 0", largest, 1, None))
     example = None
     if lower.below:
         far = 4 / lower.below  # the H-rank of the item of relevance 1 is then 1 − 4
         step = Step.exact(temperature=0.01, slope=100, delta=0.05, offset=None, start=0.5)
-        example = compare_checked((far, zero), (one, Fraction(2)), step, lower)
-    return LowerBound(lower, pieces, (Jump(zero, interval(zero), interval(HALF)),), example)
+        example = _compare((far, ZERO), (ONE, Fraction(2)), step, lower)
+    return LowerBound(lower, pieces, (Jump(ZERO, interval(ZERO), interval(HALF)),), example)
 
 
 @dataclass(frozen=True)
@@ -265,8 +313,7 @@ class RatioLemma:
 def ratio_lemma() -> RatioLemma:
     """State that a ratio falls as its numerator falls and its denominator grows, whatever the new numerator's sign.
 
-    A is an H-rank, B a rank. Explained in chapter 14.
-    Raises ImportError without SymPy.
+    A is an H-rank, B a rank. Explained in chapter 14. Raises ImportError without SymPy.
     Source: HAPPIER Sec. 3.2.
 
     >>> ratio_lemma().gap
@@ -276,7 +323,3 @@ def ratio_lemma() -> RatioLemma:
     a, d, e = symbols("A d e", nonnegative=True)
     b = symbols("B", positive=True)
     return RatioLemma(hard=a / b, surrogate=(a - d) / (b + e), gap=(a * e + b * d) / (b * (b + e)))
-
-
-def _short(interval: Interval) -> str:
-    return f"{float(interval.low):.5g}"

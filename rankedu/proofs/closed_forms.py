@@ -47,10 +47,10 @@ def closed_form(weights: str) -> Telescoping:
     """
     _check_word(weights)
     sympy = import_sympy()
-    k = sympy.Symbol("k", positive=True, integer=True)
+    k, log = sympy.Symbol("k", positive=True, integer=True), sympy.log
     if weights == "log":
-        return Telescoping(k, sympy.log(1 + 1 / k), sympy.log(1 + k))
-    return Telescoping(k, sympy.log(1 + sympy.log(1 + 1 / k) / (1 + sympy.log(k))), sympy.log(1 + sympy.log(1 + k)))
+        return Telescoping(k, log(1 + 1 / k), log(1 + k))
+    return Telescoping(k, log(1 + log(1 + 1 / k) / (1 + log(k))), log(1 + log(1 + k)))
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def asymptotics(
     .. math:: \frac{1}{K+1} \le w_K \le \frac1K, \qquad
               \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)}.
 
-    The log-log weights are like 1/(K log K) in the limit only, which is slow: the quotient is about 1 − 1/log K, 0.93
-    at a million. At K = 1 the approximation is infinite, the weight log(1 + log 2). Other weights may be given as a
-    function of K, array to array. Explained in chapter 7.
+    The log-log weights are like 1/(K log K) in the limit only: the quotient is about 1 − 1/log K, 0.93 at a million. At
+    K = 1 that is infinite, the weight log(1 + log 2). Other weights may be given as a function of K, array to array.
+    Explained in chapter 7.
     Raises ValueError or TypeError for another word, or ``up_to`` that is no int ≥ 1.
     Source: RaMBO Eq. 20.
 
@@ -91,17 +91,14 @@ def asymptotics(
     """
     _check_word(weights)
     k = np.arange(1.0, whole_number(up_to, "up_to", least=1) + 1)
-    if weights == "log":
-        w, lower, upper, like = np.log1p(1 / k), 1 / (k + 1), 1 / k, 1 / k
-    else:
-        w = np.log1p(np.log1p(1 / k) / (1 + np.log(k)))
-        lower, upper = 1 / ((k + 1) * (1 + np.log(k + 1))), 1 / (k * (1 + np.log(k)))
-        with np.errstate(divide="ignore"):
-            like = 1 / (k * np.log(k))
+    w, lower, upper, like = np.log1p(1 / k), 1 / (k + 1), 1 / k, k
+    if weights == "loglog":
+        w = np.log1p(w / (1 + np.log(k)))
+        lower, upper, like = lower / (1 + np.log(k + 1)), upper / (1 + np.log(k)), k * np.log(k)
     if closed_form is not None:
         w = np.asarray(closed_form(k), dtype=float)
     slack = np.minimum(w - lower, upper - w) / np.abs(w)
-    return Asymptotics(up_to, float(slack.min()), float(w[0]), float(w[-1] / like[-1]))
+    return Asymptotics(up_to, float(slack.min()), float(w[0]), float(w[-1] * like[-1]))
 
 
 def _check_word(weights: str) -> None:

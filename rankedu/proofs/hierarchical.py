@@ -8,14 +8,14 @@ HAPPIER's Eq. 2; on the right, each step is multiplied by the rank of k among th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
 from rankedu import reference
-from rankedu.proofs._exact import checked_permutation, exact_relevance, named, table, verdict, whole_number
+from rankedu.proofs._exact import checked_permutation, exact_relevance, verdict, whole_number
 
 __all__ = ["Certificate", "Exhaustive", "certificate", "exhaustive"]
 
@@ -29,8 +29,7 @@ class Certificate:
     relevance: tuple[Fraction, ...]
     permutation: tuple[int, ...]  #: The rank of each item; 1 is best.
     thresholds: tuple[Fraction, ...]  #: The distinct relevances above 0, ascending.
-    #: Rank of each item among those with relevance of at least each threshold; 0 for items that are not.
-    within: tuple[tuple[int, ...], ...]
+    within: tuple[tuple[int, ...], ...]  #: Rank of each item among those that reach each threshold, or 0.
     h_ranks: tuple[Fraction, ...]
     h_ap: Fraction
 
@@ -44,8 +43,8 @@ class Certificate:
         """Recompute everything from ``relevance`` and ``permutation``, O(n² L) exact operations.
 
         For every pair of items the smaller relevance must be the sum of the steps that both reach. ``h_ranks`` must be
-        Eq. 2's and also the sums of steps times ranks; ``h_ap`` must be Eq. 3's, 1 less the sum over inversions, 1
-        exactly if the ranking is sorted by relevance, and AP if there is one threshold.
+        Eq. 2's and the sums of steps times ranks; ``h_ap`` must be 1 less the sum over inversions, 1 exactly if the
+        ranking is sorted by relevance, and AP if there is one threshold.
         """
         rel, steps = self.relevance, self.steps
         if exact_relevance(rel) != rel or self != certificate(rel, self.permutation):
@@ -64,35 +63,13 @@ class Certificate:
             return False
         return self.h_ap >= 0 and (len(self.thresholds) > 1 or self.h_ap == reference.average_precision(y, rel))
 
-    def explain(self, names: Sequence[str] | None = None) -> str:
-        """Write the proof as a table, one line an item, best rank first; items are called by names, or by number.
-
-        >>> print(certificate([1, 2, 0], [1, 2, 3]).explain(names="abc"))
-        item | rank | rel | 1 x rk{rel >= 1} | 1 x rk{rel >= 2} | H-rank | H-rank/rank
-        -----|------|-----|------------------|------------------|--------|------------
-        a    | 1    | 1   | 1 x 1            |                  | 1      | 1
-        b    | 2    | 2   | 1 x 2            | 1 x 1            | 3      | 3/2
-        c    | 3    | 0   |                  |                  | 0      | 0
-        H-AP = 5/2 / 3 = 5/6
-        """
-        labels = named(names, len(self.relevance))
-        steps = [f"{step} x rk{{rel >= {t}}}" for step, t in zip(self.steps, self.thresholds, strict=True)]
-        rows: list[tuple[str, ...]] = [("item", "rank", "rel", *steps, "H-rank", "H-rank/rank")]
-        for k in reference.order(_scores(self.permutation)):
-            ranks = (f"{s} x {r}" if r else "" for s, r in zip(self.steps, self.within[k], strict=True))
-            rank, value = self.permutation[k], self.h_ranks[k]
-            rows.append((labels[k], str(rank), str(self.relevance[k]), *ranks, str(value), str(value / rank)))
-        total = sum(self.relevance, Fraction(0))
-        return table(rows) + f"\nH-AP = {self.h_ap * total} / {total} = {self.h_ap}"
-
 
 def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certificate:
     """Take H-rank apart into ranks within nested sets, for these relevances and ranks.
 
-    Relevances, exact numbers as for :func:`rankedu.proofs.rearrangement.certificate`, are ≥ 0, one of them > 0;
-    ``permutation`` is the rank of each item. O(n L) exact operations after sorting. Explained in chapter 13.
-    Raises ValueError or TypeError for relevances that are not finite and ≥ 0, all 0, or a ``permutation`` that is none
-    of their number.
+    Relevances are exact numbers ≥ 0, one of them > 0, else ValueError or TypeError; ``permutation`` is the rank of each
+    item, as for :func:`rankedu.proofs.rearrangement.certificate`. O(n L) exact operations after sorting.
+    Explained in chapter 13.
     Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Fig. 3.
 
     Fig. 3: an item of level 2, or of level 1, stands before one of level 3.
@@ -136,10 +113,9 @@ class Exhaustive:
 def exhaustive(n: int, values: Iterable[Any] = (0, Fraction(1, 3), Fraction(1, 2), 1)) -> Exhaustive:
     """Certify every ranking of n items whose relevances are taken from a few values, finite, ≥ 0, one of them > 0.
 
-    O(len(values)ⁿ · n² L). Items are named by their rank, so that each list of relevances stands for all permutations
-    of its items. Explained in chapter 13.
-    Raises ValueError or TypeError for an ``n`` that is no int ≥ 1, more than 20,000 rankings, or a value that is not
-    finite and ≥ 0.
+    O(len(values)ⁿ · n² L). Items are named by their rank: a list of relevances stands for all permutations of its
+    items. Explained in chapter 13.
+    Raises ValueError or TypeError for an ``n`` that is no int ≥ 1, more than 20,000 rankings, or such values.
     Source: HAPPIER Eq. 1; HAPPIER Eq. 2; HAPPIER Eq. 3.
 
     >>> found = exhaustive(3, [0, 1, 2])
@@ -153,19 +129,20 @@ def exhaustive(n: int, values: Iterable[Any] = (0, Fraction(1, 3), Fraction(1, 2
             f"len(values)**n must be at most {MOST:,}, got n = {n} and {len(allowed)} values "
             "(use certificate() on single rankings)"
         )
-    counts = dict.fromkeys(("rankings", "certified", "perfect", "ordered", "binary", "binary_equal"), 0)
-    least, ranks = Fraction(1), tuple(range(1, n + 1))
-    for listed in filter(any, product(allowed, repeat=n)):
-        proof = certificate(listed, ranks)
-        least = min(least, proof.h_ap)
-        binary = len(proof.thresholds) == 1
-        counts["rankings"] += 1
-        counts["certified"] += proof.verify()
-        counts["perfect"] += proof.h_ap == 1
-        counts["ordered"] += all(a >= b for a, b in pairwise(listed))
-        counts["binary"] += binary
-        counts["binary_equal"] += binary and proof.h_ap == reference.average_precision(_scores(ranks), listed)
-    return Exhaustive(n, allowed, **counts, least=least)
+    ranks = range(1, n + 1)
+    proofs = [certificate(listed, ranks) for listed in product(allowed, repeat=n) if any(listed)]
+    binary = [proof for proof in proofs if len(proof.thresholds) == 1]
+    return Exhaustive(
+        n,
+        allowed,
+        rankings=len(proofs),
+        certified=sum(proof.verify() for proof in proofs),
+        perfect=sum(proof.h_ap == 1 for proof in proofs),
+        ordered=sum(all(a >= b for a, b in pairwise(proof.relevance)) for proof in proofs),
+        binary=len(binary),
+        binary_equal=sum(p.h_ap == reference.average_precision(_scores(ranks), p.relevance) for p in binary),
+        least=min(proof.h_ap for proof in proofs),
+    )
 
 
 def _scores(ranks: Iterable[int]) -> list[Fraction]:

@@ -18,7 +18,7 @@ from math import factorial, prod
 from typing import Any
 
 from rankedu import reference
-from rankedu.proofs._exact import checked_permutation, exact_numbers, import_sympy, named, table, verdict, whole_number
+from rankedu.proofs._exact import checked_permutation, exact_numbers, import_sympy, verdict, whole_number
 
 __all__ = ["Certificate", "Exhaustive", "Swap", "TwoElementLemma", "certificate", "exhaustive", "two_element_lemma"]
 
@@ -30,7 +30,7 @@ class Swap:
     rank: int  #: The upper of the two ranks; the other one is ``rank + 1``.
     down: int  #: down, up: indices of the item that falls from ``rank`` and of the one that rises to it.
     up: int
-    gain: Fraction  #: By how much the objective falls: ``scores[up] - scores[down]``, never negative.
+    gain: Fraction  #: ``scores[up] - scores[down]``, by which the objective falls; never negative.
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Certificate:
     def verify(self) -> bool:
         """Recompute everything from ``scores`` and ``permutation``: each swap, its gain, the end, and both values.
 
-        Another order of swaps that also sorts is another valid proof. O(n + number of swaps) exact operations.
+        Another order of swaps that also sorts is another valid proof. O(n + swaps) exact operations.
         """
         y, n = self.scores, len(self.scores)
         numbers = (*y, self.start_value, self.end_value, self.total_gain, *(s.gain for s in self.swaps))
@@ -72,7 +72,7 @@ class Certificate:
             after = y[swap.up] * swap.rank + y[swap.down] * (swap.rank + 1)
             if not before - after == swap.gain >= 0 or not _wrong(y, swap.down, swap.up):
                 return False
-            order[swap.rank - 1], order[swap.rank] = swap.up, swap.down
+            _exchange(order, swap)
             value -= swap.gain
         if order != reference.order(y) or self.target != tuple(reference.rank(y)):
             return False
@@ -80,47 +80,15 @@ class Certificate:
             return False
         return value == self.end_value and (not self.distinct or (start == value) == (self.permutation == self.target))
 
-    def explain(self, names: Sequence[str] | None = None) -> str:
-        """Write the ranking and the objective after each swap as a table; items are called by names, or by number.
-
-        >>> print(certificate([0.5, 0.25, 1], [3, 2, 1]).explain(names="abc"))
-        step | ranking, best first | swap     | gain | y·π
-        -----|---------------------|----------|------|-----
-        0    | c b a               |          |      | 3
-        1    | c a b               | a over b | 1/4  | 11/4
-        total gain 1/4 = 3 − 11/4, so rk(y) costs no more than this permutation
-        """
-        labels = named(names, len(self.scores))
-        order, value = _order(self.permutation), self.start_value
-        rows = [("step", "ranking, best first", "swap", "gain", "y·π")]
-        rows.append(("0", " ".join(labels[i] for i in order), "", "", str(value)))
-        for step, swap in enumerate(self.swaps, 1):
-            order[swap.rank - 1], order[swap.rank] = swap.up, swap.down
-            value -= swap.gain
-            move = f"{labels[swap.up]} over {labels[swap.down]}"
-            rows.append((str(step), " ".join(labels[i] for i in order), move, str(swap.gain), str(value)))
-        end = f"total gain {self.total_gain} = {self.start_value} − {self.end_value}, "
-        return table(rows) + f"\n{end}so rk(y) costs no more than this permutation"
-
 
 def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificate:
     r"""Prove :math:`\mathbf{y} \cdot \mathbf{rk}(\mathbf{y}) \le \mathbf{y} \cdot \pi` for these scores and ranks.
 
-    Parameters
-    ----------
-    scores : iterable of int, float, Fraction or Decimal; array or tensor, shape (n,)
-        Finite, in any order, ties allowed. A float is taken as the exact binary fraction that it is.
-    permutation : iterable of int; array or tensor, shape (n,)
-        :math:`\pi`: the rank of each item, each of 1, …, n once.
-
-    Notes
-    -----
-    Returns Certificate: the swaps of neighbours that lead from ``permutation`` to :math:`\mathbf{rk}(\mathbf{y})`, with
-    exact gains.
-    Insertion sort: O(n + inversions) exact operations, at most n(n − 1)/2 swaps. Ties go by position.
+    Scores are n finite numbers, in a list, array or tensor; a float is the exact binary fraction that it is.
+    ``permutation``, :math:`\pi`, is the rank of each item, each of 1, …, n once. The swaps of neighbours lead from
+    there to :math:`\mathbf{rk}(\mathbf{y})`. Insertion sort: O(n + inversions) exact operations. Ties go by position.
     Explained in chapter 3.
-    Raises ValueError or TypeError for scores that are no finite numbers, or a ``permutation`` that is none of their
-    number.
+    Raises ValueError or TypeError for scores that are no finite numbers, or a ``permutation`` that is none of n.
     Source: RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11; RaMBO Eq. 12; RaMBO Eq. 13.
 
     >>> proof = certificate([0.5, 0.25, 1], [1, 2, 3])
@@ -129,15 +97,14 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     """
     exact = exact_numbers(scores, "scores")
     start = checked_permutation(permutation, len(exact))
-    order = _order(start)
-    swaps = []
+    order, swaps = _order(start), []
     for place in range(1, len(order)):
-        rank = place  # of the item above
-        while rank >= 1 and _wrong(exact, order[rank - 1], order[rank]):
+        for rank in range(place, 0, -1):
             down, up = order[rank - 1], order[rank]
+            if not _wrong(exact, down, up):
+                break
             swaps.append(Swap(rank, down, up, exact[up] - exact[down]))
-            order[rank - 1], order[rank] = up, down
-            rank -= 1
+            _exchange(order, swaps[-1])
     before, after = _dot(exact, start), reference.optimal_value(exact)
     return Certificate(exact, start, tuple(reference.rank(exact)), tuple(swaps), before, after, before - after)
 
@@ -156,21 +123,19 @@ class TwoElementLemma:
     def verify(self) -> bool:
         """Check ``before − after = gain`` for all reals, and that ``gain`` is ≥ 0 for a ≥ b and > 0 for a > b."""
         sympy = import_sympy()
-        higher_below = self.higher * (self.rank + 1) + self.lower * self.rank
-        higher_above = self.higher * self.rank + self.lower * (self.rank + 1)
-        stated = sympy.expand(self.before - higher_below) == 0 and sympy.expand(self.after - higher_above) == 0
-        identity = sympy.expand(self.before - self.after - self.gain) == 0
+        a, b, r = self.higher, self.lower, self.rank
+        zero = self.before - a * (r + 1) - b * r, self.after - a * r - b * (r + 1), self.before - self.after - self.gain
         slack, strict = sympy.Symbol("d", nonnegative=True), sympy.Symbol("d", positive=True)
-        gain_if = [sympy.expand(self.gain.subs(self.higher, self.lower + d)) for d in (slack, strict)]
-        return bool(stated and identity and gain_if[0].is_nonnegative and gain_if[1].is_positive)
+        gains = [sympy.expand(self.gain.subs(a, b + d)) for d in (slack, strict)]
+        true = all(sympy.expand(term) == 0 for term in zero)
+        return bool(true and gains[0].is_nonnegative and gains[1].is_positive)
 
 
 def two_element_lemma() -> TwoElementLemma:
     """State the two-element case for any neighbouring ranks: the higher score belongs on the better rank.
 
-    Returns TwoElementLemma: with r = 1 it is Theorem 1 for n = 2: a ≥ b implies 1·a + 2·b ≤ 2·a + 1·b.
-    The general theorem is this lemma applied once a swap, see `certificate`. Explained in chapter 3.
-    Raises ImportError without SymPy.
+    With r = 1 it is Theorem 1 for n = 2: a ≥ b implies 1·a + 2·b ≤ 2·a + 1·b. The general theorem is this lemma,
+    applied once a swap. Explained in chapter 3. Raises ImportError without SymPy.
     Source: RaMBO Thm. 1.
 
     >>> lemma = two_element_lemma()
@@ -192,8 +157,7 @@ class Exhaustive:
     certified: int
     minimisers: tuple[tuple[int, ...], ...]  #: All permutations that attain the least ``scores · permutation``.
     expected_minimisers: int  #: The product of the factorials of the tie sizes: 1 if the scores are distinct.
-    #: theorem, proposition: whether Theorem 1 and Proposition 1 held (ties: ``rk(y)`` is one of the expected number of
-    #: minimisers).
+    #: theorem, proposition: whether they held. With ties ``rk(y)`` is one of the expected number of minimisers.
     theorem: bool
     proposition: bool
 
@@ -240,6 +204,10 @@ def exhaustive(n: int, scores: Iterable[Any] | None = None) -> Exhaustive:
 def _wrong(y: Sequence[Fraction], above: int, below: int) -> bool:
     """Whether these two neighbours stand in the wrong order: the lower one scores more, or ties and comes earlier."""
     return y[below] > y[above] or (y[below] == y[above] and below < above)
+
+
+def _exchange(order: list[int], swap: Swap) -> None:
+    order[swap.rank - 1], order[swap.rank] = swap.up, swap.down
 
 
 def _dot(y: Sequence[Fraction], ranks: Sequence[int]) -> Fraction:

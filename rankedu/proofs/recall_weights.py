@@ -55,9 +55,8 @@ class DoubleSum:
 def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
     r"""Prove :math:`\sum_K w_K\, |\{i : r_i \ge K\}| = \sum_i W(r_i)` for these numbers.
 
-    The weights :math:`w_1, w_2, …` are ≥ 0; those that follow are 0, and a float is the binary fraction that it is.
-    ``outranked`` holds the :math:`r_i` ≥ 0. O(items · largest r) exact operations. Explained in chapter 7.
-    Raises ValueError or TypeError for weights that are not finite and ≥ 0, or an r that is no int ≥ 0, or none at all.
+    The weights :math:`w_1, w_2, …` are finite and ≥ 0, those that follow are 0; ``outranked`` holds one or more ints
+    :math:`r_i` ≥ 0; else ValueError or TypeError. O(items · largest r) exact operations. Explained in chapter 7.
     Source: RaMBO supp. Lemma 1; RaMBO supp. Eq. 1; RaMBO supp. Eq. 2.
 
     >>> proof = lemma_1([1, Fraction(1, 2), Fraction(1, 3)], [3, 1, 0])
@@ -71,8 +70,8 @@ def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
     r"""Prove :math:`L_{rec} = \sum_K w_K L@K` to be the mean of :math:`W(r_i)`, for this ranking.
 
     The weights are as for `lemma_1`; a ranking lists the relevance of the items from the best to the worst, with at
-    least one True, else ValueError. ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean. L@K is one minus
-    the share of relevant items with r < K (Eq. 16), so the share with r ≥ K. Explained in chapter 7.
+    least one True, else ValueError. ``by_level`` is the loss as Eq. 19 has it, ``by_item`` the mean; L@K is the share
+    of relevant items with r ≥ K (Eq. 16). Explained in chapter 7.
     Source: RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
     RaMBO Eq. 19.
 
@@ -99,7 +98,7 @@ def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
     """Check Lemma 1 for all multisets of r_1, …, r_n ≤ n, and Proposition 2 for all rankings of n items, n from 1 to 8.
 
     How many cases of each were proved: all, (2n choose n) and 2ⁿ − 1, unless a statement is false.
-    Explained in chapter 7. Raises ValueError or TypeError for weights that are not finite and ≥ 0, or n out of range.
+    Explained in chapter 7. Raises as `lemma_1`, or for n out of range.
     Source: RaMBO supp. Lemma 1; RaMBO supp. Prop. 2.
 
     >>> exhaustive([1, Fraction(1, 2), Fraction(1, 3)], 4)
@@ -109,27 +108,17 @@ def exhaustive(weights: Iterable[Any], n: int) -> tuple[int, int]:
         raise ValueError(f"n must be at most 8, got {n} (the cases multiply: use lemma_1() on single ones)")
     w = exact_numbers(weights, "weights", least=0)
     lemma = sum(lemma_1(w, r).verify() for r in combinations_with_replacement(range(n + 1), n))
-    return lemma, sum(
-        proposition_2(w, ranking).verify() for ranking in product((False, True), repeat=n) if any(ranking)
-    )
+    rankings = [ranking for ranking in product((False, True), repeat=n) if any(ranking)]
+    return lemma, sum(proposition_2(w, ranking).verify() for ranking in rankings)
 
 
 def weights_to_closed_form(weights: Any) -> Any:
     r"""Sum weights: :math:`W(k) = \sum_{K=1}^{k} w_K`.
 
-    Parameters
-    ----------
-    weights : sequence of numbers, callable int -> number, or sympy.Expr in one symbol
-        :math:`w_1, w_2, …` (what follows a sequence is 0), or a function of K.
-
-    Notes
-    -----
-    Returns callable int -> number, or sympy.Expr: W, of the kind that came in: from a sequence exact fractions, from an
-    expression an expression in the same symbol, closed where SymPy or `closed_form` knows how, an unevaluated sum
-    otherwise.
+    Of a sequence :math:`w_1, w_2, …`, followed by 0, or a callable int -> number: W is a callable, of a sequence exact.
+    Of a sympy.Expr in one symbol: W is an expression in it, closed where SymPy or `closed_form` knows how, else a sum.
     O(k) for the first W(k), and remembered. Explained in chapter 7.
-    Raises ValueError for a weight below 0: at once in a sequence, on a call for a function; or an expression of several
-    symbols.
+    Raises ValueError for a weight below 0 (of a function, when W is called), or an expression of several symbols.
     Source: RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
 
     >>> W = weights_to_closed_form([1, Fraction(1, 2)])
@@ -171,17 +160,14 @@ def _sum_symbolically(weight: Any) -> Any:
         known = closed_form(name)
         if sympy.simplify(known.weight.subs(known.k, last) - weight.subs(k, last)) == 0:
             return known.total.subs(known.k, k)
-    total = sympy.summation(weight.subs(k, level), (level, 1, last))
-    return total.subs(last, k)
+    return sympy.summation(weight.subs(k, level), (level, 1, last)).subs(last, k)
 
 
 def closed_form_to_weights(closed_form: Any) -> Any:
     """Take differences: :math:`w_K = W(K) - W(K-1)`, the inverse of `weights_to_closed_form`.
 
-    Of a callable, or an expression in one symbol, W, with W(0) = 0, that never falls; w is of the kind that came in.
-    Explained in chapter 7.
-    Raises ValueError for W(0) ≠ 0, or a W that falls: up to K = 100 at once, later on a call; or an expression of
-    several symbols.
+    W is a callable, or an expression in one symbol, and so is w. Explained in chapter 7.
+    Raises ValueError for W(0) ≠ 0, a W that falls (up to K = 100 at once, later on a call), or several symbols.
     Source: RaMBO supp. Prop. 2; RaMBO supp. Lemma 1.
 
     >>> w = closed_form_to_weights(lambda k: Fraction(k, k + 1))

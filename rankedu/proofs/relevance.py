@@ -39,11 +39,9 @@ class WeightedAP:
 def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iterable[Any]) -> WeightedAP:
     r"""Show that H-AP is :math:`\sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l` for the relevance made for it.
 
-    Levels are ints from 0, nothing in common, to L, the same leaf; weights, L of them, ≥ 0, go from the coarsest level
-    to the leaves; ``permutation`` is the rank of each item. O(n L). Levels that no item reaches have no AP and are left
-    out of both sums. Explained in chapter 13.
-    Raises ValueError or TypeError for levels that are no ints from 0 to L, weights that are not ≥ 0, no item that
-    reaches a level with a weight > 0, or a ``permutation`` that is none.
+    Levels are ints from 0, nothing in common, to L, the same leaf; the L weights, ≥ 0, go from the coarsest level to
+    the leaves, and some item must reach one > 0; ``permutation`` is the rank of each item. Else ValueError or
+    TypeError. Levels that no item reaches have no AP and are left out of both sums. O(n L). Explained in chapter 13.
     Source: HAPPIER Sec. 3.1.
 
     >>> found = weighted_ap([2, 0, 1], [1, 1], [2, 1, 3])
@@ -72,18 +70,16 @@ class LevelRelevance:
     monotone: tuple[Fraction, ...]
     #: Pairs of levels (coarse, fine), with items, of which Eq. 4 gives the finer one less.
     inverted: tuple[tuple[int, int], ...]
-    #: fine_first, coarse_first: H-AP with Eq. 4's relevance of the ranking from the finest level to the coarsest, and
-    #: of its reverse.
+    #: fine_first, coarse_first: H-AP, by Eq. 4's relevance, of the finest level first, and of the coarsest first.
     fine_first: Fraction
     coarse_first: Fraction
 
     @verdict
     def verify(self) -> bool:
-        r"""Recompute all; prove that the monotone variant rises strictly from each level to every finer one.
+        r"""Recompute all; prove that the variant rises strictly, and that 1 is missed exactly if a pair is inverted.
 
         For levels m < l with :math:`C_m \ge C_l` items at least as near, the two summands of :math:`l^\alpha C_m -
-        m^\alpha C_l = (l^\alpha - m^\alpha)\, C_m + m^\alpha (C_m - C_l)` must be > 0 and ≥ 0. And the finest-first
-        ranking must fall short of 1 exactly if a pair is inverted.
+        m^\alpha C_l = (l^\alpha - m^\alpha)\, C_m + m^\alpha (C_m - C_l)` must be > 0 and ≥ 0.
         """
         if self != level_relevance(self.counts, self.alpha) or (self.fine_first < 1) != bool(self.inverted):
             return False
@@ -101,10 +97,9 @@ class LevelRelevance:
 def level_relevance(counts: Iterable[Any], alpha: int = 1) -> LevelRelevance:
     """Give each level its relevance by Eq. 4, and find where that inverts the order which it promises.
 
-    Of how many items level 1 (the coarsest), …, L (the leaves) have, and a whole exponent, so that all is exact. Beside
-    Eq. 4's relevance stands that of the variant which divides by the number of items at least as near, and H-AP of two
-    rankings. O(n²) for n items. Explained in chapter 13.
-    Raises ValueError or TypeError for counts that are no ints ≥ 0, all 0, or an alpha that is no int ≥ 1.
+    The counts say how many items level 1 (the coarsest), …, L (the leaves) have; alpha is whole, so that all is exact.
+    Beside Eq. 4's relevance stands that of the variant which divides by the number of items at least as near. O(n²).
+    Explained in chapter 13. Raises ValueError or TypeError for counts that are no ints ≥ 0, all 0, or an alpha < 1.
     Source: HAPPIER Eq. 4.
 
     >>> found = level_relevance([2, 10])

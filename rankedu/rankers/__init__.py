@@ -1,5 +1,7 @@
 """Rankers: modules that map scores to ranks and give the scores a gradient. A loss is a formula applied to one."""
 
+from rankedu.rankers._pairwise import PairwiseRanker
+from rankedu.rankers._ranker import Ranker
 from rankedu.rankers.blackbox import BlackboxRanker
 from rankedu.rankers.equivariance import equivariance_error
 from rankedu.rankers.exact_sorter import exact_sorter, exact_sorter_temperature
@@ -17,7 +19,9 @@ __all__ = [
     "HistogramRanker",
     "InfimumStep",
     "LSTMRanker",
+    "PairwiseRanker",
     "ProjectionRanker",
+    "Ranker",
     "SigmoidRanker",
     "Strength",
     "SupremumRanker",

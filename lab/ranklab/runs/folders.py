@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from ranklab import CHECKOUT
 from ranklab.runs.parameters import Parameter, read_parameters
 

@@ -65,7 +65,7 @@ HIERARCHICAL = ["losses.hierarchical", "losses.clustering", "losses.csl"]
 SMOOTH = ["rankers.sigmoid", "losses.smooth_ap"]
 LEARNED = ["rankers.lstm", "rankers.equivariance", "rankers.exact_sorter"]
 SUPREMUM = ["rankers.supremum", "losses.supremum_ap", "losses.calibration"]
-DETECTION = ["metrics.overlaps", "metrics.matches", "metrics.detection"]
+DETECTION = ["metrics.boxes", "metrics.detection"]
 MODULES = [
     "ranks",
     "blackbox",

@@ -20,12 +20,12 @@ from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics import (
     RetrievalMetrics,
     UndefinedMetricWarning,
-    _formulas,
     _relevant,
     _similarities,
     _streaming,
-    _summary,
     evaluate_retrieval,
+    names,
+    retrieval,
 )
 from rankedu.metrics._similarities import Similarities, full_precision, tile_height
 
@@ -402,7 +402,7 @@ def test_equal_embeddings_tie_wherever_they_stand(queries, dim, kind, dtype):
 
 def test_the_mean_does_not_depend_on_the_order():
     values = torch.rand(999, generator=seeded(0)).double() ** 9
-    assert len({_summary._mean(values[torch.randperm(999, generator=seeded(i))]) for i in range(20)}) == 1
+    assert len({retrieval._mean(values[torch.randperm(999, generator=seeded(i))]) for i in range(20)}) == 1
 
 
 TWO_PROCESSES = """
@@ -560,7 +560,7 @@ def test_the_error_names_the_parameter(call, error, message):
 
 def test_the_names_of_metrics():
     """As people write them, and as the command line does; the result has them as they came."""
-    read = _formulas.parse(["recall_at_10", "R@10", "hit-rate@10", "AP", "mAP", "mAP@R", "H-AP", "Average Precision@5"])
+    read = names.parse(["recall_at_10", "R@10", "hit-rate@10", "AP", "mAP", "mAP@R", "H-AP", "Average Precision@5"])
     assert [read[name] for name in ("recall_at_10", "R@10", "hit-rate@10")] == [("recall", 10)] * 3
     assert [kind for kind, k in read.values() if k is None] == ["average_precision"] * 2 + ["map_at_r", "h_ap"]
     assert read["Average Precision@5"] == ("average_precision", 5)

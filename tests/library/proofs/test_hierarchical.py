@@ -110,17 +110,6 @@ def test_a_count_that_is_off_does_not_hold(changes):
     assert not dataclasses.replace(exhaustive(3, [0, 1, 2]), **changes).holds
 
 
-def test_explain_shows_every_item():
-    text = PROOF.explain("abcde")
-    lines = text.splitlines()
-    assert [line.split("|")[0].strip() for line in lines[2:-1]] == list("acbed")
-    cells = [cell.strip() for cell in lines[4].split("|")]
-    assert cells == ["b", "3", "1", "1/3 x 2", "1/3 x 1", "1/3 x 1", "4/3", "4/9"]
-    assert lines[-1] == f"H-AP = {PROOF.h_ap * F(7, 3)} / 7/3 = {PROOF.h_ap}"
-    with pytest.raises(ValueError, match="expected 5, got 3"):
-        PROOF.explain("abc")
-
-
 BAD = {
     "negative": (lambda: certificate([1, -1], [1, 2]), ValueError, r"relevance\[1\] must be >= 0, got -1"),
     "zeros": (lambda: certificate([0, 0], [1, 2]), ValueError, "relevance must have an entry > 0, got 2 times 0"),

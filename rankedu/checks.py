@@ -1,4 +1,8 @@
-"""Argument checks shared by the rooms: an error names the parameter, what was expected, what came, and what to do."""
+"""Argument checks: an error names the parameter, what was expected, what came, and what to do.
+
+Public, for whoever writes a ranker, a loss or a lab beside the library: errors then read the same everywhere. A check
+raises TypeError or ValueError, or returns; those that return a value return it in the form that is computed with.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,33 @@ from typing import Any
 import torch
 from torch import Tensor
 
+__all__ = [
+    "INTEGERS",
+    "RANKABLE",
+    "as_graded",
+    "as_relevance",
+    "check_choice",
+    "check_count",
+    "check_finite",
+    "check_floating",
+    "check_integers",
+    "check_k",
+    "check_lam",
+    "check_like",
+    "check_mask",
+    "check_not_nan",
+    "check_number",
+    "check_tensor",
+    "check_values",
+    "check_where",
+    "did_you_mean",
+    "relevant_items",
+    "warn_caller",
+]
+
+#: Dtypes of whole numbers.
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+#: Dtypes of scores.
 RANKABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, *INTEGERS)
 
 
@@ -45,10 +75,8 @@ def check_values(values: Tensor, *, name: str = "scores") -> None:
 
 def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores", hint: str = "") -> None:
     """No NaN among the items that take part."""
-    if not values.is_floating_point():
-        return
-    if not values.detach().sum().isnan():  # a NaN makes the sum one: no need to look at each (infinities may do so too)
-        return
+    if not values.is_floating_point() or not values.detach().sum().isnan():
+        return  # a NaN makes the sum one: no need to look at each (infinities may do so too)
     nan = values.isnan() if where is None else values.isnan() & where
     if nan.any():
         first = tuple(nan.nonzero()[0].tolist())
@@ -144,10 +172,10 @@ def as_relevance(relevance: Tensor, scores: Tensor) -> Tensor:
     if relevance.dtype == torch.bool:
         return relevance
     positive = relevance == 1
-    if not (positive | (relevance == 0)).all():
-        odd = relevance[~(positive | (relevance == 0))].flatten()[0].item()
+    odd = ~positive & (relevance != 0)
+    if odd.any():
         raise ValueError(
-            f"relevance must be bool, or 0 and 1, got {odd} (graded relevance is for ndcg(); "
+            f"relevance must be bool, or 0 and 1, got {relevance[odd][0].item()} (graded relevance is for ndcg(); "
             "else choose what counts as relevant, e.g. relevance > 0)"
         )
     return positive

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+__all__ = ["written"]
+
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+__all__ = ["needed"]
+
 
 def needed(module: str, purpose: str) -> Any:
     """Import a module; where it is missing, say what it is for and how to install it."""

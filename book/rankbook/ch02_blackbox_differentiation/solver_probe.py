@@ -20,8 +20,7 @@ class Probe:
     def __init__(self, solver: Solver, gradient: ArrayLike, lam: float, points: ArrayLike) -> None:
         if not callable(solver):
             raise TypeError(f"solver must be callable, ndarray (n,) to ndarray (n,), got {type(solver).__name__}")
-        self.solver = solver
-        self.lam = float(lam)
+        self.solver, self.lam = solver, float(lam)
         if not (self.lam > 0 and np.isfinite(self.lam)):
             raise ValueError(f"lam must be > 0 and finite, got {lam} (the limit lam → 0 is the staircase itself)")
         self.points: Array = np.atleast_2d(np.asarray(points, dtype=np.float64))
@@ -30,6 +29,7 @@ class Probe:
                 f"points must be finite, of shape (n,) or (m, n), got shape {np.shape(points)}: {points!r}"
             )
         self.c = vector(gradient, "gradient", like=self.points[0])
+        self.shift: Array = self.lam * self.c
         self.seen: dict[bytes, tuple[Array, Array]] = {}
         self.largest = 0.0, 0.0  # score and output, in absolute value
 
@@ -46,21 +46,15 @@ class Probe:
         return float(z @ self.solve(z))
 
     def values(self, points: Array) -> Array:
-        shift = self.lam * self.c
-        return np.array([(self.least(y + shift) - self.least(y)) / self.lam for y in points])
+        return np.array([(self.least(y + self.shift) - self.least(y)) / self.lam for y in points])
 
     def algorithm_1(self, y: Array) -> Array:
-        return (self.solve(y + self.lam * self.c) - self.solve(y)) / self.lam
-
-    def gap(self, y: Array) -> float:
-        z = y + self.lam * self.c
-        return float(z @ self.solve(y)) - self.least(z)
+        return (self.solve(y + self.shift) - self.solve(y)) / self.lam
 
     def constant(self, points: Array) -> bool:
         """Whether the answers are the same at all points, and at all shifted points."""
-        for moved in (points, points + self.lam * self.c):
-            first = self.solve(moved[0])
-            if any(not np.array_equal(first, self.solve(z)) for z in moved[1:]):
+        for moved in (points, points + self.shift):
+            if any(not np.array_equal(self.solve(moved[0]), self.solve(z)) for z in moved[1:]):
                 return False
         return True
 
@@ -76,43 +70,41 @@ class Probe:
         """Bound for the rounding of one ``z · s``, and of ``z = y + λc``, times two."""
         scores, outputs = self.largest
         n = self.points.shape[1]
-        size = n * (scores + self.lam * float(np.abs(self.c).max())) * outputs
+        size = n * (scores + float(np.abs(self.shift).max())) * outputs
         return float(2 * (n + 2) * np.finfo(np.float64).eps * size)
 
     def shared(self, again: Callable[[], Any]) -> dict[str, Any]:
+        """What all findings hold."""
         where = np.stack([z for z, _ in self.seen.values()])
         own = np.array([z @ s for z, s in self.seen.values()])
         best = (where @ self.answers().T).min(axis=1)
         return {"unbeaten": float((own - best).max()), "tolerance": self.rounding(), "again": again}
 
-
-def breakpoints(probe: Probe, a: Array, b: Array) -> tuple[list[float], bool]:
-    """Breakpoints of t ↦ m(a + t(b − a)) on [0, 1], and whether all was as with a concave function."""
-    found, asked = [0.0, 1.0], 0
-    stack = [(0.0, 1.0)]
-    while stack:
-        asked += 1
-        left, right = stack.pop()
-        s, t = probe.solve(a + left * (b - a)), probe.solve(a + right * (b - a))
-        bend = float((s - t) @ (b - a))  # slope on the left minus slope on the right: ≥ 0 if concave
-        tight = probe.rounding()
-        if bend * (right - left) <= 2 * tight:
-            if bend * (right - left) < -2 * tight:
+    def breakpoints(self, a: Array, b: Array) -> tuple[list[float], bool]:
+        """Breakpoints of t ↦ m(a + t(b − a)) on [0, 1], and whether all was as with a concave function."""
+        found, asked = {0.0, 1.0}, 0
+        stack = [(0.0, 1.0)]
+        while stack:
+            asked += 1
+            left, right = stack.pop()
+            s, t = self.solve(a + left * (b - a)), self.solve(a + right * (b - a))
+            bend = float((s - t) @ (b - a))  # slope on the left minus slope on the right: ≥ 0 if concave
+            tight = 2 * self.rounding()
+            if abs(bend) * (right - left) <= tight:
+                continue
+            meet = float((t - s) @ a) / bend
+            if bend < 0 or not left - 1e-12 <= meet <= right + 1e-12:
                 return sorted(found), False
-            continue
-        meet = float((t - s) @ a) / bend
-        if not left - 1e-12 <= meet <= right + 1e-12:
-            return sorted(found), False
-        meet = min(max(meet, left), right)
-        z = a + meet * (b - a)
-        below = float(z @ s) - probe.least(z)
-        if below < -2 * tight or asked > 2 * MOST_PIECES:
-            return sorted(found), False
-        if below <= 2 * tight or meet in (left, right):
-            found.append(meet)
-        else:
-            stack += [(left, meet), (meet, right)]
-    return sorted(set(found)), True
+            meet = min(max(meet, left), right)
+            z = a + meet * (b - a)
+            below = float(z @ s) - self.least(z)
+            if below < -tight or asked > 2 * MOST_PIECES:
+                return sorted(found), False
+            if below <= tight or meet in (left, right):
+                found.add(meet)
+            else:
+                stack += [(left, meet), (meet, right)]
+        return sorted(found), True
 
 
 def vector(value: ArrayLike, name: str, like: ArrayLike | None = None) -> Array:

@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from rankedu.proofs import interpolation as ip
+from rankbook.ch02_blackbox_differentiation import interpolation_proofs as ip
 
 
 def ranking(y):

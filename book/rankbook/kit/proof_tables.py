@@ -1,0 +1,113 @@
+"""Certificates of `rankedu.proofs`, written out for readers: a line for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from rankedu import reference
+from rankedu.proofs import hierarchical, rearrangement
+from rankedu.proofs.bounds import UpperBound
+
+__all__ = ["explain_bound", "explain_h_ap", "explain_swaps"]
+
+
+def explain_swaps(proof: rearrangement.Certificate, names: Sequence[str] | None = None) -> str:
+    """Tabulate the ranking and the objective after each swap; items are called by names, or by number.
+
+    >>> print(explain_swaps(rearrangement.certificate([0.5, 0.25, 1], [3, 2, 1]), names="abc"))
+    step | ranking, best first | swap     | gain | y·π
+    -----|---------------------|----------|------|-----
+    0    | c b a               |          |      | 3
+    1    | c a b               | a over b | 1/4  | 11/4
+    total gain 1/4 = 3 − 11/4, so rk(y) costs no more than this permutation
+    """
+    labels, value = _named(names, len(proof.scores)), proof.start_value
+    order = _order(proof.permutation)
+    rows = [("step", "ranking, best first", "swap", "gain", "y·π")]
+    rows.append(("0", " ".join(labels[i] for i in order), "", "", str(value)))
+    for step, swap in enumerate(proof.swaps, 1):
+        order[swap.rank - 1], order[swap.rank] = swap.up, swap.down
+        value -= swap.gain
+        move = f"{labels[swap.up]} over {labels[swap.down]}"
+        rows.append((str(step), " ".join(labels[i] for i in order), move, str(swap.gain), str(value)))
+    end = f"total gain {proof.total_gain} = {proof.start_value} − {proof.end_value}, "
+    return _table(rows) + f"\n{end}so rk(y) costs no more than this permutation"
+
+
+def explain_h_ap(proof: hierarchical.Certificate, names: Sequence[str] | None = None) -> str:
+    """Tabulate the H-rank of each item, best rank first, as ranks within nested sets.
+
+    >>> print(explain_h_ap(hierarchical.certificate([1, 2, 0], [1, 2, 3]), names="abc"))
+    item | rank | rel | 1 x rk{rel >= 1} | 1 x rk{rel >= 2} | H-rank | H-rank/rank
+    -----|------|-----|------------------|------------------|--------|------------
+    a    | 1    | 1   | 1 x 1            |                  | 1      | 1
+    b    | 2    | 2   | 1 x 2            | 1 x 1            | 3      | 3/2
+    c    | 3    | 0   |                  |                  | 0      | 0
+    H-AP = 5/2 / 3 = 5/6
+    """
+    labels = _named(names, len(proof.relevance))
+    steps = [f"{step} x rk{{rel >= {t}}}" for step, t in zip(proof.steps, proof.thresholds, strict=True)]
+    rows: list[tuple[str, ...]] = [("item", "rank", "rel", *steps, "H-rank", "H-rank/rank")]
+    for k in _order(proof.permutation):
+        ranks = (f"{s} x {r}" if r else "" for s, r in zip(proof.steps, proof.within[k], strict=True))
+        rank, value = proof.permutation[k], proof.h_ranks[k]
+        rows.append((labels[k], str(rank), str(proof.relevance[k]), *ranks, str(value), str(value / rank)))
+    total = sum(proof.relevance, Fraction(0))
+    return _table(rows) + f"\nH-AP = {proof.h_ap * total} / {total} = {proof.h_ap}"
+
+
+def explain_bound(found: UpperBound) -> str:
+    """Write the proof, or the counter-example, line by line.
+
+    >>> from rankedu.proofs.bounds import upper_bound
+    >>> print(explain_bound(upper_bound(offset=1.44)))
+    x < 0: step > 0, H = 0: holds
+    0 < x <= delta: step > 1, H = 1: holds
+    x > delta: step > 1.44, H = 1: holds
+    at 0 it jumps from 0.5 to 1
+    at 0.05 it falls from 1.4933 to 1.44
+    so the loss is at least 1 - AP and 1 - H-AP, without ties
+    >>> print(explain_bound(upper_bound(offset=1, start=0)).splitlines()[-1])
+    scores 0.0025, 0 of relevance 1, 2: loss 0.026534 < 1 - H-AP = 0.16667
+    """
+    lines = []
+    for piece in found.pieces:
+        verdict = "holds" if piece.witness is None else f"fails, as at x = {float(piece.witness):.6g}"
+        lines.append(f"{piece.where}: step > {_short(piece.extreme.low)}, H = {piece.heaviside}: {verdict}")
+    for jump in found.jumps:
+        verb = "jumps" if jump.up else "falls"
+        lines.append(f"at {float(jump.at):.6g} it {verb} from {_short(jump.left.low)} to {_short(jump.right.low)}")
+    if found.holds:
+        lines.append("so the loss is at least 1 - AP and 1 - H-AP, without ties")
+    for example, metric in zip(found.counterexamples, ("AP", "H-AP"), strict=False):
+        scores, grades = (", ".join(f"{float(v):.6g}" for v in x) for x in (example.scores, example.relevance))
+        loss = f"loss {_short(example.surrogate.low)} < 1 - {metric} = {_short(example.hard)}"
+        lines.append(f"scores {scores} of relevance {grades}: {loss}")
+    return "\n".join(lines)
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.5g}"
+
+
+def _order(ranks: Sequence[int]) -> list[int]:
+    """Items from the best rank to the worst."""
+    order: list[int] = reference.order([-rank for rank in ranks])
+    return order
+
+
+def _named(names: Sequence[str] | None, n: int) -> list[str]:
+    """What to call n items. Default: their indices."""
+    labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
+    if len(labels) != n:
+        raise ValueError(f"names must have one entry an item, expected {n}, got {len(labels)}")
+    return labels
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    """Columns of equal width, with a line below the first row."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "-|-".join("-" * width for width in widths))
+    return "\n".join(lines)

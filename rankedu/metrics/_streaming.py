@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rankedu.metrics._formulas import Formulas
 from rankedu.metrics._relevant import Floats, Ints, Relevant, SharedClasses, Tree, count_or_sort, sort_all
 from rankedu.metrics._similarities import Similarities
-from rankedu.metrics.names import Formulas
 
 LIST = 1 << 17  # relevant items whose formulas are computed at once: their temporaries stay in the cache
 

@@ -12,12 +12,13 @@ from torch import Tensor
 
 from rankedu.checks import check_choice, check_count, check_tensor
 from rankedu.hierarchy import InvertedRelevanceWarning
+from rankedu.metrics._formulas import Formulas
 from rankedu.metrics._processes import gather, process, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree
 from rankedu.metrics._similarities import Similarities, check_matrix, full_precision
 from rankedu.metrics._streaming import Where, stream
 from rankedu.metrics.binary import UndefinedMetricWarning
-from rankedu.metrics.names import Formulas, parse
+from rankedu.metrics.names import parse
 
 __all__ = ["RetrievalMetrics", "evaluate_retrieval"]
 

@@ -95,11 +95,11 @@ def test_help_and_the_package_import_without_torch():
 def test_the_core_imports_with_torch_and_numpy_alone():
     """Everything heavier is imported inside the functions that need it."""
     heavy = ["scipy", "matplotlib", "sympy", "ipywidgets", "typer", "tqdm", "PIL", "IPython", "sphinx", "docutils"]
-    rooms = "ranks, blackbox, solvers, rankers, metrics, landscapes"
+    parts = "ranks, blackbox, solvers, rankers, metrics, landscapes"
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy}, None)); "
-        f"from rankedu import {rooms}, proofs, reference; "
-        "from rankbook import exercises"
+        f"from rankedu import {parts}, proofs, reference; "
+        "import rankbook.kit.check"
     )
     done = fresh.run([sys.executable, "-c", code])
     assert done.returncode == 0, done.stderr
@@ -110,8 +110,13 @@ def installed(tmp_path_factory):
     """Run the command as a plain install does: of the repository the library alone is there."""
     folder = tmp_path_factory.mktemp("plain")
     home = Path(rankedu.__file__).parent
-    shutil.copytree(home, folder / "rankedu", ignore=shutil.ignore_patterns("lab", "book", "__pycache__"))
-    code = "import sys; sys.path[:0] = [sys.argv.pop(1)]; from rankedu.__main__ import main; main()"
+    shutil.copytree(home, folder / "rankedu", ignore=shutil.ignore_patterns("__pycache__"))
+    checkout = str(home.parent)  # an environment of a checkout has it on its path
+    code = (
+        f"import sys; inside = lambda path: path.startswith({checkout!r}) and 'site-packages' not in path; "
+        "sys.path = [sys.argv.pop(1), *(path for path in sys.path if not inside(path))]; "
+        "from rankedu.__main__ import main; main()"
+    )
 
     def installed(*arguments: str, repository: str = ""):
         about = folder / "rankedu-9.dist-info"  # found before the one of this environment

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankedu.proofs._exact import import_sympy, whole_number
+from rankedu.proofs.exact import import_sympy, whole_number
 
 __all__ = ["Asymptotics", "Telescoping", "asymptotics", "closed_form"]
 

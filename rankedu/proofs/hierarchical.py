@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from typing import Any
 
 from rankedu import reference
-from rankedu.proofs._exact import checked_permutation, exact_relevance, verdict, whole_number
+from rankedu.proofs.exact import checked_permutation, exact_relevance, verdict, whole_number
 
 __all__ = ["Certificate", "Exhaustive", "certificate", "exhaustive"]
 

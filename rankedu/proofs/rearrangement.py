@@ -18,7 +18,7 @@ from math import factorial, prod
 from typing import Any
 
 from rankedu import reference
-from rankedu.proofs._exact import checked_permutation, exact_numbers, import_sympy, verdict, whole_number
+from rankedu.proofs.exact import checked_permutation, exact_numbers, import_sympy, verdict, whole_number
 
 __all__ = ["Certificate", "Exhaustive", "Swap", "TwoElementLemma", "certificate", "exhaustive", "two_element_lemma"]
 

@@ -16,8 +16,8 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 from rankedu import reference
-from rankedu.proofs._exact import exact_numbers, import_sympy, verdict, whole_number, whole_numbers
 from rankedu.proofs.closed_forms import Asymptotics, Telescoping, asymptotics, closed_form
+from rankedu.proofs.exact import exact_numbers, import_sympy, verdict, whole_number, whole_numbers
 
 __all__ = [
     "Asymptotics",

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from rankedu import reference
-from rankedu.proofs._exact import checked_permutation, exact_relevance, verdict, whole_number, whole_numbers
+from rankedu.proofs.exact import checked_permutation, exact_relevance, verdict, whole_number, whole_numbers
 from rankedu.proofs.hierarchical import _scores, certificate
 
 __all__ = ["LevelRelevance", "WeightedAP", "level_relevance", "weighted_ap"]

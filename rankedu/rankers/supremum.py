@@ -58,8 +58,8 @@ class SupremumRanker(PairwiseRanker):
     Notes
     -----
     `PRESETS` has the published settings, :meth:`preset` makes a ranker of one; only some of them keep the bound, and
-    :mod:`rankedu.proofs.bounds` proves which. O(n²) for each row. Tied members count each other, H(0) = 1; a tied
-    outsider counts σ(0) = 1/2. The attribute ``rho`` holds the parameter ``slope``: the method ``slope`` is the
+    chapter 14 proves which. O(n²) for each row. Tied members count each other, H(0) = 1; a tied outsider counts
+    σ(0) = 1/2. The attribute ``rho`` holds the parameter ``slope``: the method ``slope`` is the
     derivative of the step. Explained in chapter 14.
     Raises ValueError for a parameter that is not finite or out of range.
     Source: HAPPIER Sec. 3.2.

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from rankbook.ch14_happier.bounds import UpperBound, upper_bound
 from rankbook.ch14_happier.figures import _parts, arrows
 from rankbook.ch14_happier.study import example, losses
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, log_slider, slider, tell
 from rankedu.losses import HAPLoss
-from rankedu.proofs.bounds import UpperBound, upper_bound
 from rankedu.rankers import SupremumRanker
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from rankbook.ch14_happier.bounds import upper_bound
 from rankbook.kit import linear_scorers
 from rankbook.kit.cached import cached
 from rankbook.kit.timing import in_turns
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
-from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 
 Array = npt.NDArray[np.float64]

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 from rankedu import reference
 from rankedu.proofs import hierarchical, rearrangement
-from rankedu.proofs.bounds import UpperBound
 
-__all__ = ["explain_bound", "explain_h_ap", "explain_swaps"]
+__all__ = ["explain_h_ap", "explain_swaps"]
 
 
 def explain_swaps(proof: rearrangement.Certificate, names: Sequence[str] | None = None) -> str:
@@ -55,40 +54,6 @@ def explain_h_ap(proof: hierarchical.Certificate, names: Sequence[str] | None = 
         rows.append((labels[k], str(rank), str(proof.relevance[k]), *ranks, str(value), str(value / rank)))
     total = sum(proof.relevance, Fraction(0))
     return _table(rows) + f"\nH-AP = {proof.h_ap * total} / {total} = {proof.h_ap}"
-
-
-def explain_bound(found: UpperBound) -> str:
-    """Write the proof, or the counter-example, line by line.
-
-    >>> from rankedu.proofs.bounds import upper_bound
-    >>> print(explain_bound(upper_bound(offset=1.44)))
-    x < 0: step > 0, H = 0: holds
-    0 < x <= delta: step > 1, H = 1: holds
-    x > delta: step > 1.44, H = 1: holds
-    at 0 it jumps from 0.5 to 1
-    at 0.05 it falls from 1.4933 to 1.44
-    so the loss is at least 1 - AP and 1 - H-AP, without ties
-    >>> print(explain_bound(upper_bound(offset=1, start=0)).splitlines()[-1])
-    scores 0.0025, 0 of relevance 1, 2: loss 0.026534 < 1 - H-AP = 0.16667
-    """
-    lines = []
-    for piece in found.pieces:
-        verdict = "holds" if piece.witness is None else f"fails, as at x = {float(piece.witness):.6g}"
-        lines.append(f"{piece.where}: step > {_short(piece.extreme.low)}, H = {piece.heaviside}: {verdict}")
-    for jump in found.jumps:
-        verb = "jumps" if jump.up else "falls"
-        lines.append(f"at {float(jump.at):.6g} it {verb} from {_short(jump.left.low)} to {_short(jump.right.low)}")
-    if found.holds:
-        lines.append("so the loss is at least 1 - AP and 1 - H-AP, without ties")
-    for example, metric in zip(found.counterexamples, ("AP", "H-AP"), strict=False):
-        scores, grades = (", ".join(f"{float(v):.6g}" for v in x) for x in (example.scores, example.relevance))
-        loss = f"loss {_short(example.surrogate.low)} < 1 - {metric} = {_short(example.hard)}"
-        lines.append(f"scores {scores} of relevance {grades}: {loss}")
-    return "\n".join(lines)
-
-
-def _short(value: Fraction) -> str:
-    return f"{float(value):.5g}"
 
 
 def _order(ranks: Sequence[int]) -> list[int]:

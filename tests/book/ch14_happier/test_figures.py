@@ -10,11 +10,11 @@ import torch
 from scipy import stats
 
 from rankbook.ch14_happier import figures, glyphs, study
+from rankbook.ch14_happier.bounds import upper_bound
 from rankbook.ch14_happier.glyphs import CHARACTERS, batches, glyph_tree
 from rankbook.kit import style
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
-from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 from ranklab.claims import read_protocol
 

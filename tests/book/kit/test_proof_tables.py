@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from rankbook.kit.proof_tables import explain_bound, explain_h_ap, explain_swaps
+from rankbook.ch14_happier.bounds import explain_bound, upper_bound
+from rankbook.kit.proof_tables import explain_h_ap, explain_swaps
 from rankedu.proofs import hierarchical, rearrangement
-from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS
 
 SWAPS = rearrangement.certificate([Fraction(1, 2), Fraction(1, 4), 1, Fraction(3, 4)], [1, 2, 4, 3])

@@ -12,6 +12,7 @@ from drawn import gradient
 from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
+from rankbook.ch14_happier.bounds import upper_bound
 from rankedu import hierarchy, rank
 from rankedu._fast import hierarchical_tiles, sorting, tiles
 from rankedu._fast.by_relevance import by_relevance, grade, shares
@@ -19,7 +20,6 @@ from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, SupAPLoss, shift_by_margin
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import hierarchical_average_precision
-from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
 from rankedu.solvers import ranking
 

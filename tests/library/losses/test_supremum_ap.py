@@ -7,10 +7,10 @@ import pytest
 import torch
 from drawn import coin, gradient
 
+from rankbook.ch14_happier.bounds import upper_bound
 from rankedu._fast import tiles
 from rankedu.losses import APLoss, OnEmbeddings, SupAPLoss
 from rankedu.metrics import average_precision
-from rankedu.proofs.bounds import upper_bound
 from rankedu.rankers import PRESETS, SupremumRanker
 
 nan, inf = float("nan"), float("inf")

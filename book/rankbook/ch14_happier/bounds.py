@@ -17,8 +17,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rankedu.proofs._exact import exact_numbers, exact_relevance, import_sympy, verdict
-from rankedu.proofs._steps import DIGITS, MOST_DIGITS, Infimum, Interval, Step, hard_loss, interval, surrogate_loss
+from rankbook.ch14_happier.exact_steps import (
+    DIGITS,
+    MOST_DIGITS,
+    Infimum,
+    Interval,
+    Step,
+    hard_loss,
+    interval,
+    surrogate_loss,
+)
+from rankedu.proofs.exact import exact_numbers, exact_relevance, import_sympy, verdict
 
 __all__ = [
     "Comparison",
@@ -28,6 +37,7 @@ __all__ = [
     "RatioLemma",
     "UpperBound",
     "compare",
+    "explain_bound",
     "lower_bound",
     "ratio_lemma",
     "upper_bound",
@@ -204,6 +214,39 @@ def upper_bound(
     [0.0025, 0.0]
     """
     return _upper_bound(Step.exact(temperature=temperature, slope=slope, delta=delta, offset=offset, start=start))
+
+
+def explain_bound(found: UpperBound) -> str:
+    """Write the proof, or the counter-example, line by line.
+
+    >>> print(explain_bound(upper_bound(offset=1.44)))
+    x < 0: step > 0, H = 0: holds
+    0 < x <= delta: step > 1, H = 1: holds
+    x > delta: step > 1.44, H = 1: holds
+    at 0 it jumps from 0.5 to 1
+    at 0.05 it falls from 1.4933 to 1.44
+    so the loss is at least 1 - AP and 1 - H-AP, without ties
+    >>> print(explain_bound(upper_bound(offset=1, start=0)).splitlines()[-1])
+    scores 0.0025, 0 of relevance 1, 2: loss 0.026534 < 1 - H-AP = 0.16667
+    """
+    lines = []
+    for piece in found.pieces:
+        verdict = "holds" if piece.witness is None else f"fails, as at x = {float(piece.witness):.6g}"
+        lines.append(f"{piece.where}: step > {_short(piece.extreme.low)}, H = {piece.heaviside}: {verdict}")
+    for jump in found.jumps:
+        verb = "jumps" if jump.up else "falls"
+        lines.append(f"at {float(jump.at):.6g} it {verb} from {_short(jump.left.low)} to {_short(jump.right.low)}")
+    if found.holds:
+        lines.append("so the loss is at least 1 - AP and 1 - H-AP, without ties")
+    for example, metric in zip(found.counterexamples, ("AP", "H-AP"), strict=False):
+        scores, grades = (", ".join(f"{float(v):.6g}" for v in x) for x in (example.scores, example.relevance))
+        loss = f"loss {_short(example.surrogate.low)} < 1 - {metric} = {_short(example.hard)}"
+        lines.append(f"scores {scores} of relevance {grades}: {loss}")
+    return "\n".join(lines)
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.5g}"
 
 
 def _upper_bound(step: Step) -> UpperBound:

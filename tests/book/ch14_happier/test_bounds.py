@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from rankbook.ch14_happier.bounds import compare, lower_bound, ratio_lemma, upper_bound
+from rankbook.ch14_happier.exact_steps import Interval, Step, sigmoid
 from rankedu import reference
-from rankedu.proofs._steps import Interval, Step, sigmoid
-from rankedu.proofs.bounds import compare, lower_bound, ratio_lemma, upper_bound
 from rankedu.rankers import PRESETS, SupremumRanker
 
 JOINED, HAPPIER, INAT = (PRESETS[name] for name in ("joined", "happier", "happier_inat"))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from rankedu import reference
-from rankedu.proofs._exact import exact_number
+from rankedu.proofs.exact import exact_number
 
 #: Beyond this argument, exp(-10000), the sigmoid is only known to lie between 0 and its value here.
 FAR = 10_000

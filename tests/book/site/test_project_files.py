@@ -202,6 +202,19 @@ def test_imports_go_one_way():
     assert lint_imports(str(ROOT / "pyproject.toml"), cache_dir=None) == 0
 
 
+def test_the_kit_knows_no_chapter_and_a_chapter_none_that_comes_later():
+    import grimp
+
+    graph = grimp.build_graph("rankbook", exclude_type_checking_imports=True)
+    parts = sorted(graph.find_children("rankbook"))
+    assert len(parts) > 16
+    for upper in parts:
+        for lower in graph.find_upstream_modules(upper, as_package=True):
+            part = ".".join(lower.split(".")[:2])
+            assert upper != "rankbook.kit" or part == "rankbook.kit", f"{upper} needs {lower}"
+            assert ".ch" not in part or ".ch" not in upper or part <= upper, f"{upper} needs {lower}"
+
+
 def test_the_picture_of_the_imports_has_every_part_of_every_package():
     picture = ElementTree.fromstring(contracts.draw())
     shown = {node.text for node in picture.iter(f"{SVG}text")}

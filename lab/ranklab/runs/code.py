@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ranklab import CHECKOUT
 
@@ -99,11 +99,19 @@ def _dotted(node: ast.AST) -> set[str]:
         names = {ast.unparse(node)}
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         names = {node.value.replace(":", ".")}
-    elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
-        package = str(node.values[0].value).removesuffix(".")
-        inside = files_of(package)[-1:] if re.fullmatch(r"\w+(\.\w+)+", package) else []
-        names = {f"{package}.{path.stem}" for file in inside for path in file.parent.glob("*.py")}
+    elif isinstance(node, ast.JoinedStr):
+        names = _many([part.value if isinstance(part, ast.Constant) else None for part in node.values])
     return {name for name in names if name.split(".")[0] in PACKAGES and name.replace(".", "").isidentifier()}
+
+
+def _many(parts: list[Any]) -> set[str]:
+    """The modules that an f-string stands for: `rankedu.rankers.{name}`, `rankbook.{folder}.exercises`."""
+    package, last = str(parts[0]).removesuffix("."), str(parts[-1] or "").removeprefix(".")
+    if len(parts) > 3 or package.split(".")[0] not in PACKAGES or not ("." in package or last):
+        return set()
+    folder = PACKAGES[package.split(".")[0]].joinpath(*package.split("."))
+    found = (path.relative_to(folder).with_suffix("").parts for path in folder.glob(f"*/{last}.py" if last else "*.py"))
+    return {".".join([package, *inside]) for inside in found}
 
 
 @cache

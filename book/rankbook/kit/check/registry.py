@@ -33,4 +33,5 @@ def find(name: str) -> Exercise:
 
 @cache
 def _chapters() -> dict[int, tuple[Exercise, ...]]:
-    return {int(name.split(".")[1][2:4]): import_module(name).EXERCISES for name in modules("exercises.py")}
+    folders = [module.split(".")[1] for module in modules("exercises.py")]
+    return {int(folder[2:4]): import_module(f"rankbook.{folder}.exercises").EXERCISES for folder in folders}

@@ -10,7 +10,7 @@ import rankedu
 from rankedu._validation import did_you_mean
 from ranklab.runs.parameters import Parameter, read_parameters
 
-__all__ = ["find_lab", "find_labs", "list_labs", "list_presets", "read_preset"]
+__all__ = ["find_lab", "find_labs", "find_records", "list_labs", "list_presets", "read_preset"]
 
 _WITHIN = Path("notebooks") / "labs"
 
@@ -32,6 +32,11 @@ def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
         f"labs must be a folder with notebooks of labs, found none in {looked} (they come with a checkout of the "
         "repository, not with the installed package: run there, or name its notebooks/labs with --labs DIR)"
     )
+
+
+def find_records() -> Path:
+    """The folder of the records that are committed, `lab/records` of the same checkout."""
+    return find_labs().parent.parent / "lab" / "records"
 
 
 def list_labs(labs: Path) -> list[str]:

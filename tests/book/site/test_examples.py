@@ -14,6 +14,8 @@ import torch
 from tools.notebooks import pairs, record_examples
 from tools.site import use_it
 
+from ranklab.claims import read_protocol, read_searches
+
 EXAMPLES = pairs.ROOT / "book" / "examples"
 PAGE = (pairs.ROOT / "book" / "use-it.md").read_text(encoding="utf-8")
 
@@ -125,7 +127,7 @@ def test_every_loss_of_the_table_learns():
 
 
 def test_what_the_searches_found_stands_beside_the_published_settings():
-    chosen = json.loads((use_it.DATA / "claims" / "cpu" / "chosen.json").read_text(encoding="utf-8"))["arms"]
+    chosen = read_searches(read_protocol("cpu"))["arms"]
     assert sum(choice.arm in chosen for choice in use_it.CHOICES) >= 5
     for choice in use_it.CHOICES:
         if choice.arm in chosen:

@@ -51,7 +51,7 @@ links: $(VENV)/.has-book  ## ask the web whether the book's external links still
 
 results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour; what is done is not repeated
 	$(PY) book/tools papers | PATH="$(abspath $(VENV))/bin:$$PATH" sh -e
-	$(PY) -m rankedu results --keep book/data/runs > /dev/null
+	$(PY) -m rankedu results --keep lab/records/results.jsonl > /dev/null
 
 claims: $(VENV)/.has-lab  ## put the papers' claims to the test, many hours; what is done is not repeated
 	$(PY) -m rankedu claims --run --workers 2

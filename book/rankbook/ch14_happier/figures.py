@@ -228,10 +228,10 @@ def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
 
 @paper_figure("HAPPIER Fig. 4")
 @style.style()
-def alpha_and_weight(steps: int = glyphs.STEPS, folder: Path = glyphs.RECORDS) -> Figure:
+def alpha_and_weight(steps: int = glyphs.STEPS, records: Path = glyphs.RECORDS) -> Figure:
     """What α and λ do to a short training on glyphs; below it, where they are, the longer ones of the claims page."""
     found = glyphs.sweep(steps)
-    rows = 2 if glyphs.recorded("alpha", folder) else 1
+    rows = 2 if glyphs.recorded("alpha", records) else 1
     figure, axes = style.figure(rows, 2, width=7.4, height=2.6 * rows + 0.8, squeeze=False)
     facts = []
     for column, (key, symbol) in enumerate((("alpha", "α"), ("weight", "λ"))):
@@ -240,7 +240,7 @@ def alpha_and_weight(steps: int = glyphs.STEPS, folder: Path = glyphs.RECORDS) -
             axes[0, column].plot(list(short), list(short.values()), f"{marker}-", color=colour, label=name)
             words = ", ".join(f"{y:.2f} at {x:g}" for x, y in short.items())
             if rows == 2:
-                long = glyphs.measured(key, name, folder)
+                long = glyphs.measured(key, name, records)
                 first, *others = long
                 gains = [(0.0, 0.0), *(glyphs.gain(long, value, first) for value in others)]
                 means, halves = zip(*gains, strict=True)
@@ -265,5 +265,5 @@ def alpha_and_weight(steps: int = glyphs.STEPS, folder: Path = glyphs.RECORDS) -
         figure,
         f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps"
         f"{', and below it what recorded runs gain over the smallest value' if rows == 2 else ''}. "
-        f"{'. '.join(facts)}. {glyphs.about_records(folder).capitalize()}.",
+        f"{'. '.join(facts)}. {glyphs.about_records(records).capitalize()}.",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import SupremumRanker
 from ranklab.datasets import UnicodeGlyphs, augment
 from ranklab.models import ConvNet
+from ranklab.runs import Record, collect_runs
 from ranklab.training.retrieval import embed, train
 
 Array = npt.NDArray[np.float64]
@@ -33,8 +33,8 @@ SCRIPTS, CHARACTERS = ("LATIN", "GREEK", "CYRILLIC"), 4
 MEASURES = ("H-AP", "AP of characters", "R@1 of characters", "AP of scripts")
 #: The short runs: values of λ and of α, batches, and what is held while the other is varied.
 WEIGHTS, ALPHAS, STEPS, HELD = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 30, {"alpha": 1.0, "weight": 0.1}
-#: In a checkout: the records of the claims page, of networks that were trained with levels.
-RECORDS = CHECKOUT / "book" / "data" / "claims" / "cpu" / "hierarchical_retrieval"
+#: In a checkout: the records of the claims page.
+RECORDS = CHECKOUT / "lab" / "records" / "claims_cpu.jsonl"
 
 
 @functools.cache
@@ -102,24 +102,25 @@ def sweep(steps: int = STEPS) -> dict[str, dict[float, dict[str, float]]]:
     }
 
 
-def recorded(key: str, folder: Path = RECORDS) -> dict[float, list[dict[str, Any]]]:
-    """The records of the arms that vary "alpha", or "weight", by its value, the seeds in order; none without a folder.
+@functools.cache
+def recorded(key: str, table: Path = RECORDS) -> dict[float, list[Record]]:
+    """The records of the arms that vary "alpha", or "weight", by its value, the seeds in order; none without a table.
 
     All other settings are those that the search found for HAPPIER.
     """
     symbol = {"alpha": "α", "weight": "λ"}[key]
-    found: dict[float, list[dict[str, Any]]] = {}
-    for path in folder.glob(f"happier with {symbol} = *.json"):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        found.setdefault(record["parameters"][key], []).append(record)
-    return {value: sorted(found[value], key=lambda record: record["parameters"]["seed"]) for value in sorted(found)}
+    found: dict[float, list[Record]] = {}
+    for record in collect_runs(table)[0] if table.exists() else ():
+        if record.run.startswith(f"happier with {symbol} = "):
+            found.setdefault(record.parameters[key], []).append(record)
+    return {value: sorted(found[value], key=lambda record: record.parameters["seed"]) for value in sorted(found)}
 
 
-def measured(key: str, measure: str, folder: Path = RECORDS) -> dict[float, Array]:
+def measured(key: str, measure: str, table: Path = RECORDS) -> dict[float, Array]:
     """A measure of the records, an array over the seeds for each value of "alpha" or "weight"."""
     return {
-        value: np.array([record["metrics"][measure] for record in records])
-        for value, records in recorded(key, folder).items()
+        value: np.array([record.metrics[measure] for record in records])
+        for value, records in recorded(key, table).items()
     }
 
 
@@ -130,13 +131,13 @@ def gain(values: dict[float, Array], one: float, other: float) -> tuple[float, f
     return float(points.mean()), float(half)
 
 
-def about_records(folder: Path = RECORDS) -> str:
+def about_records(table: Path = RECORDS) -> str:
     """One line on the records: how many, how long, how many seeds; or how to make them."""
-    records = [record for key in HELD for of_value in recorded(key, folder).values() for record in of_value]
+    records = [record for key in HELD for of_value in recorded(key, table).values() for record in of_value]
     if not records:
         return "No longer runs are recorded here: make claims trains and measures them."
-    [steps] = {record["parameters"]["steps"] for record in records}
-    seeds = len({record["parameters"]["seed"] for record in records})
+    [steps] = {record.parameters["steps"] for record in records}
+    seeds = len({record.parameters["seed"] for record in records})
     return f"recorded: {len(records)} runs of {steps} steps, {seeds} seeds a value"
 
 

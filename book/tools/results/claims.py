@@ -1,8 +1,7 @@
-"""The page of the claims: every rule, and what was found, made from `data/claims.yaml` and the records."""
+"""The page of the claims: every rule, and what was found, made from `lab/records`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,13 @@ import numpy as np
 
 from rankbook.claims.figures import coordinates, forest, trials
 from rankbook.kit import style
-from ranklab.claims import CHOSEN, Claim, Protocol, Verdicts, read_claims, read_protocol, verdicts
+from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
 #: A scale of the plan and how the page calls it.
 SCALES = {
     "cpu": "With batches of 128, on a CPU",
@@ -31,19 +30,19 @@ ABOUT_SETTINGS = (
 )
 
 
-def blocks(folder: Path, data: Path = DATA) -> dict[str, str]:
+def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     """What the page includes; name → Markdown. The figures go to the folder."""
-    entries = read_claims(data)
+    entries = read_claims(records)
     made = {"claims_protocol": protocol(), "claims_rules": rules(entries)}
     parts, brief, searches = [], [], []
     for scale, title in SCALES.items():
-        plan = read_protocol(scale, data)
-        claims, of_scale = plan.of(entries), verdicts(entries, plan, data / "claims" / scale)
+        plan = read_protocol(scale, records)
+        claims, of_scale = plan.of(entries), verdicts(entries, plan, records)
         if of_scale.judged or scale != "gpu":
             picture = _picture(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
             parts += [f"### {title}\n", picture, table(claims, of_scale)]
             brief += [f"{title}:\n", short(claims, of_scale), picture]
-            searches += _searched(folder, plan, data / "claims" / scale / CHOSEN)
+            searches += _searched(folder, plan, read_searches(plan, records)["arms"])
     searches = searches or ["No search has been made yet.\n"]
     return {
         **made,
@@ -55,11 +54,11 @@ def blocks(folder: Path, data: Path = DATA) -> dict[str, str]:
 
 def protocol() -> str:
     """The numbers of the protocol, a sentence each."""
-    plan, scenes = read_protocol("cpu", DATA), read_protocol("detection", DATA)
+    plan, scenes = read_protocol("cpu", RECORDS), read_protocol("detection", RECORDS)
     return (
         f"Every method gets {plan.trials} trials of a quasi-random search, then {plan.seeds} runs with other seeds; "
         f"{plan.starts} starts take turns. In all there are {len(plan.arms)} arms, as the sides of a comparison are "
-        f"called in `book/data/claims_plan.yaml`; {len(plan.budget or plan.arms)} of them are within the budget: "
+        f"called in `lab/records/claims_plan.yaml`; {len(plan.budget or plan.arms)} of them are within the budget: "
         f"{', '.join(f'`{name}`' for name in plan.budget or plan.arms)}. Object detection has {len(scenes.arms)} more: "
         f"{', '.join(f'`{name}`' for name in scenes.arms)}.\n"
     )
@@ -129,11 +128,8 @@ def short(claims: Sequence[Claim], found: Verdicts) -> str:
     return "\n".join([*lines, ""])
 
 
-def _searched(folder: Path, plan: Protocol, path: Path) -> list[str]:
+def _searched(folder: Path, plan: Protocol, chosen: Mapping[str, Any]) -> list[str]:
     """What the search of each arm found, and how much hangs on the settings."""
-    if not path.exists():
-        return []
-    chosen = json.loads(path.read_text(encoding="utf-8"))["arms"]
     arms = {name: arm for name, arm in chosen.items() if arm.get("spread", {}).get("best") is not None}
     if not arms:
         return []
@@ -162,7 +158,7 @@ def _searched(folder: Path, plan: Protocol, path: Path) -> list[str]:
 
 
 def best_point(arm: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the trial that was chosen, of an arm of `chosen.json`."""
+    """The settings of the trial that was chosen, of an arm of `read_searches`."""
     return dict(max(arm["trials"], key=lambda trial: trial["value"] or 0.0)["point"])
 
 

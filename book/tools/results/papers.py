@@ -1,8 +1,8 @@
 """The papers' tables: the printed numbers, beside them those of our runs, and the sweeps that make these.
 
 `data/printed/*.yaml` is what the papers print. `data/sweeps.yaml` says what is run, `data/tables/*.yaml` which of the
-runs stand beside which row, and `data/runs` holds records of them. `python book/tools papers` prints the commands of
-the sweeps.
+runs stand beside which row, and `lab/records/results.jsonl` holds records of them. `python book/tools papers` prints
+the commands of the sweeps.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ranklab.runs.summaries import Row, summarise
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "book" / "data"
+RUNS = ROOT / "lab" / "records" / "results.jsonl"
 PRESETS = ROOT / "notebooks" / "labs" / "presets"
 Parameters = Mapping[str, Any]
 

@@ -49,9 +49,9 @@ def figure_4() -> str:
     rows, seconds = [], []
     for key, symbol in SYMBOLS.items():
         for value, records in recorded(key).items():
-            shown = {name: value_of(record["metrics"][name] for record in records).text(100, 1) for name in MEASURES}
+            shown = {name: value_of(record.metrics[name] for record in records).text(100, 1) for name in MEASURES}
             rows.append({"": f"{symbol} = {value:g}", "runs": len(records)} | shown)
-            seconds += [record["seconds"] for record in records]
+            seconds += [record.seconds for record in records]
     if not rows:
         return about_records()
     about = f"{about_records()}, from a start that knows letters; in percent, on the held-out letters."

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any, NamedTuple
 
-from ranklab.claims import CHOSEN
-from tools.results.claims import DATA, best_point
+from ranklab.claims import read_protocol, read_searches
+from tools.results.claims import best_point
+from tools.results.papers import RUNS
 
-RUNS = DATA / "runs"
 #: Of the claims, whose searches fit what the page is for.
 SCALES = ("cpu", "detection")
 #: How the page calls the parameters of the labs.
@@ -136,8 +135,7 @@ def found(choice: Choice) -> str:
 @cache
 def searched() -> dict[str, Any]:
     """What the searches of the claims chose, by the arm."""
-    files = [path for scale in SCALES if (path := DATA / "claims" / scale / CHOSEN).exists()]
-    return {name: arm for path in files for name, arm in json.loads(path.read_text(encoding="utf-8"))["arms"].items()}
+    return {name: arm for scale in SCALES for name, arm in read_searches(read_protocol(scale))["arms"].items()}
 
 
 def reached(choice: Choice) -> str:

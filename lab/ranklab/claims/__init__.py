@@ -1,12 +1,11 @@
 """The claims of the papers as runs: what is searched, trained and compared for each, and what is to be said of it."""
 
-from ranklab.claims.campaign import CHOSEN, Campaign
+from ranklab.claims.campaign import Campaign
 from ranklab.claims.cost import Cost, costs
-from ranklab.claims.protocol import Arm, Claim, Protocol, data_folder, read_claims, read_protocol
+from ranklab.claims.protocol import Arm, Claim, Protocol, read_claims, read_protocol, read_searches
 from ranklab.claims.verdict import Verdicts, verdicts
 
 __all__ = [
-    "CHOSEN",
     "Arm",
     "Campaign",
     "Claim",
@@ -14,8 +13,8 @@ __all__ = [
     "Protocol",
     "Verdicts",
     "costs",
-    "data_folder",
     "read_claims",
     "read_protocol",
+    "read_searches",
     "verdicts",
 ]

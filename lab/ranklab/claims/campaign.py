@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu.checks import did_you_mean
-from ranklab.claims.protocol import CODES, RANDOM, Arm, Protocol, with_needs
+from ranklab.claims.protocol import CODES, RANDOM, Arm, Protocol, read_searches, with_needs
 from ranklab.experiments import detection, hierarchical_retrieval, retrieval
 from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient
 from ranklab.experiments._weights import keep_weights, kept_file
@@ -26,15 +26,13 @@ from ranklab.runs.search import search
 from ranklab.runs.sweeps import SweepError, run_all
 from ranklab.training.samplers import ClassBalancedSampler
 
-__all__ = ["CHOSEN", "Campaign"]
+__all__ = ["Campaign"]
 
 LABS: dict[str, Any] = {
     "retrieval": retrieval,
     "hierarchical_retrieval": hierarchical_retrieval,
     "detection": detection,
 }
-#: What was found by all searches, beside the records.
-CHOSEN = "chosen.json"
 #: Items of all random batches of one size that are measured: small batches seldom hold a pair, so there must be many.
 DRAWN = 200_000
 
@@ -42,11 +40,12 @@ DRAWN = 200_000
 class Campaign:
     """The runs of a protocol: searched, trained and, once the door is open, measured; each is done once.
 
-    Runs go to `runs`, and what is committed to `records`. `how` goes to :func:`~ranklab.runs.sweeps.run_all`.
+    Runs go to `runs`; what is committed, the table of the records and what the searches chose, to `folder`; `how` goes
+    to :func:`~ranklab.runs.sweeps.run_all`.
     """
 
-    def __init__(self, protocol: Protocol, runs: Path, records: Path, **how: Any) -> None:
-        self.protocol, self.runs, self.records, self.how = protocol, Path(runs).resolve(), Path(records), how
+    def __init__(self, protocol: Protocol, runs: Path, folder: Path, **how: Any) -> None:
+        self.protocol, self.runs, self.folder, self.how = protocol, Path(runs).resolve(), Path(folder), how
         self.starts: list[str] = []
         self.chosen: dict[str, dict[str, Any]] = {}
         self.trained: dict[str, list[Run]] = {}
@@ -55,6 +54,10 @@ class Campaign:
     @property
     def _weights(self) -> Path:
         return self.runs / "weights"
+
+    @property
+    def _table(self) -> Path:
+        return self.folder / self.protocol.records
 
     def train(self, names: Sequence[str] | None = None) -> None:
         """Do the starts, then arm by arm the search and the runs of all seeds: of the arms named, or of the budget."""
@@ -71,7 +74,7 @@ class Campaign:
                 self.failures += [f"{arm.name}: seed {run.parameters['seed']}: {why}" for run, why in error.failures]
         if names is None:
             record = {"code": protocol.code, "starts": self.starts, "arms": self.chosen}
-            write_json(self.records / CHOSEN, record)
+            write_json(self.folder / self.protocol.searches, record)
 
     def _begin(self) -> None:
         preset, seeds = self.protocol.presets.get("start"), range(self.protocol.starts)
@@ -140,23 +143,24 @@ class Campaign:
 
     def measure(self) -> list[str]:
         """Measure every trained network on the held-out letters and keep the records; which were made now."""
+        there = {record.run: record for record in collect_runs(self._table)[0]} if self._table.exists() else {}
         made = []
         for name, runs in self.trained.items():
             for run in runs:
-                path = self.records / run.lab / f"{name}-{run.parameters['seed']}.json"
-                if not _is_of(path, run):
-                    keep_runs([self.measured(name, run)], self.records)
-                    made.append(path.stem)
+                record = there.get(f"{name}-{run.parameters['seed']}")
+                if record is None or not _is_of(record, run):
+                    keep_runs([now := self.measured(name, run)], self._table)
+                    made.append(now.run)
         return made
 
     def retrain(self, name: str) -> tuple[Record, Run]:
         """Train what a record tells of once more, its start included: the record, and the run that `measured` takes."""
-        records = {record.run: record for record in collect_runs(self.records)[0]}
+        records = {record.run: record for record in collect_runs(self._table)[0]}
         if name not in records:
-            raise ValueError(f"record {name!r} is unknown{did_you_mean(name, records)}; see {self.records}")
+            raise ValueError(f"record {name!r} is unknown{did_you_mean(name, records)}; see {self._table}")
         was = records[name]
         arm = self.protocol.arms[was.evidence["arm"]]
-        self.chosen = _json(self.records / CHOSEN)["arms"]
+        self.chosen = read_searches(self.protocol, self.folder)["arms"]
         self._begin()
         [run] = self._done([self._plan(arm, self.chosen[arm.name]["parameters"], was.parameters["seed"])])
         return was, run
@@ -192,11 +196,9 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _is_of(path: Path, run: Run) -> bool:
-    """Whether a record stands there, of this run and of the present code."""
-    if not path.exists():
-        return False
-    found = _json(path)["evidence"]
+def _is_of(record: Record, run: Run) -> bool:
+    """Whether a record is of this run and of the present code."""
+    found = record.evidence
     return bool(found["trained"] == run.folder.name and found["code"] == code_hash(CODES[run.lab]))
 
 

@@ -27,11 +27,11 @@ class Cost:
     hours: float  #: core-hours of all
 
 
-def costs(protocol: Protocol, records: Path) -> list[Cost]:
-    """Estimate by the seconds a step, for a picture in the batch, that earlier runs took; the start first."""
+def costs(protocol: Protocol, table: Path) -> list[Cost]:
+    """Estimate by the seconds a step, for a picture in the batch, that the runs of a table took; the start first."""
     first = next(iter(protocol.arms.values()))
     device = plan(first.lab, preset=protocol.preset(first)).parameters["device"]
-    rates = _rates(records, {arm.lab for arm in protocol.arms.values()}, gpu=device != "cpu")
+    rates = _rates(table, {arm.lab for arm in protocol.arms.values()}, gpu=device != "cpu")
     if not rates:
         raise ValueError(f"the scale {protocol.scale!r} can't be estimated: no run was measured on its kind of machine")
     made = []
@@ -53,10 +53,10 @@ def costs(protocol: Protocol, records: Path) -> list[Cost]:
     ]
 
 
-def _rates(records: Path, labs: Collection[str], *, gpu: bool) -> dict[str, float]:
+def _rates(table: Path, labs: Collection[str], *, gpu: bool) -> dict[str, float]:
     """Seconds a picture and step by the method, of whole runs of the small networks on one core, or one GPU."""
     found: dict[str, list[float]] = {}
-    for record in collect_runs(records)[0]:
+    for record in collect_runs(table)[0]:
         parameters = record.parameters
         alike = record.lab in labs and parameters["model"] in SMALL and (record.machine.get("device") != "CPU") == gpu
         if alike and record.seconds and parameters["steps"]:

@@ -1,7 +1,8 @@
-"""What is claimed, by which rule it is judged, and which arms are compared: read from `book/data`."""
+"""What is claimed, by which rule it is judged, which arms are compared, and what the searches chose for them."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,10 +14,10 @@ from ranklab.experiments import detection
 from ranklab.experiments._experiment import CODE
 from ranklab.methods.space import space_of
 from ranklab.runs.code import code_hash
-from ranklab.runs.folders import find_labs
+from ranklab.runs.folders import find_records
 from ranklab.runs.search import Between
 
-__all__ = ["Arm", "Claim", "Protocol", "data_folder", "read_claims", "read_protocol", "with_needs"]
+__all__ = ["Arm", "Claim", "Protocol", "read_claims", "read_protocol", "read_searches", "with_needs"]
 
 #: By which metric an arm is chosen, unless it says so itself.
 CHOOSE = {"retrieval": "mAP@R", "hierarchical_retrieval": "H-AP", "detection": "AP50"}
@@ -107,6 +108,16 @@ class Protocol:
         return self.presets[arm.lab]
 
     @property
+    def records(self) -> str:
+        """The name of the table of its records."""
+        return f"claims_{self.scale}.jsonl"
+
+    @property
+    def searches(self) -> str:
+        """The name of the file of what its searches chose."""
+        return f"searches_{self.scale}.json"
+
+    @property
     def code(self) -> str:
         """A hash of the code that makes its runs."""
         [module] = {CODES[arm.lab] for arm in self.arms.values()}
@@ -117,14 +128,9 @@ class Protocol:
         return [claim for claim in claims if all(name in self.arms for name in claim.arms)]
 
 
-def data_folder() -> Path:
-    """`book/data` of the checkout."""
-    return find_labs().parent.parent / "book" / "data"
-
-
 def read_claims(folder: Path | None = None) -> list[Claim]:
     """Read `claims.yaml` and, for each claim, what `claims_plan.yaml` compares; ValueError for one without either."""
-    folder = folder or data_folder()
+    folder = folder or find_records()
     design = _yaml(folder / "claims_plan.yaml")
     claims = []
     for entry in _yaml(folder / "claims.yaml"):
@@ -137,7 +143,7 @@ def read_claims(folder: Path | None = None) -> list[Claim]:
 
 def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
     """Read the arms of `claims_plan.yaml`; ValueError for an unknown scale, or an arm that needs an unknown one."""
-    design = _yaml((folder or data_folder()) / "claims_plan.yaml")
+    design = _yaml((folder or find_records()) / "claims_plan.yaml")
     if scale not in design["scales"]:
         raise ValueError(f"scale must be one of {', '.join(design['scales'])}, got {scale!r}")
     given = dict(design["scales"][scale])
@@ -145,6 +151,15 @@ def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
     arms = {name: _arm(name, **entry) for name, entry in design["arms"].items()}
     ordered = {arm.name: arm for arm in _in_order(arms) if arm.lab in given["presets"]}
     return Protocol(scale, **given, arms=ordered, budget=budget)
+
+
+def read_searches(protocol: Protocol, folder: Path | None = None) -> dict[str, Any]:
+    """What the searches of a scale chose: "code", "starts" and "arms" by their names; nothing before there were any."""
+    path = (folder or find_records()) / protocol.searches
+    if not path.exists():
+        return {"code": "", "starts": [], "arms": {}}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def _arm(name: str, *, lab: str = "retrieval", letters: bool = False, **entry: Any) -> Arm:

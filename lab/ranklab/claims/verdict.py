@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklab.claims.campaign import CHOSEN
-from ranklab.claims.protocol import JUDGED, Claim, Protocol, with_needs
+from ranklab.claims.protocol import JUDGED, Claim, Protocol, read_searches, with_needs
 from ranklab.runs.judging import Contrast, Judgement, contrast, judge, milder
 from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.selection import admit
@@ -29,12 +27,17 @@ class Verdicts:
     left_out: list[str]  #: records of other code, split or salt, and why
 
 
-def verdicts(claims: Sequence[Claim], protocol: Protocol, records: Path) -> Verdicts:
-    """Judge the claims whose records are there for all seeds; each family with as many claims as can be tested."""
-    if not (records / CHOSEN).exists():
+def verdicts(claims: Sequence[Claim], protocol: Protocol, folder: Path) -> Verdicts:
+    """Judge the claims whose records are there for all seeds; each family with as many claims as can be tested.
+
+    The folder holds the table of the records and what the searches chose; records of other code than the searches'
+    are left out, whatever the code is today.
+    """
+    table = folder / protocol.records
+    if not table.exists():
         return Verdicts({}, {}, {}, [])
-    chosen = json.loads((records / CHOSEN).read_text(encoding="utf-8"))
-    found, left_out = collect_runs(records)
+    chosen = read_searches(protocol, folder)
+    found, left_out = collect_runs(table)
     kept: list[Record] = []
     for lab, wanted in JUDGED.items():
         admitted, others = admit([record for record in found if record.lab == lab], code=chosen["code"], **wanted)

@@ -28,26 +28,29 @@ def claims(
     workers: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="GPUs, or cores")] = None,
     scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Workers of this Dask scheduler.")] = None,
     runs: Annotated[Path, typer.Option(help="Where the folders of the runs are made.")] = Path("runs") / "claims",
-    data: Annotated[Path | None, typer.Option(help="Folder of claims.yaml; default: that of the checkout.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of claims.yaml and the records; default: lab/records.")
+    ] = None,
 ) -> None:
     """Put the claims of the papers to the test; what has been run is not run again."""
     from ranklab import claims as made
     from ranklab.runs import SweepError
+    from ranklab.runs.folders import find_records
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many runs as cores, and a thread each
     try:
-        folder = data or made.data_folder()
+        folder = data or find_records()
         entries, protocol = made.read_claims(folder), made.read_protocol(scale, folder)
         how = {"workers": workers, "scheduler": scheduler}
-        campaign = made.Campaign(protocol, runs / scale, folder / "claims" / scale, **how)
+        campaign = made.Campaign(protocol, runs / scale, folder, **how)
         if repeat:
             _repeat(campaign, repeat)
         elif run:
             _run(campaign, arm)
         elif not judge:
-            print(_planned(made.costs(protocol, folder / "runs")))
+            print(_planned(made.costs(protocol, folder / "results.jsonl")))
         if judge or (run and not arm and not repeat):
-            print(_judged(protocol.of(entries), made.verdicts(entries, protocol, folder / "claims" / scale)))
+            print(_judged(protocol.of(entries), made.verdicts(entries, protocol, folder)))
     except KeyboardInterrupt as error:
         print(f"rankedu claims: {error}", file=sys.stderr)
         raise typer.Exit(code=130) from None

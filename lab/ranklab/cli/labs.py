@@ -145,9 +145,9 @@ def _about(lab: str, labs: Path | None) -> str:
 
 def results(
     runs: Annotated[
-        list[Path] | None, typer.Option(help="Folder of runs, or of records that were kept; may be given again.")
+        list[Path] | None, typer.Option(help="Folder of runs, or table that was kept; may be given again.")
     ] = None,
-    keep: Annotated[Path | None, typer.Option(help="Write a small record of each run to this folder.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep the runs in this table, a .jsonl, a line each.")] = None,
     lab: Annotated[str | None, typer.Option(help="Only this lab.")] = None,
     by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that tell the rows apart.")] = None,
     metrics: Annotated[

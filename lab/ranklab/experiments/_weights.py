@@ -14,7 +14,7 @@ from torch import Tensor
 from rankedu.files import written
 from ranklab.models import EmbeddingNet
 from ranklab.models.build import load_state, read_state
-from ranklab.runs.folders import find_labs
+from ranklab.runs.folders import find_records
 from ranklab.runs.results import RESULT_FOLDER
 
 __all__ = ["KEPT", "keep_weights", "kept_file", "load_kept", "weights_hash"]
@@ -55,7 +55,7 @@ def load_kept(net: EmbeddingNet, name: str, run: str | os.PathLike[str] | None =
     """Start a network from weights by their name; a head that was not kept stays as the seed made it.
 
     They are looked for beside the folder of the run, by default the current one, in ``<runs>/weights``, and with the
-    book's data.
+    records of the checkout.
     """
     kept = name.removeprefix(KEPT)
     tried = [kept_file(name, folder) for folder in _folders(run)]
@@ -77,4 +77,4 @@ def load_kept(net: EmbeddingNet, name: str, run: str | os.PathLike[str] | None =
 def _folders(run: str | os.PathLike[str] | None) -> Iterator[Path]:
     yield Path(run or os.environ.get(RESULT_FOLDER) or ".").resolve().parent.parent / "weights"
     with suppress(FileNotFoundError):
-        yield find_labs().parent.parent / "book" / "data" / "weights"
+        yield find_records() / "weights"

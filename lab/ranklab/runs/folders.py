@@ -10,7 +10,7 @@ from rankedu.checks import did_you_mean
 from ranklab import CHECKOUT
 from ranklab.runs.parameters import Parameter, read_parameters
 
-__all__ = ["find_lab", "find_labs", "list_labs", "list_presets", "read_preset"]
+__all__ = ["find_lab", "find_labs", "find_records", "list_labs", "list_presets", "read_preset"]
 
 
 def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
@@ -21,6 +21,11 @@ def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
             f"labs must be a folder with notebooks of labs, found none in {folder} (name one with --labs DIR)"
         )
     return folder.resolve()
+
+
+def find_records() -> Path:
+    """The folder of the records that are committed, `lab/records` of the same checkout."""
+    return find_labs().parent.parent / "lab" / "records"
 
 
 def list_labs(labs: Path) -> list[str]:

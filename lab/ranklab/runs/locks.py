@@ -1,4 +1,4 @@
-"""One lock for each run: its folder belongs to one process, until that ends, however it ends."""
+"""One lock for each run and each table: it belongs to one process, until that ends, however it ends."""
 
 from __future__ import annotations
 
@@ -10,19 +10,28 @@ from typing import Any
 
 from rankedu.extras import needed
 
-__all__ = ["is_locked", "lock_run", "locks_folder"]
+__all__ = ["is_locked", "lock_run", "lock_table", "locks_folder"]
 
 
 def locks_folder(runs: Path) -> Path:
-    """Where the locks are: beside the labs' folders, one small file for each run."""
+    """Where the locks are: beside the labs' folders, or the tables, one small file for each run or table."""
     return runs / ".locks"
 
 
-def _file_lock(folder: Path) -> Any:
+def _file_lock(beside: Path, name: str) -> Any:
     file_lock = needed("filelock", "labs need filelock").FileLock
-    locks = locks_folder(folder.parent.parent)
+    locks = locks_folder(beside)
     locks.mkdir(parents=True, exist_ok=True)
-    return file_lock(locks / f"{folder.parent.name}-{folder.name}.lock", poll_interval=0.5)
+    return file_lock(locks / f"{name}.lock", poll_interval=0.1)
+
+
+def _run_lock(folder: Path) -> Any:
+    return _file_lock(folder.parent.parent, f"{folder.parent.name}-{folder.name}")
+
+
+def lock_table(table: Path) -> Any:
+    """The lock of a table, to be held (``with``) while it is written anew; a short time, so that nobody is warned."""
+    return _file_lock(table.parent, table.name)
 
 
 @contextmanager
@@ -34,7 +43,7 @@ def lock_run(folder: Path) -> Iterator[None]:
     """
     from filelock import Timeout
 
-    lock = _file_lock(folder)
+    lock = _run_lock(folder)
     try:
         lock.acquire(timeout=1)
     except Timeout:
@@ -51,7 +60,7 @@ def is_locked(folder: Path) -> bool:
     from filelock import Timeout
 
     try:
-        with _file_lock(folder).acquire(blocking=False):
+        with _run_lock(folder).acquire(blocking=False):
             return False
     except Timeout:
         return True

@@ -1,15 +1,17 @@
-"""Finished runs as compact records: what a table needs, and nothing of the machine's folders."""
+"""Finished runs as records, the lines of a table: what is said of a run, and nothing of the machine's folders."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from ranklab.runs.results import json_text, load_result, write_json
+from rankedu.files import written
+from ranklab.runs.locks import lock_table
+from ranklab.runs.results import load_result
 
 __all__ = ["IGNORED_PARAMETERS", "Record", "collect_runs", "flatten", "keep_runs"]
 
@@ -19,9 +21,13 @@ IGNORED_PARAMETERS = ("data_root", "workers", "device", "pictures", "checkpoint_
 MACHINE: tuple[str, ...] = ("device", "threads", "peak_memory_mib", "peak_gpu_memory_mib")
 
 
+#: How the name of a table ends.
+TABLE = ".jsonl"
+
+
 @dataclass(frozen=True)
 class Record:
-    """One finished run."""
+    """One finished run; a line of a table holds these fields, `evidence` only where there is any."""
 
     lab: str
     run: str  #: the hash that names the run's folder
@@ -36,29 +42,36 @@ class Record:
     evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and start; per query what was found
 
 
-def collect_runs(*folders: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
-    """Read every finished run below some folders, each once, in the order of lab and hash.
+def collect_runs(*places: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
+    """Read every finished run of some places, each once, in the order of lab and hash.
 
-    A folder holds runs, ``<lab>/<hash>/``, or records that were kept, ``<lab>/<hash>.json``. Beside the records
-    there is a line for each run that is unfinished or damaged: where, and why.
+    A place is a table, a file of JSON lines that :func:`keep_runs` wrote, or a folder of runs, ``<lab>/<hash>/``, or of
+    single records, ``<lab>/<hash>.json``. Beside the records there is a line for each run that is unfinished or
+    damaged: where, and why.
     """
     records: dict[tuple[str, str], Record] = {}
     skipped = []
-    for folder in map(Path, folders):
-        if not folder.is_dir():
+    for place in map(Path, places):
+        if not place.exists():
             raise FileNotFoundError(
-                f"runs must be a folder of runs, there is none at {folder} (make some: rankedu run)"
+                f"runs must be a folder of runs, or a table of them, there is none at {place} (make some: rankedu run)"
             )
-        for path in sorted(folder.glob("*/*")):
-            if not (path.suffix == ".json" or any((path / name).exists() for name in ("manifest.json", "result.json"))):
-                continue  # no run
-            try:
-                record = _of_folder(path) if path.is_dir() else _of_file(path)
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                skipped.append(f"{path}: {_reason(error)}")
+        for where, found in _of_table(place) if place.is_file() else _below(place):
+            if isinstance(found, Record):
+                records.setdefault((found.lab, found.run), found)
             else:
-                records.setdefault((record.lab, record.run), record)
+                skipped.append(f"{where}: {_reason(found)}")
     return [records[key] for key in sorted(records)], skipped
+
+
+def _below(folder: Path) -> Iterator[tuple[Path, Record | Exception]]:
+    """The runs and records of a folder."""
+    for path in sorted(folder.glob("*/*")):
+        if path.suffix == ".json" or any((path / name).exists() for name in ("manifest.json", "result.json")):
+            try:
+                yield path, _of_folder(path) if path.is_dir() else _of_text(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                yield path, error
 
 
 def _of_folder(folder: Path) -> Record:
@@ -84,11 +97,29 @@ def _of_folder(folder: Path) -> Record:
     )
 
 
-def _of_file(path: Path) -> Record:
-    """Read what :func:`keep_runs` wrote."""
-    record = Record(**_object(path))
-    if (record.lab, record.run) != (path.parent.name, path.stem):
-        raise ValueError(f"is of {record.lab}/{record.run}, another run than its name says")
+def _of_table(table: Path) -> Iterator[tuple[str, Record | Exception]]:
+    """What the lines of a table hold."""
+    for number, (_, found) in enumerate(_lines(table), 1):
+        yield f"{table}, line {number}", found
+
+
+def _lines(table: Path) -> Iterator[tuple[bytes, Record | Exception]]:
+    """Each line of a table, and its record, or why there is none."""
+    seen = set()
+    for line in table.read_bytes().splitlines():
+        try:
+            record = _of_text(line.decode())
+            if (record.lab, record.run) in seen:
+                raise ValueError(f"{record.lab}/{record.run} has a line before")
+            seen.add((record.lab, record.run))
+            yield line, record
+        except (ValueError, TypeError) as error:
+            yield line, error
+
+
+def _of_text(text: str) -> Record:
+    """The record that a line of a table holds, or a file of its own."""
+    record = Record(**json.loads(text))
     if not (isinstance(record.parameters, dict) and isinstance(record.metrics, dict)):
         raise ValueError("parameters and metrics must be objects")
     return record
@@ -107,6 +138,8 @@ def _object(path: Path) -> dict[str, Any]:
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return f"no {Path(error.filename).name}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON, {error.msg} at character {error.pos}"
     return f"no {error}" if isinstance(error, KeyError) else str(error)
 
 
@@ -129,13 +162,35 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | N
     return flat
 
 
-def keep_runs(records: Iterable[Record], folder: str | os.PathLike[str]) -> list[Path]:
-    """Write records to ``<folder>/<lab>/<hash>.json``, but for those that stand there; what was written."""
-    written = []
-    for record in records:
-        path = Path(folder) / record.lab / f"{record.run}.json"
-        content = {name: value for name, value in asdict(record).items() if value or name != "evidence"}
-        if not path.exists() or path.read_text(encoding="utf-8") != json_text(content):
-            write_json(path, content)
-            written.append(path)
-    return written
+def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[Record]:
+    """Write records to a table, each as a line that replaces the one of the same lab and hash; those that changed it.
+
+    The lines are in the order of lab and hash; damaged ones stay as they are, at the end. The table is written whole or
+    not at all, under a lock: where two processes keep runs at a time, none is lost. ValueError for another ending.
+    """
+    table = Path(table)
+    if table.suffix != TABLE:
+        raise ValueError(
+            f"table must be a file that ends in {TABLE}, got {table} (a folder of records becomes one: rankedu results "
+            f"--runs FOLDER --keep FOLDER{TABLE})"
+        )
+    with lock_table(table):
+        kept: dict[tuple[str, str], bytes] = {}
+        damaged = []
+        for line, found in _lines(table) if table.exists() else ():
+            if isinstance(found, Record):
+                kept[found.lab, found.run] = line
+            else:
+                damaged.append(line)
+        changed = [record for record in records if kept.get((record.lab, record.run)) != _line(record)]
+        if changed:
+            kept |= {(record.lab, record.run): _line(record) for record in changed}
+            with written(table) as part:
+                part.write_bytes(b"\n".join([*(kept[key] for key in sorted(kept)), *damaged, b""]))
+    return changed
+
+
+def _line(record: Record) -> bytes:
+    """A record as a table has it."""
+    content = {name: value for name, value in asdict(record).items() if value or name != "evidence"}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()

@@ -12,7 +12,7 @@ from typing import Any
 
 from rankedu.files import written
 
-__all__ = ["RESULT_FOLDER", "check_result", "json_text", "load_result", "save_result", "write_json"]
+__all__ = ["RESULT_FOLDER", "check_result", "load_result", "save_result", "write_json"]
 
 #: Environment variable with the folder that results go to, instead of the current one.
 RESULT_FOLDER = "RANKEDU_RESULT_FOLDER"
@@ -144,9 +144,4 @@ def _peak_memory() -> float | None:
 def write_json(path: Path, value: Any) -> None:
     """Write a file whole or not at all."""
     with written(path) as part:
-        part.write_text(json_text(value), encoding="utf-8")
-
-
-def json_text(value: Any) -> str:
-    """As :func:`write_json` writes it."""
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        part.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

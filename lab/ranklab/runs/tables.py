@@ -45,7 +45,7 @@ def tabulate(
     where: Mapping[str, Any] | None = None,
     form: str = "markdown",
 ) -> Tables:
-    """Make the tables of the runs in some folders, one a lab; csv and json are for one lab.
+    """Make the tables of the runs in some folders or tables, one a lab; csv and json are for one lab.
 
     The other arguments are those of ``select``, :func:`summarise` and ``metric_names``, by default the first
     few metrics of each lab. ValueError if nothing is there, or nothing that is asked for.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -17,6 +15,7 @@ from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 from ranklab.claims import read_protocol
+from ranklab.runs import Record, keep_runs
 
 FINE = "AP of characters"
 
@@ -106,8 +105,8 @@ def test_the_records_are_those_of_the_claims_page():
         found = glyphs.recorded(key)
         assert list(found) == sorted(held)
         for value, records in found.items():
-            assert [record["parameters"]["seed"] for record in records] == list(range(protocol.seeds)), value
-            assert {record["parameters"][key] for record in records} == {value}
+            assert [record.parameters["seed"] for record in records] == list(range(protocol.seeds)), value
+            assert {record.parameters[key] for record in records} == {value}
     assert glyphs.about_records().startswith("recorded: 90 runs of 250 steps")
 
 
@@ -120,18 +119,23 @@ def test_the_records_say_what_the_chapter_says_of_them():
 
 
 def test_records_are_read_by_value_and_seed(tmp_path):
-    for value, seed in ((0.5, 1), (0.1, 10), (0.5, 0), (0.1, 2)):
-        record = {"parameters": {"weight": value, "seed": seed, "steps": 7}, "metrics": {"H-AP": value + seed}}
-        (tmp_path / f"happier with λ = {value:g}-{seed}.json").write_text(json.dumps(record), encoding="utf-8")
-    (tmp_path / "happier-0.json").write_text("{}", encoding="utf-8")
-    found = glyphs.measured("weight", "H-AP", tmp_path)
+    def record(name, value, seed):
+        about = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
+        parameters, metrics = {"weight": value, "seed": seed, "steps": 7}, {"H-AP": value + seed}
+        return Record("hierarchical_retrieval", f"{name}-{seed}", parameters=parameters, metrics=metrics, **about)
+
+    table = tmp_path / "claims_cpu.jsonl"
+    varied = ((0.5, 1), (0.1, 10), (0.5, 0), (0.1, 2))
+    keep_runs([record(f"happier with λ = {value:g}", value, seed) for value, seed in varied], table)
+    keep_runs([record("happier", 0.3, 0)], table)
+    found = glyphs.measured("weight", "H-AP", table)
     assert {value: values.tolist() for value, values in found.items()} == {0.1: [2.1, 10.1], 0.5: [0.5, 1.5]}
-    assert glyphs.measured("alpha", "H-AP", tmp_path) == {}
-    assert glyphs.about_records(tmp_path).startswith("recorded: 4 runs of 7 steps")
+    assert glyphs.measured("alpha", "H-AP", table) == {}
+    assert glyphs.about_records(table).startswith("recorded: 4 runs of 7 steps")
 
 
 def test_fig_4_without_records_says_so(tmp_path):
-    described = style.description(figures.alpha_and_weight(folder=tmp_path))
+    described = style.description(figures.alpha_and_weight(records=tmp_path / "none.jsonl"))
     assert "No longer runs are recorded here: make claims" in described and "points over" not in described
     whole = figures.alpha_and_weight()
     mean, half = glyphs.gain(glyphs.measured("weight", "H-AP"), 0.9, 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 
@@ -10,13 +9,16 @@ import pytest
 import yaml
 from tools.notebooks import pairs
 
-from ranklab.claims import read_protocol, verdicts
+from ranklab.claims import read_protocol, read_searches, verdicts
 from ranklab.experiments._weights import KEPT, weights_hash
 from ranklab.models.build import read_state
+from ranklab.runs import collect_runs
 
-FILE = pairs.ROOT / "book" / "data" / "claims.yaml"
-RECORDS = pairs.ROOT / "book" / "data" / "claims"
-CLAIMS = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+RECORDS = pairs.ROOT / "lab" / "records"
+CLAIMS = yaml.safe_load((RECORDS / "claims.yaml").read_text(encoding="utf-8"))
+#: Where the rules and the records lie, and where they lay before.
+RULES = ("lab/records/claims.yaml", "book/data/claims.yaml")
+TABLES = ("lab/records/claims_*.jsonl", "book/data/claims")
 
 
 def test_every_claim_has_a_source_an_experiment_and_a_rule_that_can_fail():
@@ -42,24 +44,25 @@ def commits(*arguments: str) -> list[int]:
     return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
 
 
-@pytest.mark.skipif(not RECORDS.exists(), reason="no claim has been put to the test yet")
 def test_no_rule_is_younger_than_the_first_of_its_records():
-    changed = commits("-G", "^  rule:", "--", str(FILE))
-    records = commits("--", str(RECORDS))
+    changed = commits("-M", "-G", "^  rule:", "--", *RULES)  # a file that moved, and stayed as it was, did not change
+    records = commits("--", *TABLES)
     assert changed and records and changed[0] <= records[-1]
 
 
 def test_the_starts_that_are_kept_are_those_of_the_sums():
-    kept = {KEPT + path.stem: path for path in (pairs.ROOT / "book" / "data" / "weights").glob("*.pt")}
+    kept = {KEPT + path.stem: path for path in (RECORDS / "weights").glob("*.pt")}
     assert len(kept) == 3 and all(KEPT + weights_hash(read_state(path)) == name for name, path in kept.items())
+    found, _ = collect_runs(RECORDS / "claims_cpu.jsonl")
     for arm in ("happier beside the sums", "sum_triplet_semihard", "sum_normalized_softmax", "sum_proxy_nca_pp", "csl"):
-        records = [json.loads(path.read_text(encoding="utf-8")) for path in RECORDS.glob(f"cpu/*/{arm}-?.json")]
-        assert len(records) == 10 and {record["parameters"]["weights"] for record in records} == set(kept), arm
+        records = [record for record in found if record.evidence["arm"] == arm]
+        assert len(records) == 10 and {record.parameters["weights"] for record in records} == set(kept), arm
     page = (pairs.ROOT / "book" / "claims.md").read_text(encoding="utf-8")
     assert (named := set(re.findall(KEPT + r"\w{16}", page))) and named <= set(kept)
 
 
 @pytest.mark.parametrize("scale", ["cpu", "detection"])
 def test_the_lists_of_the_page_hold_no_record_that_the_verdicts_leave_out(scale):
-    assert (RECORDS / scale / "chosen.json").exists()
-    assert verdicts([], read_protocol(scale), RECORDS / scale).left_out == []
+    protocol = read_protocol(scale)
+    assert read_searches(protocol)["arms"] and collect_runs(RECORDS / protocol.records)[0]
+    assert verdicts([], protocol, RECORDS).left_out == []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from rankbook.claims.figures import coordinates, forest, trials
 from rankbook.kit import style
 from ranklab.claims import read_claims, read_protocol
 from ranklab.claims.protocol import DEALT
-from ranklab.runs import Record, keep_runs
+from ranklab.runs import Record, collect_runs, keep_runs
 from ranklab.runs.packing import pack
 from ranklab.runs.results import write_json
 from ranklab.runs.search import Between
@@ -37,7 +37,7 @@ def searched(value, arm="rambo_ap"):
 def data(tmp_path):
     """The book's claims with records of four arms."""
     for name in ("claims.yaml", "claims_plan.yaml"):
-        shutil.copy(claims.DATA / name, tmp_path)
+        shutil.copy(claims.RECORDS / name, tmp_path)
     rng, records = np.random.default_rng(0), []
     for arm, value in MADE_UP.items():
         for seed in range(read_protocol("cpu", tmp_path).seeds):
@@ -49,12 +49,12 @@ def data(tmp_path):
             records.append(
                 Record("retrieval", f"{arm}-{seed}", parameters=parameters, metrics=BATCHES, **about, evidence=evidence)
             )
-    keep_runs(records, tmp_path / "claims" / "cpu")
+    keep_runs(records, tmp_path / "claims_cpu.jsonl")
     arms = {
         arm: {"parameters": {}, "value": value, "val": {"mAP@R": value}, "seconds": 720.0, **searched(value, arm)}
         for arm, value in MADE_UP.items()
     }
-    write_json(tmp_path / "claims" / "cpu" / "chosen.json", {"code": "abc", "starts": [], "arms": arms})
+    write_json(tmp_path / "searches_cpu.json", {"code": "abc", "starts": [], "arms": arms})
     return tmp_path
 
 
@@ -135,17 +135,17 @@ def test_lines_lead_through_the_settings_to_the_best():
 
 
 def test_a_record_of_other_code_is_named_under_the_table(data, tmp_path):
-    path = data / "claims" / "cpu" / "retrieval" / "fast_ap-3.json"
-    record = json.loads(path.read_text(encoding="utf-8"))
-    record["evidence"]["code"] = "older"
-    write_json(path, record)
+    table = data / "claims_cpu.jsonl"
+    record = next(record for record in collect_runs(table)[0] if record.run == "fast_ap-3")
+    keep_runs([replace(record, evidence=record.evidence | {"code": "older"})], table)
     made = claims.blocks(tmp_path, data)["claims"]
     assert "* `retrieval/fast_ap-3` has code 'older' and not 'abc'" in made
     assert rows(made)["recall-above-fastap"][0] == "not judged yet"
 
 
 def test_without_records_nothing_has_been_run_and_every_rule_is_shown(data, tmp_path):
-    shutil.rmtree(data / "claims")
+    (data / "claims_cpu.jsonl").unlink()
+    (data / "searches_cpu.json").unlink()
     made = claims.blocks(tmp_path, data)
     told = read_claims(data)
     verdicts = {name: cells[0] for name, cells in rows(made["claims"]).items() if name in {claim.id for claim in told}}
@@ -156,7 +156,7 @@ def test_without_records_nothing_has_been_run_and_every_rule_is_shown(data, tmp_
 def test_the_picture_says_what_it_shows_and_needs_a_claim(data):
     from ranklab.claims import verdicts
 
-    made = forest(verdicts(read_claims(data), read_protocol("cpu", data), data / "claims" / "cpu").judged)
+    made = forest(verdicts(read_claims(data), read_protocol("cpu", data), data).judged)
     [axes] = made.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         *("batch-estimates-are-optimistic", "recall-above-pairs", "recall-above-fastap")

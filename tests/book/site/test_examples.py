@@ -16,6 +16,7 @@ from tools.site import use_it
 from typer.testing import CliRunner
 
 from rankedu.cli import app
+from ranklab.claims import read_protocol, read_searches
 
 EXAMPLES = pairs.ROOT / "book" / "examples"
 PAGE = (pairs.ROOT / "book" / "use-it.md").read_text(encoding="utf-8")
@@ -128,7 +129,7 @@ def test_every_loss_of_the_table_learns():
 
 
 def test_what_the_searches_found_stands_beside_the_published_settings():
-    chosen = json.loads((use_it.DATA / "claims" / "cpu" / "chosen.json").read_text(encoding="utf-8"))["arms"]
+    chosen = read_searches(read_protocol("cpu"))["arms"]
     assert sum(choice.arm in chosen for choice in use_it.CHOICES) >= 5
     for choice in use_it.CHOICES:
         if choice.arm in chosen:

@@ -1,6 +1,5 @@
 """From a claim to its verdict: in the protocol's order, each step once, and the door opened at the end."""
 
-import json
 import shutil
 from collections import namedtuple
 from contextlib import contextmanager
@@ -13,19 +12,19 @@ from typer.testing import CliRunner
 
 from rankedu.cli import app
 from ranklab import claims as made
-from ranklab.claims import Campaign, read_claims, read_protocol, verdict, verdicts
+from ranklab.claims import Campaign, read_claims, read_protocol, read_searches, verdict, verdicts
 from ranklab.claims import campaign as running
 from ranklab.claims.campaign import LABS
 from ranklab.claims.protocol import with_needs
 from ranklab.datasets import held_out
 from ranklab.methods import METHODS
-from ranklab.runs import save_result
+from ranklab.runs import collect_runs, keep_runs, save_result
 from ranklab.runs import search as searches
+from ranklab.runs.folders import find_labs
 from ranklab.runs.planning import plan
 from ranklab.runs.results import write_json
 from ranklab.runs.sweep_plan import with_result
 
-DATA = made.data_folder()
 ABOUT = {"source": "RaMBO, Table 1", "claim": "It is better.", "experiment": "both"}
 CLAIMS = [
     {"id": "milder", "family": "f", **ABOUT, "rule": "It is larger than 0."},
@@ -118,7 +117,7 @@ def protocol(data):
 @pytest.fixture(scope="module")
 def done(data, protocol, opened_once):
     """What was searched, trained and measured, and the runs of it."""
-    campaign = Campaign(protocol, data / "runs", data / "claims" / "cpu")
+    campaign = Campaign(protocol, data / "runs", data)
     with doing_here() as begun:
         campaign.train()
         with pytest.raises(PermissionError, match="choose on 'val'"):
@@ -161,7 +160,7 @@ def test_what_was_found_is_taken_over_and_the_start_follows_the_seed(campaign):
 
 
 def test_nothing_is_done_twice(campaign, data, protocol):
-    again = Campaign(protocol, data / "runs", data / "claims" / "cpu")
+    again = Campaign(protocol, data / "runs", data)
     with doing_here() as begun, held_out.opened():
         again.train()
         assert again.measure() == []
@@ -169,9 +168,9 @@ def test_nothing_is_done_twice(campaign, data, protocol):
 
 
 def test_a_record_is_made_again_from_nothing(campaign, data, protocol, tmp_path):
-    records = data / "claims" / "cpu"
-    before = {path: path.read_bytes() for path in records.rglob("*.json")}
-    again = Campaign(protocol, tmp_path / "runs", records)
+    kept = [data / protocol.records, data / protocol.searches]
+    before = {path: path.read_bytes() for path in kept}
+    again = Campaign(protocol, tmp_path / "runs", data)
     with doing_here() as begun:
         was, run = again.retrain("later-1")
         with held_out.opened():
@@ -180,14 +179,14 @@ def test_a_record_is_made_again_from_nothing(campaign, data, protocol, tmp_path)
     measured = was.metrics.keys() - {"seconds"}
     assert measured and {name: was.metrics[name] for name in measured} == {name: now.metrics[name] for name in measured}
     assert was.evidence["first"] == now.evidence["first"]
-    assert {path: path.read_bytes() for path in records.rglob("*.json")} == before
+    assert {path: path.read_bytes() for path in kept} == before
     with pytest.raises(ValueError, match=r"record 'later-9' is unknown \(did you mean 'later-"):
         again.retrain("later-9")
 
 
 def test_scenes_are_searched_trained_and_measured(data):
-    protocol, records = read_protocol("detection", data), data / "claims" / "detection"
-    campaign = Campaign(protocol, data / "runs", records)
+    protocol = read_protocol("detection", data)
+    campaign = Campaign(protocol, data / "runs", data)
     with doing_here() as begun:
         campaign.train()
         with pytest.raises(PermissionError, match="choose on 'val'"):
@@ -200,26 +199,24 @@ def test_scenes_are_searched_trained_and_measured(data):
     assert {*found} == {"lr", "weight", "margin", "lam"}
     assert campaign.chosen["five times λ"]["parameters"] == found | {"lam": 5 * found["lam"]}
     assert {run.parameters["lam"] for run in campaign.trained["five times λ"]} == {5 * found["lam"]}
-    of_arm = {
-        name: [json.loads((records / "detection" / f"{name}-{seed}.json").read_text()) for seed in (0, 1)]
-        for name in protocol.arms
-    }
+    records = {record.run: record for record in collect_runs(data / protocol.records)[0]}
+    of_arm = {name: [records[f"{name}-{seed}"] for seed in (0, 1)] for name in protocol.arms}
     differences = [
-        one["metrics"]["AP50"] - other["metrics"]["AP50"]
+        one.metrics["AP50"] - other.metrics["AP50"]
         for one, other in zip(of_arm["five times λ"], of_arm["rambo_map"], strict=True)
     ]
-    judged = verdicts(protocol.of(read_claims(data)), protocol, records)
+    judged = verdicts(protocol.of(read_claims(data)), protocol, data)
     assert [*judged.judged] == ["boxes"] and not judged.left_out
     assert judged.judged["boxes"].estimate.mean == pytest.approx(np.mean(differences))
     measured = campaign.trained["rambo_map"][0]
     record = of_arm["rambo_map"][0]
-    assert record["evidence"]["trained"] == measured.folder.name and record["parameters"]["test_split"] == "held_out"
-    assert record["evidence"]["start"] == measured.result["evidence"]["start"]
-    assert len(record["evidence"]["curve"]["loss"]) == 2
+    assert record.evidence["trained"] == measured.folder.name and record.parameters["test_split"] == "held_out"
+    assert record.evidence["start"] == measured.result["evidence"]["start"]
+    assert len(record.evidence["curve"]["loss"]) == 2
 
 
 def test_a_training_that_fails_stops_no_other(campaign, data, protocol, monkeypatch):
-    again = Campaign(protocol, data / "runs", data / "claims" / "failing")
+    again = Campaign(protocol, data / "runs", data / "failing")
     with doing_here():
         run_all = running.run_all
 
@@ -237,18 +234,16 @@ def test_a_training_that_fails_stops_no_other(campaign, data, protocol, monkeypa
 
 def test_verdicts_are_of_the_records(campaign, data, protocol):
     told = read_claims(data)
-    found = verdicts(told, protocol, data / "claims" / "cpu")
+    found = verdicts(told, protocol, data)
     assert set(found.judged) == {"milder", "on-par", "batches"} and not found.left_out
     assert found.judged["on-par"].estimate.threshold == -0.01 and found.hours["batches"] == pytest.approx(
         4 * 1.5 / 3600
     )
     late = replace(told[0], parts=({"plus": "later", "milder": "smooth_ap"},))
-    [hours] = verdicts([late], protocol, data / "claims" / "cpu").hours.values()
+    [hours] = verdicts([late], protocol, data).hours.values()
     assert hours == pytest.approx(10 * 1.5 / 3600), "the search whose settings it takes over, and its start, count too"
-    records = {
-        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (data / "claims" / "cpu").glob("*/*.json")
-    }
-    sizes = [records[f"smooth_ap-{seed}"]["metrics"] for seed in (0, 1)]
+    records = {record.run: record for record in collect_runs(data / protocol.records)[0]}
+    sizes = [records[f"smooth_ap-{seed}"].metrics for seed in (0, 1)]
     expected = sum(of["mAP of batches of 16"] - of["mAP of batches of 64"] for of in sizes) / 2
     assert found.judged["batches"].estimate.mean == pytest.approx(expected)
     assert {name: [part.sums.shape[1] > 1 for part in parts] for name, parts in found.contrasts.items()} == {
@@ -261,14 +256,14 @@ def test_verdicts_are_of_the_records(campaign, data, protocol):
     )
     best = max(("smooth_ap", "happier"), key=lambda name: campaign.chosen[name]["value"])
     difference = sum(
-        records[f"happier-{seed}"]["metrics"]["H-AP"] - records[f"{best}-{seed}"]["metrics"]["H-AP"] for seed in (0, 1)
+        records[f"happier-{seed}"].metrics["H-AP"] - records[f"{best}-{seed}"].metrics["H-AP"] for seed in (0, 1)
     )
     assert found.judged["on-par"].estimate.mean == pytest.approx(difference / 2, abs=1e-6)
-    assert max(path.stat().st_size for path in (data / "claims" / "cpu").glob("*/*.json")) < 12_000
+    assert max(map(len, (data / protocol.records).read_bytes().splitlines())) < 12_000
 
 
 def test_the_best_of_several_is_so_in_the_metric_of_the_rule(campaign, data):
-    found, _ = running.collect_runs(data / "claims" / "cpu")
+    found, _ = collect_runs(data / campaign.protocol.records)
     records = {
         name: [record for record in found if record.evidence["arm"] == name] for name in ("happier", "smooth_ap")
     }
@@ -284,12 +279,12 @@ def test_the_best_of_several_is_so_in_the_metric_of_the_rule(campaign, data):
 
 @pytest.mark.parametrize(("name", "value"), [("code", "0123"), ("salt", "other"), ("test_split", "val")])
 def test_a_record_of_other_code_split_or_salt_is_named_and_left_out(name, value, campaign, data, protocol, tmp_path):
-    shutil.copytree(data / "claims" / "cpu", tmp_path / "cpu")
-    path = tmp_path / "cpu" / "hierarchical_retrieval" / "happier-0.json"
-    record = json.loads(path.read_text(encoding="utf-8"))
-    record["evidence" if name == "code" else "parameters"][name] = value
-    write_json(path, record)
-    found = verdicts(read_claims(data), protocol, tmp_path / "cpu")
+    shutil.copy(data / protocol.searches, tmp_path)
+    table = shutil.copy(data / protocol.records, tmp_path)
+    record = next(record for record in collect_runs(table)[0] if record.run == "happier-0")
+    (record.evidence if name == "code" else record.parameters)[name] = value
+    keep_runs([record], table)
+    found = verdicts(read_claims(data), protocol, tmp_path)
     assert set(found.judged) == {"batches"}
     [line] = found.left_out
     assert line.startswith(f"hierarchical_retrieval/happier-0: has {name} '{value}' and not ")
@@ -297,7 +292,7 @@ def test_a_record_of_other_code_split_or_salt_is_named_and_left_out(name, value,
 
 def test_the_slope_is_that_of_a_line(campaign, protocol, data):
     records = {
-        name: [r for r in running.collect_runs(data / "claims" / "cpu")[0] if r.evidence["arm"] == name]
+        name: [r for r in collect_runs(data / protocol.records)[0] if r.evidence["arm"] == name]
         for name in protocol.arms
     }
     part = {"slope": {1: "smooth_ap", 2: "happier", 5: "later"}, "metric": "AP of characters"}
@@ -425,9 +420,9 @@ def test_what_cannot_be_planned_is_named(data, tmp_path):
 
 def test_presets_that_name_the_search_have_what_it_found():
     """Rounded to two digits; the others say why they have not."""
-    chosen = json.loads((DATA / "claims" / "cpu" / "chosen.json").read_text(encoding="utf-8"))["arms"]
+    chosen = read_searches(read_protocol("cpu"))["arms"]
     taken = []
-    for path in sorted((DATA.parent.parent / "notebooks" / "labs" / "presets").glob("glyphs_*.yaml")):
+    for path in sorted((find_labs() / "presets").glob("glyphs_*.yaml")):
         text = path.read_text(encoding="utf-8")
         if "which a search found" in " ".join(text.replace("#", "").split()):
             method = path.stem.removeprefix("glyphs_")

@@ -1,6 +1,5 @@
 """Differences and their intervals: against the t test, by simulation, and where they tie."""
 
-import json
 from functools import partial
 
 import numpy as np
@@ -9,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ranklab.runs import Record, find_labs, judging
+from ranklab.runs import Record, collect_runs, judging
+from ranklab.runs.folders import find_records
 from ranklab.runs.judging import (
     CONFIRMED,
     REFUTED,
@@ -84,8 +84,10 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 
 def test_few_letters_of_unequal_size_are_covered():
     """The 16 letters of the tree, two of which hold half of the queries, as if seeds made no difference."""
-    path = find_labs().parent.parent / "book/data/claims/cpu/hierarchical_retrieval/happier-0.json"
-    counts = unpack(json.loads(path.read_text(encoding="utf-8"))["evidence"]["queries"]).astype(float)
+    record = next(
+        record for record in collect_runs(find_records() / "claims_cpu.jsonl")[0] if record.run == "happier-0"
+    )
+    counts = unpack(record.evidence["queries"]).astype(float)
     weights = counts / counts.sum()
     factor, freedom = resolution(weights)
     assert len(counts) == 16 and 5 < freedom < 6

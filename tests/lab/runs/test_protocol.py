@@ -130,8 +130,8 @@ def test_a_record_of_other_code_never_enters_a_table(tmp_path):
     old = replace(RECORD, run="c", evidence={}, parameters={"salt": "y"})
     kept, left_out = of_one_code([RECORD, other, old])
     assert kept == [other, old] and left_out == ["lab/a: has code '1' and not '2'"]
-    keep_runs([RECORD, other], tmp_path)
-    made = tabulate([tmp_path])
+    keep_runs([RECORD, other], tmp_path / "kept.jsonl")
+    made = tabulate([tmp_path / "kept.jsonl"])
     assert "0.750" in made.text and "0.500" not in made.text and made.skipped == left_out
     assert admit([RECORD, old], salt="y", code=None) == (
         [old],
@@ -140,8 +140,9 @@ def test_a_record_of_other_code_never_enters_a_table(tmp_path):
 
 
 def test_records_keep_the_evidence_and_the_old_ones_stay_as_they_are(tmp_path):
-    paths = keep_runs([RECORD, replace(RECORD, run="c", evidence={})], tmp_path)
-    assert ["evidence" in path.read_text(encoding="utf-8") for path in paths] == [True, False]
+    keep_runs([RECORD, replace(RECORD, run="c", evidence={})], tmp_path / "kept.jsonl")
+    lines = (tmp_path / "kept.jsonl").read_text(encoding="utf-8").splitlines()
+    assert ["evidence" in line for line in lines] == [True, False]
 
 
 @pytest.mark.parametrize(("values", "dtype"), [([256], "uint8"), ([-1], "uint16"), ([float("nan")], "float32")])

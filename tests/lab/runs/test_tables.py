@@ -6,7 +6,11 @@ import csv
 import io
 import json
 import math
+import re
 import statistics
+import subprocess
+import sys
+from dataclasses import asdict, replace
 
 import pytest
 from typer.testing import CliRunner
@@ -73,11 +77,12 @@ def test_a_run_becomes_a_record_without_the_folders_of_the_machine(tmp_path):
     assert found.parameters == expected
     assert found.metrics == {"R@1": 0.5, "AP": None, "fine/AP": 0.25} == flatten(found.metrics)
     assert found.machine == {"device": "CPU", "threads": 1, "peak_memory_mib": 300.0}
-    [path] = keep_runs([found], tmp_path / "kept")
-    text = path.read_text(encoding="utf-8")
-    assert path == tmp_path / "kept" / "retrieval" / "a1.json" and "/me" not in text and str(tmp_path) not in text
-    assert collect_runs(tmp_path / "kept") == ([found], []) == collect_runs(tmp_path / "kept", tmp_path)
-    assert keep_runs([found], tmp_path / "kept") == [], "the second time there is nothing to do"
+    table = tmp_path / "kept.jsonl"
+    assert keep_runs([found], table) == [found]
+    text = table.read_text(encoding="utf-8")
+    assert json.loads(text)["run"] == "a1" and "/me" not in text and str(tmp_path) not in text
+    assert collect_runs(table) == ([found], []) == collect_runs(table, tmp_path)
+    assert keep_runs([found], table) == [], "the second time there is nothing to do"
 
 
 @pytest.mark.parametrize(
@@ -105,11 +110,77 @@ def test_what_is_damaged_or_unfinished_is_named_and_skipped(runs, spoil, reason)
     assert done.exit_code == 0 and f"skipped {skipped[0]}" in done.output and "0.310 ± 0.010" in done.output
 
 
-def test_a_record_that_is_not_of_its_name_is_skipped(runs, tmp_path):
-    path = keep_runs(collect_runs(runs)[0][:1], tmp_path / "kept")[0]
-    path.rename(path.with_name("other.json"))
-    assert collect_runs(tmp_path / "kept")[0] == []
-    assert "another run than its name says" in collect_runs(tmp_path / "kept")[1][0]
+def test_a_table_holds_a_line_a_run_in_order_and_gives_back_what_was_kept(tmp_path):
+    odd = "a\u2028b\x85c λ\n"  # ends no line of a table
+    kept = [record({"AP": place / 3, "lost": None}, lab=lab, loss=odd) for place, lab in enumerate("bca")]
+    table = tmp_path / "new" / "kept.jsonl"
+    assert keep_runs(kept[:2], table) == kept[:2] and keep_runs(kept, table) == kept[2:]
+    assert collect_runs(table) == ([kept[2], kept[0], kept[1]], [])
+    before = table.read_bytes().split(b"\n")
+    assert before[-1] == b"" and [json.loads(line)["lab"] for line in before[:-1]] == ["a", "b", "c"]
+    changed = replace(kept[0], evidence={"code": "1"})
+    assert keep_runs([*kept[1:], changed], table) == [changed]
+    after = table.read_bytes().split(b"\n")
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False, True, True]
+    assert collect_runs(table)[0][1] == changed
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"lab": "x", ', "no JSON, .* at character 13"),
+        (b"\xff\xfe", "can't decode"),
+        (b"[1]", "must be a mapping, not list"),
+        (b'{"lab": "x"}', "missing .* required"),
+        (b"", "no JSON"),
+        (None, r"lab/a has a line before"),
+    ],
+)
+def test_a_damaged_line_is_named_skipped_and_stays(tmp_path, line, reason):
+    table = tmp_path / "kept.jsonl"
+    first, last, new = (replace(record({"AP": 0.5}), run=run) for run in ("a", "c", "b"))
+    keep_runs([first, last], table)
+    one, other = table.read_bytes().splitlines()
+    line = one if line is None else line
+    table.write_bytes(b"\n".join([one, line, other, b""]))
+    found, [skipped] = collect_runs(table)
+    assert found == [first, last] and re.search(rf"kept\.jsonl, line 2: .*{reason}", skipped)
+    assert keep_runs([new], table) == [new]
+    assert collect_runs(table)[0] == [first, new, last] and table.read_bytes().endswith(b"\n" + line + b"\n")
+
+
+KEEPS = """
+import sys
+from ranklab.runs import Record, keep_runs
+about = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
+for number in range(20):
+    run = f"{sys.argv[1]}{number:02}"
+    keep_runs([Record("lab", run, parameters={}, metrics={"AP": 0.5}, **about)], sys.argv[2])
+"""
+
+
+def test_two_processes_that_keep_at_a_time_lose_nothing(tmp_path):
+    table = tmp_path / "kept.jsonl"
+    begun = [subprocess.Popen([sys.executable, "-c", KEEPS, name, str(table)]) for name in "ab"]
+    assert [process.wait(120) for process in begun] == [0, 0]
+    found, skipped = collect_runs(table)
+    assert [record.run for record in found] == [f"{name}{number:02}" for name in "ab" for number in range(20)]
+    assert skipped == [] and sorted(path.name for path in tmp_path.iterdir()) == [".locks", "kept.jsonl"]
+
+
+def test_single_records_and_runs_become_a_table(runs, tmp_path):
+    """A folder `<lab>/<hash>.json` is read; a table is written."""
+    old, table = tmp_path / "old" / "lab" / "x.json", tmp_path / "kept.jsonl"
+    [single] = [replace(record({"AP": 0.5}), run="x")]
+    old.parent.mkdir(parents=True)
+    old.write_text(json.dumps(asdict(single), indent=1), encoding="utf-8")
+    places = ["--runs", str(tmp_path / "old"), "--runs", str(runs)]
+    done = CliRunner().invoke(app, ["results", *places, "--keep", str(table)])
+    assert done.exit_code == 0 and "7 of 7 records written" in done.output
+    assert collect_runs(table) == collect_runs(tmp_path / "old", runs) and single in collect_runs(table)[0]
+    done = CliRunner().invoke(app, ["results", *places, "--keep", str(tmp_path / "old")])
+    assert done.exit_code == 2 and "table must be a file that ends in .jsonl, got" in done.output
+    assert [path.name for path in old.parent.iterdir()] == ["x.json"]
 
 
 def test_mean_and_deviation_are_those_of_the_seeds(runs):
@@ -219,7 +290,7 @@ def test_the_command_says_that_nothing_is_there(tmp_path):
 
 
 def test_the_command_tabulates_keeps_and_draws(runs, tmp_path):
-    kept, figure = tmp_path / "kept", tmp_path / "figure.svg"
+    kept, figure = tmp_path / "kept.jsonl", tmp_path / "figure.svg"
     options = ["--by", "loss", "--where", "margin=0.05", "--metrics", "R@1", "--format", "csv"]
     done = CliRunner().invoke(
         app, ["results", "--runs", str(runs), *options, "--keep", str(kept), "--figure", str(figure)]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rankedu._fast.gradient import once
-from rankedu._validation import check_floating, check_lam
+from rankedu.checks import check_floating, check_lam
 
 __all__ = ["Solver", "differentiate", "interpolate"]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_count, check_integers, check_number, check_where
+from rankedu.checks import check_count, check_integers, check_number, check_where
 
 __all__ = ["InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
 

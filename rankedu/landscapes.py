@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankedu._validation import check_count, check_lam, check_number
+from rankedu.checks import check_count, check_lam, check_number
 
 __all__ = [
     "Section",

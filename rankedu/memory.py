@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu._validation import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
+from rankedu.checks import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
 from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["EmbeddingMemory", "ScoreMemory"]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rankedu._fast import sorting
-from rankedu._validation import check_choice, check_mask, check_not_nan, check_values, check_where, relevant_items
+from rankedu.checks import check_choice, check_mask, check_not_nan, check_values, check_where, relevant_items
 
 __all__ = ["outranking_negatives", "rank", "rank_among"]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu._extras import needed
-from rankedu._validation import check_choice, check_values
+from rankedu.checks import check_choice, check_values
+from rankedu.extras import needed
 from rankedu.ranks import rank
 
 __all__ = ["assignment", "ranking", "shortest_path"]

@@ -20,7 +20,7 @@ import torch
 
 from benchmarks import gpu
 from benchmarks.rows import Row, rows
-from rankedu._files import written
+from rankedu.files import written
 from ranklab.experiments.speed.stopwatch import Limits, processor, race
 
 RECORD = Path(__file__).resolve().parents[2] / "book" / "data" / "speed.json"

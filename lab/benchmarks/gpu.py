@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from benchmarks.works import FINE, MATMUL, catalogue, product
-from rankedu._files import written
+from rankedu.files import written
 from rankedu.metrics import evaluate_retrieval
 from ranklab.experiments import speed
 from ranklab.experiments.speed import contestants

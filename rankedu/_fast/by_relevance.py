@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rankedu._fast import sorting
-from rankedu._validation import as_graded, check_floating, check_not_nan, check_values
+from rankedu.checks import as_graded, check_floating, check_not_nan, check_values
 from rankedu.ranks import Descending
 
 

@@ -49,8 +49,8 @@ def evaluate(
     ] = None,
 ) -> None:
     """Judge embeddings that you have saved: each item ranks all others by similarity."""
-    from rankedu._files import written
-    from rankedu._validation import check_choice
+    from rankedu.checks import check_choice
+    from rankedu.files import written
     from ranklab import dumps
     from ranklab.training import pick_device
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rankedu._extras import needed
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
+from rankedu.extras import needed
 from rankedu.losses._histogram_loss import HistogramLoss
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_count
+from rankedu.checks import check_count
 
 
 class HistogramLoss(nn.Module):

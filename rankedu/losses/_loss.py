@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_choice, check_floating, check_not_nan, relevant_items, warn_caller
+from rankedu.checks import check_choice, check_floating, check_not_nan, relevant_items, warn_caller
 from rankedu.losses.margin import check_margin
 from rankedu.rankers._ranker import Ranker, wide
 

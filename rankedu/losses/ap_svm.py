@@ -9,7 +9,7 @@ from torch import Tensor
 
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.interleaving import INFERENCE, Floats, Ints
-from rankedu._validation import check_choice, check_finite
+from rankedu.checks import check_choice, check_finite
 from rankedu.losses._loss import ScoreLoss, positives
 from rankedu.rankers._ranker import wide
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_number, check_values
+from rankedu.checks import check_number, check_values
 from rankedu.losses._loss import RankLoss, no_positives, positives
 
 __all__ = ["APLoss", "MAPLoss"]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_count
+from rankedu.checks import check_count
 from rankedu.losses._baseline_table import BASELINES, find_baseline
 from rankedu.losses.clustering import check_class_ids
 from rankedu.losses.on_embeddings import check_embeddings

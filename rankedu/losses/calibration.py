@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_number
+from rankedu.checks import check_number
 from rankedu.losses._loss import no_positives, positives
 from rankedu.losses.supremum_ap import SupAPLoss
 from rankedu.rankers._ranker import wide

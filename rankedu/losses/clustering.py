@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_count, check_integers
+from rankedu.checks import check_count, check_integers
 from rankedu.losses._cosine import cosine
 from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers._pairwise import check_temperature

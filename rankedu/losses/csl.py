@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_number
+from rankedu.checks import check_number
 from rankedu.hierarchy import check_paths, check_per_level
 from rankedu.hierarchy import levels as common_levels
 from rankedu.losses._cosine import cosine

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.tiles import tile_size
-from rankedu._validation import check_number
+from rankedu.checks import check_number
 from rankedu.losses._loss import ScoreLoss
 from rankedu.rankers._ranker import wide
 

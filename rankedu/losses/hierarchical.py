@@ -13,7 +13,7 @@ from rankedu._fast.by_relevance import grade, shares
 from rankedu._fast.eager import eager
 from rankedu._fast.gradient import at_unit_weight
 from rankedu._fast.hierarchical_tiles import Setting, pairwise_loss
-from rankedu._validation import check_number
+from rankedu.checks import check_number
 from rankedu.losses._loss import ScoreLoss, check_ranker, no_positives
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from rankedu._validation import as_relevance, check_floating, check_number
+from rankedu.checks import as_relevance, check_floating, check_number
 from rankedu.rankers._ranker import shift, wide
 
 __all__ = ["shift_by_margin"]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from rankedu import hierarchy
 from rankedu._fast.eager import eager
-from rankedu._validation import check_choice, check_floating, check_like, check_values
+from rankedu.checks import check_choice, check_floating, check_like, check_values
 from rankedu.losses._cosine import SIMILARITIES, similarities
 
 __all__ = ["OnEmbeddings"]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
-from rankedu._validation import check_choice, check_floating, check_integers, check_like, check_not_nan, check_values
+from rankedu.checks import check_choice, check_floating, check_integers, check_like, check_not_nan, check_values
 
 __all__ = ["SCORES", "OnProposals"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu.checks import check_choice
 from rankedu.losses._loss import RankLoss
 
 __all__ = ["RecallLoss"]

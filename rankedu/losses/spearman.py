@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from rankedu._fast.eager import eager
 from rankedu._fast.gradient import at_unit_weight
-from rankedu._validation import check_floating, warn_caller
+from rankedu.checks import check_floating, warn_caller
 from rankedu.losses._loss import check_ranker, zeros
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.metrics.graded import check_target, fractional_ranks

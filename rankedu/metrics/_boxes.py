@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rankedu._validation import RANKABLE, check_integers, check_tensor
+from rankedu.checks import RANKABLE, check_integers, check_tensor
 
 FORM = "torchvision's form: one dict an image"
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from rankedu.hierarchy import relevance
 from rankedu.metrics._relevant import Bools, Floats, Ints, Relevant
 

@@ -8,7 +8,7 @@ import warnings
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_k, relevant_items
+from rankedu.checks import check_choice, check_k, relevant_items
 from rankedu.ranks import descending, rank, rank_among
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rankedu._validation import as_graded, check_k, check_like, check_not_nan, check_values, check_where
+from rankedu.checks import as_graded, check_k, check_like, check_not_nan, check_values, check_where
 from rankedu.metrics.binary import per_query
 from rankedu.ranks import rank
 

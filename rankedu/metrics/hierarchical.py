@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch import Tensor
 
-from rankedu._validation import as_graded, check_like
+from rankedu.checks import as_graded, check_like
 from rankedu.hierarchy import check_levels, check_n_levels
 from rankedu.metrics.binary import UndefinedMetricWarning, per_query
 from rankedu.ranks import Descending, descending

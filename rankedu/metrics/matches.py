@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_count, check_number
+from rankedu.checks import check_choice, check_count, check_number
 from rankedu.metrics._boxes import collect
 from rankedu.metrics._matching import taken
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_count
+from rankedu.checks import check_choice, check_count
 from rankedu.metrics._formulas import Formulas, parse
 from rankedu.metrics._processes import gather, process, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from rankedu._extras import needed
+from rankedu.extras import needed
 
 T = TypeVar("T")
 

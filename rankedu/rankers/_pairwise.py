@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rankedu._fast import tiles
 from rankedu._fast.tiles import Part, bounded
-from rankedu._validation import check_number
+from rankedu.checks import check_number
 from rankedu.rankers._ranker import Ranker, shift, wide
 
 

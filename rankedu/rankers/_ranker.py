@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from rankedu._fast.gradient import at_unit_weight
 from rankedu._fast.tiles import Part
-from rankedu._validation import check_floating, check_mask, check_not_nan, check_values, check_where
+from rankedu.checks import check_floating, check_mask, check_not_nan, check_values, check_where
 
 
 def wide(scores: Tensor) -> Tensor:

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from rankedu._fast import radix, sorting
 from rankedu._fast.tiles import Part
-from rankedu._validation import check_lam
 from rankedu.blackbox import differentiate
+from rankedu.checks import check_lam
 from rankedu.rankers._ranker import Ranker, wide
 from rankedu.ranks import rank
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_count, check_values
+from rankedu.checks import check_count, check_values
 
 __all__ = ["equivariance_error"]
 

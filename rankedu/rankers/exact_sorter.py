@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_floating, check_not_nan, check_values
+from rankedu.checks import check_floating, check_not_nan, check_values
 from rankedu.rankers._ranker import wide
 
 __all__ = ["exact_sorter", "exact_sorter_temperature"]

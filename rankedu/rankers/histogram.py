@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_count, check_not_nan
+from rankedu.checks import check_count, check_not_nan
 from rankedu.rankers._ranker import Ranker, wide
 
 __all__ = ["HistogramRanker"]

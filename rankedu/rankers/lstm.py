@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_choice, check_count, check_finite, check_mask, check_not_nan, check_values
+from rankedu.checks import check_choice, check_count, check_finite, check_mask, check_not_nan, check_values
 from rankedu.rankers._ranker import Ranker
 
 __all__ = ["ARCHITECTURES", "LSTMRanker"]

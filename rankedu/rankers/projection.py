@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu._extras import needed
-from rankedu._validation import check_finite, check_number
+from rankedu.checks import check_finite, check_number
+from rankedu.extras import needed
 from rankedu.rankers._ranker import Ranker, wide
 
 __all__ = ["ProjectionRanker"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_mask, check_not_nan, check_number, check_values
+from rankedu.checks import check_mask, check_not_nan, check_number, check_values
 from rankedu.rankers._pairwise import PairwiseRanker, check_temperature, sigmoid_
 
 __all__ = ["SigmoidRanker", "operating_region"]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_mask, check_not_nan, check_number
+from rankedu.checks import check_choice, check_mask, check_not_nan, check_number
 from rankedu.rankers._pairwise import PairwiseRanker, check_temperature, sigmoid_
 from rankedu.ranks import rank
 

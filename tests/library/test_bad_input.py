@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from rankedu import outranking_negatives, rank, rank_among
-from rankedu._validation import check_not_nan
 from rankedu.blackbox import differentiate, interpolate
+from rankedu.checks import check_not_nan
 from rankedu.landscapes import (
     Section,
     interpolated_landscape,

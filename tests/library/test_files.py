@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rankedu._files import written
+from rankedu.files import written
 
 
 @pytest.fixture

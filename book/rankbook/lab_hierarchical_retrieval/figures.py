@@ -18,7 +18,7 @@ from rankbook.kit.figures import paper_figure
 from rankbook.kit.short_runs import characters
 from rankbook.lab_hierarchical_retrieval import study
 from rankbook.lab_retrieval.study import check, class_of, in_words, ranked, spread
-from rankedu._validation import check_k
+from rankedu.checks import check_k
 
 #: Groups that get a look of their own on a map; the others are grey.
 SHOWN = 8

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rankbook.lab_retrieval.study import check, choose_queries, offered, values, who_asks
-from rankedu._validation import check_k
+from rankedu.checks import check_k
 from rankedu.hierarchy import levels as common_levels
 from rankedu.hierarchy import relevance
 from rankedu.metrics import hierarchical_average_precision

@@ -22,7 +22,7 @@ from rankbook.kit.figures import paper_figure
 from rankbook.kit.pictures import IRRELEVANT, QUERY, RELEVANT
 from rankbook.kit.short_runs import ShortRuns, characters, letters
 from rankbook.lab_retrieval.study import check, choose_queries, class_of, pr_curve, ranked, spread, values, who_asks
-from rankedu._validation import check_k
+from rankedu.checks import check_k
 
 Array = npt.NDArray[np.float64]
 #: How the two networks are drawn.

@@ -123,7 +123,7 @@ def problems(root: Path = ROOT) -> list[str]:
 
 def write(root: Path = ROOT) -> list[Path]:
     """Write what is not as it should be, and remove what belongs to no chapter; returns the paths written."""
-    from rankedu._files import written
+    from rankedu.files import written
 
     wanted, changed = derived(), []
     for folder in (STARTERS, SOLUTIONS):

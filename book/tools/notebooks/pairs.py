@@ -30,7 +30,7 @@ from tools.notebooks.closure import closure, hashed, pins
 from jupytext.compare import NotebookDifference, compare_notebooks
 from nbformat import NotebookNode
 
-from rankedu._files import written
+from rankedu.files import written
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.

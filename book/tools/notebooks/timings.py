@@ -19,7 +19,7 @@ import jupytext
 from tools.notebooks import pairs
 import yaml
 
-from rankedu._files import written
+from rankedu.files import written
 
 KEPT = pairs.ROOT / "book" / "data" / "timings.json"
 

@@ -31,7 +31,7 @@ def write(folder: Path) -> list[Path]:
 
 def write_one(folder: Path, number: int) -> Path:
     """Write the slides of one lecture."""
-    from rankedu._files import written
+    from rankedu.files import written
 
     lecture = lectures.lectures()[number - 1]
     path = folder / lectures.file_name(lecture)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from ranklab.claims.protocol import CODES, RANDOM, Arm, Protocol, with_needs
 from ranklab.experiments import detection, hierarchical_retrieval, retrieval
 from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient

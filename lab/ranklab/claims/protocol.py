@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from ranklab.experiments import detection
 from ranklab.experiments._experiment import CODE
 from ranklab.methods.space import space_of

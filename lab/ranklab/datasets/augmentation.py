@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from rankedu._validation import check_number
+from rankedu.checks import check_number
 
 __all__ = ["augment"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankedu._files import written
+from rankedu.files import written
 
 __all__ = ["cache_folder", "cached_arrays"]
 

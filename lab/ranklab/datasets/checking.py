@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from rankedu._validation import check_choice
+from rankedu.checks import check_choice
 from ranklab.datasets import cub, dyml, files, inaturalist, inshop, sop
 from ranklab.datasets._report import Count, Report, complaint
 from ranklab.datasets._voc_check import check_voc

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from rankedu._validation import check_choice
+from rankedu.checks import check_choice
 from ranklab.datasets._voc_files import DetectionData
 from ranklab.datasets.scenes import SPLITS, Scenes
 from ranklab.datasets.voc import VOC

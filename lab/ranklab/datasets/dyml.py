@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rankedu._validation import check_choice
+from rankedu.checks import check_choice
 from ranklab.datasets.files import ImageFiles
 from ranklab.datasets.lists import ListedImage, data_folder, malformed, read_lines
 from ranklab.datasets.published import PUBLISHED, Published

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._extras import needed
-from rankedu._validation import check_choice, check_count
+from rankedu.checks import check_choice, check_count
+from rankedu.extras import needed
 from ranklab.datasets.lists import ListedImage, missing, number_paths
 from ranklab.datasets.published import Published
 from ranklab.datasets.transforms import CROPS, draw, view

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu.checks import check_choice
 from ranklab.datasets.augmentation import augment
 from ranklab.datasets.held_out import check_open
 from ranklab.datasets.rendering import (

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from rankedu._validation import check_choice
+from rankedu.checks import check_choice
 from ranklab.datasets.cub import CUB200
 from ranklab.datasets.dyml import KINDS, DyML
 from ranklab.datasets.glyphs import UnicodeGlyphs

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_count
+from rankedu.checks import check_choice, check_count
 from ranklab.datasets._scene_brushes import cut_glyphs, knots
 from ranklab.datasets._scene_painting import Cast, paint
 from ranklab.datasets._voc_files import write_voc

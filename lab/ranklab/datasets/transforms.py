@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_count
+from rankedu.checks import check_choice, check_count
 
 __all__ = ["CROPS", "IMAGENET_MEAN", "IMAGENET_SD", "draw", "view"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_count
+from rankedu.checks import check_choice, check_count
 from ranklab.datasets._voc_files import FACTS, read_annotation
 from ranklab.datasets.files import CorruptImage, read_image
 from ranklab.datasets.lists import data_folder, missing, read_lines

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 
 __all__ = ["ARRAYS", "read_array"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from ranklab.experiments._outcome import RetrievalOutcome, noting
 from ranklab.experiments._weights import KEPT, load_kept, weights_hash
 from ranklab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._files import written
+from rankedu.files import written
 from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics import UndefinedMetricWarning
 from ranklab.experiments.retrieval_data import Data

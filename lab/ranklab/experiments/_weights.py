@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from rankedu._files import written
+from rankedu.files import written
 from ranklab.models import EmbeddingNet
 from ranklab.models.build import load_state, read_state
 from ranklab.runs.folders import find_labs

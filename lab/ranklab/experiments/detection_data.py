@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._files import written
+from rankedu.files import written
 from ranklab.runs.records import IGNORED_PARAMETERS
 
 __all__ = [

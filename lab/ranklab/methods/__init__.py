@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from ranklab.methods.table import METHODS, Method, TrainingSet
 
 __all__ = ["METHODS", "Method", "Objective", "find_method", "make_loss", "parse_settings"]

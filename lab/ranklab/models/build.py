@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from rankedu._validation import check_choice
+from rankedu.checks import check_choice
 from ranklab.models.convnet import ConvNet
 from ranklab.models.head import EmbeddingNet
 from ranklab.models.head import freeze_batch_norm as freeze

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rankedu._validation import check_choice, check_count
+from rankedu.checks import check_choice, check_count
 from ranklab.models.build import load_state, read_state
 from ranklab.models.narrow import NarrowBackbone
 from ranklab.models.resnet import cached_weights

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from rankedu._validation import check_count
+from rankedu.checks import check_count
 
 __all__ = ["EmbeddingNet", "FrozenBatchNorm1d", "FrozenBatchNorm2d", "embedding_head", "freeze_batch_norm"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from rankedu._extras import needed
+from rankedu.extras import needed
 from ranklab.runs.planning import Run
 
 __all__ = ["ANSWER", "cluster_client", "local_client", "local_environments", "parse_resources"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import rankedu
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from ranklab.runs.parameters import Parameter, read_parameters
 
 __all__ = ["find_lab", "find_labs", "list_labs", "list_presets", "read_preset"]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rankedu._extras import needed
+from rankedu.extras import needed
 
 __all__ = ["is_locked", "lock_run", "locks_folder"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankedu._extras import needed
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
+from rankedu.extras import needed
 
 __all__ = ["Parameter", "check_parameters", "describe", "parse_assignments", "read_parameters"]
 

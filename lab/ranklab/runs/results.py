@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rankedu._files import written
+from rankedu.files import written
 
 __all__ = ["RESULT_FOLDER", "check_result", "json_text", "load_result", "save_result", "write_json"]
 

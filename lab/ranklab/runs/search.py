@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rankedu._extras import needed
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
+from rankedu.extras import needed
 from ranklab.runs.code import code_hash
 from ranklab.runs.locks import lock_run
 from ranklab.runs.planning import Run, plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from ranklab.runs.records import Record
 
 __all__ = ["admit", "chosen", "metric_names", "of_one_code", "plain", "select"]

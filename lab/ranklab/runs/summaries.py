@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankedu._validation import did_you_mean
+from rankedu.checks import did_you_mean
 from ranklab.runs.records import Record
 from ranklab.runs.selection import plain
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._files import written
+from rankedu.files import written
 from ranklab.training import distributed
 from ranklab.training.device import random_state, set_random_state
 from ranklab.training.logs import History

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rankedu._validation import check_count, check_number
+from rankedu.checks import check_count, check_number
 from ranklab.training import distributed
 from ranklab.training.checkpoints import TrainingState
 from ranklab.training.detecting import detect, evaluate_detector, proposal_scores

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from rankedu._files import written
+from rankedu.files import written
 
 if TYPE_CHECKING:
     from _csv import Writer

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from rankedu._validation import check_count
+from rankedu.checks import check_count
 from ranklab.training import distributed
 from ranklab.training.batches import Batch
 from ranklab.training.checkpoints import TrainingState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rankedu._validation import check_choice, check_count, check_number
+from rankedu.checks import check_choice, check_count, check_number
 
 __all__ = ["OPTIMIZERS", "SCHEDULES", "Recipe"]
 

@@ -9,7 +9,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_count
+from rankedu.checks import check_count
 
 __all__ = ["BatchSampler", "ClassBalancedSampler", "SuperClassSampler"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rankedu._validation import check_choice, check_count
+from rankedu.checks import check_choice, check_count
 
 __all__ = ["DISTRIBUTIONS", "draw_scores"]
 

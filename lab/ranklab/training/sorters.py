@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rankedu._validation import check_count
+from rankedu.checks import check_count
 from rankedu.rankers.lstm import LSTMRanker
 from rankedu.ranks import rank
 from ranklab.training.logs import History

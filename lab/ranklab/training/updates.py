@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from rankedu._validation import check_number
+from rankedu.checks import check_number
 from ranklab.training.recipe import Recipe
 
 __all__ = ["Updates"]

@@ -300,7 +300,7 @@ def test_a_full_disk_leaves_the_old_result(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rankedu._files.os.replace", full)
+    monkeypatch.setattr("rankedu.files.os.replace", full)
     with pytest.raises(OSError, match="No space left"):
         save_result({**GOOD, "lab": "other"}, folder=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]

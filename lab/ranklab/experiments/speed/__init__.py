@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from rankedu._validation import check_choice
+from rankedu.checks import check_choice
 from ranklab.experiments.speed import contestants, tables
 from ranklab.experiments.speed.contestants import ALL_PAIRS, BESIDE, LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN
 from ranklab.experiments.speed.growth import growth
@@ -237,7 +237,7 @@ def _check(parameters: Mapping[str, Any]) -> dict[str, int]:
 
 def _caps(texts: Sequence[str]) -> dict[str, int]:
     """Read ``contender=size``."""
-    from rankedu._validation import did_you_mean
+    from rankedu.checks import did_you_mean
 
     known = ("ours", *BESIDE)
     caps = {}

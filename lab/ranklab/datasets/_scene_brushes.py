@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from ranklab.datasets.rendering import SIZE, Rendering
 
-__all__ = ["Floats", "Glyph", "Piece", "colours", "contrasting", "cut_glyphs", "knots", "paint_glyph", "paint_ground"]
-
 Floats = npt.NDArray[np.float32]
 
 #: Coverage above which a pixel belongs to the box of the ink.

@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from ranklab.datasets._scene_brushes import Floats, Glyph, Piece, colours, contrasting, paint_glyph, paint_ground
 
-__all__ = ["Cast", "Painted", "paint"]
-
 #: Objects and clutter of a scene, at least and at most.
 OBJECTS, LITTER = (3, 8), (1, 4)
 #: Longer side of the ink in pixels, log-uniform; and the largest rotation either way, in radians.

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from rankedu._validation import check_number
 
-__all__ = ["augment"]
-
 #: At strength 1: half-widths of the uniform draws, and the standard deviation of the noise.
 ROTATION, SCALE, SHEAR, SHIFT, NOISE = 0.25, 0.2, 0.2, 0.15, 0.25
 #: Pictures that a CPU treats at a time, so that all they become stays in its cache: 512 take a third of the time.

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankedu._validation import check_choice
-from ranklab.datasets._voc_files import DetectionData
 from ranklab.datasets.scenes import SPLITS, Scenes
-from ranklab.datasets.voc import VOC
-
-__all__ = ["NAMES", "DetectionData", "open_detection"]
+from ranklab.datasets.voc import VOC, DetectionData
 
 #: The years of each data set's training; the test is always that of 2007.
 _YEARS: Mapping[str, tuple[int, ...]] = {"voc07": (2007,), "voc0712": (2007, 2012)}

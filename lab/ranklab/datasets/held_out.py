@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["check_open", "opened"]
-
 #: Set while the door is open, so that the runs that the command starts go through it, too.
 VARIABLE = "RANKEDU_HELD_OUT"
 

@@ -12,11 +12,9 @@ from torch import Tensor
 from rankedu._validation import check_choice, check_count
 from ranklab.datasets._scene_brushes import cut_glyphs, knots
 from ranklab.datasets._scene_painting import Cast, paint
-from ranklab.datasets._voc_files import write_voc
 from ranklab.datasets.held_out import check_open
 from ranklab.datasets.rendering import render, warn_of_other_pixels
-
-__all__ = ["CLASSES", "CLUTTER", "PINNED_SHA256", "Scenes", "card_markdown"]
+from ranklab.datasets.voc import write_voc
 
 #: The classes, the most frequent first. Each of the second ten resembles one of the first ten, in the same order.
 CLASSES = tuple("AEKBPSRQM&ДΣЖ8Þ§ЯΩШ@")

@@ -12,8 +12,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-__all__ = ["nms", "roi_align"]
-
 #: Rows of the matrix of overlaps that are computed at once, so that they stay in the cache.
 BLOCK = 128
 

@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from rankedu._validation import check_count
 
-__all__ = ["EmbeddingNet", "FrozenBatchNorm1d", "FrozenBatchNorm2d", "embedding_head", "freeze_batch_norm"]
-
 Net = TypeVar("Net", bound=nn.Module)
 
 
@@ -49,9 +47,7 @@ def embedding_head(features: int, dim: int, *, layer_norm: bool = False) -> nn.M
     RaMBO replaces the classifier of a ResNet-50 by a linear map to 512 dimensions. HAPPIER's released code puts a layer
     norm without parameters between the pooling and the linear map.
 
-    Source
-    ------
-    RaMBO Sec. 5.1; HAPPIER Sec. 4.1.
+    Source: RaMBO Sec. 5.1; HAPPIER Sec. 4.1.
     """
     check_count(dim, "dim", hint="the book uses 64, the papers 512")
     linear = nn.Linear(features, dim)

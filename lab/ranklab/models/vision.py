@@ -11,8 +11,6 @@ import torch
 
 from ranklab.models import _operators
 
-__all__ = ["StandInWarning", "load_torchvision", "operators"]
-
 #: What torchvision's import asks torch for; its compiled part would have declared it.
 SCHEMAS = tuple(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor" for name in ("nms", "qnms"))
 #: Our functions, under the names that they have in torchvision.

@@ -10,6 +10,8 @@ from rankedu._validation import check_choice
 from ranklab.datasets.scenes import SPLITS, Scenes
 from ranklab.datasets.voc import VOC, DetectionData
 
+__all__ = ["NAMES", "DetectionData", "open_detection"]
+
 #: The years of each data set's training; the test is always that of 2007.
 _YEARS: Mapping[str, tuple[int, ...]] = {"voc07": (2007,), "voc0712": (2007, 2012)}
 NAMES = ("scenes", *_YEARS)

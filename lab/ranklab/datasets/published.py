@@ -97,13 +97,13 @@ def _dyml(kind: str, classes: tuple[int, int, int]) -> Published:
 def _voc() -> Published:
     parts = {"2007 trainval": (5_011, 12_608), "2007 test": (4_952, 12_032), "2012 trainval": (11_540, 27_450)}
     counts = {part: {"images": n, "objects": boxes, "classes": 20} for part, (n, boxes) in parts.items()}
-    url, splits = "http://host.robots.ox.ac.uk/pascal/VOC/", {"train": ("2007 trainval", "2012 trainval")}
+    url, train = "http://host.robots.ox.ac.uk/pascal/VOC/", ("2007 trainval", "2012 trainval")
+    splits = {"train": train, "test": ("2007 test",)}
     by = (
         "the owner's development kits of 2007 and 2012, Table 1; the test is what trainval leaves of 9,963 images and "
         "24,640 objects; objects without difficult ones"
     )
-    test = {"test": ("2007 test",)}
-    return Published("voc", "Pascal VOC", url, ("VOCdevkit",), ("class",), splits | test, counts, by)
+    return Published("voc", "Pascal VOC", url, ("VOCdevkit",), ("class",), splits, counts, by)
 
 
 _RETRIEVAL = (

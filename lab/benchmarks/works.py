@@ -113,15 +113,11 @@ def readable():
 
 def ten_items(work: str, calls: int) -> Comparison:
     """What is made for long lists does not make short ones slow: the definition runs under the same checks."""
-    makes = {
-        "ap": lambda: APLoss(BlackboxRanker(4.0), margin=0.1),
-        "recall": lambda: RecallLoss(BlackboxRanker(4.0), margin=0.1),
-        "smooth ap": SmoothAPLoss,
-        "sup ap": SupAPLoss,
-    }
+    ranker, relevance = BlackboxRanker(4.0), torch.arange(10) % 3 == 0
+    losses = {"ap": APLoss(ranker, margin=0.1), "recall": RecallLoss(ranker, margin=0.1)}
+    losses |= {"smooth ap": SmoothAPLoss(), "sup ap": SupAPLoss()}
     scores = torch.rand(10, generator=torch.Generator().manual_seed(0))
-    relevance, loss = torch.arange(10) % 3 == 0, makes[work]() if work in makes else None
-    once = step(lambda y: loss(y, relevance), scores) if loss else partial(rank, scores)
+    once = partial(rank, scores) if work == "rank" else step(lambda y: losses[work](y, relevance), scores)
 
     def definition():
         with readable():
@@ -298,12 +294,12 @@ def training(name: str, steps: int, folder: str) -> Comparison:
         names = ("loss share", "waiting share")
         return {key: round(statistics.median(share[key] for share in shares), 4) for key in names}
 
-    others = {
+    return {
+        "ours": ours,
         "the bare loop": bare,
         "the loop with log and ten checkpoints": lambda: ours(folder=Path(folder), resume=False),
         "the loop in chunks of 32": lambda: ours(recipe=Recipe(chunk=32)),
-    }
-    return {"ours": ours, **others}, found
+    }, found
 
 
 def evaluation_of_glyphs() -> Comparison:

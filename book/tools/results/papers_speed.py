@@ -1,7 +1,5 @@
 """The tables of speed on the results page: printed times and complexities, beside what the lab `speed` has measured."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -11,21 +11,5 @@ from ranklab.datasets.registry import DATASETS, open_dataset
 from ranklab.datasets.scenes import Scenes
 from ranklab.datasets.voc import VOC
 
-__all__ = [
-    "CUB200",
-    "DATASETS",
-    "DETECTION",
-    "VOC",
-    "DyML",
-    "INaturalist2018",
-    "ImageFiles",
-    "InShop",
-    "OnlineProducts",
-    "Report",
-    "Scenes",
-    "UnicodeGlyphs",
-    "augment",
-    "check",
-    "open_dataset",
-    "open_detection",
-]
+__all__ = ["CUB200", "DATASETS", "DETECTION", "VOC", "DyML", "INaturalist2018", "ImageFiles", "InShop"]
+__all__ += ["OnlineProducts", "Report", "Scenes", "UnicodeGlyphs", "augment", "check", "open_dataset", "open_detection"]

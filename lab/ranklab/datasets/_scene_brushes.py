@@ -1,7 +1,5 @@
 """What scenes are painted with: glyphs, turned and scaled, plates under them, textured grounds, and colours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Painting goes from front to back: each glyph takes what is still free, and the g
 seen of an object is known at the moment when it is painted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Augmentation as batched tensor code: each image of a batch is turned, bent, blurred and made noisy anew."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

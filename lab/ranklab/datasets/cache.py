@@ -1,7 +1,5 @@
 """Arrays that are made once and then read from a file: drawings of characters, trained sorters."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import warnings

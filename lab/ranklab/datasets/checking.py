@@ -1,7 +1,5 @@
 """Is a data set whole? Its lists, files and counts against what is published."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence

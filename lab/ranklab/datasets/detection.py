@@ -1,7 +1,5 @@
 """Data sets for object detection by name."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

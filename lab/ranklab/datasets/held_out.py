@@ -1,7 +1,5 @@
 """The door to the held-out letters: closed, but within the one command that judges claims at the end."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

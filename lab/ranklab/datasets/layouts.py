@@ -1,7 +1,5 @@
 """The papers' data sets of image files, each read from the lists of its owner."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

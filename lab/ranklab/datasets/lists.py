@@ -1,7 +1,5 @@
 """The owners' lists: where they lie, what their lines say, and the labels that come of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

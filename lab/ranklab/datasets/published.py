@@ -3,8 +3,6 @@
 Nothing here reads a file; :func:`ranklab.datasets.check` compares these numbers with what lies on a disk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

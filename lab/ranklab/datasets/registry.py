@@ -1,7 +1,5 @@
 """Data sets by name: open one, list them all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

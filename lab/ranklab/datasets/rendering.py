@@ -4,8 +4,6 @@ A glyph is drawn alone, without hinting and without the text layout, which would
 under marks. Nothing here needs pyplot.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import math

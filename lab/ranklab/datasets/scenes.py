@@ -1,7 +1,5 @@
 """`Scenes`: pictures of characters on textured grounds, for object detection that needs no download."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the Unicode character database knows of a character, and the hierarchy and split that are made of it."""
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections import Counter, defaultdict

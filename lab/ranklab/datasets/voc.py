@@ -4,8 +4,6 @@ The owner counts pixels from 1, and a box holds its last row and column: a box a
 1, 1, 1, 1. Here it is 0, 0, 1, 1: the edges, measured from the upper left corner.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -183,14 +181,14 @@ def write_voc(data: DetectionData, folder: str | os.PathLike[str], *, part: str,
         image, target = data[index]
         Image.fromarray(image.permute(1, 2, 0).numpy()).save(home / "JPEGImages" / f"{name}.png")
         tree = _annotation(home.name, f"{name}.png", image, target, data.names)
-        tree.write(home / "Annotations" / f"{name}.xml", encoding="utf-8")
+        ElementTree.ElementTree(tree).write(home / "Annotations" / f"{name}.xml", encoding="utf-8")
     (home / "ImageSets" / "Main" / f"{part}.txt").write_text("".join(f"{name}\n" for name in ids), encoding="utf-8")
     return Path(folder)
 
 
 def _annotation(
     folder: str, file: str, image: Tensor, target: dict[str, Tensor], names: tuple[str, ...]
-) -> ElementTree.ElementTree[ElementTree.Element]:
+) -> ElementTree.Element:
     root = ElementTree.Element("annotation")
     _add(root, folder=folder, filename=file)
     channels, height, width = image.shape
@@ -203,7 +201,7 @@ def _annotation(
         box = ElementTree.SubElement(item, "bndbox")
         _add(box, **{tag: int(edge) if edge == int(edge) else edge for tag, edge in edges.items()})
     ElementTree.indent(root, "\t")
-    return ElementTree.ElementTree(root)
+    return root
 
 
 def _add(element: ElementTree.Element, **texts: object) -> None:

@@ -1,7 +1,5 @@
 """A network by its name, as a lab's parameters name it, and where its weights come from."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterable
 from pathlib import Path

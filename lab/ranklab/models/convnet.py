@@ -1,7 +1,5 @@
 """Small convolutional networks: the book's, trained in under a minute on a laptop, and wider relatives."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch.nn.functional as F

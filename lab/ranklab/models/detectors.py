@@ -1,7 +1,5 @@
 """Faster R-CNN by its name: a narrow one for a CPU, and the three of the paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

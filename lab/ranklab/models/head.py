@@ -1,7 +1,5 @@
 """What all embedding networks share: a head that maps features to the sphere, and batch norm that can be frozen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -63,18 +61,15 @@ class _Frozen(nn.Module):
         return self
 
 
-class FrozenBatchNorm1d(_Frozen, nn.BatchNorm1d):
-    """Batch norm of vectors that always uses its running statistics, see :func:`freeze_batch_norm`."""
+class _Frozen1d(_Frozen, nn.BatchNorm1d):
+    """Of vectors."""
 
 
-class FrozenBatchNorm2d(_Frozen, nn.BatchNorm2d):
-    """Batch norm of pictures that always uses its running statistics, see :func:`freeze_batch_norm`."""
+class _Frozen2d(_Frozen, nn.BatchNorm2d):
+    """Of pictures."""
 
 
-_FROZEN: dict[type[nn.Module], type[nn.Module]] = {
-    nn.BatchNorm1d: FrozenBatchNorm1d,
-    nn.BatchNorm2d: FrozenBatchNorm2d,
-}
+_FROZEN: dict[type[nn.Module], type[nn.Module]] = {nn.BatchNorm1d: _Frozen1d, nn.BatchNorm2d: _Frozen2d}
 
 
 def freeze_batch_norm(net: Net) -> Net:

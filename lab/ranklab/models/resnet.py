@@ -1,7 +1,5 @@
 """ResNet-34 and ResNet-50 of torchvision, with the head of the papers in the place of the classifier."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """torchvision, also beside a torch for which its compiled operators were not built."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from types import ModuleType

@@ -5,8 +5,6 @@ the network), and batches of embeddings. All contenders of a part run in turn in
 timed, `stopwatch` how, `tables` what is told of it; `make bench` measures with the same.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A piece of work has a name and somebody who does it. What is asked for is made, 
 embeddings; nothing else is. The lab `speed` and `make bench` take their contenders from here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """RaMBO's Table 1, measured: how the time of each loss grows with the list and with its number of relevant items."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence

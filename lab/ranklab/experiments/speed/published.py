@@ -4,8 +4,6 @@ Each loss is a transcription of formulas, for a batch of lists (..., n): sums ov
 sorts where it says Ranker. They share no code with `rankedu.losses`; tests compare, the lab and the benchmarks time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Time pieces of work against each other: in turn, in one process, and none that would not fit into memory or time."""
 
-from __future__ import annotations
-
 import os
 import platform
 import statistics

@@ -1,7 +1,5 @@
 """What the lab `speed` found, as rows, as the nested metrics of a record, as tables, and as ratios with a verdict."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

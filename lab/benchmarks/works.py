@@ -157,9 +157,9 @@ def catalogue(n: int, dim: int = 512, seed: int = 0, device: str = "cpu"):
 def product(embeddings, chunk: int = 256) -> None:
     """All similarities, a chunk at a time, into the same memory."""
     unit = normalize(embeddings, dim=1)
-    room = torch.empty(chunk, len(unit), device=unit.device)
+    space = torch.empty(chunk, len(unit), device=unit.device)
     for queries in unit.split(chunk):
-        torch.mm(queries, unit.T, out=room[: len(queries)])
+        torch.mm(queries, unit.T, out=space[: len(queries)])
 
 
 def evaluation(n: int, metrics: tuple[str, ...]) -> Comparison:

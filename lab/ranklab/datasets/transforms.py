@@ -74,7 +74,7 @@ def _area(sides: tuple[int, int], draws: Tensor) -> Box:
 
 
 def _place(sides: tuple[int, int], width: float, height: float, left: float, top: float) -> Box:
-    """Put a box at a fraction of the room that it leaves."""
+    """Put a box at a fraction of the space that it leaves."""
     x, y = left * (sides[0] - width), top * (sides[1] - height)
     return x, y, min(x + width, sides[0]), min(y + height, sides[1])
 

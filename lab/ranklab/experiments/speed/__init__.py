@@ -67,15 +67,10 @@ def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]
         return race(sizes, lambda size: contestants.Batch(size, *setting).works(names), limits, **growing)
 
 
-def table_1(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
-    """The exponents of all methods."""
-    return growth(chosen["scale"], chosen["rounds"], chosen["seed"], limits, device)
-
-
 #: What can be measured, in the order in which it is.
 PARTS: dict[str, Callable[[Mapping[str, Any], Limits, str], list[Row]]] = {
     "long lists": long_lists,
-    "growth": table_1,
+    "growth": growth,
     "backbone": beside_backbone,
     "batches": batches,
 }

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -100,7 +100,7 @@ def exponents(cells: Sequence[tuple[float, ...]]) -> list[tuple[float, float]]:
     return list(zip(solution[1:].tolist(), margins[1:].tolist(), strict=True))
 
 
-def growth(scale: float, rounds: int, seed: int, limits: Limits, device: str) -> list[Row]:
+def growth(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
     """Time every algorithm on a grid of lists, fit exponents, and set those beside it that the printed formula has.
 
     A row has ``work`` (the algorithm), ``n`` and ``p`` (the exponents), ``n margin`` and ``p margin`` (half of the 95 %
@@ -111,12 +111,12 @@ def growth(scale: float, rounds: int, seed: int, limits: Limits, device: str) ->
     times: dict[str, dict[tuple[int, int], list[float]]] = {name: {} for name in ALGORITHMS}
     with one_thread():
         for name, algorithm in ALGORITHMS.items():
-            for n, p in cells_of(algorithm, scale):
+            for n, p in cells_of(algorithm, chosen["scale"]):
                 if limits.left() > 0:
-                    work = _work(algorithm, List(n, seed=seed, device=device, relevant=p))
+                    work = _work(algorithm, List(n, seed=chosen["seed"], device=device, relevant=p))
                     work()
                     works[name, n, p] = work, max(1, math.ceil(LEAST / max(clock(work, device), 1e-6)))
-        for _ in range(rounds):
+        for _ in range(chosen["rounds"]):
             for (name, *cell), (work, calls) in works.items():
                 if limits.left() > 0:
                     seconds = clock(lambda w=work, c=calls: [w() for _ in range(c)], device)  # type: ignore[misc]

@@ -49,10 +49,10 @@ def goals(declared: list[Row], measured: dict[str, dict]) -> list[str]:
     """A line for each goal: what was measured, and whether it is met."""
     lines = []
     for row in declared:
+        found = measured[row.name]["found"] if row.name in measured else {}
         for what, at_most in row.goals.items():
-            ours = value(measured.get(row.name, {}).get("found", {}), what)
-            ratio = f"ratio to {what}" in measured.get(row.name, {}).get("found", {})
-            lines.append(goal(row.name, ours, at_most, f"× {what}" if ratio else what))
+            beside = f"× {what}" if f"ratio to {what}" in found else what
+            lines.append(goal(row.name, value(found, what), at_most, beside))
     return lines
 
 
@@ -103,10 +103,8 @@ def main(arguments: list[str] | None = None) -> int:
         except Exception:
             failed.append(f"FAILED {row.name}: {traceback.format_exc()}")
             continue
-        print(
-            f"{row.name}: {now['seconds']:.3g} s; {', '.join(f'{k} {v:.3g}' for k, v in now['found'].items())}",
-            flush=True,
-        )
+        told = ", ".join(f"{what} {number:.3g}" for what, number in now["found"].items())
+        print(f"{row.name}: {now['seconds']:.3g} s; {told}", flush=True)
         slowed = slower(row, now, kept.get(row.name, {})) if chosen.shrink == 1 else []
         late += slowed
         if chosen.shrink == 1 and (chosen.accept or not slowed):

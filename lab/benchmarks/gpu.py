@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.rows import GPU_GOALS, STEP, TRAINED
 from benchmarks.works import FINE, MATMUL, catalogue, product
 from rankedu.files import written
 from rankedu.metrics import evaluate_retrieval
@@ -36,21 +37,10 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD = ROOT / "book" / "data" / "speed_gpu.json"
 #: What some of the rows and tests need beside torch and NumPy.
 WHEELS = ("torchvision", "torchmetrics", "sklearn", "pytorch_metric_learning", "scipy", "pytest", "hypothesis")
-#: Losses whose share of a training step is told.
-TRAINED = ("Smooth-AP", "RaMBO recall", "FastAP", "RaMBO AP", "H-AP")
 Works = Callable[[int], Mapping[Name, Work]]
 Part = tuple[str, Callable[[], Iterable[list[Row]]]]
-STEP = "a step of the network"
 #: Smooth-AP's Table S2, as printed, in one piece.
 TABLE_S2 = {**speed.DEFAULTS, "model": "resnet50", "chunk": 0}
-
-
-#: Title, part, work and size of a goal; the seconds of ours over those of whom, or by themselves; at most.
-GOALS = [
-    ("AP loss, 10⁸ scores, on a GPU", "long lists", "AP", 10**8, "seconds", 0.2),
-    ("Smooth-AP, batch 4096, on a GPU", "batches", "Smooth-AP", 4096, PRODUCT, 3.0),
-    *((f"{loss} in a step, batch 128, on a GPU", "step", loss, 128, STEP, 0.02) for loss in TRAINED),
-]
 
 
 def long_list(device: str, n: int) -> Mapping[Name, Work]:
@@ -80,22 +70,17 @@ def training_step(device: str, quick: bool, size: int) -> Mapping[Name, Work]:
 
 def evaluation(device: str, n: int) -> Mapping[Name, Work]:
     """R@K, mAP and mAP@R of a gallery whose items are the queries."""
-    embeddings, labels = gallery(n, device)
-    ours = partial(evaluate_retrieval, embeddings, labels, metrics=FINE, progress=False)
+    embeddings, labels = catalogue(n, device=device)
+    ours = partial(evaluate_retrieval, embeddings, labels[:, 2], metrics=FINE, progress=False)
     return {("R@K, mAP, mAP@R", OURS): ours, (LIMIT, MATMUL): partial(product, embeddings, 1024)}
 
 
 def some_queries(device: str, n: int) -> Mapping[Name, Work]:
     """The same for a part of the queries, in case that all of them take too long."""
-    embeddings, labels = gallery(n, device)
-    few = slice(0, 10_000)
-    ours = partial(evaluate_retrieval, embeddings[few], labels[few], gallery=embeddings, gallery_labels=labels)
-    return {("the same, 10,000 queries", OURS): partial(ours, metrics=FINE, progress=False)}
-
-
-def gallery(n: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
     embeddings, labels = catalogue(n, device=device)
-    return embeddings, labels[:, 2]
+    few, all_of_them = slice(0, 10_000), {"gallery": embeddings, "gallery_labels": labels[:, 2]}
+    ours = partial(evaluate_retrieval, embeddings[few], labels[few, 2], metrics=FINE, progress=False, **all_of_them)
+    return {("the same, 10,000 queries", OURS): ours}
 
 
 def synchronisations(size: int) -> list[Row]:
@@ -142,10 +127,10 @@ class Report:
 def parts(report: Report, limits: Limits, quick: bool, tests: list[str]) -> Iterator[Part]:
     """What is measured, that of most value first: where it belongs, and the rows, size by size."""
     device, known = report.device, {}
-    lengths, sizes = (
-        ((10**5, 10**6, 10**7, 10**8), (512, 1024, 2048, 4096, 8192)) if not quick else ((10**3, 10**4), (16, 32))
-    )
-    steps, galleries = ((128, 256, 1024), (60_502, 1_100_000)) if not quick else ((4, 8), (200, 400))
+    lengths, sizes = (10**5, 10**6, 10**7, 10**8), (512, 1024, 2048, 4096, 8192)
+    steps, galleries = (128, 256, 1024), (60_502, 1_100_000)
+    if quick:
+        lengths, sizes, steps, galleries = (10**3, 10**4), (16, 32), (4, 8), (200, 400)
 
     def timed(part: str, some: tuple[int, ...], works: Works, *usual: float) -> Part:
         growth = {"usual": usual or GROWTH, "growth": ALL_PAIRS, "last": known.setdefault(part, {})}
@@ -189,7 +174,7 @@ def run_tests(paths: list[str], seconds: float) -> dict | str:
     with tempfile.TemporaryDirectory() as folder:
         report, said = Path(folder) / "report.json", "they were not collected in time"
         command = [sys.executable, "-m", "benchmarks.gpu", "--out", str(report), "--only-tests", *paths]
-        here = {**os.environ, "PYTHONPATH": str(ROOT)}
+        here = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "lab", ROOT / "book")))}
         with suppress(subprocess.TimeoutExpired):
             run = subprocess.run(command, cwd=ROOT, env=here, timeout=max(1.0, seconds), capture_output=True, text=True)
             said = (run.stderr or run.stdout).strip().splitlines()[-1]
@@ -228,11 +213,11 @@ def goals(line: Callable[[str, float | None, float, str], str], path: Path | Non
         if row["device"] == "cuda" and row.get("seconds") is not None
     }
     lines = []
-    for title, part, work, size, whom, at_most in GOALS:
+    for title, part, work, size, whom, at_most in GPU_GOALS:
         mine = seconds.get((part, work, OURS, size))
-        other = 1.0 if whom == "seconds" else seconds.get((part, LIMIT, whom, size))
+        other = seconds.get((part, LIMIT, whom, size)) if whom else 1.0
         value = mine / other if mine is not None and other else None
-        lines.append(line(title, value, at_most, whom if whom == "seconds" else f"× {whom}"))
+        lines.append(line(title, value, at_most, f"× {whom}" if whom else "seconds"))
     return lines
 
 

@@ -47,14 +47,11 @@ def grown(start: dict, count: int) -> dict | None:
     if "scores" not in start:
         return None
     n = len(start["scores"])
-    state = {key: [value[i % n] for i in range(count)] if _is_list(value, n) else value for key, value in start.items()}
+    lists = {key: value for key, value in start.items() if isinstance(value, list) and len(value) == n}
+    state = {**start, **{key: [value[i % n] for i in range(count)] for key, value in lists.items()}}
     more = {"weights": [0.2] * count, "incoming": [0.05 * (-1) ** i + 0.01 * i for i in range(count)]}
     more = {key: value for key, value in more.items() if key in start}
     return {**state, **more, "scores": [0.95 - 0.9 * i / count + 0.003 * (i % 3) for i in range(count)]}
-
-
-def _is_list(value: object, n: int) -> bool:
-    return isinstance(value, list) and len(value) == n
 
 
 @contextmanager

@@ -11,9 +11,19 @@ from typing import NamedTuple
 from benchmarks import works
 from benchmarks.works import Comparison
 from rankedu.rankers import PRESETS
-from ranklab.experiments.speed.contestants import ALONE, OURS, PML, PRODUCT, RELEASED, WRITTEN, Batch, List
+from ranklab.experiments.speed.contestants import ALONE, BY_QUERY, OURS, PML, PRODUCT, RELEASED, WRITTEN, Batch, List
 
-SORTS, BYTES, MATRICES, QUERIES = "two np.argsort", "bytes a score", "further matrices", "query by query"
+SORTS, BYTES, MATRICES = "two np.argsort", "bytes a score", "further matrices"
+DEFINITION, TORCH, ONE_SORT = "the readable definition", "import torch", "one np.sort"
+
+
+STEP, TRAINED = "a step of the network", ("Smooth-AP", "RaMBO recall", "FastAP", "RaMBO AP", "H-AP")
+#: Of the command for a GPU: title, part, work and size; whose seconds ours are divided by, if anybody's; at most.
+GPU_GOALS = [
+    ("AP loss, 10⁸ scores, on a GPU", "long lists", "AP", 10**8, "", 0.2),
+    ("Smooth-AP, batch 4096, on a GPU", "batches", "Smooth-AP", 4096, PRODUCT, 3.0),
+    *((f"{loss} in a step, batch 128, on a GPU", "step", loss, 128, STEP, 0.02) for loss in TRAINED),
+]
 
 
 class Row(NamedTuple):
@@ -30,7 +40,7 @@ def rows(shrink: int = 1) -> list[Row]:
     """All rows; with a larger number their sizes are smaller, for a trial."""
 
     def of_list(work: str, *whos: str, n: int, share: float = 0.01) -> Callable[[], Comparison]:
-        return partial(works.compare, List, work, whos, OURS, {"n": n // shrink, "share": share})
+        return partial(works.compare, List, work, whos, OURS, {"size": n // shrink, "share": share})
 
     def of_batch(work: str, *whos: str, size: int, ours: str = OURS, **setting: object) -> Callable[[], Comparison]:
         return partial(works.compare, Batch, work, whos, ours, {"size": size // shrink, **setting})
@@ -38,47 +48,31 @@ def rows(shrink: int = 1) -> list[Row]:
     def of(work: Callable[..., Comparison], *arguments: object, **setting: object) -> Callable[[], Comparison]:
         return partial(work, *(max(2, x // shrink) if isinstance(x, int) else x for x in arguments), **setting)
 
-    far = {"noise": 100.0}  # as before any training
+    ap, fast_ap = partial(of_list, "AP", SORTS), partial(of_batch, "FastAP", noise=100.0)
+    recall = partial(of_batch, "RaMBO recall", PRODUCT, WRITTEN, size=1024, noise=100.0)  # as before any training
+    h_ap = partial(of_batch, "H-AP", PRODUCT, BY_QUERY, ours=ALONE, halves=True)
     return [
-        Row("losses; average precision: 1e5-1%", of_list("AP", SORTS, RELEASED, n=10**5), rounds=15),
-        Row(
-            "losses; average precision: 1e6-1%", of_list("AP", SORTS, RELEASED, n=10**6), {SORTS: 0.45, RELEASED: 0.04}
-        ),
-        Row("losses; average precision: 1e6-50%", of_list("AP", SORTS, RELEASED, n=10**6, share=0.5), {SORTS: 1.1}, 5),
-        Row("losses; average precision: 1e7-1%", of_list("AP", SORTS, n=10**7), {SORTS: 0.3}, 3),
+        Row("losses; average precision: 1e5-1%", ap(RELEASED, n=10**5), rounds=15),
+        Row("losses; average precision: 1e6-1%", ap(RELEASED, n=10**6), {SORTS: 0.45, RELEASED: 0.04}),
+        Row("losses; average precision: 1e6-50%", ap(RELEASED, n=10**6, share=0.5), {SORTS: 1.1}, 5),
+        Row("losses; average precision: 1e7-1%", ap(n=10**7), {SORTS: 0.3}, 3),
         Row("losses; rank layer", of_list("rank layer", SORTS, RELEASED, n=10**6), {SORTS: 1.0}),
         Row("losses; mean average precision with memory", of(works.map_with_memory, 512), rounds=15),
         Row("long lists; memory: ap", of(works.list_memory, "AP", 10**7), {BYTES: 20}),
         Row("long lists; memory: recall", of(works.list_memory, "recall", 10**7)),
         Row("long lists; memory: hap", of(works.list_memory, "H-AP", 10**7), {BYTES: 40}),
-        Row("fast ap; fast ap of a batch: 1024-10", of_batch("FastAP", PRODUCT, PML, size=1024, **far), {PRODUCT: 2.0}),
-        Row("fast ap; fast ap of a batch: 1024-40", of_batch("FastAP", PRODUCT, PML, size=1024, bins=40, **far)),
-        Row("fast ap; fast ap of a batch: 4096-10", of_batch("FastAP", PRODUCT, size=4096, **far), rounds=3),
+        Row("fast ap; fast ap of a batch: 1024-10", fast_ap(PRODUCT, PML, size=1024), {PRODUCT: 2.0}),
+        Row("fast ap; fast ap of a batch: 1024-40", fast_ap(PRODUCT, PML, size=1024, bins=40)),
+        Row("fast ap; fast ap of a batch: 4096-10", fast_ap(PRODUCT, size=4096), rounds=3),
         Row("smooth ap; smooth ap: 512-4", of(works.with_matrices, 512), {PRODUCT: 1.5, MATRICES: 3}, 41),
         Row("smooth ap; smooth ap: 1024-4", of(works.with_matrices, 1024), {PRODUCT: 1.6, MATRICES: 3}, 15),
         Row("smooth ap; smooth ap: 1024-32", of(works.with_matrices, 1024, per_class=32), {PRODUCT: 2.0}, 15),
         Row("smooth ap; smooth ap: 4096-4", of(works.with_matrices, 4096), {PRODUCT: 1.5, MATRICES: 3}, 3),
         Row("smooth ap; against the definition", of_batch("Smooth-AP", PRODUCT, WRITTEN, size=512), {}, 41, 0.8),
-        Row(
-            "losses; recall of a batch: 4", of_batch("RaMBO recall", PRODUCT, WRITTEN, size=1024, **far), {PRODUCT: 1.8}
-        ),
-        Row(
-            "losses; recall of a batch: 32",
-            of_batch("RaMBO recall", PRODUCT, WRITTEN, size=1024, per_class=32, **far),
-            {PRODUCT: 2.0},
-        ),
-        Row(
-            "hierarchical; happier: 256",
-            of_batch("H-AP", PRODUCT, QUERIES, WRITTEN, size=256, ours=ALONE, halves=True),
-            {PRODUCT: 45, WRITTEN: 0.04},
-            5,
-        ),
-        Row(
-            "hierarchical; happier: 512",
-            of_batch("H-AP", PRODUCT, QUERIES, size=512, ours=ALONE, halves=True),
-            {PRODUCT: 10},
-            3,
-        ),
+        Row("losses; recall of a batch: 4", recall(), {PRODUCT: 1.8}),
+        Row("losses; recall of a batch: 32", recall(per_class=32), {PRODUCT: 2.0}),
+        Row("hierarchical; happier: 256", h_ap(WRITTEN, size=256), {PRODUCT: 45, WRITTEN: 0.04}, 5),
+        Row("hierarchical; happier: 512", h_ap(size=512), {PRODUCT: 10}, 3),
         Row("hierarchical; other rankers: blackbox", of(works.other_ranker, "blackbox", 256)),
         Row("hierarchical; other rankers: sigmoid", of(works.other_ranker, "sigmoid", 256)),
         *(
@@ -93,39 +87,30 @@ def rows(shrink: int = 1) -> list[Row]:
             for size, rounds, definition in ((256, 41, [WRITTEN]), (512, 15, []), (1024, 9, []))
         ),
         *(
-            Row(f"short lists; ten items: {work}", of(works.ten_items, work, 300), {"the readable definition": 1.1})
+            Row(f"short lists; ten items: {work}", of(works.ten_items, work, 300), {DEFINITION: 1.1})
             for work in ("ap", "rank", "recall", "smooth ap", "sup ap")
         ),
-        Row("retrieval; retrieval: fine", of(works.evaluation, 20_000, works.FINE), {works.MATMUL: 1.25}, 3),
-        Row(
-            "retrieval; retrieval: with the graded ones",
-            of(works.evaluation, 20_000, works.GRADED),
-            {works.MATMUL: 2},
-            3,
+        *(
+            Row(f"retrieval; retrieval: {name}", of(works.evaluation, 20_000, metrics), {works.MATMUL: goal}, 3)
+            for name, metrics, goal in (("fine", works.FINE, 1.25), ("with the graded ones", works.GRADED, 2))
         ),
         Row("retrieval; beside pytorch-metric-learning", of(works.beside_pml, 50_000), {PML: 0.5}, 1),
         Row("retrieval; memory", of(works.evaluation_memory, 60_000), {"extra megabytes": 300}),
         Row("detection; detection: coco", of(works.detection, "coco", 500), {"pycocotools": 0.1}, 5),
         Row("detection; detection: voc", of(works.detection, "voc", 500), {"pycocotools": 0.1}, 5),
-        Row(
-            "training; the loop: recall", of(works.training, "recall", 15, tempfile.mkdtemp()), {"loss share": 0.15}, 5
-        ),
-        Row(
-            "training; the loop: smooth ap",
-            of(works.training, "smooth ap", 15, tempfile.mkdtemp()),
-            {"loss share": 0.15},
-            5,
+        *(
+            Row(
+                f"training; the loop: {loss}", of(works.training, loss, 15, tempfile.mkdtemp()), {"loss share": 0.15}, 5
+            )
+            for loss in ("recall", "smooth ap")
         ),
         Row("training; evaluation", works.evaluation_of_glyphs, rounds=3),
-        Row(
-            "landscapes; slider move: interpolated landscape",
-            of(works.slider, "interpolated_landscape"),
-            {"one np.sort": 4},
-            60,
+        *(
+            Row(f"landscapes; slider move: {name.replace('_', ' ')}", of(works.slider, name), {ONE_SORT: 4}, 60)
+            for name in ("interpolated_landscape", "section_gradient")
         ),
-        Row("landscapes; slider move: section gradient", of(works.slider, "section_gradient"), {"one np.sort": 4}, 60),
-        Row("start; import: package", of(works.starting, "import rankedu", "import torch"), {"import torch": 1.3}),
-        Row("start; import: core", of(works.starting, works.CORE, "import torch"), {"import torch": 1.3}),
+        Row("start; import: package", of(works.starting, "import rankedu", TORCH), {TORCH: 1.3}),
+        Row("start; import: core", of(works.starting, works.CORE, TORCH), {TORCH: 1.3}),
         Row("start; help", of(works.starting, works.HELP), {"seconds": 0.5}),
         Row("start; first frames", works.first_frames, {"seconds of the slowest": 0.5}),
     ]

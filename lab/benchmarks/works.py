@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import io
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -16,6 +17,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -27,8 +29,11 @@ from rankedu import landscapes, rank, ranks
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_detections, evaluate_retrieval
-from rankedu.rankers import BlackboxRanker, PairwiseRanker, Ranker, SigmoidRanker
-from ranklab.experiments.speed.contestants import ALONE, LIMIT, LISTS, OURS, PRODUCT, Batch, List, bytes_a_score, step
+from rankedu.rankers import BlackboxRanker, SigmoidRanker
+from rankedu.rankers._pairwise import PairwiseRanker
+from rankedu.rankers._ranker import Ranker
+from ranklab.experiments.speed import contestants
+from ranklab.experiments.speed.contestants import ALONE, LIMIT, LISTS, OURS, PRODUCT, Batch, List, alone, step
 from ranklab.experiments.speed.stopwatch import Work, peak_of
 
 Comparison = tuple[dict[str, Work], Callable[[], dict[str, float]]]
@@ -47,13 +52,19 @@ def compare(kind: type[List] | type[Batch], work: str, whos: tuple[str, ...], ou
     return dict(zip(["ours", *whos], kind(**setting).works(names).values(), strict=True)), dict
 
 
+def told(call: str) -> Any:
+    """What one of these functions prints, in JSON, in a process of its own."""
+    command = [sys.executable, "-c", f"from benchmarks import works; works.{call}"]
+    return json.loads(subprocess.check_output(command, text=True, timeout=300, cwd=ROOT))
+
+
 # --- Lists and batches ------------------------------------------------------------------------------------------------
 
 
 def list_memory(work: str, n: int) -> Comparison:
     """Bytes a score of the loss, in a process of its own."""
     name = (work, OURS)
-    return {}, lambda: {"bytes a score": round(bytes_a_score([name], n, 0.01, 0)[name], 1)}
+    return {}, lambda: {"bytes a score": round(contestants.bytes_a_score([name], n, 0.01, 0)[name], 1)}
 
 
 def with_matrices(size: int, per_class: int = 4) -> Comparison:
@@ -76,9 +87,8 @@ def other_ranker(name: str, size: int) -> Comparison:
     """H-AP by another ranker, beside HAPPIER's."""
     batch = Batch(size, halves=True)
     ranker = {"sigmoid": SigmoidRanker(0.01), "blackbox": BlackboxRanker(50.0)}[name]
-    loss, scores = HAPLoss(ranker, within_grad=name == "sigmoid"), batch.cosines(batch.embeddings)
-    ours = step(lambda y: loss(y, batch.graded, where=batch.where), scores)
-    return {"ours": ours, "HAPPIER": batch.works([("H-AP", ALONE)])["H-AP", ALONE]}, dict
+    loss = HAPLoss(ranker, within_grad=name == "sigmoid")
+    return {"ours": alone(batch, loss, "H-AP"), "HAPPIER": batch.works([("H-AP", ALONE)])["H-AP", ALONE]}, dict
 
 
 def map_with_memory(batch: int, classes: int = 20) -> Comparison:
@@ -88,10 +98,8 @@ def map_with_memory(batch: int, classes: int = 20) -> Comparison:
     loss = MAPLoss(BlackboxRanker(1e3), margin=0.15, memory=ScoreMemory(7))
     everything = np.tile(scores.T.numpy(), (1, 8))
     sorts = lambda: [np.argsort(everything, axis=axis) for axis in (-1, -1, None, None)]  # noqa: E731
-    return {
-        "ours": step(lambda y: loss(y, relevance), scores),
-        "two np.argsort by class and two in one list": sorts,
-    }, dict
+    ours = step(lambda y: loss(y, relevance), scores)
+    return {"ours": ours, "two np.argsort by class and two in one list": sorts}, dict
 
 
 @contextlib.contextmanager
@@ -105,15 +113,11 @@ def readable():
 
 def ten_items(work: str, calls: int) -> Comparison:
     """What is made for long lists does not make short ones slow: the definition runs under the same checks."""
-    makes = {
-        "ap": lambda: APLoss(BlackboxRanker(4.0), margin=0.1),
-        "recall": lambda: RecallLoss(BlackboxRanker(4.0), margin=0.1),
-        "smooth ap": SmoothAPLoss,
-        "sup ap": SupAPLoss,
-    }
+    ranker, relevance = BlackboxRanker(4.0), torch.arange(10) % 3 == 0
+    losses = {"ap": APLoss(ranker, margin=0.1), "recall": RecallLoss(ranker, margin=0.1)}
+    losses |= {"smooth ap": SmoothAPLoss(), "sup ap": SupAPLoss()}
     scores = torch.rand(10, generator=torch.Generator().manual_seed(0))
-    relevance, loss = torch.arange(10) % 3 == 0, makes[work]() if work in makes else None
-    once = step(lambda y: loss(y, relevance), scores) if loss else partial(rank, scores)
+    once = partial(rank, scores) if work == "rank" else step(lambda y: losses[work](y, relevance), scores)
 
     def definition():
         with readable():
@@ -127,10 +131,8 @@ def slider(landscape: str) -> Comparison:
     """A slider move on λ: the section is computed once."""
     section, c = landscapes.random_section(20, resolution=200), landscapes.random_coefficients(20)
     draw, lams = getattr(landscapes, landscape), iter(np.geomspace(0.1, 100, 200))
-    return {
-        "ours": lambda: draw(section, c, next(lams)),
-        "one np.sort": lambda: np.sort(section.points(), axis=-1),
-    }, dict
+    sort = lambda: np.sort(section.points(), axis=-1)  # noqa: E731
+    return {"ours": lambda: draw(section, c, next(lams)), "one np.sort": sort}, dict
 
 
 # --- Evaluation -------------------------------------------------------------------------------------------------------
@@ -155,9 +157,9 @@ def catalogue(n: int, dim: int = 512, seed: int = 0, device: str = "cpu"):
 def product(embeddings, chunk: int = 256) -> None:
     """All similarities, a chunk at a time, into the same memory."""
     unit = normalize(embeddings, dim=1)
-    room = torch.empty(chunk, len(unit), device=unit.device)
+    space = torch.empty(chunk, len(unit), device=unit.device)
     for queries in unit.split(chunk):
-        torch.mm(queries, unit.T, out=room[: len(queries)])
+        torch.mm(queries, unit.T, out=space[: len(queries)])
 
 
 def evaluation(n: int, metrics: tuple[str, ...]) -> Comparison:
@@ -183,8 +185,7 @@ def beside_pml(n: int, dim: int = 256) -> Comparison:
 
 def evaluation_memory(n: int) -> Comparison:
     """Megabytes at the peak, in a process of its own."""
-    command = [sys.executable, "-c", f"from benchmarks.works import evaluation_peak; evaluation_peak({n})"]
-    return {}, lambda: {"extra megabytes": round(float(subprocess.check_output(command, text=True, cwd=ROOT)))}
+    return {}, lambda: {"extra megabytes": round(told(f"evaluation_peak({n})"))}
 
 
 def evaluation_peak(n: int) -> None:
@@ -193,7 +194,7 @@ def evaluation_peak(n: int) -> None:
     for size in (300, n):  # the first loads the libraries
         work = partial(evaluate_retrieval, *catalogue(size), metrics=GRADED, progress=False)
         taken = peak_of(work)[1]
-    print(float("nan") if taken is None else taken / 1e6)
+    print(json.dumps(math.nan if taken is None else taken / 1e6))
 
 
 # --- Detection --------------------------------------------------------------------------------------------------------
@@ -293,12 +294,12 @@ def training(name: str, steps: int, folder: str) -> Comparison:
         names = ("loss share", "waiting share")
         return {key: round(statistics.median(share[key] for share in shares), 4) for key in names}
 
-    others = {
+    return {
+        "ours": ours,
         "the bare loop": bare,
         "the loop with log and ten checkpoints": lambda: ours(folder=Path(folder), resume=False),
         "the loop in chunks of 32": lambda: ours(recipe=Recipe(chunk=32)),
-    }
-    return {"ours": ours, **others}, found
+    }, found
 
 
 def evaluation_of_glyphs() -> Comparison:
@@ -343,8 +344,7 @@ def first_frames() -> Comparison:
     def found():
         if not hasattr(os, "fork"):
             return {}
-        command = [sys.executable, "-c", "from benchmarks.works import draw_explorables; draw_explorables()"]
-        seconds = json.loads(subprocess.check_output(command, text=True, timeout=300, cwd=ROOT))
+        seconds = told("draw_explorables()")
         return {"seconds of the slowest": max(seconds), "seconds of the median": statistics.median(seconds)}
 
     return {}, found

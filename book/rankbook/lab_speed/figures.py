@@ -31,9 +31,7 @@ LOOKS = {
 def list_times(rows: Sequence[Row], printed: Mapping[int, float] | None = None) -> Figure:
     """Draw the seconds of a loss of one long list against its length: AP on the left, recall on the right.
 
-    Source
-    ------
-    RaMBO Tab. 6.
+    Source: RaMBO Tab. 6.
     """
     timed = _timed(rows)
     figure, panels = style.figure(1, 2, width=9.2, height=4.6, sharex=True, sharey=True)
@@ -85,9 +83,7 @@ def batch_times(rows: Sequence[Row]) -> Figure:
 def exponents(rows: Sequence[Row]) -> Figure:
     """Draw the measured exponents of n and p with their 95 % intervals, and those that the formulas have.
 
-    Source
-    ------
-    RaMBO Tab. 1.
+    Source: RaMBO Tab. 1.
     """
     found = [row for row in rows if row.get("n") is not None]
     if not found:

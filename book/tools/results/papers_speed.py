@@ -1,22 +1,10 @@
 """The tables of speed on the results page: printed times and complexities, beside what the lab `speed` has measured."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ranklab.experiments.speed.tables import (
-    beside,
-    compare,
-    counts,
-    duration,
-    exponent_text,
-    pivot,
-    ratio_table,
-    rows_of,
-    size_text,
-)
+from ranklab.experiments.speed import tables
 from ranklab.runs.records import Record
 from ranklab.runs.selection import chosen
 from tools.results.papers import DATA, markdown, preset, read
@@ -37,7 +25,7 @@ def blocks(records: Sequence[Record]) -> dict[str, str]:
     """Name → Markdown of each block."""
     found = kept(records)
     gpu: dict[str, Any] = json.loads(GPU.read_text(encoding="utf-8")) if GPU.exists() else {}
-    rows = {device: rows_of(record.metrics) if record else [] for device, record in found.items()}
+    rows = {device: tables.rows_of(record.metrics) if record else [] for device, record in found.items()}
     rows["cuda"] = rows["cuda"] or gpu.get("rows", [])
     made = {
         "rambo_tab_6": _lists(rows),
@@ -93,7 +81,7 @@ def _lists(rows: Mapping[str, Sequence[Row]]) -> str:
         device = row["ours"]
         cells = dict(zip(sizes.values(), row["values"], strict=True))
         lines.append({"seconds": "AP, printed", "on": row["method"], **cells, "bytes a score": "–"})
-        here = pivot(rows[device], "long lists", device)
+        here = tables.pivot(rows[device], "long lists", device)
         lines += [_list_line(line, sizes, rows[device], device) for line in here]
         if not here:
             lines.append({"seconds": "here", "on": NAMES[device], **dict.fromkeys(sizes.values(), NOT_MEASURED)})
@@ -103,7 +91,7 @@ def _lists(rows: Mapping[str, Sequence[Row]]) -> str:
 def _list_line(line: Mapping[str, str], sizes: Mapping[int, str], rows: Sequence[Row], device: str) -> dict[str, str]:
     """One contender."""
     name = line["by"] if line["work"] == "limit" else f"{line['work']}, {line['by']}"
-    cells = {title: line.get(size_text(size), "–") for size, title in sizes.items()}
+    cells = {title: line.get(tables.size_text(size), "–") for size, title in sizes.items()}
     memory = [row.get("bytes a score") for row in rows if (row["work"], row["contender"]) == (line["work"], line["by"])]
     known = [f"{value:.0f}" for value in memory if value is not None]
     return {"seconds": name, "on": f"{NAMES[device]}, here", **cells, "bytes a score": known[0] if known else "–"}
@@ -111,11 +99,11 @@ def _list_line(line: Mapping[str, str], sizes: Mapping[int, str], rows: Sequence
 
 def _ratios(rows: Mapping[str, Sequence[Row]], part: str, sizes: Mapping[int, str] | None = None) -> str:
     """Our time over everybody else's, with a verdict; and in how many of them we are ahead."""
-    ratios = [row for device in rows for row in compare(rows[device]) if row["part"] == part]
+    ratios = [row for device in rows for row in tables.compare(rows[device]) if row["part"] == part]
     if not ratios:
         return ""
-    table = [{**line, "on": NAMES[line["on"]]} for line in ratio_table(ratios, sizes)]
-    return f"Our time divided by the other's. {counts(ratios)}\n\n{markdown(table)}"
+    table = [{**line, "on": NAMES[line["on"]]} for line in tables.ratio_table(ratios, sizes)]
+    return f"Our time divided by the other's. {tables.counts(ratios)}\n\n{markdown(table)}"
 
 
 def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
@@ -132,28 +120,27 @@ def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _exponents(row: Row | None, device: str) -> dict[str, str]:
-    heads = (f"exponent of {letter}" for letter in "np")
     if row is None:
-        return dict.fromkeys(heads, NOT_MEASURED) | {"the largest list": "–"}
-    cells = {
-        head: f"{exponent_text(row[letter], row[f'{letter} margin'])} (formula: {abs(row[f'{letter} claimed']):.2f})"
-        for head, letter in zip(heads, "np", strict=True)
-    }
-    where = "" if device == "cpu" else f", {NAMES[device]}"
-    return cells | {"the largest list": f"{duration(row['seconds'])} at {size_text(int(row['to']))}{where}"}
+        return {"exponent of n": NOT_MEASURED, "exponent of p": NOT_MEASURED, "the largest list": "–"}
+    cells = {}
+    for letter in "np":
+        found = tables.exponent_text(row[letter], row[f"{letter} margin"])
+        cells[f"exponent of {letter}"] = f"{found} (formula: {abs(row[f'{letter} claimed']):.2f})"
+    largest = f"{tables.duration(row['seconds'])} at {tables.size_text(int(row['to']))}"
+    return cells | {"the largest list": largest if device == "cpu" else f"{largest}, {NAMES[device]}"}
 
 
 def _backbone(rows: Mapping[str, Sequence[Row]]) -> str:
     """Table S2: the loss beside the network."""
-    printed = _printed("smooth_ap_tab_s2")["rows"]
-    lines = [
-        {"": row["method"], "by": "printed", "complexity": row["values"][0], "time": row["values"][2]}
-        | {"of the network": f"{100 * _ms(row['values'][2]) / _ms(row['values'][1]):.2g} % of {row['values'][1]}"}
-        for row in printed
-    ]
+    lines = []
+    for row in _printed("smooth_ap_tab_s2")["rows"]:
+        complexity, network, time = row["values"]
+        part = f"{100 * tables.seconds_of(time) / tables.seconds_of(network):.2g} % of {network}"
+        lines.append({"": row["method"], "by": "printed", "complexity": complexity, "time": time} |
+                     {"of the network": part})  # fmt: skip
     for device, name in NAMES.items():
         here = [row for row in rows[device] if row["part"] == "backbone"]
-        for line in beside(here):
+        for line in tables.beside(here):
             part = line["of the network"].split(" (")[0]
             lines.append({"": line["work"], "by": f"{line['by']}, {name}", "complexity": "–", "time": line["here"]} |
                          {"of the network": part})  # fmt: skip
@@ -162,15 +149,11 @@ def _backbone(rows: Mapping[str, Sequence[Row]]) -> str:
     return _page("smooth_ap_tab_s2", markdown(lines), _ratios(rows, "backbone"))
 
 
-def _ms(text: str) -> float:
-    return float(text.removesuffix(" ms"))
-
-
 def _batches(rows: Mapping[str, Sequence[Row]]) -> str:
     """Batches of embeddings: nothing is printed of these."""
     parts = []
     for device, name in NAMES.items():
-        here = pivot(rows[device], "batches", device)
+        here = tables.pivot(rows[device], "batches", device)
         parts.append(markdown([{"on": name, **line} for line in here]) if here else f"{name}: {NOT_MEASURED}.")
     return "\n\n".join([*parts, _ratios(rows, "batches")]).rstrip() + "\n"
 
@@ -185,14 +168,14 @@ def _gpu(found: Mapping[str, Any]) -> str:
     about += f"Missing: {', '.join(found['missing']) or 'nothing'}. Tests that need a GPU: "
     counted = ("passed", "failed", "skipped")
     about += tests if isinstance(tests, str) else ", ".join(f"{tests[how]} {how}" for how in counted)
-    shares = [row for row in compare(rows) if row["part"] in ("step", "evaluation")]
+    shares = [row for row in tables.compare(rows) if row["part"] in ("step", "evaluation")]
     waits = [row for row in rows if "synchronisations" in row]
-    tables = [
-        pivot(rows, "step", "cuda"),
-        pivot(rows, "evaluation", "cuda"),
-        ratio_table(shares),
-        pivot(rows, "batches", "cuda", "bytes", lambda size: f"{size / 2**20:,.0f} MiB"),
+    shown = [
+        tables.pivot(rows, "step", "cuda"),
+        tables.pivot(rows, "evaluation", "cuda"),
+        tables.ratio_table(shares),
+        tables.pivot(rows, "batches", "cuda", "bytes", lambda size: f"{size / 2**20:,.0f} MiB"),
         [{"loss": row["work"], "waits for the GPU": str(row["synchronisations"])} for row in waits],
     ]
     missed = [f"* {row['part']}, {row['work']}, {row['contender']}: {row['note']}" for row in rows if row["note"]]
-    return "\n\n".join([f"{about}. Made by", command, *map(markdown, filter(None, tables)), *missed]) + "\n"
+    return "\n\n".join([f"{about}. Made by", command, *map(markdown, filter(None, shown)), *missed]) + "\n"

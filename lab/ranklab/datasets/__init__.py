@@ -2,34 +2,14 @@
 
 from ranklab.datasets.augmentation import augment
 from ranklab.datasets.checking import Report, check
-from ranklab.datasets.cub import CUB200
 from ranklab.datasets.detection import open_detection
-from ranklab.datasets.dyml import DyML
 from ranklab.datasets.files import ImageFiles
 from ranklab.datasets.glyphs import UnicodeGlyphs
-from ranklab.datasets.inaturalist import INaturalist2018
-from ranklab.datasets.inshop import InShop
+from ranklab.datasets.layouts import CUB200, DyML, INaturalist2018, InShop, OnlineProducts
 from ranklab.datasets.published import DETECTION
 from ranklab.datasets.registry import DATASETS, open_dataset
 from ranklab.datasets.scenes import Scenes
-from ranklab.datasets.sop import OnlineProducts
 from ranklab.datasets.voc import VOC
 
-__all__ = [
-    "CUB200",
-    "DATASETS",
-    "DETECTION",
-    "VOC",
-    "DyML",
-    "INaturalist2018",
-    "ImageFiles",
-    "InShop",
-    "OnlineProducts",
-    "Report",
-    "Scenes",
-    "UnicodeGlyphs",
-    "augment",
-    "check",
-    "open_dataset",
-    "open_detection",
-]
+__all__ = ["CUB200", "DATASETS", "DETECTION", "VOC", "DyML", "INaturalist2018", "ImageFiles", "InShop"]
+__all__ += ["OnlineProducts", "Report", "Scenes", "UnicodeGlyphs", "augment", "check", "open_dataset", "open_detection"]

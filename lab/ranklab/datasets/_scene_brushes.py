@@ -1,7 +1,5 @@
 """What scenes are painted with: glyphs, turned and scaled, plates under them, textured grounds, and colours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklab.datasets.rendering import SIZE, Rendering
-
-__all__ = ["Floats", "Glyph", "Piece", "colours", "contrasting", "cut_glyphs", "knots", "paint_glyph", "paint_ground"]
 
 Floats = npt.NDArray[np.float32]
 

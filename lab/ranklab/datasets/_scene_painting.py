@@ -4,8 +4,6 @@ Painting goes from front to back: each glyph takes what is still free, and the g
 seen of an object is known at the moment when it is painted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklab.datasets._scene_brushes import Floats, Glyph, Piece, colours, contrasting, paint_glyph, paint_ground
-
-__all__ = ["Cast", "Painted", "paint"]
 
 #: Objects and clutter of a scene, at least and at most.
 OBJECTS, LITTER = (3, 8), (1, 4)
@@ -86,14 +82,14 @@ def _place(
 ) -> Box:
     """The first place that is drawn where the ink lies in the picture and others cover little of it; else the best."""
     width, height = piece.box[2] - piece.box[0], piece.box[3] - piece.box[1]
-    room = np.array([size - width, size - height])
+    space = np.array([size - width, size - height])
     if crowd is None:
-        corners = generator.random((TRIES, 2)) * (room + 1)
+        corners = generator.random((TRIES, 2)) * (space + 1)
     else:
         corners = crowd + generator.normal(0, SPREAD * size, (TRIES, 2)) - (width / 2, height / 2)
     limit = OVERLAPS[generator.integers(len(OVERLAPS))]
     best, least = (0, 0, width, height), math.inf
-    for x, y in np.minimum(np.maximum(corners, 0), room).astype(np.int64).tolist():
+    for x, y in np.minimum(np.maximum(corners, 0), space).astype(np.int64).tolist():
         box = (x, y, x + width, y + height)
         covered = sum(_intersection(box, other) for other in taken) / (width * height)
         if covered < least:

@@ -1,14 +1,10 @@
 """Augmentation as batched tensor code: each image of a batch is turned, bent, blurred and made noisy anew."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from rankedu.checks import check_number
-
-__all__ = ["augment"]
 
 #: At strength 1: half-widths of the uniform draws, and the standard deviation of the noise.
 ROTATION, SCALE, SHEAR, SHIFT, NOISE = 0.25, 0.2, 0.2, 0.15, 0.25

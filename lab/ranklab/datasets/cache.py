@@ -1,7 +1,5 @@
 """Arrays that are made once and then read from a file: drawings of characters, trained sorters."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import warnings
@@ -14,9 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankedu.extras import needed
 from rankedu.files import written
-
-__all__ = ["cache_folder", "cached_arrays"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -26,14 +23,7 @@ def cache_folder(root: str | os.PathLike[str] | None = None) -> Path:
     chosen = root if root is not None else os.environ.get("RANKEDU_DATA")
     if chosen:
         return Path(chosen).expanduser()
-    try:
-        import platformdirs
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "rankedu finds your cache folder with platformdirs, which is not installed: "
-            "pip install 'rankedu[lab]', or name a folder with root= or $RANKEDU_DATA",
-            name=error.name,
-        ) from error
+    platformdirs = needed("platformdirs", "without root= or $RANKEDU_DATA the cache folder is found by platformdirs")
     return Path(platformdirs.user_cache_dir("rankedu", appauthor=False))
 
 

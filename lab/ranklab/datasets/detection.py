@@ -1,15 +1,12 @@
 """Data sets for object detection by name."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from rankedu.checks import check_choice
-from ranklab.datasets._voc_files import DetectionData
 from ranklab.datasets.scenes import SPLITS, Scenes
-from ranklab.datasets.voc import VOC
+from ranklab.datasets.voc import VOC, DetectionData
 
 __all__ = ["NAMES", "DetectionData", "open_detection"]
 

@@ -1,7 +1,5 @@
 """Data sets of image files: labels in memory, pictures decoded when they are asked for."""
 
-from __future__ import annotations
-
 import struct
 import warnings
 import zlib
@@ -19,6 +17,10 @@ from ranklab.datasets.published import Published
 from ranklab.datasets.transforms import CROPS, draw, view
 
 __all__ = ["CorruptImage", "ImageFiles", "decode", "read_image", "undecodable"]
+
+
+#: What decoders raise of a damaged file.
+UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error, zlib.error)
 
 
 class ImageFiles:
@@ -64,10 +66,8 @@ class ImageFiles:
         return self.load(index), self.labels[index]
 
     def __repr__(self) -> str:
-        counts = ", ".join(
-            f"{name} {len(column.unique())}" for name, column in zip(self.levels, self.labels.T, strict=True)
-        )
-        return f"{self.facts.title} ({self.split}: images {len(self)}, {counts})"
+        classes = [f"{name} {len(of.unique())}" for name, of in zip(self.levels, self.labels.T, strict=True)]
+        return f"{self.facts.title} ({self.split}: images {len(self)}, {', '.join(classes)})"
 
     def load(self, index: int, generator: torch.Generator | None = None) -> Tensor:
         """Decode one image, (3, S, S), normalised as ImageNet: the view of the test, or one the generator draws."""
@@ -79,7 +79,9 @@ class ImageFiles:
             except CorruptImage as error:
                 if self.on_corrupt == "raise":
                     raise ValueError(f"{error} (on_corrupt='skip' takes another image of its class)") from None
-                self._name(path, error)
+                if path not in self._named:
+                    self._named.add(path)
+                    warnings.warn(f"{error}; another image of its class takes its place", stacklevel=2)
         name = self.names[-1][int(self.labels[index, -1])]
         raise ValueError(f"{self.paths[index]} cannot be decoded, nor can any other image of its class, {name!r}")
 
@@ -89,11 +91,6 @@ class ImageFiles:
         same = (self.labels[:, -1] == self.labels[index, -1]).nonzero().flatten().tolist()
         at = same.index(range(len(self))[index])
         yield from same[at + 1 :] + same[:at]
-
-    def _name(self, path: Path, error: Exception) -> None:
-        if path not in self._named:
-            self._named.add(path)
-            warnings.warn(f"{error}; another image of its class takes its place", stacklevel=3)
 
 
 class CorruptImage(ValueError):
@@ -115,11 +112,9 @@ def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Te
             return use(image)
     except FileNotFoundError:
         raise missing(path, facts) from None
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error, zlib.error) as error:
+    except (*UNREADABLE, Image.DecompressionBombError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk, not the picture
-        raise CorruptImage(f"{path} cannot be decoded: {error}") from None
-    except Image.DecompressionBombError as error:
         raise CorruptImage(f"{path} cannot be decoded: {error}") from None
 
 

@@ -4,43 +4,22 @@ The pictures are drawn by the fonts that ship with matplotlib; the hierarchy is 
 script → base letter → character.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice
+from ranklab.datasets import rendering, unicode_tree
 from ranklab.datasets.augmentation import augment
 from ranklab.datasets.held_out import check_open
-from ranklab.datasets.rendering import (
-    CHECKED_WITH,
-    FACES,
-    PINNED_SHA256,
-    Rendering,
-    cached_rendering,
-    drawn_with,
-    missing_glyphs,
-    render,
-)
-from ranklab.datasets.unicode_tree import (
-    LEVELS,
-    SHARES,
-    base_letter,
-    deal,
-    halves,
-    hierarchy,
-    owners,
-    script,
-    with_variants,
-)
+from ranklab.datasets.rendering import Rendering, cached_rendering, render
+from ranklab.datasets.unicode_tree import LEVELS, SHARES, base_letter, deal, halves, hierarchy, owners, script
 
 __all__ = ["LEVELS", "UnicodeGlyphs", "augment", "base_letter", "card", "card_markdown", "script"]
 
@@ -90,9 +69,14 @@ class UnicodeGlyphs:
         codes, leaf = np.unique(drawn.codepoints, return_inverse=True)
         drawn_characters = [chr(code) for code in codes]
         pictures = owners(drawn)
-        known = with_variants(drawn_characters) if letters else np.ones(len(codes), dtype=bool)
+        known = unicode_tree.with_variants(drawn_characters) if letters else np.ones(len(codes), dtype=bool)
         paths, self.names = hierarchy([drawn_characters[index] for index in np.flatnonzero(known)])
-        keep = (known & _within(split, drawn_characters, pictures, salt))[leaf]
+        within = np.ones(len(codes), dtype=bool)
+        if split in SHARES:
+            within = deal(drawn_characters, pictures, salt) == split
+        elif split != "all":
+            within = halves(drawn_characters, pictures) == (split == "train")
+        keep = (known & within)[leaf]
         self.split, self.salt = split, salt
         self.images = torch.from_numpy(drawn.images[keep])
         self.labels = torch.from_numpy(paths[(known.cumsum() - 1)[leaf[keep]]])
@@ -112,32 +96,20 @@ class UnicodeGlyphs:
         return f"UnicodeGlyphs({self.split!r}: {len(self)} images, {classes} characters)"
 
 
-def _within(
-    split: str, characters: Sequence[str], pictures: dict[bytes, list[str]], salt: int | str
-) -> npt.NDArray[np.bool_]:
-    """Which characters a split holds."""
-    kept: npt.NDArray[np.bool_] = np.ones(len(characters), dtype=bool)
-    if split in SHARES:
-        kept = deal(characters, pictures, salt) == split
-    elif split != "all":
-        kept = halves(characters, pictures) == (split == "train")
-    return kept
-
-
 def card(root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Count what the data set holds: images and classes by split, script and number of faces; twins, and boxes."""
     drawn, data = cached_rendering(root), UnicodeGlyphs("all", root=root)
     pictures, characters, leaf = owners(drawn), data.names[2], data.labels[:, 2].numpy()
     side = np.where(halves(characters, pictures), "train", "test")[leaf]
     dealt = deal(characters, pictures)[leaf]
-    in_tree = with_variants(characters)[leaf]
+    in_tree = unicode_tree.with_variants(characters)[leaf]
     masks = {name: torch.from_numpy(side == name) for name in ("train", "test")}
     masks["all"] = torch.ones(len(data), dtype=torch.bool)
-    boxes = missing_glyphs()
+    boxes = rendering.missing_glyphs()
     return {
         "characters": len(characters),
         "images": len(data),
-        "faces": len(FACES),
+        "faces": len(rendering.FACES),
         "splits": {name: _count(data, mask) for name, mask in masks.items()},
         "protocol": {name: _count(data, torch.from_numpy(dealt == name)) for name in SHARES},
         "letters": {name: _count(data, torch.from_numpy((dealt == name) & in_tree)) for name in SHARES},
@@ -149,9 +121,9 @@ def card(root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         "twins": {"images": int(data.twins.sum()), **_count_twins(drawn)},
         "boxes": sum(image.tobytes() in boxes for image in drawn.images),
         "sha256": drawn.sha256(),
-        "pinned_sha256": PINNED_SHA256,
-        "drawn_with": drawn_with(),
-        "checked_with": CHECKED_WITH,
+        "pinned_sha256": rendering.PINNED_SHA256,
+        "drawn_with": rendering.drawn_with(),
+        "checked_with": rendering.CHECKED_WITH,
     }
 
 

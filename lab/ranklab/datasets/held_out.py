@@ -1,12 +1,8 @@
 """The door to the held-out letters: closed, but within the one command that judges claims at the end."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-__all__ = ["check_open", "opened"]
 
 #: Set while the door is open, so that the runs that the command starts go through it, too.
 VARIABLE = "RANKEDU_HELD_OUT"

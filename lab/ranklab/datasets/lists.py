@@ -1,7 +1,5 @@
 """The owners' lists: where they lie, what their lines say, and the labels that come of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,8 +9,6 @@ import torch
 from torch import Tensor
 
 from ranklab.datasets.published import Published
-
-__all__ = ["ListedImage", "data_folder", "malformed", "missing", "number_paths", "read_lines"]
 
 
 class ListedImage(NamedTuple):
@@ -52,13 +48,6 @@ def number_paths(paths: Iterable[tuple[str, ...]]) -> tuple[Tensor, tuple[tuple[
     """Number label paths in the order in which they come: labels (N, L), and the names of each level.
 
     A label stands for a name and all that is above it: the same name under another parent is another label.
-
-    Examples
-    --------
-    >>> number_paths([("bird", "duck"), ("insect", "ant"), ("bird", "owl")])
-    (tensor([[0, 0],
-            [1, 1],
-            [0, 2]]), (('bird', 'insect'), ('duck', 'ant', 'owl')))
     """
     known: dict[tuple[str, ...], list[int]] = {}
     numbers: list[dict[tuple[str, ...], int]] = []

@@ -3,8 +3,6 @@
 Nothing here reads a file; :func:`ranklab.datasets.check` compares these numbers with what lies on a disk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,6 +10,10 @@ __all__ = ["DETECTION", "PUBLISHED", "Published"]
 
 INAT_LISTS = "https://drive.google.com/file/d/1sXfkBTFDrRU3__-NUs1qBP3sf_0uMB98/view"
 RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
+DYML = ("vehicle", "animal", "product")
+TWO = {"train": ("train",), "test": ("test",)}
+GALLERY = {"train": ("train",), "query": ("query",), "gallery": ("gallery",), "test": ("query", "gallery")}
+RAMBO = "RaMBO, Sec. 5.1"
 
 
 @dataclass(frozen=True)
@@ -42,133 +44,80 @@ class Published:
         )
 
 
-_TWO = {"train": ("train",), "test": ("test",)}
-_GALLERY = {"train": ("train",), "query": ("query",), "gallery": ("gallery",), "test": ("query", "gallery")}
+def _glyphs() -> Published:
+    splits = {split: (split,) for split in ("train", "test", "all", "pretrain", "fit", "val", "held_out")}
+    return Published("glyphs", "UnicodeGlyphs", "", (), ("script", "base letter", "character"), splits)
 
 
-def _inaturalist(
-    name: str, title: str, levels: tuple[str, ...], train: dict[str, int], more: dict[str, int]
-) -> Published:
-    """iNaturalist 2018 with one of its two hierarchies."""
-    return Published(
-        name,
-        title,
-        "https://github.com/visipedia/inat_comp/tree/master/2018",
-        ("inaturalist_2018", "iNaturalist_2018", "iNaturalist2018", "Inaturalist", "inaturalist", "iNaturalist"),
-        levels,
-        _TWO,
-        {"train": {"images": 325_846, **train}, "test": {"images": 136_093, **more}},
-        "HAPPIER's released configuration (train); the test is what it leaves of the owner's counts",
-    )
+def _cub() -> Published:
+    url = "https://www.vision.caltech.edu/datasets/cub_200_2011/"
+    counts = {"train": {"images": 5_864, "species": 100}, "test": {"images": 5_924, "species": 100}}
+    return Published("cub", "CUB-200-2011", url, ("CUB_200_2011",), ("species",), TWO, counts, RAMBO)
+
+
+def _sop() -> Published:
+    folder, title = "Stanford_Online_Products", "Stanford Online Products"
+    url, levels = "https://cvgl.stanford.edu/projects/lifted_struct/", ("super-class", "product")
+    counts = {"train": {"images": 59_551, "product": 11_318}, "test": {"images": 60_502, "product": 11_316}}
+    return Published("sop", title, url, (folder,), levels, TWO, counts | {"all": {"super-class": 12}}, RAMBO)
+
+
+def _inshop() -> Published:
+    folders = ("In-shop Clothes Retrieval Benchmark", "In-shop", "InShop", "inshop", "in-shop")
+    title, levels = "In-shop Clothes Retrieval", ("category", "item")
+    url = "https://mmlab.ie.cuhk.edu.hk/projects/DeepFashion/InShopRetrieval.html"
+    counts = {"train": (25_882, 3_997), "query": (14_218, 3_985), "gallery": (12_612, 3_985)}
+    counted = {part: {"images": images, "item": items} for part, (images, items) in counts.items()}
+    counted["all"] = {"category": 23}
+    return Published("inshop", title, url, folders, levels, GALLERY, counted, RAMBO, separate_gallery=True)
+
+
+def _inaturalist(kind: str, how_many: str, levels: tuple[str, ...], classes: tuple[int, ...]) -> Published:
+    """iNaturalist 2018 with one of its two hierarchies; the classes are those of the training."""
+    names = ("inaturalist_2018", "iNaturalist_2018", "iNaturalist2018", "Inaturalist", "inaturalist", "iNaturalist")
+    train = {"images": 325_846, **dict(zip(levels, classes, strict=True))}
+    counts = {"train": train, "test": {"images": 136_093, "species": 2_452}}
+    by = "HAPPIER's released configuration (train); the test is what it leaves of the owner's counts"
+    url, title = "https://github.com/visipedia/inat_comp/tree/master/2018", f"iNaturalist 2018, {how_many} levels"
+    return Published(f"inat_{kind}", title, url, names, levels, TWO, counts, by)
 
 
 def _dyml(kind: str, classes: tuple[int, int, int]) -> Published:
     """One of the three sets of Dynamic Metric Learning."""
-    levels = ("coarse", "middle", "fine")
-    apart = kind != "product"
-    return Published(
-        f"dyml_{kind}",
-        f"DyML-{kind.title()}",
-        "https://github.com/SupetZYK/DynamicMetricLearning",
-        (f"dyml_{kind}", f"DyML-{kind}", f"DyML-{kind.title()}", f"DyML_{kind}"),
-        levels,
-        _GALLERY if apart else _TWO,
-        {"train": dict(zip(levels, classes, strict=True))},
-        "HAPPIER's released configuration",
-        separate_gallery=apart,
-        benchmarks=levels if apart else (),
+    levels, title, apart = ("coarse", "middle", "fine"), f"DyML-{kind.title()}", kind != "product"
+    folders = (f"dyml_{kind}", f"DyML-{kind}", title, f"DyML_{kind}")
+    url, by = "https://github.com/SupetZYK/DynamicMetricLearning", "HAPPIER's released configuration"
+    counts = {"train": dict(zip(levels, classes, strict=True))}
+    splits, benchmarks = (GALLERY, levels) if apart else (TWO, ())
+    return Published(f"dyml_{kind}", title, url, folders, levels, splits, counts, by, apart, benchmarks)
+
+
+def _voc() -> Published:
+    parts = {"2007 trainval": (5_011, 12_608), "2007 test": (4_952, 12_032), "2012 trainval": (11_540, 27_450)}
+    counts = {part: {"images": n, "objects": boxes, "classes": 20} for part, (n, boxes) in parts.items()}
+    url, train = "http://host.robots.ox.ac.uk/pascal/VOC/", ("2007 trainval", "2012 trainval")
+    splits = {"train": train, "test": ("2007 test",)}
+    by = (
+        "the owner's development kits of 2007 and 2012, Table 1; the test is what trainval leaves of 9,963 images and "
+        "24,640 objects; objects without difficult ones"
     )
+    return Published("voc", "Pascal VOC", url, ("VOCdevkit",), ("class",), splits, counts, by)
 
 
-_ALL = (
-    Published(
-        "glyphs",
-        "UnicodeGlyphs",
-        "",
-        (),
-        ("script", "base letter", "character"),
-        {split: (split,) for split in ("train", "test", "all", "pretrain", "fit", "val", "held_out")},
-    ),
-    Published(
-        "cub",
-        "CUB-200-2011",
-        "https://www.vision.caltech.edu/datasets/cub_200_2011/",
-        ("CUB_200_2011",),
-        ("species",),
-        _TWO,
-        {"train": {"images": 5_864, "species": 100}, "test": {"images": 5_924, "species": 100}},
-        "RaMBO, Sec. 5.1",
-    ),
-    Published(
-        "sop",
-        "Stanford Online Products",
-        "https://cvgl.stanford.edu/projects/lifted_struct/",
-        ("Stanford_Online_Products",),
-        ("super-class", "product"),
-        _TWO,
-        {
-            "train": {"images": 59_551, "product": 11_318},
-            "test": {"images": 60_502, "product": 11_316},
-            "all": {"super-class": 12},
-        },
-        "RaMBO, Sec. 5.1",
-    ),
-    Published(
-        "inshop",
-        "In-shop Clothes Retrieval",
-        "https://mmlab.ie.cuhk.edu.hk/projects/DeepFashion/InShopRetrieval.html",
-        ("In-shop Clothes Retrieval Benchmark", "In-shop", "InShop", "inshop", "in-shop"),
-        ("category", "item"),
-        _GALLERY,
-        {
-            "train": {"images": 25_882, "item": 3_997},
-            "query": {"images": 14_218, "item": 3_985},
-            "gallery": {"images": 12_612, "item": 3_985},
-            "all": {"category": 23},
-        },
-        "RaMBO, Sec. 5.1",
-        separate_gallery=True,
-    ),
-    _inaturalist(
-        "inat_base",
-        "iNaturalist 2018, two levels",
-        ("super-category", "species"),
-        {"super-category": 13, "species": 5_690},
-        {"species": 2_452},
-    ),
-    _inaturalist(
-        "inat_full",
-        "iNaturalist 2018, seven levels",
-        RANKS,
-        dict(zip(RANKS, (5, 23, 54, 249, 961, 3_438, 5_690), strict=True)),
-        {"species": 2_452},
-    ),
+_RETRIEVAL = (
+    *(_glyphs(), _cub(), _sop(), _inshop()),
+    _inaturalist("base", "two", ("super-category", "species"), (13, 5_690)),
+    _inaturalist("full", "seven", RANKS, (5, 23, 54, 249, 961, 3_438, 5_690)),
     _dyml("vehicle", (5, 93, 39_491)),
     _dyml("animal", (5, 28, 495)),
     _dyml("product", (36, 171, 1_639)),
 )
 
 #: All data sets for retrieval that have a name, the default first.
-PUBLISHED: dict[str, Published] = {entry.name: entry for entry in _ALL}
-
-_DETECTION = (
-    Published("scenes", "Scenes", "", (), ("character",), {"train": ("train",), "test": ("test",)}),
-    Published(
-        "voc",
-        "Pascal VOC",
-        "http://host.robots.ox.ac.uk/pascal/VOC/",
-        ("VOCdevkit",),
-        ("class",),
-        {"train": ("2007 trainval", "2012 trainval"), "test": ("2007 test",)},
-        {
-            "2007 trainval": {"images": 5_011, "objects": 12_608, "classes": 20},
-            "2007 test": {"images": 4_952, "objects": 12_032, "classes": 20},
-            "2012 trainval": {"images": 11_540, "objects": 27_450, "classes": 20},
-        },
-        "the owner's development kits of 2007 and 2012, Table 1; the test is what trainval leaves of 9,963 images and "
-        "24,640 objects; objects without difficult ones",
-    ),
-)
+PUBLISHED: dict[str, Published] = {entry.name: entry for entry in _RETRIEVAL}
 
 #: All data sets for object detection, the default first.
-DETECTION: dict[str, Published] = {entry.name: entry for entry in _DETECTION}
+DETECTION: dict[str, Published] = {
+    "scenes": Published("scenes", "Scenes", "", (), ("character",), TWO),
+    "voc": _voc(),
+}

@@ -1,39 +1,20 @@
 """Data sets by name: open one, list them all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from torch import Tensor
 
 from rankedu.checks import check_choice
-from ranklab.datasets.cub import CUB200
-from ranklab.datasets.dyml import KINDS, DyML
 from ranklab.datasets.glyphs import UnicodeGlyphs
-from ranklab.datasets.inaturalist import INaturalist2018
-from ranklab.datasets.inshop import InShop
+from ranklab.datasets.layouts import OPEN
 from ranklab.datasets.lists import data_folder
 from ranklab.datasets.published import DETECTION, PUBLISHED, Published
-from ranklab.datasets.sop import OnlineProducts
-
-__all__ = ["DATASETS", "Data", "catalogue", "find", "markdown", "open_dataset"]
 
 #: What is published of each data set for retrieval, by name.
 DATASETS: Mapping[str, Published] = PUBLISHED
-
-_OPEN: Mapping[str, Any] = {
-    "glyphs": UnicodeGlyphs,
-    "cub": CUB200,
-    "sop": OnlineProducts,
-    "inshop": InShop,
-    "inat_base": partial(INaturalist2018, hierarchy="base"),
-    "inat_full": partial(INaturalist2018, hierarchy="full"),
-    **{f"dyml_{kind}": partial(DyML, kind) for kind in KINDS},
-}
 
 
 class Data(Protocol):
@@ -61,7 +42,7 @@ def open_dataset(name: str, split: str = "train", root: str | os.PathLike[str] |
     check_choice(name, tuple(DATASETS), name="name")
     check_choice(split, tuple(DATASETS[name].splits), name="split")
     try:
-        data: Data = _OPEN[name](split=split, root=root, **settings)
+        data: Data = OPEN.get(name, UnicodeGlyphs)(split=split, root=root, **settings)
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
@@ -87,11 +68,7 @@ def catalogue(root: str | os.PathLike[str] | None = None) -> str:
         folder = find(name, root)
         found = f"found in {folder}" if folder else "not found" if facts.folders else "drawn on this machine"
         lines.append(f"{name:14}{facts.title} ({found})")
-        counts = [f"{part}: {_listed(counts)}" for part, counts in facts.counts.items()]
-        if counts:
-            lines.append(f"{'':14}{'; '.join(counts)}")
-        if facts.url:
-            lines.append(f"{'':14}{facts.url}")
+        lines += [f"{'':14}{text}" for text in (_counted(facts), facts.url) if text]
     if not (root or os.environ.get("RANKEDU_DATA")):
         lines.append("\nName the folder that holds the data sets with --data-root or $RANKEDU_DATA.")
     return "\n".join(lines)
@@ -102,12 +79,11 @@ def markdown(datasets: Mapping[str, Published] = DATASETS) -> str:
     lines = ["| data set | levels | as published | folder |", "|---|---|---|---|"]
     for name, facts in datasets.items():
         if facts.url:
-            counts = [f"{part}: {_listed(counts)}" for part, counts in facts.counts.items()]
-            title, levels = f"[{facts.title}]({facts.url})", " → ".join(facts.levels)
-            published = f"{'; '.join(counts)} ({facts.counted_by})"
-            lines.append(f"| `{name}` {title} | {levels} | {published} | `{facts.folders[0]}` |")
+            title, published = f"[{facts.title}]({facts.url})", f"{_counted(facts)} ({facts.counted_by})"
+            lines.append(f"| `{name}` {title} | {' → '.join(facts.levels)} | {published} | `{facts.folders[0]}` |")
     return "\n".join(lines) + "\n"
 
 
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{what} {count:,}" for what, count in counts.items())
+def _counted(facts: Published) -> str:
+    listed = {part: [f"{what} {count:,}" for what, count in counts.items()] for part, counts in facts.counts.items()}
+    return "; ".join(f"{part}: {', '.join(counts)}" for part, counts in listed.items())

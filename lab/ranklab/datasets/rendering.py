@@ -4,9 +4,8 @@ A glyph is drawn alone, without hinting and without the text layout, which would
 under marks. Nothing here needs pyplot.
 """
 
-from __future__ import annotations
-
 import hashlib
+import importlib
 import math
 import os
 import re
@@ -19,24 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankedu.extras import needed
 from ranklab.datasets.cache import cached_arrays
 
 __all__ = ["CHECKED_WITH", "FACES", "MIN_FACES", "PINNED_SHA256", "SIZE", "Rendering", "cached_rendering", "render"]
 
 #: The twelve faces: all DejaVu fonts of matplotlib but the two that exist for displayed formulas only.
 FACES = (
-    "DejaVuSans",
-    "DejaVuSans-Bold",
-    "DejaVuSans-Oblique",
-    "DejaVuSans-BoldOblique",
-    "DejaVuSansMono",
-    "DejaVuSansMono-Bold",
-    "DejaVuSansMono-Oblique",
-    "DejaVuSansMono-BoldOblique",
-    "DejaVuSerif",
-    "DejaVuSerif-Bold",
-    "DejaVuSerif-Italic",
-    "DejaVuSerif-BoldItalic",
+    *("DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSans-BoldOblique"),
+    *("DejaVuSansMono", "DejaVuSansMono-Bold", "DejaVuSansMono-Oblique", "DejaVuSansMono-BoldOblique"),
+    *("DejaVuSerif", "DejaVuSerif-Bold", "DejaVuSerif-Italic", "DejaVuSerif-BoldItalic"),
 )
 #: A character takes part if at least so many faces draw something for it.
 MIN_FACES = 8
@@ -102,14 +93,9 @@ def _fonts() -> list[Any]:
 
 def _matplotlib() -> tuple[Any, Any]:
     """The library, and its door to FreeType."""
-    try:
-        import matplotlib
-        from matplotlib import ft2font
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "UnicodeGlyphs needs matplotlib, whose fonts it draws: pip install 'rankedu[lab]'", name=error.name
-        ) from error
-    return matplotlib, ft2font
+    return needed("matplotlib", "UnicodeGlyphs draws the fonts of matplotlib"), importlib.import_module(
+        "matplotlib.ft2font"
+    )
 
 
 def missing_glyphs() -> set[bytes]:
@@ -119,9 +105,7 @@ def missing_glyphs() -> set[bytes]:
 
 def _draw(font: Any, code: int | None) -> npt.NDArray[np.uint8]:
     """Draw one glyph (or the box for a missing one) centred on the writing line, smaller if it would not fit."""
-    from matplotlib import ft2font
-
-    constants: Any = ft2font  # they became an enumeration in matplotlib 3.10
+    constants = _matplotlib()[1]  # they became an enumeration in matplotlib 3.10
     flags = constants.LoadFlags.NO_HINTING if hasattr(constants, "LoadFlags") else constants.LOAD_NO_HINTING
     points = POINTS
     while True:
@@ -141,13 +125,9 @@ def _draw(font: Any, code: int | None) -> npt.NDArray[np.uint8]:
 
 def _paint(font: Any, glyph: Any, x: int, y: int) -> npt.NDArray[np.uint8]:
     """Draw a loaded glyph; the canvas is an array since matplotlib 3.11, and was an object of its own before."""
-    import matplotlib
-
-    canvas: Any = np.zeros((SIZE, SIZE), np.uint8)
-    if matplotlib.__version_info__ < (3, 11):
-        from matplotlib.ft2font import FT2Image
-
-        canvas = FT2Image(SIZE, SIZE)
+    matplotlib, ft2font = _matplotlib()
+    old = matplotlib.__version_info__ < (3, 11)
+    canvas = ft2font.FT2Image(SIZE, SIZE) if old else np.zeros((SIZE, SIZE), np.uint8)
     font.draw_glyph_to_bitmap(canvas, x, y, glyph, antialiased=True)
     return np.array(canvas, dtype=np.uint8)
 

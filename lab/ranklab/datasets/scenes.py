@@ -1,7 +1,5 @@
 """`Scenes`: pictures of characters on textured grounds, for object detection that needs no download."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -12,11 +10,9 @@ from torch import Tensor
 from rankedu.checks import check_choice, check_count
 from ranklab.datasets._scene_brushes import cut_glyphs, knots
 from ranklab.datasets._scene_painting import Cast, paint
-from ranklab.datasets._voc_files import write_voc
 from ranklab.datasets.held_out import check_open
 from ranklab.datasets.rendering import render, warn_of_other_pixels
-
-__all__ = ["CLASSES", "CLUTTER", "PINNED_SHA256", "Scenes", "card_markdown"]
+from ranklab.datasets.voc import write_voc
 
 #: The classes, the most frequent first. Each of the second ten resembles one of the first ten, in the same order.
 CLASSES = tuple("AEKBPSRQM&ДΣЖ8Þ§ЯΩШ@")

@@ -4,8 +4,6 @@ A view is a box of the picture, brought to a square in one step of antialiased r
 drawn at random; in a test it is the middle.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -51,30 +49,16 @@ def view(image: Any, draws: Tensor | None = None, *, size: int = 224, crop: str 
     """
     check_choice(crop, CROPS, name="crop")
     check_count(size, "size", hint="the papers use 224")
-    flip = draws is not None and bool(draws[0] < 0.5)
-    if draws is None:
-        box = _middle(image.size, crop)
-    elif crop == "window":
-        box = _window(image.size, draws[1:3])
-    else:
+    if crop == "area" and draws is not None:
         box = _area(image.size, draws[1:])
-    return _normalise(_cut(image, box, size), flip)
+    else:  # 7/8 of the picture, or of its shorter side
+        sides = image.size if crop == "window" else (min(image.size),) * 2
+        left, top = (0.5, 0.5) if draws is None else draws[1:3].tolist()
+        box = _place(image.size, KEPT * sides[0], KEPT * sides[1], left, top)
+    return _normalise(_cut(image, box, size), flip=draws is not None and bool(draws[0] < 0.5))
 
 
 Box = tuple[float, float, float, float]
-
-
-def _middle(sides: tuple[int, int], crop: str) -> Box:
-    """The middle 7/8 of the picture, or of its shorter side."""
-    shorter = min(sides)
-    width, height = sides if crop == "window" else (shorter, shorter)
-    return _place(sides, KEPT * width, KEPT * height, 0.5, 0.5)
-
-
-def _window(sides: tuple[int, int], draws: Tensor) -> Box:
-    """A window of 7/8 of both sides."""
-    left, top = draws.tolist()
-    return _place(sides, KEPT * sides[0], KEPT * sides[1], left, top)
 
 
 def _area(sides: tuple[int, int], draws: Tensor) -> Box:
@@ -90,7 +74,7 @@ def _area(sides: tuple[int, int], draws: Tensor) -> Box:
 
 
 def _place(sides: tuple[int, int], width: float, height: float, left: float, top: float) -> Box:
-    """Put a box at a fraction of the room that it leaves."""
+    """Put a box at a fraction of the space that it leaves."""
     x, y = left * (sides[0] - width), top * (sides[1] - height)
     return x, y, min(x + width, sides[0]), min(y + height, sides[1])
 

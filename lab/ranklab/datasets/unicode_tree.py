@@ -1,7 +1,5 @@
 """What the Unicode character database knows of a character, and the hierarchy and split that are made of it."""
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections import Counter, defaultdict
@@ -12,44 +10,12 @@ import numpy.typing as npt
 
 from ranklab.datasets.rendering import Rendering
 
-__all__ = [
-    "LETTERS",
-    "LEVELS",
-    "SCRIPTS",
-    "SHARES",
-    "VARIANTS",
-    "base_letter",
-    "deal",
-    "halves",
-    "hierarchy",
-    "owners",
-    "script",
-    "with_variants",
-]
-
 #: The levels of the hierarchy, from root to leaf.
 LEVELS = ("script", "base letter", "character")
 #: First words of at least 20 characters' names. All others are merged into ``OTHER``.
 SCRIPTS = (
-    "ARMENIAN",
-    "BLACK",
-    "BOX",
-    "BRAILLE",
-    "COMBINING",
-    "CYRILLIC",
-    "GEORGIAN",
-    "GREEK",
-    "LAO",
-    "LATIN",
-    "LEFT",
-    "LEFTWARDS",
-    "MODIFIER",
-    "RIGHT",
-    "RIGHTWARDS",
-    "ROMAN",
-    "SQUARE",
-    "UPWARDS",
-    "WHITE",
+    *("ARMENIAN", "BLACK", "BOX", "BRAILLE", "COMBINING", "CYRILLIC", "GEORGIAN", "GREEK", "LAO", "LATIN"),
+    *("LEFT", "LEFTWARDS", "MODIFIER", "RIGHT", "RIGHTWARDS", "ROMAN", "SQUARE", "UPWARDS", "WHITE"),
 )
 OTHER = "OTHER"
 #: Of the letters-only tree: its scripts, and how many characters a base letter has at least.
@@ -59,25 +25,13 @@ SHARES = {"pretrain": 0.40, "fit": 0.25, "val": 0.10, "held_out": 0.25}
 
 
 def script(character: str) -> str:
-    """Name the script: the first word of the character's Unicode name, ``OTHER`` if that word is rare.
-
-    Examples
-    --------
-    >>> script("é"), script("Ж"), script("½")
-    ('LATIN', 'CYRILLIC', 'OTHER')
-    """
+    """Name the script, LATIN for é: the first word of the character's Unicode name, ``OTHER`` if that word is rare."""
     word = unicodedata.name(character, OTHER).split()[0]
     return word if word in SCRIPTS else OTHER
 
 
 def base_letter(character: str) -> str:
-    """Take the marks and the case away: compatibility decomposition (NFKD) without marks, case-folded.
-
-    Examples
-    --------
-    >>> base_letter("É"), base_letter("ᵉ"), base_letter("ﬁ"), base_letter("Ж")
-    ('e', 'e', 'fi', 'ж')
-    """
+    """Take the marks and the case away, É to e: compatibility decomposition (NFKD) without marks, case-folded."""
     decomposed = unicodedata.normalize("NFKD", character)
     letters = "".join(part for part in decomposed if not unicodedata.category(part).startswith("M"))
     return (letters.strip() or decomposed.strip()).casefold()

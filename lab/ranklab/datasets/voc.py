@@ -1,28 +1,45 @@
-"""Pascal VOC: photographs of 20 classes of things, with a box around each, as published."""
+"""Pascal VOC: photographs of 20 classes of things, with a box around each, an XML file for each picture, and lists.
 
-from __future__ import annotations
+The owner counts pixels from 1, and a box holds its last row and column: a box around the first pixel alone reads
+1, 1, 1, 1. Here it is 0, 0, 1, 1: the edges, measured from the upper left corner.
+"""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
+from xml.etree import ElementTree
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_count
-from ranklab.datasets._voc_files import FACTS, read_annotation
 from ranklab.datasets.files import CorruptImage, read_image
 from ranklab.datasets.lists import data_folder, missing, read_lines
+from ranklab.datasets.published import DETECTION
 
-__all__ = ["NAMES", "SPLITS", "VOC", "listed", "pixels"]
-
+FACTS = DETECTION["voc"]
 #: The owner's classes, in alphabetical order.
 NAMES = (
     *("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow"),
     *("diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"),
 )
 SPLITS = ("train", "val", "trainval", "test")
+
+
+class DetectionData(Protocol):
+    """What every data set for detection has: pictures with boxes, the classes' names, and whether mirroring is safe."""
+
+    split: str
+    names: tuple[str, ...]
+    flips: bool
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]: ...
+
+    def target(self, index: int) -> dict[str, Tensor]: ...
 
 
 class VOC:
@@ -86,7 +103,51 @@ class VOC:
             "labels": torch.tensor([self._labels[name] for name in annotation.names], dtype=torch.int64),
             "difficult": torch.tensor(annotation.difficult, dtype=torch.bool),
         }
-        return path.parent.parent / "JPEGImages" / annotation.file, target
+        return picture(path, annotation), target
+
+
+class Annotation(NamedTuple):
+    """What an annotation says: the picture's file, and each object's class, box and whether it is difficult."""
+
+    file: str
+    names: list[str]
+    boxes: list[tuple[float, float, float, float]]  # x1, y1, x2, y2: edges, from 0 on
+    difficult: list[bool]
+
+
+def read_annotation(path: Path) -> Annotation:
+    """Read an annotation; a FileNotFoundError tells where to get it, a ValueError what is wrong."""
+    try:
+        root = ElementTree.parse(path).getroot()
+        objects = root.findall("object")
+        return Annotation(
+            _text(root, "filename"),
+            [_text(item, "name") for item in objects],
+            [_box(item) for item in objects],
+            [bool(int(item.findtext("difficult", "0"))) for item in objects],
+        )
+    except FileNotFoundError:
+        raise missing(path, FACTS) from None
+    except (ElementTree.ParseError, ValueError) as error:
+        raise ValueError(f"{path} must be an annotation of Pascal VOC: {error} ({FACTS.where()})") from None
+
+
+def _text(element: ElementTree.Element, tag: str) -> str:
+    text = (element.findtext(tag) or "").strip()
+    if not text:
+        raise ValueError(f"<{element.tag}> has no <{tag}>")
+    return text
+
+
+def _box(item: ElementTree.Element) -> tuple[float, float, float, float]:
+    """The edges of a box. The parts of a person have boxes of their own, further down; they are not read."""
+    box = item.find("bndbox")
+    if box is None:
+        raise ValueError("<object> has no <bndbox>")
+    left, top, right, bottom = (float(_text(box, tag)) for tag in ("xmin", "ymin", "xmax", "ymax"))
+    if right < left or bottom < top:
+        raise ValueError(f"<bndbox> ends before it begins: {left:g}, {top:g}, {right:g}, {bottom:g}")
+    return left - 1, top - 1, right, bottom
 
 
 def listed(devkit: Path, year: int, part: str) -> list[Path]:
@@ -98,8 +159,51 @@ def listed(devkit: Path, year: int, part: str) -> list[Path]:
     return [folder / "Annotations" / f"{name.strip()}.xml" for name in ids]
 
 
+def picture(path: Path, annotation: Annotation) -> Path:
+    """The file of the picture that an annotation is of."""
+    return path.parent.parent / "JPEGImages" / annotation.file
+
+
 def pixels(image: Any) -> Tensor:
     """The picture as it is, in red, green and blue."""
-    import numpy as np
-
     return torch.from_numpy(np.array(image.convert("RGB"))).permute(2, 0, 1).contiguous()
+
+
+def write_voc(data: DetectionData, folder: str | os.PathLike[str], *, part: str, year: int = 2007) -> Path:
+    """Write a data set in the published layout, with pictures in PNG, which loses nothing."""
+    from PIL import Image
+
+    home = Path(folder) / "VOCdevkit" / f"VOC{year}"
+    for inner in ("JPEGImages", "Annotations", "ImageSets/Main"):
+        (home / inner).mkdir(parents=True, exist_ok=True)
+    ids = [f"{part}_{index:06}" for index in range(len(data))]
+    for index, name in enumerate(ids):
+        image, target = data[index]
+        Image.fromarray(image.permute(1, 2, 0).numpy()).save(home / "JPEGImages" / f"{name}.png")
+        tree = _annotation(home.name, f"{name}.png", image, target, data.names)
+        ElementTree.ElementTree(tree).write(home / "Annotations" / f"{name}.xml", encoding="utf-8")
+    (home / "ImageSets" / "Main" / f"{part}.txt").write_text("".join(f"{name}\n" for name in ids), encoding="utf-8")
+    return Path(folder)
+
+
+def _annotation(
+    folder: str, file: str, image: Tensor, target: dict[str, Tensor], names: tuple[str, ...]
+) -> ElementTree.Element:
+    root = ElementTree.Element("annotation")
+    _add(root, folder=folder, filename=file)
+    channels, height, width = image.shape
+    _add(ElementTree.SubElement(root, "size"), width=width, height=height, depth=channels)
+    objects = zip(target["labels"].tolist(), target["boxes"].tolist(), target["difficult"].tolist(), strict=True)
+    for label, (left, top, right, bottom), difficult in objects:
+        item = ElementTree.SubElement(root, "object")
+        _add(item, name=names[label - 1], pose="Unspecified", truncated=0, difficult=int(difficult))
+        edges = {"xmin": left + 1, "ymin": top + 1, "xmax": right, "ymax": bottom}
+        box = ElementTree.SubElement(item, "bndbox")
+        _add(box, **{tag: int(edge) if edge == int(edge) else edge for tag, edge in edges.items()})
+    ElementTree.indent(root, "\t")
+    return root
+
+
+def _add(element: ElementTree.Element, **texts: object) -> None:
+    for tag, text in texts.items():
+        ElementTree.SubElement(element, tag).text = str(text)

@@ -3,16 +3,12 @@
 torchvision brings a RoIAlign in PyTorch of its own, which takes a hundred times as long and a compiler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
-
-__all__ = ["nms", "roi_align"]
 
 #: Rows of the matrix of overlaps that are computed at once, so that they stay in the cache.
 BLOCK = 128
@@ -22,10 +18,6 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Keep the best of the boxes (n, 4), drop all that overlap it by more than a threshold, and so on with the rest.
 
     As torchvision's: the overlaps are computed in the boxes' precision and compared in double precision.
-
-    >>> boxes = torch.tensor([[0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 4.0, 3.0], [3.0, 3.0, 6.0, 6.0]])
-    >>> nms(boxes, torch.tensor([0.8, 0.9, 0.1]), 0.5)
-    tensor([1, 2])
     """
     from torchvision.ops import box_iou
 
@@ -55,11 +47,6 @@ def roi_align(
     of ``sampling_ratio``² points (if ≤ 0, of as many as it has pixels), each interpolated between four pixels: so a
     weighted sum of pixels, which is what an embedding bag with a row a pixel computes. Points more than a pixel outside
     the map count as 0. Accumulated in float32 at least.
-
-    >>> ramp = torch.arange(8.0).expand(1, 1, 8, 8)
-    >>> roi_align(ramp, torch.tensor([[0.0, 1.0, 1.0, 5.0, 5.0]]), 2, sampling_ratio=2)
-    tensor([[[[2., 4.],
-              [2., 4.]]]])
     """
     if not isinstance(boxes, Tensor):
         pictures = [torch.full_like(of_one[:, :1], n) for n, of_one in enumerate(boxes)]
@@ -73,11 +60,8 @@ def roi_align(
     pixels = ((picture[:, None, None] * height + y) * width)[:, :, None, :, None] + x[:, None, :, None, :]
     weights = by_y[:, :, None, :, None] * by_x[:, None, :, None, :]  # box, row, column, and the bin's pixels
     table = input.to(dtype).permute(0, 2, 3, 1).reshape(-1, channels)
-    bins = len(boxes) * rows * columns
-    points = x.shape[2] * y.shape[2]
-    pooled = embedding_bag(
-        pixels.reshape(bins, points), table, mode="sum", per_sample_weights=weights.reshape(bins, points)
-    )
+    shape = (len(boxes) * rows * columns, x.shape[2] * y.shape[2])
+    pooled = embedding_bag(pixels.reshape(shape), table, mode="sum", per_sample_weights=weights.reshape(shape))
     return pooled.view(-1, rows, columns, channels).permute(0, 3, 1, 2).to(input.dtype)
 
 

@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from ranklab.models.vision import load_torchvision
 
-__all__ = ["RoIHeads"]
-
 _Parent: Any = load_torchvision("Faster R-CNN").models.detection.roi_heads.RoIHeads
 
 

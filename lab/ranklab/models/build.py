@@ -1,24 +1,20 @@
-"""A network by its name, as a lab's parameters name it."""
-
-from __future__ import annotations
+"""A network by its name, as a lab's parameters name it, and where its weights come from."""
 
 import pickle
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from rankedu.checks import check_choice
-from ranklab.models.convnet import ConvNet
+from ranklab.models.convnet import ConvNet, WideConvNet
 from ranklab.models.head import EmbeddingNet
 from ranklab.models.head import freeze_batch_norm as freeze
-from ranklab.models.resnet import ResNetEmbedding, resnet
-from ranklab.models.wide import WideConvNet
-
-__all__ = ["NAMES", "build"]
+from ranklab.models.resnet import RESNETS, ResNetEmbedding, resnet
 
 #: What `build` knows, smallest first.
-NAMES = ("convnet", "convnet_wide", "resnet34", "resnet50")
+NAMES = ("convnet", "convnet_wide", *RESNETS)
 
 
 def build(
@@ -45,29 +41,29 @@ def build(
     ('ConvNet', 'random')
     """
     check_choice(name, NAMES, name="name")
-    if pretrained and not name.startswith("resnet"):
-        raise ValueError(f"pretrained must be False for {name!r}, got True (weights= takes a file of your own)")
-    if pretrained and weights is not None:
-        raise ValueError("pretrained and weights must not both be given (choose where the start comes from)")
-    net = _make(name, dim, pretrained, layer_norm, in_channels)
+    check_start(name, pretrained, weights, RESNETS)
+    if name == "convnet" and in_channels not in (None, 1):
+        raise ValueError(f"in_channels must be 1 for 'convnet', got {in_channels} (take 'convnet_wide' or a ResNet)")
+    usual_dim, usual_channels = (512, 3) if name in RESNETS else (64, 1)
+    dim, channels = usual_dim if dim is None else dim, usual_channels if in_channels is None else in_channels
+    net: EmbeddingNet
+    if name == "convnet":
+        net = ConvNet(dim, layer_norm=layer_norm)
+    elif name == "convnet_wide":
+        net = WideConvNet(dim, layer_norm=layer_norm, in_channels=channels)
+    else:
+        net = resnet(name, dim, pretrained=pretrained, layer_norm=layer_norm, in_channels=channels)
     if weights is not None:
         net.pretrained = _load(net, Path(weights))
     return freeze(net) if freeze_batch_norm else net
 
 
-def _make(name: str, dim: int | None, pretrained: bool, layer_norm: bool, in_channels: int | None) -> EmbeddingNet:
-    """The network, before weights of the reader's own."""
-    if name == "convnet":
-        if in_channels not in (None, 1):
-            raise ValueError(
-                f"in_channels must be 1 for 'convnet', got {in_channels} (take 'convnet_wide' or a ResNet)"
-            )
-        return ConvNet(64 if dim is None else dim, layer_norm=layer_norm)
-    if name == "convnet_wide":
-        channels = 1 if in_channels is None else in_channels
-        return WideConvNet(64 if dim is None else dim, layer_norm=layer_norm, in_channels=channels)
-    channels, dim = 3 if in_channels is None else in_channels, 512 if dim is None else dim
-    return resnet(name, dim, pretrained=pretrained, layer_norm=layer_norm, in_channels=channels)
+def check_start(name: str, pretrained: bool, weights: str | Path | None, known: Iterable[str]) -> None:
+    """Refuse ImageNet's weights where there are none, or beside a file."""
+    if pretrained and name not in known:
+        raise ValueError(f"pretrained must be False for {name!r}, got True (weights= takes a file of your own)")
+    if pretrained and weights is not None:
+        raise ValueError("pretrained and weights must not both be given (choose where the start comes from)")
 
 
 def _load(net: EmbeddingNet, file: Path) -> str:

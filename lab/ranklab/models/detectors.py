@@ -1,20 +1,15 @@
 """Faster R-CNN by its name: a narrow one for a CPU, and the three of the paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from rankedu.checks import check_choice, check_count
-from ranklab.models.build import load_state, read_state
-from ranklab.models.narrow import NarrowBackbone
-from ranklab.models.resnet import cached_weights
+from ranklab.models.build import check_start, load_state, read_state
+from ranklab.models.convnet import NarrowBackbone
+from ranklab.models.resnet import cached_weights, load_cached
 from ranklab.models.vision import load_torchvision
-
-__all__ = ["DETECTORS", "build_detector"]
 
 #: What `build_detector` knows, smallest first.
 DETECTORS = ("narrow", "resnet50_fpn", "resnet101_fpn", "resnext101_32x4d_fpn")
@@ -46,9 +41,7 @@ def build_detector(
     detectors are mmdetection's; these have the same parts, and torchvision's settings. ``losses["cross_entropy"]`` is
     for the log, and in no sum; ``net.pretrained`` says how it starts.
 
-    Source
-    ------
-    RaMBO Sec. 5.2.
+    Source: RaMBO Sec. 5.2.
 
     Examples
     --------
@@ -63,25 +56,22 @@ def build_detector(
             f"classifier_loss must be a Module, got {classifier_loss!r} "
             "(e.g. OnProposals(MAPLoss(BlackboxRanker(lam=1e5))))"
         )
-    image_size = (128 if name == "narrow" else 600) if image_size is None else image_size
-    proposals = (64 if name == "narrow" else 512) if proposals is None else proposals
+    narrow = name == "narrow"
+    image_size = (128 if narrow else 600) if image_size is None else image_size
+    proposals = (64 if narrow else 512) if proposals is None else proposals
     check_count(image_size, "image_size", least=32)
     check_count(proposals, "proposals")
-    if pretrained and name not in PRETRAINED:
-        raise ValueError(f"pretrained must be False for {name!r}, got True (weights= takes a file of your own)")
-    if pretrained and weights is not None:
-        raise ValueError("pretrained and weights must not both be given (choose where the start comes from)")
+    check_start(name, pretrained, weights, PRETRAINED)
     torchvision: Any = load_torchvision("object detection")
     common = {
-        "num_classes": None if name == "narrow" else classes + 1,
+        "num_classes": None if narrow else classes + 1,
         "min_size": image_size,
         "max_size": image_size * 5 // 3,
         "box_score_thresh": 0.0,
         "box_detections_per_img": 100,
         "box_batch_size_per_image": proposals,
     }
-    net: Any
-    if name == "narrow":
+    if narrow:
         net = _narrow(torchvision, classes, common)
     else:
         net = _with_pyramid(torchvision, name, pretrained, weights is not None, common)
@@ -118,20 +108,15 @@ def _narrow(torchvision: Any, classes: int, common: dict[str, Any]) -> Any:
 
 def _with_pyramid(torchvision: Any, name: str, pretrained: bool, to_be_loaded: bool, common: dict[str, Any]) -> Any:
     """A residual net with a feature pyramid; one that starts from weights keeps its batch norm and first layers."""
-    models, start = torchvision.models, "random"
-    file = None
-    if pretrained:
-        kind = getattr(models, PRETRAINED[name]).IMAGENET1K_V1
-        file = cached_weights(str(kind.url), depth=4)
+    models = torchvision.models
+    file = cached_weights(torchvision, PRETRAINED[name]) if pretrained else None
     frozen = to_be_loaded or file is not None
     norm = torchvision.ops.FrozenBatchNorm2d if frozen else nn.BatchNorm2d
     if name == "resnext101_32x4d_fpn":
         body = models.ResNet(models.resnet.Bottleneck, BLOCKS_101, groups=32, width_per_group=4, norm_layer=norm)
     else:
         body = getattr(models, name.removesuffix("_fpn"))(weights=None, norm_layer=norm)
-    if file is not None:
-        body.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
-        start = f"ImageNet (torchvision {torchvision.__version__}, IMAGENET1K_V1)"
+    start = load_cached(torchvision, body, file)
     if frozen:
         for part in (body.conv1, body.bn1, body.layer1):
             part.requires_grad_(False)

@@ -1,7 +1,5 @@
 """What all embedding networks share: a head that maps features to the sphere, and batch norm that can be frozen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -9,8 +7,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rankedu.checks import check_count
-
-__all__ = ["EmbeddingNet", "FrozenBatchNorm1d", "FrozenBatchNorm2d", "embedding_head", "freeze_batch_norm"]
 
 Net = TypeVar("Net", bound=nn.Module)
 
@@ -49,9 +45,7 @@ def embedding_head(features: int, dim: int, *, layer_norm: bool = False) -> nn.M
     RaMBO replaces the classifier of a ResNet-50 by a linear map to 512 dimensions. HAPPIER's released code puts a layer
     norm without parameters between the pooling and the linear map.
 
-    Source
-    ------
-    RaMBO Sec. 5.1; HAPPIER Sec. 4.1.
+    Source: RaMBO Sec. 5.1; HAPPIER Sec. 4.1.
     """
     check_count(dim, "dim", hint="the book uses 64, the papers 512")
     linear = nn.Linear(features, dim)
@@ -67,18 +61,15 @@ class _Frozen(nn.Module):
         return self
 
 
-class FrozenBatchNorm1d(_Frozen, nn.BatchNorm1d):
-    """Batch norm of vectors that always uses its running statistics, see :func:`freeze_batch_norm`."""
+class _Frozen1d(_Frozen, nn.BatchNorm1d):
+    """Of vectors."""
 
 
-class FrozenBatchNorm2d(_Frozen, nn.BatchNorm2d):
-    """Batch norm of pictures that always uses its running statistics, see :func:`freeze_batch_norm`."""
+class _Frozen2d(_Frozen, nn.BatchNorm2d):
+    """Of pictures."""
 
 
-_FROZEN: dict[type[nn.Module], type[nn.Module]] = {
-    nn.BatchNorm1d: FrozenBatchNorm1d,
-    nn.BatchNorm2d: FrozenBatchNorm2d,
-}
+_FROZEN: dict[type[nn.Module], type[nn.Module]] = {nn.BatchNorm1d: _Frozen1d, nn.BatchNorm2d: _Frozen2d}
 
 
 def freeze_batch_norm(net: Net) -> Net:

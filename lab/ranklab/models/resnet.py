@@ -1,7 +1,5 @@
 """ResNet-34 and ResNet-50 of torchvision, with the head of the papers in the place of the classifier."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,6 @@ from torch import nn
 
 from ranklab.models.head import EmbeddingNet, embedding_head
 from ranklab.models.vision import load_torchvision
-
-__all__ = ["RESNETS", "ResNetEmbedding", "resnet"]
 
 #: Name → torchvision's name of the weights that the papers start from.
 RESNETS = {"resnet34": "ResNet34_Weights", "resnet50": "ResNet50_Weights"}
@@ -25,21 +21,7 @@ class ResNetEmbedding(EmbeddingNet):
     channels, its first convolution is replaced. The small stem is for pictures of about 32 × 32: a convolution of 3 × 3
     with stride 1, and no pooling; the usual one shrinks a picture fourfold before the first block.
 
-    Source
-    ------
-    RaMBO Sec. 5.1.
-
-    Examples
-    --------
-    >>> class Tiny(nn.Module):
-    ...     def __init__(self):
-    ...         super().__init__()
-    ...         self.conv1, self.maxpool, self.fc = nn.Conv2d(3, 8, 7), nn.MaxPool2d(2), nn.Linear(8, 1000)
-    ...
-    ...     def forward(self, images):
-    ...         return self.fc(self.maxpool(self.conv1(images)).mean((2, 3)))
-    >>> ResNetEmbedding(Tiny(), dim=16)(torch.rand(2, 3, 32, 32)).shape
-    torch.Size([2, 16])
+    Source: RaMBO Sec. 5.1.
     """
 
     def __init__(
@@ -82,25 +64,30 @@ def resnet(
     """
     torchvision: Any = load_torchvision("the ResNets", instead="take model='convnet_wide'")
     backbone = getattr(torchvision.models, name)(weights=None)
-    start = "random"
-    if pretrained:
-        file = cached_weights(str(getattr(torchvision.models, RESNETS[name]).IMAGENET1K_V1.url))
-        if file is not None:
-            backbone.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
-            start = f"ImageNet (torchvision {torchvision.__version__}, IMAGENET1K_V1)"
+    file = cached_weights(torchvision, RESNETS[name]) if pretrained else None
+    start = load_cached(torchvision, backbone, file)
     net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=in_channels == 1)
     net.pretrained = f"{start}, but for a new first convolution" if start != "random" and net.new_stem else start
     return net
 
 
-def cached_weights(url: str, *, depth: int = 5) -> Path | None:
-    """Find weights of torchvision's in its folder; warn if they are not there."""
+def load_cached(torchvision: Any, backbone: nn.Module, file: Path | None) -> str:
+    """Load what `cached_weights` has found, if anything; say what the start is."""
+    if file is None:
+        return "random"
+    backbone.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
+    return f"ImageNet (torchvision {torchvision.__version__}, IMAGENET1K_V1)"
+
+
+def cached_weights(torchvision: Any, kind: str) -> Path | None:
+    """Find ImageNet's weights in torchvision's folder; warn if they are not there."""
+    url = str(getattr(torchvision.models, kind).IMAGENET1K_V1.url)
     file = Path(torch.hub.get_dir()) / "checkpoints" / url.rsplit("/", 1)[-1]
     if file.is_file():
         return file
     warnings.warn(
         f"pretrained weights are not at {file}, so the net starts at random (get them from {url}, "
         "or give weights=, the path of a file)",
-        stacklevel=depth,  # where build() or build_detector() was called
+        stacklevel=4,  # where build() or build_detector() was called
     )
     return None

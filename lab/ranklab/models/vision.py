@@ -1,7 +1,5 @@
 """torchvision, also beside a torch for which its compiled operators were not built."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from types import ModuleType
@@ -10,8 +8,6 @@ from typing import Any
 import torch
 
 from ranklab.models import _operators
-
-__all__ = ["StandInWarning", "load_torchvision", "operators"]
 
 #: What torchvision's import asks torch for; its compiled part would have declared it.
 SCHEMAS = tuple(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor" for name in ("nms", "qnms"))
@@ -33,7 +29,7 @@ def load_torchvision(needed_for: str, *, instead: str = "") -> ModuleType:
     nothing is touched.
     """
     torchvision = _import(needed_for, instead)
-    if not _has_operators(torchvision) and not _replaced(torchvision):
+    if not _has_operators(torchvision) and torchvision.ops.nms is not _operators.nms:
         warnings.warn(
             "torchvision's compiled operators do not load beside this torch, so non-maximum suppression and RoIAlign "
             "are PyTorch's: the same results, somewhat slower (install a torchvision built for your torch)",
@@ -88,10 +84,6 @@ def _has_operators(torchvision: Any) -> bool:
     """Whether the compiled part was loaded. What has no such part, needs none."""
     extension = getattr(torchvision, "extension", None)
     return extension is None or bool(extension._has_ops())
-
-
-def _replaced(torchvision: Any) -> bool:
-    return torchvision.ops.nms is _operators.nms
 
 
 def _replace(torchvision: Any) -> None:

@@ -11,9 +11,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.datasets import DETECTION, VOC, Scenes, _voc_check, check, open_detection
-from ranklab.datasets._voc_files import read_annotation, write_voc
-from ranklab.datasets.voc import NAMES
+from ranklab.datasets import DETECTION, VOC, Scenes, check, checking, open_detection
+from ranklab.datasets.voc import NAMES, read_annotation, write_voc
 
 pytestmark = pytest.mark.filterwarnings("ignore:Scenes. .* draws other pixels")
 run = CliRunner().invoke
@@ -228,7 +227,7 @@ def test_check_counts_what_the_owner_counts(tmp_path):
 
 def test_check_is_content_with_what_is_as_published(tmp_path, monkeypatch):
     counts = {"2007 trainval": {"images": 2, "objects": 2}, "2007 test": {"images": 1}, "2012 trainval": {"images": 2}}
-    monkeypatch.setattr(_voc_check, "FACTS", replace(DETECTION["voc"], counts=counts))
+    monkeypatch.setitem(checking.DETECTION, "voc", replace(DETECTION["voc"], counts=counts))
     make_voc(tmp_path, years=(2007,))
     report = check("voc", tmp_path, decode=True)
     assert report.ok and report.notes == ("VOC2012 is not there: voc0712 needs it, voc07 does not.",)

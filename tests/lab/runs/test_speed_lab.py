@@ -17,9 +17,9 @@ from ranklab.experiments import speed
 from ranklab.experiments.speed import contestants, published, stopwatch
 from ranklab.experiments.speed.contestants import ALONE, LISTS, LOSSES, OURS, VALUE, VALUES, WRITTEN, Batch, List
 from ranklab.experiments.speed.growth import ALGORITHMS, cells_of, exponents
+from ranklab.experiments.speed.published import PRINTED_MS
 from ranklab.experiments.speed.stopwatch import Limits, race, race_by_size
 from ranklab.experiments.speed.tables import (
-    PRINTED_MS,
     beside,
     compare,
     duration,

@@ -5,8 +5,6 @@ the network), and batches of embeddings. All contenders of a part run in turn in
 timed, `stopwatch` how, `tables` what is told of it; `make bench` measures with the same.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,21 +12,15 @@ from typing import Any
 
 import torch
 
-from rankedu.checks import check_choice
+from rankedu.checks import check_choice, did_you_mean
 from ranklab.experiments.speed import contestants, tables
 from ranklab.experiments.speed.contestants import ALL_PAIRS, BESIDE, LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN
 from ranklab.experiments.speed.growth import growth
+from ranklab.experiments.speed.published import PRINTED
 from ranklab.experiments.speed.stopwatch import Limits, Name, Row, free_memory, processor, race
 from ranklab.experiments.speed.tables import table
 
 __all__ = ["DEFAULTS", "PARTS", "PRINTED", "Speed", "run", "table"]
-
-#: Seconds that RaMBO prints for AP, by device and length.
-PRINTED = {
-    "cpu": {10**5: 0.033, 10**6: 0.331, 10**7: 3.86, 10**8: 36.4},
-    "cuda": {10**5: 0.0013, 10**6: 0.007, 10**7: 0.061, 10**8: 0.62},
-}
-# --- The parts --------------------------------------------------------------------------------------------------------
 
 
 def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
@@ -68,27 +60,17 @@ def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]
     names = [(LIMIT, PRODUCT), *((loss, who) for loss in contestants.LOSSES for who in (OURS, WRITTEN)), *peers]
     names += [(VALUE, "scikit-learn")] if device == "cpu" else []
     setting = (chosen["per_class"], chosen["dim"], chosen["seed"], device)
+    growing: dict[str, Any] = {"device": device, "usual": (2.1, 2.0), "growth": ALL_PAIRS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the other libraries
-        return race(
-            chosen["batch_sizes"],
-            lambda size: contestants.Batch(size, *setting).works(names),
-            limits,
-            device=device,
-            usual=(2.1, 2.0),
-            growth=ALL_PAIRS,
-        )
-
-
-def table_1(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
-    """The exponents of all methods."""
-    return growth(chosen["scale"], chosen["rounds"], chosen["seed"], limits, device)
+        sizes = chosen["batch_sizes"]
+        return race(sizes, lambda size: contestants.Batch(size, *setting).works(names), limits, **growing)
 
 
 #: What can be measured, in the order in which it is.
 PARTS: dict[str, Callable[[Mapping[str, Any], Limits, str], list[Row]]] = {
     "long lists": long_lists,
-    "growth": table_1,
+    "growth": growth,
     "backbone": beside_backbone,
     "batches": batches,
 }
@@ -142,11 +124,10 @@ class Speed:
     def notes(self) -> list[str]:
         """Why something was not measured, a line each."""
         lines = []
-        for row in self.rows:
-            if row.get("note"):
-                what = ", ".join(filter(None, (row["device"], row["part"], row["work"], row["contender"])))
-                at = f" at {tables.size_text(row['size'])}" if row["size"] else ""
-                lines.append(f"{what}{at}: {row['note']}")
+        for row in [row for row in self.rows if row.get("note")]:
+            what = ", ".join(filter(None, (row["device"], row["part"], row["work"], row["contender"])))
+            at = f" at {tables.size_text(row['size'])}" if row["size"] else ""
+            lines.append(f"{what}{at}: {row['note']}")
         return lines
 
     def ratios(self, part: str) -> str:
@@ -191,16 +172,10 @@ class Speed:
 def run(parameters: Mapping[str, Any] | None = None) -> Speed:
     """Measure, with those of `DEFAULTS`, which the lab's notebook explains, that are not given; refuse what cannot be.
 
-    Source
-    ------
-    RaMBO Tab. 6; RaMBO Tab. 1; Smooth-AP supp. Tab. S2.
-
-    Examples
-    --------
-    >>> found = run({"parts": ["long lists"], "devices": ["cpu"], "lengths": [100], "memory_length": 0, "rounds": 1})
-    >>> sorted({row["contender"] for row in found.of("long lists") if row["work"] == "AP"})
-    ['ours', 'transcription']
+    Source: RaMBO Tab. 6; RaMBO Tab. 1; Smooth-AP supp. Tab. S2.
     """
+    from ranklab.runs.results import machine
+
     chosen = {**DEFAULTS, **(parameters or {})}
     longest = _check(chosen)
     names = _devices(chosen["devices"])
@@ -211,15 +186,15 @@ def run(parameters: Mapping[str, Any] | None = None) -> Speed:
             limits.memory = chosen["memory"] * 2**30 or SHARE * free_memory(device)
             empty = {"device": device, "part": part, "contender": "", "size": 0}
             rows += [{**empty, **row} for row in PARTS[part](chosen, limits, device)]
-    return Speed(rows, _machine(names))
+    parts = [processor() if name == "cpu" else str(torch.cuda.get_device_name()) for name in names]
+    return Speed(rows, {**machine(), "device": "; ".join(parts), "threads": 1})
 
 
 def _check(parameters: Mapping[str, Any]) -> dict[str, int]:
     """Whether all can be measured, before anything is; the caps by contender."""
     for part in parameters["parts"]:
         check_choice(part, tuple(PARTS), name="parts")
-    positive = ("batch", "per_class", "dim", "rounds", "seconds", "budget", "scale", "image_size")
-    for name in positive:
+    for name in ("batch", "per_class", "dim", "rounds", "seconds", "budget", "scale", "image_size"):
         if not parameters[name] > 0:
             raise ValueError(f"{name} must be > 0, got {parameters[name]}")
     for name in ("lengths", "batch_sizes"):
@@ -227,19 +202,16 @@ def _check(parameters: Mapping[str, Any]) -> dict[str, int]:
             raise ValueError(f"{name} must be 2 or more each, got {parameters[name]}")
     if not 0 < parameters["share"] < 1:
         raise ValueError(f"share must be between 0 and 1, got {parameters['share']}")
+    per_class = parameters["per_class"]
     for size in (*parameters["batch_sizes"], parameters["batch"]):
-        if size % parameters["per_class"]:
-            raise ValueError(
-                f"batch_sizes and batch must be multiples of per_class={parameters['per_class']}, got {size}"
-            )
+        if size % per_class:
+            raise ValueError(f"batch_sizes and batch must be multiples of per_class={per_class}, got {size}")
     return _caps(parameters["longest"])
 
 
 def _caps(texts: Sequence[str]) -> dict[str, int]:
     """Read ``contender=size``."""
-    from rankedu.checks import did_you_mean
-
-    known = ("ours", *BESIDE)
+    known = (OURS, *BESIDE)
     caps = {}
     for text in texts:
         name, _, size = text.partition("=")
@@ -256,19 +228,11 @@ def _caps(texts: Sequence[str]) -> dict[str, int]:
 
 def _devices(wanted: Sequence[str]) -> list[str]:
     """cpu and cuda as named; for auto the processor, and the GPU if there is one."""
+    there = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
     names: list[str] = []
     for name in wanted:
         check_choice(name, ("auto", "cpu", "cuda"), name="devices")
-        if name == "cuda" and not torch.cuda.is_available():
+        if name not in ("auto", *there):
             raise ValueError("devices must be there, got 'cuda' and no GPU (take 'cpu', or 'auto' for what there is)")
-        found = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])] if name == "auto" else [name]
-        names += [device for device in found if device not in names]
-    return names
-
-
-def _machine(devices: Sequence[str]) -> dict[str, Any]:
-    """What the numbers were measured on."""
-    from ranklab.runs.results import machine
-
-    parts = {"cpu": processor, "cuda": lambda: str(torch.cuda.get_device_name())}
-    return {**machine(), "device": "; ".join(parts[device]() for device in devices), "threads": 1}
+        names += there if name == "auto" else [name]
+    return list(dict.fromkeys(names))

@@ -1,26 +1,19 @@
 """RaMBO's Table 1, measured: how the time of each loss grows with the list and with its number of relevant items."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu.losses import APLoss, APSVMLoss, ErrorDrivenAPLoss, FastAPLoss, SmoothAPLoss, SupAPLoss
-from rankedu.rankers import BlackboxRanker, LSTMRanker
-from ranklab.experiments.speed.contestants import step
-from ranklab.experiments.speed.published import published_ap, published_smooth_ap
+from rankedu.losses import APSVMLoss, ErrorDrivenAPLoss
+from rankedu.rankers import LSTMRanker
+from ranklab.experiments.speed.contestants import LOSSES, List, Loss
 from ranklab.experiments.speed.stopwatch import Limits, Row, Work, clock, one_thread
 
-__all__ = ["ALGORITHMS", "Algorithm", "exponents", "growth"]
-
-Loss = Callable[[Tensor, Tensor], Tensor]
-Cell = tuple[str, int, int]  # algorithm, n, p
 #: One timing is of as many calls as take so many seconds.
 LEAST = 0.005
 #: Lengths, and numbers of relevant items, that are tried with each other.
@@ -30,7 +23,7 @@ CELLS = 4
 class Algorithm(NamedTuple):
     """A row of the table: who is timed, on which lists, and what is printed of it."""
 
-    make: Callable[[int], Loss]  # of the length
+    make: Callable[[List], Loss]
     lengths: tuple[int, int]  # shortest and longest list
     counts: tuple[int, int]  # fewest and most relevant items; few enough that p is small beside n
     printed: str  # the complexity in the table; empty for an algorithm that is not in it
@@ -49,27 +42,30 @@ class _Sorter(torch.nn.Module):
         return ranks[relevance].mean()
 
 
+def n_log_n(n: float, p: float) -> float:
+    return n * math.log(n)
+
+
+def n_p(n: float, p: float) -> float:
+    return n * p
+
+
 LONG, MIDDLE, SHORT = (100_000, 1_000_000), (20_000, 200_000), (3_000, 30_000)
 FEW, MANY = (30, 300), (100, 1_000)
+(RAMBO, RAMBO_WRITTEN), (SMOOTH, SMOOTH_WRITTEN) = LOSSES["RaMBO AP"], LOSSES["Smooth-AP"]
 ALGORITHMS = {
-    "RaMBO": Algorithm(
-        lambda n: APLoss(BlackboxRanker(0.4 * n), 0.02), LONG, MANY, "O(n log n)", lambda n, p: n * math.log(n)
-    ),
-    "RaMBO, transcription": Algorithm(
-        lambda n: lambda y, r: published_ap(y, r, 0.4 * n, 0.02), MIDDLE, MANY, "", lambda n, p: n * math.log(n)
-    ),
+    "RaMBO": Algorithm(RAMBO, LONG, MANY, "O(n log n)", n_log_n),
+    "RaMBO, transcription": Algorithm(RAMBO_WRITTEN, MIDDLE, MANY, "", n_log_n),
     "Mohapatra et al.": Algorithm(
-        lambda n: APSVMLoss("mohapatra"), MIDDLE, MANY, "O(n log p)", lambda n, p: n * math.log(p)
+        lambda _: APSVMLoss("mohapatra"), MIDDLE, MANY, "O(n log p)", lambda n, p: n * math.log(p)
     ),
-    "Chen et al.": Algorithm(lambda n: ErrorDrivenAPLoss(1.0), SHORT, FEW, "O(np)", lambda n, p: n * p),
-    "Yue et al.": Algorithm(lambda n: APSVMLoss("yue"), SHORT, FEW, "O(n²)", lambda n, p: n * n),
-    "FastAP": Algorithm(lambda n: FastAPLoss(20), LONG, MANY, "O((n + p)L)", lambda n, p: n),
-    "SoDeep": Algorithm(_Sorter, (64, 192), (4, 16), "O((n + p)h²), h ≈ n", lambda n, p: n**3),
-    "Smooth-AP": Algorithm(lambda n: SmoothAPLoss(), SHORT, FEW, "", lambda n, p: n * p),
-    "Smooth-AP, transcription": Algorithm(
-        lambda n: lambda y, r: published_smooth_ap(y, r), (300, 2_000), (4, 40), "", lambda n, p: n * n
-    ),
-    "SupAP (HAPPIER)": Algorithm(lambda n: SupAPLoss(), SHORT, FEW, "", lambda n, p: n * p),
+    "Chen et al.": Algorithm(lambda _: ErrorDrivenAPLoss(1.0), SHORT, FEW, "O(np)", n_p),
+    "Yue et al.": Algorithm(lambda _: APSVMLoss("yue"), SHORT, FEW, "O(n²)", lambda n, p: n * n),
+    "FastAP": Algorithm(LOSSES["FastAP"][0], LONG, MANY, "O((n + p)L)", lambda n, p: n),
+    "SoDeep": Algorithm(lambda one: _Sorter(one.size), (64, 192), (4, 16), "O((n + p)h²), h ≈ n", lambda n, p: n**3),
+    "Smooth-AP": Algorithm(SMOOTH, SHORT, FEW, "", n_p),
+    "Smooth-AP, transcription": Algorithm(SMOOTH_WRITTEN, (300, 2_000), (4, 40), "", lambda n, p: n * n),
+    "SupAP (HAPPIER)": Algorithm(LOSSES["SupAP"][0], SHORT, FEW, "", n_p),
 }
 
 
@@ -87,10 +83,6 @@ def exponents(cells: Sequence[tuple[float, ...]]) -> list[tuple[float, float]]:
 
     The intervals a ± margin are Student's, at 95 %. What makes a row deviate is taken as independent from row to row;
     rounds of one cell share what is not noise, so they are to be brought together before.
-
-    >>> [(n, _), (p, _)] = exponents([(n, p, 1e-9 * n * p**0.5) for n in (10, 100, 1000) for p in (1, 4)])
-    >>> round(n, 6), round(p, 6)
-    (1.0, 0.5)
     """
     from scipy import stats
 
@@ -104,48 +96,41 @@ def exponents(cells: Sequence[tuple[float, ...]]) -> list[tuple[float, float]]:
         raise ValueError("cells must have several n for one p, and several p for one n, got n and p that vary together")
     solution = np.linalg.lstsq(design, seconds, rcond=None)[0]
     variance = float(((seconds - design @ solution) ** 2).sum()) / free
-    spread = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
-    margins = stats.t.ppf(0.975, free) * spread
+    margins = stats.t.ppf(0.975, free) * np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
     return list(zip(solution[1:].tolist(), margins[1:].tolist(), strict=True))
 
 
-def growth(scale: float, rounds: int, seed: int, limits: Limits, device: str) -> list[Row]:
+def growth(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
     """Time every algorithm on a grid of lists, fit exponents, and set those beside it that the printed formula has.
 
     A row has ``work`` (the algorithm), ``n`` and ``p`` (the exponents), ``n margin`` and ``p margin`` (half of the 95 %
     intervals), ``n claimed`` and ``p claimed`` (the exponents that the formula has on the same lists), ``from``, ``to``
     (shortest and longest list) and ``seconds`` at the largest.
     """
-    works: dict[Cell, tuple[Work, int]] = {}
-    times: dict[Cell, list[float]] = {}
+    works: dict[tuple[str, int, int], tuple[Work, int]] = {}
+    times: dict[str, dict[tuple[int, int], list[float]]] = {name: {} for name in ALGORITHMS}
     with one_thread():
         for name, algorithm in ALGORITHMS.items():
-            for n, p in cells_of(algorithm, scale):
+            for n, p in cells_of(algorithm, chosen["scale"]):
                 if limits.left() > 0:
-                    work = _work(name, n, p, seed, device)
+                    work = _work(algorithm, List(n, seed=chosen["seed"], device=device, relevant=p))
                     work()
                     works[name, n, p] = work, max(1, math.ceil(LEAST / max(clock(work, device), 1e-6)))
-        for _ in range(rounds):
-            for cell, (work, calls) in works.items():
+        for _ in range(chosen["rounds"]):
+            for (name, *cell), (work, calls) in works.items():
                 if limits.left() > 0:
                     seconds = clock(lambda w=work, c=calls: [w() for _ in range(c)], device)  # type: ignore[misc]
-                    times.setdefault(cell, []).append(seconds / calls)
-    typical = {cell: statistics.median(found) for cell, found in times.items()}
-    of = {name: {cell[1:]: seconds for cell, seconds in typical.items() if cell[0] == name} for name in ALGORITHMS}
-    return [_row(name, algorithm, of[name]) for name, algorithm in ALGORITHMS.items()]
+                    times[name].setdefault((cell[0], cell[1]), []).append(seconds / calls)
+    typical = {name: {cell: statistics.median(s) for cell, s in found.items()} for name, found in times.items()}
+    return [_row(name, algorithm, typical[name]) for name, algorithm in ALGORITHMS.items()]
 
 
-def _work(name: str, n: int, p: int, seed: int, device: str) -> Work:
+def _work(algorithm: Algorithm, one: List) -> Work:
     """One list of cosines, forward and backward."""
-    generator = torch.Generator(device).manual_seed(seed)
-    scores = 2 * torch.rand(n, generator=generator, device=device) - 1
-    relevance = torch.zeros(n, dtype=torch.bool, device=device)
-    relevance[torch.randperm(n, generator=generator, device=device)[:p]] = True
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        loss = ALGORITHMS[name].make(n)
-    loss = loss.to(device) if isinstance(loss, torch.nn.Module) else loss
-    return step(lambda y: loss(y, relevance), scores)
+        torch.manual_seed(one.seed)
+        loss = algorithm.make(one)
+    return one.of(loss.to(one.device) if isinstance(loss, torch.nn.Module) else loss)
 
 
 def _row(name: str, algorithm: Algorithm, typical: Mapping[tuple[int, int], float]) -> Row:

@@ -1,7 +1,5 @@
 """Time pieces of work against each other: in turn, in one process, and none that would not fit into memory or time."""
 
-from __future__ import annotations
-
 import os
 import platform
 import statistics
@@ -13,20 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-
-__all__ = [
-    "Limits",
-    "Name",
-    "Row",
-    "Work",
-    "clock",
-    "free_memory",
-    "one_thread",
-    "peak_of",
-    "processor",
-    "race",
-    "race_by_size",
-]
 
 Work = Callable[[], object]
 Name = tuple[str, str]  # what is done, and who does it
@@ -65,13 +49,19 @@ class Limits:
 
     def refusal(self, name: Name, size: int, expected: Mapping[str, float]) -> str:
         """Why this is not to be tried; empty if it is."""
+        needed, taken = expected.get("bytes", 0.0), expected.get("seconds", 0.0)
         if size > self.longest.get(name[1], size):
             return f"not tried: longest is {self.longest[name[1]]:,}"
-        if (needed := expected.get("bytes", 0.0)) > self.memory:
+        if needed > self.memory:
             return f"not tried: about {_gib(needed)} GiB would be needed, {_gib(self.memory)} may be used"
-        if (taken := expected.get("seconds", 0.0)) > self.left():
+        if taken > self.left():
             return f"not tried: it would take about {max(taken, 0.1):,.1f} s, and the budget ends before"
         return ""
+
+
+def _gib(size: float) -> str:
+    """Bytes in GiB, with two digits or as a whole number."""
+    return f"{size / 2**30:,.0f}" if size >= 10 * 2**30 else f"{size / 2**30:.2g}"
 
 
 def clock(work: Work, device: str = "cpu") -> float:
@@ -101,6 +91,11 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def race(*arguments: Any, **options: Any) -> list[Row]:
+    """All rows of :func:`race_by_size`, at once."""
+    return [row for rows in race_by_size(*arguments, **options) for row in rows]
+
+
 def race_by_size(
     sizes: Iterable[int],
     works: Callable[[int], Mapping[Name, Work]],
@@ -119,43 +114,28 @@ def race_by_size(
     beyond what was there; None where that cannot be told, as if it is little) and ``note``. What was not tried has no
     seconds; its note tells why, and ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
     """
-    last = {} if last is None else last
+    last, growth = {} if last is None else last, growth or {}
     for size in sorted(set(sizes)):
         with one_thread():
-            found = _race_at(size, works(size), limits, device, last, growth or {}, usual)
-        last.update({(row["work"], row["contender"]): row for row in found})
-        yield found
-
-
-def race(*arguments: Any, **options: Any) -> list[Row]:
-    """All rows of :func:`race_by_size`, at once.
-
-    >>> (row,) = race([10], lambda n: {("sum", "ours"): lambda: sum(range(n))}, Limits(rounds=3))
-    >>> row["work"], row["size"], row["rounds"]
-    ('sum', 10, 3)
-    """
-    return [row for rows in race_by_size(*arguments, **options) for row in rows]
+            contenders = works(size)
+            expected = {name: _expected(size, last.get(name), growth.get(name, usual)) for name in contenders}
+            found = _race_at(size, contenders, expected, limits, device)
+        last |= found
+        yield list(found.values())
 
 
 def _race_at(
-    size: int,
-    works: Mapping[Name, Work],
-    limits: Limits,
-    device: str,
-    last: Mapping[Name, Row],
-    growth: Mapping[Name, Powers],
-    usual: Powers,
-) -> list[Row]:
+    size: int, works: Mapping[Name, Work], expected: Mapping[Name, dict[str, float]], limits: Limits, device: str
+) -> dict[Name, Row]:
     """A row for each contender at one size; they run in turn until each has had its rounds or its seconds."""
     rows: dict[Name, Row] = {}
     times: dict[Name, list[float]] = {}
     cold: dict[Name, float] = {}
     for name, work in works.items():
-        expected = _expected(size, last.get(name), growth.get(name, usual))
         row: Row = {"work": name[0], "contender": name[1], "size": size, "seconds": None, "best": None, "rounds": 0}
-        rows[name] = row | {"bytes": None, "note": limits.refusal(name, size, expected)}
+        rows[name] = row | {"bytes": None, "note": limits.refusal(name, size, expected[name])}
         if rows[name]["note"]:
-            rows[name] |= {f"expected {key}": value for key, value in expected.items()}
+            rows[name] |= {f"expected {key}": value for key, value in expected[name].items()}
             continue
         with _told(rows[name], limits):
             cold[name], peak = peak_of(lambda work=work: clock(work, device), device)  # type: ignore[misc]
@@ -172,7 +152,7 @@ def _race_at(
             taken.append(cold[name])
             rows[name]["note"] = rows[name]["note"] or "one call, not warmed up: the budget is used up"
         rows[name] |= {"seconds": statistics.median(taken), "best": min(taken), "rounds": len(taken)}
-    return list(rows.values())
+    return rows
 
 
 @contextmanager
@@ -186,22 +166,14 @@ def _told(row: Row, limits: Limits) -> Iterator[None]:
         row["note"] = f"not measured: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _gib(size: float) -> str:
-    """Bytes in GiB, with two digits or as a whole number."""
-    return f"{size / 2**30:,.0f}" if size >= 10 * 2**30 else f"{size / 2**30:.2g}"
-
-
 def _expected(size: int, before: Row | None, growth: Powers) -> dict[str, float]:
     """Seconds and bytes at a size, from the last one; of what was not tried, from what was expected of it."""
     if before is None:
         return {}
+    powers = dict(zip(("seconds", "bytes"), growth, strict=True))
+    known = {key: before.get(f"expected {key}" if before.get(key) is None else key) for key in powers}
     ratio = size / before["size"]
-    found = {}
-    for key, power in zip(("seconds", "bytes"), growth, strict=True):
-        value = before.get(key) if before.get(key) is not None else before.get(f"expected {key}")
-        if value is not None:
-            found[key] = value * ratio**power
-    return found
+    return {key: value * ratio ** powers[key] for key, value in known.items() if value is not None}
 
 
 def free_memory(device: str = "cpu") -> float:

@@ -1,53 +1,32 @@
 """What the lab `speed` found, as rows, as the nested metrics of a record, as tables, and as ratios with a verdict."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = [
-    "PRINTED_MS",
-    "beside",
-    "compare",
-    "counts",
-    "duration",
-    "exponent_text",
-    "metrics_of",
-    "pivot",
-    "ratio_table",
-    "ratio_text",
-    "rows_of",
-    "seconds_of",
-    "size_text",
-    "table",
-    "verdict",
-]
+from ranklab.experiments.speed.published import PRINTED_MS
 
 Row = dict[str, Any]
 #: Keys of a row that say what it is; all others are what was found.
 NAMES = ("device", "part", "work", "contender", "size")
 #: Two times are level if neither is more than so much longer: runs differ by that much.
 LEVEL = 1.05
-#: Milliseconds that Smooth-AP's Table S2 prints for a batch of 112.
-PRINTED_MS = {"backbone": 705.0, "Blackbox AP": 3.7, "FastAP": 4.2, "Smooth-AP": 6.6}
 _UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def metrics_of(rows: Iterable[Row]) -> dict[str, Any]:
-    """Nest rows: device → part → what is done → who does it → size → what was found; None is not measured."""
+    """Nest rows: device → part → what is done → who does it → size → what was found.
+
+    Numbers alone are kept; of what is missing the seconds, None, which say that it was not tried.
+    """
     nested: dict[str, Any] = {}
     for row in rows:
         inner = nested
         for name in NAMES:
             inner = inner.setdefault(str(row.get(name, "")), {})
-        inner.update({key: row[key] for key in row if key not in NAMES and _is_told(key, row[key])})
+        told = {key: value for key, value in row.items() if key not in NAMES and not isinstance(value, str)}
+        inner.update({key: value for key, value in told.items() if value is not None or key == "seconds"})
     return nested
-
-
-def _is_told(key: str, value: Any) -> bool:
-    """Numbers; of what is missing the seconds alone, which say that it was not tried."""
-    return not isinstance(value, str) and (value is not None or key == "seconds")
 
 
 def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
@@ -62,33 +41,21 @@ def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
     return list(rows.values())
 
 
-def verdict(ratio: float) -> str:
-    """Tell whether a time is shorter than the one it is divided by."""
-    return "ahead" if ratio < 1 / LEVEL else "behind" if ratio > LEVEL else "level"
-
-
 def compare(rows: Iterable[Row]) -> list[Row]:
     """Divide our times by those of everybody else at the same size, and by those of the limits."""
     timed = [row for row in rows if row.get("seconds") is not None and row["part"] != "growth"]
     found = []
-    for ours in timed:
-        if ours["contender"] != "ours":
-            continue
+    for ours in [row for row in timed if row["contender"] == "ours"]:
+        bounds = () if "value alone" in ours["work"] else ("limit",)  # a value alone needs no product with a gradient
+        names = {name: ours[name] for name in ("device", "part", "work", "size")}
         for other in timed:
             same = all(ours[name] == other[name] for name in ("device", "part", "size"))
-            if same and other is not ours and other["work"] in (ours["work"], *_limits(ours["work"])):
+            if same and other is not ours and other["work"] in (ours["work"], *bounds):
                 ratio = ours["seconds"] / other["seconds"]
-                names = {name: ours[name] for name in ("device", "part", "work", "size")}
-                limit = other["work"] == "limit"
-                found.append(
-                    {**names, "against": other["contender"], "limit": limit, "ratio": ratio, "verdict": verdict(ratio)}
-                )
+                verdict = "ahead" if ratio < 1 / LEVEL else "behind" if ratio > LEVEL else "level"
+                against = {"against": other["contender"], "limit": other["work"] == "limit"}
+                found.append({**names, **against, "ratio": ratio, "verdict": verdict})
     return found
-
-
-def _limits(work: str) -> tuple[str, ...]:
-    """What bounds it: for a value alone no product with a gradient."""
-    return () if "value alone" in work else ("limit",)
 
 
 def ratio_table(ratios: Sequence[Row], sizes: Mapping[int, str] | None = None) -> list[dict[str, str]]:
@@ -97,9 +64,8 @@ def ratio_table(ratios: Sequence[Row], sizes: Mapping[int, str] | None = None) -
     lines: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in ratios:
         key = row["work"], row["against"], row["device"]
-        line = lines.setdefault(
-            key, dict(zip(("ours", "over", "on"), key, strict=True)) | dict.fromkeys(heads.values(), "–")
-        )
+        empty = dict(zip(("ours", "over", "on"), key, strict=True)) | dict.fromkeys(heads.values(), "–")
+        line = lines.setdefault(key, empty)
         if row["size"] in heads:
             line[heads[row["size"]]] = f"{ratio_text(row['ratio'])} {row['verdict']}"
     return list(lines.values())
@@ -130,12 +96,19 @@ def pivot(
     sizes = sorted({row["size"] for row in measured})
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for row in measured:
-        key = row["work"], row["contender"]
+        key, value = (row["work"], row["contender"]), row[what]
         empty = {"work": key[0], "by": key[1], **{size_text(size): "–" for size in sizes}}
-        lines.setdefault(key, empty)[size_text(row["size"])] = (
-            (text or duration)(row[what]) if row[what] is not None else _not(row)
-        )
+        cell = _not(row) if value is None else (text or duration)(value)
+        lines.setdefault(key, empty)[size_text(row["size"])] = cell
     return list(lines.values())
+
+
+def _not(row: Mapping[str, Any]) -> str:
+    """That something was not tried, and what it was expected to need."""
+    size, taken = row.get("expected bytes"), row.get("expected seconds")
+    needs = [f"{size / 2**30:,.0f} GiB"] if size and size > 2**30 else []
+    needs += [duration(taken)] if taken else []
+    return f"not tried ({', '.join(needs)})" if needs else "not tried"
 
 
 def beside(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -152,10 +125,9 @@ def beside(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     for row in rows:
         printed, seconds, part = PRINTED_MS[row["work"]], row["seconds"], ""
         if row["work"] != "backbone" and seconds is not None and network:
-            parts = 100 * seconds / network, 100 * printed / PRINTED_MS["backbone"]
-            part = "{:.2g} % (printed: {:.1g} %)".format(*parts)
-        here = "not measured" if seconds is None else duration(seconds)
+            part = f"{100 * seconds / network:.2g} % (printed: {100 * printed / PRINTED_MS['backbone']:.1g} %)"
         names = {"work": row["work"], "by": row["contender"], "printed": f"{printed:g} ms"}
+        here = "not measured" if seconds is None else duration(seconds)
         lines.append({**names, "here": here, "of the network": part})
     return lines
 
@@ -170,27 +142,14 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     if not rows:
         return "not measured"
-    names = list(rows[0])
-    columns = [[name, *(_cell(row.get(name)) for row in rows)] for name in names]
-    padded = []
-    for column in columns:
+    columns = []
+    for name in rows[0]:
+        values = [row.get(name) for row in rows]
+        cells = ["–" if v is None else f"{v:.3g}" if isinstance(v, float) else str(v) for v in values]
+        column = [name, *cells]
         width, words = max(map(len, column)), all(cell[:1].isalpha() for cell in column)
-        padded.append([cell.ljust(width) if words else cell.rjust(width) for cell in column])
-    return "\n".join("  ".join(line).rstrip() for line in zip(*padded, strict=True))
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def _not(row: Mapping[str, Any]) -> str:
-    """That something was not tried, and what it was expected to need."""
-    size, taken = row.get("expected bytes"), row.get("expected seconds")
-    needs = [f"{size / 2**30:,.0f} GiB"] if size and size > 2**30 else []
-    needs += [duration(taken)] if taken else []
-    return f"not tried ({', '.join(needs)})" if needs else "not tried"
+        columns.append([cell.ljust(width) if words else cell.rjust(width) for cell in column])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def ratio_text(ratio: float) -> str:
@@ -209,11 +168,7 @@ def size_text(size: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds with three digits, in the unit that suits them.
-
-    >>> duration(0.00035), duration(0.331), duration(36.4)
-    ('350 µs', '331 ms', '36.4 s')
-    """
+    """Seconds with three digits, in the unit that suits them."""
     unit = next((unit for unit, size in _UNITS.items() if seconds < 999.5 * size), "s")
     value = seconds / _UNITS[unit]
     digits = 2 if value < 9.995 else 1 if value < 99.95 else 0

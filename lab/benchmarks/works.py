@@ -29,9 +29,7 @@ from rankedu import landscapes, rank, ranks
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_detections, evaluate_retrieval
-from rankedu.rankers import BlackboxRanker, SigmoidRanker
-from rankedu.rankers._pairwise import PairwiseRanker
-from rankedu.rankers._ranker import Ranker
+from rankedu.rankers import BlackboxRanker, PairwiseRanker, Ranker, SigmoidRanker
 from ranklab.experiments.speed import contestants
 from ranklab.experiments.speed.contestants import ALONE, LIMIT, LISTS, OURS, PRODUCT, Batch, List, alone, step
 from ranklab.experiments.speed.stopwatch import Work, peak_of

@@ -101,6 +101,7 @@ def extras() -> int:
     import torch
 
     import rankedu
+    import ranklab.contestants
 
     labs = Path(tempfile.mkdtemp(dir=Path.cwd()))
     (labs / "mine.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "utf-8")
@@ -111,9 +112,9 @@ def extras() -> int:
         raise ModuleNotFoundError(done.stderr)
 
     asks: dict[str, Callable[[], Any]] = {
-        "ProjectionRanker": lambda: rankedu.rankers.ProjectionRanker()(torch.rand(3)),
+        "ProjectionRanker": lambda: ranklab.contestants.ProjectionRanker()(torch.rand(3)),
         "assignment": lambda: rankedu.solvers.assignment(torch.rand(2, 2)),
-        "baseline": lambda: rankedu.losses.baseline("triplet_semihard"),
+        "baseline": lambda: ranklab.contestants.baseline("triplet_semihard"),
         "figures": lambda: importlib.import_module("rankbook.kit.figures"),
         "a chapter's slider": lambda: importlib.import_module("rankbook.ch09_smooth_ap.explorables"),
         "UnicodeGlyphs": lambda: ranklab.datasets.UnicodeGlyphs(),

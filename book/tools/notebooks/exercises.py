@@ -21,7 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.site.plain import plain, quoted
 from tools.notebooks.slices import import_lines, joined
 
-from rankbook.kit.check import checking as check, find
+from rankbook.kit.check import check, find
 
 ROOT = Path(__file__).resolve().parents[3]
 STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")

@@ -48,6 +48,7 @@ PAGES = {
     "memory": Page("Memories", ("rankedu.memory",)),
     "proofs": Page("Proofs", ("rankedu.proofs",), tuple(importlib.import_module("rankedu.proofs").__all__)),
     "landscapes": Page("Landscapes", ("rankedu.landscapes",)),
+    "contestants": Page("Contestants", ("ranklab.contestants",)),
     "datasets": Page("Data sets", ("ranklab.datasets",), ("files", "published", "rendering", "transforms")),
     "models": Page("Models", ("ranklab.models",)),
     "training": Page("Training", ("ranklab.training",), ("distributed", "evaluation", "large_batch", "loading")),

@@ -28,6 +28,7 @@ ROOMS = [
     ("memory",),
     ("proofs",),
     ("landscapes",),
+    ("lab/contestants",),
     ("lab/datasets",),
     ("lab/models", "lab/training"),
     ("lab/runs",),

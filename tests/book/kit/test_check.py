@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.kit.check import Feedback, find, names
-from rankbook.kit.check import checking as check
+from rankbook.kit.check import Feedback, check, find, names
 
 PLAIN = [name for name in names() if find(name).use is None]
 

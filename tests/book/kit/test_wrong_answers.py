@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.kit.check import Feedback, find, names
-from rankbook.kit.check import checking as check
+from rankbook.kit.check import Feedback, check, find, names
 from rankbook.kit.check.patterns import relation, where_wrong
 from rankbook.kit.check.running import outcomes
 from rankbook.kit.check.wording import show_case, show_value

@@ -6,7 +6,7 @@ definition, and the mistakes that people make.
 
 from __future__ import annotations
 
-from rankbook.kit.check.checking import Feedback, check
+from rankbook.kit.check.check import Feedback, check
 from rankbook.kit.check.registry import find, names
 
 __all__ = ["Feedback", "check", "find", "names"]

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu.losses import APLoss, APSVMLoss, ErrorDrivenAPLoss, FastAPLoss, SmoothAPLoss, SupAPLoss
-from rankedu.rankers import BlackboxRanker, LSTMRanker
+from rankedu.losses import APLoss, FastAPLoss, SmoothAPLoss, SupAPLoss
+from rankedu.rankers import BlackboxRanker
+from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, LSTMRanker
 from ranklab.experiments.speed.contestants import step
 from ranklab.experiments.speed.published import published_ap, published_smooth_ap
 from ranklab.experiments.speed.stopwatch import Limits, Row, Work, clock, one_thread

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankedu import blackbox, hierarchy, landscapes, losses, memory, metrics, proofs, rankers, reference, solvers
+    from rankedu._fast.switch import readable
     from rankedu.ranks import outranking_negatives, rank, rank_among
 
 __version__ = "0.1.0"
@@ -31,16 +32,19 @@ __all__ = [
     "rank",
     "rank_among",
     "rankers",
+    "readable",
     "reference",
     "solvers",
 ]
 
-_FROM_RANKS = {"outranking_negatives", "rank", "rank_among"}
+#: What stands in a room and is offered here: name → module.
+_OFFERED = dict.fromkeys(("outranking_negatives", "rank", "rank_among"), "rankedu.ranks")
+_OFFERED["readable"] = "rankedu._fast.switch"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FROM_RANKS:
-        return getattr(importlib.import_module("rankedu.ranks"), name)
+    if name in _OFFERED:
+        return getattr(importlib.import_module(_OFFERED[name]), name)
     if name in __all__:
         return importlib.import_module(f"rankedu.{name}")
     raise AttributeError(f"module 'rankedu' has no attribute {name!r}")

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager
 from rankedu.checks import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
 from rankedu.losses.on_embeddings import check_embeddings
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rankedu._fast import sorting
+from rankedu._fast import packed
+from rankedu._fast.switch import READABLE
 from rankedu.checks import check_choice, check_mask, check_not_nan, check_values, check_where, relevant_items
 
 __all__ = ["outranking_negatives", "rank", "rank_among"]
@@ -95,11 +96,12 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     tensor([1, 0, 2, 3])
     """
     check_choice(ties, ("ordinal", "min", "max"), name="ties")
-    if ties == "ordinal" and isinstance(scores, Tensor) and scores.numel() >= MANY and sorting.packable(scores):
+    many = isinstance(scores, Tensor) and scores.numel() >= MANY and not READABLE.get()
+    if many and ties == "ordinal" and packed.packable(scores):
         _check(scores, where, "scores")
         n = scores.shape[-1]
         mask = None if where is None else where.reshape(-1, n).numpy()
-        return torch.from_numpy(sorting.ranks(scores.detach().reshape(-1, n).numpy(), mask)).view(scores.shape)
+        return torch.from_numpy(packed.ranks(scores.detach().reshape(-1, n).numpy(), mask)).view(scores.shape)
     order = descending(scores, where)
     takes_part = torch.ones_like(order.first) if where is None else order.arrange(where)
     counts = takes_part.cumsum(-1)  # how many stand here or above

@@ -107,9 +107,7 @@ def extras() -> int:
         raise ModuleNotFoundError(done.stderr)
 
     asks: dict[str, Callable[[], Any]] = {
-        "ProjectionRanker": lambda: rankedu.rankers.ProjectionRanker()(torch.rand(3)),
         "assignment": lambda: rankedu.solvers.assignment(torch.rand(2, 2)),
-        "baseline": lambda: rankedu.losses.baseline("triplet_semihard"),
         "the command line": command,
     }
     for name, ask in asks.items():

@@ -18,18 +18,17 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import torch
 from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
-from rankedu import landscapes, rank, ranks
+from rankedu import landscapes, rank, readable
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_detections, evaluate_retrieval
-from rankedu.rankers import BlackboxRanker, PairwiseRanker, Ranker, SigmoidRanker
+from rankedu.rankers import BlackboxRanker, SigmoidRanker
 from ranklab.experiments.speed import contestants
 from ranklab.experiments.speed.contestants import ALONE, LIMIT, LISTS, OURS, PRODUCT, Batch, List, alone, step
 from ranklab.experiments.speed.stopwatch import Work, peak_of
@@ -98,15 +97,6 @@ def map_with_memory(batch: int, classes: int = 20) -> Comparison:
     sorts = lambda: [np.argsort(everything, axis=axis) for axis in (-1, -1, None, None)]  # noqa: E731
     ours = step(lambda y: loss(y, relevance), scores)
     return {"ours": ours, "two np.argsort by class and two in one list": sorts}, dict
-
-
-@contextlib.contextmanager
-def readable():
-    """Every loss of ranks by the definition of its ranker's ranks, and every rank by a sort in torch."""
-    with patch.object(ranks, "MANY", 1 << 40), contextlib.ExitStack() as patches:
-        for kind in (BlackboxRanker, PairwiseRanker):
-            patches.enter_context(patch.object(kind, "loss_of_positives", Ranker.loss_of_positives))
-        yield
 
 
 def ten_items(work: str, calls: int) -> Comparison:

@@ -2,11 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+
+class Part(NamedTuple):
+    """What some positives add to a loss: the mean of a formula over a query's positives, and over the queries."""
+
+    formula: Callable[[Tensor, Tensor], Tensor]  # of ranks and ranks among the positives, elementwise
+    queries: Tensor  # () how many have a positive
+    dtype: torch.dtype  # of the sum: of long lists the ranks are counted wider
+    weight: float = 1.0
+
+    def __call__(self, ranks: Tensor, within: Tensor, size: Tensor) -> Tensor:
+        """Add up, (), for some positives, (p,) each; ``size`` is how many of them their query has."""
+        total = (self.formula(ranks, within) / (size * self.queries)).sum().to(self.dtype)
+        return total if self.weight == 1 else self.weight * total
+
+    def with_slopes(self, ranks: Tensor, within: Tensor, size: Tensor) -> tuple[Tensor, Sequence[Tensor] | None]:
+        """The sum and its derivatives by both ranks; None if it does not depend on them.
+
+        The value has a graph only if the formula has something to be learnt.
+        """
+        with torch.enable_grad():
+            sources = ranks.detach().requires_grad_(), within.detach().requires_grad_()
+            value = self(*sources, size)
+            if not value.requires_grad:
+                return value, None
+            learnt = any(leaf is not sources[0] and leaf is not sources[1] for leaf in leaves(value))
+            slopes = torch.autograd.grad(value, sources, retain_graph=learnt, allow_unused=True, materialize_grads=True)
+        return value if learnt else value.detach(), slopes
+
+
+def wanted(scores: Tensor) -> bool:
+    """Whether a gradient for the scores will be asked for."""
+    return scores.requires_grad and torch.is_grad_enabled()
 
 
 def with_gradient(value: Tensor, scores: Tensor, gradient: Tensor | None, where: Tensor | None = None) -> Tensor:
@@ -14,7 +47,10 @@ def with_gradient(value: Tensor, scores: Tensor, gradient: Tensor | None, where:
 
     Outside ``where`` the gradient stays 0, also if what comes in is an overflow. It refuses to be differentiated.
     """
-    return value if gradient is None else _join(value, [scores], [gradient.reshape(scores.shape)], where)
+    if gradient is None:
+        return value
+    joined: Tensor = _Known.apply(value, where, scores, gradient.reshape(scores.shape))
+    return joined
 
 
 def at_unit_weight(loss: Callable[[Tensor], Tensor], scores: Tensor, where: Tensor | None = None) -> Tensor:
@@ -29,17 +65,13 @@ def at_unit_weight(loss: Callable[[Tensor], Tensor], scores: Tensor, where: Tens
     value = loss(leaf)
     if not value.requires_grad:
         return value
-    learnt = [source for source in leaves(value) if source is not leaf]
-    sources = [leaf, *learnt] if leaf.requires_grad else learnt
-    gradients = torch.autograd.grad(value, sources, retain_graph=True, allow_unused=True, materialize_grads=True)
-    if not leaf.requires_grad:
-        where = None
-    return _join(value.detach(), [scores, *learnt] if leaf.requires_grad else learnt, gradients, where)
-
-
-def wanted(scores: Tensor) -> bool:
-    """Whether a gradient for the scores will be asked for."""
-    return scores.requires_grad and torch.is_grad_enabled()
+    inner = [source for source in leaves(value) if source is not leaf]
+    outer = inner
+    if leaf.requires_grad:
+        inner, outer = [leaf, *inner], [scores, *inner]
+    gradients = torch.autograd.grad(value, inner, retain_graph=True, allow_unused=True, materialize_grads=True)
+    joined: Tensor = _Known.apply(value.detach(), where if leaf.requires_grad else None, *outer, *gradients)
+    return joined
 
 
 def once(gradient: Tensor) -> Tensor:
@@ -52,11 +84,6 @@ def once(gradient: Tensor) -> Tensor:
         return gradient
     passed: Tensor = _Once.apply(gradient, torch.zeros((), requires_grad=True))
     return passed
-
-
-def _join(value: Tensor, sources: Any, gradients: Any, where: Tensor | None) -> Tensor:
-    joined: Tensor = _Known.apply(value, where, *sources, *gradients)
-    return joined
 
 
 class _Known(torch.autograd.Function):

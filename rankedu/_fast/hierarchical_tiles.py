@@ -21,29 +21,51 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from rankedu._fast.by_relevance import Columns, Counts, by_relevance, count
+from rankedu._fast import packed
 from rankedu._fast.gradient import wanted, with_gradient
+from rankedu._fast.steps import step_then_slope_, sum_and_slope_
 from rankedu._fast.tiles import cut, made_finite, tile_size
+from rankedu.rankers._pairwise import PairwiseRanker
+from rankedu.rankers.supremum import SupremumRanker
+from rankedu.ranks import Descending
 
-__all__ = ["pairwise_loss"]
-
-
-class Setting(NamedTuple):
-    """What the pairs are counted with."""
-
-    ranker: Any  # a PairwiseRanker
-    within_grad: bool = False  # let the gradient flow through H-rank; not for a SupremumRanker
-    lower: Any = None  # the step for items of higher relevance in H-rank; None counts them; for a SupremumRanker
+__all__ = ["loss_of_grades"]
 
 
-def pairwise_loss(
-    scores: Tensor, shifted: Tensor, group: Tensor, drop: Tensor, where: Tensor | None, setting: Setting
+class Columns(NamedTuple):
+    """The items of each query from the most to the least relevant, ties by position; then those who take no part."""
+
+    item: Tensor  # (q, n) int64: which item stands in each column
+    scores: Tensor  # (q, n)
+    group: Tensor  # (q, n) int64: never falls
+    first: Tensor  # (q, G + 2) int64: the column at which each group begins; the last entry: how many take part
+
+
+class Counts(NamedTuple):
+    """Hard counts for the relevant columns, without a gradient; shape (q, n), 0 elsewhere."""
+
+    rank: Tensor  # items of equal or higher relevance whose score is at least this one's, itself included
+    h_rank: Tensor  # these, and those of lower relevance whose score is larger, each by the smaller relevance
+    higher: Tensor  # items of strictly higher relevance whose score is at least this one's
+    lower: Tensor  # items of strictly lower relevance whose score is larger
+
+
+def loss_of_grades(
+    ranker: PairwiseRanker,
+    scores: Tensor,
+    shifted: Tensor,
+    group: Tensor,
+    drop: Tensor,
+    where: Tensor | None,
+    within_grad: bool = False,
+    lower: Any = None,
 ) -> Tensor:
     """Compute 1 − H-AP with the ranker's step: the mean over the queries that have a relevant item.
 
     ``scores`` get the gradient; ``shifted`` is what is ranked: the scores after the margin. ``group`` and ``drop`` are
-    made by `grade` of each row's shares of its total relevance. O(positives · n) time for each query, O(queries · n)
-    memory.
+    made by `grade` of each row's shares of its total relevance. ``within_grad`` lets the gradient flow through H-rank;
+    of a `SupremumRanker`, ``lower`` is the step for items of higher relevance in H-rank, None counts them. O(positives
+    · n) time for each query, O(queries · n) memory.
     """
     n, groups, learning = scores.shape[-1], drop.shape[-1], wanted(scores)
     with torch.no_grad(), torch.autocast(scores.device.type, enabled=False):  # its products would come in 16 bits
@@ -53,7 +75,10 @@ def pairwise_loss(
             values, group = values.masked_fill(hidden, 0.0), group.masked_fill(hidden, groups + 1)
         finite = made_finite(values, None)
         columns = by_relevance(finite, group, groups)
-        sums = (_HardSums if setting.ranker.hard else _SoftSums)(columns, drop, setting, learning)
+        if isinstance(ranker, SupremumRanker):
+            sums: _Sums = _HardSums(ranker, columns, drop, learning, lower)
+        else:
+            sums = _SoftSums(ranker, columns, drop, learning, within_grad)
         for tile in tiles(columns, groups):
             sums.add(tile)
         answered = columns.first[:, groups] > 0
@@ -93,8 +118,8 @@ def tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
 class _Sums:
     """H-AP of each query and the gradient of the loss by column, tile after tile."""
 
-    def __init__(self, columns: Columns, drop: Tensor, setting: Setting, with_gradient: bool) -> None:
-        self.scores, self.setting, self.with_gradient = columns.scores, setting, with_gradient
+    def __init__(self, ranker: PairwiseRanker, columns: Columns, drop: Tensor, learning: bool) -> None:
+        self.ranker, self.scores, self.learning = ranker, columns.scores, learning
         relevance = torch.nn.functional.pad(drop.flip(-1).cumsum(-1).flip(-1), (0, 2))
         self.relevance = relevance.gather(-1, columns.group)
         self.column = torch.arange(self.scores.shape[1], device=self.scores.device)
@@ -123,31 +148,33 @@ class _Sums:
 class _HardSums(_Sums):
     """A `SupremumRanker` counts items of lower relevance by its step, and all others by the Heaviside function."""
 
-    def __init__(self, columns: Columns, drop: Tensor, setting: Setting, with_gradient: bool) -> None:
-        super().__init__(columns, drop, setting, with_gradient)
-        self.counts = count(columns, drop)
+    def __init__(
+        self, ranker: SupremumRanker, columns: Columns, drop: Tensor, learning: bool, lower: Any = None
+    ) -> None:
+        super().__init__(ranker, columns, drop, learning)
+        self.counts, self.lower = count(columns, drop), lower
 
     def add(self, tile: _Tile) -> None:
         counts = Counts(*(part.take(tile.place) for part in self.counts))
         own = self.scores.take(tile.place).unsqueeze(-1)
         below, here = self._slice(tile.rows, tile.end, self.length[tile.rows], -math.inf)
-        counted, slope = self.setting.ranker.sum_and_slope_(below - own, counts.lower, self.with_gradient)
+        counted, slope = sum_and_slope_(self.ranker, below - own, self.learning, counts.lower)
         rank = counts.rank.clamp_(min=1) + counted
         h_rank = counts.h_rank * tile.real
-        if self.setting.lower is not None and int(tile.start.max()):
+        if self.lower is not None and int(tile.start.max()):
             h_rank += self._correct(tile, own, counts.higher, rank)
         share = h_rank / rank
         self.value.index_add_(0, tile.rows, share.sum(-1))
-        if self.with_gradient:
+        if slope is not None:
             self._spread(tile, here, share / rank, slope)
 
     def _correct(self, tile: _Tile, own: Tensor, higher: Tensor, rank: Tensor) -> Tensor:
         """Count the items of higher relevance by the lower step instead; what that changes in H-rank."""
-        step, relevance = self.setting.lower, self.relevance.take(tile.place) * tile.real
+        step, relevance = self.lower, self.relevance.take(tile.place) * tile.real
         before, there = self._slice(tile.rows, torch.zeros_like(tile.start), tile.start, math.nan)
         differences = before - own
         padding = differences.isnan()
-        if self.with_gradient:
+        if self.learning:
             self._spread(tile, there, -relevance / rank, step.slope(differences).masked_fill(padding, 0.0))
         change: Tensor = relevance * (step(differences).masked_fill(padding, 0.0).sum(-1) - higher)
         return change
@@ -159,6 +186,12 @@ class _SoftSums(_Sums):
     For the items of one grade that is the same row of numbers, so that H-rank is a matrix product.
     """
 
+    def __init__(
+        self, ranker: PairwiseRanker, columns: Columns, drop: Tensor, learning: bool, within_grad: bool
+    ) -> None:
+        super().__init__(ranker, columns, drop, learning)
+        self.within_grad = within_grad
+
     def add(self, tile: _Tile) -> None:
         everyone, here = self._slice(tile.rows, torch.zeros_like(tile.end), self.length[tile.rows], -math.inf)
         itself = (tile.place % len(self.column)).clamp_(max=everyone.shape[-1] - 1).unsqueeze(-1)
@@ -166,12 +199,46 @@ class _SoftSums(_Sums):
         differences.scatter_(-1, itself, -math.inf)
         grade = self.relevance[tile.rows].gather(-1, tile.start)
         smaller = torch.minimum(self.relevance[tile.rows, here], grade).unsqueeze(1)
-        step = self.setting.ranker.step_(differences.clone() if self.with_gradient else differences)
+        step, make_slope = step_then_slope_(self.ranker, differences)
         rank = 1 + step.sum(-1)
         share = tile.real * (grade + (step @ smaller.transpose(1, 2)).squeeze(-1)) / rank
         self.value.index_add_(0, tile.rows, share.sum(-1))
-        if self.with_gradient:
-            slope = self.setting.ranker.slope_(differences)
+        if self.learning:
+            slope = make_slope()
             self._spread(tile, here, share / rank, slope)
-            if self.setting.within_grad:
+            if self.within_grad:
                 self._spread(tile, here, -tile.real / rank, slope.mul_(smaller))
+
+
+def by_relevance(scores: Tensor, group: Tensor, groups: int) -> Columns:
+    """Sort the items of each query; group G is irrelevance, and G + 1 takes no part."""
+    ordered, item = group.long().sort(dim=-1, stable=True)
+    edges = torch.arange(groups + 2, device=group.device).expand(len(group), -1).contiguous()
+    return Columns(item, scores.gather(-1, item), ordered, torch.searchsorted(ordered, edges))
+
+
+def count(columns: Columns, drop: Tensor) -> Counts:
+    """Go down the list of scores, the more relevant first where they tie; members of a grade that tie count each other.
+
+    H-rank is the weighted sum of ranks within nested sets: those of groups 0 to g, for every g.
+    """
+    groups = drop.shape[-1]
+    values = columns.scores.masked_fill(columns.group > groups, -math.inf)
+    values, place = packed.descending(values)
+    group = columns.group.gather(-1, place)
+    first = torch.ones_like(group, dtype=torch.bool)  # of those that tie in score and in grade
+    first[:, 1:] = (values[:, 1:] != values[:, :-1]) | (group[:, 1:] != group[:, :-1])
+    order, tied = Descending(place, first), not first.all()
+    rank, h_rank, higher, lower = (torch.zeros_like(values) for _ in range(4))
+    position, above = torch.arange(1, group.shape[1] + 1, device=group.device), torch.zeros_like(group)
+    for g in range(groups):
+        members, own = group <= g, group == g
+        seen = members.cumsum(-1)
+        lower += (position - seen) * own
+        if tied:
+            seen = order.at_last(seen)
+        rank += seen * own
+        higher += above * own
+        h_rank += drop[:, g, None] * (seen * members)
+        above = seen
+    return Counts(*map(order.restore, (rank, h_rank, higher, lower)))

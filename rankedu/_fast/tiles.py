@@ -15,16 +15,18 @@ made while the tile is still in the cache. Besides the scores and their gradient
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._fast.gradient import leaves, wanted, with_gradient
+from rankedu._fast.gradient import Part, wanted, with_gradient
+from rankedu._fast.steps import sum_and_slope_
+from rankedu.rankers._pairwise import PairwiseRanker, bounded
 
-__all__ = ["TILE", "Part", "bounded", "cut", "loss_of_positives", "made_finite", "tile_size", "value_and_slopes"]
+__all__ = ["TILE", "cut", "loss_of_positives", "made_finite", "tile_size"]
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
@@ -32,33 +34,26 @@ TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
 #: A tile takes no more than half of what the scores take, unless they are very few.
 SMALL = 3 << 16
 
-#: Ranks, ranks among the positives, numbers of the query's positives, (p,) each, to what these add to the loss, ().
-Part = Callable[[Tensor, Tensor, Tensor], Tensor]
-
 
 def tile_size(device: torch.device) -> int:
     """How many pairs of scores are looked at together."""
     return TILE.get(device.type, TILE["cuda"])
 
 
-def bounded(scores: Tensor) -> Tensor:
-    """Infinite scores as very large ones: equal ones then differ by 0, not by NaN. They have no gradient."""
-    largest = torch.finfo(scores.dtype).max / 4
-    return scores.clamp(-largest, largest)
-
-
 def loss_of_positives(
-    ranker: Any, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, *, shifted: Tensor, within: str
+    ranker: PairwiseRanker,
+    part: Part,
+    scores: Tensor,
+    shifted: Tensor,
+    positive: Tensor,
+    where: Tensor | None,
+    within: str,
 ) -> Tensor:
     """Sum up what the positives add to the loss, in O(p · n) time, all of it forward.
 
-    Of the ranker only :meth:`step_` and :meth:`slope_` are called, with differences that are -inf for who is not to be
-    counted. ``part`` is differentiable, and the same for some positives at a time as for all. ``scores`` get
-    the gradient; ``shifted`` is what is ranked: the scores after the margin, without NaN among those who take part.
-
-    ``within`` says how the positives count each other. "soft": by the step, with its gradient. "stopped": by the step,
-    and the rank among the positives has no gradient. "hard": in both ranks by the Heaviside function with H(0) = 1,
-    without a gradient, so that only the negatives are counted by the step.
+    ``scores`` get the gradient; ``shifted`` is what is ranked: the scores after the margin. ``within`` says how the
+    positives count each other. "soft": by the step, with its gradient. "stopped": by the step, and the rank among the
+    positives has no gradient. "hard": in both ranks by the Heaviside function with H(0) = 1, without a gradient.
     """
     n, value = scores.shape[-1], shifted.new_zeros(())
     with torch.autocast(scores.device.type, enabled=False):
@@ -68,24 +63,24 @@ def loss_of_positives(
         gradient = torch.zeros_like(rows) if wanted(scores) else None
         for tile in tiles(found, n):
             with torch.no_grad():
-                ranks, among, slopes, near = _count(ranker, rows, out, tile, within, gradient is not None)
+                ranks, among, slopes, near = _count(ranker, rows, out, tile, within == "hard", gradient is not None)
             counts = [_flat(x, tile) for x in (ranks, among, found.size[tile.query, None].expand_as(ranks))]
-            if gradient is None:
+            if slopes is None:
                 value = value + part(*counts)
                 continue
-            own, weights = value_and_slopes(part, *counts)
+            own, weights = part.with_slopes(*counts)
             value = value + own
-            if weights is None:
+            if gradient is None or weights is None:
                 gradient = None
                 continue
             with torch.no_grad():
                 to_ranks, to_among = (_table(weight, tile, ranks) for weight in weights)
-                gradient.index_add_(0, tile.query, _spread(gradient, tile, to_ranks, slopes()))
+                gradient.index_add_(0, tile.query, _spread(gradient, tile, to_ranks, slopes))
                 if near is not None:
                     weight = to_ranks + to_among if within == "soft" else to_ranks
-                    pulled = _spread(gradient, tile, weight, near())
+                    pulled = _spread(gradient, tile, weight, near)
                     gradient.view(-1).index_add_(0, tile.place.flatten(), pulled.flatten())
-            del slopes, near  # their room is the next tile's
+            del slopes, near  # their memory is the next tile's
         if gradient is not None and finite is not shifted:  # an infinite score has no gradient
             gradient.masked_fill_((finite != shifted).reshape(-1, n), 0.0)
     return with_gradient(value, scores, gradient, where)
@@ -108,27 +103,10 @@ class Tile(NamedTuple):
     real: Tensor | None  # (t, m) bool; None if there is no padding
 
 
-def value_and_slopes(
-    part: Part, ranks: Tensor, among: Tensor, size: Tensor
-) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
-    """What these positives add to the loss, and its derivatives by their ranks; None if it does not depend on them.
-
-    The value has a graph only if the formula has something to be learnt.
-    """
-    with torch.enable_grad():
-        sources = ranks.detach().requires_grad_(), among.detach().requires_grad_()
-        value = part(*sources, size)
-        if not value.requires_grad:
-            return value, None
-        learnt = any(leaf is not sources[0] and leaf is not sources[1] for leaf in leaves(value))
-        found = torch.autograd.grad(value, sources, retain_graph=learnt, allow_unused=True, materialize_grads=True)
-    return value if learnt else value.detach(), (found[0], found[1])
-
-
 def _count(
-    ranker: Any, rows: Tensor, out: Tensor, tile: Tile, within: str, learning: bool
-) -> tuple[Tensor, Tensor, Callable[[], Tensor], Callable[[], Tensor] | None]:
-    """The ranks of a tile and those among the positives, (t, k), and what makes the slopes of both kinds of pairs."""
+    ranker: PairwiseRanker, rows: Tensor, out: Tensor, tile: Tile, hard: bool, learning: bool
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """The ranks of a tile and those among the positives, (t, k), and the slopes of both kinds of pairs."""
     positives = rows.take(tile.place)
     own = positives[:, tile.number.start : tile.number.stop, None]
     near = positives.unsqueeze(1) - own
@@ -136,25 +114,12 @@ def _count(
         near.masked_fill_(~tile.real.unsqueeze(1), -math.inf)
     near.diagonal(tile.number.start, 1, 2).fill_(-math.inf)
     negatives = rows[tile.query].masked_fill_(out[tile.query], -math.inf)
-    step, slope = _step(ranker, negatives.unsqueeze(1) - own, learning)
-    if within == "hard":
-        among = 1.0 + (near >= 0).sum(2).to(step)
-        return among + step.sum(2), among, slope, None
-    of_near, slope_near = _step(ranker, near, learning)
-    among = 1 + of_near.sum(2)
-    return among + step.sum(2), among, slope, slope_near
-
-
-def _step(ranker: Any, differences: Tensor, learning: bool) -> tuple[Tensor, Callable[[], Tensor]]:
-    """The steps, and what makes their slopes; ``differences`` are overwritten."""
-    step: tuple[Tensor, Callable[[], Tensor]] = (
-        ranker.step_then_slope_(differences) if learning else (ranker.step_(differences), _no_slope)
-    )
-    return step
-
-
-def _no_slope() -> Tensor:
-    raise RuntimeError("no slope was asked for")
+    beyond, slopes = sum_and_slope_(ranker, negatives.unsqueeze(1) - own, learning)
+    if hard:
+        among, slopes_near = (near >= 0).sum(2).to(beyond), None
+    else:
+        among, slopes_near = sum_and_slope_(ranker, near, learning)
+    return 1 + among + beyond, 1 + among, slopes, slopes_near
 
 
 def _spread(gradient: Tensor, tile: Tile, weight: Tensor, slopes: Tensor) -> Tensor:

@@ -1,19 +1,15 @@
 """Losses: the formula of a metric applied to a ranker, averaged over the queries that have a positive."""
 
 from rankedu.losses._loss import NoPositivesWarning
-from rankedu.losses.ap_svm import APSVMLoss, most_violated_ranking
 from rankedu.losses.average_precision import APLoss, MAPLoss
-from rankedu.losses.baselines import baseline, baseline_names, baseline_settings, describe_baseline
 from rankedu.losses.calibration import CalibrationLoss, ROADMAPLoss
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.csl import CSLLoss
-from rankedu.losses.error_driven import ErrorDrivenAPLoss
 from rankedu.losses.fast_ap import FastAPLoss
 from rankedu.losses.hierarchical import HAPLoss, HAPPIERLoss
 from rankedu.losses.margin import shift_by_margin
 from rankedu.losses.on_embeddings import OnEmbeddings
 from rankedu.losses.on_proposals import OnProposals
-from rankedu.losses.over_levels import SumOverLevels
 from rankedu.losses.recall import RecallLoss
 from rankedu.losses.smooth_ap import SmoothAPLoss
 from rankedu.losses.spearman import SpearmanLoss
@@ -21,11 +17,9 @@ from rankedu.losses.supremum_ap import SupAPLoss
 
 __all__ = [
     "APLoss",
-    "APSVMLoss",
     "CSLLoss",
     "CalibrationLoss",
     "ClusterLoss",
-    "ErrorDrivenAPLoss",
     "FastAPLoss",
     "HAPLoss",
     "HAPPIERLoss",
@@ -37,12 +31,6 @@ __all__ = [
     "RecallLoss",
     "SmoothAPLoss",
     "SpearmanLoss",
-    "SumOverLevels",
     "SupAPLoss",
-    "baseline",
-    "baseline_names",
-    "baseline_settings",
-    "describe_baseline",
-    "most_violated_ranking",
     "shift_by_margin",
 ]

@@ -1,8 +1,8 @@
-"""What all losses of this room share.
+"""What all losses have in common.
 
 The way of the scores: :meth:`ScoreLoss.forward` checks them, :meth:`RankLoss.mean` says what a positive adds to the
-loss, and the ranker ranks and sums up, in `Ranker.loss_of_positives`: readable there, overridden by rankers that can do
-it faster. The gradient is made on the way, at weight 1; backward it is only multiplied.
+loss, and `rankedu._fast.engine` ranks and sums up, by the ranker's definition or faster. The gradient is made on the
+way, at weight 1; backward it is only multiplied.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager, loss_of_positives
+from rankedu._fast.gradient import Part
 from rankedu.checks import check_choice, check_floating, check_not_nan, relevant_items, warn_caller
 from rankedu.losses.margin import check_margin
 from rankedu.rankers._ranker import Ranker, wide
@@ -77,8 +78,8 @@ class ScoreLoss(nn.Module):
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries.
 
-        Raises ValueError for NaN, n = 0, another shape of ``relevance`` or ``where``, or a relevance that is neither 0
-        nor 1; TypeError for scores that are not floating point, or a ``where`` that is not bool.
+        Raises ValueError for NaN, n = 0, other shapes, or a relevance that is neither 0 nor 1; TypeError for scores
+        that are not floating point, or a ``where`` that is not bool.
 
         Parameters
         ----------
@@ -102,7 +103,7 @@ class ScoreLoss(nn.Module):
         return self.reduced(scores, positive, where)
 
     def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
-        """Refuse scores that this loss cannot take; any without NaN will do unless a subclass says otherwise."""
+        """Refuse scores that this loss cannot take, beyond those with NaN."""
 
     def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         """Compute the loss of checked input with at least one positive: the mean over the queries that have one."""
@@ -148,17 +149,9 @@ class RankLoss(ScoreLoss):
 
     def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
         """Compute the loss, times a weight, of checked input with at least one positive."""
-        scores = wide(scores)
-        queries = answerable(positive).sum()
-
-        def part(ranks: Tensor, within: Tensor, size: Tensor) -> Tensor:
-            total = (self.formula(ranks, within) / (size * queries)).sum()
-            total = total.to(scores.dtype)  # of long lists counted wider
-            return total if weight == 1 else weight * total
-
-        setting: dict[str, Any] = {"margin": self.margin, "within_grad": self.within_grad}
-        loss: Tensor = self.ranker.loss_of_positives(part, scores, positive, where, **setting)
-        return loss
+        part = Part(self.formula, answerable(positive).sum(), torch.promote_types(scores.dtype, torch.float32), weight)
+        margin, within_grad = self.margin, self.within_grad
+        return loss_of_positives(self.ranker, part, scores, positive, where, margin=margin, within_grad=within_grad)
 
     def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         return queries * self.mean(scores, positive, where, weight=1 / queries)  # λ/queries each, as in the mean

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager
 from rankedu.checks import check_number, check_values
 from rankedu.losses._loss import RankLoss, no_positives, positives
 
@@ -35,12 +35,9 @@ class APLoss(RankLoss):
     Notes
     -----
     O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
-    so that w times the loss has w times the gradient: it may be scaled, accumulated and added to others. Algorithm 1
-    sees the mean over queries as it is returned here: of Q queries each has λ/Q.
-
-    Of float32 scores on a CPU one list may have 10⁸. Beyond the scores and labels it takes about 15 bytes a score and
-    180 for each relevant one, the gradient included. Longer lists than 2²⁴ have their ranks counted in float64.
-    Explained in chapter 8.
+    so that w times the loss has w times the gradient. Algorithm 1 sees the mean over queries as it is returned here: of
+    Q queries each has λ/Q. Of float32 scores on a CPU one list may have 10⁸, at about 15 bytes a score and 180 for each
+    relevant one beyond scores and labels. Explained in chapter 8.
     Raises ValueError for a margin that is not a finite number ≥ 0; TypeError for a ranker that is none.
     Source: RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
 
@@ -66,9 +63,8 @@ class MAPLoss(nn.Module):
     .. math:: L = (1 - w)\, \frac{1}{|C_+|} \sum_{c \in C_+} L_{AP}(\mathbf{y}(c), \mathbf{y}^*(c))
               + w\, L_{AP}(\overline{\mathbf{y}}, \overline{\mathbf{y}}^*)
 
-    Each class is a query, and the items of the batch are its candidates; :math:`C_+` are the classes that have a
-    positive. The second term, APC, ranks the scores of all classes in one list; it pushes high scores of irrelevant
-    items down even if the batch has no positive of their class.
+    Each class that has a positive, :math:`C_+`, is a query, and the items of the batch are its candidates. The second
+    term, APC, ranks all scores in one list: it pushes irrelevant items down in classes without a positive, too.
 
     Parameters
     ----------
@@ -83,8 +79,7 @@ class MAPLoss(nn.Module):
     -----
     O(m log m) for m scores, with the blackbox ranker. Ties go by position, in the second term class after class.
     Algorithm 1 sees L as printed: its step is λ (1 − w) times the gradient of the first term, λ w times the second's.
-    Explained in chapter 8.
-    Raises ValueError or TypeError as :class:`APLoss`; also for a weight outside [0, 1] and a memory that is none.
+    Explained in chapter 8. Raises as :class:`APLoss`; also for a weight outside [0, 1] and a memory that is none.
     Source: RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23.
 
     >>> import torch
@@ -121,8 +116,7 @@ class MAPLoss(nn.Module):
         """Compute the loss of a batch of items scored for every class: scores and relevance (..., batch, classes).
 
         An item may belong to any number of classes. The mean is over the classes that have a positive. All else as
-        :meth:`APLoss.forward`; also raises ValueError for scores of one dimension (a memory wants two), and as
-        :meth:`rankedu.memory.ScoreMemory.extend`.
+        :meth:`APLoss.forward` and :meth:`rankedu.memory.ScoreMemory.extend`; ValueError for scores of one dimension.
         """
         check_values(scores)
         if scores.ndim < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager
 from rankedu.checks import check_number
 from rankedu.losses._loss import no_positives, positives
 from rankedu.losses.supremum_ap import SupAPLoss
@@ -14,25 +14,17 @@ __all__ = ["CalibrationLoss", "ROADMAPLoss"]
 
 
 class CalibrationLoss(nn.Module):
-    r"""Ask relevant scores to be high and all others to be low, on one scale for all queries.
+    r"""Ask relevant scores to be at least a, ``at_least``, and all others at most b, ``at_most``.
 
     .. math:: L = \mathop{\mathrm{mean}}_{> 0}\, [a - s^+]_+ \; + \; \mathop{\mathrm{mean}}_{> 0}\, [s^- - b]_+
 
     Each mean is over the terms of the whole batch that are not zero, so that a pair which is right does not dilute
     those that are wrong; it is 0 if there are none.
 
-    Parameters
-    ----------
-    at_least : float
-        a, where relevant scores should be.
-    at_most : float
-        b, where all others should be.
-
     Notes
     -----
     O(n). Made for cosine similarities: the bounds have the scores' unit. A list without a relevant item takes part too.
-    Explained in chapter 15.
-    Raises ValueError for a bound that is not finite; TypeError for a bound that is not a number.
+    Explained in chapter 15. Raises ValueError for a bound that is not finite; TypeError for one that is no number.
     Source: HAPPIER Sec. 4.1.
 
     >>> import torch

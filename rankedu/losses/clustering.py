@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager
 from rankedu.checks import check_count, check_integers
 from rankedu.losses._cosine import cosine
 from rankedu.losses.on_embeddings import check_embeddings
@@ -25,23 +25,14 @@ class ClusterLoss(nn.Module):
     .. math:: L = -\log \frac{\exp(v^\top p_y / \sigma)}{\sum_z \exp(v^\top p_z / \sigma)}
 
     A batch shows a ranking loss only an order within the batch. The proxies are references that all batches share, so
-    that the orders of different batches agree.
-
-    Parameters
-    ----------
-    n_classes : int
-        Number of fine classes of the training set, at least 1.
-    dim : int
-        Dimension of the embeddings.
-    temperature : float
-        σ > 0. The smaller, the more the nearest wrong proxy counts.
+    that the orders of different batches agree. There are ``n_classes`` of them, one a fine class of the training set,
+    of the embeddings' ``dim``; the ``temperature`` is σ > 0.
 
     Notes
     -----
     Embeddings and proxies are brought to length 1 here, in float32 at least. The proxies are parameters: give
     ``loss.parameters()`` to an optimiser (the released code has one for them alone, with a far larger learning rate).
-    They begin as the rows of a linear layer do, uniform within ±1/√dim. With one class the loss is 0. O(batch ·
-    n_classes · dim). Explained in chapter 14.
+    They begin uniform within ±1/√dim. O(batch · n_classes · dim). Explained in chapter 14.
     Raises ValueError or TypeError for ``n_classes`` or ``dim`` that are not ints ≥ 1, or a temperature that is not a
     finite number > 0.
     Source: HAPPIER Eq. 6.
@@ -68,13 +59,8 @@ class ClusterLoss(nn.Module):
         Raises ValueError for NaN, other shapes, a class that is not in [0, n_classes), or a leaf that stands under two
         parents; TypeError for embeddings that are not floating point, or labels that are not integers.
 
-        Parameters
-        ----------
-        embeddings : Tensor, shape (batch, dim)
-            Floating point, of any length.
-        labels : Tensor of int, shape (batch,) or (batch, L)
-            Fine classes, from 0 to n_classes − 1. Of paths from root to leaf it is the last column that counts, so
-            leaves must be numbered through, not anew under each parent.
+        Embeddings have shape (batch, dim) and any length. Labels are fine classes from 0 to n_classes − 1, (batch,); or
+        paths from root to leaf, (batch, L), of which the last column counts: number the leaves through.
         """
         check_embeddings(embeddings, labels, paths=True, like=self.proxies)
         classes = leaves(labels, len(self.proxies))

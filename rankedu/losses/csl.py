@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager
 from rankedu.checks import check_number
 from rankedu.hierarchy import check_paths, check_per_level
 from rankedu.hierarchy import levels as common_levels
@@ -25,10 +25,9 @@ class CSLLoss(nn.Module):
 
     .. math:: L = \sum_{l=1}^{L} \log\Bigl(1 + \sum_{n:\ \mathrm{level}(n) < l} \sum_p e^{s\,(s_n - s_p + m_l)}\Bigr)
 
-    There is one proxy a fine class. For an item, p is the proxy of its own fine class, at every level: that similarity
-    is the reference which all levels share. At level l the negatives n are the proxies whose classes have left the
-    item's path by then, that is all but those of its own class at that level. So the proxies of cousins push at the
-    fine level only, those of strangers at all levels, and with a larger margin the coarser the level.
+    There is one proxy a fine class. For an item, p is the proxy of its own fine class, at every level. At level l the
+    negatives n are the proxies of all other classes of that level. So the proxies of cousins push at the fine level
+    only, those of strangers at all levels, and with a larger margin the coarser the level.
 
     Parameters
     ----------
@@ -47,9 +46,8 @@ class CSLLoss(nn.Module):
     With one level this is the softmax with an additive margin (CosFace): −log of e^{s(s_p − m)} over itself and all
     e^{s s_n}. Embeddings and proxies are brought to length 1 here; the proxies are parameters. O(batch · n_classes ·
     (dim + L)). Explained in chapter 15.
-    Raises ValueError for class labels of other shapes, twice the same class, or one that ends early; for margins of
-    another number, negative or not finite; for a scale that is not finite and > 0, or ``dim`` below 1; TypeError for
-    class labels that are not integers.
+    Raises ValueError for class labels of other shapes, twice the same class, or one that ends early, for margins that
+    are not L finite numbers ≥ 0, a bad scale or ``dim``; TypeError for class labels that are not integers.
     Source: HAPPIER Sec. 4.1.
 
     >>> loss = CSLLoss(torch.tensor([[0, 0], [0, 1], [1, 2]]), dim=3, scale=1.0)

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 
 from rankedu._fast.gradient import wanted, with_gradient
+from rankedu._fast.switch import READABLE
 from rankedu._fast.tiles import tile_size
 from rankedu.losses._loss import ScoreLoss
 from rankedu.rankers._ranker import wide
-from rankedu.rankers.histogram import check_bins
+from rankedu.rankers.histogram import HistogramRanker, check_bins
 
 __all__ = ["FastAPLoss"]
 
@@ -40,20 +41,15 @@ class FastAPLoss(ScoreLoss):
 
     Notes
     -----
-    O(n + L) time for each row. The gradient, the true one, is found together with the value and kept; besides it and
-    the scores one tile of rows is held. w times the loss has w times the gradient; the released code gives N/2 times
-    this gradient for N queries, whatever comes in. A gradient of the gradient is not to be had.
+    O(n + L) time for each row. The gradient, the true one, is found together with the value and kept, and has none
+    itself. The released code gives N/2 times this gradient for N queries, whatever comes in.
 
     A positive falls into one of its two bins by a coin, and the loss averages the precision :math:`H^+_l/H_l` at the
-    *end* of the bin. With all scores on centres this is the AP of scikit-learn, which takes the precision at the end
-    of each group of ties. Elsewhere a positive counts itself only in part where it looks first, and a perfect ranking
-    can have a loss if a bin holds negatives too. No number of bins repairs the former: once every two scores are
-    two bin widths or more apart, a positive of rank N that r negatives outrank, and which lies the share f of a width
-    below a centre, has
-
-    .. math:: \frac{f (1 - f)\, r}{N (N - f)} \le 0.086
-
-    less than its precision. :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l` and exact ranks then.
+    *end* of the bin. With all scores on centres this is the AP of scikit-learn. Elsewhere a positive counts itself only
+    in part where it looks first, and a perfect ranking can have a loss if a bin holds negatives too. No number of bins
+    repairs the former: once every two scores are two bin widths apart, a positive of rank N that r negatives outrank,
+    and which lies the share f of a width below a centre, has :math:`f (1 - f)\, r / (N (N - f)) \le 0.086` less than
+    its precision. :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l` and exact ranks then.
 
     At a centre itself the slope is that towards lower similarities (at the last centre, the other one); autograd
     through the formula has the slope 0 there. An empty bin adds 0. Explained in chapter 10.
@@ -81,10 +77,21 @@ class FastAPLoss(ScoreLoss):
 
     def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         scores = wide(scores)
+        if READABLE.get():
+            return self._definition(scores, positive, where)
         learning = wanted(scores)
         with torch.no_grad():
             value, gradient = _loss_and_gradient(scores, positive, where, self.bins, learning)
         return with_gradient(value, scores, gradient, where)
+
+    def _definition(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        ranker = HistogramRanker(self.bins)
+        relevant, everyone = ranker.histogram(scores, where=positive), ranker.histogram(scores, where=where)
+        seen = everyone.cumsum(-1)
+        precision = relevant.cumsum(-1) / seen.masked_fill(seen <= 0, 1.0)
+        answered = positive.any(-1)
+        ap = (relevant * precision).sum(-1)[answered] / positive.sum(-1)[answered]
+        return 1 - ap.mean()
 
 
 def _loss_and_gradient(

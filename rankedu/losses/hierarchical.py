@@ -9,17 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
-from rankedu._fast.by_relevance import grade, shares
-from rankedu._fast.eager import eager
-from rankedu._fast.gradient import at_unit_weight
-from rankedu._fast.hierarchical_tiles import Setting, pairwise_loss
-from rankedu.checks import check_number
+from rankedu._fast import engine
+from rankedu._fast.engine import eager
+from rankedu._fast.hierarchical_tiles import loss_of_grades
+from rankedu.checks import as_graded, check_floating, check_not_nan, check_number, check_values
 from rankedu.losses._loss import ScoreLoss, check_ranker, no_positives
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin
 from rankedu.losses.on_embeddings import OnEmbeddings, check_embeddings
 from rankedu.rankers import SupremumRanker
-from rankedu.rankers._pairwise import PairwiseRanker
+from rankedu.rankers._pairwise import bounded
 from rankedu.rankers._ranker import wide
 
 __all__ = ["HAPLoss", "HAPPIERLoss"]
@@ -39,10 +38,8 @@ class HAPLoss(ScoreLoss):
               \mathbf{rk}(\{j : \mathrm{rel}(j) \ge r_t\})_k ,
 
     which any ranker can compute: ``HAPLoss(BlackboxRanker(lam=4.0))`` is blackbox H-AP. With a
-    :class:`~rankedu.rankers.SupremumRanker` this is HAPPIER: of the numerator and of the items of equal or higher
-    relevance in the denominator the hard counts are taken, without a gradient; each item of strictly lower relevance
-    counts with the ranker's step. The two readings are one where the scores are distinct and the steps hard: each is
-    1 − H-AP.
+    :class:`~rankedu.rankers.SupremumRanker` this is HAPPIER: all are counted hard, without a gradient, but in the
+    denominator each item of strictly lower relevance counts with the ranker's step.
 
     Parameters
     ----------
@@ -52,12 +49,10 @@ class HAPLoss(ScoreLoss):
         α ≥ 0: scores are shifted before they are ranked, by α/2 upwards at relevance 0, by α/2 downwards at the largest
         relevance of the query, and by equal steps in between. For one grade this is Eq. 14 of RaMBO.
     within_grad : bool
-        Let the gradient flow through H-rank too, in ranks within the nested sets. Soft rankers usually want True. Not
-        for a `SupremumRanker`, whose ranks within a set are hard: see ``lower``.
+        Let the gradient flow through H-rank too. Soft rankers usually want True; not for a `SupremumRanker`.
     lower : callable, optional
         For a `SupremumRanker` only: a step below the Heaviside function, with its derivative ``slope``, for the
-        items of strictly higher relevance in H-rank. Default: they are counted. Published settings but one do so; the
-        paper has ``lower=InfimumStep()``.
+        items of strictly higher relevance in H-rank; ``InfimumStep()`` in the paper. Default: they are counted.
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
@@ -65,15 +60,13 @@ class HAPLoss(ScoreLoss):
     -----
     Only the ratios of the relevances within a query matter, not their scale. With a `SupremumRanker` or a
     `SigmoidRanker` O(positives · n) time for each query, in tiles, and O(queries · n) memory; else T + 1 calls of the
-    ranker, that is O(T n log n) for the blackbox one, which wants a margin as it does elsewhere; there one list of
-    float32 scores on a CPU may have 10⁸, and with two grades takes at most 40 bytes a score, the gradient included.
+    ranker, that is O(T n log n) for the blackbox one, where one list of float32 scores on a CPU may have 10⁸.
 
     Ties are as the ranker has them. With a `SupremumRanker` tied items of equal relevance count each other, H(0) = 1,
-    and of two different ones the more relevant stands above. So the loss is at least 1 − H-AP *of that reading*
-    wherever the step lies above the Heaviside function; if no scores tie, that is the metric. The released code counts
-    a tied item of lower relevance as 1 in the numerator but as 1/2 in the denominator, so that its H-AP can exceed 1.
-    Infinite scores have no gradient. The gradient is made with the value: w times the loss has w times the gradient,
-    with the blackbox ranker too. Explained in chapter 14.
+    and of two different ones the more relevant stands above; of that reading the loss is at least 1 − H-AP wherever the
+    step lies above the Heaviside function. The released code counts a tied item of lower relevance as 1 in the
+    numerator but as 1/2 in the denominator, so that its H-AP can exceed 1. Infinite scores have no gradient. The
+    gradient is as :class:`APLoss` makes it. Explained in chapter 14.
     Raises ValueError for a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or
     ``lower`` without; TypeError for a ranker or a step that is none.
     Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
@@ -104,10 +97,10 @@ class HAPLoss(ScoreLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(reduction)
-        self.ranker = SupremumRanker() if ranker is None else check_ranker(ranker)
+        self.ranker: Any = SupremumRanker() if ranker is None else check_ranker(ranker)
         self.margin = check_margin(margin)
         self.within_grad = bool(within_grad)
-        self.lower = lower
+        self.lower: Any = lower
         pairwise = isinstance(self.ranker, SupremumRanker)
         if pairwise and self.within_grad:
             raise ValueError(
@@ -144,15 +137,32 @@ class HAPLoss(ScoreLoss):
         """Compute the loss, times a weight, of each item's share of the relevance of its query."""
         share = positive
         scores, (group, drop) = wide(scores), grade(share)
-        if isinstance(self.ranker, PairwiseRanker) and self.ranker.plain:
-            shifted = _shift(scores.detach(), group, drop, self.margin)
-            setting = Setting(self.ranker, self.within_grad, self.lower)
-            return weight * pairwise_loss(scores, shifted, group, drop, where, setting)
+        if engine.in_tiles(self.ranker):
+            shifted, lower = _shift(scores.detach(), group, drop, self.margin), self.lower
+            return weight * loss_of_grades(self.ranker, scores, shifted, group, drop, where, self.within_grad, lower)
 
-        def nested(scores: Tensor) -> Tensor:
-            return weight * self._nested(_shift(scores, group, drop, self.margin), share, group, drop, where)
+        def loss(scores: Tensor) -> Tensor:
+            shifted = _shift(scores, group, drop, self.margin)
+            if isinstance(self.ranker, SupremumRanker):
+                return weight * self._by_pairs(shifted, share, where)
+            return weight * self._nested(shifted, share, group, drop, where)
 
-        return nested(scores) if self.ranker.linear else at_unit_weight(nested, scores, where)
+        return engine.by_definition(self.ranker, loss, scores, where)
+
+    def _by_pairs(self, scores: Tensor, share: Tensor, where: Tensor | None) -> Tensor:
+        """Count everybody: hard, but those of lower relevance by the step, and in H-rank those of higher by `lower`."""
+        here = torch.ones_like(scores, dtype=torch.bool) if where is None else where
+        finite, share = bounded(scores.masked_fill(~here, 0.0)), share.to(scores)
+        difference = finite.unsqueeze(-2) - finite.unsqueeze(-1)  # (..., k, j): y_j − y_k
+        own, other = share.unsqueeze(-1), share.unsqueeze(-2)
+        counted = here.unsqueeze(-2) & ~torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
+        hard = torch.where(other < own, difference > 0, difference >= 0).to(scores)
+        above = torch.where(other < own, self.ranker.step(difference), hard)
+        in_h_rank = hard if self.lower is None else torch.where(other > own, self.lower(difference), hard)
+        rank = 1 + above.masked_fill(~counted, 0.0).sum(-1)
+        h_rank = share + (torch.minimum(own, other) * in_h_rank).masked_fill(~counted, 0.0).sum(-1)
+        lost = (share - h_rank / rank)[share > 0]
+        return lost.sum() / (share > 0).any(-1).sum()
 
     def _nested(self, scores: Tensor, share: Tensor, group: Tensor, drop: Tensor, where: Tensor | None) -> Tensor:
         """H-rank as the weighted sum of ranks within nested sets, from the smallest set to the largest."""
@@ -175,6 +185,35 @@ def _shift(scores: Tensor, group: Tensor, drop: Tensor, margin: float) -> Tensor
     return scores + margin * (0.5 - level).to(scores)
 
 
+def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
+    """Check what the loss is given; return the relevance as float64 with a sum of 1 in each row that has any."""
+    check_values(scores)
+    check_floating(scores)
+    value = as_graded(relevance, scores, where)
+    check_not_nan(scores, where)
+    largest = value.amax(-1, keepdim=True)
+    value /= torch.where(largest > 0, largest, 1.0)
+    value /= value.sum(-1, keepdim=True).clamp(min=1.0)
+    return value
+
+
+def grade(share: Tensor) -> tuple[Tensor, Tensor]:
+    """Number the distinct relevances of each row of shares ≥ 0, (..., n), one of which is positive.
+
+    The group of an item, (..., n) integers: 0 for the largest relevance of its row, 1 for the next, …; G, the largest
+    number of grades in a row, for 0. And by how much the relevance falls from each group to the next, (..., G).
+    """
+    rows = share if share.numel() > share.shape[-1] else share[share > 0]  # one list may be long: no zeros are sorted
+    ordered = rows.sort(dim=-1, descending=True).values
+    place = torch.zeros_like(ordered, dtype=torch.int64)
+    torch.cumsum(ordered[..., 1:] != ordered[..., :-1], dim=-1, out=place[..., 1:])
+    groups = 1 + int(place.masked_fill(ordered == 0, -1).max())
+    value = share.new_zeros(*rows.shape[:-1], groups + 1).scatter_(-1, place, ordered)
+    group = torch.searchsorted(value.flip(-1), share, out_int32=True).neg_().add_(groups)
+    small = group.short() if groups < torch.iinfo(torch.int16).max else group
+    return small, (value[..., :-1] - value[..., 1:]).view(*share.shape[:-1], groups)
+
+
 class HAPPIERLoss(nn.Module):
     r"""Hierarchical AP on embeddings, mixed with the clustering loss.
 
@@ -182,19 +221,13 @@ class HAPPIERLoss(nn.Module):
 
     Parameters
     ----------
-    n_classes : int
-        Number of fine classes of the training set.
-    dim : int
-        Dimension of the embeddings.
+    n_classes, dim, temperature
+        As in :class:`ClusterLoss`.
     weight : float
         λ in [0, 1], the share of the clustering. The paper finds H-AP to rise up to 0.5, and has 0.1.
-    alpha : float
-        α > 0, the exponent of the relevance (Eq. 4). HAPPIER has 1; HAPPIER_F, for the fine level, 5 on Online Products
+    alpha, monotone
+        Of :func:`rankedu.hierarchy.relevance`. HAPPIER has α = 1; HAPPIER_F, for the fine level, 5 on Online Products
         and 3 on iNaturalist.
-    monotone : bool
-        As in :func:`rankedu.hierarchy.relevance`: never give a finer item less relevance than a coarser one.
-    temperature : float
-        σ > 0 of the softmax over proxies.
     ranker, margin, within_grad, lower
         As in :class:`HAPLoss`. Default: ``SupremumRanker()``, whose setting keeps the bound; the released one is
         ``SupremumRanker.preset("happier")``.
@@ -203,10 +236,8 @@ class HAPPIERLoss(nn.Module):
 
     Notes
     -----
-    λ weighs the clustering, as printed; the released code says so with 0.9 and 0.1. The gradient is the weighted sum of
-    the gradients of the two losses, with a blackbox ranker too. Each embedding is a query; its
-    candidates are the others of the batch. The proxies are parameters: give ``loss.parameters()`` to an optimiser.
-    Explained in chapter 14.
+    λ weighs the clustering, as printed. The gradient is the weighted sum of those of the two losses, with a blackbox
+    ranker too. The proxies are parameters: give ``loss.parameters()`` to an optimiser. Explained in chapter 14.
     Raises ValueError for a weight outside [0, 1]; else as :class:`HAPLoss` and :class:`ClusterLoss`.
     Source: HAPPIER Eq. 7.
 

@@ -16,18 +16,8 @@ def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
     .. math:: \overleftrightarrow{y}_i = y_i + \tfrac{\alpha}{2} \ (y^*_i = 0), \qquad
               \overleftrightarrow{y}_i = y_i - \tfrac{\alpha}{2} \ (y^*_i = 1)
 
-    Parameters
-    ----------
-    scores : Tensor, shape (..., n)
-        Floating point; larger is better. 16-bit ones come back as float32, for a small shift would be lost in them.
-    relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
-    margin : float
-        α ≥ 0, in units of a score.
-
-    Notes
-    -----
-    O(n). Deterministic: the same margin for every item and every call. Explained in chapter 6.
+    Scores (..., n) are floating point, and 16-bit ones come back as float32, for a small shift would be lost in them;
+    relevance (..., n) is bool, or 0 and 1; the margin α ≥ 0 is in units of a score. O(n). Explained in chapter 6.
     Raises ValueError for a relevance of another shape or neither 0 nor 1, or a margin that is not a finite number ≥ 0;
     TypeError for scores that are not floating point.
     Source: RaMBO Eq. 14; RaMBO Eq. 15.

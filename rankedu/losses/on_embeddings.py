@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager
 from rankedu.checks import check_choice, check_floating, check_like, check_values
 from rankedu.losses._cosine import SIMILARITIES, similarities
 
@@ -42,8 +42,7 @@ class OnEmbeddings(nn.Module):
     Notes
     -----
     The call is that of pytorch-metric-learning's losses. For cosines the embeddings are brought to length 1 here, so a
-    linear last layer will do; scores are in [−1, 1], which gives margins their scale; other similarities have the scale
-    that the network gives them. Scores are computed in float32 at least, also under autocast, as 16 bits would tie many
+    linear last layer will do. Scores are computed in float32 at least, also under autocast, as 16 bits would tie many
     of them. That Eq. 4 inverts the order of two levels is said once, not at every batch. O(queries · candidates · (dim
     + log candidates)). Explained in chapter 7.
     Raises ValueError for an unknown similarity; TypeError for a loss or a relevance that is not callable, or a memory
@@ -101,9 +100,8 @@ class OnEmbeddings(nn.Module):
     ) -> Tensor:
         """Compute the loss of a batch.
 
-        Raises ValueError for NaN, tensors of another number of dimensions, unequal dims, as many labels as embeddings
-        missing, one of the two references without the other, or references beside a memory; TypeError for embeddings
-        that are not floating point, paths that are not integers, or indices that are no such tuple.
+        Raises ValueError for NaN, other shapes, one of the two references without the other, or references beside a
+        memory; TypeError for embeddings that are not floating point, paths that are not integers, or other indices.
 
         Parameters
         ----------
@@ -114,12 +112,10 @@ class OnEmbeddings(nn.Module):
             the end of a path, which matches nothing.
         indices_tuple : tuple of Tensor of int64, optional
             What a miner of pytorch-metric-learning returns: three tensors (queries, their positives, their negatives)
-            or four (queries and their positives, queries and their negatives). Who is in no pair with a query takes no
-            part in its list. Ranks need no miner. Default: all.
+            or four. Who is in no pair with a query takes no part in its list. Ranks need no miner. Default: all.
         ref_emb : Tensor, shape (refs, dim), optional
-            The items to be ranked. Default: the batch, and what the memory holds. If this is the very tensor
-            ``embeddings``, then that is as good as leaving it out; else no item is taken for the query itself.
-            ``ref_embeddings`` is another name for it.
+            The items to be ranked, ``ref_embeddings`` by another name. Default: the batch, and what the memory holds;
+            the very tensor ``embeddings`` means that too. Else no item is taken for the query itself.
         ref_labels : Tensor, shape (refs,) or (refs, L), optional
             Goes with ``ref_emb``.
 
@@ -129,7 +125,8 @@ class OnEmbeddings(nn.Module):
             What the loss returns. Gradients flow to the queries and to the references, not to the memory.
         """
         check_embeddings(embeddings, labels, paths=True)
-        check_indices(indices_tuple)
+        if indices_tuple is not None:
+            check_indices(indices_tuple)
         ref_emb = ref_embeddings if ref_emb is None else ref_emb
         own = ref_emb is None or ref_emb is embeddings
         if own:
@@ -146,12 +143,12 @@ class OnEmbeddings(nn.Module):
         if own and self.exclude_self:
             where = torch.ones_like(scores, dtype=torch.bool) if where is None else where
             where.diagonal().fill_(False)
-        loss: Tensor = self.loss(scores, self._relevance(labels, ref_labels, where), where=where)
+        flat = labels.ndim == 1 and self.relevance is None
+        relevance = labels.unsqueeze(1) == ref_labels if flat else self._relevance(labels, ref_labels, where)
+        loss: Tensor = self.loss(scores, relevance, where=where)
         return loss
 
     def _relevance(self, labels: Tensor, ref_labels: Tensor, where: Tensor | None) -> Tensor:
-        if labels.ndim == 1 and self.relevance is None:
-            return labels.unsqueeze(1) == ref_labels
         levels = hierarchy.levels(labels, hierarchy.check_paths(ref_labels, "ref_labels"))
         if self.relevance is None and not getattr(self.loss, "graded", False):
             return levels == labels.shape[1]
@@ -209,8 +206,8 @@ def check_embeddings(
 
 
 def check_indices(indices: Any) -> None:
-    """None, or what a miner returns."""
-    if indices is not None and not (isinstance(indices, (tuple, list)) and len(indices) in (3, 4)):
+    """What a miner returns."""
+    if not (isinstance(indices, (tuple, list)) and len(indices) in (3, 4)):
         raise TypeError(
             f"indices_tuple must be three or four tensors, as a miner returns, got {type(indices).__name__} "
             "(references are named: ref_emb=..., ref_labels=...)"

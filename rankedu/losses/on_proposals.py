@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager
 from rankedu.checks import check_choice, check_floating, check_integers, check_like, check_not_nan, check_values
 
 __all__ = ["SCORES", "OnProposals"]
@@ -20,8 +20,7 @@ class OnProposals(nn.Module):
     Parameters
     ----------
     loss : Module
-        Called as ``loss(scores, relevance)`` with proposals in the rows and classes in the columns, for instance
-        ``MAPLoss(BlackboxRanker(lam=1e5), margin=0.15, memory=ScoreMemory(7))``.
+        Of scores and relevance (proposals, classes): ``MAPLoss(BlackboxRanker(lam=1e5), 0.15, ScoreMemory(7))``.
     scores : {"log-odds", "probability", "logit"}
         What the proposals are ranked by. ``"log-odds"``: :math:`z_c - z_0`, class against background.
         ``"probability"``: the softmax over classes and background, which is what a detector ranks by when it is tested.
@@ -29,11 +28,10 @@ class OnProposals(nn.Module):
 
     Notes
     -----
-    The paper replaces the cross entropy by a loss of scores :math:`\mathbf{y}(c)`, and does not say which scores these
-    are, nor what becomes of the background. Here the background is no class: it has no AP, and its proposals are
-    irrelevant to every class. Before training all probabilities are about 1/(C + 1). Then a margin of 0.15 puts every
-    positive far below every negative, and no moderate λ makes them change places: hence log-odds, which have room.
-    In float32 at least, also under autocast. Explained in chapter 16.
+    The paper does not say which scores it ranks, nor what becomes of the background. Here it is no class: it has no AP,
+    and its proposals are irrelevant to every class. Before training all probabilities are about 1/(C + 1), which a
+    margin of 0.15 puts too far apart for any moderate λ: hence log-odds. In float32 at least, also under autocast.
+    Explained in chapter 16.
     Raises TypeError for a loss that is not callable; ValueError for other scores.
     Source: RaMBO Sec. 5.2.
 
@@ -64,12 +62,8 @@ class OnProposals(nn.Module):
         Raises ValueError for NaN, other shapes, or labels outside −1 … C; TypeError for logits that are not floating
         point, or labels that are not integers.
 
-        Parameters
-        ----------
-        class_logits : Tensor, shape (P, C + 1)
-            Floating point; the background comes first.
-        labels : Tensor of int, shape (P,)
-            1 … C; 0 is the background, −1 leaves a proposal out.
+        The logits have shape (P, C + 1), the background first; of the labels, (P,), 1 … C are classes, 0 is the
+        background, and −1 leaves a proposal out.
         """
         check_values(class_logits, name="class_logits")
         check_floating(class_logits, name="class_logits")

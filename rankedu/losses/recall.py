@@ -40,8 +40,7 @@ class RecallLoss(RankLoss):
 
     Notes
     -----
-    Cost, ties and gradient as :class:`APLoss`. With normalised ranks r is counted again as n · (rk − rk⁺)/n, n being
-    the number of items that take part. Explained in chapter 7.
+    Cost, ties and gradient as :class:`APLoss`. Normalised ranks are counted as n · rk/n. Explained in chapter 7.
     Raises ValueError for an unknown word or a W with W(0) ≠ 0 or that falls; TypeError for a W that does not map a
     Tensor to one of its shape; and as :class:`APLoss`.
     Source: RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
@@ -55,9 +54,6 @@ class RecallLoss(RankLoss):
     >>> loss.backward()
     >>> scores.grad
     tensor([ 1.0000, -0.5000,  0.5000, -1.0000])
-    >>> root = RecallLoss(BlackboxRanker(lam=2.0), weights=lambda r: torch.sqrt(1 + r) - 1)
-    >>> round(root(scores, relevance).item(), 4)
-    0.5731
     """
 
     def __init__(

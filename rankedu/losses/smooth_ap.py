@@ -20,10 +20,9 @@ class SmoothAPLoss(APLoss):
 
     Notes
     -----
-    O(p n) time for the p positives of all queries and their n candidates each; memory as for the scores, whatever the
-    sizes of the classes, whose rows may stand in any order. A gradient of the gradient is not to be had. Tied items
-    share the mean of their ranks. The printed pseudo-code differs: its ratio of ranks is the relevance itself, so that
-    it has no gradient. The released code counts the query as its own positive:
+    O(p n) time for the p positives of all queries and their n candidates each; memory as for the scores. Tied items
+    share the mean of their ranks. The ratio of ranks in the printed pseudo-code is the relevance itself, without a
+    gradient. The released code counts the query as its own positive:
     ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``. Explained in chapter 9.
     Source: Smooth-AP supp. Tab. S1.
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from rankedu._fast.eager import eager
-from rankedu._fast.gradient import at_unit_weight
+from rankedu._fast.engine import by_definition, eager
 from rankedu.checks import check_floating, warn_caller
 from rankedu.losses._loss import check_ranker, zeros
 from rankedu.metrics import UndefinedMetricWarning
@@ -30,15 +29,10 @@ class SpearmanLoss(nn.Module):
 
     Notes
     -----
-    All rankings without ties have the same mean m = (n + 1)/2 and the same spread
-    :math:`S = \sum_i (\mathbf{rk}_i - m)^2 = n(n^2 - 1)/12`. So
-
-    .. math:: \sum_i \bigl(\mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{t})_i\bigr)^2
-              = 2 S - 2 \sum_i (\mathbf{rk}(\mathbf{y})_i - m)(\mathbf{rk}(\mathbf{t})_i - m) = 2 S\, (1 - \rho)
-
-    and L = 1 − ρ, in [0, 2], for exact ranks of distinct scores and distinct targets. Why not ρ of the soft ranks
-    themselves? Correlation forgets their scale: ranks that have all but collapsed to m would still correlate perfectly,
-    while the distance punishes them.
+    All rankings without ties have the same mean and the same spread :math:`S = n(n^2 - 1)/12`, so that the sum is
+    :math:`2 S (1 - \rho)` and L = 1 − ρ, in [0, 2], for exact ranks of distinct scores and targets. Why not ρ of the
+    soft ranks themselves? Correlation forgets their scale: ranks that have all but collapsed to one would still
+    correlate perfectly, while the distance punishes them.
 
     Equal targets share the mean of their ranks, as in :func:`rankedu.metrics.spearman`; the loss is 0 only if the
     ranker gives them equal ranks, and it is no longer 1 − ρ. Ranks of :class:`~rankedu.rankers.BlackboxRanker` with
@@ -89,4 +83,4 @@ class SpearmanLoss(nn.Module):
             return (wrong.square() * scale.to(ranks.dtype)).sum()
 
         scores = wide(scores)
-        return distance(scores) if self.ranker.linear else at_unit_weight(distance, scores, where)
+        return by_definition(self.ranker, distance, scores, where)

@@ -14,11 +14,10 @@ class SupAPLoss(APLoss):
     .. math:: L = 1 - \frac{1}{|\Omega^+|} \sum_{k \in \Omega^+} \frac{\mathrm{rank}^{+}(k)}
               {\mathrm{rank}^{+}(k) + \sum_{j \in \Omega^-} \mathrm{step}(s_j - s_k)}
 
-    The ranks among the relevant items are exact and have no gradient: an item only rises or falls against those that
-    should stand below it. With a setting that keeps the bound, L is at least the true 1 − AP.
-    It is ``APLoss(SupremumRanker())`` under the name by which it is known, with the parameters and errors of
-    :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one.
-    ``reduction`` as in :class:`APLoss`.
+    The ranks among the relevant items are exact and have no gradient. With a setting that keeps the bound, L is at
+    least the true 1 − AP. It is ``APLoss(SupremumRanker())``, with the parameters and errors of
+    :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one. ``reduction`` as
+    in :class:`APLoss`.
 
     Notes
     -----

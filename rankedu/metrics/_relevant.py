@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from rankedu import hierarchy
+from rankedu._fast.packed import order
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -174,27 +175,15 @@ def _ranked(scores: npt.NDArray[Any], items: Ints) -> tuple[Ints, Ints]:
     NumPy sorts bare numbers four times as fast as it finds out where they stood. That is asked only where some tie.
     """
     n, chosen = len(scores), scores[items]
-    order = _descending(chosen)
-    best, ascending = chosen[order], np.sort(scores)
+    best_first = order(chosen)
+    best, ascending = chosen[best_first], np.sort(scores)
     not_above = np.searchsorted(ascending, best[::-1], side="right")[::-1]
     tied = np.flatnonzero((not_above > 1) & (ascending[not_above - 2] == best))
     if len(tied) > TIES:
         place = np.empty(n, np.int64)
-        place[_descending(scores)] = np.arange(n)
-        return items[order], place[items[order]] + 1
+        place[order(scores)] = np.arange(n)
+        return items[best_first], place[items[best_first]] + 1
     rank = n - not_above + 1
     for i in tied:
-        rank[i] += np.count_nonzero(scores[: items[order[i]]] == best[i])
-    return items[order], rank
-
-
-def _descending(scores: npt.NDArray[Any]) -> Ints:
-    """Where the items stand from the best to the worst, ties by position: a radix sort of the bits, 16 at a time."""
-    ints = np.dtype(f"i{scores.itemsize}")
-    bits = (scores + 0).view(ints)  # -0.0 becomes 0.0
-    bits ^= ~(bits >> (8 * scores.itemsize - 1)) & np.iinfo(ints).max  # as unsigned, they rise as the scores fall
-    order: Ints = bits.astype(np.uint16).argsort(kind="stable")
-    for shift in range(16, 8 * scores.itemsize, 16):
-        digit = (bits >> shift).astype(np.uint16)
-        order = order.take(digit.take(order).argsort(kind="stable"))
-    return order
+        rank[i] += np.count_nonzero(scores[: items[best_first[i]]] == best[i])
+    return items[best_first], rank

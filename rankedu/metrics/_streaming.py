@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rankedu._fast.switch import READABLE
 from rankedu.metrics._formulas import Formulas
 from rankedu.metrics._relevant import Floats, Ints, Relevant, SharedClasses, Tree, count_or_sort, sort_all
 from rankedu.metrics._similarities import Similarities
@@ -29,7 +30,7 @@ class _Tiles:
         self, similarities: Similarities, relevant: Tree | SharedClasses, formulas: Formulas, where: Where
     ) -> None:
         self.similarities, self.relevant, self.formulas, self.where = similarities, relevant, formulas, where
-        self.room = local()
+        self.room, self.fast = local(), not READABLE.get()  # asked here: the work is done in other threads
 
     def __call__(self, start: int) -> list[tuple[dict[str, Floats], Ints]]:
         """Values, and numbers of relevant items, of the queries from ``start`` on."""
@@ -43,7 +44,7 @@ class _Tiles:
 
     def _ranked(self, scores: Tensor, queries: Ints) -> Iterator[Relevant]:
         tree = self.relevant
-        if isinstance(tree, Tree) and self.where is None and scores.device.type == "cpu":
+        if self.fast and isinstance(tree, Tree) and self.where is None and scores.device.type == "cpu":
             for piece in _pieces(tree.size[0, queries]):
                 yield count_or_sort(scores[piece], tree, queries[piece])
             return

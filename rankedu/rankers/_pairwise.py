@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from rankedu._fast import tiles
-from rankedu._fast.tiles import Part, bounded
 from rankedu.checks import check_number
-from rankedu.rankers._ranker import Ranker, shift, wide
+from rankedu.rankers._ranker import Ranker, wide
 
 
 class PairwiseRanker(Ranker):
@@ -22,50 +16,23 @@ class PairwiseRanker(Ranker):
 
     With the Heaviside function this is the rank itself. A step that has a slope gives the scores a gradient.
 
-    A subclass defines :meth:`step` and its derivative :meth:`slope`, both elementwise, with ``step(-inf) = 0`` and
-    ``slope(-inf) = 0``: who is infinitely worse does not count. The losses need the ranks of the positives alone, and
-    take :mod:`rankedu._fast.tiles`, which calls :meth:`step_` and :meth:`slope_`.
+    A subclass defines :meth:`step`, elementwise, with ``step(-inf) = 0`` and no slope there: who is infinitely worse
+    does not count. The losses look at p · n of the n² pairs alone, for p positives, tile by tile.
     """
-
-    hard = False  # positives count each other by the Heaviside function, without a gradient
 
     def step(self, differences: Tensor) -> Tensor:
         """Count pairs whose second score is larger by ``differences``; elementwise, with a gradient by autograd."""
         raise NotImplementedError
 
     def slope(self, differences: Tensor) -> Tensor:
-        """Differentiate :meth:`step`; elementwise, without a gradient of its own."""
-        raise NotImplementedError
-
-    def step_(self, differences: Tensor) -> Tensor:
-        """Do as :meth:`step`, without a graph; ``differences`` may be overwritten, to save time and memory."""
-        return self.step(differences)
-
-    def slope_(self, differences: Tensor) -> Tensor:
-        """Do as :meth:`slope`, without a graph; ``differences`` may be overwritten, to save time and memory."""
-        return self.slope(differences)
-
-    def step_then_slope_(self, differences: Tensor) -> tuple[Tensor, Callable[[], Tensor]]:
-        """Do as :meth:`step_`; the slope is made when it is called for, once, and may then overwrite the step."""
-        slope = self.slope_(differences.clone())
-        return self.step_(differences), lambda: slope
-
-    @property
-    def plain(self) -> bool:
-        """Whether this is the sum over pairs and nothing else, with nothing in it to be learnt."""
-        kind = type(self)
-        own = kind.forward is PairwiseRanker.forward and (self.hard or kind.among is PairwiseRanker.among)
-        return own and not any(parameter.requires_grad for parameter in self.parameters())
-
-    def loss_of_positives(
-        self, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, **options: Any
-    ) -> Tensor:
-        """As ``Ranker.loss_of_positives``, in tiles of pairs."""
-        if not self.plain:
-            return super().loss_of_positives(part, scores, positive, where, **options)
-        shifted = shift(scores.detach(), positive, options.get("margin", 0.0))
-        within = "hard" if self.hard else "soft" if options.get("within_grad") else "stopped"
-        return tiles.loss_of_positives(self, part, scores, positive, where, shifted=shifted, within=within)
+        """Differentiate :meth:`step`; elementwise, without a gradient of its own. Override it where that is faster."""
+        with torch.enable_grad():
+            leaf = differences.detach().requires_grad_()
+            steps = self.step(leaf)
+            if not steps.requires_grad:
+                return torch.zeros_like(leaf)
+            (slope,) = torch.autograd.grad(steps.sum(), leaf)
+        return slope
 
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         if members is None:
@@ -80,9 +47,10 @@ class PairwiseRanker(Ranker):
         return counts.masked_fill(~others.unsqueeze(-2) | itself, 0.0).sum(-1).masked_fill(~members, 0.0)
 
 
-def sigmoid_(differences: Tensor, temperature: float) -> Tensor:
-    """The sigmoid in place; 0 where it is nothing beside a rank: further down lie denormal numbers, which are slow."""
-    return torch.threshold_(differences.mul_(1 / temperature), -40.0, -math.inf).sigmoid_()  # exp(-40) = 4e-18
+def bounded(scores: Tensor) -> Tensor:
+    """Infinite scores as very large ones: equal ones then differ by 0, not by NaN. They have no gradient."""
+    largest = torch.finfo(scores.dtype).max / 4
+    return scores.clamp(-largest, largest)
 
 
 def check_temperature(temperature: float, hint: str = "in units of a score: try 0.01; the limit is rank()") -> float:

@@ -1,12 +1,10 @@
-"""What every ranker has: ranks among all, ranks among some, and a way from scores to a loss of the positives' ranks."""
+"""What every ranker has: ranks among all, and ranks among some."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.gradient import at_unit_weight
-from rankedu._fast.tiles import Part
 from rankedu.checks import check_floating, check_mask, check_not_nan, check_values, check_where
 
 
@@ -73,31 +71,6 @@ class Ranker(nn.Module):
         ranks = self(scores, where=where)
         within = self.among(scores if within_grad else scores.detach(), positive, where=where)
         return ranks[positive], within[positive]
-
-    def loss_of_positives(
-        self,
-        part: Part,
-        scores: Tensor,
-        positive: Tensor,
-        where: Tensor | None,
-        *,
-        margin: float = 0.0,
-        within_grad: bool = False,
-    ) -> Tensor:
-        """Sum up what the positives add to a loss: shape (). This is what it means; some rankers do it faster.
-
-        ``part`` maps, of some positives, their ranks, their ranks among the positives, and how many positives their
-        query has, (p,) each, to the sum of what they add, (). Scores are float32 or float64, without NaN among those
-        who take part, and at least one of them is positive. Positives are lowered, all others raised by half the margin
-        before they are ranked. With ``within_grad`` the gradient flows through the ranks among the positives too.
-        """
-        size = positive.sum(-1, keepdim=True).expand_as(positive)[positive]
-
-        def loss(scores: Tensor) -> Tensor:
-            shifted = shift(scores, positive, margin)
-            return part(*self.ranks_of_positives(shifted, positive, where, within_grad=within_grad), size)
-
-        return loss(scores) if self.linear else at_unit_weight(loss, scores, where)
 
     def _check(self, scores: Tensor, where: Tensor | None) -> None:
         check_values(scores)

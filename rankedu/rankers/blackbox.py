@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from rankedu._fast import radix, sorting
-from rankedu._fast.tiles import Part
 from rankedu.blackbox import differentiate
 from rankedu.checks import check_lam
 from rankedu.rankers._ranker import Ranker, wide
@@ -73,17 +69,6 @@ class BlackboxRanker(Ranker):
         n = here.sum(-1, keepdim=True).expand_as(positive)[positive]
         ranks, within = (rank * n + ((rank * n).round() - rank * n).detach() for rank in found)
         return ranks, within
-
-    def loss_of_positives(
-        self, part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, **options: Any
-    ) -> Tensor:
-        """As ``Ranker.loss_of_positives``, on packed keys where scores fit into them."""
-        if type(self) is not BlackboxRanker or options.get("within_grad") or not sorting.packable(scores):
-            return super().loss_of_positives(part, scores, positive, where, **options)
-        margin, lam = options.get("margin", 0.0), self.lam
-        return radix.loss_of_positives(
-            part, scores, positive, where, margin=margin, lam=lam, normalized=self.normalized
-        )
 
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         def solver(values: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """All rankers in one table: what can be turned in each, and what each promises.
 
-Chapter 12's figures and sliders, the tests that every ranker has to pass, and the list in the book are made of it.
+Chapter 12's figures and sliders, the tests that every ranker has to pass, and the list in the book are made of it;
+`ranklab.contestants` adds the rankers that serve comparison alone.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from torch import nn
 
 from rankedu.rankers.blackbox import BlackboxRanker
 from rankedu.rankers.histogram import HistogramRanker
-from rankedu.rankers.lstm import LSTMRanker
-from rankedu.rankers.projection import ProjectionRanker
 from rankedu.rankers.sigmoid import SigmoidRanker
 from rankedu.rankers.supremum import SupremumRanker
 
@@ -135,18 +134,5 @@ register(
     HistogramRanker,
     Strength("bins", 1e-3, 0.34, 8.5, _of_width, _tell_bins),
     breaks={"shift": "its bins stand still while the scores move through them"},
-)
-register("projection", ProjectionRanker, Strength("ε", 1e-4, 0.1, 30.0, ProjectionRanker))
-register(
-    "LSTM",
-    LSTMRanker,
-    example=lambda n: LSTMRanker(n).double(),
-    breaks={
-        "order": "a network may err",
-        "sum": "its ranks are independent outputs",
-        "reordering": "it reads a list from both ends",
-        "shift": "nobody told it that only differences count",
-        "where": "it is made for lists of one length",
-    },
 )
 register("supremum", SupremumRanker, breaks={"sum": "its step lies above the one that counts, and rises without bound"})

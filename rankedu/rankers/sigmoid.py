@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_mask, check_not_nan, check_number, check_values
-from rankedu.rankers._pairwise import PairwiseRanker, check_temperature, sigmoid_
+from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
 
 __all__ = ["SigmoidRanker", "operating_region"]
 
@@ -53,26 +52,6 @@ class SigmoidRanker(PairwiseRanker):
 
     def step(self, differences: Tensor) -> Tensor:
         return (differences / self.temperature).sigmoid()
-
-    def slope(self, differences: Tensor) -> Tensor:
-        value = self.step(differences.detach())
-        return value * (1 - value) / self.temperature
-
-    def step_(self, differences: Tensor) -> Tensor:
-        return sigmoid_(differences, self.temperature)
-
-    def slope_(self, differences: Tensor) -> Tensor:
-        return self._slope_of_step_(self.step_(differences))
-
-    def step_then_slope_(self, differences: Tensor) -> tuple[Tensor, Callable[[], Tensor]]:
-        value = self.step_(differences)
-        return value, lambda: self._slope_of_step_(value)
-
-    def _slope_of_step_(self, value: Tensor) -> Tensor:
-        """σ(1 − σ)/τ in one pass."""
-        outer = value.new_full((), 1 / self.temperature)
-        slope: Tensor = torch.ops.aten.sigmoid_backward.grad_input(outer, value, grad_input=value)
-        return slope
 
 
 def operating_region(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_mask, check_not_nan, check_number
-from rankedu.rankers._pairwise import PairwiseRanker, check_temperature, sigmoid_
+from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
 from rankedu.ranks import rank
 
 __all__ = ["PRESETS", "InfimumStep", "SupremumRanker"]
@@ -70,8 +70,6 @@ class SupremumRanker(PairwiseRanker):
     tensor([ 0.0000, 22.4933,  0.0000])
     """
 
-    hard = True
-
     def __init__(
         self,
         temperature: float = 0.01,
@@ -111,46 +109,6 @@ class SupremumRanker(PairwiseRanker):
         affine = self.rho * (differences - self.delta) + self.offset
         near = torch.where(differences > 0, self.start + curve, curve)
         return torch.where(differences > self.delta, affine, near)
-
-    def slope(self, differences: Tensor) -> Tensor:
-        differences = differences.detach()
-        curve = (differences / self.temperature).sigmoid()
-        return (curve * (1 - curve) / self.temperature).masked_fill(differences > self.delta, self.rho)
-
-    def step_(self, differences: Tensor) -> Tensor:
-        """Add up the parts: sums of indicators take a tenth of the time of a choice by a mask."""
-        value = torch.gt(differences, 0, out=torch.empty_like(differences)).mul_(self.start)
-        if self.jump != 0:
-            value.add_(torch.gt(differences, self.delta, out=torch.empty_like(differences)), alpha=self.jump)
-        value.add_((differences - self.delta).clamp_(min=0), alpha=self.rho)
-        return value.add_(sigmoid_(differences.clamp_(max=self.delta), self.temperature))
-
-    def slope_(self, differences: Tensor) -> Tensor:
-        far = torch.gt(differences, self.delta, out=torch.empty_like(differences))
-        value = sigmoid_(differences.add_(far, alpha=1e30), self.temperature)  # so far that the sigmoid is flat
-        return value.addcmul_(value, value, value=-1).mul_(1 / self.temperature).add_(far, alpha=self.rho)
-
-    def sum_and_slope_(self, differences: Tensor, lower: Tensor, with_slope: bool) -> tuple[Tensor, Tensor | None]:
-        """Sum the step over the last dimension, and make its slope of the same sigmoid; ``differences`` are lost.
-
-        ``lower`` is the number of differences above 0. Below δ the slope is σ(1 − σ)/τ, and ρ above, where the sigmoid
-        is held at its value at δ.
-        """
-        if type(self) is not SupremumRanker:
-            slope = self.slope(differences) if with_slope else None
-            return self.step_(differences).sum(-1), slope
-        far = torch.gt(differences, self.delta, out=torch.empty_like(differences))
-        beyond = (differences - self.delta).clamp_(min=0).sum(-1) if self.rho else 0.0
-        curve = sigmoid_(differences.clamp_(max=self.delta), self.temperature)
-        total = curve.sum(-1) + self.start * lower + self.rho * beyond
-        if self.jump != 0:
-            total += self.jump * far.sum(-1)
-        if with_slope:
-            at_delta = self.offset - self.start - self.jump
-            level = at_delta * (1 - at_delta)
-            curve.addcmul_(curve, curve, value=-1).add_(far, alpha=self.rho * self.temperature - level)
-            curve.mul_(1 / self.temperature)
-        return total, curve
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Count, for each member, the members whose score is at least its own; hard, without a gradient.

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankedu import outranking_negatives, rank, ranks, reference
-from rankedu._fast import sorting
+from rankedu._fast import packed
 
 settings.register_profile("no deadline", deadline=None)  # a shared machine may be slow
 settings.load_profile("no deadline")
@@ -65,8 +65,8 @@ def test_packed_keys_are_the_stable_sort(monkeypatch, shape, ragged, digits):
     where = torch.rand(shape, generator=generator) < 0.6 if ragged else None
     expected = rank(scores, where=where)
     monkeypatch.setattr(ranks, "MANY", 0)
-    monkeypatch.setattr(sorting, "LONG", 1 if digits else 1 << 30)
-    monkeypatch.setattr(sorting, "_digit_by_digit", lambda: True)
+    monkeypatch.setattr(packed, "DIGITS", 1 if digits else 1 << 30)
+    monkeypatch.setattr(packed, "_digit_by_digit", lambda: True)
     assert torch.equal(rank(scores, where=where), expected)
     hidden = scores if where is None else scores.masked_fill(~where, math.nan)
     assert torch.equal(rank(hidden.requires_grad_(), where=where), expected)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import rankedu
 from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
+from ranklab.contestants import ProjectionRanker
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 #: Few numbers, so that they tie.
@@ -290,7 +291,7 @@ def test_happier_on_embeddings():
     [
         (rankers.SigmoidRanker(0.1), lambda y: reference.sigmoid_rank(y, 0.1)),
         (rankers.HistogramRanker(6), lambda y: reference.histogram_rank(y, 6)),
-        (rankers.ProjectionRanker(0.3), lambda y: reference.projected_rank(y, 0.3)),
+        (ProjectionRanker(0.3), lambda y: reference.projected_rank(y, 0.3)),
     ],
     ids=["sigmoid", "histogram", "projection"],
 )

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rankbook.kit.cached import cached
 from rankbook.kit.section import View, view
-from rankedu.rankers import LSTMRanker
+from ranklab.contestants import LSTMRanker
 from ranklab.training.sorter_data import draw_scores
 from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors
 

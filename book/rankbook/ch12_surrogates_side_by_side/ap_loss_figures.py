@@ -8,9 +8,10 @@ from matplotlib.figure import Figure
 
 from rankbook.ch12_surrogates_side_by_side.ap_losses import ap_losses, ap_walk
 from rankbook.kit import style
-from rankedu.losses import APLoss, most_violated_ranking
+from rankedu.losses import APLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import rank
+from ranklab.contestants import most_violated_ranking
 
 
 @style.style()

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from rankbook.ch12_surrogates_side_by_side.surrogates import Array
-from rankedu.losses import APLoss, APSVMLoss, ErrorDrivenAPLoss, FastAPLoss, SmoothAPLoss
+from rankedu.losses import APLoss, FastAPLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
+from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss
 
 #: Four relevant scores and twelve others; the first group is moved as a whole.
 RELEVANT = np.array([0.22, 0.08, -0.05, -0.24])

@@ -13,7 +13,8 @@ from rankbook.ch12_surrogates_side_by_side import surrogates as known
 from rankbook.ch12_surrogates_side_by_side.quality import descents, quality, sweep
 from rankbook.ch12_surrogates_side_by_side.surrogates import STEP, SURROGATES, as_steep, loss_of, surrogate
 from rankbook.kit import style
-from rankedu.rankers import BlackboxRanker, HistogramRanker, ProjectionRanker, SigmoidRanker
+from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
+from ranklab.contestants import ProjectionRanker
 
 #: Red is the LSTM's.
 LOOKS = style.looks(SURROGATES) | {"LSTM": style.Look(style.RED, "*", "-")}

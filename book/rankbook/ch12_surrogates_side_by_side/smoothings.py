@@ -10,7 +10,7 @@ from rankbook.ch03_ranking_is_a_solver.study import HEXAGON, HEXAGON_RANKS, plan
 from rankbook.ch12_surrogates_side_by_side.surrogates import Array
 from rankbook.kit import style
 from rankbook.kit.ranks import ranks_of
-from rankedu.rankers import ProjectionRanker
+from ranklab.contestants import ProjectionRanker
 
 
 @style.style()

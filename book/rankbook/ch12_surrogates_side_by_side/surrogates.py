@@ -12,10 +12,11 @@ from torch import Tensor, nn
 
 from rankedu.blackbox import interpolate
 from rankedu.landscapes import Section, interpolated_landscape
-from rankedu.rankers import BlackboxRanker, LSTMRanker, Strength
+from rankedu.rankers import BlackboxRanker, Strength
 from rankedu.rankers.registry import turnable
 from rankedu.ranks import rank
 from rankedu.solvers import ranking
+from ranklab.contestants import LSTMRanker
 
 Array = npt.NDArray[np.float64]
 #: The plane of chapter 4 in a larger square.

@@ -25,12 +25,10 @@ from rankedu.losses import (
     OnEmbeddings,
     ROADMAPLoss,
     SmoothAPLoss,
-    SumOverLevels,
-    baseline,
-    baseline_names,
 )
 from rankedu.metrics import average_precision, hierarchical_average_precision
 from rankedu.rankers import BlackboxRanker
+from ranklab.contestants import SumOverLevels, baseline, baseline_names
 
 Array = npt.NDArray[np.float64]
 Loss = Callable[[Tensor, Tensor], Tensor]

@@ -10,15 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from rankbook.kit.cached import cached
-from rankedu.losses import (
-    ClusterLoss,
-    HAPPIERLoss,
-    OnEmbeddings,
-    RecallLoss,
-    SmoothAPLoss,
-    baseline,
-)
+from rankedu.losses import ClusterLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
+from ranklab.contestants import baseline
 from ranklab.datasets import UnicodeGlyphs, augment
 from ranklab.models import ConvNet
 from ranklab.training.retrieval import embed, train

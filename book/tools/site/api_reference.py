@@ -47,6 +47,7 @@ PAGES = {
     "proofs": Page("Proofs", ("rankedu.proofs",), tuple(importlib.import_module("rankedu.proofs").__all__)),
     "landscapes": Page("Landscapes", ("rankedu.landscapes",)),
     "checks": Page("Checks, files and extras", ("rankedu.checks", "rankedu.files", "rankedu.extras")),
+    "contestants": Page("Contestants", ("ranklab.contestants",)),
     "datasets": Page("Data sets", ("ranklab.datasets",), ("files", "published", "rendering", "transforms")),
     "models": Page("Models", ("ranklab.models",)),
     "training": Page("Training", ("ranklab.training",), ("distributed", "evaluation", "large_batch", "loading")),

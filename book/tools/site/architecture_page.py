@@ -9,13 +9,15 @@ from tools.site import contracts
 
 def rankers() -> str:
     """Every ranker of the table, what is turned in it, and which promises it does not keep."""
+    import ranklab.contestants  # noqa: F401  its rankers enter the table
     from rankedu.rankers.registry import PROMISES, RANKERS
 
     lines = ["| ranker | usual strength | does not keep |", "|---|---|---|"]
     for name, known in RANKERS.items():
         turned = known.strength.label(known.strength.usual) if known.strength else "—"
         broken = "; ".join(f"*{promise}*: {why}" for promise, why in known.breaks.items())
-        link = f"{{py:class}}`~rankedu.rankers.{known.ranker.__name__}`"
+        room = known.ranker.__module__.rpartition(".")[0]
+        link = f"{{py:class}}`~{room}.{known.ranker.__name__}`"
         lines.append(f"| {name}: {link} | {turned} | {broken or '—'} |")
     kept = "\n".join(f"* *{promise}*: {what}" for promise, what in PROMISES.items())
     return f"{kept}\n\n" + "\n".join(lines) + "\n"

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from rankedu.metrics import spearman
-from rankedu.rankers import LSTMRanker, equivariance_error
 from rankedu.ranks import rank
+from ranklab.contestants import LSTMRanker, equivariance_error
 from ranklab.training import draw_scores, fit_sorter, rank_error, sorter_errors
 
 __all__ = ["SCALES", "measure_sorter", "measure_sorters", "table"]

@@ -17,23 +17,25 @@ from torch import Tensor, nn
 from rankedu import hierarchy
 from rankedu.losses import (
     APLoss,
-    APSVMLoss,
     CSLLoss,
-    ErrorDrivenAPLoss,
     FastAPLoss,
     HAPLoss,
     HAPPIERLoss,
     OnEmbeddings,
     RecallLoss,
     ROADMAPLoss,
-    SumOverLevels,
     SupAPLoss,
+)
+from rankedu.memory import EmbeddingMemory
+from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, SigmoidRanker, SupremumRanker
+from ranklab.contestants import (
+    APSVMLoss,
+    ErrorDrivenAPLoss,
+    SumOverLevels,
     baseline,
     baseline_names,
     baseline_settings,
 )
-from rankedu.memory import EmbeddingMemory
-from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, SigmoidRanker, SupremumRanker
 
 __all__ = ["METHODS", "Method", "TrainingSet"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from rankedu.rankers.lstm import ARCHITECTURES, LSTMRanker
+from ranklab.contestants.lstm import ARCHITECTURES, LSTMRanker
 from ranklab.datasets.cache import cached_arrays
 from ranklab.training.sorters import BATCH, CLIP, LEARNING_RATE, RISE, STEPS, train_sorter
 

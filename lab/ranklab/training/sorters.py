@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.checks import check_count
-from rankedu.rankers.lstm import LSTMRanker
 from rankedu.ranks import rank
+from ranklab.contestants.lstm import LSTMRanker
 from ranklab.training.logs import History
 from ranklab.training.sorter_data import DISTRIBUTIONS, draw_scores
 

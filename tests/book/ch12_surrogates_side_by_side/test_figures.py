@@ -12,9 +12,10 @@ from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, surrogates
 from rankbook.ch12_surrogates_side_by_side import quality as surrogate_quality
 from rankbook.kit import style
 from rankedu.landscapes import random_coefficients, random_section, rank_landscape
-from rankedu.losses import APLoss, APSVMLoss
-from rankedu.rankers import BlackboxRanker, HistogramRanker, ProjectionRanker, SigmoidRanker
+from rankedu.losses import APLoss
+from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
 from rankedu.rankers.registry import SCORE_RANGE
+from ranklab.contestants import APSVMLoss, ProjectionRanker
 
 RANKERS = [BlackboxRanker(0.3), SigmoidRanker(0.13), HistogramRanker(25, SCORE_RANGE), ProjectionRanker(0.1)]
 

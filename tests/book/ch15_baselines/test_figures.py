@@ -8,7 +8,7 @@ import torch
 
 from rankbook.ch15_baselines import study
 from rankedu.hierarchy import levels
-from rankedu.losses import baseline, baseline_names
+from ranklab.contestants import baseline, baseline_names
 
 SIXTEEN = pytest.mark.parametrize("name", study.LOSSES)
 

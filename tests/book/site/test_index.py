@@ -8,6 +8,7 @@ import inspect
 import pytest
 from tools.site import generate
 
+import ranklab.contestants  # noqa: F401  its rankers enter the table
 from rankedu.rankers import RANKERS
 
 #: The setting of the step of HAPPIER and ROADMAP.
@@ -59,11 +60,14 @@ LOCAL = {
     "CSLLoss": {"class_labels", "dim", "margins", "scale"},
 }
 LOSSES = ["losses.average_precision", "losses.recall", "losses.on_embeddings", "losses.margin", "memory"]
-OTHERS = ["losses.error_driven", "losses.ap_svm", "losses.baselines", "losses.over_levels", "losses.on_proposals"]
-SOFT = ["rankers.histogram", "rankers.projection", "losses.fast_ap", "losses.spearman"]
+OTHERS = ["losses.on_proposals"]
+CONTESTANTS = [
+    f"lab.contestants.{name}"
+    for name in ("ap_svm", "baselines", "equivariance", "error_driven", "exact_sorter", "over_levels")
+]
+SOFT = ["rankers.histogram", "losses.fast_ap", "losses.spearman"]
 HIERARCHICAL = ["losses.hierarchical", "losses.clustering", "losses.csl"]
 SMOOTH = ["rankers.sigmoid", "losses.smooth_ap"]
-LEARNED = ["rankers.lstm", "rankers.equivariance", "rankers.exact_sorter"]
 SUPREMUM = ["rankers.supremum", "losses.supremum_ap", "losses.calibration"]
 DETECTION = ["metrics.boxes", "metrics.detection"]
 MODULES = [
@@ -79,7 +83,7 @@ MODULES = [
     *SOFT,
     *SMOOTH,
     *SUPREMUM,
-    *LEARNED,
+    *CONTESTANTS,
     *HIERARCHICAL,
     *DETECTION,
 ]

@@ -17,6 +17,7 @@ from tools.teaching import question_bank as questions
 import rankedu
 from rankbook.kit.check import find, names
 from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
+from ranklab import contestants
 
 BANK = questions.bank()
 NUMBER = re.compile(r"(?<![\w.])[−-]?\d+(?:\.\d+)?(?:/\d+)?")
@@ -54,7 +55,7 @@ def hap(relevance):
 def computed(question):
     scope = {
         name: value
-        for room in (blackbox, hierarchy, losses, metrics, rankers, solvers)
+        for room in (contestants, blackbox, hierarchy, losses, metrics, rankers, solvers)
         for name, value in vars(room).items()
     }
     scope |= {"t": t, "b": b, "close": close, "gradient": gradient, "gradient_of_rank": gradient_of_rank, "hap": hap}

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from rankedu.rankers import BlackboxRanker, LSTMRanker, equivariance_error
+from rankedu.rankers import BlackboxRanker
+from ranklab.contestants import LSTMRanker, equivariance_error
 from ranklab.training import (
     draw_scores,
     fit_sorter,

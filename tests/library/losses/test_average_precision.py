@@ -9,18 +9,14 @@ import torch
 from drawn import coin, gradient, random
 from sklearn.metrics import average_precision_score
 
-from rankedu import rank, rank_among, reference
-from rankedu._fast import radix, sorting
+from rankedu import rank, rank_among, readable, reference
+from rankedu._fast import packed
 from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, MAPLoss, RecallLoss, shift_by_margin
 from rankedu.rankers import BlackboxRanker
 from rankedu.solvers import ranking
 
 nan, inf = float("nan"), float("inf")
-
-
-class Readable(BlackboxRanker):
-    """The same ranker; the losses take their fast path for BlackboxRanker alone."""
 
 
 def difference_quotient(function, y, step=1e-6):
@@ -146,11 +142,11 @@ def test_lam_of_the_paper_is_n_times_lam_of_the_code(n, within_grad):
 @pytest.mark.parametrize("ragged", [False, True])
 @pytest.mark.parametrize("normalized", [False, True])
 def test_fast_path_is_the_readable_one(monkeypatch, make, strategy, ties, ragged, normalized):
-    monkeypatch.setattr(radix, "FEW", 99 if strategy == "count" else 0)
-    monkeypatch.setattr(radix, "LONG", 1)
-    monkeypatch.setattr(radix, "DENSE", 2.0 if strategy == "merge" else -1.0)
+    monkeypatch.setattr(packed, "FEW", 99 if strategy == "count" else 0)
+    monkeypatch.setattr(packed, "LONG", 1)
+    monkeypatch.setattr(packed, "DENSE", 2.0 if strategy == "merge" else -1.0)
     for seed, chunk in product(range(0, 6, 2), (7, 1 << 16)):
-        monkeypatch.setattr(sorting, "CHUNK", chunk)
+        monkeypatch.setattr(packed, "CHUNK", chunk)
         y, relevance = random(2, 3, 31, seed=seed, dtype=torch.float32), coin(2, 3, 31, seed=seed, p=0.1 + 0.1 * seed)
         if ties:  # of both zeros too, and infinities
             y = (2 * y).round() / 2 * (1.0 - 2.0 * coin(2, 3, 31, p=0.5, seed=7).float())
@@ -159,7 +155,8 @@ def test_fast_path_is_the_readable_one(monkeypatch, make, strategy, ties, ragged
         if ragged:
             y[~where] = nan
         for lam, scale in ((0.1, 1.0), (4.0, -2.0), (100.0, 5.0)):
-            fast, slow = (make(r(lam, normalized), margin=0.5) for r in (BlackboxRanker, Readable))
+            fast = make(BlackboxRanker(lam, normalized), margin=0.5)
+            slow = readable()(fast)
             torch.testing.assert_close(
                 fast(y, relevance, where=where), slow(y, relevance, where=where), rtol=1e-6, atol=1e-7
             )
@@ -187,13 +184,14 @@ def test_fast_path_of_odd_values_is_the_readable_one(monkeypatch, dtype, strateg
     settings = {"FEW": 99 if strategy == "count" else 0, "LONG": 1, "PIECE": 7, "PIECES": 9, "EXACT": 30}
     settings["DENSE"] = 2.0 if strategy == "merge" else -1.0
     for name, value in settings.items():
-        monkeypatch.setattr(radix, name, value)
-    monkeypatch.setattr(sorting, "LONG", 1 if digits else 1 << 30)
-    monkeypatch.setattr(sorting, "_digit_by_digit", lambda: True)
+        monkeypatch.setattr(packed, name, value)
+    monkeypatch.setattr(packed, "DIGITS", 1 if digits else 1 << 30)
+    monkeypatch.setattr(packed, "_digit_by_digit", lambda: True)
     for seed, margin in product(range(4), (0.0, 0.5)):
         y = torch.stack([odd_values(n, dtype, seed + n) for n in (31, 31, 31)])
         relevance, where = coin(3, 31, seed=seed), coin(3, 31, p=0.8, seed=seed + 9)
-        fast, slow = (make(r(4.0), margin=margin) for r in (BlackboxRanker, Readable))
+        fast = make(BlackboxRanker(4.0), margin=margin)
+        slow = readable()(fast)
         value, expected = fast(y, relevance, where=where), slow(y, relevance, where=where)
         assert value.dtype == expected.dtype
         torch.testing.assert_close(value, expected, rtol=1e-6, atol=1e-7)
@@ -205,10 +203,11 @@ def test_fast_path_of_odd_values_is_the_readable_one(monkeypatch, dtype, strateg
 @pytest.mark.parametrize("make", [APLoss, RecallLoss])
 def test_one_list_in_pieces_is_the_readable_one(monkeypatch, make):
     """Several pieces, with ties across their edges."""
-    monkeypatch.setattr(radix, "PIECE", 1000)
+    monkeypatch.setattr(packed, "PIECE", 1000)
     y, relevance = (50 * random(9001, dtype=torch.float32)).round() / 50, coin(9001, p=0.05)
     for lam in (10.0, 1e4, 1e6):
-        fast, slow = (make(r(lam), margin=0.02) for r in (BlackboxRanker, Readable))
+        fast = make(BlackboxRanker(lam), margin=0.02)
+        slow = readable()(fast)
         torch.testing.assert_close(fast(y, relevance), slow(y, relevance), rtol=1e-6, atol=1e-6)
         found, expected = (gradient(loss, y, relevance) for loss in (fast, slow))
         assert torch.equal((found * lam).round(), (expected * lam).round())
@@ -218,7 +217,8 @@ def test_one_list_in_pieces_is_the_readable_one(monkeypatch, make):
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.5])
 def test_fast_path_on_a_long_list(share):
     y, relevance = random(30_000, dtype=torch.float32), coin(30_000, p=share)
-    fast, slow = (APLoss(r(1e5), margin=0.02) for r in (BlackboxRanker, Readable))
+    fast = APLoss(BlackboxRanker(1e5), margin=0.02)
+    slow = readable()(fast)
     torch.testing.assert_close(fast(y, relevance), slow(y, relevance), rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(gradient(fast, y, relevance), gradient(slow, y, relevance), rtol=1e-6, atol=1e-12)
 

@@ -9,9 +9,9 @@ from drawn import random
 from torch import nn
 
 from rankedu.losses import FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, OnProposals, RecallLoss, SmoothAPLoss
-from rankedu.losses import baseline as make_baseline
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.rankers import BlackboxRanker
+from ranklab.contestants import baseline as make_baseline
 
 LABELS = torch.arange(16) // 4
 LOSSES = {

@@ -13,11 +13,12 @@ from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
 from rankbook.ch14_happier.bounds import upper_bound
-from rankedu import hierarchy, rank
-from rankedu._fast import hierarchical_tiles, sorting, tiles
-from rankedu._fast.by_relevance import by_relevance, grade, shares
+from rankedu import hierarchy, rank, readable
+from rankedu._fast import hierarchical_tiles, packed, tiles
+from rankedu._fast.hierarchical_tiles import by_relevance
 from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, SupAPLoss, shift_by_margin
+from rankedu.losses.hierarchical import grade, shares
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
@@ -28,15 +29,11 @@ DISTINCT = [name for name in PRESETS if not name.startswith("roadmap") or "2021"
 nan, inf = float("nan"), float("inf")
 
 
-class Readable(SigmoidRanker):
-    """The same ranker; the losses take their fast path only for one whose ranks are a plain sum over pairs."""
-
-    def forward(self, scores, *, where=None):
-        return super().forward(scores, where=where)
-
-
 class Warm(SupremumRanker):
-    """The same steps; the loss knows the plain ranker's by heart, and asks any other for its step and slope."""
+    """The same steps; the loss knows those of the parent by heart, and asks any other for its step and slope."""
+
+    def step(self, differences):
+        return super().step(differences)
 
 
 def random(*shape, seed=0, spread=0.3, dtype=torch.float64):
@@ -87,8 +84,7 @@ def each(ranker, scores, relevance):
     share = shares(scores, relevance, None)
     group, drop = grade(share)
     columns = by_relevance(scores, group, drop.shape[-1])
-    setting = hierarchical_tiles.Setting(ranker)
-    sums = hierarchical_tiles._HardSums(columns, drop.to(scores), setting, with_gradient=False)
+    sums = hierarchical_tiles._HardSums(ranker, columns, drop.to(scores), learning=False)
     for tile in hierarchical_tiles.tiles(columns, drop.shape[-1]):
         sums.add(tile)
     return 1 - sums.value
@@ -133,7 +129,8 @@ def test_tiles_of_a_soft_ranker_are_its_ranks_in_nested_sets(monkeypatch, ragged
         monkeypatch.setitem(tiles.TILE, "cpu", tile)
         scores, relevance = random(5, 13, seed=seed), grades(5, 13, seed=seed, n_grades=n_grades)
         where = coin(5, 13, seed=seed) if ragged else None
-        fast, slow = (HAPLoss(make(0.1), 0.05, within_grad) for make in (SigmoidRanker, Readable))
+        fast = HAPLoss(SigmoidRanker(0.1), 0.05, within_grad)
+        slow = readable()(fast)
         torch.testing.assert_close(fast(scores, relevance, where=where), slow(scores, relevance, where=where))
         torch.testing.assert_close(
             gradient(fast, scores, relevance, where=where, scale=-2.0),
@@ -359,6 +356,7 @@ def test_memory_is_quadratic_in_the_batch():
     script = """
 import torch
 from rankedu import hierarchy
+from rankedu.losses.hierarchical import grade, shares
 from rankedu.losses import HAPLoss, OnEmbeddings
 from rankedu.rankers import SigmoidRanker
 def kib(field):
@@ -468,7 +466,7 @@ def test_the_grades_of_one_list_are_those_of_a_row(worth):
 @pytest.mark.parametrize(("by_digits", "most"), [(False, 40), (True, 52)])
 def test_what_one_list_takes(monkeypatch, by_digits, most):
     """Bytes a score; which way of sorting is faster is a matter of the processor."""
-    monkeypatch.setattr(sorting, "_digit_by_digit", lambda: by_digits)
+    monkeypatch.setattr(packed, "_digit_by_digit", lambda: by_digits)
     n = 300_000
     scores, drawn = torch.randn(n, requires_grad=True), torch.rand(n)
     relevance = (drawn < 0.01) + 0.5 * (drawn > 0.99)

@@ -5,18 +5,9 @@ import torch
 from drawn import coin, cosines, gradient, random
 
 from rankedu import reference
-from rankedu.losses import (
-    APLoss,
-    APSVMLoss,
-    ErrorDrivenAPLoss,
-    FastAPLoss,
-    HAPLoss,
-    NoPositivesWarning,
-    RecallLoss,
-    SmoothAPLoss,
-    SupAPLoss,
-)
+from rankedu.losses import APLoss, FastAPLoss, HAPLoss, NoPositivesWarning, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.rankers import BlackboxRanker, HistogramRanker
+from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss
 
 LOSSES = {
     "ap": lambda **r: APLoss(BlackboxRanker(60.0), 0.1, **r),

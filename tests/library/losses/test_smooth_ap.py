@@ -9,6 +9,7 @@ from pytorch_metric_learning.losses import SmoothAPLoss as OfPytorchMetricLearni
 from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
+from rankedu import readable
 from rankedu._fast import tiles
 from rankedu.losses import APLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.metrics import average_precision
@@ -17,13 +18,6 @@ from rankedu.rankers._pairwise import PairwiseRanker
 
 TEMPERATURES = [0.005, 0.01, 0.05, 0.1, 1.0]
 nan, inf = float("nan"), float("inf")
-
-
-class Readable(SigmoidRanker):
-    """The same ranker; the losses take their fast path only where among() is the plain sum over pairs."""
-
-    def among(self, scores, members, *, where=None):
-        return super().among(scores, members, where=where)
 
 
 def batch(sizes, *, dim=8, noise=0.7, seed=0, dtype=torch.float64):
@@ -98,7 +92,8 @@ def test_fast_path_is_the_readable_one(monkeypatch, make, within_grad, tile, tem
         where = coin(2, 3, 31, p=0.8, seed=seed + 20) if ragged else None
         if ragged:
             y[~where] = nan
-        fast, slow = (make(r(temperature), margin, within_grad=within_grad) for r in (SigmoidRanker, Readable))
+        fast = make(SigmoidRanker(temperature), margin, within_grad=within_grad)
+        slow = readable()(fast)
         expected = slow(y, relevance, where=where)
         torch.testing.assert_close(fast(y, relevance, where=where), expected, rtol=1e-12, atol=1e-12)
         expected = gradient(slow, y, relevance, where=where, scale=-3.0)

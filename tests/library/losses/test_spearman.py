@@ -9,8 +9,9 @@ from rankedu import rank
 from rankedu.blackbox import interpolate
 from rankedu.losses import SpearmanLoss
 from rankedu.metrics import spearman
-from rankedu.rankers import BlackboxRanker, HistogramRanker, ProjectionRanker, SigmoidRanker
+from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
 from rankedu.solvers import ranking
+from ranklab.contestants import ProjectionRanker
 
 RANKERS = {
     "blackbox": BlackboxRanker(2.0),

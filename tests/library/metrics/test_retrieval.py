@@ -16,6 +16,7 @@ from sklearn.metrics import average_precision_score
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy, reference
+from rankedu._fast import packed
 from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics import (
     RetrievalMetrics,
@@ -238,7 +239,7 @@ def test_descending_is_a_stable_sort():
     for dtype in (torch.float32, torch.float64):
         for scores in (special.to(dtype), torch.randint(-9, 9, (999,), generator=seeded(0)).to(dtype) / 7):
             expected = (scores + 0.0).sort(descending=True, stable=True).indices
-            assert _relevant._descending(scores.numpy()).tolist() == expected.tolist()
+            assert packed.order(scores.numpy()).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("alpha", [0.5, 4.0])

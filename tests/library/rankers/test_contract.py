@@ -7,8 +7,12 @@ import torch
 
 from rankedu import rank, rankers
 from rankedu.blackbox import interpolate
+from rankedu.rankers._pairwise import PairwiseRanker
+from rankedu.rankers._ranker import Ranker
 from rankedu.rankers.registry import PROMISES, RANKERS, Strength, register, turnable
 from rankedu.solvers import ranking
+from ranklab import contestants
+from ranklab.contestants import equivariance_error
 
 N = 7
 DTYPES = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float32}
@@ -114,7 +118,7 @@ def keeps_sum(ranker):
 
 
 def keeps_reordering(ranker):
-    return rankers.equivariance_error(ranker, random(20, N)) < 1e-9
+    return equivariance_error(ranker, random(20, N)) < 1e-9
 
 
 def keeps_shift(ranker):
@@ -160,11 +164,11 @@ KEEPS = {
 
 
 def test_every_ranker_of_the_room_is_in_the_table():
-    from torch import nn
-
-    room = [value for value in vars(rankers).values() if isinstance(value, type) and issubclass(value, nn.Module)]
-    assert set(room) == {known.ranker for known in RANKERS.values()}, "register it in rankedu/rankers/registry.py"
-    assert all(known.ranker.__name__ in rankers.__all__ for known in RANKERS.values())
+    for room in (rankers, contestants):
+        offered = [getattr(room, name) for name in room.__all__]
+        known = {known.ranker for known in RANKERS.values() if known.ranker.__module__.startswith(room.__name__)}
+        rankers_of_it = {value for value in offered if isinstance(value, type) and issubclass(value, Ranker)}
+        assert rankers_of_it - {Ranker, PairwiseRanker} == known, f"register it for {room.__name__}"
     assert set(KEEPS) == set(PROMISES)
 
 

@@ -7,6 +7,7 @@ import torch
 from drawn import DEVICES, coin
 
 from rankedu import rank
+from rankedu._fast.steps import sum_and_slope_
 from rankedu.rankers import PRESETS, InfimumStep, SupremumRanker
 
 nan, inf = float("nan"), float("inf")
@@ -53,8 +54,9 @@ def test_step_is_the_definition(name):
 def test_what_may_overwrite_its_input_gives_the_same(name, dtype):
     ranker, x = SupremumRanker(**SETTINGS[name]), torch.cat([points(dtype), torch.tensor([-inf, 1e30], dtype=dtype)])
     tolerance = {"rtol": 1e-6, "atol": 1e-5} if dtype == torch.float32 else {"rtol": 1e-13, "atol": 1e-12}
-    torch.testing.assert_close(ranker.step_(x.clone()), ranker.step(x), **tolerance)
-    torch.testing.assert_close(ranker.slope_(x.clone()), ranker.slope(x), **tolerance)
+    step, slope = sum_and_slope_(ranker, x.unsqueeze(-1).clone(), learning=True)
+    torch.testing.assert_close(step, ranker.step(x), **tolerance)
+    torch.testing.assert_close(slope.squeeze(-1), ranker.slope(x), **tolerance)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -68,7 +70,8 @@ def test_slope_is_the_derivative_of_step(name):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_who_is_infinitely_worse_does_not_count(name):
     ranker, far = SupremumRanker(**SETTINGS[name]), torch.tensor([-inf])
-    assert [f(far.clone()).item() for f in (ranker.step, ranker.step_, ranker.slope, ranker.slope_)] == [0.0] * 4
+    step, slope = sum_and_slope_(ranker, far.clone(), learning=True)
+    assert [x.item() for x in (ranker.step(far), step, ranker.slope(far), slope)] == [0.0] * 4
 
 
 @pytest.mark.parametrize(
@@ -179,9 +182,9 @@ def test_every_device_gives_the_same(device):
         ranker.against(there, its, ~its).cpu().double(), ranker.against(scores, members, ~members), rtol=1e-5, atol=1e-4
     )
     assert torch.equal(ranker.among(there, its).cpu().double(), ranker.among(scores, members))
-    for here, reference in ((ranker.step_, ranker.step), (ranker.slope_, ranker.slope)):
-        found = here(points(torch.float32).to(device)).cpu()
-        torch.testing.assert_close(found, reference(points(torch.float32)), rtol=1e-5, atol=1e-4)
+    step, slope = sum_and_slope_(ranker, points(torch.float32).to(device).unsqueeze(-1), learning=True)
+    for found, reference in ((step, ranker.step), (slope.squeeze(-1), ranker.slope)):
+        torch.testing.assert_close(found.cpu(), reference(points(torch.float32)), rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize(("below", "above"), [(10.0, 25.0), (0.0, 0.0), (1.0, 1e3)])

@@ -30,7 +30,7 @@ from rankbook.ch12_surrogates_side_by_side.explorables import method_and_strengt
 from rankbook.kit import style
 from rankbook.ch12_surrogates_side_by_side import figures
 from rankbook.ch12_surrogates_side_by_side import surrogates
-from rankedu.rankers import LSTMRanker
+from ranklab.contestants import LSTMRanker
 from tools.site import architecture_page
 surrogates.sorter = lambda: LSTMRanker(20)
 walk = figures.one_walk()
@@ -74,10 +74,10 @@ def told(tmp_path_factory):
         (copy / file).write_text(block_after(f"`{file}`:"), encoding="utf-8")
     registry, room = copy / "rankedu/rankers/registry.py", copy / "rankedu/rankers/__init__.py"
     line, row = block_after("`rankedu/rankers/registry.py`").strip().split("\n\n")
-    put(registry, line, before="from rankedu.rankers.projection")
+    put(registry, line, before="from rankedu.rankers.sigmoid")
     registry.write_text(registry.read_text(encoding="utf-8") + row + "\n", encoding="utf-8")
-    put(room, block_after("`rankedu/rankers/__init__.py`").strip(), before="from rankedu.rankers.projection")
-    put(room, '    "NoiseRanker",', before='    "ProjectionRanker",')
+    put(room, block_after("`rankedu/rankers/__init__.py`").strip(), before="from rankedu.rankers.registry")
+    put(room, '    "NoiseRanker",', before='    "SigmoidRanker",')
     done = fresh.run(
         [sys.executable, "-c", LOOK],
         cwd=copy,

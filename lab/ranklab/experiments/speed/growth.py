@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu.losses import APSVMLoss, ErrorDrivenAPLoss
-from rankedu.rankers import LSTMRanker
+from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, LSTMRanker
 from ranklab.experiments.speed.contestants import LOSSES, List, Loss
 from ranklab.experiments.speed.stopwatch import Limits, Row, Work, clock, one_thread
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rankedu.checks import did_you_mean
 from rankedu.extras import needed
-from rankedu.losses._histogram_loss import HistogramLoss
+from ranklab.contestants._histogram_loss import HistogramLoss
 
 
 class KnownBaseline(NamedTuple):

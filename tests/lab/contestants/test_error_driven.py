@@ -7,8 +7,8 @@ import torch
 from drawn import coin, gradient, random
 
 from rankedu._fast import tiles
-from rankedu.losses import ErrorDrivenAPLoss
 from rankedu.metrics import average_precision
+from ranklab.contestants import ErrorDrivenAPLoss
 
 nan, inf = float("nan"), float("inf")
 

@@ -9,7 +9,8 @@ import torch
 from drawn import DEVICES, random
 from torch.nn.functional import normalize
 
-from rankedu.losses import OnEmbeddings, SmoothAPLoss, SumOverLevels, baseline, baseline_names, describe_baseline
+from rankedu.losses import OnEmbeddings, SmoothAPLoss
+from ranklab.contestants import SumOverLevels, baseline, baseline_names, describe_baseline
 
 PROXIES = ("normalized_softmax", "proxy_nca_pp")
 RANDOM = ("triplet_distance_weighted", "margin")  # draw their triplets

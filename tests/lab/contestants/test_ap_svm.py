@@ -8,9 +8,8 @@ import pytest
 import torch
 from drawn import coin, gradient, random
 
-from rankedu._fast import interleaving
-from rankedu.losses import APSVMLoss, most_violated_ranking
 from rankedu.metrics import average_precision
+from ranklab.contestants import APSVMLoss, interleaving, most_violated_ranking
 
 INFERENCE = ["mohapatra", "yue"]
 nan, inf = float("nan"), float("inf")

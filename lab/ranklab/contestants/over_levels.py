@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.eager import eager
+from rankedu._fast.engine import eager
 from rankedu.hierarchy import check_paths, check_per_level
 from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers._ranker import wide
@@ -27,7 +27,7 @@ class SumOverLevels(nn.Module):
     ----------
     make_loss : callable, int -> Module
         Makes the loss of a level from the number of its classes, e.g.
-        ``lambda n: baseline("normalized_softmax", n, dim=512)`` or ``lambda n: OnEmbeddings(SmoothAPLoss())``.
+        ``lambda n: ClusterLoss(n, dim=512)`` or ``lambda n: OnEmbeddings(SmoothAPLoss())``.
     labels : Tensor of int, shape (N, L) or (N,)
         Label paths from root to leaf of the training set (or of its classes), −1 below the end of a path. They number
         the classes of every level, the same for every batch.
@@ -43,12 +43,12 @@ class SumOverLevels(nn.Module):
     weights ≥ 0; TypeError for labels that are not integers, or a ``make_loss`` that is not callable.
     Source: HAPPIER Tab. 1; HAPPIER Tab. 2.
 
-    >>> from rankedu.losses import baseline
+    >>> from rankedu.losses import CalibrationLoss, OnEmbeddings
     >>> labels = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 0]])
-    >>> loss = SumOverLevels(lambda n: baseline("contrastive"), labels)
+    >>> loss = SumOverLevels(lambda n: OnEmbeddings(CalibrationLoss()), labels)
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [-1.0, 0.0]])
-    >>> round(loss(embeddings, labels).item(), 4)  # the first two are of one class at level 1 only: their distance
-    1.4142
+    >>> round(loss(embeddings, labels).item(), 4)  # the first two are of one class at level 1 only
+    0.9
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class SumOverLevels(nn.Module):
         super().__init__()
         if not callable(make_loss) or isinstance(make_loss, nn.Module):
             raise TypeError(
-                f"make_loss must make the loss of a level, got {make_loss!r} (e.g. lambda n: baseline('contrastive'))"
+                f"make_loss must make the loss of a level, got {make_loss!r} (e.g. lambda n: ClusterLoss(n, dim=512))"
             )
         paths = check_paths(labels, "labels")
         if not len(paths):

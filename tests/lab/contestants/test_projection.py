@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from rankedu import rank
 from rankedu.losses import APLoss
-from rankedu.rankers import ProjectionRanker
+from ranklab.contestants import ProjectionRanker
 
 HALF = [torch.float16, torch.bfloat16]
 STRENGTHS = [0.01, 0.3, 1.0, 3.0, 100.0]

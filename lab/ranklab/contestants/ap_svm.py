@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from rankedu._fast.gradient import wanted, with_gradient
-from rankedu._fast.interleaving import INFERENCE, Floats, Ints
 from rankedu.checks import check_choice, check_finite
 from rankedu.losses._loss import ScoreLoss, positives
 from rankedu.rankers._ranker import wide
+from ranklab.contestants.interleaving import INFERENCE, Floats, Ints
 
 __all__ = ["APSVMLoss", "most_violated_ranking"]
 

@@ -1,7 +1,7 @@
 """How many positives each negative passes in the most violated ranking: two ways to find it, the derivation is there.
 
-See :func:`rankedu.losses.most_violated_ranking`. Both are given the positives from the worst to the best, and the
-negatives in any order, and maximise :math:`f_j` for each negative j, counted from the best.
+See :func:`ranklab.contestants.most_violated_ranking`. Both are given the positives from the worst to the best, and
+the negatives in any order, and maximise :math:`f_j` for each negative j, counted from the best.
 """
 
 from __future__ import annotations

@@ -6,15 +6,9 @@ from drawn import DEVICES, random
 
 from rankedu import rank
 from rankedu.losses import APLoss, OnEmbeddings, RecallLoss, SpearmanLoss
-from rankedu.rankers import (
-    BlackboxRanker,
-    LSTMRanker,
-    SigmoidRanker,
-    equivariance_error,
-    exact_sorter,
-    exact_sorter_temperature,
-)
-from rankedu.rankers.lstm import ARCHITECTURES
+from rankedu.rankers import BlackboxRanker, SigmoidRanker
+from ranklab.contestants import LSTMRanker, equivariance_error, exact_sorter, exact_sorter_temperature
+from ranklab.contestants.lstm import ARCHITECTURES
 
 nan, inf = float("nan"), float("inf")
 

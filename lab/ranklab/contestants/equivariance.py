@@ -21,7 +21,8 @@ def equivariance_error(ranker: nn.Module, scores: Tensor, *, draws: int = 8, see
     rankers that compare or sort. Where scores tie, a ranker that breaks ties by position is not equivariant. Calls the
     ranker ``draws + 1`` times. Explained in chapter 11.
 
-    >>> from rankedu.rankers import BlackboxRanker, LSTMRanker
+    >>> from ranklab.contestants import LSTMRanker
+    >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([[0.9, 0.1, 0.5, -0.3]])
     >>> equivariance_error(BlackboxRanker(lam=1.0), scores)
     0.0

@@ -1,0 +1,37 @@
+"""The switch between what is fast and what can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["READABLE", "readable"]
+
+#: Whether definitions are wanted. Each thread and each asynchronous task has its own.
+READABLE = ContextVar("rankedu.readable", default=False)
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Compute every loss and every metric by its definition: what a debugger steps through is what the book writes.
+
+    Within it, no packed keys are sorted, no tiles are cut, and no gradient is made in closed form: a blackbox ranker is
+    differentiated by :mod:`rankedu.blackbox`. Values and gradients are the same up to rounding; long lists take more
+    time and memory, pairs O(n²). For ``with``, or as a decorator of a function. It may be nested, and holds for the
+    thread or the asynchronous task in which it is entered. Explained in chapter 4.
+
+    >>> import torch
+    >>> import rankedu
+    >>> from rankedu.losses import APLoss
+    >>> from rankedu.rankers import BlackboxRanker
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, False])
+    >>> with rankedu.readable():
+    ...     APLoss(BlackboxRanker(lam=2.0))(scores, relevance)
+    tensor(0.5000)
+    """
+    before = READABLE.set(True)
+    try:
+        yield
+    finally:
+        READABLE.reset(before)

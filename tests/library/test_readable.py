@@ -1,0 +1,177 @@
+"""The definitions that `rankedu.readable` asks for: the same numbers, by the code that the book explains."""
+
+import asyncio
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from drawn import coin, gradient, random
+
+import rankedu
+from rankedu import readable
+from rankedu._fast.switch import READABLE
+from rankedu.losses import APLoss, FastAPLoss, HAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
+from rankedu.metrics import evaluate_retrieval
+from rankedu.rankers import BlackboxRanker, InfimumStep, SigmoidRanker, SupremumRanker
+
+PACKAGE = Path(rankedu.__file__).parent
+LOSSES = {
+    "ap": APLoss(BlackboxRanker(60.0), margin=0.1),
+    "ap of both ranks": APLoss(BlackboxRanker(60.0), within_grad=True),
+    "recall": RecallLoss(BlackboxRanker(5.0, normalized=True), margin=0.05),
+    "recall of a sigmoid": RecallLoss(SigmoidRanker(0.1)),
+    "smooth ap": SmoothAPLoss(0.1),
+    "sup ap": SupAPLoss(0.1),
+    "fast ap": FastAPLoss(7),
+    "h-ap": HAPLoss(SupremumRanker(0.1), margin=0.1),
+    "h-ap, from below": HAPLoss(SupremumRanker(0.1), lower=InfimumStep()),
+    "h-ap of a sigmoid": HAPLoss(SigmoidRanker(0.1), within_grad=True),
+    "h-ap of a blackbox": HAPLoss(BlackboxRanker(60.0)),
+}
+
+
+def entered(work):
+    """The files of the package whose functions a piece of work calls, autograd's too."""
+    files = set()
+
+    def look(frame, event, argument):
+        files.add(frame.f_code.co_filename)
+
+    sys.setprofile(look)
+    threading.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return {Path(file).relative_to(PACKAGE).as_posix() for file in files if file.startswith(str(PACKAGE))}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("ragged", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+def test_a_loss_is_its_definition(name, ragged, ties):
+    loss, scores, relevance = LOSSES[name], 0.4 * random(4, 12, dtype=torch.float32).clamp(-2, 2), coin(4, 12).float()
+    if name.startswith("h-ap"):
+        relevance *= 1 + coin(4, 12, seed=1)
+    if ties:
+        scores = (8 * scores).round() / 8
+    where = coin(4, 12, p=0.8, seed=2) if ragged else None
+    slowly = readable()(loss)
+    value = loss(scores, relevance, where=where)
+    torch.testing.assert_close(value, slowly(scores, relevance, where=where), rtol=1e-6, atol=1e-6)
+    if name == "fast ap" and ties:
+        return  # at a centre the loss has a kink
+    found = gradient(loss, scores, relevance, where=where)
+    torch.testing.assert_close(found, gradient(slowly, scores, relevance, where=where), rtol=1e-4, atol=1e-5)
+    assert found.any()
+
+
+def test_metrics_and_ranks_are_their_definitions():
+    embeddings, labels = random(90, 5, dtype=torch.float32), torch.arange(90) // 6
+    with readable():
+        expected = evaluate_retrieval(embeddings, labels)["table"]
+        files = entered(lambda: rankedu.rank(random(9000, dtype=torch.float32)))
+    for found, row in zip(evaluate_retrieval(embeddings, labels)["table"], expected, strict=True):
+        assert found == pytest.approx(row, abs=1e-12)
+    assert "_fast/packed.py" not in files
+
+
+def test_the_readme_s_loss_goes_through_algorithm_1_if_one_asks_for_it():
+    loss = OnEmbeddings(RecallLoss(BlackboxRanker(0.2, normalized=True), margin=0.05))
+    step = lambda: loss(random(64, 8, dtype=torch.float32).requires_grad_(), torch.arange(64) // 4).backward()  # noqa: E731
+    slow = entered(readable()(step))
+    assert {"blackbox.py", "rankers/blackbox.py", "ranks.py"} <= slow and "_fast/packed.py" not in slow
+    fast = entered(step)
+    assert "_fast/packed.py" in fast and "blackbox.py" not in fast
+    assert len(fast) <= 8, "the way of a loss is short"
+
+
+def test_it_may_be_nested_and_decorates():
+    @readable()
+    def asked():
+        return READABLE.get()
+
+    with readable():
+        with readable():
+            assert asked()
+        assert READABLE.get()
+    assert not READABLE.get() and asked() and not READABLE.get()
+    with pytest.raises(KeyError), readable():
+        raise KeyError
+    assert not READABLE.get()
+
+
+def test_it_holds_for_one_thread_and_one_task():
+    with readable():
+        seen = []
+        other = threading.Thread(target=lambda: seen.append(READABLE.get()))
+        other.start()
+        other.join()
+    assert seen == [False]
+
+    async def slowly():
+        with readable():
+            await asyncio.sleep(0.01)
+            return READABLE.get()
+
+    async def fast():
+        await asyncio.sleep(0.005)
+        return READABLE.get()
+
+    async def both():
+        return await asyncio.gather(slowly(), fast())
+
+    assert asyncio.run(both()) == [True, False]
+
+
+class Named(BlackboxRanker):
+    """A subclass that ranks as its parent does."""
+
+
+class Reversed(BlackboxRanker):
+    """A subclass that ranks otherwise."""
+
+    def _ranks(self, scores, members, where):
+        return super()._ranks(-scores, members, where)
+
+
+class Steeper(SigmoidRanker):
+    """Another step, of which no derivative is given."""
+
+    def step(self, differences):
+        return super().step(3 * differences)
+
+
+class Doubled(SupremumRanker):
+    """2 σ(x/τ), then the line."""
+
+    def step(self, x):
+        return 2 * (x.clamp(max=self.delta) / self.temperature).sigmoid() + self.rho * (x - self.delta).clamp(min=0)
+
+
+def test_a_subclass_keeps_the_speed_of_its_parent():
+    scores, relevance = random(4, 12, dtype=torch.float32), coin(4, 12)
+    assert "_fast/packed.py" in entered(lambda: APLoss(Named(4.0))(scores, relevance))
+    assert "_fast/tiles.py" in entered(lambda: APLoss(Steeper(0.1))(scores, relevance))
+
+
+@pytest.mark.parametrize(
+    ("ours", "parent"),
+    [
+        (APLoss(Reversed(4.0)), APLoss(BlackboxRanker(4.0))),
+        (APLoss(Steeper(0.1), within_grad=True), SmoothAPLoss(0.1)),
+        (APLoss(Doubled(0.1)), SupAPLoss(0.1)),
+        (HAPLoss(Doubled(0.1)), HAPLoss(SupremumRanker(0.1))),
+        (HAPLoss(Steeper(0.1), within_grad=True), HAPLoss(SigmoidRanker(0.1), within_grad=True)),
+    ],
+)
+def test_a_subclass_that_ranks_otherwise_has_no_closed_form_of_its_parent(ours, parent):
+    scores, relevance = random(4, 12, dtype=torch.float32), coin(4, 12).float()
+    slowly = readable()(ours)
+    torch.testing.assert_close(ours(scores, relevance), slowly(scores, relevance))
+    found, expected = gradient(ours, scores, relevance), gradient(slowly, scores, relevance)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(found, gradient(parent, scores, relevance))

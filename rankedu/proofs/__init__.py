@@ -3,6 +3,6 @@
 Exact arithmetic on the definitions of `rankedu.reference`, without torch.
 """
 
-from rankedu.proofs import hierarchical, rearrangement, recall_weights, relevance
+from rankedu.proofs import hierarchical, rearrangement, recall_weights
 
-__all__ = ["hierarchical", "rearrangement", "recall_weights", "relevance"]
+__all__ = ["hierarchical", "rearrangement", "recall_weights"]

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from rankbook.ch13_hierarchical_ap import figures, study
+from rankbook.ch13_hierarchical_ap.relevance import level_relevance
 from rankbook.kit import style
 from rankedu.hierarchy import relevance
 from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
-from rankedu.proofs.relevance import level_relevance
 
 
 def test_fig_1_has_equal_ap_and_unequal_h_ap():

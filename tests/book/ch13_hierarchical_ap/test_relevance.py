@@ -6,7 +6,7 @@ from itertools import pairwise, permutations, product
 
 import pytest
 
-from rankedu.proofs.relevance import level_relevance, weighted_ap
+from rankbook.ch13_hierarchical_ap.relevance import level_relevance, weighted_ap
 
 F = Fraction
 

@@ -22,7 +22,7 @@ from rankedu._fast import packed, tiles
 from rankedu._fast.gradient import Part, at_unit_weight
 from rankedu._fast.switch import READABLE
 from rankedu.rankers._pairwise import PairwiseRanker
-from rankedu.rankers._ranker import Ranker, shift
+from rankedu.rankers.base import Ranker, shift
 from rankedu.rankers.blackbox import BlackboxRanker
 from rankedu.rankers.supremum import SupremumRanker
 

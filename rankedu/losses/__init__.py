@@ -1,7 +1,7 @@
 """Losses: the formula of a metric applied to a ranker, averaged over the queries that have a positive."""
 
-from rankedu.losses._loss import NoPositivesWarning
 from rankedu.losses.average_precision import APLoss, MAPLoss
+from rankedu.losses.base import NoPositivesWarning
 from rankedu.losses.calibration import CalibrationLoss, ROADMAPLoss
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.csl import CSLLoss

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from rankedu._fast.engine import eager
 from rankedu.checks import check_number, check_values
-from rankedu.losses._loss import RankLoss, no_positives, positives
+from rankedu.losses.base import RankLoss, no_positives, positives
 
 __all__ = ["APLoss", "MAPLoss"]
 

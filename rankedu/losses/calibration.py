@@ -6,9 +6,9 @@ from torch import Tensor, nn
 
 from rankedu._fast.engine import eager
 from rankedu.checks import check_number
-from rankedu.losses._loss import no_positives, positives
+from rankedu.losses.base import no_positives, positives
 from rankedu.losses.supremum_ap import SupAPLoss
-from rankedu.rankers._ranker import wide
+from rankedu.rankers.base import wide
 
 __all__ = ["CalibrationLoss", "ROADMAPLoss"]
 

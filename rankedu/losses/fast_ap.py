@@ -8,8 +8,8 @@ from torch import Tensor
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.switch import READABLE
 from rankedu._fast.tiles import tile_size
-from rankedu.losses._loss import ScoreLoss
-from rankedu.rankers._ranker import wide
+from rankedu.losses.base import ScoreLoss
+from rankedu.rankers.base import wide
 from rankedu.rankers.histogram import HistogramRanker, check_bins
 
 __all__ = ["FastAPLoss"]

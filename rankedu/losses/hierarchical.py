@@ -13,13 +13,13 @@ from rankedu._fast import engine
 from rankedu._fast.engine import eager
 from rankedu._fast.hierarchical_tiles import loss_of_grades
 from rankedu.checks import as_graded, check_floating, check_not_nan, check_number, check_values
-from rankedu.losses._loss import ScoreLoss, check_ranker, no_positives
+from rankedu.losses.base import ScoreLoss, check_ranker, no_positives
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin
 from rankedu.losses.on_embeddings import OnEmbeddings, check_embeddings
 from rankedu.rankers import SupremumRanker
 from rankedu.rankers._pairwise import bounded
-from rankedu.rankers._ranker import wide
+from rankedu.rankers.base import wide
 
 __all__ = ["HAPLoss", "HAPPIERLoss"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from rankedu.checks import as_relevance, check_floating, check_number
-from rankedu.rankers._ranker import shift, wide
+from rankedu.rankers.base import shift, wide
 
 __all__ = ["shift_by_margin"]
 

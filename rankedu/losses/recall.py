@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice
-from rankedu.losses._loss import RankLoss
+from rankedu.losses.base import RankLoss
 
 __all__ = ["RecallLoss"]
 

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 from rankedu._fast.engine import by_definition, eager
 from rankedu.checks import check_floating, warn_caller
-from rankedu.losses._loss import check_ranker, zeros
+from rankedu.losses.base import check_ranker, zeros
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.metrics.graded import check_target, fractional_ranks
-from rankedu.rankers._ranker import wide
+from rankedu.rankers.base import wide
 
 __all__ = ["SpearmanLoss"]
 

@@ -1,7 +1,7 @@
 """Rankers: modules that map scores to ranks and give the scores a gradient. A loss is a formula applied to one."""
 
 from rankedu.rankers._pairwise import PairwiseRanker
-from rankedu.rankers._ranker import Ranker
+from rankedu.rankers.base import Ranker
 from rankedu.rankers.blackbox import BlackboxRanker
 from rankedu.rankers.histogram import HistogramRanker
 from rankedu.rankers.registry import RANKERS, Strength, register

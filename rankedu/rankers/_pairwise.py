@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_number
-from rankedu.rankers._ranker import Ranker, wide
+from rankedu.rankers.base import Ranker, wide
 
 
 class PairwiseRanker(Ranker):

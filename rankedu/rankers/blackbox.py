@@ -7,7 +7,7 @@ from torch import Tensor
 
 from rankedu.blackbox import differentiate
 from rankedu.checks import check_lam
-from rankedu.rankers._ranker import Ranker, wide
+from rankedu.rankers.base import Ranker, wide
 from rankedu.ranks import rank
 
 __all__ = ["BlackboxRanker"]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_count, check_not_nan
-from rankedu.rankers._ranker import Ranker, wide
+from rankedu.rankers.base import Ranker, wide
 
 __all__ = ["HistogramRanker"]
 

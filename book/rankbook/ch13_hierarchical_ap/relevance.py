@@ -10,7 +10,7 @@ from typing import Any
 
 from rankedu import reference
 from rankedu.proofs.exact import checked_permutation, exact_relevance, verdict, whole_number, whole_numbers
-from rankedu.proofs.hierarchical import _scores, certificate
+from rankedu.proofs.hierarchical import certificate
 
 __all__ = ["LevelRelevance", "WeightedAP", "level_relevance", "weighted_ap"]
 
@@ -56,7 +56,7 @@ def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iter
     if not any(relevance):
         raise ValueError(f"levels must reach a level with a weight > 0, got {listed} with weights {exact}")
     reached = ([level >= depth for level in listed] for depth in range(1, len(exact) + 1))
-    averages = tuple(reference.average_precision(_scores(ranks), r) if any(r) else None for r in reached)
+    averages = tuple(reference.average_precision([-rank for rank in ranks], r) if any(r) else None for r in reached)
     return WeightedAP(listed, ranks, exact, relevance, averages, certificate(relevance, ranks).h_ap)
 
 

@@ -7,10 +7,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu._fast.gradient import wanted, with_gradient
 from rankedu.checks import check_choice, check_finite
-from rankedu.losses._loss import ScoreLoss, positives
-from rankedu.rankers._ranker import wide
+from rankedu.losses.base import ScoreLoss, positives, wanted, with_gradient
+from rankedu.rankers.base import wide
 from ranklab.contestants.interleaving import INFERENCE, Floats, Ints
 
 __all__ = ["APSVMLoss", "most_violated_ranking"]

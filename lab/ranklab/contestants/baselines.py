@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from rankedu._fast.engine import eager
 from rankedu.checks import check_count
+from rankedu.losses.base import eager
 from rankedu.losses.clustering import check_class_ids
 from rankedu.losses.on_embeddings import check_embeddings
 from ranklab.contestants._baseline_table import BASELINES, find_baseline

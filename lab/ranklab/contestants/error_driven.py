@@ -7,11 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._fast.gradient import wanted, with_gradient
-from rankedu._fast.tiles import tile_size
 from rankedu.checks import check_number
-from rankedu.losses._loss import ScoreLoss
-from rankedu.rankers._ranker import wide
+from rankedu.losses.base import ScoreLoss, tile_size, wanted, with_gradient
+from rankedu.rankers.base import wide
 
 __all__ = ["ErrorDrivenAPLoss"]
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_floating, check_not_nan, check_values
-from rankedu.rankers._ranker import wide
+from rankedu.rankers.base import wide
 
 __all__ = ["exact_sorter", "exact_sorter_temperature"]
 

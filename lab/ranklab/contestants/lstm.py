@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.checks import check_choice, check_count, check_finite, check_mask, check_not_nan, check_values
-from rankedu.rankers._ranker import Ranker
+from rankedu.rankers.base import Ranker
 
 __all__ = ["ARCHITECTURES", "LSTMRanker"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.engine import eager
 from rankedu.hierarchy import check_paths, check_per_level
+from rankedu.losses.base import eager
 from rankedu.losses.on_embeddings import check_embeddings
-from rankedu.rankers._ranker import wide
+from rankedu.rankers.base import wide
 
 __all__ = ["SumOverLevels"]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rankedu.checks import check_finite, check_number
 from rankedu.extras import needed
-from rankedu.rankers._ranker import Ranker, wide
+from rankedu.rankers.base import Ranker, wide
 
 __all__ = ["ProjectionRanker"]
 

@@ -8,7 +8,7 @@ import torch
 from rankedu import rank, rankers
 from rankedu.blackbox import interpolate
 from rankedu.rankers._pairwise import PairwiseRanker
-from rankedu.rankers._ranker import Ranker
+from rankedu.rankers.base import Ranker
 from rankedu.rankers.registry import PROMISES, RANKERS, Strength, register, turnable
 from rankedu.solvers import ranking
 from ranklab import contestants

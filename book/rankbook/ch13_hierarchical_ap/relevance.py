@@ -56,7 +56,9 @@ def weighted_ap(levels: Iterable[Any], weights: Iterable[Any], permutation: Iter
     if not any(relevance):
         raise ValueError(f"levels must reach a level with a weight > 0, got {listed} with weights {exact}")
     reached = ([level >= depth for level in listed] for depth in range(1, len(exact) + 1))
-    averages = tuple(reference.average_precision([-rank for rank in ranks], r) if any(r) else None for r in reached)
+    averages = tuple(
+        reference.average_precision([Fraction(-rank) for rank in ranks], r) if any(r) else None for r in reached
+    )
     return WeightedAP(listed, ranks, exact, relevance, averages, certificate(relevance, ranks).h_ap)
 
 

@@ -202,6 +202,15 @@ def test_imports_go_one_way():
     assert lint_imports(str(ROOT / "pyproject.toml"), cache_dir=None) == 0
 
 
+@pytest.mark.parametrize("folder", ["lab/ranklab", "book/rankbook", "book/tools"])
+def test_nobody_takes_private_imports_of_the_library(folder):
+    private = re.compile(
+        r"^\s*from rankedu(\.\w+)*(\._(?!_)\w+)+ import|^\s*from rankedu[\w.]* import .*\b_(?!_)\w", re.MULTILINE
+    )
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")}
+    assert len(texts) > 20 and [path.name for path, text in texts.items() if private.search(text)] == []
+
+
 def test_the_kit_knows_no_chapter_and_a_chapter_none_that_comes_later():
     import grimp
 

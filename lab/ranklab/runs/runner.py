@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -78,6 +76,7 @@ def execute(
             return replace(run, skipped=True, result=result)
         run.folder.mkdir(parents=True, exist_ok=True)
         (run.folder / "result.json").unlink(missing_ok=True)
+        last = run.manifest()
         manifest = {
             "lab": run.lab,
             "preset": preset,
@@ -86,17 +85,9 @@ def execute(
             "versions": versions(),
             "git": git_revision(run.source.parent),
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "attempts": _attempts_before(run),
+            "attempts": 0 if last.get("status") == "completed" else last.get("attempts", 0),
         }
         return replace(run, result=_try(run, manifest, timeout, progress, attempts))
-
-
-def _attempts_before(run: Run) -> int:
-    """How often this run was started since it was last completed."""
-    with suppress(OSError, ValueError, KeyError):
-        manifest = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
-        return 0 if manifest["status"] == "completed" else int(manifest["attempts"])
-    return 0
 
 
 def _try(run: Run, manifest: dict[str, Any], timeout: float, progress: bool, attempts: int) -> dict[str, Any]:
@@ -127,12 +118,24 @@ def _try(run: Run, manifest: dict[str, Any], timeout: float, progress: bool, att
 
 
 def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[str, Any]]:
-    """Execute the notebook once: the status, what was wrong, and what the lab saved."""
+    """Let papermill execute the notebook once: the status, what was wrong, and what the lab saved."""
+    import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
+    deadline = time.monotonic() + timeout
+    told = {"desc": f"{run.lab} (Ctrl-C stops it; the same command goes on)"}
     try:
-        _run_notebook(run, timeout, progress)
+        papermill.execute_notebook(
+            str(run.source),
+            str(run.notebook),
+            parameters=run.parameters,
+            resources={"metadata": {"path": str(run.folder)}},  # papermill's `cwd` would be that of all threads
+            progress_bar=told if progress and sys.stderr.isatty() else False,
+            start_timeout=START_TIMEOUT,
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+            timeout_func=lambda cell: max(1, round(deadline - time.monotonic())),  # no cell may outlast what is left
+        )
         return "completed", "", load_result(run.folder / "result.json")
     except PapermillExecutionError as failure:
         return "failed", f"In [{failure.exec_count}]: {failure.ename}: {failure.evalue}", {}
@@ -146,22 +149,3 @@ def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[s
         raise
     except ValueError as failure:
         return "failed", str(failure), {}
-
-
-def _run_notebook(run: Run, timeout: float, progress: bool) -> None:
-    """Let papermill execute the lab; no cell may outlast what is left of the time."""
-    import papermill
-
-    deadline = time.monotonic() + timeout
-    papermill.execute_notebook(
-        str(run.source),
-        str(run.notebook),
-        parameters=run.parameters,
-        resources={"metadata": {"path": str(run.folder)}},  # papermill's `cwd` would be that of all threads
-        progress_bar={"desc": f"{run.lab} (Ctrl-C stops it; the same command goes on)"}
-        if progress and sys.stderr.isatty()
-        else False,
-        start_timeout=START_TIMEOUT,
-        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-        timeout_func=lambda cell: max(1, round(deadline - time.monotonic())),
-    )

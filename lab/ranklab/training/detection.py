@@ -22,6 +22,7 @@ from ranklab.training.large_batch import autocast
 from ranklab.training.logs import Clock, History
 from ranklab.training.loop import run_steps
 from ranklab.training.recipe import Recipe
+from ranklab.training.updates import all_finite
 
 __all__ = ["COLUMNS", "detect", "detector_step", "evaluate_detector", "proposal_scores", "train_detector"]
 
@@ -53,25 +54,35 @@ def train_detector(
 
     ``weight`` multiplies the classifier's loss. What is difficult counts neither as an object of its class nor as
     background. ``seed`` decides on the order, the mirroring and the proposals that are sampled; torch's global
-    generator is left as it was. For ``test``, ``folder``, ``resume`` and ``recipe`` see
-    :func:`ranklab.training.train`; pictures are not embedded in chunks. In the history, ``losses`` are sums, and
-    ``loss_seconds`` those of the classifier's loss alone.
+    generator is left as it was. For the rest see :func:`ranklab.training.train`; pictures are not embedded in chunks.
+    In the history, ``losses`` are sums, and ``loss_seconds`` those of the classifier's loss alone.
     """
-    _check(len(data), recipe, steps=steps, batch_size=batch_size, seed=seed, weight=weight)
-    settings: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
-    run = TrainingState.start(net, None, recipe, lr, steps=steps, weight=weight, items=len(data), **settings)
-    path = None if folder is None else Path(folder) / "checkpoint.pt"
-    with seeded(seed, run.device):
-        if path is not None and resume:
-            run.load(path, steps)
+    if distributed.world_size() > 1:
+        raise RuntimeError(
+            f"a detector is trained by one process, got {distributed.world_size()} (start it without torchrun)"
+        )
+    check_count(steps, "steps", least=0)
+    check_count(batch_size, "batch_size")
+    check_count(seed, "seed", least=0)
+    check_number(weight, "weight", above=0)
+    if recipe.chunk is not None:
+        raise ValueError(
+            f"recipe.chunk must be None for a detector, got {recipe.chunk} (its pictures are not embedded; "
+            "lower batch_size)"
+        )
+    if len(data) == 0:
+        raise ValueError("data must have pictures, got 0")
+    shared: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
+    with seeded(seed, next(net.parameters()).device):
+        settings = {"steps": steps, "folder": folder, "resume": resume, "weight": weight, "items": len(data)}
+        run = TrainingState.start(net, None, recipe, lr, **settings, **shared)
         net.train()
         run_steps(
             run,
-            batches(data, steps=steps, first=run.step, device=run.device, workers=workers, **settings),
+            batches(data, steps=steps, first=run.step, device=run.device, workers=workers, **shared),
             steps=steps,
             evaluate=None if test is None else partial(evaluate_detector, net, test, workers=workers),
             evaluate_every=evaluate_every,
-            path=path,
             checkpoint_every=checkpoint_every,
             progress=progress,
             step_by=partial(detector_step, weight=weight),
@@ -80,37 +91,18 @@ def train_detector(
     return run.history
 
 
-def _check(items: int, recipe: Recipe, **settings: Any) -> None:
-    """Refuse what cannot be done."""
-    if distributed.world_size() > 1:
-        raise RuntimeError(
-            f"a detector is trained by one process, got {distributed.world_size()} (start it without torchrun)"
-        )
-    for name, least in {"steps": 0, "batch_size": 1, "seed": 0}.items():
-        check_count(settings[name], name, least=least)
-    check_number(settings["weight"], "weight", above=0)
-    if recipe.chunk is not None:
-        raise ValueError(
-            f"recipe.chunk must be None for a detector, got {recipe.chunk} (its pictures are not embedded; "
-            "lower batch_size)"
-        )
-    if items == 0:
-        raise ValueError("data must have pictures, got 0")
-
-
 def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
     """Compute the losses of a batch, add them, update the weights; return the sum, "loss", and each of them.
 
     "cross_entropy" is for comparison and is no part of the sum.
     """
-    net: Any = run.net
     for name in ("scored", "judged"):  # of a detector that marks nothing no time is measured
         clock.mark(name)
     try:
-        with _marking(net, clock), autocast(run.device, run.updates.recipe.amp):
-            losses = net(batch.images, batch.targets)
+        with _marking(run.net, clock), autocast(run.device, run.updates.recipe.amp):
+            losses = run.net(batch.images, batch.targets)
     except ValueError:
-        if all(bool(parameter.isfinite().all()) for parameter in run.updates.parameters()):
+        if all_finite(run.updates.parameters()):
             raise
         return {"loss": math.nan}  # what exploded in the step before cannot be ranked
     factors = {name: {"loss_classifier": weight, "cross_entropy": 0.0}.get(name, 1.0) for name in losses}

@@ -88,11 +88,6 @@ def gather(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     whole batch, that is ``processes`` times the gradient. The mean over processes of the parameters' gradients, which
     :func:`average_gradients` and torch's DistributedDataParallel take, is then exactly the gradient of one process
     with the whole batch; for the loss's own parameters it is, too.
-
-    Examples
-    --------
-    >>> gather(torch.ones(2, 3), torch.tensor([5, 7]))[1]
-    tensor([5, 7])
     """
     if world_size() == 1:
         return embeddings, labels

@@ -6,6 +6,7 @@ import queue
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,20 +56,38 @@ def load_pictures(
     data: FileData, keys: Iterable[Any], *, seed: int | None = None, workers: int = 0, pin: bool = False
 ) -> Generator[Tensor, None, None]:
     """Load pictures (b, 3, S, S) from disk by lists of (index, step, place); with a seed each is another view."""
-    yield from load(_Pictures(data, seed), keys, workers=workers, pin=pin)
+    return load(partial(_picture, data, seed), keys, workers=workers, pin=pin)
+
+
+def _picture(data: FileData, seed: int | None, key: tuple[int, int, int]) -> Tensor:
+    index, *place = key
+    return data.load(index) if seed is None else data.load(index, generator_of(seed, *place))
+
+
+class _Items(Dataset[Any]):
+    """What a function makes of a key."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self.make = make
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.make(key)
 
 
 def load(
-    pictures: Dataset[Any],
+    make: Callable[[Any], Any],
     keys: Iterable[Any],
     *,
     workers: int = 0,
     pin: bool = False,
     collate: Callable[[list[Any]], Any] | None = None,
 ) -> Generator[Any, None, None]:
-    """Load anything in batches, several processes at work ahead of the reader; ``pin`` makes copies to a GPU faster."""
+    """Make an item of each key, in batches, as lists of keys ask for them, several processes ahead of the reader.
+
+    ``pin`` makes copies to a GPU faster.
+    """
     loader = DataLoader(
-        pictures,
+        _Items(make),
         batch_sampler=keys,
         num_workers=workers,
         prefetch_factor=4 if workers else None,
@@ -81,19 +100,6 @@ def load(
         yield from loader
     except Exception as error:  # its traceback would hold on to the workers, and they to this process for 5 seconds
         raise error.with_traceback(None) from None
-
-
-class _Pictures(Dataset[Tensor]):
-    """Pictures by (index, step, place)."""
-
-    def __init__(self, data: FileData, seed: int | None) -> None:
-        self.data, self.seed = data, seed
-
-    def __getitem__(self, key: tuple[int, int, int]) -> Tensor:
-        index, *place = key
-        if self.seed is None:
-            return self.data.load(index)
-        return self.data.load(index, generator_of(self.seed, *place))
 
 
 def _ignore_interrupts(_: int) -> None:

@@ -20,12 +20,6 @@ class Recipe:
     """What a training run does beside choosing batches and a loss.
 
     The learning rate is a pure function of the step, so that a run that goes on needs no state of a scheduler.
-
-    Examples
-    --------
-    >>> recipe = Recipe(schedule="steps", milestones=(100,), decay=0.3, warmup=10)
-    >>> [round(recipe.factor(step, steps=200), 2) for step in (1, 10, 100, 101)]
-    [0.1, 1.0, 1.0, 0.3]
     """
 
     optimizer: str = "adam"  #: or "adamw", or "sgd", which has Nesterov's momentum 0.9

@@ -57,15 +57,7 @@ class ClassBalancedSampler(BatchSampler):
     are drawn uniformly whatever their size; those of fewer than ``per_class`` items are left out. Every iteration
     starts from the seed. It may serve as the ``batch_sampler`` of a :class:`torch.utils.data.DataLoader`.
 
-    Source
-    ------
-    RaMBO supp. Sec. A.
-
-    Examples
-    --------
-    >>> labels = torch.tensor([7, 7, 7, 8, 8, 9, 9, 9])
-    >>> for batch in ClassBalancedSampler(labels, batch_size=4, per_class=2, batches=2, seed=0):
-    ...     assert len(labels[batch].unique()) == 2
+    Source: RaMBO supp. Sec. A.
     """
 
     def __init__(
@@ -97,15 +89,7 @@ class SuperClassSampler(BatchSampler):
     4 for In-shop. Within a batch the super-classes take turns from class to class. Classes of fewer than ``per_class``
     items are left out, and so are super-classes with too few classes for their part of a batch.
 
-    Source
-    ------
-    RaMBO supp. Sec. A; RaMBO Sec. 5.1.
-
-    Examples
-    --------
-    >>> labels = torch.tensor([[s, c] for s in range(3) for c in range(4) for _ in range(5)])
-    >>> for batch in SuperClassSampler(labels, batch_size=8, per_class=2, batches=3):
-    ...     assert labels[batch, 0].unique(return_counts=True)[1].tolist() == [4, 4]
+    Source: RaMBO supp. Sec. A; RaMBO Sec. 5.1.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 from rankedu._validation import check_number
 from ranklab.training.recipe import Recipe
 
-__all__ = ["Updates"]
+__all__ = ["Updates", "all_finite"]
 
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -21,19 +21,15 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
 }
 
 
+def all_finite(parameters: Iterable[Tensor]) -> bool:
+    """Whether none is NaN or infinite anywhere."""
+    return all(bool(parameter.isfinite().all()) for parameter in parameters)
+
+
 class Updates:
     """An optimiser with a group each for backbone, head and loss, led by a recipe.
 
     Parameters that have no ``requires_grad`` are left alone; those of a loss are trained if it is a module.
-
-    Examples
-    --------
-    >>> net = nn.Linear(2, 1)
-    >>> updates = Updates(Recipe(warmup=4), net, None, lr=0.1)
-    >>> updates.begin(1, steps=20)
-    0.025
-    >>> net(torch.ones(1, 2)).sum().backward()
-    >>> updates.apply()
     """
 
     def __init__(self, recipe: Recipe, net: nn.Module, loss: Any, lr: float) -> None:

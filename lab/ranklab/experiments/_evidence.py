@@ -18,11 +18,11 @@ __all__ = ["add_evidence", "curve"]
 POINTS = 24
 
 
-def add_evidence(outcome: RetrievalOutcome, first: Tensor, per_query: Mapping[str, Tensor]) -> None:
+def add_evidence(outcome: RetrievalOutcome, hits: Tensor, per_query: Mapping[str, Tensor]) -> None:
     """Pack what was measured of each query, in the order of their base letters, and its mean for each base letter.
 
-    `first` (n,) is the deepest level that the first result has in common with the query: 0, and up to L for the right
-    class. `per_query` (n,) are metrics. Of the pictures that two characters share the means are told apart.
+    `hits` (n, L) says at which levels the first result is right, `per_query` (n,) are metrics. Of the pictures that two
+    characters share the means are told apart.
     """
     letters = outcome.data.test.labels[:, -2:][:, 0]
     order = letters.argsort(stable=True)
@@ -33,7 +33,7 @@ def add_evidence(outcome: RetrievalOutcome, first: Tensor, per_query: Mapping[st
     }
     outcome.evidence |= {
         "levels": outcome.data.test.labels.shape[1],
-        "first": pack(first[order], "uint8"),
+        "first": pack(hits.nansum(1).long().cpu()[order], "uint8"),
         "letters": pack(numbers, "int32"),
         "queries": pack(counts, "uint16"),
         "means": {name: pack(values, "float32") for name, values in means.items()},

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -16,26 +15,17 @@ import torch
 from torch import Tensor, nn
 
 from rankedu._validation import did_you_mean
-from ranklab.experiments._outcome import RetrievalOutcome, noting
+from ranklab.datasets import DATASETS
+from ranklab.datasets.held_out import check_open
+from ranklab.datasets.unicode_tree import SHARES
+from ranklab.experiments._outcome import RetrievalOutcome, noting, timed
 from ranklab.experiments._weights import KEPT, load_kept, weights_hash
 from ranklab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from ranklab.methods import Objective, find_method, make_loss, parse_settings
+from ranklab.models.build import NAMES, build
 from ranklab.runs.code import code_hash
 from ranklab.runs.results import RESULT_FOLDER
-from ranklab.training.recipe import Recipe
-
-__all__ = [
-    "DEFAULTS",
-    "check",
-    "check_known",
-    "check_splits",
-    "chosen_settings",
-    "fit",
-    "make_recipe",
-    "start_note",
-    "state_folder",
-    "with_defaults",
-]
+from ranklab.training import History, Recipe, SuperClassSampler, pick_device, train
 
 #: The parameters of the lab `retrieval`. Where a number is the method's own, -1 or 0 stands for it, see the lab.
 DEFAULTS: dict[str, Any] = {
@@ -132,29 +122,22 @@ def fit(
     belongs to these parameters. `watch` makes of network, loss and data a loss that stands in for it, and sees each
     batch; `data` are those that are open already. Names and the device are checked before data are opened.
     """
-    from ranklab.training.device import pick_device
-
     settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_data(parameters).part(parameters["test_images"]) if data is None else data
     net, loss = _network_and_loss(parameters, data.train, settings, folder)
-    start = weights_hash(net.state_dict())
+    evidence = {"code": code_hash(CODE), "module": CODE, "start": weights_hash(net.state_dict())}
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
-    notes += small_classes(data.train, parameters["per_class"])
-    notes += start_note(net, parameters)
+    notes += small_classes(data.train, parameters["per_class"]) + start_note(net, parameters)
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None
-    code = code_hash(CODE)
-    state = state_folder({**parameters, "code": code}, folder)
+    state = state_folder({**parameters, "code": evidence["code"]}, folder)
     judged = loss if watch is None else watch(net, loss, data)
     with noting(notes):
         history = _train(parameters, net, judged, data, shown, recipe, state, progress)
-    started = time.perf_counter()
-    embeddings = embed_all(net, data, parameters).cpu()
-    outcome = RetrievalOutcome(
-        net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes
-    )
-    history.evaluating += time.perf_counter() - started
-    outcome.evidence = {"code": code, "module": CODE, "start": start}
+    about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "evidence": evidence}
+    with timed(history):
+        embeddings = embed_all(net, data, parameters).cpu()
+    outcome = RetrievalOutcome(net=net, loss=loss, data=data, embeddings=embeddings, **about)
     if before is not None:
         outcome.shown, outcome.before = shown, before
         outcome.after = embed_all(net, shown, parameters).cpu()
@@ -163,9 +146,6 @@ def fit(
 
 def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Names that exist, settings that the method has, and notes; ValueError or TypeError for any other."""
-    from ranklab.datasets import DATASETS
-    from ranklab.models.build import NAMES
-
     settings, notes = chosen_settings(parameters)
     find_method(parameters["loss"]).check(settings)
     check_known(parameters, dataset=DATASETS, model=NAMES)
@@ -175,9 +155,6 @@ def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def check_splits(parameters: Mapping[str, Any]) -> None:
     """Two splits of one deal, other than the halves for glyphs alone; PermissionError for held-out letters."""
-    from ranklab.datasets.held_out import check_open
-    from ranklab.datasets.unicode_tree import SHARES
-
     names = ("train_split", "test_split", "salt", "letters")
     changed = [name for name in names if parameters[name] != DEFAULTS[name]]
     if changed and parameters["dataset"] != "glyphs":
@@ -219,8 +196,6 @@ def _train(
     state: Path,
     progress: bool,
 ) -> Any:
-    from ranklab.training import History, train
-
     if not parameters["steps"]:
         return History()  # what was trained before is only measured
     state.mkdir(parents=True, exist_ok=True)
@@ -244,8 +219,6 @@ def _network_and_loss(
     parameters: Mapping[str, Any], train: Any, settings: dict[str, Any], folder: str | os.PathLike[str] | None
 ) -> tuple[Any, Objective]:
     """Both as the seed makes them."""
-    from ranklab.models.build import build
-
     torch.manual_seed(parameters["seed"])
     kept = parameters["weights"].startswith(KEPT)
     net = build(
@@ -268,8 +241,6 @@ def make_recipe(parameters: Mapping[str, Any]) -> Recipe:
 
 def _sampler(parameters: Mapping[str, Any], labels: Tensor) -> Any:
     """Batches of a few super-classes, if they are asked for; else the loop's own."""
-    from ranklab.training.samplers import SuperClassSampler
-
     if not parameters["super_classes"]:
         return None
     names = ("batch_size", "per_class", "super_classes", "batches_per_pair", "seed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +19,9 @@ from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics import UndefinedMetricWarning
 from ranklab.experiments.retrieval_data import Data
 from ranklab.methods import Objective
+from ranklab.training import History
 
-__all__ = ["RetrievalOutcome", "Trained", "noting"]
+__all__ = ["RetrievalOutcome", "Trained", "noting", "timed"]
 
 
 @dataclass(kw_only=True)
@@ -27,12 +29,16 @@ class Trained:
     """What every run leaves behind that trains a network."""
 
     net: Any  #: trained
-    history: Any
+    history: History
     data: Any  #: what it was trained and tested on
     state: Path  #: folder of the checkpoint
     metrics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  #: what a reader of the numbers should know
     evidence: dict[str, Any] = field(default_factory=dict)  #: by which the run can be judged, see `_evidence`
+
+    def times(self) -> dict[str, float]:
+        """Where the time went: "seconds" of training and evaluation, and the shares of `History.shares`."""
+        return {"seconds": self.history.seconds + self.history.evaluating, **self.history.shares()}
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -61,6 +67,14 @@ class RetrievalOutcome(Trained):
     shown: Data | None = None  #: a part of the test images
     before: Tensor | None = None  #: its embeddings, by the network as it began
     after: Tensor | None = None  #: and as it ended
+
+
+@contextmanager
+def timed(history: History) -> Iterator[None]:
+    """The block belongs to the evaluation."""
+    started = time.perf_counter()
+    yield
+    history.evaluating += time.perf_counter() - started
 
 
 @contextmanager

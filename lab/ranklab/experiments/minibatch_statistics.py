@@ -17,7 +17,7 @@ from ranklab.experiments import _experiment
 from ranklab.experiments._experiment import fit, with_defaults
 from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient, staleness, table
 from ranklab.experiments._outcome import RetrievalOutcome
-from ranklab.experiments.retrieval import measure, times
+from ranklab.experiments.retrieval import measure
 from ranklab.experiments.retrieval_data import Data, embed_all
 from ranklab.training.samplers import ClassBalancedSampler
 
@@ -97,9 +97,7 @@ def run(
 
     The arguments and errors are those of :func:`ranklab.experiments.retrieval.run`.
 
-    Source
-    ------
-    RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
+    Source: RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
     check(chosen)
@@ -229,4 +227,4 @@ def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
             metrics[f"P of batches of {row['batch size']}"] = row["P"]
     metrics |= {f"P of a run with batches of {size}": value for size, value in statistics.shares.items()}
     metrics |= {f"error of a score after {age} batches": value for age, value in statistics.staleness.items()}
-    return {**metrics, "seconds": times(statistics.outcome)["seconds"]}
+    return {**metrics, "seconds": statistics.outcome.times()["seconds"]}

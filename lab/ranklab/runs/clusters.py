@@ -84,37 +84,26 @@ def local_client(environments: Sequence[Mapping[str, str]]) -> Iterator[Any]:
         try:
             yield client
         except BaseException:  # Ctrl-C: the workers end, and then their kernels
-            kernels = _kernels()
-            cluster.close()
-            _end(kernels)
+            with _no_kernel_left():
+                cluster.close()
             raise
 
 
-def _kernels() -> list[Any]:
-    """The kernels below this process."""
+@contextmanager
+def _no_kernel_left() -> Iterator[None]:
+    """End the kernels below this process with the block: a kernel that is left would write to the next run's folder."""
     import psutil
 
-    return [process for process in psutil.Process().children(recursive=True) if "ipykernel_launcher" in _line(process)]
-
-
-def _line(process: Any) -> list[str]:
-    """The command line of a process; empty if it has gone."""
-    import psutil
-
-    try:
-        return list(process.cmdline())
-    except psutil.Error:
-        return []
-
-
-def _end(processes: list[Any]) -> None:
-    """Leave none of them behind: a kernel that outlives its run would write to the folder of the next one."""
-    import psutil
-
-    for process in processes:
+    kernels = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has gone
+            if "ipykernel_launcher" in process.cmdline():
+                kernels.append(process)
+    yield
+    for kernel in kernels:
         with suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(processes, timeout=5)
+            kernel.kill()
+    psutil.wait_procs(kernels, timeout=5)
 
 
 def parse_resources(texts: Iterable[str]) -> dict[str, float]:

@@ -23,13 +23,6 @@ def parse_grid(texts: Iterable[str], declared: Mapping[str, Parameter], *, lab: 
 
     A value that is a list stands in brackets: ``kinds=[a,b],[c]`` are two. An empty text, or one that has a comma in
     it, stands in double quotes.
-
-    >>> declared = {"margin": Parameter("margin", "float", 0.0, "of the loss")}
-    >>> parse_grid(["margin=0,0.02"], declared, lab="retrieval")
-    {'margin': [0.0, 0.02]}
-    >>> declared = {"settings": Parameter("settings", "str", "", "of the loss")}
-    >>> parse_grid(['settings="", bins=5'], declared, lab="retrieval")
-    {'settings': ['', 'bins=5']}
     """
     grid: dict[str, list[Any]] = {}
     for text in texts:
@@ -71,11 +64,6 @@ def expand(
 
     The seed varies slowest: if a sweep is stopped, what it has done can be compared. `given` are the names of the
     parameters that are the same in all points.
-
-    >>> expand({"margin": [0.0, 0.1]}, seeds=1)
-    [{'seed': 0, 'margin': 0.0}, {'seed': 0, 'margin': 0.1}]
-    >>> len(expand({"margin": [0.0, 0.1], "loss": ["smooth_ap", "rambo_log"]}))
-    12
     """
     fixed = set(given)
     if not isinstance(grid, Mapping):
@@ -90,16 +78,11 @@ def expand(
         for place, value in enumerate(values):
             if value in values[:place]:
                 raise ValueError(f"grid[{name!r}] must have different values, got {value!r} twice")
-    axes = {**_seed_axis(seeds, named="seed" in grid or "seed" in fixed), **grid}
-    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-
-
-def _seed_axis(seeds: int | None, *, named: bool) -> dict[str, range]:
-    """The seeds, unless the grid or the parameters have them."""
-    if seeds is None:
-        return {} if named else {"seed": range(SEEDS)}
-    if named:
+    named = "seed" in grid or "seed" in fixed
+    if seeds is not None and named:
         raise ValueError(f"seeds must be left out where the grid or the parameters name 'seed', got {seeds}")
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+    if seeds is not None and (isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1):
         raise ValueError(f"seeds must be an integer >= 1, how many, got {seeds!r} (--grid seed=5,7 takes others)")
-    return {"seed": range(seeds)}
+    axes: dict[str, Sequence[Any]] = {} if named else {"seed": range(seeds or SEEDS)}
+    axes |= grid
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]

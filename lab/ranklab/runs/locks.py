@@ -19,10 +19,10 @@ def locks_folder(runs: Path) -> Path:
 
 
 def _file_lock(folder: Path) -> Any:
-    file_lock = needed("filelock", "labs need filelock").FileLock
     locks = locks_folder(folder.parent.parent)
     locks.mkdir(parents=True, exist_ok=True)
-    return file_lock(locks / f"{folder.parent.name}-{folder.name}.lock", poll_interval=0.5)
+    name = f"{folder.parent.name}-{folder.name}.lock"
+    return needed("filelock", "labs need filelock").FileLock(locks / name, poll_interval=0.5)
 
 
 @contextmanager

@@ -10,20 +10,13 @@ from typing import Any
 
 __all__ = ["git_revision", "versions"]
 
-_LIBRARIES = ("torch", "numpy", "papermill")
-
 
 def versions() -> dict[str, str]:
     """Versions of Python, of the package, and of the libraries that decide about a result."""
     from rankedu import __version__
 
-    numbers = {"python": platform.python_version(), "rankedu": __version__}
-    for library in _LIBRARIES:
-        try:
-            numbers[library] = importlib.metadata.version(library)
-        except importlib.metadata.PackageNotFoundError:
-            numbers[library] = "missing"
-    return numbers
+    libraries = {library: importlib.metadata.version(library) for library in ("torch", "numpy", "papermill")}
+    return {"python": platform.python_version(), "rankedu": __version__, **libraries}
 
 
 def git_revision(folder: Path) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -52,10 +51,7 @@ def run_state(run: Run) -> str:
     """How far a planned run is: "done", "new", "running", or as it ended: "interrupted", "failed", …."""
     if run.skipped:
         return "done"
-    try:
-        state = str(json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))["status"])
-    except (OSError, ValueError, KeyError):
-        return "new"
+    state = str(run.manifest().get("status", "new"))
     if state == "running" and not is_locked(run.folder):
         return "interrupted"  # it was killed
     return "damaged" if state == "completed" else state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +19,13 @@ from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics import UndefinedMetricWarning
 from ranklab.experiments.retrieval_data import Data
 from ranklab.methods import Objective
+from ranklab.runs.packing import pack
 from ranklab.training import History
 
-__all__ = ["RetrievalOutcome", "Trained", "noting", "timed"]
+__all__ = ["RetrievalOutcome", "Trained", "add_evidence", "curve", "noting", "timed"]
+
+#: Points of the curve of the loss.
+POINTS = 24
 
 
 @dataclass(kw_only=True)
@@ -34,7 +38,7 @@ class Trained:
     state: Path  #: folder of the checkpoint
     metrics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  #: what a reader of the numbers should know
-    evidence: dict[str, Any] = field(default_factory=dict)  #: by which the run can be judged, see `_evidence`
+    evidence: dict[str, Any] = field(default_factory=dict)  #: by which the run can be judged, see `add_evidence`
 
     def times(self) -> dict[str, float]:
         """Where the time went: "seconds" of training and evaluation, and the shares of `History.shares`."""
@@ -88,3 +92,40 @@ def noting(notes: list[str]) -> Iterator[None]:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif str(warning.message) not in notes:
             notes.append(str(warning.message))
+
+
+def add_evidence(outcome: RetrievalOutcome, hits: Tensor, per_query: Mapping[str, Tensor]) -> None:
+    """Pack what was measured of each query, in the order of their base letters, and its mean for each base letter.
+
+    `hits` (n, L) says at which levels the first result is right, `per_query` (n,) are metrics. Of the pictures that two
+    characters share the means are told apart.
+    """
+    letters = outcome.data.test.labels[:, -2:][:, 0]
+    order = letters.argsort(stable=True)
+    numbers, place, counts = letters.unique(return_inverse=True, return_counts=True)
+    means = {
+        name: torch.zeros(len(numbers), dtype=torch.float64).index_add(0, place, values.double()) / counts
+        for name, values in per_query.items()
+    }
+    outcome.evidence |= {
+        "levels": outcome.data.test.labels.shape[1],
+        "first": pack(hits.nansum(1).long().cpu()[order], "uint8"),
+        "letters": pack(numbers, "int32"),
+        "queries": pack(counts, "uint16"),
+        "means": {name: pack(values, "float32") for name, values in means.items()},
+        "curve": curve(outcome.history),
+    }
+    twins = getattr(outcome.data.test, "twins", None)
+    if twins is not None:
+        outcome.metrics |= {
+            f"{name} of {side}": float(values[mask].mean())
+            for name, values in per_query.items()
+            for side, mask in (("twins", twins), ("others", ~twins))
+        }
+
+
+def curve(history: History) -> dict[str, Any]:
+    """The loss as means over equal parts of the training, and what was evaluated on the way."""
+    losses = torch.tensor(history.losses, dtype=torch.float64)
+    parts = losses.tensor_split(min(POINTS, len(losses))) if len(losses) else ()
+    return {"loss": [round(float(part.mean()), 5) for part in parts], "evaluations": history.evaluations}

@@ -17,9 +17,8 @@ from rankedu.metrics import match_detections
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets.detection import NAMES
 from ranklab.datasets.scenes import SPLITS
-from ranklab.experiments._evidence import curve
 from ranklab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
-from ranklab.experiments._outcome import Trained, noting, timed
+from ranklab.experiments._outcome import Trained, curve, noting, timed
 from ranklab.experiments._weights import weights_hash
 from ranklab.experiments.detection_data import (
     Data,
@@ -42,42 +41,15 @@ from ranklab.training.logs import read_log
 __all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_loss", "measure", "run", "table"]
 
 #: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = {
-    "dataset": "scenes",
-    "data_root": "",
-    "train_images": 1000,
-    "test_images": 500,
-    "test_split": "test",
-    "image_size": 128,
-    "model": "narrow",
-    "pretrained": False,
-    "weights": "",
-    "loss": "rambo_map",
-    "margin": 0.15,
-    "lam": 12.5,
-    "normalized": True,
-    "memory": 0,
-    "class_agnostic_weight": 1 / 3,
-    "scores": "log-odds",
-    "weight": 10.0,
-    "steps": 300,
-    "batch_size": 8,
-    "lr": 2e-3,
-    "optimizer": "adamw",
-    "weight_decay": 1e-4,
-    "schedule": "one_cycle",
-    "milestones": [],
-    "decay": 0.1,
-    "warmup": 0,
-    "clip": 0.0,
-    "amp": False,
-    "seed": 0,
-    "evaluate_every": 0,
-    "checkpoint_every": 0,
-    "pictures": True,
-    "device": "auto",
-    "workers": 0,
-}
+DEFAULTS: dict[str, Any] = (
+    {"dataset": "scenes", "data_root": "", "train_images": 1000, "test_images": 500, "test_split": "test"}
+    | {"image_size": 128, "model": "narrow", "pretrained": False, "weights": ""}
+    | {"loss": "rambo_map", "margin": 0.15, "lam": 12.5, "normalized": True, "memory": 0}
+    | {"class_agnostic_weight": 1 / 3, "scores": "log-odds", "weight": 10.0}
+    | {"steps": 300, "batch_size": 8, "lr": 2e-3, "optimizer": "adamw", "weight_decay": 1e-4}
+    | {"schedule": "one_cycle", "milestones": [], "decay": 0.1, "warmup": 0, "clip": 0.0, "amp": False, "seed": 0}
+    | {"evaluate_every": 0, "checkpoint_every": 0, "pictures": True, "device": "auto", "workers": 0}
+)
 #: By whose code a run of this lab is known.
 CODE = "ranklab.experiments.detection"
 #: What the classifier may learn from, and what the tables call it.

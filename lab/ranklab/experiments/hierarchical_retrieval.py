@@ -11,9 +11,8 @@ from typing import Any
 from ranklab.datasets import DATASETS
 from ranklab.datasets.unicode_tree import SHARES
 from ranklab.experiments import _experiment
-from ranklab.experiments._evidence import add_evidence
 from ranklab.experiments._experiment import check, fit, with_defaults
-from ranklab.experiments._outcome import RetrievalOutcome, timed
+from ranklab.experiments._outcome import RetrievalOutcome, add_evidence, timed
 from ranklab.experiments.retrieval import measure
 from ranklab.experiments.retrieval_data import embed_all, open_data
 

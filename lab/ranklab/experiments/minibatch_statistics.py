@@ -23,19 +23,12 @@ from ranklab.training.samplers import ClassBalancedSampler
 
 __all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
 
-_LEFT_OUT = ("pictures", "evaluate_every")
 #: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = {
-    **{name: value for name, value in _experiment.DEFAULTS.items() if name not in _LEFT_OUT},
-    "loss": "smooth_ap",
-    "steps": 60,
-    "test_images": 2048,
-    "batch_sizes": [16, 64, 256],
-    "batches": 40,
-    "images": 1024,
-    "memories": [0, 1, 3],
-    "ages": [1, 2, 3, 8],
-}
+DEFAULTS: dict[str, Any] = (
+    {name: value for name, value in _experiment.DEFAULTS.items() if name not in ("pictures", "evaluate_every")}
+    | {"loss": "smooth_ap", "steps": 60, "test_images": 2048}
+    | {"batch_sizes": [16, 64, 256], "batches": 40, "images": 1024, "memories": [0, 1, 3], "ages": [1, 2, 3, 8]}
+)
 #: Moments of the run at which all is measured, as shares of its steps.
 MOMENTS = (0.0, 0.5, 1.0)
 

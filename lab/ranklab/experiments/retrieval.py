@@ -11,9 +11,8 @@ import torch
 from rankedu.metrics import evaluate_retrieval
 from ranklab.datasets.unicode_tree import SHARES
 from ranklab.experiments import _experiment
-from ranklab.experiments._evidence import add_evidence
 from ranklab.experiments._experiment import check, fit, with_defaults
-from ranklab.experiments._outcome import RetrievalOutcome, noting, timed
+from ranklab.experiments._outcome import RetrievalOutcome, add_evidence, noting, timed
 from ranklab.experiments.retrieval_data import PROBE
 
 __all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "run", "table"]

@@ -26,10 +26,6 @@ def measure_sorters(
 
     0 steps are as many as take about a minute for lists of 20. The lists that it is measured on, so many of each kind,
     are others than those of the training.
-
-    >>> (row,) = measure_sorters(4, ["mlp"], steps=2, lists=10, progress=False)
-    >>> row["architecture"], row["steps"]
-    ('mlp', 2)
     """
     rows = []
     for architecture in architectures:
@@ -54,9 +50,6 @@ def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> d
     Also "guessing" (always the middle rank) and "equivariance", the difference that reordering makes. Of pairs of
     correlated lists: "spearman", the mean Spearman correlation, and "spearman, bias" and "spearman, error", the mean
     and mean absolute difference of one that is computed with the learned ranks of the first list.
-
-    >>> round(measure_sorter(LSTMRanker(20), lists=10)["guessing"], 3)
-    5.0
     """
     weight, n = ranker.head.weight, ranker.n
     generator = torch.Generator().manual_seed(seed)
@@ -83,10 +76,6 @@ def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str
     """Write some columns of rows as aligned text, numbers with three digits, the architecture in front.
 
     `columns` are keys of a row, less the prefix.
-
-    >>> print(table([{"architecture": "lstm", "error, uniform": 0.25}], ["uniform"], prefix="error, "))
-              uniform
-    lstm         0.25
     """
     names = list(columns)
     widths = [max(len(name), 6) for name in names]

@@ -69,11 +69,7 @@ def space_of(method: str, *, without: Collection[str] = ()) -> dict[str, Between
 
 
 def as_parameters(point: Mapping[str, Any], lab: Mapping[str, Any]) -> dict[str, Any]:
-    """A point of a space as parameters of a lab: what the lab has no parameter for is added to its `settings`.
-
-    >>> as_parameters({"lr": 0.001, "bins": 12}, {"lr": 0.1, "settings": "exclude_self=true"})
-    {'lr': 0.001, 'settings': 'exclude_self=true bins=12'}
-    """
+    """A point of a space as parameters of a lab: what the lab has no parameter for is added to its `settings`."""
     own = {name: value for name, value in point.items() if name in lab}
     more = [f"{name}={value!r}" for name, value in point.items() if name not in lab]
     return {**own, "settings": " ".join(filter(None, [lab["settings"], *more]))} if more else own

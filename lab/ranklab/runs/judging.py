@@ -140,10 +140,6 @@ def resolution(weights: Array) -> tuple[float, float]:
     variance σ²Σw². The bootstrap estimates it by Σw²(b − Σwb)², on average σ²(Σw² − 2Σw³ + (Σw²)²). Student's t takes
     1/Σw² − 1 degrees of freedom, the effective number of letters less one. Of n equal weights these are n/(n − 1) and
     n − 1.
-
-    >>> factor, freedom = resolution(np.full(10, 0.1))
-    >>> round(factor, 6), round(freedom, 6)
-    (1.111111, 9.0)
     """
     square, cube = (float((weights**power).sum()) for power in (2, 3))
     return square / (square - 2 * cube + square**2), 1 / square - 1

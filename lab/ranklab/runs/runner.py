@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import platform
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -12,8 +15,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rankedu import __version__
 from ranklab.runs.locks import lock_run
-from ranklab.runs.manifest import git_revision, versions
 from ranklab.runs.planning import Run, plan
 from ranklab.runs.results import load_result, write_json
 
@@ -82,8 +85,8 @@ def execute(
             "preset": preset,
             "parameters": run.parameters,
             "seed": run.parameters.get("seed"),
-            "versions": versions(),
-            "git": git_revision(run.source.parent),
+            "versions": _versions(),
+            "git": _git_revision(run.source.parent),
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "attempts": 0 if last.get("status") == "completed" else last.get("attempts", 0),
         }
@@ -149,3 +152,26 @@ def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[s
         raise
     except ValueError as failure:
         return "failed", str(failure), {}
+
+
+def _versions() -> dict[str, str]:
+    """Versions of Python, of the package, and of the libraries that decide about a result."""
+    libraries = {library: importlib.metadata.version(library) for library in ("torch", "numpy", "papermill")}
+    return {"python": platform.python_version(), "rankedu": __version__, **libraries}
+
+
+def _git_revision(folder: Path) -> dict[str, Any] | None:
+    """The commit of the checkout that holds a folder, and whether files differ from it; None without one."""
+    revision = _git(folder, "rev-parse", "HEAD")
+    if revision is None:
+        return None
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {"revision": revision, "modified": bool(changes)}
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -14,8 +14,7 @@ from rankedu._files import written
 from ranklab.training import distributed
 from ranklab.training.device import random_state, set_random_state
 from ranklab.training.logs import History
-from ranklab.training.recipe import Recipe
-from ranklab.training.updates import Updates, all_finite
+from ranklab.training.recipe import Recipe, Updates, all_finite
 
 __all__ = ["TrainingState", "load", "save"]
 

@@ -99,7 +99,7 @@ def fit(
     about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "evidence": evidence}
     with timed(history):
         embeddings = embed_all(net, data, parameters).cpu()
-    outcome = RetrievalOutcome(net=net, loss=loss, data=data, embeddings=embeddings, **about)
+    outcome = RetrievalOutcome(net=net, loss=loss, judged=judged, data=data, embeddings=embeddings, **about)
     if before is not None:
         outcome.shown, outcome.before = shown, before
         outcome.after = embed_all(net, shown, parameters).cpu()

@@ -67,6 +67,7 @@ class RetrievalOutcome(Trained):
 
     loss: Objective  #: trained too, where it has weights
     data: Data
+    judged: Any  #: what it was trained with: the loss, or what stood in for it
     embeddings: Tensor  #: (N, dim) of the test images, on the CPU; where the gallery is apart, queries first
     shown: Data | None = None  #: a part of the test images
     before: Tensor | None = None  #: its embeddings, by the network as it began

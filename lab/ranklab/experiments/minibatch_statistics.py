@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -97,21 +98,19 @@ def run(
     steps = chosen["steps"]
     moments = {round(part * steps) for part in MOMENTS} | {max(0, steps - age) for age in chosen["ages"]}
     full = {**_experiment.DEFAULTS, **{k: v for k, v in chosen.items() if k in _experiment.DEFAULTS}, "pictures": False}
-    seen: dict[str, Any] = {}
 
     def watch(net: Any, loss: Any, data: Data) -> nn.Module:
         _check_sizes(chosen, data)
-        watching = _Watch(net, loss, data, sorted(moments), chosen)
-        seen["watch"] = watching
-        return watching
+        return _Watch(net, loss, data, sorted(moments), chosen)
 
     outcome = fit(full, folder, watch=watch, progress=progress)
-    if missing := sorted(moments - {steps} - set(seen["watch"].seen["embeddings"])):
+    embeddings = outcome.judged.seen["embeddings"]
+    if missing := sorted(moments - {steps} - set(embeddings)):
         raise ValueError(
             f"ages must be those with which the run in {outcome.state} began, got {chosen['ages']}: nothing was "
             f"measured after {missing[0]} steps (use another folder)"
         )
-    statistics = Statistics(outcome, {**seen["watch"].seen["embeddings"], steps: outcome.embeddings})
+    statistics = Statistics(outcome, {**embeddings, steps: outcome.embeddings})
     statistics.rows = _rows(statistics, chosen)
     statistics.shares = _shares_of_runs(outcome, chosen, full, progress)
     statistics.staleness = {age: staleness(statistics.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
@@ -189,14 +188,8 @@ def _shares_of_runs(
     shares = {}
     for size in parameters["batch_sizes"] if parameters["images"] else ():
         settings = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
-        watched: list[_Watch] = []
-
-        def watch(net: Any, loss: Any, data: Data, watched: list[_Watch] = watched) -> nn.Module:
-            watched.append(_Watch(net, loss, data, (), parameters))
-            return watched[0]
-
-        fit(settings, outcome.state / f"batches-of-{size}", watch=watch, data=outcome.data, progress=progress)
-        of_batches = watched[0].seen["shares"]
+        state, watch = outcome.state / f"batches-of-{size}", partial(_Watch, moments=(), parameters=parameters)
+        of_batches = fit(settings, state, watch=watch, data=outcome.data, progress=progress).judged.seen["shares"]
         shares[size] = sum(of_batches) / len(of_batches)
     return shares
 
@@ -216,8 +209,8 @@ def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for row in statistics.rows:
         if row["step"] == steps:
-            metrics |= {f"{name} of batches of {row['batch size']}": row[f"batch {name}"] for name in ("mAP", "R@1")}
-            metrics[f"P of batches of {row['batch size']}"] = row["P"]
+            measured = {"mAP": row["batch mAP"], "R@1": row["batch R@1"], "P": row["P"]}
+            metrics |= {f"{name} of batches of {row['batch size']}": value for name, value in measured.items()}
     metrics |= {f"P of a run with batches of {size}": value for size, value in statistics.shares.items()}
     metrics |= {f"error of a score after {age} batches": value for age, value in statistics.staleness.items()}
     return {**metrics, "seconds": statistics.outcome.times()["seconds"]}

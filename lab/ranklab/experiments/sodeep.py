@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from rankedu.metrics import spearman
 from rankedu.rankers import LSTMRanker, equivariance_error
@@ -58,18 +57,12 @@ def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> d
     errors |= {f"error, scale {scale:g}": rank_error(ranker, uniform * scale) for scale in SCALES}
     errors["guessing"] = sum(abs(2 * place - n - 1) for place in range(1, n + 1)) / (2 * n)
     errors["equivariance"] = equivariance_error(ranker, uniform)
-    return errors | _measure_spearman(ranker, uniform, uniform + noise)
-
-
-def _measure_spearman(ranker: LSTMRanker, scores: Tensor, target: Tensor) -> dict[str, float]:
-    """Spearman's correlation of each pair of lists, true and through the sorter, as SpearmanLoss takes it."""
-    n, true = ranker.n, spearman(scores, target)
-    learned = 1 - 6 / (n * (n * n - 1)) * (ranker(scores) - rank(target)).square().sum(-1)
-    return {
-        "spearman": float(true.mean()),
-        "spearman, bias": float((learned - true).mean()),
-        "spearman, error": float((learned - true).abs().mean()),
-    }
+    true, target = spearman(uniform, uniform + noise), rank(uniform + noise)
+    learned = 1 - 6 / (n * (n * n - 1)) * (ranker(uniform) - target).square().sum(-1)  # as SpearmanLoss takes it
+    errors["spearman"] = float(true.mean())
+    errors["spearman, bias"] = float((learned - true).mean())
+    errors["spearman, error"] = float((learned - true).abs().mean())
+    return errors
 
 
 def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str = "") -> str:
@@ -81,11 +74,8 @@ def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str
     widths = [max(len(name), 6) for name in names]
     lines = [" " * 8 + "".join(f"  {name:>{width}}" for name, width in zip(names, widths, strict=True))]
     for row in rows:
-        cells = [_short(row[prefix + name]).rjust(width) for name, width in zip(names, widths, strict=True)]
-        lines.append(f"{row['architecture']:<8}" + "".join(f"  {cell}" for cell in cells))
+        cells = [row[prefix + name] for name in names]
+        texts = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells]
+        cells_of = "".join(f"  {text:>{width}}" for text, width in zip(texts, widths, strict=True))
+        lines.append(f"{row['architecture']:<8}{cells_of}")
     return "\n".join(lines)
-
-
-def _short(value: Any) -> str:
-    """A number with three digits."""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,17 +20,13 @@ __all__ = ["ANSWER", "cluster_client", "local_client", "local_environments", "pa
 ANSWER = 5.0
 
 
-def _distributed() -> Any:
-    return needed("distributed", "sweeps run on Dask")
-
-
 def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[dict[str, str]]:
     """Environment variables of each worker of this machine: its GPU (one each, in turn) and its share of the cores.
 
     By default one worker a GPU if the runs may use one, else one a core; no more than runs. ValueError for a GPU that
     is not there, or that is asked for by its number.
     """
-    _distributed()
+    needed("distributed", "sweeps run on Dask")
     from dask.system import CPU_COUNT
 
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
@@ -64,8 +62,8 @@ def _gpus(wanted: set[str]) -> list[str]:
 @contextmanager
 def local_client(environments: Sequence[Mapping[str, str]]) -> Iterator[Any]:
     """One process of this machine for each environment; all of them end with the block, or with this process."""
-    distributed = _distributed()
     import dask
+    import distributed
 
     private = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "protocol": "tcp://"}
     worker = {**private, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL}
@@ -120,8 +118,6 @@ def parse_resources(texts: Iterable[str]) -> dict[str, float]:
 
 async def _greet(scheduler: str) -> None:
     """Say hello to a scheduler and leave. A Client waits for ever where something else than Dask has the port."""
-    import asyncio
-
     from distributed import Security
     from distributed.comm.core import connect
 
@@ -136,10 +132,7 @@ def cluster_client(scheduler: str, resources: Mapping[str, float]) -> Iterator[A
 
     A warning says if no worker offers the resources so far.
     """
-    distributed = _distributed()
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
+    distributed = needed("distributed", "sweeps run on Dask")
     try:
         with ThreadPoolExecutor(1) as thread:  # a notebook has a loop of its own in this thread
             thread.submit(asyncio.run, _greet(scheduler)).result()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -50,22 +50,11 @@ def load(path: Path) -> dict[str, Any]:
     return state
 
 
-@dataclass
 class TrainingState:
-    """What changes while a network is trained, and what must not."""
+    """What changes while a network is trained, and what must not: the settings that a run that goes on must share."""
 
-    net: nn.Module
-    loss: Any  #: saved if it is a module: proxies, and what its memory holds
-    updates: Updates
-    path: Path | None  #: of the checkpoint
-    settings: dict[str, Any]  #: what a run that goes on must share with the one that stopped
-    history: History = field(default_factory=History)
-    step: int = 0  #: so many are done
-    draws: Tensor | None = None  #: the state of the augmentation's generator after them
-
-    @classmethod
-    def start(
-        cls,
+    def __init__(
+        self,
         net: nn.Module,
         loss: Any,
         recipe: Recipe,
@@ -75,16 +64,16 @@ class TrainingState:
         folder: str | Path | None,
         resume: bool,
         **settings: Any,
-    ) -> TrainingState:
-        """A run at its beginning, or where its folder's checkpoint was written, if it has one and `resume` is true."""
-        settings |= {"lr": lr, **asdict(recipe)}
+    ) -> None:
+        self.net, self.loss, self.updates = net, loss, Updates(recipe, net, loss, lr)
+        self.settings = {**settings, "lr": lr, **asdict(recipe)}
         if recipe.schedule in ("cosine", "one_cycle"):
-            settings["steps"] = steps  # the learning rate depends on it
-        path = None if folder is None else Path(folder) / "checkpoint.pt"
-        run = cls(net, loss, Updates(recipe, net, loss, lr), path, settings)
-        if path is not None and resume:
-            run.load(path, steps)
-        return run
+            self.settings["steps"] = steps  # the learning rate depends on it
+        self.history, self.step = History(), 0  # so many are done
+        self.draws: Tensor | None = None  #: the state of the augmentation's generator after them
+        self.path = None if folder is None else Path(folder) / "checkpoint.pt"
+        if self.path is not None and resume:
+            self.load(self.path, steps)
 
     def check(self) -> None:
         """Raise FloatingPointError if a weight is NaN or infinite; names the step."""

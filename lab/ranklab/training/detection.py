@@ -74,7 +74,7 @@ def train_detector(
     shared: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
     with seeded(seed, next(net.parameters()).device):
         settings = {"steps": steps, "folder": folder, "resume": resume, "weight": weight, "items": len(data)}
-        run = TrainingState.start(net, None, recipe, lr, **settings, **shared)
+        run = TrainingState(net, None, recipe, lr, **settings, **shared)
         net.train()
         run_steps(
             run,

@@ -60,7 +60,7 @@ def train(
     if sampler is None:
         shared |= {"batch_size": batch_size, "per_class": per_class}
         sampler = ClassBalancedSampler(leaves(data), batch_size, per_class, batches=steps, seed=seed)
-    run = TrainingState.start(net, loss, recipe, lr, steps=steps, folder=folder, resume=resume, **shared)
+    run = TrainingState(net, loss, recipe, lr, steps=steps, folder=folder, resume=resume, **shared)
     distributed.broadcast(net, loss)
     net.train()
     made = batches(

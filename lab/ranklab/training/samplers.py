@@ -130,14 +130,11 @@ class SuperClassSampler(BatchSampler):
         self._sets = torch.combinations(torch.arange(len(self._classes_of)), super_classes)
 
     def _draw(self, generator: torch.Generator) -> Iterator[Tensor]:
+        def drawn(classes: Tensor) -> Tensor:
+            return classes[torch.randperm(len(classes), generator=generator)[: self.classes_of_each]]
+
         while True:
             for number in torch.randperm(len(self._sets), generator=generator):
                 for _ in range(self.batches_per_pair):
-                    parts = [self._classes(int(root), generator) for root in self._sets[number]]
+                    parts = [drawn(self._classes_of[int(root)]) for root in self._sets[number]]
                     yield self._items(torch.stack(parts, dim=1).flatten(), generator)
-
-    def _classes(self, root: int, generator: torch.Generator) -> Tensor:
-        """As many classes of a super-class as a batch has."""
-        classes = self._classes_of[root]
-        chosen: Tensor = classes[torch.randperm(len(classes), generator=generator)[: self.classes_of_each]]
-        return chosen

@@ -80,9 +80,8 @@ def fit(
 ) -> RetrievalOutcome:
     """Train with all of `DEFAULTS`, or go on training, and embed the test images; the outcome has no metrics yet.
 
-    The checkpoint is kept below `folder`, by default ``$RANKEDU_RESULT_FOLDER``, else the current one, in a folder that
-    belongs to these parameters. `watch` makes of network, loss and data a loss that stands in for it, and sees each
-    batch; `data` are those that are open already. Names and the device are checked before data are opened.
+    The checkpoint is in a folder of these parameters below `folder`, by default ``$RANKEDU_RESULT_FOLDER``, else the
+    current one. `watch` makes of network, loss and data what stands in for the loss; `data` are those that are open.
     """
     settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])

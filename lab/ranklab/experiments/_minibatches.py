@@ -23,8 +23,7 @@ def batch_metrics(
 ) -> Tensor:
     """Measure random batches as if each were a data set: mAP and R@1 of each, (batches, 2); nan without relevant items.
 
-    `embeddings` (N, dim) have length 1. Each of `memory`, (N, dim), lengthens every list by a batch of other items,
-    embedded as it says.
+    Each of `memory`, (N, dim), lengthens every list by a batch of other items, embedded as it says.
     """
     total = size * (1 + len(memory))
     if not 2 <= size <= total <= len(labels):

@@ -96,10 +96,9 @@ def noting(notes: list[str]) -> Iterator[None]:
 
 
 def add_evidence(outcome: RetrievalOutcome, hits: Tensor, per_query: Mapping[str, Tensor]) -> None:
-    """Pack what was measured of each query, in the order of their base letters, and its mean for each base letter.
+    """Pack metrics `per_query` (n,), as means of base letters, and `hits` (n, L): where the first result is right.
 
-    `hits` (n, L) says at which levels the first result is right, `per_query` (n,) are metrics. Of the pictures that two
-    characters share the means are told apart.
+    Of the pictures that two characters share the means are told apart.
     """
     letters = outcome.data.test.labels[:, -2:][:, 0]
     order = letters.argsort(stable=True)

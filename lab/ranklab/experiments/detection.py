@@ -100,10 +100,9 @@ def run(
     *,
     progress: bool = True,
 ) -> DetectionOutcome:
-    """Train a detector and measure it on the whole test split.
+    """Train a detector and measure it on the whole test split: :func:`measure`, and where the time went.
 
-    The arguments and errors are those of :func:`ranklab.experiments.retrieval.run`. The metrics are those of
-    :func:`measure`, and where the time went. ImportError without torchvision.
+    The arguments and errors are those of :func:`ranklab.experiments.retrieval.run`. ImportError without torchvision.
 
     Source: RaMBO Sec. 5.2; RaMBO Tab. 5; RaMBO Tab. 8.
     """

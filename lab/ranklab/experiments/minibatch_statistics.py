@@ -87,9 +87,7 @@ def run(
     *,
     progress: bool = True,
 ) -> Statistics:
-    """Train a network, and measure batches of several sizes on the way.
-
-    The arguments and errors are those of :func:`ranklab.experiments.retrieval.run`.
+    """Train a network, and measure batches of several sizes on the way; arguments and errors as in the lab `retrieval`.
 
     Source: RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
     """

@@ -31,8 +31,7 @@ def run(
 
     `parameters` are of `DEFAULTS`, which the lab's notebook explains. Until the outcome's ``close()`` a checkpoint is
     kept in `folder` (by default ``$RANKEDU_RESULT_FOLDER``, else the current one); a run that was interrupted goes on
-    from there. The metrics are "R@K" for every K, "mAP" and "mAP@R", of the finest level, and where the time went:
-    "seconds" and shares of them.
+    from there. The metrics are "R@K" for every K, "mAP" and "mAP@R", of the finest level, and where the time went.
     ValueError or TypeError for an unknown name or a value out of range, FileNotFoundError where data are missing.
 
     Source: RaMBO Sec. 5.1; RaMBO Tab. 2; RaMBO Tab. 3; RaMBO Tab. 4; RaMBO Tab. 7; RaMBO supp. Tab. 1;

@@ -21,11 +21,7 @@ SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 def measure_sorters(
     n: int, architectures: Sequence[str], *, steps: int = 0, seed: int = 0, lists: int = 1000, progress: bool = True
 ) -> list[dict[str, Any]]:
-    """Train a sorter of each architecture, for lists of n, and measure it: a row each.
-
-    0 steps are as many as take about a minute for lists of 20. The lists that it is measured on, so many of each kind,
-    are others than those of the training.
-    """
+    """Train a sorter of each architecture, for lists of n, and measure it on other lists of each kind: a row each."""
     rows = []
     for architecture in architectures:
         with torch.random.fork_rng(devices=[]):
@@ -46,9 +42,8 @@ def measure_sorters(
 def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> dict[str, float]:
     """Measure a sorter, in ranks: "error, <distribution>", and of uniform lists "error, scale <s>" times s.
 
-    Also "guessing" (always the middle rank) and "equivariance", the difference that reordering makes. Of pairs of
-    correlated lists: "spearman", the mean Spearman correlation, and "spearman, bias" and "spearman, error", the mean
-    and mean absolute difference of one that is computed with the learned ranks of the first list.
+    Also "guessing" (always the middle rank), "equivariance" (what reordering changes), and of pairs of correlated lists
+    "spearman", and "spearman, bias" and "spearman, error" of one computed with the learned ranks of the first list.
     """
     weight, n = ranker.head.weight, ranker.n
     generator = torch.Generator().manual_seed(seed)
@@ -66,10 +61,7 @@ def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> d
 
 
 def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str = "") -> str:
-    """Write some columns of rows as aligned text, numbers with three digits, the architecture in front.
-
-    `columns` are keys of a row, less the prefix.
-    """
+    """Write columns of rows, keys less the prefix, as aligned text with three digits, the architecture in front."""
     names = list(columns)
     widths = [max(len(name), 6) for name in names]
     lines = [" " * 8 + "".join(f"  {name:>{width}}" for name, width in zip(names, widths, strict=True))]

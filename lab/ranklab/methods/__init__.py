@@ -15,11 +15,7 @@ __all__ = ["METHODS", "Method", "Objective", "find_method", "make_loss", "parse_
 
 
 class Objective(nn.Module):
-    """A method's loss, made for a training set, called as ``loss(embeddings, labels)``.
-
-    Given ``labels`` of the training set, (N,) or (N, L), the classes are numbered from 0, as losses with proxies want
-    them; their ids may then be any.
-    """
+    """A method's loss, called as ``loss(embeddings, labels)``; with the ``labels`` of a training set ids may be any."""
 
     known: Tensor
 
@@ -67,8 +63,7 @@ def make_loss(
     """Make the loss of a method for embeddings of `dim` dimensions, called as ``loss(embeddings, labels)``.
 
     `labels` are those of the training set, (N,) or from root to leaf (N, L), of any ids; sums over levels and CSL need
-    them. With `n_classes` instead the classes are numbered from 0. The settings are those of ``METHODS[name]``; None
-    leaves the default. An error says which methods or settings there are.
+    them. With `n_classes` instead the classes are numbered from 0. A setting of None leaves the default.
     """
     method = find_method(name)
     method.check(settings)

@@ -59,10 +59,7 @@ _DETECTION: dict[str, dict[str, Between]] = {"cross_entropy": _WEIGHT, "rambo_ma
 
 
 def space_of(method: str, *, without: Collection[str] = ()) -> dict[str, Between]:
-    """What is searched for a method; a sum over levels has the space of what is summed. Without what is held.
-
-    The losses of the lab `detection` have theirs too.
-    """
+    """What is searched for a method, or a loss of the lab `detection`, but for what is held; of a sum, for its part."""
     own = _DETECTION.get(method) or _OWN[find_method(method).name.removeprefix("sum_")]
     space = {**RATE, **own}
     return {setting: between for setting, between in space.items() if setting not in without}

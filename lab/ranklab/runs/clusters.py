@@ -23,8 +23,7 @@ ANSWER = 5.0
 def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[dict[str, str]]:
     """Environment variables of each worker of this machine: its GPU (one each, in turn) and its share of the cores.
 
-    By default one worker a GPU if the runs may use one, else one a core; no more than runs. ValueError for a GPU that
-    is not there, or that is asked for by its number.
+    By default one worker a GPU if the runs may use one, else one a core; no more than runs.
     """
     needed("distributed", "sweeps run on Dask")
     from dask.system import CPU_COUNT
@@ -128,10 +127,7 @@ async def _greet(scheduler: str) -> None:
 
 @contextmanager
 def cluster_client(scheduler: str, resources: Mapping[str, float]) -> Iterator[Any]:
-    """A cluster that somebody started, by its address; ConnectionError if none answers there.
-
-    A warning says if no worker offers the resources so far.
-    """
+    """A cluster by its address; ConnectionError if none answers, a warning if no worker offers the resources so far."""
     distributed = needed("distributed", "sweeps run on Dask")
     try:
         with ThreadPoolExecutor(1) as thread:  # a notebook has a loop of its own in this thread

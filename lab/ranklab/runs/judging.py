@@ -86,10 +86,7 @@ def _starts(counts: Array) -> npt.NDArray[np.int64]:
 
 
 def contrast(terms: Sequence[tuple[float, Sequence[Record], str]], threshold: float = 0.0) -> Contrast:
-    """Add up factor × metric over the terms (factor, records, metric); the records of a term are in the order of seeds.
-
-    ValueError where the terms are not of the same seeds and queries.
-    """
+    """Add up factor × metric over terms (factor, records, metric) with the same seeds, in one order, and queries."""
     seeds = [[record.parameters["seed"] for record in records] for _, records, _ in terms]
     if any(of_term != seeds[0] for of_term in seeds):
         raise ValueError(f"records must be of the same seeds in all terms, got {seeds}")

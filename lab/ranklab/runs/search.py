@@ -141,11 +141,9 @@ def search(
 def importances(
     space: Mapping[str, Between], trials: Iterable[tuple[Mapping[str, Any], float | None]]
 ) -> dict[str, float]:
-    """What share of the trials' spread each setting of the space explains; the shares add up to 1.
+    """What share of the spread of trials (point, value or None) each setting explains, by Optuna's fANOVA; in all 1.
 
-    The trials are (point, value), None where one failed. By Optuna's fANOVA. Of twenty trials a setting that decides
-    alone gets some eight tenths, and chance often gives one of three a half. ValueError with less than two trials that
-    did not fail.
+    Of twenty trials a setting that decides alone gets some eight tenths, and chance often gives one of three a half.
     """
     done = [(point, value) for point, value in trials if value is not None]
     if len(done) < 2:

@@ -66,8 +66,7 @@ def value_of(values: Iterable[float | None]) -> Value:
 def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> list[Row]:
     """Group the runs of a lab by some parameters, by default all in which they differ but for the seed.
 
-    Of runs that agree in all parameters, the one that was started last counts. ValueError if runs of a row differ in
-    more than their seed: nothing is averaged over settings.
+    Of runs that agree in all parameters the last counts. ValueError if runs of a row differ in more than their seed.
     """
     latest = {_key(record.parameters): record for record in sorted(records, key=lambda record: record.started)}
     runs = sorted(latest.values(), key=lambda record: (record.parameters.get("seed", 0), record.run))

@@ -80,8 +80,7 @@ def list_states(runs: Sequence[Run]) -> str:
 def parse_grid(texts: Iterable[str], declared: Mapping[str, Parameter], *, lab: str) -> dict[str, list[Any]]:
     """Read ``name=value,value`` as values of the parameter's type.
 
-    A value that is a list stands in brackets: ``kinds=[a,b],[c]`` are two. An empty text, or one that has a comma in
-    it, stands in double quotes.
+    A list stands in brackets: ``kinds=[a,b],[c]`` are two values; an empty text, or one with a comma, in double quotes.
     """
     grid: dict[str, list[Any]] = {}
     for text in texts:
@@ -119,10 +118,9 @@ def _split(values: str, parameter: Parameter) -> list[str]:
 def expand(
     grid: Mapping[str, Sequence[Any]], *, seeds: int | None = None, given: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
-    """Every combination of the grid's values, for every seed: 0, 1 and 2 by default, unless something names ``seed``.
+    """Every combination of the grid's values, for every seed, 0, 1, 2 unless ``seed`` is named, which varies slowest.
 
-    The seed varies slowest: if a sweep is stopped, what it has done can be compared. `given` are the names of the
-    parameters that are the same in all points.
+    `given` are the names of the parameters that are the same in all points.
     """
     fixed = set(given)
     if not isinstance(grid, Mapping):

@@ -71,10 +71,7 @@ def tabulate(
 
 
 def render(rows: Sequence[Row], metrics: Sequence[str], form: str = "markdown") -> str:
-    """Write rows as a table, the best of the first metric first; in Markdown the best of a column is bold.
-
-    So is what is not worse by more than a standard deviation.
-    """
+    """Write rows as a table, the best of the first metric first; in Markdown what is not worse is bold."""
     _check_form(form)
     less = bool(metrics and _LESS.search(metrics[0]))
 

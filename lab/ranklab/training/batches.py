@@ -39,11 +39,10 @@ def batches(
     workers: int = 0,
     draws: Tensor | None = None,
 ) -> Generator[Batch, None, None]:
-    """Turn the sampler's indices into pictures and labels, while the step before is still being computed.
+    """Turn the sampler's indices, from the ``first`` batch on, into pictures and labels, ahead of the step.
 
-    The ``first`` batches were used before and are passed over; ``draws`` is :attr:`Batch.draws` of the last of them. In
-    memory every process augments the whole batch, so that any number of processes sees what one would; of pictures on
-    disk each is loaded with draws of its own, determined by the seed, the step and its place in the batch.
+    In memory every process augments the whole batch, so that any number of them sees what one would; ``draws`` says
+    where the batch before ended. Of pictures on disk seed, step and place in the batch determine each view.
     """
     labels, indices = data.labels if paths else leaves(data), islice(sampler, first, None)
     if in_memory(data):

@@ -49,12 +49,10 @@ def train_detector(
     workers: int = 0,
     progress: bool = True,
 ) -> History:
-    """Train a detector, see :func:`ranklab.models.build_detector`, to find the objects of some classes; in place.
+    """Train a detector, see :func:`ranklab.models.build_detector`, in place, much as :func:`train` does for retrieval.
 
-    ``weight`` multiplies the classifier's loss. What is difficult counts neither as an object of its class nor as
-    background. ``seed`` decides on the order, the mirroring and the proposals that are sampled; torch's global
-    generator is left as it was. For the rest see :func:`ranklab.training.train`; pictures are not embedded in chunks.
-    In the history, ``losses`` are sums, and ``loss_seconds`` those of the classifier's loss alone.
+    ``weight`` multiplies the classifier's loss, whose time is ``loss_seconds``; ``losses`` are sums of all. ``seed``
+    decides on order, mirroring and sampled proposals; torch's global generator is left as it was.
     """
     if distributed.world_size() > 1:
         raise RuntimeError(
@@ -91,10 +89,7 @@ def train_detector(
 
 
 def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
-    """Compute the losses of a batch, add them, update the weights; return the sum, "loss", and each of them.
-
-    "cross_entropy" is for comparison and is no part of the sum.
-    """
+    """Take a step by the sum of the losses; return it, "loss", and each; "cross_entropy" is no part of it."""
     for name in ("scored", "judged"):  # of a detector that marks nothing no time is measured
         clock.mark(name)
     try:
@@ -155,10 +150,9 @@ def evaluate_detector(
 def proposal_scores(
     net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Score the proposals of every picture: class logits (P, C + 1) and labels (P,), what a loss would be given.
+    """Score all proposals of every picture, as they are made in a test: class logits (P, C + 1) and labels (P,).
 
-    All proposals are taken, as the detector makes them when it is tested; the label is −1 for those that are neither
-    object nor background. In training, the boxes of the objects join them, and a sample is drawn.
+    The label is −1 for those that are neither object nor background.
     """
     heads: Any = getattr(net, "roi_heads", None)
     if not hasattr(heads, "last"):

@@ -22,11 +22,9 @@ PART = 64
 def evaluate(
     net: nn.Module, data: RetrievalData | FileData, *, strength: float = 1.0, seed: int = 1, workers: int = 0
 ) -> dict[str, float]:
-    """Measure R@1 and mAP: each query ranks all other items of the data by cosine similarity.
+    """Measure R@1 and mAP: each query with a second item of its class ranks all other items by cosine similarity.
 
-    Items in memory are augmented once, as in training, which is what makes the task hard. Queries without a second item
-    of their class do not count. Ties fall by chance: of a collapsed network, for which everything ties, nothing is left
-    of the order in which the items came.
+    Items in memory are augmented once, as in training. Ties fall by chance, not in the order in which the items came.
     """
     generator, labels = torch.Generator().manual_seed(seed), leaves(data)
     order = torch.randperm(len(labels), generator=generator)

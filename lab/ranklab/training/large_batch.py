@@ -19,16 +19,10 @@ def embed_for_gradient(
 ) -> tuple[Tensor, Callable[[Tensor], None]]:
     """Embed a batch (B, ...) now, and say how the gradient of the embeddings (B, dim) is carried into the net later.
 
-    Between the two, ``loss(embeddings.requires_grad_(), labels).backward()`` is called, so that what the loss itself
-    has to learn, such as proxies, gets its gradient too; then ``backward(embeddings.grad)``, once, adds to the
-    gradients of the network what the loss of a direct pass would have added.
-
-    With ``chunk`` the images are embedded so many at a time, without a graph, and once more when the gradient is known:
-    a forward pass more, and memory for the graph of a chunk. The second pass draws the random numbers (of dropout) that
-    the first one drew, and leaves the buffers as if there had been one. The gradient is the direct one, but for
-    rounding, for a network that embeds each image by itself. Batch norm in training takes the statistics of a chunk
-    instead of those of the batch: that is another network, the one that several processes train too; with frozen
-    statistics (``net.eval()``) there is no difference. With ``amp`` the pass is under :func:`autocast`.
+    Between the two stands ``loss(embeddings.requires_grad_(), labels).backward()``, so that what the loss itself has to
+    learn gets its gradient, too. With ``chunk`` so many images at a time are embedded without a graph, and again when
+    the gradient is known, with the same dropout and the buffers of one pass. That is the direct gradient, but for batch
+    norm in training, which then takes the statistics of a chunk. With ``amp`` it is under :func:`autocast`.
 
     >>> net, images = nn.Linear(3, 2), torch.ones(4, 3)
     >>> embeddings, backward = embed_for_gradient(net, images, chunk=2)

@@ -82,10 +82,7 @@ def load(
     pin: bool = False,
     collate: Callable[[list[Any]], Any] | None = None,
 ) -> Generator[Any, None, None]:
-    """Make an item of each key, in batches, as lists of keys ask for them, several processes ahead of the reader.
-
-    ``pin`` makes copies to a GPU faster.
-    """
+    """Make an item of each key, for lists of keys, several processes ahead; ``pin`` makes copies to a GPU faster."""
     loader = DataLoader(
         _Items(make),
         batch_sampler=keys,

@@ -28,11 +28,7 @@ Step = Callable[[TrainingState, Any, Clock], dict[str, float]]
 
 
 def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]:
-    """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
-
-    The graph is cut at the embeddings, so that a batch may be embedded in chunks or by several processes while the loss
-    sees all of it.
-    """
+    """Embed, compute the loss of the batch of all processes and its gradient, update the weights."""
     recipe = run.updates.recipe
     embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)
     embeddings.requires_grad_()
@@ -84,10 +80,7 @@ def run_steps(
     step_by: Step | None = None,
     columns: Sequence[str] = COLUMNS,
 ) -> None:
-    """Bring a run from ``run.step`` to ``steps``, with evaluations, checkpoints and log lines between the steps.
-
-    By default it is evaluated at the end, and a checkpoint is written after every tenth of the steps.
-    """
+    """Bring a run to ``steps``; by default it is evaluated at the end, and saved every tenth of the steps."""
     from tqdm import tqdm
 
     for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():

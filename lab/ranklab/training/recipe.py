@@ -27,10 +27,7 @@ RISE, FIRST, LAST = 0.3, 1 / 25, 1 / 25e4
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a training run does beside choosing batches and a loss.
-
-    The learning rate is a pure function of the step, so that a run that goes on needs no state of a scheduler.
-    """
+    """What a training run does beside choosing batches and a loss; the learning rate is a pure function of the step."""
 
     optimizer: str = "adam"  #: or "adamw", or "sgd", which has Nesterov's momentum 0.9
     weight_decay: float = 0.0  #: of the network's parameters; the loss's own have none
@@ -96,10 +93,7 @@ def all_finite(parameters: Iterable[Tensor]) -> bool:
 
 
 class Updates:
-    """An optimiser with a group each for backbone, head and loss, led by a recipe.
-
-    Parameters that have no ``requires_grad`` are left alone; those of a loss are trained if it is a module.
-    """
+    """An optimiser with a group each for backbone, head and loss, if it is a module, led by a recipe."""
 
     def __init__(self, recipe: Recipe, net: nn.Module, loss: Any, lr: float) -> None:
         check_number(lr, "lr", above=0)

@@ -51,11 +51,10 @@ class BatchSampler:
 
 
 class ClassBalancedSampler(BatchSampler):
-    """Draw batches of ``batch_size / per_class`` classes with ``per_class`` items each.
+    """Draw batches of ``batch_size / per_class`` classes with ``per_class`` items each, side by side.
 
-    ``labels`` (N,) are any integers; a batch is (batch_size,) indices into them, items of a class side by side. Classes
-    are drawn uniformly whatever their size; those of fewer than ``per_class`` items are left out. Every iteration
-    starts from the seed. It may serve as the ``batch_sampler`` of a :class:`torch.utils.data.DataLoader`.
+    ``labels`` (N,) are any integers. Classes are drawn uniformly whatever their size; those of fewer than ``per_class``
+    items are left out. Every iteration starts from the seed.
 
     Source: RaMBO supp. Sec. A.
     """
@@ -84,10 +83,8 @@ class SuperClassSampler(BatchSampler):
     """Draw batches from ``super_classes`` super-classes each: equally many classes of them, ``per_class`` items each.
 
     ``labels`` (N, L) are paths from root to leaf: the first column is the super-class, the whole path the class. All
-    pairs (or other sets) of super-classes are gone through in random order, then anew in another order, with
-    ``batches_per_pair`` consecutive batches each, as in FastAP's released code: RaMBO takes 10 for Online Products and
-    4 for In-shop. Within a batch the super-classes take turns from class to class. Classes of fewer than ``per_class``
-    items are left out, and so are super-classes with too few classes for their part of a batch.
+    sets of super-classes are gone through in random order, again and again, with ``batches_per_pair`` batches each, as
+    in FastAP's released code (RaMBO: 10 for Online Products, 4 for In-shop). What is too small is left out.
 
     Source: RaMBO supp. Sec. A; RaMBO Sec. 5.1.
     """

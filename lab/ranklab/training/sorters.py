@@ -41,10 +41,7 @@ def train_sorter(
     layers: int | None = None,
     progress: bool = True,
 ) -> LSTMRanker:
-    """Make a network that sorts lists of n scores, and freeze it (``ranker.requires_grad_()`` unfreezes it).
-
-    The seed decides on the start and the lists; torch's global generator is left as it was.
-    """
+    """Make a network that sorts lists of n scores, and freeze it; torch's global generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         ranker = LSTMRanker(n, architecture, hidden=hidden, layers=layers)
@@ -61,10 +58,7 @@ def trained_sorter(
     root: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> LSTMRanker:
-    """Read a trained sorter from its cache file; train it, see :func:`train_sorter`, if there is none.
-
-    ``root`` is the file's folder, by default ``$RANKEDU_DATA`` or the user's cache folder.
-    """
+    """Read a trained sorter from ``root`` (default: ``$RANKEDU_DATA``, or the user's cache), else train it."""
     ranker = LSTMRanker(n, architecture)  # says at once what is wrong with the arguments
     steps = STEPS[architecture] if steps is None else steps
     shaping = [VERSION, ARCHITECTURES[architecture], LEARNING_RATE[architecture], BATCH, RISE, CLIP, steps, seed]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from rankedu._validation import did_you_mean
 from ranklab.datasets import DATASETS
@@ -161,6 +161,11 @@ def _train(
         return History()  # what was trained before is only measured
     state.mkdir(parents=True, exist_ok=True)
     passed = ("steps", "batch_size", "per_class", "lr", "seed", "strength", "workers")
+    sampler = None  # the loop's own
+    if parameters["super_classes"]:
+        names = ("batch_size", "per_class", "super_classes", "batches_per_pair", "seed")
+        settings = {name: parameters[name] for name in names}
+        sampler = SuperClassSampler(data.train.labels, batches=parameters["steps"], **settings)
     return train(
         net,
         data.train,
@@ -169,7 +174,7 @@ def _train(
         test=shown.test if parameters["evaluate_every"] else None,
         evaluate_every=parameters["evaluate_every"] or None,
         progress=progress,
-        sampler=_sampler(parameters, data.train.labels),
+        sampler=sampler,
         recipe=recipe,
         folder=state,
         checkpoint_every=parameters["checkpoint_every"] or None,
@@ -198,15 +203,6 @@ def make_recipe(parameters: Mapping[str, Any]) -> Recipe:
     settings = {field.name: parameters[field.name] for field in fields(Recipe) if field.name in parameters}
     settings |= {name: settings[name] or None for name in ("clip", "chunk") if name in settings}  # 0 is none
     return Recipe(**settings)
-
-
-def _sampler(parameters: Mapping[str, Any], labels: Tensor) -> Any:
-    """Batches of a few super-classes, if they are asked for; else the loop's own."""
-    if not parameters["super_classes"]:
-        return None
-    names = ("batch_size", "per_class", "super_classes", "batches_per_pair", "seed")
-    settings = {name: parameters[name] for name in names}
-    return SuperClassSampler(labels, batches=parameters["steps"], **settings)
 
 
 def state_folder(parameters: Mapping[str, Any], folder: str | os.PathLike[str] | None = None) -> Path:

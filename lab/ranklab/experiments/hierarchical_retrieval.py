@@ -23,19 +23,11 @@ DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "loss": "happier", "alpha": 
 #: What is measured of a level.
 LEVEL_METRICS = {"R@1": "recall_at_1", "AP": "average_precision"}
 #: Level → how many of its classes are called, where that is not the name with an s.
-_PLURALS = {
-    "species": "species",
-    "genus": "genera",
-    "family": "families",
-    "class": "classes",
-    "phylum": "phyla",
-    "category": "categories",
-    "super-category": "super-categories",
-    "super-class": "super-classes",
-    "coarse": "coarse classes",
-    "middle": "middle classes",
-    "fine": "fine classes",
-}
+_PLURALS = (
+    {"species": "species", "genus": "genera", "family": "families", "class": "classes", "phylum": "phyla"}
+    | {"category": "categories", "super-category": "super-categories", "super-class": "super-classes"}
+    | {"coarse": "coarse classes", "middle": "middle classes", "fine": "fine classes"}
+)
 
 
 def run(

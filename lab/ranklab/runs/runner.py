@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 import subprocess
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +79,13 @@ def execute(
             return replace(run, skipped=True, result=result)
         run.folder.mkdir(parents=True, exist_ok=True)
         (run.folder / "result.json").unlink(missing_ok=True)
-        last = run.manifest()
+        last, libraries = run.manifest(), {name: version(name) for name in ("torch", "numpy", "papermill")}
         manifest = {
             "lab": run.lab,
             "preset": preset,
             "parameters": run.parameters,
             "seed": run.parameters.get("seed"),
-            "versions": _versions(),
+            "versions": {"python": platform.python_version(), "rankedu": __version__, **libraries},
             "git": _git_revision(run.source.parent),
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "attempts": 0 if last.get("status") == "completed" else last.get("attempts", 0),
@@ -152,12 +152,6 @@ def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[s
         raise
     except ValueError as failure:
         return "failed", str(failure), {}
-
-
-def _versions() -> dict[str, str]:
-    """Versions of Python, of the package, and of the libraries that decide about a result."""
-    libraries = {library: importlib.metadata.version(library) for library in ("torch", "numpy", "papermill")}
-    return {"python": platform.python_version(), "rankedu": __version__, **libraries}
 
 
 def _git_revision(folder: Path) -> dict[str, Any] | None:

@@ -87,7 +87,7 @@ def run_all(
     open_runs = list({run.folder: run for run in planned if not run.skipped}.values())
     done = {run.folder: run for run in planned if run.skipped}
     failures: list[tuple[Run, str]] = []
-    counts = {"total": len(planned), "initial": len(planned) - len(open_runs)}
+    counts: dict[str, Any] = {"total": len(planned), "initial": len(planned) - len(open_runs)}
     try:
         if open_runs:
             locks_folder(open_runs[0].folder.parent.parent).mkdir(parents=True, exist_ok=True)

@@ -71,7 +71,13 @@ def train_detector(
         raise ValueError("data must have pictures, got 0")
     shared: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
     with seeded(seed, next(net.parameters()).device):
-        settings = {"steps": steps, "folder": folder, "resume": resume, "weight": weight, "items": len(data)}
+        settings: dict[str, Any] = {
+            "steps": steps,
+            "folder": folder,
+            "resume": resume,
+            "weight": weight,
+            "items": len(data),
+        }
         run = TrainingState(net, None, recipe, lr, **settings, **shared)
         net.train()
         run_steps(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import queue
 import signal
-import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Protocol
 
@@ -106,36 +106,13 @@ def _ignore_interrupts(_: int) -> None:
 
 def ahead(items: Iterable[Any], depth: int = 2) -> Generator[Any, None, None]:
     """Let a thread fetch the next ``depth`` items while the last one is in use; what it raises is raised here."""
-    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
-    closed, end = threading.Event(), object()
-
-    def put(item: Any, error: BaseException | None = None) -> None:
-        while not closed.is_set():
-            try:
-                return ready.put((item, error), timeout=0.1)
-            except queue.Full:
-                continue
-
-    def fetch() -> None:
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1) as thread:
+        waiting = deque(thread.submit(next, iterator, end) for _ in range(depth))
         try:
-            for item in items:
-                put(item)
-                if closed.is_set():
-                    return
-            put(end)
-        except BaseException as error:
-            put(end, error)
-
-    thread = threading.Thread(target=fetch, daemon=True)
-    thread.start()
-    try:
-        while True:
-            item, error = ready.get()
-            if error is not None:
-                raise error
-            if item is end:
-                return
-            yield item
-    finally:
-        closed.set()
-        thread.join()
+            while (item := waiting.popleft().result()) is not end:
+                waiting.append(thread.submit(next, iterator, end))
+                yield item
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -36,11 +36,8 @@ class History:
     def shares(self) -> dict[str, float]:
         """Tell which share of the steps went into the loss and into waiting, and of the whole run into evaluating."""
         steps, whole = self.seconds or float("nan"), (self.seconds + self.evaluating) or float("nan")
-        return {
-            "loss share": self.loss_seconds / steps,
-            "waiting share": self.waiting / steps,
-            "evaluation share": self.evaluating / whole,
-        }
+        of_steps = {"loss share": self.loss_seconds / steps, "waiting share": self.waiting / steps}
+        return {**of_steps, "evaluation share": self.evaluating / whole}
 
 
 class Clock:

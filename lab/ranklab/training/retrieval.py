@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -63,20 +64,10 @@ def train(
     run = TrainingState(net, loss, recipe, lr, steps=steps, folder=folder, resume=resume, **shared)
     distributed.broadcast(net, loss)
     net.train()
-    made = batches(
-        data,
-        sampler,
-        device=run.device,
-        paths=paths,
-        workers=workers,
-        first=run.step,
-        seed=seed,
-        strength=strength,
-        draws=run.draws,
-    )
+    drawn: dict[str, Any] = {"first": run.step, "seed": seed, "strength": strength, "draws": run.draws}
     run_steps(
         run,
-        made,
+        batches(data, sampler, device=run.device, paths=paths, workers=workers, **drawn),
         steps=steps,
         evaluate=None if test is None else partial(evaluate, net, test, strength=strength, workers=workers),
         evaluate_every=evaluate_every,

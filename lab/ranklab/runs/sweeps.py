@@ -135,9 +135,12 @@ def _submit(
                 raise ConnectionError(
                     "the scheduler has gone (start it and the same sweep again: what is finished is kept)"
                 )
-            error = future.exception()
-            told = str(error).split("\n")[0] if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
-            yield futures[future], told if error else future.result()
+            if (error := future.exception()) is None:
+                yield futures[future], future.result()
+            elif isinstance(error, LabError):
+                yield futures[future], str(error).split("\n")[0]
+            else:
+                yield futures[future], f"{type(error).__name__}: {error}"
     finally:  # after Ctrl-C: what has not begun does not begin
         client.cancel(list(futures))
 

@@ -71,14 +71,8 @@ def train_detector(
         raise ValueError("data must have pictures, got 0")
     shared: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
     with seeded(seed, next(net.parameters()).device):
-        settings: dict[str, Any] = {
-            "steps": steps,
-            "folder": folder,
-            "resume": resume,
-            "weight": weight,
-            "items": len(data),
-        }
-        run = TrainingState(net, None, recipe, lr, **settings, **shared)
+        begun: dict[str, Any] = {"steps": steps, "folder": folder, "resume": resume}
+        run = TrainingState(net, None, recipe, lr, weight=weight, items=len(data), **begun, **shared)
         net.train()
         run_steps(
             run,

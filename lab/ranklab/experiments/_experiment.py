@@ -6,88 +6,40 @@ import hashlib
 import itertools
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from rankedu.checks import did_you_mean
-from ranklab.experiments._outcome import RetrievalOutcome, noting
+from ranklab.datasets import DATASETS
+from ranklab.datasets.held_out import check_open
+from ranklab.datasets.unicode_tree import SHARES
+from ranklab.experiments._outcome import RetrievalOutcome, noting, timed
 from ranklab.experiments._weights import KEPT, load_kept, weights_hash
 from ranklab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from ranklab.methods import Objective, find_method, make_loss, parse_settings
+from ranklab.models.build import NAMES, build
 from ranklab.runs.code import code_hash
 from ranklab.runs.results import RESULT_FOLDER
-from ranklab.training.recipe import Recipe
-
-__all__ = [
-    "DEFAULTS",
-    "check",
-    "check_known",
-    "check_splits",
-    "chosen_settings",
-    "fit",
-    "make_recipe",
-    "start_note",
-    "state_folder",
-    "with_defaults",
-]
+from ranklab.training import History, Recipe, SuperClassSampler, pick_device, train
 
 #: The parameters of the lab `retrieval`. Where a number is the method's own, -1 or 0 stands for it, see the lab.
-DEFAULTS: dict[str, Any] = {
-    "dataset": "glyphs",
-    "data_root": "",
-    "train_split": "train",
-    "test_split": "test",
-    "salt": "0",
-    "letters": False,
-    "image_size": 224,
-    "crop": "area",
-    "on_corrupt": "raise",
-    "model": "convnet",
-    "dim": 64,
-    "pretrained": False,
-    "weights": "",
-    "layer_norm": False,
-    "freeze_batch_norm": False,
-    "loss": "rambo_log",
-    "margin": -1.0,
-    "lam": 0.0,
-    "temperature": 0.0,
-    "memory": 0,
-    "weight": -1.0,
-    "settings": "",
-    "steps": 100,
-    "batch_size": 128,
-    "per_class": 4,
-    "super_classes": 0,
-    "batches_per_pair": 1,
-    "strength": 1.0,
-    "lr": 1e-3,
-    "optimizer": "adam",
-    "weight_decay": 0.0,
-    "head_lr": 1.0,
-    "loss_lr": 1.0,
-    "schedule": "constant",
-    "milestones": [],
-    "decay": 0.3,
-    "warmup": 0,
-    "head_only": 0,
-    "clip": 0.0,
-    "amp": False,
-    "chunk": 0,
-    "seed": 0,
-    "evaluate_every": 0,
-    "checkpoint_every": 0,
-    "test_images": 0,
-    "pictures": True,
-    "device": "auto",
-    "workers": 0,
-}
+DEFAULTS: dict[str, Any] = (
+    {"dataset": "glyphs", "data_root": "", "train_split": "train", "test_split": "test", "salt": "0", "letters": False}
+    | {"image_size": 224, "crop": "area", "on_corrupt": "raise"}
+    | {"model": "convnet", "dim": 64, "pretrained": False, "weights": ""}
+    | {"layer_norm": False, "freeze_batch_norm": False}
+    | {"loss": "rambo_log", "margin": -1.0, "lam": 0.0, "temperature": 0.0, "memory": 0, "weight": -1.0, "settings": ""}
+    | {"steps": 100, "batch_size": 128, "per_class": 4, "super_classes": 0, "batches_per_pair": 1, "strength": 1.0}
+    | {"lr": 1e-3, "optimizer": "adam", "weight_decay": 0.0, "head_lr": 1.0, "loss_lr": 1.0}
+    | {"schedule": "constant", "milestones": [], "decay": 0.3, "warmup": 0, "head_only": 0}
+    | {"clip": 0.0, "amp": False, "chunk": 0, "seed": 0}
+    | {"evaluate_every": 0, "checkpoint_every": 0, "test_images": 0, "pictures": True, "device": "auto", "workers": 0}
+)
 #: By whose code a run of the retrieval labs is known: it imports all that they do.
 CODE = "ranklab.experiments.hierarchical_retrieval"
 #: What changes no number of the training, so that it may go on with another value.
@@ -128,33 +80,25 @@ def fit(
 ) -> RetrievalOutcome:
     """Train with all of `DEFAULTS`, or go on training, and embed the test images; the outcome has no metrics yet.
 
-    The checkpoint is kept below `folder`, by default ``$RANKEDU_RESULT_FOLDER``, else the current one, in a folder that
-    belongs to these parameters. `watch` makes of network, loss and data a loss that stands in for it, and sees each
-    batch; `data` are those that are open already. Names and the device are checked before data are opened.
+    The checkpoint is in a folder of these parameters below `folder`, by default ``$RANKEDU_RESULT_FOLDER``, else the
+    current one. `watch` makes of network, loss and data what stands in for the loss; `data` are those that are open.
     """
-    from ranklab.training.device import pick_device
-
     settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_data(parameters).part(parameters["test_images"]) if data is None else data
     net, loss = _network_and_loss(parameters, data.train, settings, folder)
-    start = weights_hash(net.state_dict())
+    evidence = {"code": code_hash(CODE), "module": CODE, "start": weights_hash(net.state_dict())}
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
-    notes += small_classes(data.train, parameters["per_class"])
-    notes += start_note(net, parameters)
+    notes += small_classes(data.train, parameters["per_class"]) + start_note(net, parameters)
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None
-    code = code_hash(CODE)
-    state = state_folder({**parameters, "code": code}, folder)
+    state = state_folder({**parameters, "code": evidence["code"]}, folder)
     judged = loss if watch is None else watch(net, loss, data)
     with noting(notes):
         history = _train(parameters, net, judged, data, shown, recipe, state, progress)
-    started = time.perf_counter()
-    embeddings = embed_all(net, data, parameters).cpu()
-    outcome = RetrievalOutcome(
-        net=net, loss=loss, history=history, data=data, embeddings=embeddings, state=state, notes=notes
-    )
-    history.evaluating += time.perf_counter() - started
-    outcome.evidence = {"code": code, "module": CODE, "start": start}
+    about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "evidence": evidence}
+    with timed(history):
+        embeddings = embed_all(net, data, parameters).cpu()
+    outcome = RetrievalOutcome(net=net, loss=loss, judged=judged, data=data, embeddings=embeddings, **about)
     if before is not None:
         outcome.shown, outcome.before = shown, before
         outcome.after = embed_all(net, shown, parameters).cpu()
@@ -163,9 +107,6 @@ def fit(
 
 def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Names that exist, settings that the method has, and notes; ValueError or TypeError for any other."""
-    from ranklab.datasets import DATASETS
-    from ranklab.models.build import NAMES
-
     settings, notes = chosen_settings(parameters)
     find_method(parameters["loss"]).check(settings)
     check_known(parameters, dataset=DATASETS, model=NAMES)
@@ -175,9 +116,6 @@ def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def check_splits(parameters: Mapping[str, Any]) -> None:
     """Two splits of one deal, other than the halves for glyphs alone; PermissionError for held-out letters."""
-    from ranklab.datasets.held_out import check_open
-    from ranklab.datasets.unicode_tree import SHARES
-
     names = ("train_split", "test_split", "salt", "letters")
     changed = [name for name in names if parameters[name] != DEFAULTS[name]]
     if changed and parameters["dataset"] != "glyphs":
@@ -219,12 +157,15 @@ def _train(
     state: Path,
     progress: bool,
 ) -> Any:
-    from ranklab.training import History, train
-
     if not parameters["steps"]:
         return History()  # what was trained before is only measured
     state.mkdir(parents=True, exist_ok=True)
     passed = ("steps", "batch_size", "per_class", "lr", "seed", "strength", "workers")
+    sampler = None  # the loop's own
+    if parameters["super_classes"]:
+        names = ("batch_size", "per_class", "super_classes", "batches_per_pair", "seed")
+        settings = {name: parameters[name] for name in names}
+        sampler = SuperClassSampler(data.train.labels, batches=parameters["steps"], **settings)
     return train(
         net,
         data.train,
@@ -233,7 +174,7 @@ def _train(
         test=shown.test if parameters["evaluate_every"] else None,
         evaluate_every=parameters["evaluate_every"] or None,
         progress=progress,
-        sampler=_sampler(parameters, data.train.labels),
+        sampler=sampler,
         recipe=recipe,
         folder=state,
         checkpoint_every=parameters["checkpoint_every"] or None,
@@ -244,8 +185,6 @@ def _network_and_loss(
     parameters: Mapping[str, Any], train: Any, settings: dict[str, Any], folder: str | os.PathLike[str] | None
 ) -> tuple[Any, Objective]:
     """Both as the seed makes them."""
-    from ranklab.models.build import build
-
     torch.manual_seed(parameters["seed"])
     kept = parameters["weights"].startswith(KEPT)
     net = build(
@@ -264,17 +203,6 @@ def make_recipe(parameters: Mapping[str, Any]) -> Recipe:
     settings = {field.name: parameters[field.name] for field in fields(Recipe) if field.name in parameters}
     settings |= {name: settings[name] or None for name in ("clip", "chunk") if name in settings}  # 0 is none
     return Recipe(**settings)
-
-
-def _sampler(parameters: Mapping[str, Any], labels: Tensor) -> Any:
-    """Batches of a few super-classes, if they are asked for; else the loop's own."""
-    from ranklab.training.samplers import SuperClassSampler
-
-    if not parameters["super_classes"]:
-        return None
-    names = ("batch_size", "per_class", "super_classes", "batches_per_pair", "seed")
-    settings = {name: parameters[name] for name in names}
-    return SuperClassSampler(labels, batches=parameters["steps"], **settings)
 
 
 def state_folder(parameters: Mapping[str, Any], folder: str | os.PathLike[str] | None = None) -> Path:

@@ -23,13 +23,7 @@ def batch_metrics(
 ) -> Tensor:
     """Measure random batches as if each were a data set: mAP and R@1 of each, (batches, 2); nan without relevant items.
 
-    `embeddings` (N, dim) have length 1. Each of `memory`, (N, dim), lengthens every list by a batch of other items,
-    embedded as it says.
-
-    >>> embeddings = nn.functional.normalize(torch.randn(64, 4, generator=torch.Generator().manual_seed(0)), dim=1)
-    >>> small, large = (batch_metrics(embeddings, torch.arange(64) // 4, size).nanmean(0)[0] for size in (8, 64))
-    >>> bool(small > large)  # a short list flatters
-    True
+    Each of `memory`, (N, dim), lengthens every list by a batch of other items, embedded as it says.
     """
     total = size * (1 + len(memory))
     if not 2 <= size <= total <= len(labels):
@@ -68,13 +62,7 @@ def staleness(embeddings: Mapping[int, Tensor], steps: int, age: int) -> float:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write rows with the same keys as aligned text.
-
-    >>> print(table([{"step": 0, "mAP": 0.5}, {"step": 60, "mAP": 0.75}]))
-    step    mAP
-       0  0.500
-      60  0.750
-    """
+    """Write rows with the same keys as aligned text."""
     names = list(rows[0])
     widths = [max(len(name), 5) if isinstance(rows[0][name], float) else len(name) for name in names]
     lines = ["  ".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))]

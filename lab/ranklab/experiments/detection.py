@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ranklab.experiments._evidence import curve
+from rankedu.losses import MAPLoss, OnProposals
+from rankedu.memory import ScoreMemory
+from rankedu.metrics import match_detections
+from rankedu.rankers import BlackboxRanker
+from ranklab.datasets.detection import NAMES
+from ranklab.datasets.scenes import SPLITS
 from ranklab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
-from ranklab.experiments._outcome import Trained, noting
+from ranklab.experiments._outcome import Trained, curve, noting, timed
 from ranklab.experiments._weights import weights_hash
 from ranklab.experiments.detection_data import (
     Data,
@@ -27,48 +31,25 @@ from ranklab.experiments.detection_data import (
     open_data,
     thin_out,
 )
-from ranklab.experiments.retrieval import table, times
+from ranklab.experiments.retrieval import table
+from ranklab.models import StandInWarning, build_detector, operators
+from ranklab.models.detectors import DETECTORS
 from ranklab.runs.code import code_hash
+from ranklab.training import detect, pick_device, proposal_scores, train_detector
+from ranklab.training.logs import read_log
 
 __all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_loss", "measure", "run", "table"]
 
 #: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = {
-    "dataset": "scenes",
-    "data_root": "",
-    "train_images": 1000,
-    "test_images": 500,
-    "test_split": "test",
-    "image_size": 128,
-    "model": "narrow",
-    "pretrained": False,
-    "weights": "",
-    "loss": "rambo_map",
-    "margin": 0.15,
-    "lam": 12.5,
-    "normalized": True,
-    "memory": 0,
-    "class_agnostic_weight": 1 / 3,
-    "scores": "log-odds",
-    "weight": 10.0,
-    "steps": 300,
-    "batch_size": 8,
-    "lr": 2e-3,
-    "optimizer": "adamw",
-    "weight_decay": 1e-4,
-    "schedule": "one_cycle",
-    "milestones": [],
-    "decay": 0.1,
-    "warmup": 0,
-    "clip": 0.0,
-    "amp": False,
-    "seed": 0,
-    "evaluate_every": 0,
-    "checkpoint_every": 0,
-    "pictures": True,
-    "device": "auto",
-    "workers": 0,
-}
+DEFAULTS: dict[str, Any] = (
+    {"dataset": "scenes", "data_root": "", "train_images": 1000, "test_images": 500, "test_split": "test"}
+    | {"image_size": 128, "model": "narrow", "pretrained": False, "weights": ""}
+    | {"loss": "rambo_map", "margin": 0.15, "lam": 12.5, "normalized": True, "memory": 0}
+    | {"class_agnostic_weight": 1 / 3, "scores": "log-odds", "weight": 10.0}
+    | {"steps": 300, "batch_size": 8, "lr": 2e-3, "optimizer": "adamw", "weight_decay": 1e-4}
+    | {"schedule": "one_cycle", "milestones": [], "decay": 0.1, "warmup": 0, "clip": 0.0, "amp": False, "seed": 0}
+    | {"evaluate_every": 0, "checkpoint_every": 0, "pictures": True, "device": "auto", "workers": 0}
+)
 #: By whose code a run of this lab is known.
 CODE = "ranklab.experiments.detection"
 #: What the classifier may learn from, and what the tables call it.
@@ -119,18 +100,12 @@ def run(
     *,
     progress: bool = True,
 ) -> DetectionOutcome:
-    """Train a detector and measure it on the whole test split.
+    """Train a detector and measure it on the whole test split: :func:`measure`, and where the time went.
 
-    The arguments and errors are those of :func:`ranklab.experiments.retrieval.run`. The metrics are those of
-    :func:`measure`, and of :func:`ranklab.experiments.retrieval.times`. ImportError without torchvision.
+    The arguments and errors are those of :func:`ranklab.experiments.retrieval.run`. ImportError without torchvision.
 
-    Source
-    ------
-    RaMBO Sec. 5.2; RaMBO Tab. 5; RaMBO Tab. 8.
+    Source: RaMBO Sec. 5.2; RaMBO Tab. 5; RaMBO Tab. 8.
     """
-    from ranklab.training import detect, pick_device, train_detector
-    from ranklab.training.logs import read_log
-
     chosen = with_defaults(parameters or {}, DEFAULTS)
     notes = check(chosen)
     recipe, loss, device = make_recipe(chosen), make_loss(chosen), pick_device(chosen["device"])
@@ -154,16 +129,14 @@ def run(
             checkpoint_every=chosen["checkpoint_every"] or None,
             progress=progress,
         )
-    started = time.perf_counter()
-    detections = detect(net, data.test, workers=chosen["workers"], progress=progress)
-    metrics, ap = measure(detections, data)
-    history.evaluating += time.perf_counter() - started
-    log = read_log(state / "log.csv")
+    with timed(history):
+        detections = detect(net, data.test, workers=chosen["workers"], progress=progress)
+        metrics, ap = measure(detections, data)
     if empty := int(ap.isnan().sum()):
         notes.append(f"{empty} of {len(ap)} classes have no object in the test, and no AP50")
-    judged: dict[str, Any] = {"detections": detections, "ap": ap, "log": log}
-    outcome = DetectionOutcome(net=net, history=history, data=data, state=state, notes=notes, **judged)
-    outcome.metrics = {**metrics, **times(outcome)}
+    about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "log": read_log(state / "log.csv")}
+    outcome = DetectionOutcome(net=net, data=data, detections=detections, ap=ap, **about)
+    outcome.metrics = {**metrics, **outcome.times()}
     outcome.evidence = {"code": code_hash(CODE), "module": CODE, "start": start, "curve": curve(history)}
     if before is not None:
         seen: dict[str, Any] = dict(zip(SEEN, (*before, *_look(net, probe, chosen)), strict=True))
@@ -177,8 +150,6 @@ def measure(detections: list[Detections], data: Data) -> tuple[dict[str, float],
     Also "AP50 11-point" (as in VOC 2007), and "AP50 of frequent classes", the mean of the half of the classes that the
     training has more objects of, and "AP50 of rare classes". Means are over the classes that the test has.
     """
-    from rankedu.metrics import match_detections
-
     targets = [data.test.target(index) for index in range(len(data.test))]
     matches = match_detections(detections, targets, n_classes=len(data.names))
     ap = matches.average_precision("all-point")
@@ -190,14 +161,8 @@ def measure(detections: list[Detections], data: Data) -> tuple[dict[str, float],
 def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
     """The AP loss of RaMBO, of class logits (P, C + 1) and labels (P,); None for the network's own cross entropy.
 
-    Source
-    ------
-    RaMBO Sec. 5.2.
+    Source: RaMBO Sec. 5.2.
     """
-    from rankedu.losses import MAPLoss, OnProposals
-    from rankedu.memory import ScoreMemory
-    from rankedu.rankers import BlackboxRanker
-
     if parameters["loss"] == "cross_entropy":
         return None
     memory = ScoreMemory(parameters["memory"]) if parameters["memory"] else None
@@ -208,10 +173,6 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
 
 def check(parameters: Mapping[str, Any]) -> list[str]:
     """Names that exist, else ValueError; notes on what is set and not used."""
-    from ranklab.datasets.detection import NAMES
-    from ranklab.datasets.scenes import SPLITS
-    from ranklab.models.detectors import DETECTORS
-
     check_known(parameters, dataset=NAMES, model=DETECTORS, loss=LOSSES)
     if parameters["test_split"] != "test" and parameters["dataset"] != "scenes":
         raise ValueError(
@@ -227,8 +188,6 @@ def check(parameters: Mapping[str, Any]) -> list[str]:
 
 def _network(parameters: Mapping[str, Any], classes: int, loss: nn.Module | None, notes: list[str]) -> Any:
     """The detector as the seed makes it."""
-    from ranklab.models import StandInWarning, build_detector, operators
-
     torch.manual_seed(parameters["seed"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StandInWarning)  # it becomes a note
@@ -250,8 +209,6 @@ def _network(parameters: Mapping[str, Any], classes: int, loss: nn.Module | None
 
 def _look(net: Any, probe: Any, parameters: Mapping[str, Any]) -> tuple[list[Detections], Proposals]:
     """What is detected in some pictures, of each as many as it has objects, and how proposals are scored."""
-    from ranklab.training import detect, proposal_scores
-
     detections = detect(net, probe, workers=parameters["workers"])
     counts = [len(probe.target(index)["labels"]) for index in range(len(probe))]
     first = [first_ones(found, count) for found, count in zip(detections, counts, strict=True)]

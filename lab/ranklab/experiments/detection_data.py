@@ -14,20 +14,8 @@ import torch
 from torch import Tensor
 
 from rankedu.files import written
+from ranklab.datasets.detection import open_detection
 from ranklab.runs.records import IGNORED_PARAMETERS
-
-__all__ = [
-    "Data",
-    "Detections",
-    "Findings",
-    "Proposals",
-    "count_objects",
-    "first_of",
-    "first_ones",
-    "halves",
-    "open_data",
-    "thin_out",
-]
 
 #: Of the proposals of the test pictures that are kept: so many at most that hold an object, and that hold none.
 KEPT = 1024
@@ -55,8 +43,6 @@ class Data:
 
 def open_data(parameters: Mapping[str, Any]) -> Data:
     """Open both splits, each with as many pictures as are asked for; 0 are all there are."""
-    from ranklab.datasets.detection import open_detection
-
     name, root = parameters["dataset"], parameters["data_root"] or None
     size = {"size": parameters["image_size"]} if name == "scenes" else {}
     counts = {"train": parameters["train_images"], parameters["test_split"]: parameters["test_images"]}
@@ -106,11 +92,7 @@ def count_objects(data: Any) -> Tensor:
 
 
 def halves(frequency: Tensor) -> dict[str, Tensor]:
-    """The labels of the frequent and of the rare half of the classes, most frequent first.
-
-    >>> halves(torch.tensor([5, 90, 20]))
-    {'frequent classes': tensor([2, 3]), 'rare classes': tensor([1])}
-    """
+    """The labels of the frequent and of the rare half of the classes, most frequent first."""
     labels = 1 + frequency.argsort(descending=True, stable=True)
     middle = (len(labels) + 1) // 2
     return {"frequent classes": labels[:middle], "rare classes": labels[middle:]}

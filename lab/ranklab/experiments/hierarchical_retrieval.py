@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import copy
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ranklab.datasets import DATASETS
 from ranklab.datasets.unicode_tree import SHARES
 from ranklab.experiments import _experiment
-from ranklab.experiments._evidence import add_evidence
 from ranklab.experiments._experiment import check, fit, with_defaults
-from ranklab.experiments._outcome import RetrievalOutcome
-from ranklab.experiments.retrieval import measure, times
+from ranklab.experiments._outcome import RetrievalOutcome, add_evidence, timed
+from ranklab.experiments.retrieval import measure
 from ranklab.experiments.retrieval_data import embed_all, open_data
 
 __all__ = ["DEFAULTS", "check", "level_names", "run"]
@@ -24,19 +23,11 @@ DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "loss": "happier", "alpha": 
 #: What is measured of a level.
 LEVEL_METRICS = {"R@1": "recall_at_1", "AP": "average_precision"}
 #: Level → how many of its classes are called, where that is not the name with an s.
-_PLURALS = {
-    "species": "species",
-    "genus": "genera",
-    "family": "families",
-    "class": "classes",
-    "phylum": "phyla",
-    "category": "categories",
-    "super-category": "super-categories",
-    "super-class": "super-classes",
-    "coarse": "coarse classes",
-    "middle": "middle classes",
-    "fine": "fine classes",
-}
+_PLURALS = (
+    {"species": "species", "genus": "genera", "family": "families", "class": "classes", "phylum": "phyla"}
+    | {"category": "categories", "super-category": "super-categories", "super-class": "super-classes"}
+    | {"coarse": "coarse classes", "middle": "middle classes", "fine": "fine classes"}
+)
 
 
 def run(
@@ -52,17 +43,15 @@ def run(
     over the levels (of AP this is HAPPIER's ΣwAP with equal weights). H-AP is measured with α = 1, whatever it was
     trained with. Of DyML, as in its paper: AP, R@1 and ASI of each level, and none of all levels together.
 
-    Source
-    ------
-    HAPPIER Sec. 4.1; HAPPIER Tab. 1; HAPPIER Tab. 2; HAPPIER Tab. 3; HAPPIER Tab. 4; HAPPIER Tab. 5; HAPPIER Tab. 6.
+    Source: HAPPIER Sec. 4.1; HAPPIER Tab. 1; HAPPIER Tab. 2; HAPPIER Tab. 3; HAPPIER Tab. 4; HAPPIER Tab. 5;
+    HAPPIER Tab. 6.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
     outcome = fit(chosen, folder, progress=progress)
-    started = time.perf_counter()
-    apart = chosen["dataset"].startswith("dyml_")
-    outcome.metrics = _one_by_one(outcome, chosen, progress) if apart else _together(outcome, chosen, progress)
-    outcome.history.evaluating += time.perf_counter() - started
-    outcome.metrics |= times(outcome)
+    evaluate = _one_by_one if chosen["dataset"].startswith("dyml_") else _together
+    with timed(outcome.history):
+        outcome.metrics = evaluate(outcome, chosen, progress)
+    outcome.metrics |= outcome.times()
     return outcome
 
 
@@ -75,7 +64,7 @@ def _together(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress
         of_query = measured["per_query"]
         means = {"H-AP": of_query["h_ap"], "AP of characters": of_query["average_precision"][:, -1]}
         means["AP, mean of levels"] = of_query["average_precision"].nanmean(1)
-        add_evidence(outcome, of_query["recall_at_1"].nansum(1).long().cpu(), means)
+        add_evidence(outcome, of_query["recall_at_1"], means)
     return {
         "H-AP": measured["h_ap"],
         "ASI": measured["asi"],
@@ -87,8 +76,6 @@ def _together(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress
 
 def _one_by_one(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
     """Each level by itself, as the test of DyML has it: with queries and a gallery of its own, where it has."""
-    from ranklab.datasets import DATASETS
-
     metrics, rows, levels = {**LEVEL_METRICS, "ASI": "asi"}, {}, outcome.data.levels
     for place, (level, name) in enumerate(zip(levels, level_names(levels), strict=True)):
         data, embeddings = outcome.data, outcome.embeddings
@@ -115,9 +102,5 @@ def _by_level(rows: Mapping[str, Mapping[str, float]], metrics: Mapping[str, str
 
 
 def level_names(levels: tuple[str, ...]) -> list[str]:
-    """What many classes of each level are called.
-
-    >>> level_names(("script", "base letter", "character"))
-    ['scripts', 'base letters', 'characters']
-    """
+    """What many classes of each level are called: scripts, base letters, characters."""
     return [_PLURALS.get(level, f"{level}s") for level in levels]

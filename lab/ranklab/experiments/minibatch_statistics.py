@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -17,25 +18,18 @@ from ranklab.experiments import _experiment
 from ranklab.experiments._experiment import fit, with_defaults
 from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient, staleness, table
 from ranklab.experiments._outcome import RetrievalOutcome
-from ranklab.experiments.retrieval import measure, times
+from ranklab.experiments.retrieval import measure
 from ranklab.experiments.retrieval_data import Data, embed_all
 from ranklab.training.samplers import ClassBalancedSampler
 
 __all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
 
-_LEFT_OUT = ("pictures", "evaluate_every")
 #: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = {
-    **{name: value for name, value in _experiment.DEFAULTS.items() if name not in _LEFT_OUT},
-    "loss": "smooth_ap",
-    "steps": 60,
-    "test_images": 2048,
-    "batch_sizes": [16, 64, 256],
-    "batches": 40,
-    "images": 1024,
-    "memories": [0, 1, 3],
-    "ages": [1, 2, 3, 8],
-}
+DEFAULTS: dict[str, Any] = (
+    {name: value for name, value in _experiment.DEFAULTS.items() if name not in ("pictures", "evaluate_every")}
+    | {"loss": "smooth_ap", "steps": 60, "test_images": 2048}
+    | {"batch_sizes": [16, 64, 256], "batches": 40, "images": 1024, "memories": [0, 1, 3], "ages": [1, 2, 3, 8]}
+)
 #: Moments of the run at which all is measured, as shares of its steps.
 MOMENTS = (0.0, 0.5, 1.0)
 
@@ -93,34 +87,28 @@ def run(
     *,
     progress: bool = True,
 ) -> Statistics:
-    """Train a network, and measure batches of several sizes on the way.
+    """Train a network, and measure batches of several sizes on the way; arguments and errors as in the lab `retrieval`.
 
-    The arguments and errors are those of :func:`ranklab.experiments.retrieval.run`.
-
-    Source
-    ------
-    RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
+    Source: RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
     check(chosen)
     steps = chosen["steps"]
     moments = {round(part * steps) for part in MOMENTS} | {max(0, steps - age) for age in chosen["ages"]}
     full = {**_experiment.DEFAULTS, **{k: v for k, v in chosen.items() if k in _experiment.DEFAULTS}, "pictures": False}
-    seen: dict[str, Any] = {}
 
     def watch(net: Any, loss: Any, data: Data) -> nn.Module:
         _check_sizes(chosen, data)
-        watching = _Watch(net, loss, data, sorted(moments), chosen)
-        seen["watch"] = watching
-        return watching
+        return _Watch(net, loss, data, sorted(moments), chosen)
 
     outcome = fit(full, folder, watch=watch, progress=progress)
-    if missing := sorted(moments - {steps} - set(seen["watch"].seen["embeddings"])):
+    embeddings = outcome.judged.seen["embeddings"]
+    if missing := sorted(moments - {steps} - set(embeddings)):
         raise ValueError(
             f"ages must be those with which the run in {outcome.state} began, got {chosen['ages']}: nothing was "
             f"measured after {missing[0]} steps (use another folder)"
         )
-    statistics = Statistics(outcome, {**seen["watch"].seen["embeddings"], steps: outcome.embeddings})
+    statistics = Statistics(outcome, {**embeddings, steps: outcome.embeddings})
     statistics.rows = _rows(statistics, chosen)
     statistics.shares = _shares_of_runs(outcome, chosen, full, progress)
     statistics.staleness = {age: staleness(statistics.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
@@ -198,14 +186,8 @@ def _shares_of_runs(
     shares = {}
     for size in parameters["batch_sizes"] if parameters["images"] else ():
         settings = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
-        watched: list[_Watch] = []
-
-        def watch(net: Any, loss: Any, data: Data, watched: list[_Watch] = watched) -> nn.Module:
-            watched.append(_Watch(net, loss, data, (), parameters))
-            return watched[0]
-
-        fit(settings, outcome.state / f"batches-of-{size}", watch=watch, data=outcome.data, progress=progress)
-        of_batches = watched[0].seen["shares"]
+        state, watch = outcome.state / f"batches-of-{size}", partial(_Watch, moments=(), parameters=parameters)
+        of_batches = fit(settings, state, watch=watch, data=outcome.data, progress=progress).judged.seen["shares"]
         shares[size] = sum(of_batches) / len(of_batches)
     return shares
 
@@ -225,8 +207,8 @@ def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for row in statistics.rows:
         if row["step"] == steps:
-            metrics |= {f"{name} of batches of {row['batch size']}": row[f"batch {name}"] for name in ("mAP", "R@1")}
-            metrics[f"P of batches of {row['batch size']}"] = row["P"]
+            measured = {"mAP": row["batch mAP"], "R@1": row["batch R@1"], "P": row["P"]}
+            metrics |= {f"{name} of batches of {row['batch size']}": value for name, value in measured.items()}
     metrics |= {f"P of a run with batches of {size}": value for size, value in statistics.shares.items()}
     metrics |= {f"error of a score after {age} batches": value for age, value in statistics.staleness.items()}
-    return {**metrics, "seconds": times(statistics.outcome)["seconds"]}
+    return {**metrics, "seconds": statistics.outcome.times()["seconds"]}

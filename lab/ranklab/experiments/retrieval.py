@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,12 +11,11 @@ import torch
 from rankedu.metrics import evaluate_retrieval
 from ranklab.datasets.unicode_tree import SHARES
 from ranklab.experiments import _experiment
-from ranklab.experiments._evidence import add_evidence
 from ranklab.experiments._experiment import check, fit, with_defaults
-from ranklab.experiments._outcome import RetrievalOutcome, Trained, noting
+from ranklab.experiments._outcome import RetrievalOutcome, add_evidence, noting, timed
 from ranklab.experiments.retrieval_data import PROBE
 
-__all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "run", "table", "times"]
+__all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "run", "table"]
 
 #: Every parameter of the lab.
 DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "recall_at": [1, 10, 100]}
@@ -33,33 +31,23 @@ def run(
 
     `parameters` are of `DEFAULTS`, which the lab's notebook explains. Until the outcome's ``close()`` a checkpoint is
     kept in `folder` (by default ``$RANKEDU_RESULT_FOLDER``, else the current one); a run that was interrupted goes on
-    from there. The metrics are "R@K" for every K, "mAP" and "mAP@R", of the finest level, and those of :func:`times`.
+    from there. The metrics are "R@K" for every K, "mAP" and "mAP@R", of the finest level, and where the time went.
     ValueError or TypeError for an unknown name or a value out of range, FileNotFoundError where data are missing.
 
-    Source
-    ------
-    RaMBO Sec. 5.1; RaMBO Tab. 2; RaMBO Tab. 3; RaMBO Tab. 4; RaMBO Tab. 7; RaMBO supp. Tab. 1; Smooth-AP supp. Sec. 4.
+    Source: RaMBO Sec. 5.1; RaMBO Tab. 2; RaMBO Tab. 3; RaMBO Tab. 4; RaMBO Tab. 7; RaMBO supp. Tab. 1;
+    Smooth-AP supp. Sec. 4.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
     outcome = fit(chosen, folder, progress=progress)
-    started = time.perf_counter()
-    names = {f"R@{k}": f"recall_at_{k}" for k in chosen["recall_at"]} | {
-        "mAP": "average_precision",
-        "mAP@R": "map_at_r",
-    }
-    measured = measure(outcome, tuple(names.values()), levels=1, progress=progress)
-    outcome.metrics = {name: measured[metric] for name, metric in names.items()}
-    outcome.history.evaluating += time.perf_counter() - started
-    outcome.metrics |= times(outcome)
+    names = {f"R@{k}": f"recall_at_{k}" for k in chosen["recall_at"]}
+    names |= {"mAP": "average_precision", "mAP@R": "map_at_r"}
+    with timed(outcome.history):
+        measured = measure(outcome, tuple(names.values()), levels=1, progress=progress)
+    outcome.metrics = {**{name: measured[metric] for name, metric in names.items()}, **outcome.times()}
     if chosen["test_split"] in SHARES:
-        add_evidence(outcome, first_results(outcome), {"mAP@R": measured["per_query"]["map_at_r"][:, -1]})
+        hits = measure(outcome, ("recall_at_1",), progress=False)["per_query"]["recall_at_1"]
+        add_evidence(outcome, hits, {"mAP@R": measured["per_query"]["map_at_r"][:, -1]})
     return outcome
-
-
-def first_results(outcome: RetrievalOutcome) -> torch.Tensor:
-    """How much each query's first result has in common with it, (n,): 0, and up to L levels."""
-    hits: torch.Tensor = measure(outcome, ("recall_at_1",), progress=False)["per_query"]["recall_at_1"]
-    return hits.nansum(1).long().cpu()
 
 
 def measure(
@@ -88,12 +76,6 @@ def measure(
         )
 
 
-def times(outcome: Trained) -> dict[str, float]:
-    """Where the time went: "seconds" of training and evaluation, and the shares of `History.shares`."""
-    history = outcome.history
-    return {"seconds": history.seconds + history.evaluating, **history.shares()}
-
-
 def chance(outcome: RetrievalOutcome) -> float:
     """R@1 of a random ranking: the share of a query's candidates that have its class, averaged over the queries."""
     leaves, candidates = outcome.data.labels[:, -1], outcome.data.candidates
@@ -104,11 +86,6 @@ def chance(outcome: RetrievalOutcome) -> float:
 
 
 def table(metrics: Mapping[str, float]) -> str:
-    """Write metrics as aligned lines.
-
-    >>> print(table({"R@1": 0.25, "evaluation share": 0.125}))
-    R@1               0.250
-    evaluation share  0.125
-    """
+    """Write metrics as aligned lines."""
     width = max(map(len, metrics))
     return "\n".join(f"{name:<{width}}  {value:.3f}" for name, value in metrics.items())

@@ -10,6 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ranklab.datasets import DATASETS, open_dataset
+from ranklab.training.retrieval import embed
+
 __all__ = ["PROBE", "Data", "embed_all", "open_data", "small_classes"]
 
 #: Test images that are shown, and evaluated on at intervals: about so many.
@@ -97,8 +100,6 @@ class _Joined:
 
 def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:
     """Open the training and the test split, and the gallery where it is apart; the settings are of the test alone."""
-    from ranklab.datasets import DATASETS, open_dataset
-
     name, root = parameters["dataset"], parameters["data_root"] or None
     facts = DATASETS[name]
     own = ("image_size", "crop", "on_corrupt") if facts.folders else ("salt", "letters")
@@ -112,8 +113,6 @@ def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:
 
 def embed_all(net: Any, data: Data, parameters: Mapping[str, Any]) -> Tensor:
     """Embed the test images, then the gallery; pictures that are augmented are so once, always in the same way."""
-    from ranklab.training.retrieval import embed
-
     generator = torch.Generator().manual_seed(TEST_SEED)
     options = {"strength": parameters["strength"], "generator": generator, "workers": parameters["workers"]}
     return torch.cat([embed(net, part, **options) for part in (data.test, data.gallery) if part is not None])

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from rankedu.metrics import spearman
 from rankedu.ranks import rank
@@ -22,15 +21,7 @@ SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 def measure_sorters(
     n: int, architectures: Sequence[str], *, steps: int = 0, seed: int = 0, lists: int = 1000, progress: bool = True
 ) -> list[dict[str, Any]]:
-    """Train a sorter of each architecture, for lists of n, and measure it: a row each.
-
-    0 steps are as many as take about a minute for lists of 20. The lists that it is measured on, so many of each kind,
-    are others than those of the training.
-
-    >>> (row,) = measure_sorters(4, ["mlp"], steps=2, lists=10, progress=False)
-    >>> row["architecture"], row["steps"]
-    ('mlp', 2)
-    """
+    """Train a sorter of each architecture, for lists of n, and measure it on other lists of each kind: a row each."""
     rows = []
     for architecture in architectures:
         with torch.random.fork_rng(devices=[]):
@@ -51,12 +42,8 @@ def measure_sorters(
 def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> dict[str, float]:
     """Measure a sorter, in ranks: "error, <distribution>", and of uniform lists "error, scale <s>" times s.
 
-    Also "guessing" (always the middle rank) and "equivariance", the difference that reordering makes. Of pairs of
-    correlated lists: "spearman", the mean Spearman correlation, and "spearman, bias" and "spearman, error", the mean
-    and mean absolute difference of one that is computed with the learned ranks of the first list.
-
-    >>> round(measure_sorter(LSTMRanker(20), lists=10)["guessing"], 3)
-    5.0
+    Also "guessing" (always the middle rank), "equivariance" (what reordering changes), and of pairs of correlated lists
+    "spearman", and "spearman, bias" and "spearman, error" of one computed with the learned ranks of the first list.
     """
     weight, n = ranker.head.weight, ranker.n
     generator = torch.Generator().manual_seed(seed)
@@ -65,38 +52,22 @@ def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> d
     errors |= {f"error, scale {scale:g}": rank_error(ranker, uniform * scale) for scale in SCALES}
     errors["guessing"] = sum(abs(2 * place - n - 1) for place in range(1, n + 1)) / (2 * n)
     errors["equivariance"] = equivariance_error(ranker, uniform)
-    return errors | _measure_spearman(ranker, uniform, uniform + noise)
-
-
-def _measure_spearman(ranker: LSTMRanker, scores: Tensor, target: Tensor) -> dict[str, float]:
-    """Spearman's correlation of each pair of lists, true and through the sorter, as SpearmanLoss takes it."""
-    n, true = ranker.n, spearman(scores, target)
-    learned = 1 - 6 / (n * (n * n - 1)) * (ranker(scores) - rank(target)).square().sum(-1)
-    return {
-        "spearman": float(true.mean()),
-        "spearman, bias": float((learned - true).mean()),
-        "spearman, error": float((learned - true).abs().mean()),
-    }
+    true, target = spearman(uniform, uniform + noise), rank(uniform + noise)
+    learned = 1 - 6 / (n * (n * n - 1)) * (ranker(uniform) - target).square().sum(-1)  # as SpearmanLoss takes it
+    errors["spearman"] = float(true.mean())
+    errors["spearman, bias"] = float((learned - true).mean())
+    errors["spearman, error"] = float((learned - true).abs().mean())
+    return errors
 
 
 def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str = "") -> str:
-    """Write some columns of rows as aligned text, numbers with three digits, the architecture in front.
-
-    `columns` are keys of a row, less the prefix.
-
-    >>> print(table([{"architecture": "lstm", "error, uniform": 0.25}], ["uniform"], prefix="error, "))
-              uniform
-    lstm         0.25
-    """
+    """Write columns of rows, keys less the prefix, as aligned text with three digits, the architecture in front."""
     names = list(columns)
     widths = [max(len(name), 6) for name in names]
     lines = [" " * 8 + "".join(f"  {name:>{width}}" for name, width in zip(names, widths, strict=True))]
     for row in rows:
-        cells = [_short(row[prefix + name]).rjust(width) for name, width in zip(names, widths, strict=True)]
-        lines.append(f"{row['architecture']:<8}" + "".join(f"  {cell}" for cell in cells))
+        cells = [row[prefix + name] for name in names]
+        texts = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells]
+        cells_of = "".join(f"  {text:>{width}}" for text, width in zip(texts, widths, strict=True))
+        lines.append(f"{row['architecture']:<8}{cells_of}")
     return "\n".join(lines)
-
-
-def _short(value: Any) -> str:
-    """A number with three digits."""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

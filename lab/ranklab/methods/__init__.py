@@ -15,11 +15,7 @@ __all__ = ["METHODS", "Method", "Objective", "find_method", "make_loss", "parse_
 
 
 class Objective(nn.Module):
-    """A method's loss, made for a training set, called as ``loss(embeddings, labels)``.
-
-    Given ``labels`` of the training set, (N,) or (N, L), the classes are numbered from 0, as losses with proxies want
-    them; their ids may then be any.
-    """
+    """A method's loss, called as ``loss(embeddings, labels)``; with the ``labels`` of a training set ids may be any."""
 
     known: Tensor
 
@@ -67,14 +63,7 @@ def make_loss(
     """Make the loss of a method for embeddings of `dim` dimensions, called as ``loss(embeddings, labels)``.
 
     `labels` are those of the training set, (N,) or from root to leaf (N, L), of any ids; sums over levels and CSL need
-    them. With `n_classes` instead the classes are numbered from 0. The settings are those of ``METHODS[name]``; None
-    leaves the default. An error says which methods or settings there are.
-
-    >>> loss = make_loss("rambo_log", dim=64, margin=0.05, memory=3)
-    >>> loss.takes_paths, loss.loss.memory
-    (False, EmbeddingMemory(length=3))
-    >>> make_loss("happier", dim=64, labels=torch.tensor([[0, 7], [0, 9], [4, 12]])).loss.cluster
-    ClusterLoss(n_classes=3, dim=64, temperature=0.05)
+    them. With `n_classes` instead the classes are numbered from 0. A setting of None leaves the default.
     """
     method = find_method(name)
     method.check(settings)
@@ -94,11 +83,7 @@ def _renumber(labels: Tensor) -> Tensor:
 
 
 def parse_settings(text: str) -> dict[str, Any]:
-    """Read ``name=value`` pairs with commas or spaces between them: numbers, true and false as such, else strings.
-
-    >>> parse_settings("bins=10, monotone=true step=happier")
-    {'bins': 10, 'monotone': True, 'step': 'happier'}
-    """
+    """Read ``name=value`` pairs with commas or spaces between them: numbers, true and false as such, else strings."""
     settings: dict[str, Any] = {}
     for pair in text.replace(",", " ").split():
         name, equals, value = pair.partition("=")

@@ -59,21 +59,14 @@ _DETECTION: dict[str, dict[str, Between]] = {"cross_entropy": _WEIGHT, "rambo_ma
 
 
 def space_of(method: str, *, without: Collection[str] = ()) -> dict[str, Between]:
-    """What is searched for a method; a sum over levels has the space of what is summed. Without what is held.
-
-    The losses of the lab `detection` have theirs too.
-    """
+    """What is searched for a method, or a loss of the lab `detection`, but for what is held; of a sum, for its part."""
     own = _DETECTION.get(method) or _OWN[find_method(method).name.removeprefix("sum_")]
     space = {**RATE, **own}
     return {setting: between for setting, between in space.items() if setting not in without}
 
 
 def as_parameters(point: Mapping[str, Any], lab: Mapping[str, Any]) -> dict[str, Any]:
-    """A point of a space as parameters of a lab: what the lab has no parameter for is added to its `settings`.
-
-    >>> as_parameters({"lr": 0.001, "bins": 12}, {"lr": 0.1, "settings": "exclude_self=true"})
-    {'lr': 0.001, 'settings': 'exclude_self=true bins=12'}
-    """
+    """A point of a space as parameters of a lab: what the lab has no parameter for is added to its `settings`."""
     own = {name: value for name, value in point.items() if name in lab}
     more = [f"{name}={value!r}" for name, value in point.items() if name not in lab]
     return {**own, "settings": " ".join(filter(None, [lab["settings"], *more]))} if more else own

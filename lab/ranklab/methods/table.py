@@ -1,4 +1,4 @@
-"""The table of methods: one function a method, its keywords the settings, their defaults the published ones.
+"""The table of methods: a function each, its keywords the settings, their defaults the published ones.
 
 λ is in the released code's scale, that is of ranks divided by their number, as everywhere where RaMBO's training is
 quoted.
@@ -84,21 +84,16 @@ def _enter(title: str, source: str, *, paths: bool = False, proxies: bool = Fals
     return enter
 
 
-def _ranked(title: str, source: str, *, paths: bool = False) -> Callable[[Any], Any]:
+def _ranked(name: str, title: str, source: str, score_loss: Callable[..., Any], *, paths: bool = False) -> None:
     """Enter a function from settings to a loss of scores; a memory and the query itself can be set for all of them."""
 
-    def enter(score_loss: Callable[..., Any]) -> Callable[..., Any]:
-        def make(train: TrainingSet, *, memory: int = 0, exclude_self: bool = True, **settings: Any) -> nn.Module:
-            made = score_loss(train, **settings) if "train" in names else score_loss(**settings)
-            loss, relevance = made if isinstance(made, tuple) else (made, None)
-            return OnEmbeddings(loss, exclude_self, EmbeddingMemory(memory) if memory else None, relevance)
+    def make(train: TrainingSet, *, memory: int = 0, exclude_self: bool = True, **settings: Any) -> nn.Module:
+        made = score_loss(train, **settings) if "train" in names else score_loss(**settings)
+        loss, relevance = made if isinstance(made, tuple) else (made, None)
+        return OnEmbeddings(loss, exclude_self, EmbeddingMemory(memory) if memory else None, relevance)
 
-        names = inspect.signature(score_loss).parameters
-        settings, name = {**_keywords(score_loss), **_keywords(make)}, score_loss.__name__
-        METHODS[name] = Method(name, title, source, paths, False, settings, make)
-        return score_loss
-
-    return enter
+    names = inspect.signature(score_loss).parameters
+    METHODS[name] = Method(name, title, source, paths, False, {**_keywords(score_loss), **_keywords(make)}, make)
 
 
 def _keywords(function: Callable[..., Any]) -> dict[str, Any]:
@@ -113,82 +108,57 @@ def _step(name: str, temperature: float) -> dict[str, Any]:
     return {"temperature": temperature, **PRESETS[name]}
 
 
-@_ranked("RaMBO log", "RaMBO Tab. 2–4")
-def rambo_log(margin: float = 0.02, lam: float = 4.0) -> nn.Module:
-    return RecallLoss(BlackboxRanker(lam, normalized=True), margin, "log")
+def _blackbox(lam: float) -> BlackboxRanker:
+    return BlackboxRanker(lam, normalized=True)
 
 
-@_ranked("RaMBO log log", "RaMBO Tab. 2–4")
-def rambo_loglog(margin: float = 0.02, lam: float = 4.0) -> nn.Module:
-    return RecallLoss(BlackboxRanker(lam, normalized=True), margin, "loglog")
+def _supremum(step: str, temperature: float) -> SupremumRanker:
+    return SupremumRanker(**_step(step, temperature))
 
 
-@_ranked("Blackbox AP", "Smooth-AP supp. Tab. S2")
-def rambo_ap(margin: float = 0.02, lam: float = 4.0) -> nn.Module:
-    return APLoss(BlackboxRanker(lam, normalized=True), margin)
+def _graded(alpha: float, monotone: bool = False) -> Callable[..., Tensor]:
+    """How relevance follows from the paths."""
+    return partial(hierarchy.relevance, alpha=alpha, monotone=monotone)
 
 
-@_ranked("Smooth-AP", "HAPPIER Tab. 1–4")
-def smooth_ap(temperature: float = 0.01, margin: float = 0.0) -> nn.Module:
-    return APLoss(SigmoidRanker(temperature), margin, within_grad=True)
-
-
-@_ranked("FastAP", "RaMBO Tab. 2 and 4")
-def fast_ap(bins: int = 20) -> nn.Module:
-    return FastAPLoss(bins)
-
-
-@_ranked("Soft-binned AP", "not in a table")
-def soft_bin_ap(bins: int = 20, margin: float = 0.0) -> nn.Module:
-    return APLoss(HistogramRanker(bins), margin, within_grad=True)
-
-
-@_ranked("SupAP", "not in a table")
-def sup_ap(temperature: float = 0.01, step: str = "roadmap") -> nn.Module:
-    return SupAPLoss(**_step(step, temperature))
-
-
-@_ranked("ROADMAP", "HAPPIER Tab. 1–4")
-def roadmap(weight: float = 0.5, temperature: float = 0.01, step: str = "roadmap") -> nn.Module:
-    return ROADMAPLoss(weight, **_step(step, temperature))
-
-
-@_ranked("Error-driven AP", "RaMBO Tab. 1")
-def error_driven_ap(delta: float = 1.0) -> nn.Module:
-    return ErrorDrivenAPLoss(delta)
-
-
-@_ranked("AP-SVM", "RaMBO Tab. 1")
-def ap_svm() -> nn.Module:
-    return APSVMLoss()
-
-
-@_ranked("H-AP by a sigmoid", "HAPPIER Tab. 5", paths=True)
-def hap_sigmoid(temperature: float = 0.01, alpha: float = 1.0, margin: float = 0.0) -> tuple[nn.Module, Any]:
-    return HAPLoss(SigmoidRanker(temperature), margin, within_grad=True), partial(hierarchy.relevance, alpha=alpha)
-
-
-@_ranked("H-AP", "HAPPIER Tab. 5–6", paths=True)
-def hap(
-    temperature: float = 0.01, alpha: float = 1.0, monotone: bool = False, step: str = "happier"
-) -> tuple[nn.Module, Any]:
-    relevance = partial(hierarchy.relevance, alpha=alpha, monotone=monotone)
-    return HAPLoss(SupremumRanker(**_step(step, temperature))), relevance
-
-
-@_ranked("Blackbox H-AP", "not in a table", paths=True)
-def blackbox_hap(
-    margin: float = 0.02, lam: float = 4.0, alpha: float = 1.0, monotone: bool = False
-) -> tuple[nn.Module, Any]:
-    relevance = partial(hierarchy.relevance, alpha=alpha, monotone=monotone)
-    return HAPLoss(BlackboxRanker(lam, normalized=True), margin), relevance
-
-
-@_ranked("ΣwAP", "HAPPIER Tab. 6", paths=True)
-def weighted_ap(train: TrainingSet, temperature: float = 0.01, step: str = "happier") -> tuple[nn.Module, Any]:
+def _weighted_ap(train: TrainingSet, temperature: float = 0.01, step: str = "happier") -> tuple[nn.Module, Any]:
     depth = 1 if train.labels is None or train.labels.ndim == 1 else train.labels.shape[1]
     relevance = partial(hierarchy.weighted_ap_relevance, weights=[1.0] * depth)  # all levels weigh the same
-    return HAPLoss(SupremumRanker(**_step(step, temperature))), relevance
+    return HAPLoss(_supremum(step, temperature)), relevance
+
+
+# fmt: off
+_ranked("rambo_log", "RaMBO log", "RaMBO Tab. 2–4",
+        lambda margin=0.02, lam=4.0: RecallLoss(_blackbox(lam), margin, "log"))
+_ranked("rambo_loglog", "RaMBO log log", "RaMBO Tab. 2–4",
+        lambda margin=0.02, lam=4.0: RecallLoss(_blackbox(lam), margin, "loglog"))
+_ranked("rambo_ap", "Blackbox AP", "Smooth-AP supp. Tab. S2",
+        lambda margin=0.02, lam=4.0: APLoss(_blackbox(lam), margin))
+_ranked("smooth_ap", "Smooth-AP", "HAPPIER Tab. 1–4",
+        lambda temperature=0.01, margin=0.0: APLoss(SigmoidRanker(temperature), margin, within_grad=True))
+_ranked("fast_ap", "FastAP", "RaMBO Tab. 2 and 4",
+        lambda bins=20: FastAPLoss(bins))
+_ranked("soft_bin_ap", "Soft-binned AP", "not in a table",
+        lambda bins=20, margin=0.0: APLoss(HistogramRanker(bins), margin, within_grad=True))
+_ranked("sup_ap", "SupAP", "not in a table",
+        lambda temperature=0.01, step="roadmap": SupAPLoss(**_step(step, temperature)))
+_ranked("roadmap", "ROADMAP", "HAPPIER Tab. 1–4",
+        lambda weight=0.5, temperature=0.01, step="roadmap": ROADMAPLoss(weight, **_step(step, temperature)))
+_ranked("error_driven_ap", "Error-driven AP", "RaMBO Tab. 1",
+        lambda delta=1.0: ErrorDrivenAPLoss(delta))
+_ranked("ap_svm", "AP-SVM", "RaMBO Tab. 1",
+        lambda: APSVMLoss())
+_ranked("hap_sigmoid", "H-AP by a sigmoid", "HAPPIER Tab. 5",
+        lambda temperature=0.01, alpha=1.0, margin=0.0: (
+            HAPLoss(SigmoidRanker(temperature), margin, within_grad=True), _graded(alpha)), paths=True)
+_ranked("hap", "H-AP", "HAPPIER Tab. 5–6",
+        lambda temperature=0.01, alpha=1.0, monotone=False, step="happier": (
+            HAPLoss(_supremum(step, temperature)), _graded(alpha, monotone)), paths=True)
+_ranked("blackbox_hap", "Blackbox H-AP", "not in a table",
+        lambda margin=0.02, lam=4.0, alpha=1.0, monotone=False: (
+            HAPLoss(_blackbox(lam), margin), _graded(alpha, monotone)), paths=True)
+_ranked("weighted_ap", "ΣwAP", "HAPPIER Tab. 6", _weighted_ap, paths=True)
+# fmt: on
 
 
 @_enter("HAPPIER", "HAPPIER Tab. 1–5", paths=True, proxies=True)
@@ -209,7 +179,7 @@ def happier(
         alpha,
         monotone=monotone,
         temperature=proxy_temperature,
-        ranker=SupremumRanker(**_step(step, temperature)),
+        ranker=_supremum(step, temperature),
         exclude_self=exclude_self,
         memory=EmbeddingMemory(memory) if memory else None,
     )

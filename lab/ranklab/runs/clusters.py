@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,17 +20,12 @@ __all__ = ["ANSWER", "cluster_client", "local_client", "local_environments", "pa
 ANSWER = 5.0
 
 
-def _distributed() -> Any:
-    return needed("distributed", "sweeps run on Dask")
-
-
 def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[dict[str, str]]:
     """Environment variables of each worker of this machine: its GPU (one each, in turn) and its share of the cores.
 
-    By default one worker a GPU if the runs may use one, else one a core; no more than runs. ValueError for a GPU that
-    is not there, or that is asked for by its number.
+    By default one worker a GPU if the runs may use one, else one a core; no more than runs.
     """
-    _distributed()
+    needed("distributed", "sweeps run on Dask")
     from dask.system import CPU_COUNT
 
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
@@ -64,8 +61,8 @@ def _gpus(wanted: set[str]) -> list[str]:
 @contextmanager
 def local_client(environments: Sequence[Mapping[str, str]]) -> Iterator[Any]:
     """One process of this machine for each environment; all of them end with the block, or with this process."""
-    distributed = _distributed()
     import dask
+    import distributed
 
     private = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "protocol": "tcp://"}
     worker = {**private, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL}
@@ -84,37 +81,26 @@ def local_client(environments: Sequence[Mapping[str, str]]) -> Iterator[Any]:
         try:
             yield client
         except BaseException:  # Ctrl-C: the workers end, and then their kernels
-            kernels = _kernels()
-            cluster.close()
-            _end(kernels)
+            with _no_kernel_left():
+                cluster.close()
             raise
 
 
-def _kernels() -> list[Any]:
-    """The kernels below this process."""
+@contextmanager
+def _no_kernel_left() -> Iterator[None]:
+    """End the kernels below this process with the block: a kernel that is left would write to the next run's folder."""
     import psutil
 
-    return [process for process in psutil.Process().children(recursive=True) if "ipykernel_launcher" in _line(process)]
-
-
-def _line(process: Any) -> list[str]:
-    """The command line of a process; empty if it has gone."""
-    import psutil
-
-    try:
-        return list(process.cmdline())
-    except psutil.Error:
-        return []
-
-
-def _end(processes: list[Any]) -> None:
-    """Leave none of them behind: a kernel that outlives its run would write to the folder of the next one."""
-    import psutil
-
-    for process in processes:
+    kernels = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has gone
+            if "ipykernel_launcher" in process.cmdline():
+                kernels.append(process)
+    yield
+    for kernel in kernels:
         with suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(processes, timeout=5)
+            kernel.kill()
+    psutil.wait_procs(kernels, timeout=5)
 
 
 def parse_resources(texts: Iterable[str]) -> dict[str, float]:
@@ -131,8 +117,6 @@ def parse_resources(texts: Iterable[str]) -> dict[str, float]:
 
 async def _greet(scheduler: str) -> None:
     """Say hello to a scheduler and leave. A Client waits for ever where something else than Dask has the port."""
-    import asyncio
-
     from distributed import Security
     from distributed.comm.core import connect
 
@@ -143,14 +127,8 @@ async def _greet(scheduler: str) -> None:
 
 @contextmanager
 def cluster_client(scheduler: str, resources: Mapping[str, float]) -> Iterator[Any]:
-    """A cluster that somebody started, by its address; ConnectionError if none answers there.
-
-    A warning says if no worker offers the resources so far.
-    """
-    distributed = _distributed()
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
+    """A cluster by its address; ConnectionError if none answers, a warning if no worker offers the resources so far."""
+    distributed = needed("distributed", "sweeps run on Dask")
     try:
         with ThreadPoolExecutor(1) as thread:  # a notebook has a loop of its own in this thread
             thread.submit(asyncio.run, _greet(scheduler)).result()

@@ -86,10 +86,7 @@ def _starts(counts: Array) -> npt.NDArray[np.int64]:
 
 
 def contrast(terms: Sequence[tuple[float, Sequence[Record], str]], threshold: float = 0.0) -> Contrast:
-    """Add up factor × metric over the terms (factor, records, metric); the records of a term are in the order of seeds.
-
-    ValueError where the terms are not of the same seeds and queries.
-    """
+    """Add up factor × metric over terms (factor, records, metric) with the same seeds, in one order, and queries."""
     seeds = [[record.parameters["seed"] for record in records] for _, records, _ in terms]
     if any(of_term != seeds[0] for of_term in seeds):
         raise ValueError(f"records must be of the same seeds in all terms, got {seeds}")
@@ -140,10 +137,6 @@ def resolution(weights: Array) -> tuple[float, float]:
     variance σ²Σw². The bootstrap estimates it by Σw²(b − Σwb)², on average σ²(Σw² − 2Σw³ + (Σw²)²). Student's t takes
     1/Σw² − 1 degrees of freedom, the effective number of letters less one. Of n equal weights these are n/(n − 1) and
     n − 1.
-
-    >>> factor, freedom = resolution(np.full(10, 0.1))
-    >>> round(factor, 6), round(freedom, 6)
-    (1.111111, 9.0)
     """
     square, cube = (float((weights**power).sum()) for power in (2, 3))
     return square / (square - 2 * cube + square**2), 1 / square - 1

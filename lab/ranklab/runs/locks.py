@@ -38,8 +38,7 @@ def lock_table(table: Path) -> Any:
 def lock_run(folder: Path) -> Iterator[None]:
     """Hold the lock of ``runs/<lab>/<hash>``; wait, with a warning, while another process holds it.
 
-    The system gives the lock back when its process ends, even if that is killed. On a network's file system this needs
-    file locks that work between machines, as NFS 4 has.
+    The system gives it back when its process ends, even if that is killed; between machines only on such as NFS 4.
     """
     from filelock import Timeout
 

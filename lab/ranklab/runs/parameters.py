@@ -34,7 +34,8 @@ class Parameter:
 def read_parameters(notebook: Path) -> dict[str, Parameter]:
     """Read the cell tagged `parameters` of a lab, in its order; each needs a type, a help and a literal."""
     declared = {}
-    for name, read in _papermill().inspect_notebook(str(notebook)).items():
+    papermill = needed("papermill", "labs are run by papermill")
+    for name, read in papermill.inspect_notebook(str(notebook)).items():
         parameter = Parameter(name, read["inferred_type_name"].replace(" ", ""), None, read["help"])
         where = f"{notebook.name}: parameter {name!r}"
         if _kind(parameter.type) is None or not parameter.help:
@@ -58,10 +59,6 @@ def _annotated(notebook: Path) -> set[str]:
     sources = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     nodes = ast.parse(sources[0]).body if sources else []
     return {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
-
-
-def _papermill() -> Any:
-    return needed("papermill", "labs are run by papermill")
 
 
 def _kind(name: str) -> tuple[type, bool] | None:

@@ -39,10 +39,16 @@ class Run:
         """The executed notebook."""
         return self.folder / self.source.name
 
+    def manifest(self) -> dict[str, Any]:
+        """What the runner wrote of the last attempt; empty if there was none, or if it is damaged."""
+        with suppress(OSError, ValueError, TypeError):
+            return dict(json.loads((self.folder / "manifest.json").read_text(encoding="utf-8")))
+        return {}
+
     def finished(self) -> dict[str, Any] | None:
         """The result of an earlier run that was completed; None if there is none, it was damaged, or of other code."""
         with suppress(OSError, ValueError):
-            if json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))["status"] == "completed":
+            if self.manifest().get("status") == "completed":
                 result = load_result(self.folder / "result.json")
                 made_by = result.get("evidence", {})
                 if "code" not in made_by or made_by["code"] == code_hash(made_by["module"]):
@@ -66,17 +72,10 @@ def plan(
     given = dict(read_preset(preset, lab, folder, declared)) if preset else {}
     given |= dict(parameters or {}) | parse_assignments(assignments, declared, lab=lab)
     values = check_parameters(given, declared, lab=lab)
-    _check_values(lab, values)
+    with suppress(ModuleNotFoundError):  # of a lab of the reader's own, or where an extra is missing, of which it tells
+        experiment = importlib.import_module(f"{EXPERIMENTS}.{lab}")
+        getattr(experiment, "check", lambda _: None)(values)  # of its losses, data sets and networks
     return Run(lab, source, values, Path(runs).resolve() / lab / fingerprint(source, values))
-
-
-def _check_values(lab: str, parameters: Mapping[str, Any]) -> None:
-    """Let the lab's experiment, if it has one, say which of its losses, data sets and networks are unknown."""
-    name = f"{EXPERIMENTS}.{lab}"
-    with suppress(ModuleNotFoundError):  # also where an extra is missing, of which the lab tells
-        check = getattr(importlib.import_module(name), "check", None)
-        if check is not None:
-            check(parameters)
 
 
 def fingerprint(source: Path, parameters: Mapping[str, Any]) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
+import platform
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rankedu import __version__
 from ranklab.runs.locks import lock_run
-from ranklab.runs.manifest import git_revision, versions
 from ranklab.runs.planning import Run, plan
 from ranklab.runs.results import load_result, write_json
 
@@ -78,25 +79,18 @@ def execute(
             return replace(run, skipped=True, result=result)
         run.folder.mkdir(parents=True, exist_ok=True)
         (run.folder / "result.json").unlink(missing_ok=True)
+        last, libraries = run.manifest(), {name: version(name) for name in ("torch", "numpy", "papermill")}
         manifest = {
             "lab": run.lab,
             "preset": preset,
             "parameters": run.parameters,
             "seed": run.parameters.get("seed"),
-            "versions": versions(),
-            "git": git_revision(run.source.parent),
+            "versions": {"python": platform.python_version(), "rankedu": __version__, **libraries},
+            "git": _git_revision(run.source.parent),
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "attempts": _attempts_before(run),
+            "attempts": 0 if last.get("status") == "completed" else last.get("attempts", 0),
         }
         return replace(run, result=_try(run, manifest, timeout, progress, attempts))
-
-
-def _attempts_before(run: Run) -> int:
-    """How often this run was started since it was last completed."""
-    with suppress(OSError, ValueError, KeyError):
-        manifest = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
-        return 0 if manifest["status"] == "completed" else int(manifest["attempts"])
-    return 0
 
 
 def _try(run: Run, manifest: dict[str, Any], timeout: float, progress: bool, attempts: int) -> dict[str, Any]:
@@ -127,12 +121,24 @@ def _try(run: Run, manifest: dict[str, Any], timeout: float, progress: bool, att
 
 
 def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[str, Any]]:
-    """Execute the notebook once: the status, what was wrong, and what the lab saved."""
+    """Let papermill execute the notebook once: the status, what was wrong, and what the lab saved."""
+    import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
+    deadline = time.monotonic() + timeout
+    told = {"desc": f"{run.lab} (Ctrl-C stops it; the same command goes on)"}
     try:
-        _run_notebook(run, timeout, progress)
+        papermill.execute_notebook(
+            str(run.source),
+            str(run.notebook),
+            parameters=run.parameters,
+            resources={"metadata": {"path": str(run.folder)}},  # papermill's `cwd` would be that of all threads
+            progress_bar=told if progress and sys.stderr.isatty() else False,
+            start_timeout=START_TIMEOUT,
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+            timeout_func=lambda cell: max(1, round(deadline - time.monotonic())),  # no cell may outlast what is left
+        )
         return "completed", "", load_result(run.folder / "result.json")
     except PapermillExecutionError as failure:
         return "failed", f"In [{failure.exec_count}]: {failure.ename}: {failure.evalue}", {}
@@ -148,20 +154,18 @@ def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[s
         return "failed", str(failure), {}
 
 
-def _run_notebook(run: Run, timeout: float, progress: bool) -> None:
-    """Let papermill execute the lab; no cell may outlast what is left of the time."""
-    import papermill
+def _git_revision(folder: Path) -> dict[str, Any] | None:
+    """The commit of the checkout that holds a folder, and whether files differ from it; None without one."""
+    revision = _git(folder, "rev-parse", "HEAD")
+    if revision is None:
+        return None
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {"revision": revision, "modified": bool(changes)}
 
-    deadline = time.monotonic() + timeout
-    papermill.execute_notebook(
-        str(run.source),
-        str(run.notebook),
-        parameters=run.parameters,
-        resources={"metadata": {"path": str(run.folder)}},  # papermill's `cwd` would be that of all threads
-        progress_bar={"desc": f"{run.lab} (Ctrl-C stops it; the same command goes on)"}
-        if progress and sys.stderr.isatty()
-        else False,
-        start_timeout=START_TIMEOUT,
-        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-        timeout_func=lambda cell: max(1, round(deadline - time.monotonic())),
-    )
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

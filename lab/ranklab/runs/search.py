@@ -40,11 +40,7 @@ class Between:
     whole: bool = False
 
     def place(self, value: float) -> float:
-        """How far a value is on the way from `low`, 0, to `high`, 1.
-
-        >>> Between(0.001, 0.1, log=True).place(0.01)
-        0.5
-        """
+        """How far a value is on the way from `low`, 0, to `high`, 1."""
         low, high, value = (math.log10(x) if self.log else x for x in (self.low, self.high, value))
         return (value - low) / (high - low)
 
@@ -109,25 +105,34 @@ def search(
     tests on anything but the validation split, or if it does not measure the metric.
     """
     base = plan(lab, preset=preset, parameters=parameters, assignments=assignments, labs=labs, runs=runs)
-    _check(base, space, trials)
+    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+        raise ValueError(f"trials must be an integer >= 1, got {trials!r}")
+    if (split := base.parameters.get("test_split")) != CHOOSING:
+        raise ValueError(
+            f"test_split must be {CHOOSING!r} in a search, got {split!r}: what is chosen on a split, that split can't "
+            f"judge any more (-p train_split=fit -p test_split={CHOOSING})"
+        )
+    if not space:
+        raise ValueError("space must have a setting to search for, got none")
     key = _key(base, space, metric)
     folder = Path(runs).resolve() / "searches" / key
     with lock_run(folder):
         study = _open_study(folder.with_suffix(".log"), key, space)
         for _ in range(trials - len(study.trials)):
             study.ask(fixed_distributions=_distributions(space))
-        drawn = [trial.params for trial in study.trials[:trials]]
-        settings = [as_parameters(point, base.parameters) for point in drawn]
+        drawn = study.trials[:trials]
+        settings = [as_parameters(trial.params, base.parameters) for trial in drawn]
         planned = [
             plan(lab, parameters={**base.parameters, **new}, labs=base.source.parent, runs=runs) for new in settings
         ]
-        failed = {trial.number for trial in study.trials if trial.state.name == "FAIL"}
-        measured = _measured([run for number, run in enumerate(planned) if number not in failed], preset, metric, how)
-        values = [measured.get(run.folder) for run in planned]
-        for number, value in enumerate(values):
-            if not study.trials[number].state.is_finished():
-                _tell(study, number, value)
-    made = [Trial(*row) for row in zip(drawn, settings, values, [run.folder.name for run in planned], strict=True)]
+        hopeful = [run for trial, run in zip(drawn, planned, strict=True) if trial.state.name != "FAIL"]
+        measured = _measured(hopeful, preset, metric, how)
+        made = []
+        for trial, new, run in zip(drawn, settings, planned, strict=True):
+            value = measured.get(run.folder)
+            if not trial.state.is_finished():
+                study.tell(trial.number, value, state=None if value is not None else _optuna().trial.TrialState.FAIL)
+            made.append(Trial(trial.params, new, value, run.folder.name))
     found = Search(lab, metric, made)
     write_json(folder.with_suffix(".json"), asdict(found))
     return found
@@ -136,36 +141,19 @@ def search(
 def importances(
     space: Mapping[str, Between], trials: Iterable[tuple[Mapping[str, Any], float | None]]
 ) -> dict[str, float]:
-    """What share of the trials' spread each setting of the space explains; the shares add up to 1.
+    """What share of the spread of trials (point, value or None) each setting explains, by Optuna's fANOVA; in all 1.
 
-    The trials are (point, value), None where one failed. By Optuna's fANOVA. Of twenty trials a setting that decides
-    alone gets some eight tenths, and chance often gives one of three a half. ValueError with less than two trials that
-    did not fail.
+    Of twenty trials a setting that decides alone gets some eight tenths, and chance often gives one of three a half.
     """
     done = [(point, value) for point, value in trials if value is not None]
     if len(done) < 2:
         raise ValueError(f"trials must hold two that did not fail, got {len(done)}")
-    optuna = _optuna()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    optuna, made = _optuna(), {"distributions": _distributions(space)}
     study = optuna.create_study(direction="maximize")
-    made = {"distributions": _distributions(space)}
     study.add_trials([optuna.create_trial(params=dict(point), value=value, **made) for point, value in done])
     forest = optuna.importance.FanovaImportanceEvaluator(n_trees=TREES, seed=0)
     found = optuna.importance.get_param_importances(study, evaluator=forest)
     return {name: float(found[name]) for name in space}
-
-
-def _check(base: Run, space: Mapping[str, Between], trials: int) -> None:
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
-        raise ValueError(f"trials must be an integer >= 1, got {trials!r}")
-    split = base.parameters.get("test_split")
-    if split != CHOOSING:
-        raise ValueError(
-            f"test_split must be {CHOOSING!r} in a search, got {split!r}: what is chosen on a split, that split can't "
-            f"judge any more (-p train_split=fit -p test_split={CHOOSING})"
-        )
-    if not space:
-        raise ValueError("space must have a setting to search for, got none")
 
 
 def _key(base: Run, space: Mapping[str, Between], metric: str) -> str:
@@ -180,7 +168,9 @@ def _key(base: Run, space: Mapping[str, Between], metric: str) -> str:
 
 
 def _optuna() -> Any:
-    return needed("optuna", "searches are kept by Optuna")
+    optuna = needed("optuna", "searches are kept by Optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
 
 
 def _distributions(space: Mapping[str, Between]) -> dict[str, Any]:
@@ -196,8 +186,6 @@ def _distributions(space: Mapping[str, Between]) -> dict[str, Any]:
 def _open_study(path: Path, name: str, space: Mapping[str, Between]) -> Any:
     """The study that is kept in a file; its points do not hang on what came out at others."""
     optuna = _optuna()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-
     base: Any = optuna.samplers.QMCSampler
 
     class Sobol(base):  # type: ignore[misc]
@@ -230,8 +218,3 @@ def _measured(planned: list[Run], preset: str | None, metric: str, how: Mapping[
             near = did_you_mean(metric, metrics)
             raise ValueError(f"metric {metric!r} is unknown{near}; there are: {'; '.join(metrics)}")
     return {folder: metrics[metric] for folder, metrics in measured.items()}
-
-
-def _tell(study: Any, number: int, value: float | None) -> None:
-    states = _optuna().trial.TrialState
-    study.tell(number, value) if value is not None else study.tell(number, state=states.FAIL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,24 +66,15 @@ def value_of(values: Iterable[float | None]) -> Value:
 def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> list[Row]:
     """Group the runs of a lab by some parameters, by default all in which they differ but for the seed.
 
-    Of runs that agree in all parameters, the one that was started last counts. ValueError if runs of a row differ in
-    more than their seed: nothing is averaged over settings.
-
-    >>> about = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
-    >>> settings = [{"loss": "x", "seed": seed} for seed in (1, 3)]
-    >>> made = [Record("lab", "hash", parameters=p, metrics={"AP": p["seed"] / 4}, **about) for p in settings]
-    >>> (row,) = summarise(made, by=["loss"])
-    >>> row.parameters, row.value("AP").text()
-    ({'loss': 'x'}, '0.500 ± 0.354')
+    Of runs that agree in all parameters the last counts. ValueError if runs of a row differ in more than their seed.
     """
     latest = {_key(record.parameters): record for record in sorted(records, key=lambda record: record.started)}
     runs = sorted(latest.values(), key=lambda record: (record.parameters.get("seed", 0), record.run))
-    differing = varying(runs)
+    known = {name for record in runs for name in record.parameters}
     for name in by or ():
-        known = {name for record in runs for name in record.parameters}
         if name not in known:
             raise ValueError(f"parameter {name!r} is unknown{did_you_mean(name, known)}; there are: {_list(known)}")
-    names = differing if by is None else list(by)
+    names = varying(runs) if by is None else list(by)
     groups: dict[str, list[Record]] = {}
     for record in runs:
         groups.setdefault(_key({name: record.parameters.get(name) for name in names}), []).append(record)
@@ -91,8 +82,9 @@ def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> lis
     for row in rows:
         for name in varying(row.records):
             values = _list({plain(record.parameters.get(name)) for record in row.records})
+            setting = ", ".join(f"{name}={plain(value)}" for name, value in row.parameters.items())
             raise ValueError(
-                f"runs with {_setting(row.parameters)} differ in {name!r} ({values}) and are not averaged: "
+                f"runs with {setting or 'nothing told apart'} differ in {name!r} ({values}) and are not averaged: "
                 f"tell rows apart by it (--by {','.join([*names, name])}), or choose (--where {name}=…)"
             )
     return rows
@@ -105,11 +97,7 @@ def varying(records: Sequence[Record]) -> list[str]:
 
 
 def best(values: Sequence[Value | None], *, less: bool = False) -> set[int]:
-    """Which of two or more values are not worse than the best by more than a standard deviation, its own or the best's.
-
-    >>> sorted(best([Value(0.50, 0.01, 3), Value(0.48, 0.03, 3), Value(0.45, 0.01, 3)]))
-    [0, 1]
-    """
+    """Which of two or more values are not worse than the best by more than a standard deviation of either."""
     there = {place: value for place, value in enumerate(values) if value is not None and value.n}
     if len(there) < 2:
         return set()
@@ -119,10 +107,6 @@ def best(values: Sequence[Value | None], *, less: bool = False) -> set[int]:
         return 0.0 if math.isnan(value.sd) else value.sd
 
     return {place for place, v in there.items() if abs(v.mean - top.mean) <= max(spread(v), spread(top))}
-
-
-def _setting(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={plain(value)}" for name, value in parameters.items()) or "nothing told apart"
 
 
 def _list(names: Iterable[str]) -> str:

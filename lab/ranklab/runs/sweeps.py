@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ranklab.runs.clusters import cluster_client, local_client, local_environments
@@ -55,10 +55,10 @@ def sweep(
     KeyboardInterrupt after Ctrl-C, once the processes have ended.
     """
     _check(timeout, workers, scheduler, resources)
-    options = {"seeds": seeds, "preset": preset, "parameters": parameters, "assignments": assignments}
-    planned = plan_sweep(lab, grid, **options, labs=labs, runs=runs)  # type: ignore[arg-type]
-    how = {"timeout": timeout, "workers": workers, "scheduler": scheduler, "resources": resources}
-    return run_all(planned, preset, **how, progress=progress)  # type: ignore[arg-type]
+    asked: dict[str, Any] = {"preset": preset, "parameters": parameters, "assignments": assignments}
+    planned = plan_sweep(lab, grid, seeds=seeds, **asked, labs=labs, runs=runs)
+    how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler, "resources": resources}
+    return run_all(planned, preset, **how, progress=progress)
 
 
 def _check(timeout: float, workers: int | None, scheduler: str | None, resources: Mapping[str, float] | None) -> None:
@@ -80,20 +80,28 @@ def run_all(
     progress: bool = True,
 ) -> list[Run]:
     """Do planned runs of any parameters, as :func:`sweep` does those of a grid; all of them, finished."""
+    from tqdm import tqdm
+
     _check(timeout, workers, scheduler, resources)
     planned = [run if run.skipped else with_result(run) for run in planned]
     open_runs = list({run.folder: run for run in planned if not run.skipped}.values())
     done = {run.folder: run for run in planned if run.skipped}
     failures: list[tuple[Run, str]] = []
+    counts: dict[str, Any] = {"total": len(planned), "initial": len(planned) - len(open_runs)}
     try:
         if open_runs:
             locks_folder(open_runs[0].folder.parent.parent).mkdir(parents=True, exist_ok=True)
-            with _client(open_runs, scheduler, workers, resources or {}) as client:
-                for run, ended in _submit(client, open_runs, preset, timeout, resources or {}, progress, len(planned)):
+            with (
+                _client(open_runs, scheduler, workers, resources or {}) as client,
+                tqdm(desc="sweep", unit="run", **counts, disable=None if progress else True) as bar,
+            ):
+                for run, ended in _submit(client, open_runs, preset, timeout, resources or {}):
                     if isinstance(ended, Run):
                         done[run.folder] = ended
                     else:
                         failures.append((run, ended))
+                        bar.set_postfix({"failed": len(failures)})
+                    bar.update()
     except KeyboardInterrupt:
         finished = sum(run.finished() is not None for run in planned)
         raise KeyboardInterrupt(
@@ -104,59 +112,37 @@ def run_all(
     return [done[run.folder] for run in planned]
 
 
-@contextmanager
 def _client(
     runs: list[Run], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
-) -> Iterator[Any]:
+) -> AbstractContextManager[Any]:
     """A client of the cluster that is wanted."""
     if scheduler is not None:
-        with cluster_client(scheduler, resources) as client:
-            yield client
-    else:
-        with local_client(local_environments(runs, workers)) as client:
-            yield client
+        return cluster_client(scheduler, resources)
+    return local_client(local_environments(runs, workers))
 
 
 def _submit(
-    client: Any,
-    runs: list[Run],
-    preset: str | None,
-    timeout: float,
-    resources: Mapping[str, float],
-    progress: bool,
-    total: int,
+    client: Any, runs: list[Run], preset: str | None, timeout: float, resources: Mapping[str, float]
 ) -> Iterator[tuple[Run, Run | str]]:
     """Have the runs done; of each that has ended, the finished run or what was wrong."""
     from distributed import as_completed
-    from tqdm import tqdm
 
-    futures = {
-        client.submit(do_run, run, preset, timeout, pure=False, retries=1, resources=dict(resources) or None): run
-        for run in runs
-    }
-    failed = 0
+    how = {"pure": False, "retries": 1, "resources": dict(resources) or None}
+    futures = {client.submit(do_run, run, preset, timeout, **how): run for run in runs}
     try:
-        with tqdm(
-            desc="sweep", unit="run", total=total, initial=total - len(runs), disable=None if progress else True
-        ) as bar:
-            for future in as_completed(list(futures)):
-                ended = _ended(future)
-                failed += isinstance(ended, str)
-                bar.set_postfix({"failed": failed} if failed else {})
-                bar.update()
-                yield futures[future], ended
+        for future in as_completed(list(futures)):
+            if future.status not in ("finished", "error"):
+                raise ConnectionError(
+                    "the scheduler has gone (start it and the same sweep again: what is finished is kept)"
+                )
+            if (error := future.exception()) is None:
+                yield futures[future], future.result()
+            elif isinstance(error, LabError):
+                yield futures[future], str(error).split("\n")[0]
+            else:
+                yield futures[future], f"{type(error).__name__}: {error}"
     finally:  # after Ctrl-C: what has not begun does not begin
         client.cancel(list(futures))
-
-
-def _ended(future: Any) -> Run | str:
-    """The finished run, or what was wrong."""
-    if future.status == "finished":
-        return future.result()  # type: ignore[no-any-return]
-    if future.status == "error":
-        error = future.exception()
-        return str(error).split("\n")[0] if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
-    raise ConnectionError("the scheduler has gone (start it and the same sweep again: what is finished is kept)")
 
 
 def do_run(run: Run, preset: str | None, timeout: float) -> Run:

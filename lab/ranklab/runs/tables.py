@@ -71,10 +71,7 @@ def tabulate(
 
 
 def render(rows: Sequence[Row], metrics: Sequence[str], form: str = "markdown") -> str:
-    """Write rows as a table, the best of the first metric first; in Markdown the best of a column is bold.
-
-    So is what is not worse by more than a standard deviation.
-    """
+    """Write rows as a table, the best of the first metric first; in Markdown what is not worse is bold."""
     _check_form(form)
     less = bool(metrics and _LESS.search(metrics[0]))
 
@@ -111,19 +108,23 @@ def _csv(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     writer.writerow([*names, "runs", *head, "seconds", "device"])
     for row in rows:
         numbers = [number for metric in metrics for number in (row.value(metric).mean, row.value(metric).sd)]
-        cells = [_number(number) for number in [*numbers, row.seconds().mean]]
+        cells = [f"{number:.6g}" if math.isfinite(number) else "" for number in [*numbers, row.seconds().mean]]
         setting = [plain(value) for value in row.parameters.values()]
         writer.writerow([*setting, len(row.records), *cells, row.devices()])
     return file.getvalue().rstrip("\n")
 
 
 def _json(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+    def numbers(value: Value) -> dict[str, Any]:
+        finite = {"mean": value.mean, "sd": value.sd}
+        return {**{name: x if math.isfinite(x) else None for name, x in finite.items()}, "n": value.n}
+
     content = [
         {
             "parameters": row.parameters,
             "seeds": [record.parameters.get("seed") for record in row.records],
-            "metrics": {metric: _statistics(row.value(metric)) for metric in metrics},
-            "seconds": _statistics(row.seconds()),
+            "metrics": {metric: numbers(row.value(metric)) for metric in metrics},
+            "seconds": numbers(row.seconds()),
             "device": row.devices(),
             "runs": [record.run for record in row.records],
         }
@@ -133,15 +134,3 @@ def _json(rows: Sequence[Row], metrics: Sequence[str]) -> str:
 
 
 _FORMS = {"markdown": _markdown, "csv": _csv, "json": _json}
-
-
-def _statistics(value: Value) -> dict[str, Any]:
-    return {"mean": _finite(value.mean), "sd": _finite(value.sd), "n": value.n}
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
-
-
-def _number(number: float) -> str:
-    return f"{number:.6g}" if math.isfinite(number) else ""

@@ -5,9 +5,8 @@ from ranklab.training.device import pick_device
 from ranklab.training.recipe import Recipe
 from ranklab.training.retrieval import History, evaluate, train
 from ranklab.training.samplers import ClassBalancedSampler, SuperClassSampler
-from ranklab.training.sorter_cache import trained_sorter
 from ranklab.training.sorter_data import draw_scores
-from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors, train_sorter
+from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors, train_sorter, trained_sorter
 
 __all__ = [
     "ClassBalancedSampler",

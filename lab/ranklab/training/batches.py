@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import queue
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import closing
-from itertools import islice
+from itertools import islice, tee
 from typing import NamedTuple, cast
 
 import torch
@@ -16,6 +15,8 @@ from ranklab.training import distributed
 from ranklab.training.loading import FileData, RetrievalData, ahead, in_memory, leaves, load_pictures
 
 __all__ = ["Batch", "batches"]
+
+Made = Generator[tuple[Tensor, Tensor, Tensor | None], None, None]
 
 
 class Batch(NamedTuple):
@@ -38,18 +39,16 @@ def batches(
     workers: int = 0,
     draws: Tensor | None = None,
 ) -> Generator[Batch, None, None]:
-    """Turn the sampler's indices into pictures and labels, while the step before is still being computed.
+    """Turn the sampler's indices, from the ``first`` batch on, into pictures and labels, ahead of the step.
 
-    The ``first`` batches were used before and are passed over; ``draws`` is :attr:`Batch.draws` of the last of them. In
-    memory every process augments the whole batch, so that any number of processes sees what one would; of pictures on
-    disk each is loaded with draws of its own, determined by the seed, the step and its place in the batch.
+    In memory every process augments the whole batch, so that any number of them sees what one would; ``draws`` says
+    where the batch before ended. Of pictures on disk seed, step and place in the batch determine each view.
     """
     labels, indices = data.labels if paths else leaves(data), islice(sampler, first, None)
-    made = (
-        _augmented(cast(RetrievalData, data), indices, device, seed, strength, draws)
-        if in_memory(data)
-        else _loaded(cast(FileData, data), enumerate(indices, start=first), device, seed, workers)
-    )
+    if in_memory(data):
+        made = _augmented(cast(RetrievalData, data), indices, device, seed, strength, draws)
+    else:
+        made = _loaded(cast(FileData, data), enumerate(indices, start=first), device, seed, workers)
     with closing(made if workers else ahead(made)) as ready:  # the workers read ahead, too
         for chosen, images, state in ready:
             yield Batch(images, distributed.own_part(labels[chosen]).to(device), state)
@@ -62,7 +61,7 @@ def _augmented(
     seed: int,
     strength: float,
     draws: Tensor | None,
-) -> Generator[tuple[Tensor, Tensor, Tensor | None], None, None]:
+) -> Made:
     """Pictures in memory: the whole batch is augmented, then shared out."""
     generator = torch.Generator().manual_seed(seed)
     if draws is not None:
@@ -74,15 +73,13 @@ def _augmented(
 
 def _loaded(
     data: FileData, indices: Iterable[tuple[int, Tensor]], device: torch.device, seed: int, workers: int
-) -> Generator[tuple[Tensor, Tensor, Tensor | None], None, None]:
+) -> Made:
     """Pictures on disk: only the share of this process is loaded."""
-    chosen: queue.SimpleQueue[Tensor] = queue.SimpleQueue()
-
-    def keys() -> Iterator[list[tuple[int, int, int]]]:
-        for step, batch in indices:
-            chosen.put(batch)
-            places = distributed.own_part(torch.arange(len(batch)))
-            yield [(int(batch[place]), step, place) for place in places.tolist()]
-
-    for images in load_pictures(data, keys(), seed=seed, workers=workers, pin=device.type == "cuda"):
-        yield chosen.get(), images.to(device, non_blocking=True), None
+    asked, again = tee(indices)
+    keys = (
+        [(int(batch[place]), step, place) for place in distributed.own_part(torch.arange(len(batch))).tolist()]
+        for step, batch in asked
+    )
+    pictures = load_pictures(data, keys, seed=seed, workers=workers, pin=device.type == "cuda")
+    for images, (_, chosen) in zip(pictures, again, strict=False):
+        yield chosen, images.to(device, non_blocking=True), None

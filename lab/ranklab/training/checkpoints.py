@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ from rankedu.files import written
 from ranklab.training import distributed
 from ranklab.training.device import random_state, set_random_state
 from ranklab.training.logs import History
-from ranklab.training.recipe import Recipe
-from ranklab.training.updates import Updates
+from ranklab.training.recipe import Recipe, Updates, all_finite
 
 __all__ = ["TrainingState", "load", "save"]
 
@@ -51,31 +50,34 @@ def load(path: Path) -> dict[str, Any]:
     return state
 
 
-@dataclass
 class TrainingState:
-    """What changes while a network is trained, and what must not."""
+    """What changes while a network is trained, and what must not: the settings that a run that goes on must share."""
 
-    net: nn.Module
-    loss: Any  #: saved if it is a module: proxies, and what its memory holds
-    updates: Updates
-    history: History
-    settings: dict[str, Any]  #: what a run that goes on must share with the one that stopped
-    step: int = 0  #: so many are done
-    draws: Tensor | None = None  #: the state of the augmentation's generator after them
-
-    @classmethod
-    def start(
-        cls, net: nn.Module, loss: Any, recipe: Recipe, lr: float, *, steps: int, **settings: Any
-    ) -> TrainingState:
-        """A run at its beginning; the number of steps is a setting where the learning rate depends on it."""
-        settings |= {"lr": lr, **asdict(recipe)}
+    def __init__(
+        self,
+        net: nn.Module,
+        loss: Any,
+        recipe: Recipe,
+        lr: float,
+        *,
+        steps: int,
+        folder: str | Path | None,
+        resume: bool,
+        **settings: Any,
+    ) -> None:
+        self.net, self.loss, self.updates = net, loss, Updates(recipe, net, loss, lr)
+        self.settings = {**settings, "lr": lr, **asdict(recipe)}
         if recipe.schedule in ("cosine", "one_cycle"):
-            settings["steps"] = steps
-        return cls(net, loss, Updates(recipe, net, loss, lr), History(), settings)
+            self.settings["steps"] = steps  # the learning rate depends on it
+        self.history, self.step = History(), 0  # so many are done
+        self.draws: Tensor | None = None  #: the state of the augmentation's generator after them
+        self.path = None if folder is None else Path(folder) / "checkpoint.pt"
+        if self.path is not None and resume:
+            self.load(self.path, steps)
 
     def check(self) -> None:
         """Raise FloatingPointError if a weight is NaN or infinite; names the step."""
-        if not all(bool(parameter.isfinite().all()) for parameter in self.updates.parameters()):
+        if not all_finite(self.updates.parameters()):
             raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
 
     def save(self, path: Path) -> None:
@@ -101,30 +103,23 @@ class TrainingState:
             return
         if not all(there):
             raise ValueError(f"folder must be one that all processes see, got {path} on {sum(there)} of {len(there)}")
-        state = load(path)
+        state, instead = load(path), "(use another folder, or resume=False to begin anew)"
         if state["step"] > steps:
             raise ValueError(
-                f"steps must be >= {state['step']}, which checkpoint {path} has done, got {steps} "
-                "(use another folder, or resume=False to begin anew)"
+                f"steps must be >= {state['step']}, which checkpoint {path} has done, got {steps} {instead}"
             )
         for name, value in self.settings.items():
             then = state["settings"].get(name)
             if then != value:
                 raise ValueError(
-                    f"checkpoint {path} is of another run, with {name}={then!r}, got {name}={value!r} "
-                    "(use another folder, or resume=False to begin anew)"
+                    f"checkpoint {path} is of another run, with {name}={then!r}, got {name}={value!r} {instead}"
                 )
         for name, part in self._parts().items():
             try:
                 part.load_state_dict(state[name])
             except (KeyError, RuntimeError, ValueError) as error:
-                raise ValueError(
-                    f"checkpoint {path} does not fit the {name} of this run "
-                    f"(use another folder, or resume=False to begin anew): {error}"
-                ) from error
-        self.step, self.draws = state["step"], state["draws"]
-        for name, value in state["history"].items():
-            setattr(self.history, name, value)
+                raise ValueError(f"checkpoint {path} does not fit the {name} of this run {instead}: {error}") from error
+        self.step, self.draws, self.history = state["step"], state["draws"], History(**state["history"])
         if self.step < steps:
             self.history.interrupted.append(self.step)
         if distributed.rank() < len(state["random"]):

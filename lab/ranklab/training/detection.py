@@ -1,4 +1,4 @@
-"""The training of an object detector, whose classifier may learn from a loss on ranks."""
+"""The training of an object detector, whose classifier may learn from a loss on ranks; and what it finds."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from rankedu.checks import check_count, check_number
+from rankedu.metrics import match_detections
 from ranklab.training import distributed
 from ranklab.training.checkpoints import TrainingState
-from ranklab.training.detecting import detect, evaluate_detector, proposal_scores
-from ranklab.training.detection_batches import DetectionBatch, DetectionData, batches
+from ranklab.training.detection_batches import DetectionBatch, DetectionData, Target, batches, in_order
 from ranklab.training.device import seeded
 from ranklab.training.large_batch import autocast
 from ranklab.training.logs import Clock, History
 from ranklab.training.loop import run_steps
-from ranklab.training.recipe import Recipe
+from ranklab.training.recipe import Recipe, all_finite
 
 __all__ = ["COLUMNS", "detect", "detector_step", "evaluate_detector", "proposal_scores", "train_detector"]
 
@@ -49,29 +49,37 @@ def train_detector(
     workers: int = 0,
     progress: bool = True,
 ) -> History:
-    """Train a detector, see :func:`ranklab.models.build_detector`, to find the objects of some classes; in place.
+    """Train a detector, see :func:`ranklab.models.build_detector`, in place, much as :func:`train` does for retrieval.
 
-    ``weight`` multiplies the classifier's loss. What is difficult counts neither as an object of its class nor as
-    background. ``seed`` decides on the order, the mirroring and the proposals that are sampled; torch's global
-    generator is left as it was. For ``test``, ``folder``, ``resume`` and ``recipe`` see
-    :func:`ranklab.training.train`; pictures are not embedded in chunks. In the history, ``losses`` are sums, and
-    ``loss_seconds`` those of the classifier's loss alone.
+    ``weight`` multiplies the classifier's loss, whose time is ``loss_seconds``; ``losses`` are sums of all. ``seed``
+    decides on order, mirroring and sampled proposals; torch's global generator is left as it was.
     """
-    _check(len(data), recipe, steps=steps, batch_size=batch_size, seed=seed, weight=weight)
-    settings: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
-    run = TrainingState.start(net, None, recipe, lr, steps=steps, weight=weight, items=len(data), **settings)
-    path = None if folder is None else Path(folder) / "checkpoint.pt"
-    with seeded(seed, run.device):
-        if path is not None and resume:
-            run.load(path, steps)
+    if distributed.world_size() > 1:
+        raise RuntimeError(
+            f"a detector is trained by one process, got {distributed.world_size()} (start it without torchrun)"
+        )
+    check_count(steps, "steps", least=0)
+    check_count(batch_size, "batch_size")
+    check_count(seed, "seed", least=0)
+    check_number(weight, "weight", above=0)
+    if recipe.chunk is not None:
+        raise ValueError(
+            f"recipe.chunk must be None for a detector, got {recipe.chunk} (its pictures are not embedded; "
+            "lower batch_size)"
+        )
+    if len(data) == 0:
+        raise ValueError("data must have pictures, got 0")
+    shared: dict[str, Any] = {"seed": seed, "batch_size": batch_size}
+    with seeded(seed, next(net.parameters()).device):
+        begun: dict[str, Any] = {"steps": steps, "folder": folder, "resume": resume}
+        run = TrainingState(net, None, recipe, lr, weight=weight, items=len(data), **begun, **shared)
         net.train()
         run_steps(
             run,
-            batches(data, steps=steps, first=run.step, device=run.device, workers=workers, **settings),
+            batches(data, steps=steps, first=run.step, device=run.device, workers=workers, **shared),
             steps=steps,
             evaluate=None if test is None else partial(evaluate_detector, net, test, workers=workers),
             evaluate_every=evaluate_every,
-            path=path,
             checkpoint_every=checkpoint_every,
             progress=progress,
             step_by=partial(detector_step, weight=weight),
@@ -80,37 +88,15 @@ def train_detector(
     return run.history
 
 
-def _check(items: int, recipe: Recipe, **settings: Any) -> None:
-    """Refuse what cannot be done."""
-    if distributed.world_size() > 1:
-        raise RuntimeError(
-            f"a detector is trained by one process, got {distributed.world_size()} (start it without torchrun)"
-        )
-    for name, least in {"steps": 0, "batch_size": 1, "seed": 0}.items():
-        check_count(settings[name], name, least=least)
-    check_number(settings["weight"], "weight", above=0)
-    if recipe.chunk is not None:
-        raise ValueError(
-            f"recipe.chunk must be None for a detector, got {recipe.chunk} (its pictures are not embedded; "
-            "lower batch_size)"
-        )
-    if items == 0:
-        raise ValueError("data must have pictures, got 0")
-
-
 def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
-    """Compute the losses of a batch, add them, update the weights; return the sum, "loss", and each of them.
-
-    "cross_entropy" is for comparison and is no part of the sum.
-    """
-    net: Any = run.net
+    """Take a step by the sum of the losses; return it, "loss", and each; "cross_entropy" is no part of it."""
     for name in ("scored", "judged"):  # of a detector that marks nothing no time is measured
         clock.mark(name)
     try:
-        with _marking(net, clock), autocast(run.device, run.updates.recipe.amp):
-            losses = net(batch.images, batch.targets)
+        with _marking(run.net, clock), autocast(run.device, run.updates.recipe.amp):
+            losses = run.net(batch.images, batch.targets)
     except ValueError:
-        if all(bool(parameter.isfinite().all()) for parameter in run.updates.parameters()):
+        if all_finite(run.updates.parameters()):
             raise
         return {"loss": math.nan}  # what exploded in the step before cannot be ranked
     factors = {name: {"loss_classifier": weight, "cross_entropy": 0.0}.get(name, 1.0) for name in losses}
@@ -134,3 +120,67 @@ def _marking(net: Any, clock: Clock) -> Iterator[None]:
         yield
     finally:
         heads.mark = before
+
+
+@torch.no_grad()
+def detect(
+    net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
+) -> list[Target]:
+    """Find the objects in every picture: ``boxes`` (N, 4), ``scores`` and ``labels`` each, best first, on the CPU."""
+    shown = _shown(net, data, batch_size, workers, progress)
+    parts = ("boxes", "scores", "labels")
+    return [{name: found[name].cpu() for name in parts} for batch, _ in shown for found in net(batch.images)]
+
+
+@torch.no_grad()
+def evaluate_detector(
+    net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
+) -> dict[str, float]:
+    """Measure "AP50", the mean over classes of average precision at an overlap of one half, and its 11-point form."""
+    detections, truths = [], []
+    for batch, targets in _shown(net, data, batch_size, workers, progress):
+        detections += [{name: values.cpu() for name, values in found.items()} for found in net(batch.images)]
+        truths += targets
+    matches = match_detections(detections, truths, n_classes=len(data.names))
+    kinds = {"AP50": "all-point", "AP50 11-point": "11-point"}
+    return {name: float(matches.average_precision(kind).nanmean()) for name, kind in kinds.items()}
+
+
+@torch.no_grad()
+def proposal_scores(
+    net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Score all proposals of every picture, as they are made in a test: class logits (P, C + 1) and labels (P,).
+
+    The label is −1 for those that are neither object nor background.
+    """
+    heads: Any = getattr(net, "roi_heads", None)
+    if not hasattr(heads, "last"):
+        raise TypeError(
+            f"net must be one of ranklab.models.build_detector, got a {type(net).__name__} (it keeps scores)"
+        )
+    seen = []
+    for batch, _ in _shown(net, data, batch_size, workers, progress):
+        net(batch.images, batch.targets)
+        seen.append([part.cpu() for part in heads.last])
+    logits, labels = (torch.cat(parts) for parts in zip(*seen, strict=True))
+    return logits.float(), labels
+
+
+def _shown(
+    net: nn.Module, data: DetectionData, batch_size: int, workers: int, progress: bool
+) -> Iterator[tuple[DetectionBatch, list[Target]]]:
+    """The pictures in order, with a progress bar; meanwhile a network with sound weights is in eval mode."""
+    from tqdm import tqdm
+
+    if not all_finite(net.parameters()):
+        raise ValueError("net must have finite weights, got NaN or infinite ones (its training has exploded)")
+    was_training, device = net.training, next(net.parameters()).device
+    net.eval()
+    try:
+        with tqdm(desc="detecting", unit="picture", total=len(data), disable=None if progress else True) as bar:
+            for batch, truths in in_order(data, batch_size=batch_size, device=device, workers=workers):
+                yield batch, truths
+                bar.update(len(truths))
+    finally:
+        net.train(was_training)

@@ -44,12 +44,10 @@ def set_random_state(state: list[Tensor], device: torch.device) -> None:
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
     """Seed the generators of :func:`random_state`, and put them back at the end."""
-    before = random_state(device)
-    torch.default_generator.manual_seed(seed)
-    if device.type == "cuda":
-        with torch.cuda.device(device):
-            torch.cuda.manual_seed(seed)
-    try:
+    gpus = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=gpus):
+        torch.default_generator.manual_seed(seed)
+        for gpu in gpus:
+            with torch.cuda.device(gpu):
+                torch.cuda.manual_seed(seed)
         yield
-    finally:
-        set_random_state(before, device)

@@ -84,15 +84,8 @@ class _Gather(torch.autograd.Function):
 def gather(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """Collect the shares of all processes, with their gradient: (b, dim) to (processes · b, dim), and the labels.
 
-    Backward, a process gets the sum over processes of the gradients for its share. If each computes the loss of the
-    whole batch, that is ``processes`` times the gradient. The mean over processes of the parameters' gradients, which
-    :func:`average_gradients` and torch's DistributedDataParallel take, is then exactly the gradient of one process
-    with the whole batch; for the loss's own parameters it is, too.
-
-    Examples
-    --------
-    >>> gather(torch.ones(2, 3), torch.tensor([5, 7]))[1]
-    tensor([5, 7])
+    Backward, the gradients that all processes have for a share are added: if each computes the loss of the whole
+    batch, the mean over processes (:func:`average_gradients`, DistributedDataParallel) is the gradient of one with all.
     """
     if world_size() == 1:
         return embeddings, labels

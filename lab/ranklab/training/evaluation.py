@@ -22,18 +22,9 @@ PART = 64
 def evaluate(
     net: nn.Module, data: RetrievalData | FileData, *, strength: float = 1.0, seed: int = 1, workers: int = 0
 ) -> dict[str, float]:
-    """Measure R@1 and mAP: each query ranks all other items of the data by cosine similarity.
+    """Measure R@1 and mAP: each query with a second item of its class ranks all other items by cosine similarity.
 
-    Items in memory are augmented once, as in training, which is what makes the task hard. Queries without a second item
-    of their class do not count. Ties fall by chance: of a collapsed network, for which everything ties, nothing is left
-    of the order in which the items came.
-
-    Examples
-    --------
-    >>> from ranklab.datasets import UnicodeGlyphs
-    >>> from ranklab.models import ConvNet
-    >>> sorted(evaluate(ConvNet(8), UnicodeGlyphs("all", characters="AB")))
-    ['R@1', 'mAP']
+    Items in memory are augmented once, as in training. Ties fall by chance, not in the order in which the items came.
     """
     generator, labels = torch.Generator().manual_seed(seed), leaves(data)
     order = torch.randperm(len(labels), generator=generator)
@@ -58,30 +49,19 @@ def embed(
 ) -> Tensor:
     """Embed images (N, H, W) or a data set in eval mode, ``chunk_size`` at a time: (N, dim) on the network's device."""
     device, was_training = next(net.parameters()).device, net.training
-    net.eval()
-    try:
-        chunks = _pictures(images, device, strength, generator, chunk_size, workers)
-        part = PART if device.type == "cpu" else chunk_size
-        return torch.cat([net(pictures) for chunk in chunks for pictures in chunk.split(part)])
-    finally:
-        net.train(was_training)
-
-
-def _pictures(
-    images: Tensor | RetrievalData | FileData,
-    device: torch.device,
-    strength: float,
-    generator: torch.Generator | None,
-    chunk_size: int,
-    workers: int,
-) -> Iterator[Tensor]:
-    """Make the chunks of pictures."""
     if isinstance(images, Tensor) or in_memory(images):
         pictures = images if isinstance(images, Tensor) else cast(RetrievalData, images).images
-        for chunk in torch.split(pictures, chunk_size):
-            yield augment(chunk.to(device), generator=generator, strength=strength)
-        return
-    files = cast(FileData, images)
-    keys = [[(index, 0, 0) for index in chunk.tolist()] for chunk in torch.arange(len(files)).split(chunk_size)]
-    for chunk in load_pictures(files, keys, workers=workers):
-        yield chunk.to(device)
+        chunks: Iterator[Tensor] = (
+            augment(chunk.to(device), generator=generator, strength=strength) for chunk in pictures.split(chunk_size)
+        )
+    else:
+        files = cast(FileData, images)
+        parts = torch.arange(len(files)).split(chunk_size)
+        keys = [[(index, 0, 0) for index in part.tolist()] for part in parts]
+        chunks = (chunk.to(device) for chunk in load_pictures(files, keys, workers=workers))
+    net.eval()
+    try:
+        size = PART if device.type == "cpu" else chunk_size
+        return torch.cat([net(part) for chunk in chunks for part in chunk.split(size)])
+    finally:
+        net.train(was_training)

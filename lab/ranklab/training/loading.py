@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import queue
 import signal
-import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,20 +56,35 @@ def load_pictures(
     data: FileData, keys: Iterable[Any], *, seed: int | None = None, workers: int = 0, pin: bool = False
 ) -> Generator[Tensor, None, None]:
     """Load pictures (b, 3, S, S) from disk by lists of (index, step, place); with a seed each is another view."""
-    yield from load(_Pictures(data, seed), keys, workers=workers, pin=pin)
+    return load(partial(_picture, data, seed), keys, workers=workers, pin=pin)
+
+
+def _picture(data: FileData, seed: int | None, key: tuple[int, int, int]) -> Tensor:
+    index, *place = key
+    return data.load(index) if seed is None else data.load(index, generator_of(seed, *place))
+
+
+class _Items(Dataset[Any]):
+    """What a function makes of a key."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self.make = make
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.make(key)
 
 
 def load(
-    pictures: Dataset[Any],
+    make: Callable[[Any], Any],
     keys: Iterable[Any],
     *,
     workers: int = 0,
     pin: bool = False,
     collate: Callable[[list[Any]], Any] | None = None,
 ) -> Generator[Any, None, None]:
-    """Load anything in batches, several processes at work ahead of the reader; ``pin`` makes copies to a GPU faster."""
+    """Make an item of each key, for lists of keys, several processes ahead; ``pin`` makes copies to a GPU faster."""
     loader = DataLoader(
-        pictures,
+        _Items(make),
         batch_sampler=keys,
         num_workers=workers,
         prefetch_factor=4 if workers else None,
@@ -83,19 +99,6 @@ def load(
         raise error.with_traceback(None) from None
 
 
-class _Pictures(Dataset[Tensor]):
-    """Pictures by (index, step, place)."""
-
-    def __init__(self, data: FileData, seed: int | None) -> None:
-        self.data, self.seed = data, seed
-
-    def __getitem__(self, key: tuple[int, int, int]) -> Tensor:
-        index, *place = key
-        if self.seed is None:
-            return self.data.load(index)
-        return self.data.load(index, generator_of(self.seed, *place))
-
-
 def _ignore_interrupts(_: int) -> None:
     """Ctrl-C reaches all processes: the workers leave it to the one that trains."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -103,36 +106,13 @@ def _ignore_interrupts(_: int) -> None:
 
 def ahead(items: Iterable[Any], depth: int = 2) -> Generator[Any, None, None]:
     """Let a thread fetch the next ``depth`` items while the last one is in use; what it raises is raised here."""
-    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
-    closed, end = threading.Event(), object()
-
-    def put(item: Any, error: BaseException | None = None) -> None:
-        while not closed.is_set():
-            try:
-                return ready.put((item, error), timeout=0.1)
-            except queue.Full:
-                continue
-
-    def fetch() -> None:
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1) as thread:
+        waiting = deque(thread.submit(next, iterator, end) for _ in range(depth))
         try:
-            for item in items:
-                put(item)
-                if closed.is_set():
-                    return
-            put(end)
-        except BaseException as error:
-            put(end, error)
-
-    thread = threading.Thread(target=fetch, daemon=True)
-    thread.start()
-    try:
-        while True:
-            item, error = ready.get()
-            if error is not None:
-                raise error
-            if item is end:
-                return
-            yield item
-    finally:
-        closed.set()
-        thread.join()
+            while (item := waiting.popleft().result()) is not end:
+                waiting.append(thread.submit(next, iterator, end))
+                yield item
+        finally:
+            for future in waiting:
+                future.cancel()

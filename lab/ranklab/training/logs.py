@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import csv
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, TextIO
 
 import torch
 
 from rankedu.files import written
 
-if TYPE_CHECKING:
-    from _csv import Writer
-
-__all__ = ["COLUMNS", "Clock", "CsvLog", "History", "read_log"]
+__all__ = ["COLUMNS", "Clock", "History", "csv_log", "read_log"]
 
 #: Of the log of a retrieval. R@1 and mAP are empty but where it was evaluated.
 COLUMNS = ("step", "loss", "lr", "R@1", "mAP")
@@ -38,8 +36,8 @@ class History:
     def shares(self) -> dict[str, float]:
         """Tell which share of the steps went into the loss and into waiting, and of the whole run into evaluating."""
         steps, whole = self.seconds or float("nan"), (self.seconds + self.evaluating) or float("nan")
-        parts = (self.loss_seconds / steps, self.waiting / steps, self.evaluating / whole)
-        return dict(zip(("loss share", "waiting share", "evaluation share"), parts, strict=True))
+        of_steps = {"loss share": self.loss_seconds / steps, "waiting share": self.waiting / steps}
+        return {**of_steps, "evaluation share": self.evaluating / whole}
 
 
 class Clock:
@@ -66,40 +64,23 @@ class Clock:
         return float(start.elapsed_time(end)) / 1000
 
 
-class CsvLog:
-    """A table on disk that grows by a line a step; lines ``after`` the step where a run goes on are dropped.
+@contextmanager
+def csv_log(
+    path: Path | None, *, after: int = 0, columns: Sequence[str] = COLUMNS
+) -> Iterator[tuple[csv.DictWriter[str], TextIO]]:
+    """Open a table that grows by a line a step, of which the lines ``after`` a step are dropped; no file for None."""
 
-    A context manager. Lines are on disk after :meth:`flush` and at the end.
-    """
+    def writer(file: TextIO) -> csv.DictWriter[str]:
+        return csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
 
-    def __init__(self, path: Path | None, *, after: int = 0, columns: Sequence[str] = COLUMNS) -> None:
-        self.path, self.after, self.columns = path, after, columns
-
-    def __enter__(self) -> CsvLog:
-        if self.path is not None:
-            kept = [row for row in _rows(self.path) if int(row["step"]) <= self.after] if self.after else []
-            with written(self.path) as part, part.open("w", newline="", encoding="utf-8") as file:
-                lines = [self.columns, *([row.get(name, "") for name in self.columns] for row in kept)]
-                csv.writer(file, lineterminator="\n").writerows(lines)
-            self._file = self.path.open("a", newline="", encoding="utf-8")
-            self._writer: Writer = csv.writer(self._file, lineterminator="\n")
-        return self
-
-    def write(self, row: Mapping[str, float]) -> None:
-        """Add a line; what is no column is left out, a column that is not there stays empty."""
-        if self.path is not None:
-            self._writer.writerow([row.get(name, "") for name in self.columns])
-
-    def flush(self) -> None:
-        """Bring all lines to disk."""
-        if self.path is not None:
-            self._file.flush()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.path is not None:
-            self._file.close()
+    if path is not None:
+        kept = [row for row in _rows(path) if int(row["step"]) <= after] if after else []
+        with written(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+            table = writer(file)
+            table.writeheader()
+            table.writerows(kept)
+    with open(path or os.devnull, "a", newline="", encoding="utf-8") as file:
+        yield writer(file), file
 
 
 def read_log(path: Path) -> list[dict[str, float]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -15,9 +17,8 @@ from rankedu.checks import check_count
 from ranklab.training import distributed
 from ranklab.training.batches import Batch
 from ranklab.training.checkpoints import TrainingState
-from ranklab.training.interrupts import Interrupts
 from ranklab.training.large_batch import embed_for_gradient
-from ranklab.training.logs import COLUMNS, Clock, CsvLog
+from ranklab.training.logs import COLUMNS, Clock, csv_log
 
 __all__ = ["Step", "one_step", "run_steps"]
 
@@ -27,11 +28,7 @@ Step = Callable[[TrainingState, Any, Clock], dict[str, float]]
 
 
 def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]:
-    """Embed, compute the loss of the batch of all processes and its gradient, update the weights.
-
-    The graph is cut at the embeddings, so that a batch may be embedded in chunks or by several processes while the loss
-    sees all of it.
-    """
+    """Embed, compute the loss of the batch of all processes and its gradient, update the weights."""
     recipe = run.updates.recipe
     embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)
     embeddings.requires_grad_()
@@ -51,6 +48,26 @@ def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]
     return {"loss": number}
 
 
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """While it is entered, the first Ctrl-C is only noted; a second one acts at once. In the main thread alone."""
+    noted: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield noted
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def run_steps(
     run: TrainingState,
     batches: Generator[Any, None, None],
@@ -58,16 +75,12 @@ def run_steps(
     steps: int,
     evaluate: Callable[[], dict[str, float]] | None = None,
     evaluate_every: int | None = None,
-    path: Path | None = None,
     checkpoint_every: int | None = None,
     progress: bool = True,
     step_by: Step | None = None,
     columns: Sequence[str] = COLUMNS,
 ) -> None:
-    """Bring a run from ``run.step`` to ``steps``, with evaluations, checkpoints and log lines between the steps.
-
-    By default it is evaluated at the end, and a checkpoint is written after every tenth of the steps.
-    """
+    """Bring a run to ``steps``; by default it is evaluated at the end, and saved every tenth of the steps."""
     from tqdm import tqdm
 
     for name, number in {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}.items():
@@ -75,27 +88,27 @@ def run_steps(
             check_count(number, name, hint="it counts steps")
     evaluate_every, checkpoint_every = evaluate_every or steps, checkpoint_every or max(1, steps // 10)
     clock, step_by, main, shown = Clock(run.device), step_by or one_step, distributed.is_main(), {}
+    path = run.path
     hidden = None if progress and main else True  # None: shown on a terminal
     with (
         closing(batches),
         run.updates,
-        CsvLog(path.with_name("log.csv") if path and main else None, after=run.step, columns=columns) as log,
-        Interrupts() as interrupts,
+        csv_log(path.with_name("log.csv") if path and main else None, after=run.step, columns=columns) as (log, file),
+        _interrupts() as interrupts,
         tqdm(desc="training", unit="step", initial=run.step, total=steps, disable=hidden) as bar,
     ):
         for step in range(run.step + 1, steps + 1):
             row = {"step": step, **_timed_step(run, batches, clock, step_by, step, steps)}
             if evaluate is not None and step % evaluate_every == 0:
-                row |= _timed_evaluation(run, evaluate)
-                shown = {
-                    name: f"{number:.3f}" for name, number in run.history.evaluations[-1].items() if name != "step"
-                }
-            log.write(row)
+                measured = _timed_evaluation(run, evaluate)
+                row |= measured
+                shown = {name: f"{number:.3f}" for name, number in measured.items()}
+            log.writerow(row)
             bar.set_postfix({"loss": f"{row['loss']:.3f}", **shown}, refresh=False)
             bar.update()
-            stop = distributed.anywhere(interrupts.asked, run.device)
+            stop = distributed.anywhere(bool(interrupts), run.device)
             if path is not None and (stop or step % checkpoint_every == 0 or step == steps):
-                log.flush()
+                file.flush()
                 run.save(path)
             if stop:
                 then = f"the same call goes on from {path}" if path else "without a folder nothing is kept"
@@ -126,6 +139,7 @@ def _timed_evaluation(run: TrainingState, evaluate: Callable[[], dict[str, float
     started = time.perf_counter()
     run.check()
     distributed.average(run.net.buffers())
-    run.history.evaluations.append({"step": run.step, **evaluate()})
+    measured = evaluate()
+    run.history.evaluations.append({"step": run.step, **measured})
     run.history.evaluating += time.perf_counter() - started
-    return run.history.evaluations[-1]
+    return measured

@@ -55,37 +55,22 @@ def train(
     1,200 steps on :class:`~ranklab.datasets.UnicodeGlyphs` take about a minute on two cores. Under ``torchrun``
     (see :mod:`ranklab.training.distributed`) each process embeds its share of the batch, and the loss sees all of
     it: the gradient is that of one process, but for batch norm, whose statistics are then those of a share.
-
-    Examples
-    --------
-    >>> from ranklab.datasets import UnicodeGlyphs
-    >>> from ranklab.models import ConvNet
-    >>> data = UnicodeGlyphs("all", characters="ABCDEFGH")
-    >>> def together(embeddings, labels):  # 1 - mean cosine of two items of a class
-    ...     return 1 - (embeddings @ embeddings.T)[labels[:, None] == labels].mean()
-    >>> history = train(ConvNet(8), data, together, steps=3, batch_size=16, progress=False)
-    >>> len(history.losses)
-    3
     """
     paths = bool(getattr(loss, "takes_paths", False)) if paths is None else paths
     shared = {"seed": seed, "strength": strength, "paths": paths, "items": len(data.labels)}
     if sampler is None:
         shared |= {"batch_size": batch_size, "per_class": per_class}
         sampler = ClassBalancedSampler(leaves(data), batch_size, per_class, batches=steps, seed=seed)
-    run = TrainingState.start(net, loss, recipe, lr, steps=steps, **shared)
-    path = None if folder is None else Path(folder) / "checkpoint.pt"
-    if path is not None and resume:
-        run.load(path, steps)
+    run = TrainingState(net, loss, recipe, lr, steps=steps, folder=folder, resume=resume, **shared)
     distributed.broadcast(net, loss)
     net.train()
-    draws: dict[str, Any] = {"first": run.step, "seed": seed, "strength": strength, "draws": run.draws}
+    drawn: dict[str, Any] = {"first": run.step, "seed": seed, "strength": strength, "draws": run.draws}
     run_steps(
         run,
-        batches(data, sampler, device=run.device, paths=paths, workers=workers, **draws),
+        batches(data, sampler, device=run.device, paths=paths, workers=workers, **drawn),
         steps=steps,
         evaluate=None if test is None else partial(evaluate, net, test, strength=strength, workers=workers),
         evaluate_every=evaluate_every,
-        path=path,
         checkpoint_every=checkpoint_every,
         progress=progress,
     )

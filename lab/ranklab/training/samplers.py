@@ -51,21 +51,12 @@ class BatchSampler:
 
 
 class ClassBalancedSampler(BatchSampler):
-    """Draw batches of ``batch_size / per_class`` classes with ``per_class`` items each.
+    """Draw batches of ``batch_size / per_class`` classes with ``per_class`` items each, side by side.
 
-    ``labels`` (N,) are any integers; a batch is (batch_size,) indices into them, items of a class side by side. Classes
-    are drawn uniformly whatever their size; those of fewer than ``per_class`` items are left out. Every iteration
-    starts from the seed. It may serve as the ``batch_sampler`` of a :class:`torch.utils.data.DataLoader`.
+    ``labels`` (N,) are any integers. Classes are drawn uniformly whatever their size; those of fewer than ``per_class``
+    items are left out. Every iteration starts from the seed.
 
-    Source
-    ------
-    RaMBO supp. Sec. A.
-
-    Examples
-    --------
-    >>> labels = torch.tensor([7, 7, 7, 8, 8, 9, 9, 9])
-    >>> for batch in ClassBalancedSampler(labels, batch_size=4, per_class=2, batches=2, seed=0):
-    ...     assert len(labels[batch].unique()) == 2
+    Source: RaMBO supp. Sec. A.
     """
 
     def __init__(
@@ -92,20 +83,10 @@ class SuperClassSampler(BatchSampler):
     """Draw batches from ``super_classes`` super-classes each: equally many classes of them, ``per_class`` items each.
 
     ``labels`` (N, L) are paths from root to leaf: the first column is the super-class, the whole path the class. All
-    pairs (or other sets) of super-classes are gone through in random order, then anew in another order, with
-    ``batches_per_pair`` consecutive batches each, as in FastAP's released code: RaMBO takes 10 for Online Products and
-    4 for In-shop. Within a batch the super-classes take turns from class to class. Classes of fewer than ``per_class``
-    items are left out, and so are super-classes with too few classes for their part of a batch.
+    sets of super-classes are gone through in random order, again and again, with ``batches_per_pair`` batches each, as
+    in FastAP's released code (RaMBO: 10 for Online Products, 4 for In-shop). What is too small is left out.
 
-    Source
-    ------
-    RaMBO supp. Sec. A; RaMBO Sec. 5.1.
-
-    Examples
-    --------
-    >>> labels = torch.tensor([[s, c] for s in range(3) for c in range(4) for _ in range(5)])
-    >>> for batch in SuperClassSampler(labels, batch_size=8, per_class=2, batches=3):
-    ...     assert labels[batch, 0].unique(return_counts=True)[1].tolist() == [4, 4]
+    Source: RaMBO supp. Sec. A; RaMBO Sec. 5.1.
     """
 
     def __init__(
@@ -146,14 +127,11 @@ class SuperClassSampler(BatchSampler):
         self._sets = torch.combinations(torch.arange(len(self._classes_of)), super_classes)
 
     def _draw(self, generator: torch.Generator) -> Iterator[Tensor]:
+        def drawn(classes: Tensor) -> Tensor:
+            return classes[torch.randperm(len(classes), generator=generator)[: self.classes_of_each]]
+
         while True:
             for number in torch.randperm(len(self._sets), generator=generator):
                 for _ in range(self.batches_per_pair):
-                    parts = [self._classes(int(root), generator) for root in self._sets[number]]
+                    parts = [drawn(self._classes_of[int(root)]) for root in self._sets[number]]
                     yield self._items(torch.stack(parts, dim=1).flatten(), generator)
-
-    def _classes(self, root: int, generator: torch.Generator) -> Tensor:
-        """As many classes of a super-class as a batch has."""
-        classes = self._classes_of[root]
-        chosen: Tensor = classes[torch.randperm(len(classes), generator=generator)[: self.classes_of_each]]
-        return chosen

@@ -64,17 +64,8 @@ def draw_scores(
 ) -> Tensor:
     """Draw ``lists`` lists of n scores to sort, (lists, n): of one distribution, or each of any, all equally likely.
 
-    ``"uniform"`` in [-1, 1]; standard ``"normal"``; ``"evenly spaced"`` over a random part of [-1, 1], in order; the
-    same ``"shuffled"``; ``"mixed"``: first items of one of these and last items of another. These are the kinds of
-    lists of SoDeep's released code. There uniform lists come three times as often, under three numbers; evenly spaced
-    ones stay within [0, 1] or span all of [-1, 1]; and an eleventh kind, uniform in a random range, is never drawn, for
-    the number that chooses ends at the tenth.
-
-    Examples
-    --------
-    >>> draw_scores(4, 2, "evenly spaced", generator=torch.Generator().manual_seed(0)).diff().round(decimals=2)
-    tensor([[-0.2000, -0.2000, -0.2000],
-            [-0.3200, -0.3200, -0.3200]])
+    They are those of SoDeep's released code, but there uniform lists come three times as often, evenly spaced ones stay
+    within [0, 1] or span all of [-1, 1], and an eleventh kind, uniform in a random range, is never drawn.
     """
     check_count(n, "n", least=2, hint="a list of one item is sorted")
     chosen = torch.default_generator if generator is None else generator

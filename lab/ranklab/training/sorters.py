@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
 import time
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,17 +15,20 @@ from torch import Tensor, nn
 
 from rankedu.checks import check_count
 from rankedu.ranks import rank
-from ranklab.contestants.lstm import LSTMRanker
+from ranklab.contestants.lstm import ARCHITECTURES, LSTMRanker
+from ranklab.datasets.cache import cached_arrays
 from ranklab.training.logs import History
 from ranklab.training.sorter_data import DISTRIBUTIONS, draw_scores
 
-__all__ = ["fit_sorter", "rank_error", "sorter_errors", "train_sorter"]
+__all__ = ["fit_sorter", "rank_error", "sorter_errors", "train_sorter", "trained_sorter"]
 
 #: Highest learning rate of Adam, and the steps that take about a minute on one core for lists of 20.
 LEARNING_RATE = {"lstm": 2e-2, "gru": 2e-2, "conv": 5e-3, "mlp": 2e-3}
 STEPS = {"lstm": 6000, "gru": 4000, "conv": 7000, "mlp": 20000}
 #: Lists a step; share of the steps in which the learning rate rises; bound of the gradient's norm.
 BATCH, RISE, CLIP = 64, 0.05, 1.0
+#: Raise it when the same settings train another sorter: the old files are then no longer read.
+VERSION = 1
 
 
 def train_sorter(
@@ -34,20 +41,35 @@ def train_sorter(
     layers: int | None = None,
     progress: bool = True,
 ) -> LSTMRanker:
-    """Make a network that sorts lists of n scores, and freeze it (``ranker.requires_grad_()`` unfreezes it).
-
-    The seed decides on the start and the lists; torch's global generator is left as it was.
-
-    Examples
-    --------
-    >>> sorter = train_sorter(4, architecture="mlp", steps=300, progress=False)
-    >>> rank_error(sorter, torch.tensor([[0.9, 0.1, 0.5, -0.3], [-0.8, -0.2, 0.3, 0.7]])) < 0.7
-    True
-    """
+    """Make a network that sorts lists of n scores, and freeze it; torch's global generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         ranker = LSTMRanker(n, architecture, hidden=hidden, layers=layers)
     fit_sorter(ranker, steps=steps, seed=seed, progress=progress)
+    return ranker.requires_grad_(False)
+
+
+def trained_sorter(
+    n: int = 20,
+    *,
+    architecture: str = "lstm",
+    steps: int | None = None,
+    seed: int = 0,
+    root: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+) -> LSTMRanker:
+    """Read a trained sorter from ``root`` (default: ``$RANKEDU_DATA``, or the user's cache), else train it."""
+    ranker = LSTMRanker(n, architecture)  # says at once what is wrong with the arguments
+    steps = STEPS[architecture] if steps is None else steps
+    shaping = [VERSION, ARCHITECTURES[architecture], LEARNING_RATE[architecture], BATCH, RISE, CLIP, steps, seed]
+    key = hashlib.sha256(json.dumps(shaping).encode()).hexdigest()[:10]
+
+    def weights() -> dict[str, Any]:
+        trained = train_sorter(n, architecture=architecture, steps=steps, seed=seed, progress=progress)
+        return {name: value.numpy() for name, value in trained.state_dict().items()}
+
+    kept = cached_arrays(f"sorter-{architecture}-{n}-{key}.npz", weights, root)
+    ranker.load_state_dict({name: torch.from_numpy(value) for name, value in kept.items()})
     return ranker.requires_grad_(False)
 
 
@@ -60,12 +82,6 @@ def fit_sorter(
               \bigl| \mathbf{rk}_\theta(\mathbf{y})_i - \mathbf{rk}(\mathbf{y})_i \bigr|
 
     A step has 64 lists. The learning rate rises in the first twentieth of the steps, then falls to 0 along a cosine.
-
-    Examples
-    --------
-    >>> history = fit_sorter(LSTMRanker(4), steps=2, progress=False)
-    >>> len(history.losses)
-    2
     """
     from tqdm import tqdm
 
@@ -103,25 +119,12 @@ def _rise_and_fall(step: int, steps: int) -> float:
 
 @torch.no_grad()
 def rank_error(ranker: nn.Module, scores: Tensor) -> float:
-    """Measure the mean absolute difference between a ranker's ranks and the true ones; always the middle: about n/4.
-
-    Examples
-    --------
-    >>> from rankedu.rankers import SigmoidRanker
-    >>> round(rank_error(SigmoidRanker(temperature=0.1), torch.tensor([0.9, 0.1, 0.5])), 3)
-    0.012
-    """
+    """Measure the mean absolute difference between a ranker's ranks and the true ones; always the middle: about n/4."""
     return float((ranker(scores).double() - rank(scores)).abs().mean())
 
 
 def sorter_errors(ranker: LSTMRanker, *, lists: int = 2000, seed: int = 1) -> dict[str, float]:
-    """Measure :func:`rank_error` on each of the distributions that sorters are trained on.
-
-    Examples
-    --------
-    >>> list(sorter_errors(LSTMRanker(4), lists=10))
-    ['uniform', 'normal', 'evenly spaced', 'shuffled', 'mixed']
-    """
+    """Measure :func:`rank_error` on each of the distributions that sorters are trained on."""
     weight, errors = ranker.head.weight, {}
     for name in DISTRIBUTIONS:
         generator = torch.Generator().manual_seed(seed)

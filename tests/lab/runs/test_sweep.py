@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 from rankedu.cli import app
 from ranklab.runs import clusters, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
 from ranklab.runs.clusters import local_environments, parse_resources
-from ranklab.runs.grid import expand, parse_grid
 from ranklab.runs.locks import is_locked, lock_run
+from ranklab.runs.sweep_plan import expand, parse_grid
 
 PARAMETERS = """\
 n: int = 1  # how many

@@ -10,7 +10,7 @@ from torch.optim import lr_scheduler
 from rankedu.losses import ClusterLoss
 from ranklab.models import ConvNet
 from ranklab.training import Recipe, pick_device
-from ranklab.training.updates import Updates
+from ranklab.training.recipe import Updates
 
 STEPS = 40
 ORACLES = {

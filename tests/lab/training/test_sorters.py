@@ -9,8 +9,8 @@ from ranklab.training import (
     draw_scores,
     fit_sorter,
     rank_error,
-    sorter_cache,
     sorter_errors,
+    sorters,
     train_sorter,
     trained_sorter,
 )
@@ -107,7 +107,7 @@ def test_a_trained_sorter_is_read_from_its_file(tmp_path, monkeypatch):
     (file,) = tmp_path.iterdir()
     assert file.name.startswith("sorter-mlp-4-")
     with monkeypatch.context() as patched:
-        patched.setattr(sorter_cache, "train_sorter", None)
+        patched.setattr(sorters, "train_sorter", None)
         again = trained_sorter(4, **settings)
     y = draw_scores(4, 5, generator=seeded(0))
     assert torch.equal(first(y), again(y)) and not any(p.requires_grad for p in again.parameters())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankbook.kit.check.compare import as_array
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -80,46 +80,35 @@ def _listed(relevance):
     return sorted(float(value) for value in every)
 
 
-_UPSIDE_DOWN = "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"
-_EASIER = "turns the shift around, which makes the task easier instead of harder: relevant scores go down"
-_FULL = "shifts each side by the whole margin: together the two shifts make α"
-
 EXERCISES = (
     Exercise(
-        "all_values_near_a_tie",
         "all_values_near_a_tie(relevance): all values of AP, in ascending order and each once, that score vectors "
         "without ties take arbitrarily close to the tie of all items.",
-        all_values_near_a_tie,
-        _tie_cases,
-        [
-            Mistake(lambda r: all_values_near_a_tie(r)[::-1], "sorts them in descending order"),
-            Mistake(lambda r: [1 - v for v in all_values_near_a_tie(r)][::-1], "returns the loss, 1 − AP, not AP"),
-            Mistake(lambda r: [all_values_near_a_tie(r)[0], 1.0], "returns only the worst and the best value"),
-            Mistake(_precisions, "lists the possible precisions of one item, not their mean over the relevant ones"),
-            Mistake(_listed, "lists one value for each ranking: rankings that differ within a class share theirs"),
+        all_values_near_a_tie, _tie_cases, [
+            (lambda r: all_values_near_a_tie(r)[::-1], "sorts them in descending order"),
+            (lambda r: [1 - v for v in all_values_near_a_tie(r)][::-1], "returns the loss, 1 − AP, not AP"),
+            (lambda r: [all_values_near_a_tie(r)[0], 1.0], "returns only the worst and the best value"),
+            (_precisions, "lists the possible precisions of one item, not their mean over the relevant ones"),
+            (_listed, "lists one value for each ranking: rankings that differ within a class share theirs"),
         ],
     ),
     Exercise(
-        "margin_gradient",
         "margin_gradient(scores, relevance, lam, margin): the gradient, by Algorithm 1, of the sum of the relevant "
         "items' ranks, with a margin. A loop trains the weights of a linear scorer by it, on 500 noisy batches of 16 "
         "items; without a margin the weights, which are what is judged, shrink and the scores collapse.",
-        lambda seed, lam, margin, steps: _train(margin_gradient, seed, lam, margin, steps),
-        _runs,
-        [
-            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, 0.0), "leaves the margin out"),
-            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, -m), _EASIER),
-            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, 2 * m), _FULL),
-            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
-            Mistake(lambda y, r, lam, m: -margin_gradient(y, r, lam, m), _UPSIDE_DOWN),
-            Mistake(
-                _backwards,
-                "moves the scores against the incoming gradient: Algorithm 1 adds λ times it",
-            ),
-            Mistake(lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), "forgets to divide by λ"),
-            Mistake(lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),
+        lambda seed, lam, margin, steps: _train(margin_gradient, seed, lam, margin, steps), _runs, [
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, 0.0), "leaves the margin out"),
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, -m),
+             "turns the shift around, which makes the task easier instead of harder: relevant scores go down"),
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, 2 * m),
+             "shifts each side by the whole margin: together the two shifts make α"),
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
+            (lambda y, r, lam, m: -margin_gradient(y, r, lam, m),
+             "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"),
+            (_backwards, "moves the scores against the incoming gradient: Algorithm 1 adds λ times it"),
+            (lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), "forgets to divide by λ"),
+            (lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),
         ],
-        judge=_judge_weights,
-        use=_train,
+        judge=_judge_weights, use=_train,
     ),
-)
+)  # fmt: skip

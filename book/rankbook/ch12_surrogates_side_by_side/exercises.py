@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -200,128 +200,72 @@ def _update_cases() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "soft_ranks",
         "soft_ranks(scores, strength): the point of the permutahedron that is nearest to −scores/strength; a vector "
         "without ties.",
-        soft_ranks,
-        _projection_cases,
-        [
-            Mistake(lambda y, strength: _hard(y), "ranks exactly: that is what is left as the strength goes to 0"),
-            Mistake(_one_block, "treats all items as one block: that is right only where the strength is large"),
-            Mistake(_clipped, "clips each rank to [1, n]: the sums over the first few ranks are bounded, too"),
-            Mistake(
-                _pooled_once, "pools near neighbours once: two blocks that overlap afterwards must be pooled again"
-            ),
-            Mistake(
-                lambda y, strength: soft_ranks(-y, strength),
-                "gives the smallest score rank 1: −y/ε is projected, with the places from the best score to the worst",
-            ),
-            Mistake(
-                lambda y, strength: soft_ranks(y, 1 / strength), "multiplies by the strength: the scores are divided"
-            ),
-            Mistake(
-                lambda y, strength: soft_ranks(y, strength)[np.argsort(-y, kind="stable")],
-                "returns the ranks in sorted order: put each back to where its item stood",
-            ),
-            Mistake(
-                lambda y, strength: -_hard(y), "adds the places to −y/ε: they are subtracted, or nothing is ever pooled"
-            ),
+        soft_ranks, _projection_cases, [
+            (lambda y, strength: _hard(y), "ranks exactly: that is what is left as the strength goes to 0"),
+            (_one_block, "treats all items as one block: that is right only where the strength is large"),
+            (_clipped, "clips each rank to [1, n]: the sums over the first few ranks are bounded, too"),
+            (_pooled_once, "pools near neighbours once: two blocks that overlap afterwards must be pooled again"),
+            (lambda y, strength: soft_ranks(-y, strength),
+             "gives the smallest score rank 1: −y/ε is projected, with the places from the best score to the worst"),
+            (lambda y, strength: soft_ranks(y, 1 / strength), "multiplies by the strength: the scores are divided"),
+            (lambda y, strength: soft_ranks(y, strength)[np.argsort(-y, kind="stable")],
+             "returns the ranks in sorted order: put each back to where its item stood"),
+            (lambda y, strength: -_hard(y), "adds the places to −y/ε: they are subtracted, or nothing is ever pooled"),
         ],
     ),
     Exercise(
-        "equal_distortion",
         "equal_distortion(scores, coefficients, share): the temperature at which sigmoid ranks distort the loss "
         "coefficients · ranks by this share, over the rows of scores; from 0.001 to 100, to five digits.",
-        equal_distortion,
-        _distortion_cases,
-        [
-            Mistake(
-                lambda y, c, share: _bisect(_with_bias, y, c, share),
-                "counts the bias as well: take the standard deviation of the difference, without its mean",
-            ),
-            Mistake(
-                lambda y, c, share: _bisect(_by_the_surrogate, y, c, share),
-                "divides by the standard deviation of the surrogate: that of the true loss is the unit",
-            ),
-            Mistake(
-                lambda y, c, share: _bisect(_no_unit, y, c, share),
-                "does not divide by the standard deviation of the loss",
-            ),
-            Mistake(
-                lambda y, c, share: _bisect(_of_variances, y, c, share),
-                "compares variances: the distortion is a quotient of standard deviations",
-            ),
-            Mistake(
-                lambda y, c, share: np.log(equal_distortion(y, c, share)), "returns the logarithm of the temperature"
-            ),
-            Mistake(
-                lambda y, c, share: _bisect(lambda *case: 2 * share - distortion(*case), y, c, share),
-                "keeps the wrong half: where the distortion is too small, the temperature has to grow",
-            ),
-            Mistake(
-                lambda y, c, share: 2 * equal_distortion(y, c, share),
-                "smooths with half the temperature: σ(x) is (1 + tanh(x/2))/2",
-            ),
+        equal_distortion, _distortion_cases, [
+            (lambda y, c, share: _bisect(_with_bias, y, c, share),
+             "counts the bias as well: take the standard deviation of the difference, without its mean"),
+            (lambda y, c, share: _bisect(_by_the_surrogate, y, c, share),
+             "divides by the standard deviation of the surrogate: that of the true loss is the unit"),
+            (lambda y, c, share: _bisect(_no_unit, y, c, share),
+             "does not divide by the standard deviation of the loss"),
+            (lambda y, c, share: _bisect(_of_variances, y, c, share),
+             "compares variances: the distortion is a quotient of standard deviations"),
+            (lambda y, c, share: np.log(equal_distortion(y, c, share)), "returns the logarithm of the temperature"),
+            (lambda y, c, share: _bisect(lambda *case: 2 * share - distortion(*case), y, c, share),
+             "keeps the wrong half: where the distortion is too small, the temperature has to grow"),
+            (lambda y, c, share: 2 * equal_distortion(y, c, share),
+             "smooths with half the temperature: σ(x) is (1 + tanh(x/2))/2"),
         ],
     ),
     Exercise(
-        "projection_gradient",
         "projection_gradient(scores, coefficients, strength): the gradient of coefficients · soft_ranks(scores, "
         "strength), one entry a score.",
-        projection_gradient,
-        _gradient_cases,
-        [
-            Mistake(
-                lambda y, c, strength: -projection_gradient(y, c, strength),
-                "has the wrong sign: a larger score has a smaller rank",
-            ),
-            Mistake(
-                lambda y, c, strength: -c / strength,
-                "leaves out the mean: the ranks of a block keep their sum, so what one gains the others lose",
-            ),
-            Mistake(
-                lambda y, c, strength: -(c - c.mean()) / strength,
-                "takes the mean over all items: only those of a block share their ranks",
-            ),
-            Mistake(_alone_moves, "moves items that stand alone: their ranks are exact, and do not change"),
-            Mistake(
-                _near_once,
-                "joins neighbours that are nearer than the strength, once: blocks that overlap afterwards are one",
-            ),
-            Mistake(
-                lambda y, c, strength: strength**2 * projection_gradient(y, c, strength),
-                "multiplies by the strength: the scores are divided by it",
-            ),
-            Mistake(
-                lambda y, c, strength: strength * projection_gradient(y, c, strength),
-                "differentiates by −y/ε: the scores themselves have the factor 1/ε more",
-            ),
-            Mistake(
-                lambda y, c, strength: projection_gradient(y, c, strength)[np.argsort(-y, kind="stable")],
-                "returns it in sorted order: put each entry back to where its item stood",
-            ),
+        projection_gradient, _gradient_cases, [
+            (lambda y, c, strength: -projection_gradient(y, c, strength),
+             "has the wrong sign: a larger score has a smaller rank"),
+            (lambda y, c, strength: -c / strength,
+             "leaves out the mean: the ranks of a block keep their sum, so what one gains the others lose"),
+            (lambda y, c, strength: -(c - c.mean()) / strength,
+             "takes the mean over all items: only those of a block share their ranks"),
+            (_alone_moves, "moves items that stand alone: their ranks are exact, and do not change"),
+            (_near_once,
+             "joins neighbours that are nearer than the strength, once: blocks that overlap afterwards are one"),
+            (lambda y, c, strength: strength**2 * projection_gradient(y, c, strength),
+             "multiplies by the strength: the scores are divided by it"),
+            (lambda y, c, strength: strength * projection_gradient(y, c, strength),
+             "differentiates by −y/ε: the scores themselves have the factor 1/ε more"),
+            (lambda y, c, strength: projection_gradient(y, c, strength)[np.argsort(-y, kind="stable")],
+             "returns it in sorted order: put each entry back to where its item stood"),
         ],
     ),
     Exercise(
-        "error_driven_update",
         "error_driven_update(scores, relevance, delta): what the error-driven AP loss sends back to the scores of one "
         "list.",
-        error_driven_update,
-        _update_cases,
-        [
-            Mistake(
-                lambda y, rel, d: -error_driven_update(y, rel, d), "has the sign that is added: descent subtracts it"
-            ),
-            Mistake(
-                lambda y, rel, d: rel.sum() * error_driven_update(y, rel, d), "forgets the mean over the relevant items"
-            ),
-            Mistake(_with_itself, "counts the item as half above itself: the sum in the denominator leaves it out"),
-            Mistake(_negatives_alone, "counts the irrelevant items alone in the denominator: all others belong there"),
-            Mistake(_hard_step, "takes the step itself, without its width: H rises from 0 at −δ to 1 at δ"),
-            Mistake(
-                lambda y, rel, d: np.where(rel, error_driven_update(y, rel, d), 0.0),
-                "moves the relevant items only: each pair pushes its irrelevant item down as well",
-            ),
+        error_driven_update, _update_cases, [
+            (lambda y, rel, d: -error_driven_update(y, rel, d), "has the sign that is added: descent subtracts it"),
+            (lambda y, rel, d: rel.sum() * error_driven_update(y, rel, d), "forgets the mean over the relevant items"),
+            (_with_itself, "counts the item as half above itself: the sum in the denominator leaves it out"),
+            (_negatives_alone, "counts the irrelevant items alone in the denominator: all others belong there"),
+            (_hard_step, "takes the step itself, without its width: H rises from 0 at −δ to 1 at δ"),
+            (lambda y, rel, d: np.where(rel, error_driven_update(y, rel, d), 0.0),
+             "moves the relevant items only: each pair pushes its irrelevant item down as well"),
         ],
     ),
-)
+)  # fmt: skip

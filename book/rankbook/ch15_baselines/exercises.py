@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rankbook.kit.check.compare import as_array
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -200,138 +200,84 @@ def _level_cases() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "contrastive_loss",
         "contrastive_loss(embeddings, labels, margin): the mean distance of the pairs of one class plus the mean of "
         "margin − distance over the pairs of two classes that are nearer than the margin; embeddings have length 1, no "
         "item is paired with itself.",
-        contrastive_loss,
-        _embedding_cases,
-        [
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, square="terms"),
-                "squares distances and hinges: so it was published, but not here",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, square="distances"),
-                "takes squared distances throughout: the distance is their root",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, zeros=True),
-                "averages over pairs beyond the margin too: only terms that are not zero count",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, whole=True),
-                "averages over terms that are zero, those of items with themselves among them",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, one=True),
-                "takes one mean over all terms: pulls and pushes have a mean each",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, hinge=False),
-                "lets pairs beyond the margin count, with a negative term",
-            ),
+        contrastive_loss, _embedding_cases, [
+            (lambda e, labels, margin: _contrastive(e, labels, margin, square="terms"),
+             "squares distances and hinges: so it was published, but not here"),
+            (lambda e, labels, margin: _contrastive(e, labels, margin, square="distances"),
+             "takes squared distances throughout: the distance is their root"),
+            (lambda e, labels, margin: _contrastive(e, labels, margin, zeros=True),
+             "averages over pairs beyond the margin too: only terms that are not zero count"),
+            (lambda e, labels, margin: _contrastive(e, labels, margin, whole=True),
+             "averages over terms that are zero, those of items with themselves among them"),
+            (lambda e, labels, margin: _contrastive(e, labels, margin, one=True),
+             "takes one mean over all terms: pulls and pushes have a mean each"),
+            (lambda e, labels, margin: _contrastive(e, labels, margin, hinge=False),
+             "lets pairs beyond the margin count, with a negative term"),
         ],
     ),
     Exercise(
-        "calibration_loss",
         "calibration_loss(scores, relevance, at_least, at_most): the mean of at_least − score over the relevant items "
         "below at_least, plus the mean of score − at_most over the others above at_most.",
-        calibration_loss,
-        _score_cases,
-        [
-            Mistake(
-                lambda y, rel, a, b: _calibration(y, rel, a, b, whole=True),
-                "averages over items that are right too: only terms that are not zero count",
-            ),
-            Mistake(lambda y, rel, a, b: _calibration(y, rel, a, b), "adds up, forgets the means"),
-            Mistake(
-                lambda y, rel, a, b: _calibration(y, rel, a, b, one=True),
-                "takes one mean over all terms: the relevant items and the others have a mean each",
-            ),
-            Mistake(lambda y, rel, a, b: calibration_loss(y, ~rel, a, b), "takes relevant for irrelevant"),
-            Mistake(lambda y, rel, a, b: calibration_loss(y, rel, b, a), "mixes up the two bounds"),
+        calibration_loss, _score_cases, [
+            (lambda y, rel, a, b: _calibration(y, rel, a, b, whole=True),
+             "averages over items that are right too: only terms that are not zero count"),
+            (lambda y, rel, a, b: _calibration(y, rel, a, b), "adds up, forgets the means"),
+            (lambda y, rel, a, b: _calibration(y, rel, a, b, one=True),
+             "takes one mean over all terms: the relevant items and the others have a mean each"),
+            (lambda y, rel, a, b: calibration_loss(y, ~rel, a, b), "takes relevant for irrelevant"),
+            (lambda y, rel, a, b: calibration_loss(y, rel, b, a), "mixes up the two bounds"),
         ],
     ),
     Exercise(
-        "csl_loss",
         "csl_loss(cosines, levels, margins, scale): of one item, given its cosines with all proxies and the level that "
         "it shares with each (the number of levels for its own): the sum over levels l = 1, 2, … of log(1 + Σ exp("
         "scale · (s_n − s_own + margin_l))) over the proxies n of a level below l.",
-        csl_loss,
-        _level_cases,
-        [
-            Mistake(
-                lambda s, levels, m, scale: _csl(s, levels, m, scale, only=True),
-                "takes the proxies of level l − 1 alone: all below l are negatives",
-            ),
-            Mistake(
-                lambda s, levels, m, scale: _csl(s, levels, m, scale, reverse=True),
-                "gives the margins in the wrong order: the first belongs to the coarsest level",
-            ),
-            Mistake(
-                lambda s, levels, m, scale: csl_loss(s, levels, -m, scale),
-                "subtracts the margin: it makes the task harder, so it is added to what the negative is ahead",
-            ),
-            Mistake(
-                lambda s, levels, m, scale: _csl(s, levels, m, scale, hard=True),
-                "takes the largest term: the sum is inside of the logarithm",
-            ),
-            Mistake(
-                lambda s, levels, m, scale: _csl(s, levels, m, scale, best=True),
-                "refers each level to its best positive: the reference is the own fine proxy at all levels",
-            ),
+        csl_loss, _level_cases, [
+            (lambda s, levels, m, scale: _csl(s, levels, m, scale, only=True),
+             "takes the proxies of level l − 1 alone: all below l are negatives"),
+            (lambda s, levels, m, scale: _csl(s, levels, m, scale, reverse=True),
+             "gives the margins in the wrong order: the first belongs to the coarsest level"),
+            (lambda s, levels, m, scale: csl_loss(s, levels, -m, scale),
+             "subtracts the margin: it makes the task harder, so it is added to what the negative is ahead"),
+            (lambda s, levels, m, scale: _csl(s, levels, m, scale, hard=True),
+             "takes the largest term: the sum is inside of the logarithm"),
+            (lambda s, levels, m, scale: _csl(s, levels, m, scale, best=True),
+             "refers each level to its best positive: the reference is the own fine proxy at all levels"),
         ],
     ),
     Exercise(
-        "pulls",
         "pulls(embeddings, gradient): the table of what a loss does to each pair, −∂L/∂s_ij in row i and column j, of "
         "a loss that is known by its gradient alone: gradient(x) returns ∂L/∂x for embeddings x of shape (n, any "
         "dimension); it depends on x only through the products s_ij = x_i · x_j of different items.",
-        pulls,
-        _pull_cases,
-        [
-            Mistake(lambda x, gradient: -pulls(x, gradient), "forgets the minus: a pull is what descent does"),
-            Mistake(
-                lambda x, gradient: pulls(x, gradient) * 0.01,
-                "reads the numbers off and does not divide by the small component that every item was given",
-            ),
-            Mistake(
-                _solved,
-                "solves for the numbers in the space as it is, where many tables explain the same step: give every "
-                "item a dimension of its own first",
-            ),
-            Mistake(
-                lambda x, gradient: -gradient(x) @ x.T,
-                "takes the products of the steps with the embeddings, which are not at right angles to each other",
-            ),
-            Mistake(lambda x, gradient: pulls(x, gradient).T / 2, "counts each pair half: s_ij is s_ji as well"),
+        pulls, _pull_cases, [
+            (lambda x, gradient: -pulls(x, gradient), "forgets the minus: a pull is what descent does"),
+            (lambda x, gradient: pulls(x, gradient) * 0.01,
+             "reads the numbers off and does not divide by the small component that every item was given"),
+            (_solved,
+             "solves for the numbers in the space as it is, where many tables explain the same step: give every "
+             "item a dimension of its own first"),
+            (lambda x, gradient: -gradient(x) @ x.T,
+             "takes the products of the steps with the embeddings, which are not at right angles to each other"),
+            (lambda x, gradient: pulls(x, gradient).T / 2, "counts each pair half: s_ij is s_ji as well"),
         ],
         arrays=("numpy",),
     ),
     Exercise(
-        "no_threshold",
         "no_threshold(gap): the angles of some items in the plane, in degrees, and their classes, two lists: every "
         "query ranks all of its class before all others, and yet some pair of two classes is more similar than some "
         "pair of one class, by more than the gap in cosine; two classes or more, each of two items or more.",
-        no_threshold,
-        lambda: [{"gap": gap} for gap in (0.0, 0.1, 0.3, 0.6, 0.9, 1.2)],
-        [
-            Mistake(
-                lambda gap: ([0.0, 1.0, 90.0, 91.0], [0, 0, 1, 1]),
-                "gathers each class at a place of its own: one threshold fits all",
-            ),
-            Mistake(
-                lambda gap: ([0.0, 60.0, 61.0, 62.0], [0, 0, 1, 1]),
-                "makes a class wide and puts the other one beside its end: that end now has a negative nearer than its "
-                "own class",
-            ),
-            Mistake(
-                lambda gap: ([0.0, 170.0, 200.0, 201.0], [0, 0, 1, 1]),
-                "makes a class so wide that the other one is nearer to it than itself",
-            ),
+        no_threshold, lambda: [{"gap": gap} for gap in (0.0, 0.1, 0.3, 0.6, 0.9, 1.2)], [
+            (lambda gap: ([0.0, 1.0, 90.0, 91.0], [0, 0, 1, 1]),
+             "gathers each class at a place of its own: one threshold fits all"),
+            (lambda gap: ([0.0, 60.0, 61.0, 62.0], [0, 0, 1, 1]),
+             "makes a class wide and puts the other one beside its end: that end now has a negative nearer than "
+             "its own class"),
+            (lambda gap: ([0.0, 170.0, 200.0, 201.0], [0, 0, 1, 1]),
+             "makes a class so wide that the other one is nearer to it than itself"),
         ],
-        judge=_judge_threshold,
-        arrays=("numpy",),
+        judge=_judge_threshold, arrays=("numpy",),
     ),
-)
+)  # fmt: skip

@@ -20,8 +20,6 @@ Answer = tuple[Case, Array, Array]
 def relation(answers: Sequence[Answer]) -> str:
     """Say how every returned value follows from the right one; empty if in no way that is known here.
 
-    Examples
-    --------
     >>> case = {"scores": np.zeros(4)}
     >>> relation([(case, np.array(v), np.array(1 - v)) for v in (0.25, 0.5, 0.75)])
     'On every input it is one minus what was asked for.'
@@ -39,8 +37,6 @@ def relation(answers: Sequence[Answer]) -> str:
 def where_wrong(right: Iterable[Case], wrong: Iterable[Case]) -> str:
     """Say what the inputs that went wrong share, if none of those that went right does; else empty.
 
-    Examples
-    --------
     >>> tied, plain = {"scores": np.array([0.5, 0.5])}, {"scores": np.array([0.5, 0.1])}
     >>> where_wrong(right=[plain, plain], wrong=[tied])
     'It goes wrong where entries of scores are equal, and only there.'

@@ -14,11 +14,7 @@ from rankbook.kit.figures import paper_figure
 from rankbook.kit.ranks import ranks_of
 from rankbook.kit.relief import draw_blocks
 from rankbook.kit.section import EXTENT, SEED, view
-from rankedu.landscapes import (
-    interpolated_landscape,
-    random_section,
-    section_gradient,
-)
+from rankedu.landscapes import interpolated_landscape, random_section, section_gradient
 
 
 @paper_figure("RaMBO Fig. 1")

@@ -26,11 +26,7 @@ IMAGES = 4096  #: that each run of Fig. S7a sees, whatever its batch size
 THRESHOLD = 0.005
 #: Smooth-AP supp. Table S2, as printed in the version we read: complexity, and the loss's milliseconds. Every method
 #: stands behind the same ResNet-50, which takes 705.0 ms, at M = 112 items of which 4 are positive.
-PRINTED = {
-    "Blackbox AP": ("O(n log n)", 3.7),
-    "FastAP": ("O(M L)", 4.2),
-    "Smooth-AP": ("O(M²)", 6.6),
-}
+PRINTED = {"Blackbox AP": ("O(n log n)", 3.7), "FastAP": ("O(M L)", 4.2), "Smooth-AP": ("O(M²)", 6.6)}
 
 PRINTED_BACKBONE = 705.0
 

@@ -14,15 +14,7 @@ from matplotlib.colors import BoundaryNorm
 
 from rankbook.ch12_surrogates_side_by_side.figures import BANDS, LOOKS, draw_arrows
 from rankbook.ch12_surrogates_side_by_side.quality import Quality, at, quality, strength_at
-from rankbook.ch12_surrogates_side_by_side.surrogates import (
-    EXTENT,
-    NOTHING,
-    SEED,
-    STEP,
-    SURROGATES,
-    loss_of,
-    surrogate,
-)
+from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, NOTHING, SEED, STEP, SURROGATES, loss_of, surrogate
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, ground, strip, tell
 from rankbook.kit.explorable.controls import Control

@@ -14,12 +14,7 @@ from torch import Tensor
 from rankbook.kit.timing import in_turns
 from rankedu.hierarchy import levels as common_levels
 from rankedu.hierarchy import relevance
-from rankedu.metrics import (
-    average_precision,
-    average_set_intersection,
-    hierarchical_average_precision,
-    ndcg,
-)
+from rankedu.metrics import average_precision, average_set_intersection, hierarchical_average_precision, ndcg
 from ranklab.datasets.glyphs import UnicodeGlyphs
 
 METRICS = ("AP", "H-AP", "ASI", "NDCG")

@@ -50,10 +50,7 @@ def decide(start: float, offset: float) -> tuple[UpperBound, str]:
     lambda at: at.start == 0.5 and not at.holds,
     "It is lost as soon as the offset is below 1; a fall at δ alone does not break it.",
 )
-@explorable(
-    start=slider(0, 1, default=0.5, steps=21, stops=5),
-    offset=slider(0.5, 2, default=1.44, steps=31, stops=7),
-)
+@explorable(start=slider(0, 1, default=0.5, steps=21, stops=5), offset=slider(0.5, 2, default=1.44, steps=31, stops=7))
 @style.style()
 def step_and_bound(start: float, offset: float) -> Figure:
     """Set the step by its start and its offset: when does the loss stay above the metric?"""

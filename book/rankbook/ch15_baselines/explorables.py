@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
 #: Which item moves: a3, which stands among the b and next to c1.
 MOVES = 2
-OPTIONS = (
-    "contrastive",
-    "triplet_semihard",
-    "normalized_softmax",
-    "smooth_ap",
-    "roadmap",
-    "happier",
-)
+OPTIONS = ("contrastive", "triplet_semihard", "normalized_softmax", "smooth_ap", "roadmap", "happier")
 GRID = np.arange(0.75, 180.0, 1.5)
 
 

@@ -10,14 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from rankbook.kit.cached import cached
-from rankedu.losses import (
-    ClusterLoss,
-    HAPPIERLoss,
-    OnEmbeddings,
-    RecallLoss,
-    SmoothAPLoss,
-    baseline,
-)
+from rankedu.losses import ClusterLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, baseline
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets import UnicodeGlyphs, augment
 from ranklab.models import ConvNet

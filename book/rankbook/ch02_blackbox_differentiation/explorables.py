@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.kit import style
@@ -17,9 +18,6 @@ from rankbook.kit.explorable import choice, dial, explorable, goal, ground, hold
 from rankbook.kit.explorable.controls import Control
 from rankedu.blackbox import differentiate
 from rankedu.solvers import shortest_path
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 

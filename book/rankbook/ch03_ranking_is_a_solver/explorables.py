@@ -232,10 +232,8 @@ def _draw_walk(axis: Any, path: Sequence[Ranks], proof: Certificate) -> None:
 def _panels(width: float, height: float, left: Box, right: Box) -> tuple[Figure, Any, Any]:
     """A figure with two fixed axes: no layout is computed, so that a slider moves without delay."""
     figure, (first, second) = style.figure(1, 2, width=width, height=height)
-    figure.set_layout_engine("none")
+    style.place(figure, left, right)
     figure.set_agg_filter(_few_colours)
-    first.set_position(left)
-    second.set_position(right)
     return figure, first, second
 
 

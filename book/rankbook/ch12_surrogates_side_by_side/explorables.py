@@ -6,11 +6,11 @@ The methods are the rows of :data:`rankedu.rankers.RANKERS`; where they become m
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.colors import BoundaryNorm
+from matplotlib.figure import Figure
 
 from rankbook.ch12_surrogates_side_by_side.figures import BANDS, LOOKS, draw_arrows
 from rankbook.ch12_surrogates_side_by_side.quality import Quality, at, quality, strength_at
@@ -21,9 +21,6 @@ from rankbook.kit.explorable.controls import Control
 from rankbook.kit.explorable.core import MAX_FRAMES
 from rankbook.kit.explorable.grounds import SIDE
 from rankedu.landscapes import Section, random_coefficients, random_section
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 
@@ -70,9 +67,7 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     found, label = _judged(method, distortion), SURROGATES[method].label(strength_at(method, distortion))
     edges = _edges()
     figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.6)
-    figure.set_layout_engine("none")
-    axes.set_position((0.085, 0.243, 0.475, 0.682))
-    bars.set_position((0.75, 0.243, 0.19, 0.682))
+    style.place(figure, (0.085, 0.243, 0.475, 0.682), (0.75, 0.243, 0.19, 0.682))
     side = (-EXTENT, EXTENT)
     axes.imshow(height + lift, origin="lower", extent=side * 2, cmap=style.bands(BANDS),
                 norm=BoundaryNorm(edges, BANDS), interpolation="nearest")  # fmt: skip

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from rankbook.ch15_baselines import figures as batch
 from rankbook.ch15_baselines import study
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, explorable, goal, hold, slider, tell
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Which item moves: a3, which stands among the b and next to c1.
 MOVES = 2
@@ -117,9 +115,7 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     ap, hap = metrics_at(angle)
     curve, metrics = losses_along_the_arc(loss), metrics_along_the_arc()
     figure, axes = style.figure(2, 1, width=5.6, height=4.7)
-    figure.set_layout_engine("none")
-    axes[0].set_position((0.1, 0.5, 0.86, 0.44))
-    axes[1].set_position((0.13, 0.12, 0.84, 0.35))
+    style.place(figure, (0.1, 0.5, 0.86, 0.44), (0.13, 0.12, 0.84, 0.35))
     angles = angles_with(angle)
     batch.draw_items(axes[0], angles, size=10, smooth=False)
     hold(axes[0], angle=lambda angle: (np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))))

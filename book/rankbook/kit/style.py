@@ -113,6 +113,13 @@ def figure(
     return made, axes
 
 
+def place(made: Figure, *boxes: tuple[float, float, float, float]) -> None:
+    """Put the axes at fixed places: the same in all frames, and in half the time of a computed layout."""
+    made.set_layout_engine("none")
+    for axes, box in zip(made.axes, boxes, strict=True):
+        axes.set_position(box)
+
+
 def looks(names: Iterable[str]) -> dict[str, Look]:
     """A look for each of some methods."""
     return dict(zip(names, cycle(_LOOKS), strict=False))

@@ -85,8 +85,6 @@ def expected_precision(rank: Any, n: int, batch: int, within: Any = 1) -> Floats
 
     .. math:: q + (1 - q) \frac{1}{r} \frac{n}{m} \left[1 - \binom{n - r}{m} \Big/ \binom{n}{m}\right].
 
-    Examples
-    --------
     >>> round(float(expected_precision(5, n=5, batch=3)), 4)  # the last of five, and two of the four others
     0.3333
     >>> round(float(expected_precision(4, n=5, batch=3)), 4)  # in half of the batches one of those two is behind

@@ -44,8 +44,6 @@ def surrogate(ranker: nn.Module, points: npt.ArrayLike, coefficients: npt.ArrayL
     Score vectors have shape (..., n), the values (...). The function of a blackbox ranker, whose forward pass is exact,
     is the interpolation.
 
-    Examples
-    --------
     >>> values, gradients = surrogate(BlackboxRanker(lam=1.0), [[0.5, 0.0]], [0.0, 1.0])
     >>> values, gradients
     (array([1.5]), array([[ 1., -1.]]))

@@ -34,8 +34,6 @@ OBJECTS = (3, 8)
 def blame(scores: npt.ArrayLike, relevant: npt.ArrayLike) -> Floats:
     """Divide 1 − AP among the items: a negative is charged 1/rank of every positive below it, over the positives.
 
-    Examples
-    --------
     >>> blame([0.9, 0.8, 0.6, 0.1], [True, False, True, False]).round(3).tolist()
     [0.0, 0.167, 0.0, 0.0]
     """

@@ -1,6 +1,5 @@
 """Chapter 1, rank-based metrics: ranks by counting, average precision, ties, a whole evaluation."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -90,7 +89,6 @@ EXERCISES = (
         "rank_min(scores): the rank of each item by RaMBO's Eq. 2, one plus the number of items with a larger score.",
         rank_min, _score_cases, [
             (lambda y: (y[None, :] >= y[:, None]).sum(axis=1), "counts >= instead of >, items and their ties"),
-            (lambda y: (y[None, :] > y[:, None]).sum(axis=1), "forgets the 1 + in front of the count"),
             (lambda y: 1 + (y[None, :] >= y[:, None]).sum(axis=1), "counts >= (each item itself) and adds 1"),
             (lambda y: 1 + (y[None, :] < y[:, None]).sum(axis=1), "counts smaller scores: the largest is best"),
             (_ordinal, "breaks ties by position; by Eq. 2 tied items share a rank"),
@@ -100,8 +98,6 @@ EXERCISES = (
     Exercise(
         "average_precision(scores, relevance): AP by RaMBO's Eqs. 4 and 5; scores are distinct, relevance is boolean.",
         reference.average_precision, _distinct_cases, [
-            (lambda y, rel: _as_printed(y, rel).sum() / len(y), "divides by n, not by the number of positives"),
-            (lambda y, rel: _as_printed(y, rel).sum(), "sums the precisions without dividing by the positives"),
             (lambda y, rel: np.mean([(rel & (y >= s)).sum() / (y >= s).sum() for s in y]),
              "averages the precision over all ranks, not over those of the positives"),
             (lambda y, rel: np.sum([(rel & (y >= s)).sum() / (y >= s).sum() for s in y]) / rel.sum(),
@@ -109,7 +105,6 @@ EXERCISES = (
             (lambda y, rel: np.mean(_as_printed(y, rel, numerator=np.greater)),
              "counts > in the numerator: an item counts itself, so it needs >="),
             (lambda y, rel: reference.average_precision(-y, rel), "sorts from the smallest score: the largest is best"),
-            (lambda y, rel: 1 - reference.average_precision(y, rel), "returns the loss 1 − AP instead of AP"),
             (lambda y, rel: np.mean(1 / rank_min(y)[rel]), "puts 1 in the numerator: a mean reciprocal rank"),
             (lambda y, rel: reference.average_precision(y, ~rel) if (~rel).any() else 0.0,
              "swaps relevant and irrelevant"),
@@ -141,7 +136,6 @@ EXERCISES = (
             (lambda e, labels: evaluate(e, labels, metric=lambda y, r: reference.precision_at_k(y, r, sum(r))),
              "takes the share of relevant items among the first R: AP@R adds precisions up"),
             (lambda e, labels: evaluate(-e, labels, other=e), "puts the most distant item first"),
-            (lambda e, labels: evaluate(e, labels)[::-1], "returns mAP@R first: R@1 comes first"),
         ],
     ),
 )  # fmt: skip

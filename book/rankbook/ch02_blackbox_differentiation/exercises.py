@@ -1,6 +1,5 @@
 """Chapter 2, blackbox differentiation: a layer with the gradient of Eq. 10, and the function it belongs to."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -61,24 +60,8 @@ def _on_tensors(solver):
 
 
 def _layer(backward):
-    """A layer as a reader would write it, with another backward pass."""
-
-    def layer(solver, lam):
-        import torch
-
-        class Layer(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, y):
-                ctx.save_for_backward(y)
-                return solver(y)
-
-            @staticmethod
-            def backward(ctx, gradient):
-                return backward(solver, *ctx.saved_tensors, gradient, lam)
-
-        return Layer.apply
-
-    return layer
+    """A layer with another backward pass."""
+    return lambda solver, lam: autograd.with_backward(solver, lambda y, c: backward(solver, y, c, lam))
 
 
 EXERCISES = (
@@ -112,7 +95,6 @@ EXERCISES = (
             (lambda f, y, c, lam: c @ f(y), "evaluates the loss itself, c·s(y): the staircase"),
             (lambda f, y, c, lam: c @ f(y + lam * c), "evaluates the loss at the perturbed output, c·s_λ"),
             (lambda f, y, c, lam: lam * interpolated_value(f, y, c, lam), "forgets to divide by λ"),
-            (lambda f, y, c, lam: -interpolated_value(f, y, c, lam), "subtracts the wrong way round"),
             (lambda f, y, c, lam: interpolated_value(f, y, c, -lam),
              "moves y by −λ times the gradient instead of +λ: the arrow points backwards"),
             (lambda f, y, c, lam: y @ (f(y + lam * c) - f(y)) / lam,

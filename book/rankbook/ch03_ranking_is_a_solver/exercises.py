@@ -1,6 +1,5 @@
 """Chapter 3, ranking is a solver: swaps of neighbours, proofs made of them, and all that minimises."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations

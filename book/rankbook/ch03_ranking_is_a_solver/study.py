@@ -9,9 +9,8 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
+from rankbook.kit.ranks import Array
 from rankedu.landscapes import random_coefficients, random_section, rank_landscape
-
-Array = npt.NDArray[np.float64]
 
 #: The five items of the chapter.
 NAMES = "ABCDE"
@@ -23,8 +22,7 @@ _PLANE = np.array([[1.0, -2.0, 1.0], [-1.0, 0.0, 1.0]]) / np.sqrt([[6.0], [2.0]]
 
 def plane(vectors: npt.ArrayLike) -> Array:
     """Coordinates, shape (..., 2), of vectors of three numbers in the plane where they sum to 0; their sum is lost."""
-    coordinates: Array = np.asarray(vectors, dtype=float) @ _PLANE.T
-    return coordinates
+    return np.asarray(np.asarray(vectors, dtype=float) @ _PLANE.T)
 
 
 #: The six rankings of three items in the order in which they lie around the hexagon, and where they lie.

@@ -1,6 +1,5 @@
 """Chapter 4, interpolated ranking: Algorithm 1 inside autograd, the scale of λ in paper and code, and f_λ."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -49,24 +48,8 @@ def _order(y):
 
 
 def _ranker(backward, forward=_ranks):
-    """A ranker as a reader would write it, with another backward or forward pass."""
-
-    def ranker(scores, lam):
-        import torch
-
-        class Ranker(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, y):
-                ctx.save_for_backward(y)
-                return forward(y)
-
-            @staticmethod
-            def backward(ctx, gradient):
-                return backward(*ctx.saved_tensors, gradient, lam)
-
-        return Ranker.apply(scores)
-
-    return ranker
+    """A ranker with another backward or forward pass."""
+    return lambda scores, lam: autograd.with_backward(forward, lambda y, c: backward(y, c, lam))(scores)
 
 
 EXERCISES = (
@@ -114,7 +97,6 @@ EXERCISES = (
             (lambda y, c, lam: np.dot(c, reference.rank(y)), "evaluates the loss itself, the staircase"),
             (lambda y, c, lam: np.dot(c, reference.rank(y + lam * c)), "evaluates the loss after the step"),
             (lambda y, c, lam: lam * reference.interpolated(y, c, lam), "forgets to divide by λ"),
-            (lambda y, c, lam: -reference.interpolated(y, c, lam), "subtracts the wrong way round"),
             (lambda y, c, lam: reference.interpolated(y, c, -lam),
              "moves the scores by −λ times the weights instead of +λ"),
             (lambda y, c, lam: reference.interpolated(y, c, lam) - np.sum(c),

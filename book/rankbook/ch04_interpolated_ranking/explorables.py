@@ -7,7 +7,6 @@ import math
 
 import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
@@ -15,6 +14,7 @@ from matplotlib.figure import Figure
 from rankbook.kit import style
 from rankbook.kit.explorable import dial, explorable, goal, ground, hold, log_slider, slider, strip, tell
 from rankbook.kit.explorable.grounds import SIDE
+from rankbook.kit.ranks import Array
 from rankedu.landscapes import (
     Section,
     interpolated_landscape,
@@ -23,8 +23,6 @@ from rankedu.landscapes import (
     rank_landscape,
     section_gradient,
 )
-
-Array = npt.NDArray[np.float64]
 
 EXTENT, BANDS = 1.2, 10
 #: Of the landscape's colours, so that black arrows show.

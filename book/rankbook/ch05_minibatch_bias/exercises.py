@@ -1,6 +1,5 @@
 """Chapter 5, mini-batch bias and memory: what a batch is expected to say, and a memory of the batches before."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
 
 from __future__ import annotations

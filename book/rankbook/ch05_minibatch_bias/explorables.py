@@ -5,15 +5,13 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from rankbook.ch05_minibatch_bias.study import SIZES, expected_map, sample_estimates, synthetic_ranking
+from rankbook.ch05_minibatch_bias.study import SIZES, expected_curve, sample_estimates, synthetic_ranking
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, tell
-
-Floats = npt.NDArray[np.float64]
+from rankbook.kit.ranks import Array
 
 BINS = np.linspace(0, 1, 41)
 
@@ -91,14 +89,9 @@ def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
 
 
 @functools.cache
-def _estimates(batch_size: int, memory: int) -> Floats:
+def _estimates(batch_size: int, memory: int) -> Array:
     batches = min(300, max(32, 16_384 // batch_size))
     return sample_estimates(synthetic_ranking(), batch_size, length=memory, batches=batches)
 
 
-@functools.cache
-def _curve() -> tuple[npt.NDArray[np.int64], Floats]:
-    """Length of the lists, and the expected mAP in closed form."""
-    ranking = synthetic_ranking()
-    lengths = np.unique(np.geomspace(SIZES[0], len(ranking), 40).round().astype(int))
-    return lengths, np.array([expected_map(ranking, int(length)) for length in lengths])
+_curve = functools.cache(lambda: expected_curve(synthetic_ranking(), SIZES[0]))

@@ -1,6 +1,5 @@
 """Chapter 6, ties and margins: the values that meet in a tie, and a margin that prevents a collapse."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -85,7 +84,6 @@ EXERCISES = (
         "all_values_near_a_tie(relevance): all values of AP, in ascending order and each once, that score vectors "
         "without ties take arbitrarily close to the tie of all items.",
         all_values_near_a_tie, _tie_cases, [
-            (lambda r: all_values_near_a_tie(r)[::-1], "sorts them in descending order"),
             (lambda r: [1 - v for v in all_values_near_a_tie(r)][::-1], "returns the loss, 1 − AP, not AP"),
             (lambda r: [all_values_near_a_tie(r)[0], 1.0], "returns only the worst and the best value"),
             (_precisions, "lists the possible precisions of one item, not their mean over the relevant ones"),

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from rankbook.kit.ranks import ranks_of
+from rankbook.kit.ranks import Array, ranks_of
 from rankedu.metrics import average_precision
 
-Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 #: The training run of the chapter: strength of the interpolation, step of gradient descent, number of steps.
 LAM, RATE, STEPS, EVERY = 300.0, 0.05, 3300, 30
@@ -37,8 +36,7 @@ class TrainedScorer:
 
     def spread(self) -> Array:
         """Standard deviation of the scores at each look, shape (k,)."""
-        spread: Array = self.scores().std(axis=1)
-        return spread
+        return np.asarray(self.scores().std(axis=1))
 
     def average_precision(self, noise: float = 0.0, seed: int = 0) -> Array:
         """AP at each look, shape (k,), if scores are off by normal errors of standard deviation ``noise``."""

@@ -1,6 +1,5 @@
 """Chapter 7, the recall loss: a loss from any weights, and weights from a closed form."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -79,8 +78,6 @@ EXERCISES = (
         "loss_from_weights(scores, relevance, weight): the recall loss of a query, Σ_K w_K L@K, in closed form; "
         "weight is a function, w_K = weight(K) for K = 1, 2, …, that you may not call at 0. No two scores are equal.",
         loss_from_weights, _wishes, [
-            (lambda y, rel, w: rel.sum() * loss_from_weights(y, rel, w),
-             "adds the W(r_i) up: Proposition 2 takes their mean"),
             (lambda y, rel, w: np.mean([_total(w, r + 1) for r in _outranked(y, rel)]),
              "sums one weight too many: an item with r = 0 pays nothing, W(0) = 0"),
             (lambda y, rel, w: np.mean([_total(w, r - 1) for r in _outranked(y, rel)]),
@@ -103,7 +100,6 @@ EXERCISES = (
         "weights_from_W(W): the weights w_1, …, w_n that belong to a closed form, from the array of W(0), …, W(n).",
         weights_from_W, _totals, [
             (lambda W: np.diff(W, prepend=0.0), "has a weight too many: the first weight is that of K = 1"),
-            (lambda W: W[:-1] - W[1:], "subtracts the wrong way round, so that all weights are negative"),
             (lambda W: np.cumsum(W)[1:], "sums once more: W is the sum already, take its steps"),
             (lambda W: W[1:] / np.arange(1, len(W)), "divides W(K) by K, which gives the mean weight up to K"),
             (lambda W: np.gradient(W)[1:], "takes central differences: w_K is the one step from K − 1 to K"),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
-
-Array = npt.NDArray[np.float64]
+from rankbook.kit.ranks import Array
 
 LEVELS, NO_CUT = 20, "none"
 #: Of five relevant items in a list of 25: how many irrelevant ones outrank each.
@@ -20,8 +18,7 @@ OUTRANKED, ITEMS = (0, 2, 5, 10, 18), 25
 def weights(power: float, cut_off: int | str) -> Array:
     """w_K = 1/K^power for K = 1, …, 20, and 0 above the cut-off."""
     level = np.arange(1.0, LEVELS + 1)
-    falling: Array = np.where(level <= _last(cut_off), level**-power, 0.0)
-    return falling
+    return np.asarray(np.where(level <= _last(cut_off), level**-power, 0.0))
 
 
 def _last(cut_off: int | str) -> int:

@@ -1,6 +1,5 @@
 """Chapter 8, the average precision loss: a loss from any ranker, its gradient, and all classes in one list."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -106,9 +105,6 @@ EXERCISES = (
         "ap_gradient_wrt_ranks(ranks): the gradient of the loss 1 − AP with respect to the ranks of the relevant items "
         "among all, with their ranks among each other held fixed; one entry for each, in the order given.",
         ap_gradient_wrt_ranks, _rank_cases, [
-            (lambda ranks: -ap_gradient_wrt_ranks(ranks),
-             "differentiates AP: the loss is one minus it, and grows with the ranks"),
-            (lambda ranks: len(ranks) * ap_gradient_wrt_ranks(ranks), "forgets that the loss is a mean"),
             (lambda ranks: 1 / (len(ranks) * ranks**2), "leaves out the rank within the relevant items"),
             (lambda ranks: _within(ranks) / (len(ranks) * ranks), "stops at the quotient: differentiate it"),
             (lambda ranks: ap_gradient_wrt_ranks(np.sort(ranks)),
@@ -125,7 +121,6 @@ EXERCISES = (
         class_agnostic_ap, _matrix_cases, [
             (_by_class, "averages over the classes: that is mAP"),
             (_by_item, "ranks the classes of each item: the list holds every score of the matrix"),
-            (lambda y, rel: 1 - class_agnostic_ap(y, rel), "returns the loss, which is one minus AP"),
             (lambda y, rel: class_agnostic_ap(y.T, rel), "flattens scores and relevance in different orders"),
             (lambda y, rel: class_agnostic_ap(-y, rel), "puts the smallest score first"),
             (lambda y, rel: class_agnostic_ap(y - y.max(axis=0), rel),

@@ -1,6 +1,5 @@
 """Chapter 9, Smooth-AP: the value, its gradient pair by pair, and who still has one."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -67,12 +66,9 @@ EXERCISES = (
         "smooth_ap(scores, relevance, temperature): the mean, over the relevant items, of the sigmoid rank among the "
         "relevant items divided by the sigmoid rank among all; relevance is boolean.",
         smooth_ap, _ap_cases, [
-            (lambda *case: 1 - smooth_ap(*case), "returns the loss"),
             (lambda y, rel, t: np.mean((rel * sigmoid_rank(y, t) / sigmoid_rank(y, t))[rel]),
              "masks the rank among all instead of ranking among the relevant items: the quotient is always 1, "
              "and that is the printed pseudo-code"),
-            (lambda y, rel, t: smooth_ap(y, rel, t) * rel.mean(),
-             "divides by the number of all items: the mean is over the relevant ones"),
             (lambda y, rel, t: sigmoid_rank(y[rel], t).sum() / sigmoid_rank(y, t)[rel].sum(),
              "divides sums: the mean is over quotients"),
             (lambda y, rel, t: np.mean(np.arange(1, rel.sum() + 1) / np.sort(sigmoid_rank(y, t)[rel])),
@@ -85,9 +81,7 @@ EXERCISES = (
         "smooth_ap_gradient(scores, relevance, temperature): the gradient of the loss, one minus smooth AP, with "
         "respect to the scores, by formula and without autograd; one entry for each score, relevance is boolean.",
         _gradient, _ap_cases, [
-            (lambda y, rel, t: -_gradient(y, rel, t), "differentiates smooth AP: the loss is one minus it"),
             (lambda y, rel, t: t * _gradient(y, rel, t), "leaves out the inner derivative: σ(x/τ) has a factor 1/τ"),
-            (lambda y, rel, t: rel.sum() * _gradient(y, rel, t), "forgets that the loss is a mean"),
             (lambda y, rel, t: _by_pairs(y, rel, t, within=False),
              "holds the ranks among the relevant items fixed: their sigmoids have a slope as well"),
             (lambda y, rel, t: _by_pairs(y, rel, t, own=False),

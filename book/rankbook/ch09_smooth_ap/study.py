@@ -8,18 +8,15 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from rankbook.kit.cached import cached
+from rankbook.kit.ranks import Array
 from rankbook.kit.timing import in_turns
 from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, operating_region
-
-Array = npt.NDArray[np.float64]
 
 BATCH_SIZES = (16, 32, 64, 128, 256)
 IMAGES = 4096  #: that each run of Fig. S7a sees, whatever its batch size

@@ -1,6 +1,5 @@
 """Chapter 10, FastAP: FastAP from soft histograms, and the rank that a histogram gives."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -97,10 +96,6 @@ EXERCISES = (
              "averages over bins: weigh each by the positives in it"),
             (lambda y, rel, bins: _of_counts(y, rel, bins, _bin_alone),
              "takes the precision within each bin: cumulate both counts first"),
-            (lambda y, rel, bins: 1 - reference.fast_ap(y, rel, bins), "returns the loss, which is one minus FastAP"),
-            (lambda y, rel, bins: rel.sum() * reference.fast_ap(y, rel, bins), "forgets the 1/N⁺"),
-            (lambda y, rel, bins: reference.fast_ap(y, rel, bins) * rel.mean(),
-             "divides by the number of all items: the mean is over the positives"),
             (lambda y, rel, bins: _of_counts(y, rel, bins, _nan_in_empty_bins),
              "divides 0 by 0 where nobody has been met yet: such a bin adds nothing"),
             (lambda y, rel, bins: reference.fast_ap(y, rel, bins - 1),

@@ -6,7 +6,6 @@ import functools
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,10 +14,9 @@ from torch import Tensor
 from rankbook.ch10_fastap_histograms.study import fast_ap, soft_rank_ap
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
+from rankbook.kit.ranks import Array
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
-
-Array = npt.NDArray[np.float64]
 
 #: The scores that stay where they are, the positives first. One more positive moves.
 FIXED = torch.tensor([0.6215, 0.0775, 0.8135, 0.7045, 0.4525, 0.3325, 0.1735, -0.1065, -0.3455], dtype=torch.float64)

@@ -1,6 +1,5 @@
 """Chapter 11, learned sorters: a network that is taught to sort, and the loss of two rankings."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -96,7 +95,6 @@ EXERCISES = (
         "spearman_loss(ranks, target_ranks): one minus Spearman's correlation of two rankings without ties, by the sum "
         "of squared differences of ranks; it must also take ranks that are not whole numbers.",
         spearman_loss, _rankings, [
-            (lambda ranks, target_ranks: 1 - spearman_loss(ranks, target_ranks), "returns the correlation"),
             (lambda ranks, target_ranks: np.mean((ranks - target_ranks) ** 2),
              "leaves out the scale: reversed lists must have the loss 2, whatever their length"),
             (lambda ranks, target_ranks: spearman_loss(ranks, target_ranks) / 2,

@@ -1,6 +1,5 @@
 """Chapter 12, surrogates side by side: equal distortion, projection and its gradient, and the error-driven update."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
 
 from __future__ import annotations
@@ -238,8 +237,6 @@ EXERCISES = (
         "projection_gradient(scores, coefficients, strength): the gradient of coefficients · soft_ranks(scores, "
         "strength), one entry a score.",
         projection_gradient, _gradient_cases, [
-            (lambda y, c, strength: -projection_gradient(y, c, strength),
-             "has the wrong sign: a larger score has a smaller rank"),
             (lambda y, c, strength: -c / strength,
              "leaves out the mean: the ranks of a block keep their sum, so what one gains the others lose"),
             (lambda y, c, strength: -(c - c.mean()) / strength,
@@ -259,8 +256,6 @@ EXERCISES = (
         "error_driven_update(scores, relevance, delta): what the error-driven AP loss sends back to the scores of one "
         "list.",
         error_driven_update, _update_cases, [
-            (lambda y, rel, d: -error_driven_update(y, rel, d), "has the sign that is added: descent subtracts it"),
-            (lambda y, rel, d: rel.sum() * error_driven_update(y, rel, d), "forgets the mean over the relevant items"),
             (_with_itself, "counts the item as half above itself: the sum in the denominator leaves it out"),
             (_negatives_alone, "counts the irrelevant items alone in the denominator: all others belong there"),
             (_hard_step, "takes the step itself, without its width: H rises from 0 at −δ to 1 at δ"),

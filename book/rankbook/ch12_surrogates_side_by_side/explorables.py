@@ -1,14 +1,10 @@
-"""The explorable of chapter 12: every ranker that has a strength, on one section, at the same distortion.
-
-The methods are the rows of :data:`rankedu.rankers.RANKERS`; where they become many, the static book shows fewer stops.
-"""
+"""The explorable of chapter 12: every ranker that has a strength, on one section, at the same distortion."""
 
 from __future__ import annotations
 
 import functools
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 
@@ -20,9 +16,8 @@ from rankbook.kit.explorable import choice, explorable, goal, ground, strip, tel
 from rankbook.kit.explorable.controls import Control
 from rankbook.kit.explorable.core import MAX_FRAMES
 from rankbook.kit.explorable.grounds import SIDE
+from rankbook.kit.ranks import Array
 from rankedu.landscapes import Section, random_coefficients, random_section
-
-Array = npt.NDArray[np.float64]
 
 #: By how much the loss is distorted: what makes four strengths with four units comparable.
 DISTORTIONS, DEFAULT = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75), 0.1

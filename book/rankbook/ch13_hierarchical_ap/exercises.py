@@ -1,6 +1,5 @@
 """Chapter 13, hierarchical average precision: levels, relevance, and H-AP by nested rankings."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -140,7 +139,6 @@ EXERCISES = (
              "takes the rank among all relevant items, as AP does: the numerator is H-rank"),
             (lambda among, rel: _nested(among, rel, everybody=lambda rel: rel > 0),
              "leaves the irrelevant items out of the denominator: it is the rank among all"),
-            (lambda among, rel: 1 - _nested(among, rel), "returns the loss, one minus H-AP"),
         ],
         use=_without_scores, arrays=("numpy",),
     ),

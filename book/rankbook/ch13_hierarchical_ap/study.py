@@ -59,10 +59,7 @@ def glyph_rankings() -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
 
 
 def level_weights(counts: Sequence[int], alpha: float) -> npt.NDArray[np.float64]:
-    """How much AP of level 1, …, L weighs in H-AP with Eq. 4 for so many items of each level; sums to 1.
-
-    Negative where Eq. 4 inverts the order of two levels.
-    """
+    """How much AP of level 1, …, L weighs in H-AP with Eq. 4 for so many items of each level; sums to 1."""
     size = np.array(counts, dtype=float)
     near = size[::-1].cumsum()[::-1]
     rel = (np.arange(1, len(size) + 1) / len(size)) ** alpha / size

@@ -1,6 +1,5 @@
 """Chapter 14, HAPPIER: the step, a loss with any step, a bound that breaks, and the clustering loss."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -133,7 +132,8 @@ EXERCISES = (
             (lambda x, t, slope, delta, offset, start: supremum_step(x, t, slope, delta, offset + slope * delta, start),
              "lets the line begin at 0 instead of δ, as the code of ROADMAP did until 2022"),
             (lambda *case: _step(*case, above=lambda x, zero: x == x), "adds the start to the left of 0 as well"),
-            (lambda *case: supremum_step(*case[:5], 0.0), "leaves the start out: between 0 and δ it lifts the sigmoid"),
+            (lambda x, t, slope, delta, offset, _: supremum_step(x, t, slope, delta, offset, 0.0),
+             "leaves the start out: between 0 and δ it lifts the sigmoid"),
             (lambda *case: _step(*case, above=np.greater_equal), "adds the start at 0: a tie counts σ(0) = 1/2"),
             (lambda *case: _step(*case, beyond=np.greater_equal),
              "gives δ itself to the line: it belongs to the sigmoid"),
@@ -164,7 +164,6 @@ EXERCISES = (
              "counts the whole relevance of everything above: two items share the smaller one"),
             (lambda y, rel, step: _hap(y, rel, lambda x: np.where(x > 0, step(x), 0)),
              "gives the step to the items above k alone: below k it adds something, too"),
-            (lambda y, rel, step: 1 - _hap(y, rel, step), "returns H-AP: the loss is one minus it"),
             (lambda y, rel, step: 1 - (1 - _hap(y, rel, step)) * rel.sum() / (rel > 0).sum(),
              "divides by the number of relevant items: it is the sum of their relevances"),
             (lambda y, rel, step: reference.happier_loss(y, rel, lambda x: x > 0), "does not use the step"),
@@ -183,9 +182,6 @@ EXERCISES = (
              "brings the proxies to length 1 and leaves the embeddings as they are: a cosine needs both"),
             (lambda e, p, classes, t: _softmax_loss(_logits(e, p, 1.0) * t, classes),
              "multiplies by the temperature: cosines are divided by it"),
-            (lambda e, p, classes, t: clustering_loss(e, p, classes, t) * len(classes),
-             "adds up over the batch: it is a mean"),
-            (lambda *case: -clustering_loss(*case), "forgets the minus: a loss falls as the own proxy's share grows"),
             (_without_own, "leaves the own proxy out of the sum: the softmax is over all of them"),
             (lambda e, p, classes, t: _softmax_loss(_logits(e, p, 1.0), classes), "leaves the temperature out"),
         ],

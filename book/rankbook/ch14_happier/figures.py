@@ -225,7 +225,6 @@ def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
 
 
 @paper_figure("HAPPIER Fig. 4")
-@style.style()
 def alpha_and_weight(steps: int = glyphs.STEPS, folder: Path = glyphs.RECORDS) -> Figure:
     """What α and λ do to a short training on glyphs; below it, where they are, the longer ones of the claims page."""
     found = glyphs.sweep(steps)

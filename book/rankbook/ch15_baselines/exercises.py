@@ -1,6 +1,5 @@
 """Chapter 15, the baselines: contrastive loss, calibration, CSL, the pulls of any loss, and what no threshold fits."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -253,7 +252,6 @@ EXERCISES = (
         "a loss that is known by its gradient alone: gradient(x) returns ∂L/∂x for embeddings x of shape (n, any "
         "dimension); it depends on x only through the products s_ij = x_i · x_j of different items.",
         pulls, _pull_cases, [
-            (lambda x, gradient: -pulls(x, gradient), "forgets the minus: a pull is what descent does"),
             (lambda x, gradient: pulls(x, gradient) * 0.01,
              "reads the numbers off and does not divide by the small component that every item was given"),
             (_solved,

@@ -13,6 +13,7 @@ from rankbook.ch15_baselines import figures as batch
 from rankbook.ch15_baselines import study
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, explorable, goal, hold, slider, tell
+from rankbook.kit.ranks import Array
 
 #: Which item moves: a3, which stands among the b and next to c1.
 MOVES = 2
@@ -26,14 +27,14 @@ def angles_with(angle: float) -> list[float]:
 
 
 @functools.cache
-def step(loss: str, angle: float) -> tuple[float, batch.Array]:
+def step(loss: str, angle: float) -> tuple[float, Array]:
     """Value of the loss, and the step of descent of each item in the plane; the proxies stay where they are."""
     value, steps = study.descent(study.make(loss), study.embed(angles_with(angle)))
     return value, steps[:, :2].numpy()
 
 
 @functools.cache
-def losses_along_the_arc(loss: str) -> batch.Array:
+def losses_along_the_arc(loss: str) -> Array:
     """Value of the loss for every place on the grid."""
     with torch.no_grad():
         made = study.make(loss)
@@ -47,7 +48,7 @@ def metrics_at(angle: float) -> tuple[float, float]:
 
 
 @functools.cache
-def metrics_along_the_arc() -> batch.Array:
+def metrics_along_the_arc() -> Array:
     """Mean AP and mean H-AP for every place on the grid, shape (places, 2)."""
     return np.array([metrics_at(float(angle)) for angle in GRID])
 

@@ -1,6 +1,5 @@
 """Chapter 16, object detection: charges, absence, VOC's AP, the whole loss on proposals, and the λ that it needs."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -155,7 +154,6 @@ EXERCISES = (
         "blame(scores, relevance): what each item is charged of 1 − AP: a positive nothing, a negative 1/rank of every "
         "positive below it, divided by the number of positives; no ties.",
         blame, _list_cases, [
-            (lambda y, rel: blame(y, rel) * rel.sum(), "forgets to divide by the number of positives"),
             (lambda y, rel: blame(-y, rel), "puts the smallest score first"),
             (lambda y, rel: np.where(rel, 0, (_above(y, rel)[0] / (len(y) + 1 - _above(y, rel)[1])).sum(1)) / rel.sum(),
              "counts ranks from the bottom: rank 1 is the largest score"),
@@ -176,8 +174,6 @@ EXERCISES = (
              "counts a remembered batch as one picture"),
             (lambda share, pictures, length: 1 - share * pictures * (1 + length),
              "adds the chances of the pictures up: two of them may show the class"),
-            (lambda share, pictures, length: 1 - chance_of_absence(share, pictures, length),
-             "returns the chance that the class is there"),
             (lambda share, pictures, length: share ** (pictures * (1 + length)),
              "returns the chance that every picture shows the class"),
         ],
@@ -221,7 +217,6 @@ EXERCISES = (
              "shifts the wrong way: the margin makes it harder for the positives"),
             (lambda z, c, m: _proposal_loss(z, c, 2 * m), "shifts either side by the whole margin"),
             (lambda z, c, m: _proposal_loss(z, c, 0.0), "leaves the margin out"),
-            (lambda z, c, m: 1 - _proposal_loss(z, c, m), "returns the mixture of APs: the loss is one minus it"),
         ],
         arrays=("numpy",),
     ),

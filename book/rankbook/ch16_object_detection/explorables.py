@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,8 +14,8 @@ from matplotlib.figure import Figure
 from rankbook.ch16_object_detection.study import blame
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
+from rankbook.kit.ranks import Array
 
-Floats = npt.NDArray[np.float64]
 #: Proposals that show a car, from hard ones to easy ones, in log-odds.
 CARS = np.linspace(-1.0, 4.0, 10)
 #: How the looks of the easy background are spread, in log-odds: mean and standard deviation.
@@ -35,7 +34,7 @@ class Judgement:
 
 
 @functools.cache
-def easy(ratio: int) -> Floats:
+def easy(ratio: int) -> Array:
     """Log-odds of the easy background: evenly spaced quantiles of a normal distribution."""
     count = ratio * len(CARS)
     quantiles = (torch.arange(count, dtype=torch.float64) + 0.5) / count

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
+from rankbook.kit.ranks import Array
 from rankedu.losses import MAPLoss, OnProposals
 from rankedu.losses.on_proposals import proposal_scores
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
-Floats = npt.NDArray[np.float64]
 #: Classes, and features of a proposal.
 CLASSES, FEATURES = 20, 24
 #: Proposals of a batch: 8 pictures with 32 each.
@@ -91,10 +91,10 @@ class Training:
 
     head: nn.Linear
     steps: npt.NDArray[np.int64]
-    ap: Floats
+    ap: Array
 
     @property
-    def mean_ap(self) -> Floats:
+    def mean_ap(self) -> Array:
         """Shape (steps,)."""
         return np.asarray(self.ap.mean(1))
 

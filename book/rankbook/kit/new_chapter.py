@@ -8,8 +8,6 @@ from pathlib import Path
 
 from rankbook.kit.folders import CHECKOUT
 
-__all__ = ["new_chapter", "next_steps"]
-
 #: What stands in brackets is to be replaced by the author; a test of the book names those that are left.
 PLACEHOLDER = re.compile(r"⟨[^⟩]*⟩")
 #: Template → where it goes.

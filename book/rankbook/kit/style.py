@@ -1,8 +1,4 @@
-"""One look for every figure: colour-blind safe, legible at 600 pixels, described in words.
-
-A figure function makes its figure with :func:`figure`, says with :func:`describe` what a reader who cannot see it
-should know, and returns it. Nothing here touches pyplot's global state, so no figure leaks.
-"""
+"""One look for every figure: colour-blind safe, legible at 600 pixels, described in words."""
 
 from __future__ import annotations
 

@@ -30,6 +30,16 @@ def margin_gradient(scores, relevance, lam, margin, best=-1):
     return (after - before) / lam
 
 
+def twice_the_scores(memory):
+    """A memory whose list has the right shape, and scores that no known mistake returns."""
+
+    def remember(scores, relevance):
+        listed, marks = memory(scores, relevance)
+        return 2 * listed, marks
+
+    return remember
+
+
 #: Exercise → wrong answers that no list of known mistakes was made from, and what the reader is told of each.
 WRONG = {
     "rank_min": [
@@ -126,6 +136,7 @@ WRONG = {
     ],
     "Memory": [
         (lambda length: lambda y, rel: (torch.cat([y, y]), torch.cat([rel, rel])), "whose entry"),
+        (lambda length: twice_the_scores(find("Memory").mistakes[0][0](length)), "whose entry"),
         (lambda length: lambda y, rel: y.tolist(), "raised"),
         (lambda length: lambda y, rel: None, "nothing returned yet"),
         (lambda: None, "can't be called with the arguments length"),
@@ -218,7 +229,7 @@ WRONG = {
     "spearman_loss": [
         (
             lambda a, b: 1 - 6 * np.sum((a - b) ** 2) / len(a) / (len(a) ** 2 - 1),
-            r"returns the correlation\. \(Right on",
+            r"one minus what was asked for\. \(Right on",
         ),
         (lambda a, b: 6 * np.sum((a - b) ** 2) / (len(a) * len(a) ** 2 - 1), "which is too small"),
     ],

@@ -1,7 +1,4 @@
-"""What wrong answers have in common: a relation to the right ones that holds on every input, or where they are wrong.
-
-A relation is told without its number: that every value is too large by the same factor, not by which one.
-"""
+"""What wrong answers have in common: a relation to the right ones on every input, or where they are wrong."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ def _follows(answer: Answer, transform: Callable[[Case, Array], Any]) -> bool:
     try:
         with np.errstate(all="ignore"):
             return same(np.asarray(transform(case, right), dtype=np.float64), given)
-    except (IndexError, KeyError, ValueError):  # this relation says nothing about such an input
+    except (AttributeError, IndexError, KeyError, ValueError):  # this relation says nothing about such an input
         return False
 
 

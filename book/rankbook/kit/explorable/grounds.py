@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankbook.kit.ranks import Array
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = npt.NDArray[np.float64]
 #: Places along each side of a map.
 SIDE = 41
 #: The letters from the space to ~. As a direction, the first says that there is none; the others share a full turn.

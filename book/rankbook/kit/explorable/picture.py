@@ -12,10 +12,7 @@ from rankbook.kit.explorable.grounds import SIDE, Ground, in_words, roll
 
 
 class Picture(anywidget.AnyWidget):
-    """PNG bytes, their description, where they are held, and a map for a ball.
-
-    The reader asks for what is ``moved`` and ``dropped``.
-    """
+    """PNG bytes, their description, where they are held, and a map for a ball."""
 
     _esm, _css = (Path(__file__).with_suffix(kind).read_text(encoding="utf-8") for kind in (".js", ".css"))
     value = traitlets.Bytes().tag(sync=True)

@@ -29,10 +29,6 @@ def evaluate(embeddings, labels, *, itself=False, unit=True, lonely=None, metric
     return np.mean(found, axis=0)
 
 
-def _ordinal(scores):
-    return 1 + np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
-
-
 def _ap(scores, relevance, first=None):
     """AP of a ranking; of tied items those marked ``first`` come first, then by position."""
     order = np.lexsort((np.arange(len(scores)), ~first if first is not None else 0 * scores, -scores))
@@ -91,7 +87,8 @@ EXERCISES = (
             (lambda y: (y[None, :] >= y[:, None]).sum(axis=1), "counts >= instead of >, items and their ties"),
             (lambda y: 1 + (y[None, :] >= y[:, None]).sum(axis=1), "counts >= (each item itself) and adds 1"),
             (lambda y: 1 + (y[None, :] < y[:, None]).sum(axis=1), "counts smaller scores: the largest is best"),
-            (_ordinal, "breaks ties by position; by Eq. 2 tied items share a rank"),
+            (lambda y: 1 + np.argsort(np.argsort(-y, kind="stable"), kind="stable"),
+             "breaks ties by position; by Eq. 2 tied items share a rank"),
             (lambda y: 1 + np.argsort(-y, kind="stable"), "takes argsort, the order of the items, for the ranks"),
         ],
     ),

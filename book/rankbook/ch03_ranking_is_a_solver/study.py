@@ -65,7 +65,8 @@ def solid() -> tuple[list[tuple[int, int]], list[list[int]], Array]:
     facets, normals = [], []
     for chosen in range(1, 15):  # a facet: some of the items, not all, share the best ranks among themselves
         inside = [bool(chosen >> item & 1) for item in range(4)]
-        corners = [i for i, ranks in enumerate(SOLID_RANKS) if sum(np.array(ranks)[inside]) == _triangle(sum(inside))]
+        best = sum(range(sum(inside) + 1))
+        corners = [i for i, ranks in enumerate(SOLID_RANKS) if sum(np.array(ranks)[inside]) == best]
         facets.append(corners)
         normals.append([sum(inside) / 4 - member for member in inside])
     return edges, facets, np.array(normals)
@@ -90,7 +91,3 @@ def frame(turn: float) -> tuple[Array, Array, Array]:
     across = np.cos(angle) * q[2] + np.sin(angle) * q[3]
     towards = -np.sin(angle) * q[2] + np.cos(angle) * q[3]
     return across, towards, q[1]
-
-
-def _triangle(k: int) -> int:
-    return k * (k + 1) // 2

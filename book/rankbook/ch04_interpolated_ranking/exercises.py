@@ -33,10 +33,6 @@ def _cases() -> list[Case]:
     return [{"scores": np.array(y), "weights": np.array(c), "lam": lam} for y, c, lam in cases]
 
 
-def _lam_cases() -> list[Case]:
-    return [{"lam_paper": lam, "n": n} for lam, n in ((4.0, 20), (0.5, 1), (100.0, 128), (8.0, 4), (0.2, 1000))]
-
-
 def _ranks(y):
     import torch
 
@@ -83,7 +79,8 @@ EXERCISES = (
     ),
     Exercise(
         "lam_code(lam_paper, n): the λ for the released code, whose ranks are divided by n, from that of the paper.",
-        lam_code, _lam_cases, [
+        lam_code,
+        lambda: [{"lam_paper": k, "n": n} for k, n in ((4.0, 20), (0.5, 1), (100.0, 128), (8.0, 4), (0.2, 1000))], [
             (lambda lam, n: lam * n, "goes the wrong way: the code's incoming gradient is larger than the paper's"),
             (lambda lam, n: lam, "uses the same λ: the code's ranks lie in (0, 1], the paper's in 1, …, n"),
             (lambda lam, n: lam / n**2, "uses n twice: the step alone fixes λ, and the factor in front follows"),

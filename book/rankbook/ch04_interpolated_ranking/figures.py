@@ -156,7 +156,7 @@ def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict
 def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
     """Seconds against list length (method → length → seconds) on two logarithmic axes, with the fitted exponents.
 
-    Source:     RaMBO Tab. 1.
+    Source: RaMBO Tab. 1.
     """
     figure, axes = style.figure(width=6.4, height=3.6)
     facts = style.draw_scaling(axes, seconds)

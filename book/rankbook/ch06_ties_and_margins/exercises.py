@@ -20,9 +20,9 @@ def all_values_near_a_tie(relevance):
     return sorted({round(float(reference.average_precision(falling, hits)), 9) for hits in orders})
 
 
-def margin_gradient(scores, relevance, lam, margin):
+def margin_gradient(scores, relevance, lam, margin, sign=1):
     shifted = reference.shift_by_margin(scores, relevance, margin)
-    return np.array(reference.rank_gradient(shifted, relevance.astype(float), lam))
+    return np.array(reference.rank_gradient(shifted, sign * relevance.astype(float), lam))
 
 
 def _train(gradient, seed, lam, margin, steps, rate=0.02):
@@ -54,11 +54,6 @@ def _runs() -> list[Case]:
     settings = ((0, 1.0, 0.3), (1, 1.0, 0.3), (2, 0.5, 0.2), (3, 2.0, 0.5), (4, 1.0, 0.4))
     runs = [{"seed": seed, "lam": lam, "margin": margin, "steps": 500} for seed, lam, margin in settings]
     return [*runs, {"seed": 5, "lam": 4.0, "margin": 0.3, "steps": 1}]  # no length tells of a factor, one step does
-
-
-def _backwards(scores, relevance, lam, margin):
-    shifted = reference.shift_by_margin(scores, relevance, margin)
-    return np.array(reference.rank_gradient(shifted, -relevance.astype(float), lam))
 
 
 def _tie_cases() -> list[Case]:
@@ -103,7 +98,8 @@ EXERCISES = (
             (lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
             (lambda y, r, lam, m: -margin_gradient(y, r, lam, m),
              "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"),
-            (_backwards, "moves the scores against the incoming gradient: Algorithm 1 adds λ times it"),
+            (lambda *case: margin_gradient(*case, sign=-1),
+             "moves the scores against the incoming gradient: Algorithm 1 adds λ times it"),
             (lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), "forgets to divide by λ"),
             (lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),
         ],

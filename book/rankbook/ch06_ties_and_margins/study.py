@@ -54,7 +54,7 @@ def train_scorer(
     Each step draws 128 new items from two normal clouds in four dimensions, a quarter of them relevant, whose centres
     are three standard deviations apart. The clouds overlap a little, so there is always some mistake to correct.
 
-    Source:     RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
+    Source: RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
 
     >>> run = train_scorer(margin=0.0, steps=100)
     >>> run.scores().shape
@@ -76,7 +76,7 @@ def train_scorer(
 def ap_gradient(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:
     """Gradient of RaMBO's AP loss for one list: Algorithm 1, written out.
 
-    Source:     RaMBO Alg. 1; RaMBO Eq. 15; RaMBO Eq. 22.
+    Source: RaMBO Alg. 1; RaMBO Eq. 15; RaMBO Eq. 22.
 
     >>> ap_gradient(np.array([0.9, 0.8, 0.7, 0.1]), np.array([False, True, True, False]), lam=2.0)
     array([ 1. , -0.5, -0.5,  0. ])
@@ -88,7 +88,7 @@ def ap_gradient(scores: Array, relevance: Mask, lam: float, margin: float = 0.0)
 def overtaking_lengths(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:
     """How far ahead each negative was that a positive overtakes within Algorithm 1's step, for the AP loss.
 
-    Source:     RaMBO Alg. 1; RaMBO Eq. 15.
+    Source: RaMBO Alg. 1; RaMBO Eq. 15.
 
     >>> overtaking_lengths(np.array([0.9, 0.7, 0.1]), np.array([False, True, False]), lam=2.0).round(6)
     array([0.2])

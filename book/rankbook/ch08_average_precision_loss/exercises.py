@@ -42,10 +42,6 @@ def _by_class(scores, relevance):
     return 1 - reference.mean_average_precision_loss(scores, relevance)
 
 
-def _by_item(scores, relevance):
-    return _by_class(scores.T, relevance.T)
-
-
 def _ranker_cases() -> list[Case]:
     rng = np.random.default_rng(10)
     cases = [([0.9, 0.8, 0.5, 0.4, 0.1], [0, 1, 0, 1, 0], 4.0), ([0.3, 0.7, 0.2], [1, 0, 1], 8.0)]
@@ -120,7 +116,8 @@ EXERCISES = (
         "class, no ties.",
         class_agnostic_ap, _matrix_cases, [
             (_by_class, "averages over the classes: that is mAP"),
-            (_by_item, "ranks the classes of each item: the list holds every score of the matrix"),
+            (lambda y, rel: _by_class(y.T, rel.T),
+             "ranks the classes of each item: the list holds every score of the matrix"),
             (lambda y, rel: class_agnostic_ap(y.T, rel), "flattens scores and relevance in different orders"),
             (lambda y, rel: class_agnostic_ap(-y, rel), "puts the smallest score first"),
             (lambda y, rel: class_agnostic_ap(y - y.max(axis=0), rel),

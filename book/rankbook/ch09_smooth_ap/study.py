@@ -111,7 +111,7 @@ def table_s2(
 ) -> list[dict[str, Any]]:
     """Rows of Table S2: name, complexity, printed_ms, and the measured_ms of a forward and a backward pass.
 
-    Source:     Smooth-AP supp. Tab. S2.
+    Source: Smooth-AP supp. Tab. S2.
     """
     embeddings = torch.randn(batch, dim, generator=torch.Generator().manual_seed(0)).to(device)
     labels = torch.arange(batch // per_class).repeat_interleave(per_class).to(device)

@@ -67,16 +67,6 @@ def _above_only(positives, everything):
     return (positives * np.where(all_above > 0, above / np.maximum(all_above, 1e-9), 1.0)).sum() / positives.sum()
 
 
-def _over_bins(positives, everything):
-    filled = positives > 0
-    return (np.cumsum(positives)[filled] / np.cumsum(everything)[filled]).mean()
-
-
-def _bin_alone(positives, everything):
-    filled = positives > 0
-    return (positives[filled] ** 2 / everything[filled]).sum() / positives.sum()
-
-
 def _nan_in_empty_bins(positives, everything):
     with np.errstate(invalid="ignore", divide="ignore"):
         return (positives * np.cumsum(positives) / np.cumsum(everything)).sum() / positives.sum()
@@ -92,9 +82,9 @@ EXERCISES = (
             (lambda y, rel, bins: reference.fast_ap(-y, rel, bins), "starts at the lowest centre: h_0 counts around 1"),
             (lambda y, rel, bins: _of_counts(y, rel, bins, _above_only),
              "takes the precision before the bin: H_l includes the bin itself"),
-            (lambda y, rel, bins: _of_counts(y, rel, bins, _over_bins),
+            (lambda y, rel, bins: _of_counts(y, rel, bins, lambda p, n: (np.cumsum(p) / np.cumsum(n))[p > 0].mean()),
              "averages over bins: weigh each by the positives in it"),
-            (lambda y, rel, bins: _of_counts(y, rel, bins, _bin_alone),
+            (lambda y, rel, bins: _of_counts(y, rel, bins, lambda p, n: (p[p > 0] ** 2 / n[p > 0]).sum() / p.sum()),
              "takes the precision within each bin: cumulate both counts first"),
             (lambda y, rel, bins: _of_counts(y, rel, bins, _nan_in_empty_bins),
              "divides 0 by 0 where nobody has been met yet: such a bin adds nothing"),

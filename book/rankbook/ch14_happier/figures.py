@@ -134,7 +134,7 @@ def broken_bounds() -> Figure:
 def two_gradients(lam: float = 32.0) -> Figure:
     """Where a descent step moves each item of one list: by HAPPIER's step, and by blackbox ranks.
 
-    Source:     HAPPIER Fig. 2c.
+    Source: HAPPIER Fig. 2c.
     """
     scores, relevance = study.example()
     figure, axes = style.figure(3, 1, width=6.8, height=5.6, sharex=True)

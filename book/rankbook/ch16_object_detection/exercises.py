@@ -68,23 +68,9 @@ def _above(scores, relevance):
     return (scores[:, None] > scores[None, :]) & relevance[None, :], rank
 
 
-def _unweighted(scores, relevance):
-    above, _ = _above(scores, relevance)
-    return np.where(relevance, 0, above.sum(axis=1)) / relevance.sum()
-
-
-def _by_own_rank(scores, relevance):
-    above, rank = _above(scores, relevance)
-    return np.where(relevance, 0, above.sum(axis=1) / rank) / relevance.sum()
-
-
 def _precisions(hits):
     ranks = 1 + np.flatnonzero(hits)
     return np.arange(1, len(ranks) + 1) / ranks
-
-
-def _running(precision):
-    return np.maximum.accumulate(precision)
 
 
 def _eleven(hits, objects):
@@ -157,8 +143,10 @@ EXERCISES = (
             (lambda y, rel: blame(-y, rel), "puts the smallest score first"),
             (lambda y, rel: np.where(rel, 0, (_above(y, rel)[0] / (len(y) + 1 - _above(y, rel)[1])).sum(1)) / rel.sum(),
              "counts ranks from the bottom: rank 1 is the largest score"),
-            (_unweighted, "counts the positives below without weighing them by one over their rank"),
-            (_by_own_rank, "divides by the rank of the negative: it is the rank of the positive below"),
+            (lambda y, rel: np.where(rel, 0, _above(y, rel)[0].sum(axis=1)) / rel.sum(),
+             "counts the positives below without weighing them by one over their rank"),
+            (lambda y, rel: np.where(rel, 0, _above(y, rel)[0].sum(axis=1) / _above(y, rel)[1]) / rel.sum(),
+             "divides by the rank of the negative: it is the rank of the positive below"),
             (lambda y, rel: np.where(_above(y, rel)[0], 1 / _above(y, rel)[1][None, :], 0).sum(axis=1) / rel.sum(),
              "charges the positives as well: a positive above another is no mistake"),
         ],
@@ -186,7 +174,7 @@ EXERCISES = (
              "divides by the objects that were found: one that nobody found counts too, with precision 0"),
             (lambda hits, objects: _precisions(hits).sum() / objects,
              "takes the precisions as they are, as Eq. 4 does: the envelope takes the best at this recall or beyond"),
-            (lambda hits, objects: _running(_precisions(hits)).sum() / objects,
+            (lambda hits, objects: np.maximum.accumulate(_precisions(hits)).sum() / objects,
              "takes the best precision so far: the envelope looks at larger recalls, not at smaller ones"),
             (_eleven, "samples the envelope at the recalls 0, 0.1, …, 1: that is VOC 2007's"),
             (lambda hits, objects: voc_ap(hits, objects) * objects,

@@ -76,7 +76,7 @@ def fresh_head(seed: int = 0) -> nn.Linear:
 def papers_loss(scores: str = "probability", **settings: Any) -> OnProposals:
     """The loss of the paper's detection experiments, λ on the scale of the released code; settings override.
 
-    Source:     RaMBO Tab. 8.
+    Source: RaMBO Tab. 8.
     """
     chosen = {"lam": 0.5, "normalized": True, "margin": 0.15, "length": 7, "class_agnostic_weight": 1 / 3} | settings
     ranker = BlackboxRanker(chosen["lam"], chosen["normalized"])

@@ -31,7 +31,8 @@ def with_backward(forward: Callable[[Any], Any], backward: Callable[[Any, Any], 
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:
-            return backward(*ctx.saved_tensors, gradient)
+            (y,) = ctx.saved_tensors
+            return backward(y, gradient)
 
     layer: Callable[[Any], Any] = Layer.apply
     return layer

@@ -98,7 +98,7 @@ EXERCISES = (
             (lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
             (lambda y, r, lam, m: -margin_gradient(y, r, lam, m),
              "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"),
-            (lambda *case: margin_gradient(*case, sign=-1),
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, m, sign=-1),
              "moves the scores against the incoming gradient: Algorithm 1 adds λ times it"),
             (lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), "forgets to divide by λ"),
             (lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),

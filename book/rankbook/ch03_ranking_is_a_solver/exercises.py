@@ -18,12 +18,13 @@ from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
-def sort_by_swaps(scores, ranks):
-    in_order = list(scores[np.argsort(ranks)])  # best rank first
-    swaps = []
-    for _ in in_order:
+def sort_by_swaps(scores, ranks, passes=None, ascending=False):
+    """Bubble sort, stopped after some passes."""
+    in_order, swaps = list(scores[np.argsort(ranks)]), []  # best rank first
+    for _ in in_order[:passes]:
         for r in range(1, len(in_order)):
-            if in_order[r - 1] < in_order[r]:
+            wrong = in_order[r - 1] > in_order[r] if ascending else in_order[r - 1] < in_order[r]
+            if wrong:
                 in_order[r - 1], in_order[r] = in_order[r], in_order[r - 1]
                 swaps.append(r)
     return swaps
@@ -154,18 +155,6 @@ def _tied_cases() -> list[Case]:
     return [{"scores": np.array(y)} for y in listed]
 
 
-def _pass(scores, ranks, passes=1, ascending=False):
-    """Bubble sort, stopped after some passes."""
-    in_order, swaps = list(scores[np.argsort(ranks)]), []
-    for _ in range(passes):
-        for r in range(1, len(in_order)):
-            wrong = in_order[r - 1] > in_order[r] if ascending else in_order[r - 1] < in_order[r]
-            if wrong:
-                in_order[r - 1], in_order[r] = in_order[r], in_order[r - 1]
-                swaps.append(r)
-    return swaps
-
-
 def _audit(gain=lambda r, a, b: a - b, start=lambda y, ranks: y[np.argsort(ranks)], uphill=False, first=1,
            free=True, end=operator.ge):  # fmt: skip
     """An auditor who gets one thing wrong."""
@@ -202,14 +191,14 @@ EXERCISES = (
         "leads from ranks to a minimiser of y · ranks without ever raising it.",
         sort_by_swaps, _cases, [
             (lambda y, ranks: [], "makes no swap at all"),
-            (lambda y, ranks: _pass(y, ranks), "passes over the ranking only once"),
-            (lambda y, ranks: [r - 1 for r in _pass(y, ranks, len(y))], "counts ranks from 0: the best rank is 1"),
-            (lambda y, ranks: [r + 1 for r in _pass(y, ranks, len(y))], "gives the lower rank of each swap"),
-            (lambda y, ranks: _pass(y, ranks, len(y), True), "sorts the smallest score to rank 1"),
-            (lambda y, ranks: _pass(y, ranks, len(y))[::-1], "gives the swaps in reverse: from rk(y) to ranks"),
-            (lambda y, ranks: _pass(y, np.arange(1, len(y) + 1), len(y)),
+            (lambda y, ranks: sort_by_swaps(y, ranks, 1), "passes over the ranking only once"),
+            (lambda y, ranks: [r - 1 for r in sort_by_swaps(y, ranks)], "counts ranks from 0: the best rank is 1"),
+            (lambda y, ranks: [r + 1 for r in sort_by_swaps(y, ranks)], "gives the lower rank of each swap"),
+            (lambda y, ranks: sort_by_swaps(y, ranks, ascending=True), "sorts the smallest score to rank 1"),
+            (lambda y, ranks: sort_by_swaps(y, ranks)[::-1], "gives the swaps in reverse: from rk(y) to ranks"),
+            (lambda y, ranks: sort_by_swaps(y, np.arange(1, len(y) + 1)),
              "sorts the scores in the order of their positions: the starting point is ranks"),
-            (lambda y, ranks: _pass(y, 1 + np.argsort(ranks), len(y)),
+            (lambda y, ranks: sort_by_swaps(y, 1 + np.argsort(ranks)),
              "uses ranks as if it listed the items from best to worst: it gives each item's rank"),
         ],
         judge=_judge_swaps,

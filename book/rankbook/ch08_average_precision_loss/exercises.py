@@ -26,8 +26,7 @@ def _with_a_ranker(answer, scores, relevance, lam):
 
 
 def ap_gradient_wrt_ranks(ranks):
-    within = 1 + (ranks[None, :] < ranks[:, None]).sum(axis=1)
-    return within / (len(ranks) * ranks**2)
+    return _within(ranks) / (len(ranks) * ranks**2)
 
 
 def class_agnostic_ap(scores, relevance):

@@ -15,12 +15,21 @@ from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
-def contrastive_loss(embeddings, labels, margin):
+def contrastive_loss(embeddings, labels, margin, *, square="", whole=False, zeros=False, one=False, hinge=True):
+    """The loss; the options make the mistakes."""
     distance = np.linalg.norm(embeddings[:, None] - embeddings[None, :], axis=2)
-    same = labels[:, None] == labels[None, :]
-    pulled = distance[same & (distance > 0)]
-    pushed = (margin - distance)[~same & (distance < margin)]
-    return sum(terms.mean() for terms in (pulled, pushed) if len(terms))
+    if square == "distances":
+        distance = distance**2
+    same, other = labels[:, None] == labels[None, :], ~np.eye(len(labels), dtype=bool)
+    pull, push = distance, np.maximum(margin - distance, 0) if hinge else margin - distance
+    if square == "terms":
+        pull, push = pull**2, push**2
+    parts = pull[same if whole else same & other], push[~same]
+    if one:
+        terms = np.concatenate(parts)
+        return terms[terms > 0].mean()
+    everything = whole or zeros or not hinge
+    return sum((part if everything else part[part > 0]).mean() for part in parts if (part > 0).any())
 
 
 def calibration_loss(scores, relevance, at_least, at_most):
@@ -29,12 +38,13 @@ def calibration_loss(scores, relevance, at_least, at_most):
     return sum(terms.mean() for terms in (low, high) if len(terms))
 
 
-def csl_loss(cosines, levels, margins, scale):
-    own = cosines[levels == len(margins)]
-    total = 0.0
-    for level, margin in enumerate(margins, start=1):
-        negatives = cosines[levels < level]
-        total += np.log(1 + np.exp(scale * (negatives - own + margin)).sum())
+def csl_loss(cosines, levels, margins, scale, *, only=False, reverse=False, hard=False, best=False):
+    """The loss; the options make the mistakes."""
+    own, total = cosines[levels == len(margins)], 0.0
+    for level, margin in enumerate(margins[::-1] if reverse else margins, start=1):
+        negatives = cosines[levels == level - 1] if only else cosines[levels < level]
+        terms = scale * (negatives - (cosines[levels >= level].max() if best else own) + margin)
+        total += max(0.0, terms.max(initial=0.0)) if hard else np.log(1 + np.exp(terms).sum())
     return total
 
 
@@ -49,43 +59,12 @@ def no_threshold(gap):
     return angles, [2, 2, 0, 0, 1, 1]
 
 
-def _contrastive(embeddings, labels, margin, *, square="", whole=False, zeros=False, one=False, hinge=True):
-    distance = np.linalg.norm(embeddings[:, None] - embeddings[None, :], axis=2)
-    if square == "distances":
-        distance = distance**2
-    same, other = labels[:, None] == labels[None, :], ~np.eye(len(labels), dtype=bool)
-    pull, push = distance, np.maximum(margin - distance, 0) if hinge else margin - distance
-    if square == "terms":
-        pull, push = pull**2, push**2
-    if one:
-        terms = np.concatenate([pull[same & other], push[~same]])
-        return terms[terms > 0].mean()
-    keep = np.ones_like(same) if whole else None
-    parts = (pull[same & (other if not whole else keep)], push[~same])
-    if zeros:
-        parts = (pull[same & other], push[~same])
-    everything = whole or zeros or not hinge
-    return sum((part if everything else part[part > 0]).mean() for part in parts if (part > 0).any())
-
-
 def _calibration(scores, relevance, at_least, at_most, *, whole=False, one=False):
     low, high = np.maximum(at_least - scores, 0)[relevance], np.maximum(scores - at_most, 0)[~relevance]
     if one:
         terms = np.concatenate([low, high])
         return terms[terms > 0].mean() if terms.any() else 0
     return (low.mean() if len(low) else 0) + (high.mean() if len(high) else 0) if whole else low.sum() + high.sum()
-
-
-def _csl(cosines, levels, margins, scale, *, only=False, reverse=False, hard=False, best=False):
-    own, total = cosines[levels == len(margins)], 0.0
-    if best:
-        own = None
-    for level, margin in enumerate(margins[::-1] if reverse else margins, start=1):
-        negatives = cosines[levels == level - 1] if only else cosines[levels < level]
-        reference = cosines[levels >= level].max() if own is None else own
-        terms = scale * (negatives - reference + margin)
-        total += max(0.0, terms.max(initial=0.0)) if hard else np.log(1 + np.exp(terms).sum())
-    return total
 
 
 def _others(labels):
@@ -203,17 +182,17 @@ EXERCISES = (
         "margin − distance over the pairs of two classes that are nearer than the margin; embeddings have length 1, no "
         "item is paired with itself.",
         contrastive_loss, _embedding_cases, [
-            (lambda e, labels, margin: _contrastive(e, labels, margin, square="terms"),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, square="terms"),
              "squares distances and hinges: so it was published, but not here"),
-            (lambda e, labels, margin: _contrastive(e, labels, margin, square="distances"),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, square="distances"),
              "takes squared distances throughout: the distance is their root"),
-            (lambda e, labels, margin: _contrastive(e, labels, margin, zeros=True),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, zeros=True),
              "averages over pairs beyond the margin too: only terms that are not zero count"),
-            (lambda e, labels, margin: _contrastive(e, labels, margin, whole=True),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, whole=True),
              "averages over terms that are zero, those of items with themselves among them"),
-            (lambda e, labels, margin: _contrastive(e, labels, margin, one=True),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, one=True),
              "takes one mean over all terms: pulls and pushes have a mean each"),
-            (lambda e, labels, margin: _contrastive(e, labels, margin, hinge=False),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, hinge=False),
              "lets pairs beyond the margin count, with a negative term"),
         ],
     ),
@@ -235,15 +214,15 @@ EXERCISES = (
         "it shares with each (the number of levels for its own): the sum over levels l = 1, 2, … of log(1 + Σ exp("
         "scale · (s_n − s_own + margin_l))) over the proxies n of a level below l.",
         csl_loss, _level_cases, [
-            (lambda s, levels, m, scale: _csl(s, levels, m, scale, only=True),
+            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, only=True),
              "takes the proxies of level l − 1 alone: all below l are negatives"),
-            (lambda s, levels, m, scale: _csl(s, levels, m, scale, reverse=True),
+            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, reverse=True),
              "gives the margins in the wrong order: the first belongs to the coarsest level"),
             (lambda s, levels, m, scale: csl_loss(s, levels, -m, scale),
              "subtracts the margin: it makes the task harder, so it is added to what the negative is ahead"),
-            (lambda s, levels, m, scale: _csl(s, levels, m, scale, hard=True),
+            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, hard=True),
              "takes the largest term: the sum is inside of the logarithm"),
-            (lambda s, levels, m, scale: _csl(s, levels, m, scale, best=True),
+            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, best=True),
              "refers each level to its best positive: the reference is the own fine proxy at all levels"),
         ],
     ),

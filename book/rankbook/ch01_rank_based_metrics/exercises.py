@@ -1,22 +1,17 @@
 """Chapter 1, rank-based metrics: ranks by counting, average precision, ties, a whole evaluation."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
 def rank_min(scores):
     return np.array(reference.rank(scores, "min"))
-
-
-def expected_ap(scores, relevance):
-    return reference.expected_average_precision(scores, relevance)
 
 
 def evaluate(embeddings, labels, *, itself=False, unit=True, lonely=None, metric=reference.map_at_r, other=None):
@@ -32,10 +27,6 @@ def evaluate(embeddings, labels, *, itself=False, unit=True, lonely=None, metric
         elif lonely is not None:
             found.append((lonely, lonely))
     return np.mean(found, axis=0)
-
-
-def _ordinal(scores):
-    return 1 + np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
 
 
 def _ap(scores, relevance, first=None):
@@ -91,96 +82,57 @@ def _test_sets() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "rank_min",
         "rank_min(scores): the rank of each item by RaMBO's Eq. 2, one plus the number of items with a larger score.",
-        rank_min,
-        _score_cases,
-        [
-            Mistake(lambda y: (y[None, :] >= y[:, None]).sum(axis=1), "counts >= instead of >, items and their ties"),
-            Mistake(lambda y: (y[None, :] > y[:, None]).sum(axis=1), "forgets the 1 + in front of the count"),
-            Mistake(lambda y: 1 + (y[None, :] >= y[:, None]).sum(axis=1), "counts >= (each item itself) and adds 1"),
-            Mistake(lambda y: 1 + (y[None, :] < y[:, None]).sum(axis=1), "counts smaller scores: the largest is best"),
-            Mistake(_ordinal, "breaks ties by position; by Eq. 2 tied items share a rank"),
-            Mistake(
-                lambda y: 1 + np.argsort(-y, kind="stable"), "takes argsort, the order of the items, for the ranks"
-            ),
+        rank_min, _score_cases, [
+            (lambda y: (y[None, :] >= y[:, None]).sum(axis=1), "counts >= instead of >, items and their ties"),
+            (lambda y: 1 + (y[None, :] >= y[:, None]).sum(axis=1), "counts >= (each item itself) and adds 1"),
+            (lambda y: 1 + (y[None, :] < y[:, None]).sum(axis=1), "counts smaller scores: the largest is best"),
+            (lambda y: 1 + np.argsort(np.argsort(-y, kind="stable"), kind="stable"),
+             "breaks ties by position; by Eq. 2 tied items share a rank"),
+            (lambda y: 1 + np.argsort(-y, kind="stable"), "takes argsort, the order of the items, for the ranks"),
         ],
     ),
     Exercise(
-        "average_precision",
         "average_precision(scores, relevance): AP by RaMBO's Eqs. 4 and 5; scores are distinct, relevance is boolean.",
-        reference.average_precision,
-        _distinct_cases,
-        [
-            Mistake(lambda y, rel: _as_printed(y, rel).sum() / len(y), "divides by n, not by the number of positives"),
-            Mistake(lambda y, rel: _as_printed(y, rel).sum(), "sums the precisions without dividing by the positives"),
-            Mistake(
-                lambda y, rel: np.mean([(rel & (y >= s)).sum() / (y >= s).sum() for s in y]),
-                "averages the precision over all ranks, not over those of the positives",
-            ),
-            Mistake(
-                lambda y, rel: np.sum([(rel & (y >= s)).sum() / (y >= s).sum() for s in y]) / rel.sum(),
-                "sums the precisions at all ranks: the sum runs over the positives only",
-            ),
-            Mistake(
-                lambda y, rel: np.mean(_as_printed(y, rel, numerator=np.greater)),
-                "counts > in the numerator: an item counts itself, so it needs >=",
-            ),
-            Mistake(
-                lambda y, rel: reference.average_precision(-y, rel),
-                "sorts from the smallest score: the largest is best",
-            ),
-            Mistake(lambda y, rel: 1 - reference.average_precision(y, rel), "returns the loss 1 − AP instead of AP"),
-            Mistake(lambda y, rel: np.mean(1 / rank_min(y)[rel]), "puts 1 in the numerator: a mean reciprocal rank"),
-            Mistake(
-                lambda y, rel: reference.average_precision(y, ~rel) if (~rel).any() else 0.0,
-                "swaps relevant and irrelevant",
-            ),
+        reference.average_precision, _distinct_cases, [
+            (lambda y, rel: np.mean([(rel & (y >= s)).sum() / (y >= s).sum() for s in y]),
+             "averages the precision over all ranks, not over those of the positives"),
+            (lambda y, rel: np.sum([(rel & (y >= s)).sum() / (y >= s).sum() for s in y]) / rel.sum(),
+             "sums the precisions at all ranks: the sum runs over the positives only"),
+            (lambda y, rel: np.mean(_as_printed(y, rel, numerator=np.greater)),
+             "counts > in the numerator: an item counts itself, so it needs >="),
+            (lambda y, rel: reference.average_precision(-y, rel), "sorts from the smallest score: the largest is best"),
+            (lambda y, rel: np.mean(1 / rank_min(y)[rel]), "puts 1 in the numerator: a mean reciprocal rank"),
+            (lambda y, rel: reference.average_precision(y, ~rel) if (~rel).any() else 0.0,
+             "swaps relevant and irrelevant"),
         ],
     ),
     Exercise(
-        "expected_ap",
         "expected_ap(scores, relevance): the mean of AP over all ways to break the ties at random (n ≤ 6).",
-        expected_ap,
-        _tied_cases,
-        [
-            Mistake(lambda y, rel: _as_printed(y, rel).mean(), "uses Eqs. 4 and 5 as printed, >= over >, despite ties"),
-            Mistake(lambda y, rel: _ap(y, rel), "breaks ties by position once, instead of averaging over all ways"),
-            Mistake(lambda y, rel: _ap(y, rel, ~rel), "always puts tied negatives first: the pessimistic value"),
-            Mistake(lambda y, rel: _ap(y, rel, rel), "always puts tied positives first: the optimistic value"),
-            Mistake(
-                lambda y, rel: (_ap(y, rel, rel) + _ap(y, rel, ~rel)) / 2,
-                "averages the best and the worst case instead of all ways",
-            ),
-            Mistake(
-                lambda y, rel: _as_printed(y, rel, (y[None, :] >= y[:, None]).sum(axis=1)).mean(),
-                "counts >= in the rank as well, so that whole groups of ties count at once",
-            ),
+        reference.expected_average_precision, _tied_cases, [
+            (lambda y, rel: _as_printed(y, rel).mean(), "uses Eqs. 4 and 5 as printed, >= over >, despite ties"),
+            (lambda y, rel: _ap(y, rel), "breaks ties by position once, instead of averaging over all ways"),
+            (lambda y, rel: _ap(y, rel, ~rel), "always puts tied negatives first: the pessimistic value"),
+            (lambda y, rel: _ap(y, rel, rel), "always puts tied positives first: the optimistic value"),
+            (lambda y, rel: (_ap(y, rel, rel) + _ap(y, rel, ~rel)) / 2,
+             "averages the best and the worst case instead of all ways"),
+            (lambda y, rel: _as_printed(y, rel, (y[None, :] >= y[:, None]).sum(axis=1)).mean(),
+             "counts >= in the rank as well, so that whole groups of ties count at once"),
         ],
     ),
     Exercise(
-        "evaluate",
         "evaluate(embeddings, labels): R@1 and mAP@R of a test set, two numbers. Every item is a query, scores are "
         "cosines, a query takes no part in its own list, and one without another item of its class is left out.",
-        evaluate,
-        _test_sets,
-        [
-            Mistake(lambda e, labels: evaluate(e, labels, itself=True), "lets a query find itself"),
-            Mistake(lambda e, labels: evaluate(e, labels, unit=False), "takes dot products: divide by both lengths"),
-            Mistake(
-                lambda e, labels: evaluate(e, labels, lonely=0.0),
-                "counts a query that has nothing to find as a failure: it has no value",
-            ),
-            Mistake(
-                lambda e, labels: evaluate(e, labels, metric=reference.average_precision),
-                "reads the list to its end: AP@R stops at rank R",
-            ),
-            Mistake(
-                lambda e, labels: evaluate(e, labels, metric=lambda y, r: reference.precision_at_k(y, r, sum(r))),
-                "takes the share of relevant items among the first R: AP@R adds precisions up",
-            ),
-            Mistake(lambda e, labels: evaluate(-e, labels, other=e), "puts the most distant item first"),
-            Mistake(lambda e, labels: evaluate(e, labels)[::-1], "returns mAP@R first: R@1 comes first"),
+        evaluate, _test_sets, [
+            (lambda e, labels: evaluate(e, labels, itself=True), "lets a query find itself"),
+            (lambda e, labels: evaluate(e, labels, unit=False), "takes dot products: divide by both lengths"),
+            (lambda e, labels: evaluate(e, labels, lonely=0.0),
+             "counts a query that has nothing to find as a failure: it has no value"),
+            (lambda e, labels: evaluate(e, labels, metric=reference.average_precision),
+             "reads the list to its end: AP@R stops at rank R"),
+            (lambda e, labels: evaluate(e, labels, metric=lambda y, r: reference.precision_at_k(y, r, sum(r))),
+             "takes the share of relevant items among the first R: AP@R adds precisions up"),
+            (lambda e, labels: evaluate(-e, labels, other=e), "puts the most distant item first"),
         ],
     ),
-)
+)  # fmt: skip

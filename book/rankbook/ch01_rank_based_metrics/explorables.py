@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.ch01_rank_based_metrics.figures import GAINS, HOME, NAMES
@@ -14,10 +14,6 @@ from rankbook.kit.explorable.core import explorable, goal
 from rankbook.kit.explorable.kept import hold, pick, tell
 from rankedu.metrics import average_precision, map_at_r, ndcg, precision_at_k, recall_at_k, spearman
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _FAINT = "#D9D9D9"
 
@@ -66,9 +62,7 @@ def drag_a_score(item: str, score: float) -> Figure:
     scores[at] = score
     before, now = all_metrics(HOME), all_metrics(scores)
     made, (axis, bars) = style.figure(2, 1, height=4.6)
-    made.set_layout_engine("none")  # the same places in every frame, whatever the texts
-    axis.set_position((0.0, 0.59, 1.0, 0.41))
-    bars.set_position((0.0, 0.0, 1.0, 0.59))
+    style.place(made, (0.0, 0.59, 1.0, 0.41), (0.0, 0.0, 1.0, 0.59))
     _score_axis(axis, scores, at)
     _bars(bars, before, now)
     pick(axis, item=lambda name: (float(scores[NAMES.index(name)]), 1.0 if name == item else 0.0))

@@ -1,6 +1,5 @@
 """Chapter 2, blackbox differentiation: a layer with the gradient of Eq. 10, and the function it belongs to."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -8,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankbook.kit.check import autograd
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 
 
 def blackbox_gradient(solver, y, gradient, lam):
@@ -61,88 +60,50 @@ def _on_tensors(solver):
 
 
 def _layer(backward):
-    """A layer as a reader would write it, with another backward pass."""
+    """A layer with another backward pass."""
+    return lambda solver, lam: autograd.with_backward(solver, lambda y, c: backward(solver, y, c, lam))
 
-    def layer(solver, lam):
-        import torch
-
-        class Layer(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, y):
-                ctx.save_for_backward(y)
-                return solver(y)
-
-            @staticmethod
-            def backward(ctx, gradient):
-                return backward(solver, *ctx.saved_tensors, gradient, lam)
-
-        return Layer.apply
-
-    return layer
-
-
-_SIGN = "turns the sign around: a step against the gradient must lead towards the perturbed solution"
 
 EXERCISES = (
     Exercise(
-        "blackbox_layer",
         "blackbox_layer(solver, lam): a function of a torch tensor y that returns solver(y) and hands back the "
         "gradient of Eq. 10. Two rows are compared: the solution, and the gradient of weights · solution.",
         lambda solver, y, weights, lam: [solver(y), blackbox_gradient(solver, y, weights, lam)],
         lambda: [dict(zip(("solver", "y", "weights", "lam"), case.values(), strict=True)) for case in _cases()],
         [
-            Mistake(_layer(lambda f, y, c, lam: -(f(y + lam * c) - f(y)) / lam), _SIGN),
-            Mistake(_layer(lambda f, y, c, lam: f(y + lam * c) - f(y)), "forgets to divide by λ"),
-            Mistake(_layer(lambda f, y, c, lam: lam * (f(y + lam * c) - f(y))), "multiplies by λ instead of dividing"),
-            Mistake(
-                _layer(lambda f, y, c, lam: (f(y - lam * c) - f(y)) / lam),
-                "moves y by −λ times the gradient instead of +λ",
-            ),
-            Mistake(
-                _layer(lambda f, y, c, lam: (f(y + c) - f(y)) / lam), "moves y by the gradient without the factor λ"
-            ),
-            Mistake(
-                lambda solver, lam: solver,
-                "returns the solution alone: autograd then finds no gradient, as the solver has none",
-            ),
-            Mistake(_layer(lambda f, y, c, lam: f(y + lam * c) / lam), "leaves out the unperturbed solution"),
-            Mistake(
-                _layer(lambda f, y, c, lam: c * (f(y + lam * c) - f(y)) / lam),
-                "multiplies by the incoming gradient once more: it has done its work inside the solver",
-            ),
-            Mistake(_layer(lambda f, y, c, lam: c), "lets the incoming gradient pass through as it is"),
+            (_layer(lambda f, y, c, lam: -(f(y + lam * c) - f(y)) / lam),
+             "turns the sign around: a step against the gradient must lead towards the perturbed solution"),
+            (_layer(lambda f, y, c, lam: f(y + lam * c) - f(y)), "forgets to divide by λ"),
+            (_layer(lambda f, y, c, lam: lam * (f(y + lam * c) - f(y))), "multiplies by λ instead of dividing"),
+            (_layer(lambda f, y, c, lam: (f(y - lam * c) - f(y)) / lam),
+             "moves y by −λ times the gradient instead of +λ"),
+            (_layer(lambda f, y, c, lam: (f(y + c) - f(y)) / lam), "moves y by the gradient without the factor λ"),
+            (lambda solver, lam: solver,
+             "returns the solution alone: autograd then finds no gradient, as the solver has none"),
+            (_layer(lambda f, y, c, lam: f(y + lam * c) / lam), "leaves out the unperturbed solution"),
+            (_layer(lambda f, y, c, lam: c * (f(y + lam * c) - f(y)) / lam),
+             "multiplies by the incoming gradient once more: it has done its work inside the solver"),
+            (_layer(lambda f, y, c, lam: c), "lets the incoming gradient pass through as it is"),
         ],
         use=lambda answer, solver, y, weights, lam: autograd.layer(answer(_on_tensors(solver), lam), y, weights),
         arrays=("numpy",),
     ),
     Exercise(
-        "interpolated_value",
         "interpolated_value(solver, y, gradient, lam): f_λ(y) for the linear loss L(s) = gradient · s, as the "
         "difference quotient of the solver's least value m(z) = z · solver(z).",
-        interpolated_value,
-        _cases,
-        [
-            Mistake(lambda f, y, c, lam: c @ f(y), "evaluates the loss itself, c·s(y): the staircase"),
-            Mistake(lambda f, y, c, lam: c @ f(y + lam * c), "evaluates the loss at the perturbed output, c·s_λ"),
-            Mistake(lambda f, y, c, lam: lam * interpolated_value(f, y, c, lam), "forgets to divide by λ"),
-            Mistake(lambda f, y, c, lam: -interpolated_value(f, y, c, lam), "subtracts the wrong way round"),
-            Mistake(
-                lambda f, y, c, lam: interpolated_value(f, y, c, -lam),
-                "moves y by −λ times the gradient instead of +λ: the arrow points backwards",
-            ),
-            Mistake(
-                lambda f, y, c, lam: y @ (f(y + lam * c) - f(y)) / lam,
-                "weighs s_λ with y: the least value at a point weighs with that point",
-            ),
-            Mistake(
-                lambda f, y, c, lam: c @ (f(y) + f(y + lam * c)) / 2,
-                "averages the loss at s and at s_λ: f_λ lies between the two, seldom in the middle",
-            ),
-            Mistake(
-                lambda f, y, c, lam: ((y + c) @ f(y + c) - y @ f(y)) / lam,
-                "moves y by the gradient without the factor λ",
-            ),
+        interpolated_value, _cases, [
+            (lambda f, y, c, lam: c @ f(y), "evaluates the loss itself, c·s(y): the staircase"),
+            (lambda f, y, c, lam: c @ f(y + lam * c), "evaluates the loss at the perturbed output, c·s_λ"),
+            (lambda f, y, c, lam: lam * interpolated_value(f, y, c, lam), "forgets to divide by λ"),
+            (lambda f, y, c, lam: interpolated_value(f, y, c, -lam),
+             "moves y by −λ times the gradient instead of +λ: the arrow points backwards"),
+            (lambda f, y, c, lam: y @ (f(y + lam * c) - f(y)) / lam,
+             "weighs s_λ with y: the least value at a point weighs with that point"),
+            (lambda f, y, c, lam: c @ (f(y) + f(y + lam * c)) / 2,
+             "averages the loss at s and at s_λ: f_λ lies between the two, seldom in the middle"),
+            (lambda f, y, c, lam: ((y + c) @ f(y + c) - y @ f(y)) / lam,
+             "moves y by the gradient without the factor λ"),
         ],
         arrays=("numpy",),
     ),
-)
+)  # fmt: skip

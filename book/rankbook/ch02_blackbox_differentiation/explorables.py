@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib
 import numpy as np
 import numpy.typing as npt
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, dial, explorable, goal, ground, hold, log_slider, strip, tell
 from rankbook.kit.explorable.controls import Control
+from rankbook.kit.ranks import Array
 from rankedu.blackbox import differentiate
 from rankedu.solvers import shortest_path
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 # --- Along a line -----------------------------------------------------------------------------------------------
 
@@ -39,8 +36,7 @@ REACH = 2.0
 
 def optimal_value(z: Array) -> Array:
     """Give m(z), the least z·π over all permutations: the largest entry once, the second largest twice, …"""
-    value: Array = -np.sort(-z, axis=-1) @ np.arange(1.0, z.shape[-1] + 1)
-    return value
+    return np.asarray(-np.sort(-z, axis=-1) @ np.arange(1.0, z.shape[-1] + 1))
 
 
 def kinks(origin: Array, direction: Array) -> Array:
@@ -74,8 +70,7 @@ def along_line(direction: Array, lam: float) -> dict[str, Array]:
 
 def _mean_rank(z: Array) -> Array:
     ranks = np.argsort(np.argsort(-z, axis=-1, kind="stable"), axis=-1) + 1.0
-    value: Array = ranks @ MEAN_RANK
-    return value
+    return np.asarray(ranks @ MEAN_RANK)
 
 
 @goal(

@@ -29,10 +29,7 @@ def three_solvers() -> Figure:
     grid, matrix = random.uniform(0.1, 1, (5, 5)), random.uniform(0.1, 1, (4, 4))
     path = shortest_path(torch.from_numpy(grid)).numpy()
     chosen = assignment(torch.from_numpy(matrix)).numpy()
-    for axes, costs, solution, title in (
-        (middle, grid, path, "shortest path"),
-        (right, matrix, chosen, "assignment"),
-    ):
+    for axes, costs, solution, title in ((middle, grid, path, "shortest path"), (right, matrix, chosen, "assignment")):
         axes.imshow(costs, cmap="Greys", vmin=0, vmax=1.6)
         for row, column in np.argwhere(solution > 0):
             axes.plot(column, row, "o", ms=15, mfc="none", mec=style.RED, mew=2.5)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rankbook.kit.ranks import ranks_of
+from rankbook.kit.ranks import Array, ranks_of
 
-Array = npt.NDArray[np.float64]
 Ranks = npt.NDArray[np.int64]
 
 
@@ -24,8 +23,7 @@ def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0)
 
 def log_rank(ranks: Ranks) -> Array:
     """The loss: mean logarithm of the ranks of the first two items."""
-    value: Array = np.log(ranks[..., :2]).mean(axis=-1)
-    return value
+    return np.asarray(np.log(ranks[..., :2]).mean(axis=-1))
 
 
 def log_rank_gradient(ranks: Ranks) -> Array:
@@ -42,8 +40,7 @@ def linearised(scores: Array, lam: float, at: Array | None = None) -> Array:
     shifted = scores + lam * c
     before, after = ranks_of(scores), ranks_of(shifted)
     smooth = ((shifted * after).sum(-1) - (scores * before).sum(-1)) / lam
-    value: Array = log_rank(base) + smooth - (c * base).sum(-1)
-    return value
+    return np.asarray(log_rank(base) + smooth - (c * base).sum(-1))
 
 
 NONLINEAR = {

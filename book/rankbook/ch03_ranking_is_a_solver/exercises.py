@@ -1,6 +1,5 @@
 """Chapter 3, ranking is a solver: swaps of neighbours, proofs made of them, and all that minimises."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -15,16 +14,17 @@ from typing import Any
 import numpy as np
 
 from rankbook.kit.check.compare import difference
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
-def sort_by_swaps(scores, ranks):
-    in_order = list(scores[np.argsort(ranks)])  # best rank first
-    swaps = []
-    for _ in in_order:
+def sort_by_swaps(scores, ranks, passes=None, ascending=False):
+    """Bubble sort, stopped after some passes."""
+    in_order, swaps = list(scores[np.argsort(ranks)]), []  # best rank first
+    for _ in in_order[:passes]:
         for r in range(1, len(in_order)):
-            if in_order[r - 1] < in_order[r]:
+            wrong = in_order[r - 1] > in_order[r] if ascending else in_order[r - 1] < in_order[r]
+            if wrong:
                 in_order[r - 1], in_order[r] = in_order[r], in_order[r - 1]
                 swaps.append(r)
     return swaps
@@ -155,18 +155,6 @@ def _tied_cases() -> list[Case]:
     return [{"scores": np.array(y)} for y in listed]
 
 
-def _pass(scores, ranks, passes=1, ascending=False):
-    """Bubble sort, stopped after some passes."""
-    in_order, swaps = list(scores[np.argsort(ranks)]), []
-    for _ in range(passes):
-        for r in range(1, len(in_order)):
-            wrong = in_order[r - 1] > in_order[r] if ascending else in_order[r - 1] < in_order[r]
-            if wrong:
-                in_order[r - 1], in_order[r] = in_order[r], in_order[r - 1]
-                swaps.append(r)
-    return swaps
-
-
 def _audit(gain=lambda r, a, b: a - b, start=lambda y, ranks: y[np.argsort(ranks)], uphill=False, first=1,
            free=True, end=operator.ge):  # fmt: skip
     """An auditor who gets one thing wrong."""
@@ -186,10 +174,6 @@ def _audit(gain=lambda r, a, b: a - b, start=lambda y, ranks: y[np.argsort(ranks
     return wrong
 
 
-def _lazy(scores, ranks, swaps):
-    return float(scores @ ranks - reference.optimal_value(list(scores)))
-
-
 def _cheapest(scores, sign=1):
     """Try every permutation, with costs in floating point."""
     costs = {}
@@ -203,93 +187,59 @@ def _cheapest(scores, sign=1):
 
 EXERCISES = (
     Exercise(
-        "sort_by_swaps",
         "sort_by_swaps(scores, ranks): a list of upper ranks r, each a swap of the items at ranks r and r + 1, that "
         "leads from ranks to a minimiser of y · ranks without ever raising it.",
-        sort_by_swaps,
-        _cases,
-        [
-            Mistake(lambda y, ranks: [], "makes no swap at all"),
-            Mistake(lambda y, ranks: _pass(y, ranks), "passes over the ranking only once"),
-            Mistake(
-                lambda y, ranks: [r - 1 for r in _pass(y, ranks, len(y))], "counts ranks from 0: the best rank is 1"
-            ),
-            Mistake(lambda y, ranks: [r + 1 for r in _pass(y, ranks, len(y))], "gives the lower rank of each swap"),
-            Mistake(lambda y, ranks: _pass(y, ranks, len(y), True), "sorts the smallest score to rank 1"),
-            Mistake(lambda y, ranks: _pass(y, ranks, len(y))[::-1], "gives the swaps in reverse: from rk(y) to ranks"),
-            Mistake(
-                lambda y, ranks: _pass(y, np.arange(1, len(y) + 1), len(y)),
-                "sorts the scores in the order of their positions: the starting point is ranks",
-            ),
-            Mistake(
-                lambda y, ranks: _pass(y, 1 + np.argsort(ranks), len(y)),
-                "uses ranks as if it listed the items from best to worst: it gives each item's rank",
-            ),
+        sort_by_swaps, _cases, [
+            (lambda y, ranks: [], "makes no swap at all"),
+            (lambda y, ranks: sort_by_swaps(y, ranks, 1), "passes over the ranking only once"),
+            (lambda y, ranks: [r - 1 for r in sort_by_swaps(y, ranks)], "counts ranks from 0: the best rank is 1"),
+            (lambda y, ranks: [r + 1 for r in sort_by_swaps(y, ranks)], "gives the lower rank of each swap"),
+            (lambda y, ranks: sort_by_swaps(y, ranks, ascending=True), "sorts the smallest score to rank 1"),
+            (lambda y, ranks: sort_by_swaps(y, ranks)[::-1], "gives the swaps in reverse: from rk(y) to ranks"),
+            (lambda y, ranks: sort_by_swaps(y, np.arange(1, len(y) + 1)),
+             "sorts the scores in the order of their positions: the starting point is ranks"),
+            (lambda y, ranks: sort_by_swaps(y, 1 + np.argsort(ranks)),
+             "uses ranks as if it listed the items from best to worst: it gives each item's rank"),
         ],
         judge=_judge_swaps,
     ),
     Exercise(
-        "audit",
         "audit(scores, ranks, swaps): what the swaps save of y · ranks in all, if they prove that no permutation costs "
         "less than the one that they end at; else nan. Entry r of the list swaps the items at ranks r and r + 1.",
-        audit,
-        _audit_cases,
-        [
-            Mistake(_audit(uphill=True), "lets a swap through that raises the objective"),
-            Mistake(
-                _audit(end=lambda above, below: True), "never looks at the end: are there still neighbours to swap?"
-            ),
-            Mistake(
-                lambda y, ranks, swaps: audit(y, ranks, [r for r in swaps if 1 <= r < len(y)]),
-                "passes over a swap that is out of range: such a list proves nothing",
-            ),
-            Mistake(_audit(first=0), "lets r = 0 through: index −1 is the last item, and there is no rank 0"),
-            Mistake(_audit(free=False), "refuses a swap of tied neighbours: it is free, and does no harm"),
-            Mistake(_audit(end=operator.gt), "demands strictly falling scores at the end: tied neighbours are fine"),
-            Mistake(
-                _audit(start=lambda y, ranks: y[ranks - 1]),
-                "uses ranks as if it listed the items from best to worst: it gives each item's rank",
-            ),
-            Mistake(_audit(start=lambda y, ranks: y), "starts from the positions: ranks says who stands where"),
-            Mistake(
-                _audit(gain=lambda r, a, b: b - a), "counts what the objective changes by: a gain is how much it falls"
-            ),
-            Mistake(_audit(gain=lambda r, a, b: r * (a - b)), "multiplies by the rank: the two ranks differ by one"),
-            Mistake(_audit(gain=lambda r, a, b: 1), "counts the swaps: each has a price"),
-            Mistake(_lazy, "computes what should be saved, and does not look at the swaps"),
+        audit, _audit_cases, [
+            (_audit(uphill=True), "lets a swap through that raises the objective"),
+            (_audit(end=lambda above, below: True), "never looks at the end: are there still neighbours to swap?"),
+            (lambda y, ranks, swaps: audit(y, ranks, [r for r in swaps if 1 <= r < len(y)]),
+             "passes over a swap that is out of range: such a list proves nothing"),
+            (_audit(first=0), "lets r = 0 through: index −1 is the last item, and there is no rank 0"),
+            (_audit(free=False), "refuses a swap of tied neighbours: it is free, and does no harm"),
+            (_audit(end=operator.gt), "demands strictly falling scores at the end: tied neighbours are fine"),
+            (_audit(start=lambda y, ranks: y[ranks - 1]),
+             "uses ranks as if it listed the items from best to worst: it gives each item's rank"),
+            (_audit(start=lambda y, ranks: y), "starts from the positions: ranks says who stands where"),
+            (_audit(gain=lambda r, a, b: b - a), "counts what the objective changes by: a gain is how much it falls"),
+            (_audit(gain=lambda r, a, b: r * (a - b)), "multiplies by the rank: the two ranks differ by one"),
+            (_audit(gain=lambda r, a, b: 1), "counts the swaps: each has a price"),
+            (lambda y, ranks, swaps: float(y @ ranks - reference.optimal_value(list(y))),
+             "computes what should be saved, and does not look at the swaps"),
         ],
-        judge=_judge_audit,
-        arrays=("numpy",),
+        judge=_judge_audit, arrays=("numpy",),
     ),
     Exercise(
-        "minimisers",
         "minimisers(scores): all permutations with the least y · π, as a list of lists of ranks; scores may tie.",
-        minimisers,
-        _tied_cases,
-        [
-            Mistake(lambda y: [reference.rank(y.tolist())], "returns rk(y) alone: tied items may stand in any order"),
-            Mistake(
-                lambda y: [reference.rank(y.tolist(), "min")],
-                "gives tied items one rank: that is no permutation, and not among the candidates",
-            ),
-            Mistake(_cheapest, "compares costs in floating point: equal costs can differ in their last digit"),
-            Mistake(lambda y: minimisers(-y), "sorts the smallest score to rank 1"),
-            Mistake(lambda y: _cheapest(y, -1), "looks for the maximum: the largest score gets rank 1"),
-            Mistake(
-                lambda y: [[1 + row.index(k) for k in range(1, len(y) + 1)] for row in minimisers(y)],
-                "lists the items from best to worst: the ranks are the inverse of that",
-            ),
-            Mistake(
-                lambda y: [[rank - 1 for rank in row] for row in minimisers(y)],
-                "counts ranks from 0: the best rank is 1",
-            ),
-            Mistake(
-                lambda y: [list(row) for row in permutations(range(1, len(y) + 1))],
-                "returns every permutation there is",
-            ),
+        minimisers, _tied_cases, [
+            (lambda y: [reference.rank(y.tolist())], "returns rk(y) alone: tied items may stand in any order"),
+            (lambda y: [reference.rank(y.tolist(), "min")],
+             "gives tied items one rank: that is no permutation, and not among the candidates"),
+            (_cheapest, "compares costs in floating point: equal costs can differ in their last digit"),
+            (lambda y: minimisers(-y), "sorts the smallest score to rank 1"),
+            (lambda y: _cheapest(y, -1), "looks for the maximum: the largest score gets rank 1"),
+            (lambda y: [[1 + row.index(k) for k in range(1, len(y) + 1)] for row in minimisers(y)],
+             "lists the items from best to worst: the ranks are the inverse of that"),
+            (lambda y: [[rank - 1 for rank in row] for row in minimisers(y)],
+             "counts ranks from 0: the best rank is 1"),
+            (lambda y: [list(row) for row in permutations(range(1, len(y) + 1))], "returns every permutation there is"),
         ],
-        judge=_judge_rows,
-        use=_rows,
-        arrays=("numpy",),
+        judge=_judge_rows, use=_rows, arrays=("numpy",),
     ),
-)
+)  # fmt: skip

@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
@@ -16,9 +15,9 @@ from rankbook.ch03_ranking_is_a_solver.figures import DARK_ORANGE, DARK_PURPLE, 
 from rankbook.ch03_ranking_is_a_solver.study import HEXAGON, HEXAGON_RANKS, NAMES, SOLID_RANKS, SOLID_SCORES, plane
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, explorable, goal, hold, pick, tell
+from rankbook.kit.ranks import Array
 from rankedu.proofs.rearrangement import Certificate, certificate
 
-Array = npt.NDArray[np.float64]
 Ranks = tuple[int, ...]
 Box = tuple[float, float, float, float]
 
@@ -84,16 +83,14 @@ def scores_at(angle: float) -> Array:
     """Three scores of length 1 that sum to 0, such that −y points to ``angle`` degrees; exact ties stay exact."""
     direction = np.radians(angle)
     axes = plane(np.eye(3))  # row i: where the i-th axis falls in the plane
-    scores: Array = (-axes @ [np.cos(direction), np.sin(direction)]).round(9) + 0.0
-    return scores
+    return np.asarray((-axes @ [np.cos(direction), np.sin(direction)]).round(9) + 0.0)
 
 
 @functools.cache
 def gradient_at(angle: float, lam: float) -> Array:
     """What Algorithm 1 returns: from the corner that y picks to the one that y + λc picks, divided by λ."""
     scores = scores_at(angle)
-    gradient: Array = np.subtract(best_ranks(scores + lam * COEFFICIENTS)[0], best_ranks(scores)[0]) / lam
-    return gradient
+    return np.asarray(np.subtract(best_ranks(scores + lam * COEFFICIENTS)[0], best_ranks(scores)[0]) / lam)
 
 
 def best_ranks(scores: Array) -> list[Ranks]:
@@ -232,10 +229,8 @@ def _draw_walk(axis: Any, path: Sequence[Ranks], proof: Certificate) -> None:
 def _panels(width: float, height: float, left: Box, right: Box) -> tuple[Figure, Any, Any]:
     """A figure with two fixed axes: no layout is computed, so that a slider moves without delay."""
     figure, (first, second) = style.figure(1, 2, width=width, height=height)
-    figure.set_layout_engine("none")
+    style.place(figure, left, right)
     figure.set_agg_filter(_few_colours)
-    first.set_position(left)
-    second.set_position(right)
     return figure, first, second
 
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib import colormaps
 from matplotlib.collections import LineCollection
 from matplotlib.colors import BoundaryNorm
@@ -29,9 +28,8 @@ from rankbook.ch03_ranking_is_a_solver.study import (
     solid,
 )
 from rankbook.kit import style
+from rankbook.kit.ranks import Array
 from rankedu.proofs.rearrangement import certificate
-
-Array = npt.NDArray[np.float64]
 
 #: The book's sequential map.
 MAP = colormaps[style.LANDSCAPE]
@@ -289,8 +287,7 @@ def arrow(axis: Any, start: Array, end: Array, color: str, linewidth: float = 2.
 def _around(points: Array) -> Array:
     """The corners of a convex polygon in the order of their angle."""
     middle = points.mean(axis=0)
-    ring: Array = points[np.argsort(np.arctan2(*(points - middle).T[::-1]))]
-    return ring
+    return np.asarray(points[np.argsort(np.arctan2(*(points - middle).T[::-1]))])
 
 
 def _listed(values: Any) -> str:

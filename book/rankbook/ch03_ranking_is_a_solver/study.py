@@ -9,9 +9,8 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
+from rankbook.kit.ranks import Array
 from rankedu.landscapes import random_coefficients, random_section, rank_landscape
-
-Array = npt.NDArray[np.float64]
 
 #: The five items of the chapter.
 NAMES = "ABCDE"
@@ -23,8 +22,7 @@ _PLANE = np.array([[1.0, -2.0, 1.0], [-1.0, 0.0, 1.0]]) / np.sqrt([[6.0], [2.0]]
 
 def plane(vectors: npt.ArrayLike) -> Array:
     """Coordinates, shape (..., 2), of vectors of three numbers in the plane where they sum to 0; their sum is lost."""
-    coordinates: Array = np.asarray(vectors, dtype=float) @ _PLANE.T
-    return coordinates
+    return np.asarray(np.asarray(vectors, dtype=float) @ _PLANE.T)
 
 
 #: The six rankings of three items in the order in which they lie around the hexagon, and where they lie.
@@ -67,7 +65,8 @@ def solid() -> tuple[list[tuple[int, int]], list[list[int]], Array]:
     facets, normals = [], []
     for chosen in range(1, 15):  # a facet: some of the items, not all, share the best ranks among themselves
         inside = [bool(chosen >> item & 1) for item in range(4)]
-        corners = [i for i, ranks in enumerate(SOLID_RANKS) if sum(np.array(ranks)[inside]) == _triangle(sum(inside))]
+        best = sum(range(sum(inside) + 1))
+        corners = [i for i, ranks in enumerate(SOLID_RANKS) if sum(np.array(ranks)[inside]) == best]
         facets.append(corners)
         normals.append([sum(inside) / 4 - member for member in inside])
     return edges, facets, np.array(normals)
@@ -92,7 +91,3 @@ def frame(turn: float) -> tuple[Array, Array, Array]:
     across = np.cos(angle) * q[2] + np.sin(angle) * q[3]
     towards = -np.sin(angle) * q[2] + np.cos(angle) * q[3]
     return across, towards, q[1]
-
-
-def _triangle(k: int) -> int:
-    return k * (k + 1) // 2

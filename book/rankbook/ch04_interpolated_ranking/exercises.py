@@ -1,6 +1,5 @@
 """Chapter 4, interpolated ranking: Algorithm 1 inside autograd, the scale of λ in paper and code, and f_λ."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankbook.kit.check import autograd
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -34,13 +33,6 @@ def _cases() -> list[Case]:
     return [{"scores": np.array(y), "weights": np.array(c), "lam": lam} for y, c, lam in cases]
 
 
-def _lam_cases() -> list[Case]:
-    return [{"lam_paper": lam, "n": n} for lam, n in ((4.0, 20), (0.5, 1), (100.0, 128), (8.0, 4), (0.2, 1000))]
-
-
-_SIGN = "turns the sign around: descent must raise those who rank better after the step"
-
-
 def _ranks(y):
     import torch
 
@@ -52,121 +44,65 @@ def _order(y):
 
 
 def _ranker(backward, forward=_ranks):
-    """A ranker as a reader would write it, with another backward or forward pass."""
-
-    def ranker(scores, lam):
-        import torch
-
-        class Ranker(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, y):
-                ctx.save_for_backward(y)
-                return forward(y)
-
-            @staticmethod
-            def backward(ctx, gradient):
-                return backward(*ctx.saved_tensors, gradient, lam)
-
-        return Ranker.apply(scores)
-
-    return ranker
+    """A ranker with another backward or forward pass."""
+    return lambda scores, lam: autograd.with_backward(forward, lambda y, c: backward(y, c, lam))(scores)
 
 
 EXERCISES = (
     Exercise(
-        "blackbox_rank",
         "blackbox_rank(scores, lam): the ranks of a vector as a torch tensor of floats, with the backward pass of "
         "Algorithm 1. Two rows are compared: the ranks, and the gradient of weights · ranks with respect to the "
         "scores.",
-        lambda scores, weights, lam: [reference.rank(scores), reference.rank_gradient(scores, weights, lam)],
-        _cases,
-        [
-            Mistake(_ranker(lambda y, c, lam: (_ranks(y) - _ranks(y + lam * c)) / lam), _SIGN),
-            Mistake(_ranker(lambda y, c, lam: _ranks(y + lam * c) - _ranks(y)), "forgets to divide by λ"),
-            Mistake(
-                _ranker(lambda y, c, lam: (_ranks(y - lam * c) - _ranks(y)) / lam),
-                "moves the scores by −λ times the gradient instead of +λ",
-            ),
-            Mistake(
-                _ranker(lambda y, c, lam: (_ranks(y + c) - _ranks(y)) / lam), "moves the scores without the factor λ"
-            ),
-            Mistake(
-                lambda y, lam: _ranks(y),
-                "returns the ranks alone: they are piecewise constant, and autograd finds no gradient",
-            ),
-            Mistake(
-                _ranker(lambda y, c, lam: (_order(y + lam * c) - _order(y)) / lam, _order),
-                "takes argsort, the order of the items, for the ranks: one more argsort inverts it",
-            ),
-            Mistake(
-                _ranker(lambda y, c, lam: (_ranks(-y - lam * c) - _ranks(-y)) / lam, lambda y: _ranks(-y)),
-                "counts ranks from the bottom: rank 1 is the largest score",
-            ),
-            Mistake(
-                _ranker(lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam, lambda y: _ranks(y) - 1),
-                "counts ranks from 0: the best rank is 1",
-            ),
-            Mistake(
-                _ranker(lambda y, c, lam: c * (_ranks(y + lam * c) - _ranks(y)) / lam),
-                "multiplies by the incoming gradient once more",
-            ),
-            Mistake(
-                _ranker(
-                    lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam / len(y), lambda y: _ranks(y) / len(y)
-                ),
-                "divides the ranks by n, as the released code does",
-            ),
-            Mistake(_ranker(lambda y, c, lam: c), "lets the incoming gradient pass through as it is"),
+        lambda scores, weights, lam: [reference.rank(scores), reference.rank_gradient(scores, weights, lam)], _cases, [
+            (_ranker(lambda y, c, lam: (_ranks(y) - _ranks(y + lam * c)) / lam),
+             "turns the sign around: descent must raise those who rank better after the step"),
+            (_ranker(lambda y, c, lam: _ranks(y + lam * c) - _ranks(y)), "forgets to divide by λ"),
+            (_ranker(lambda y, c, lam: (_ranks(y - lam * c) - _ranks(y)) / lam),
+             "moves the scores by −λ times the gradient instead of +λ"),
+            (_ranker(lambda y, c, lam: (_ranks(y + c) - _ranks(y)) / lam), "moves the scores without the factor λ"),
+            (lambda y, lam: _ranks(y),
+             "returns the ranks alone: they are piecewise constant, and autograd finds no gradient"),
+            (_ranker(lambda y, c, lam: (_order(y + lam * c) - _order(y)) / lam, _order),
+             "takes argsort, the order of the items, for the ranks: one more argsort inverts it"),
+            (_ranker(lambda y, c, lam: (_ranks(-y - lam * c) - _ranks(-y)) / lam, lambda y: _ranks(-y)),
+             "counts ranks from the bottom: rank 1 is the largest score"),
+            (_ranker(lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam, lambda y: _ranks(y) - 1),
+             "counts ranks from 0: the best rank is 1"),
+            (_ranker(lambda y, c, lam: c * (_ranks(y + lam * c) - _ranks(y)) / lam),
+             "multiplies by the incoming gradient once more"),
+            (_ranker(lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam / len(y), lambda y: _ranks(y) / len(y)),
+             "divides the ranks by n, as the released code does"),
+            (_ranker(lambda y, c, lam: c), "lets the incoming gradient pass through as it is"),
         ],
         use=lambda answer, scores, weights, lam: autograd.layer(lambda leaf: answer(leaf, lam), scores, weights),
         arrays=("numpy",),
     ),
     Exercise(
-        "lam_code",
         "lam_code(lam_paper, n): the λ for the released code, whose ranks are divided by n, from that of the paper.",
         lam_code,
-        _lam_cases,
-        [
-            Mistake(
-                lambda lam, n: lam * n,
-                "goes the wrong way: the code's incoming gradient is larger than the paper's",
-            ),
-            Mistake(lambda lam, n: lam, "uses the same λ: the code's ranks lie in (0, 1], the paper's in 1, …, n"),
-            Mistake(
-                lambda lam, n: lam / n**2,
-                "uses n twice: the step alone fixes λ, and the factor in front follows",
-            ),
-            Mistake(lambda lam, n: n / lam, "divides the wrong way round"),
+        lambda: [{"lam_paper": k, "n": n} for k, n in ((4.0, 20), (0.5, 1), (100.0, 128), (8.0, 4), (0.2, 1000))], [
+            (lambda lam, n: lam * n, "goes the wrong way: the code's incoming gradient is larger than the paper's"),
+            (lambda lam, n: lam, "uses the same λ: the code's ranks lie in (0, 1], the paper's in 1, …, n"),
+            (lambda lam, n: lam / n**2, "uses n twice: the step alone fixes λ, and the factor in front follows"),
+            (lambda lam, n: n / lam, "divides the wrong way round"),
         ],
     ),
     Exercise(
-        "interpolated_loss",
         "interpolated_loss(scores, weights, lam): the value of f_λ, the mean of weights · rk over a step of length λ "
         "along the weights, from sorted scores and without any rank.",
-        reference.interpolated,
-        _cases,
-        [
-            Mistake(lambda y, c, lam: np.dot(c, reference.rank(y)), "evaluates the loss itself, the staircase"),
-            Mistake(lambda y, c, lam: np.dot(c, reference.rank(y + lam * c)), "evaluates the loss after the step"),
-            Mistake(lambda y, c, lam: lam * reference.interpolated(y, c, lam), "forgets to divide by λ"),
-            Mistake(lambda y, c, lam: -reference.interpolated(y, c, lam), "subtracts the wrong way round"),
-            Mistake(
-                lambda y, c, lam: reference.interpolated(y, c, -lam),
-                "moves the scores by −λ times the weights instead of +λ",
-            ),
-            Mistake(
-                lambda y, c, lam: reference.interpolated(y, c, lam) - np.sum(c),
-                "counts ranks from 0: the best rank is 1",
-            ),
-            Mistake(
-                lambda y, c, lam: (np.dot(np.sort(y + lam * c) - np.sort(y), np.arange(1, len(y) + 1))) / lam,
-                "sorts in ascending order: m gives rank 1 to the largest score",
-            ),
-            Mistake(lambda y, c, lam: reference.interpolated(y, c / lam, lam), "moves the scores without the factor λ"),
-            Mistake(
-                lambda y, c, lam: (np.dot(c, reference.rank(y)) + np.dot(c, reference.rank(y + lam * c))) / 2,
-                "takes the mean of both ends of the step: the staircase may bend between them",
-            ),
+        reference.interpolated, _cases, [
+            (lambda y, c, lam: np.dot(c, reference.rank(y)), "evaluates the loss itself, the staircase"),
+            (lambda y, c, lam: np.dot(c, reference.rank(y + lam * c)), "evaluates the loss after the step"),
+            (lambda y, c, lam: lam * reference.interpolated(y, c, lam), "forgets to divide by λ"),
+            (lambda y, c, lam: reference.interpolated(y, c, -lam),
+             "moves the scores by −λ times the weights instead of +λ"),
+            (lambda y, c, lam: reference.interpolated(y, c, lam) - np.sum(c),
+             "counts ranks from 0: the best rank is 1"),
+            (lambda y, c, lam: (np.dot(np.sort(y + lam * c) - np.sort(y), np.arange(1, len(y) + 1))) / lam,
+             "sorts in ascending order: m gives rank 1 to the largest score"),
+            (lambda y, c, lam: reference.interpolated(y, c / lam, lam), "moves the scores without the factor λ"),
+            (lambda y, c, lam: (np.dot(c, reference.rank(y)) + np.dot(c, reference.rank(y + lam * c))) / 2,
+             "takes the mean of both ends of the step: the staircase may bend between them"),
         ],
     ),
-)
+)  # fmt: skip

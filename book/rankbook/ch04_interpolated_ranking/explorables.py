@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
 
 from rankbook.kit import style
 from rankbook.kit.explorable import dial, explorable, goal, ground, hold, log_slider, slider, strip, tell
 from rankbook.kit.explorable.grounds import SIDE
+from rankbook.kit.ranks import Array
 from rankedu.landscapes import (
     Section,
     interpolated_landscape,
@@ -22,14 +23,6 @@ from rankedu.landscapes import (
     rank_landscape,
     section_gradient,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 EXTENT, BANDS = 1.2, 10
 #: Of the landscape's colours, so that black arrows show.
@@ -69,7 +62,7 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     edges, colours = _bands(seed)
     norm = BoundaryNorm(edges, colours.N)
     figure, axes = style.figure(width=5.6, height=5.0)
-    _place(figure, [axes], [(0.11, 0.226, 0.64, 0.717)])
+    style.place(figure, (0.11, 0.226, 0.64, 0.717))
     side = (-EXTENT, EXTENT)
     axes.imshow(height, origin="lower", extent=side * 2, cmap=colours, norm=norm, interpolation="nearest")
     a, b = np.meshgrid(*few.axes())
@@ -160,7 +153,7 @@ def secant(lam: float, position: float) -> Figure:
     (m_start, m_end), (loss, _) = _along(np.array([start, end]))
     slope = (m_end - m_start) / lam
     figure, (above, below) = style.figure(2, 1, width=5.6, height=4.8, sharex=True)
-    _place(figure, (above, below), [(0.12, 0.555, 0.86, 0.375), (0.12, 0.12, 0.86, 0.375)])
+    style.place(figure, (0.12, 0.555, 0.86, 0.375), (0.12, 0.12, 0.86, 0.375))
     above.plot(times, values, color=style.BLACK, label="$m(\\mathbf{y} + t\\mathbf{c})$")
     above.plot([start, end], [m_start, m_end], "o-", color=style.ORANGE, label="secant")
     above.set(ylim=(6.9, 12.6), ylabel="optimal value m")
@@ -187,13 +180,6 @@ def secant(lam: float, position: float) -> Figure:
         f"of those pieces, the staircase f going down from {losses[0]:.0f} to {losses[-1]:.0f}; at the start of the "
         f"step f is {loss:.0f}, and its mean over the step of length λ = {lam:g} is {slope:.2f}.",
     )
-
-
-def _place(figure: Figure, axes: Sequence[Axes], boxes: Sequence[tuple[float, float, float, float]]) -> None:
-    """Put axes at fixed places: the same in all frames, and in half the time of a computed layout."""
-    figure.set_layout_engine("none")
-    for axis, box in zip(axes, boxes, strict=True):
-        axis.set_position(box)
 
 
 def _along(times: Array) -> tuple[Array, Array]:

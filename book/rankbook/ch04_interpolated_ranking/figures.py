@@ -14,15 +14,10 @@ from rankbook.kit.figures import paper_figure
 from rankbook.kit.ranks import ranks_of
 from rankbook.kit.relief import draw_blocks
 from rankbook.kit.section import EXTENT, SEED, view
-from rankedu.landscapes import (
-    interpolated_landscape,
-    random_section,
-    section_gradient,
-)
+from rankedu.landscapes import interpolated_landscape, random_section, section_gradient
 
 
 @paper_figure("RaMBO Fig. 1")
-@style.style()
 def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3) -> Figure:
     """A section of a rank-based loss, and two interpolations of increasing strength."""
     lams = (None, weak, strong)
@@ -39,7 +34,6 @@ def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3) -> Fig
 
 
 @paper_figure("RaMBO supp. Fig. 1a")
-@style.style()
 def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.2, 1.0)) -> Figure:
     """The interpolated ranking landscape for four strengths."""
     figure, axes = style.figure(2, 2, width=6.4, height=5.0)
@@ -56,7 +50,6 @@ def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.
 
 
 @paper_figure("RaMBO supp. Fig. 2a")
-@style.style()
 def true_landscape() -> Figure:
     """The true, piecewise constant landscape."""
     figure, axes = style.figure(width=6.4, height=4.2)
@@ -69,7 +62,6 @@ def true_landscape() -> Figure:
 
 
 @paper_figure("RaMBO supp. Fig. 2b")
-@style.style()
 def interpolated_ranking_landscape(lam: float = 0.06) -> Figure:
     """The landscape with the ranking replaced by interpolated ranking."""
     figure, axes = style.figure(width=6.4, height=4.2)
@@ -164,9 +156,7 @@ def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict
 def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
     """Seconds against list length (method → length → seconds) on two logarithmic axes, with the fitted exponents.
 
-    Source
-    ------
-    RaMBO Tab. 1.
+    Source: RaMBO Tab. 1.
     """
     figure, axes = style.figure(width=6.4, height=3.6)
     facts = style.draw_scaling(axes, seconds)

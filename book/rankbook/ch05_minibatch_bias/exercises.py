@@ -1,6 +1,5 @@
 """Chapter 5, mini-batch bias and memory: what a batch is expected to say, and a memory of the batches before."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from math import comb
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 
 
 def expected_batch_precision(rank, n, batch):
@@ -95,80 +94,56 @@ def _memory(detach=True, latest_first=True, forget=True, more=0, cut=False, batc
     return memory
 
 
-_THINNED = "takes 1 over the expected rank: by Jensen's inequality, the expected precision is larger"
-
 EXERCISES = (
     Exercise(
-        "expected_batch_precision",
         "expected_batch_precision(rank, n, batch): the expected precision of the only relevant item, at this rank "
         "among n, in a random batch of it and batch − 1 others; integers.",
-        expected_batch_precision,
-        _precision_cases,
-        [
-            Mistake(lambda rank, n, batch: 1 / rank, "takes the precision in the data set"),
-            Mistake(lambda rank, n, batch: 1 / (1 + (rank - 1) * (batch - 1) / max(n - 1, 1)), _THINNED),
-            Mistake(
-                lambda rank, n, batch: min(1.0, n / batch / rank),
-                "leaves out the second factor: an item is not preceded in every batch",
-            ),
-            Mistake(
-                lambda rank, n, batch: 1 - comb(n - rank, batch) / comb(n, batch),
-                "takes the probability that a batch of any items holds one of the first r: that is one factor of two",
-            ),
-            Mistake(
-                lambda rank, n, batch: comb(n - rank, batch - 1) / comb(n - 1, batch - 1),
-                "takes the probability that nobody ahead is in the batch: the other batches have a precision too",
-            ),
-            Mistake(
-                lambda rank, n, batch: (
-                    sum(comb(rank - 1, x) * comb(n - rank, batch - 1 - x) * (1 + x) for x in range(min(rank, batch)))
-                    / comb(n - 1, batch - 1)
-                ),
-                "takes the expected rank in the batch: the precision is one over the rank",
-            ),
-            Mistake(
-                lambda rank, n, batch: sum(
-                    comb(batch - 1, x)
-                    * ((rank - 1) / (n - 1)) ** x
-                    * ((n - rank) / (n - 1)) ** (batch - 1 - x)
-                    / (1 + x)
-                    for x in range(batch)
-                ),
-                "draws the others with replacement: no item is in a batch twice",
-            ),
-            Mistake(
-                lambda rank, n, batch: sum(
-                    comb(rank - 1, x) * comb(n - rank, min(batch, n - 1) - x) / comb(n - 1, min(batch, n - 1)) / (1 + x)
-                    for x in range(min(batch, n - 1) + 1)
-                ),
-                "draws `batch` others: the relevant item takes one of the places itself",
-            ),
+        expected_batch_precision, _precision_cases, [
+            (lambda rank, n, batch: 1 / rank, "takes the precision in the data set"),
+            (lambda rank, n, batch: 1 / (1 + (rank - 1) * (batch - 1) / max(n - 1, 1)),
+             "takes 1 over the expected rank: by Jensen's inequality, the expected precision is larger"),
+            (lambda rank, n, batch: min(1.0, n / batch / rank),
+             "leaves out the second factor: an item is not preceded in every batch"),
+            (lambda rank, n, batch: 1 - comb(n - rank, batch) / comb(n, batch),
+             "takes the probability that a batch of any items holds one of the first r: that is one factor of two"),
+            (lambda rank, n, batch: comb(n - rank, batch - 1) / comb(n - 1, batch - 1),
+             "takes the probability that nobody ahead is in the batch: the other batches have a precision too"),
+            (lambda rank, n, batch: (
+                 sum(comb(rank - 1, x) * comb(n - rank, batch - 1 - x) * (1 + x) for x in range(min(rank, batch)))
+                 / comb(n - 1, batch - 1)
+             ),
+             "takes the expected rank in the batch: the precision is one over the rank"),
+            (lambda rank, n, batch: sum(
+                 comb(batch - 1, x)
+                 * ((rank - 1) / (n - 1)) ** x
+                 * ((n - rank) / (n - 1)) ** (batch - 1 - x)
+                 / (1 + x)
+                 for x in range(batch)
+             ),
+             "draws the others with replacement: no item is in a batch twice"),
+            (lambda rank, n, batch: sum(
+                 comb(rank - 1, x) * comb(n - rank, min(batch, n - 1) - x) / comb(n - 1, min(batch, n - 1)) / (1 + x)
+                 for x in range(min(batch, n - 1) + 1)
+             ),
+             "draws `batch` others: the relevant item takes one of the places itself"),
         ],
     ),
     Exercise(
-        "Memory",
         "Memory(length): a class whose instances are called with the scores and the relevance of one batch after the "
         "other, torch vectors, and return both for the list made of this batch and of the `length` batches before it,"
         " the latest first; a gradient reaches the batch alone. Three rows are compared, after the last batch: "
         "scores, relevance, and the gradient of the sum of all scores.",
-        _remembered,
-        _batches,
-        [
-            Mistake(_memory(detach=False), "lets the gradient flow into batches that are past: detach what is kept"),
-            Mistake(
-                _memory(latest_first=False), "lists the oldest batch first: the latest comes right after the batch"
-            ),
-            Mistake(_memory(forget=False), "never forgets: batches older than `length` have to go"),
-            Mistake(
-                _memory(more=-1), "counts the current batch as a remembered one: the list holds 1 + length batches"
-            ),
-            Mistake(_memory(more=1), "keeps one batch too many"),
-            Mistake(_memory(cut=True), "cuts the gradient of the current batch, too: nothing would be trained"),
-            Mistake(_memory(batch_first=False), "puts the memory first; the batch comes first"),
-            Mistake(_memory(itself=False), "leaves the current batch out of its own list"),
-            Mistake(lambda length: lambda y, rel: (y, rel), "remembers nothing"),
+        _remembered, _batches, [
+            (_memory(detach=False), "lets the gradient flow into batches that are past: detach what is kept"),
+            (_memory(latest_first=False), "lists the oldest batch first: the latest comes right after the batch"),
+            (_memory(forget=False), "never forgets: batches older than `length` have to go"),
+            (_memory(more=-1), "counts the current batch as a remembered one: the list holds 1 + length batches"),
+            (_memory(more=1), "keeps one batch too many"),
+            (_memory(cut=True), "cuts the gradient of the current batch, too: nothing would be trained"),
+            (_memory(batch_first=False), "puts the memory first; the batch comes first"),
+            (_memory(itself=False), "leaves the current batch out of its own list"),
+            (lambda length: lambda y, rel: (y, rel), "remembers nothing"),
         ],
-        use=_drive,
-        arrays=("numpy",),
+        use=_drive, arrays=("numpy",),
     ),
-)
+)  # fmt: skip

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from rankbook.ch05_minibatch_bias.study import SIZES, expected_map, sample_estimates, synthetic_ranking
+from rankbook.ch05_minibatch_bias.study import SIZES, expected_curve, sample_estimates, synthetic_ranking
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, tell
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
+from rankbook.kit.ranks import Array
 
 BINS = np.linspace(0, 1, 41)
 
@@ -52,9 +47,7 @@ def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
     of_64 = _estimates(64, 0)
     tell(figure, empty=empty, perfect=float((seen == 1).mean()), length=length, truth=float(truth))
     tell(figure, mean=mean, spread=spread, mean_64=float(of_64.mean()), spread_64=float(of_64.std()))
-    figure.set_layout_engine("none")
-    above.set_position((0.12, 0.60, 0.85, 0.33))
-    below.set_position((0.12, 0.12, 0.85, 0.33))
+    style.place(figure, (0.12, 0.60, 0.85, 0.33), (0.12, 0.12, 0.85, 0.33))
     counts, _ = np.histogram(seen, BINS)
     above.bar(BINS[:-1], counts / counts.max(), np.diff(BINS), align="edge", color=style.SKY, antialiased=False)
     above.axvline(truth, color=style.BLACK, linestyle="--")
@@ -96,14 +89,9 @@ def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
 
 
 @functools.cache
-def _estimates(batch_size: int, memory: int) -> Floats:
+def _estimates(batch_size: int, memory: int) -> Array:
     batches = min(300, max(32, 16_384 // batch_size))
     return sample_estimates(synthetic_ranking(), batch_size, length=memory, batches=batches)
 
 
-@functools.cache
-def _curve() -> tuple[npt.NDArray[np.int64], Floats]:
-    """Length of the lists, and the expected mAP in closed form."""
-    ranking = synthetic_ranking()
-    lengths = np.unique(np.geomspace(SIZES[0], len(ranking), 40).round().astype(int))
-    return lengths, np.array([expected_map(ranking, int(length)) for length in lengths])
+_curve = functools.cache(lambda: expected_curve(synthetic_ranking(), SIZES[0]))

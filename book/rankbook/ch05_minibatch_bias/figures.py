@@ -84,7 +84,6 @@ def one_positive(n: int = 10_000, batches: tuple[int, ...] = (10, 100, 1000)) ->
 
 
 @paper_figure("RaMBO Fig. 2")
-@style.style()
 def minibatch_map(
     ranking: Ranking | None = None, sizes: tuple[int, ...] = study.SIZES, name: str = "clusters on a sphere"
 ) -> Figure:
@@ -106,9 +105,7 @@ def minibatch_map(
 
 def _closed_form(axes: Axes, ranking: Ranking, smallest: int) -> None:
     """Draw what to expect of lists of every length, and the mAP of the data set."""
-    members = np.unique(np.geomspace(smallest, len(ranking), 40).round().astype(int))
-    expected = [study.expected_map(ranking, m) for m in members]
-    axes.plot(members, expected, color=style.GREEN, label="closed form", zorder=1)
+    axes.plot(*study.expected_curve(ranking, smallest), color=style.GREEN, label="closed form", zorder=1)
     axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankbook.kit.cached import cached
+from rankbook.kit.ranks import Array
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 #: Batch sizes of the figures.
 SIZES = (8, 16, 32, 64, 128, 256, 512)
@@ -44,7 +44,7 @@ class Ranking:
         return query, place + 1, self.relevant.cumsum(1)[query, place]
 
 
-def _mean_by_query(query: Ints, rank: Ints, within: Ints) -> Floats:
+def _mean_by_query(query: Ints, rank: Ints, within: Ints) -> Array:
     """AP of each query that has a relevant item."""
     count = np.bincount(query)
     sums = np.bincount(query, within / rank)
@@ -78,15 +78,13 @@ def synthetic_ranking() -> Ranking:
     return rank_all(*synthetic_embeddings())
 
 
-def expected_precision(rank: Any, n: int, batch: int, within: Any = 1) -> Floats:
+def expected_precision(rank: Any, n: int, batch: int, within: Any = 1) -> Array:
     r"""Expected precision, in a random batch that holds it, of a relevant item.
 
     With q the share of relevant ones among the r − 1 items ahead,
 
     .. math:: q + (1 - q) \frac{1}{r} \frac{n}{m} \left[1 - \binom{n - r}{m} \Big/ \binom{n}{m}\right].
 
-    Examples
-    --------
     >>> round(float(expected_precision(5, n=5, batch=3)), 4)  # the last of five, and two of the four others
     0.3333
     >>> round(float(expected_precision(4, n=5, batch=3)), 4)  # in half of the batches one of those two is behind
@@ -97,8 +95,13 @@ def expected_precision(rank: Any, n: int, batch: int, within: Any = 1) -> Floats
     r, a = np.asarray(rank), np.asarray(within)
     share = (a - 1) / np.maximum(r - 1, 1)
     alone = n / batch / r * (1 - left_out[r - 1])
-    result: Floats = share + (1 - share) * alone
-    return result
+    return np.asarray(share + (1 - share) * alone)
+
+
+def expected_curve(ranking: Ranking, smallest: int) -> tuple[Ints, Array]:
+    """Lengths of lists, up to the whole set, and what to expect of each."""
+    members = np.unique(np.geomspace(smallest, len(ranking), 40).round().astype(int))
+    return members, np.array([expected_map(ranking, int(count)) for count in members])
 
 
 def expected_map(ranking: Ranking, members: int) -> float:
@@ -112,7 +115,7 @@ def expected_map(ranking: Ranking, members: int) -> float:
 @functools.lru_cache(maxsize=64)
 def sample_estimates(
     ranking: Ranking, batch_size: int, *, batches: int = 100, length: int = 0, per_class: int = 0, seed: int = 0
-) -> Floats:
+) -> Array:
     """The mAP of random batches, shape (batches,); nan for one in which no query has a relevant item.
 
     A memory adds ``length`` batches to every list, which share no item with the current one. With ``per_class``, so
@@ -161,7 +164,7 @@ def spread(ranking: Ranking, batch_size: int, **options: int) -> tuple[float, fl
 
 
 @cached
-def gradients(lam: float = 50.0) -> tuple[Floats, dict[tuple[int, int], Floats]]:
+def gradients(lam: float = 50.0) -> tuple[Array, dict[tuple[int, int], Array]]:
     """AP-loss gradients with respect to a linear map of the synthetic embeddings: of the set, and of many batches.
 
     Shapes (dim²,), and by batch size and memory (batches, dim²).
@@ -190,7 +193,7 @@ def gradients(lam: float = 50.0) -> tuple[Floats, dict[tuple[int, int], Floats]]
     return whole, found
 
 
-def _gradient(embeddings: Any, labels: Any, batch: Any, remembered: Any, lam: float) -> Floats | None:
+def _gradient(embeddings: Any, labels: Any, batch: Any, remembered: Any, lam: float) -> Array | None:
     """Mean gradient of the queries that have a relevant item in their list; None if there is none."""
     import torch
     from torch.nn.functional import normalize
@@ -209,11 +212,10 @@ def _gradient(embeddings: Any, labels: Any, batch: Any, remembered: Any, lam: fl
         return None
     ranker = BlackboxRanker(lam * int(queries))  # the mean over queries leaves each its own λ
     (gradient,) = torch.autograd.grad(APLoss(ranker)(scores, relevance, where=where), weights)
-    result: Floats = gradient.double().flatten().numpy()
-    return result
+    return np.asarray(gradient.double().flatten().numpy())
 
 
-def alignment(batches: Floats, whole: Floats, count: int, trials: int = 200, seed: int = 0) -> float:
+def alignment(batches: Array, whole: Array, count: int, trials: int = 200, seed: int = 0) -> float:
     """Mean cosine between the data set's gradient and the average of so many batches' gradients."""
     random = np.random.default_rng([count, seed])
     means = np.array([batches[random.choice(len(batches), count, replace=False)].mean(0) for _ in range(trials)])
@@ -221,11 +223,8 @@ def alignment(batches: Floats, whole: Floats, count: int, trials: int = 200, see
     return float(cosines.mean())
 
 
-def limit_alignment(batches: Floats, whole: Floats) -> float:
-    """The cosine that infinitely many batches would reach: the norm of their mean is estimated without the noise.
-
-    For independent g and h with the same mean, E[g · h] is the squared norm of that mean.
-    """
+def limit_alignment(batches: Array, whole: Array) -> float:
+    """The cosine that infinitely many batches would reach: the norm of their mean is estimated without the noise."""
     total, count = batches.sum(0), len(batches)
     squared = (total @ total - (batches**2).sum()) / (count * (count - 1))
     return float(min(1.0, total / count @ whole / np.sqrt(max(squared, 1e-30)) / np.linalg.norm(whole)))

@@ -1,6 +1,5 @@
 """Chapter 6, ties and margins: the values that meet in a tie, and a margin that prevents a collapse."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankbook.kit.check.compare import as_array
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -21,9 +20,9 @@ def all_values_near_a_tie(relevance):
     return sorted({round(float(reference.average_precision(falling, hits)), 9) for hits in orders})
 
 
-def margin_gradient(scores, relevance, lam, margin):
+def margin_gradient(scores, relevance, lam, margin, sign=1):
     shifted = reference.shift_by_margin(scores, relevance, margin)
-    return np.array(reference.rank_gradient(shifted, relevance.astype(float), lam))
+    return np.array(reference.rank_gradient(shifted, sign * relevance.astype(float), lam))
 
 
 def _train(gradient, seed, lam, margin, steps, rate=0.02):
@@ -57,11 +56,6 @@ def _runs() -> list[Case]:
     return [*runs, {"seed": 5, "lam": 4.0, "margin": 0.3, "steps": 1}]  # no length tells of a factor, one step does
 
 
-def _backwards(scores, relevance, lam, margin):
-    shifted = reference.shift_by_margin(scores, relevance, margin)
-    return np.array(reference.rank_gradient(shifted, -relevance.astype(float), lam))
-
-
 def _tie_cases() -> list[Case]:
     rows = ([1, 0], [0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1])
     return [{"relevance": np.array(row, dtype=bool)} for row in rows]
@@ -80,46 +74,35 @@ def _listed(relevance):
     return sorted(float(value) for value in every)
 
 
-_UPSIDE_DOWN = "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"
-_EASIER = "turns the shift around, which makes the task easier instead of harder: relevant scores go down"
-_FULL = "shifts each side by the whole margin: together the two shifts make α"
-
 EXERCISES = (
     Exercise(
-        "all_values_near_a_tie",
         "all_values_near_a_tie(relevance): all values of AP, in ascending order and each once, that score vectors "
         "without ties take arbitrarily close to the tie of all items.",
-        all_values_near_a_tie,
-        _tie_cases,
-        [
-            Mistake(lambda r: all_values_near_a_tie(r)[::-1], "sorts them in descending order"),
-            Mistake(lambda r: [1 - v for v in all_values_near_a_tie(r)][::-1], "returns the loss, 1 − AP, not AP"),
-            Mistake(lambda r: [all_values_near_a_tie(r)[0], 1.0], "returns only the worst and the best value"),
-            Mistake(_precisions, "lists the possible precisions of one item, not their mean over the relevant ones"),
-            Mistake(_listed, "lists one value for each ranking: rankings that differ within a class share theirs"),
+        all_values_near_a_tie, _tie_cases, [
+            (lambda r: [1 - v for v in all_values_near_a_tie(r)][::-1], "returns the loss, 1 − AP, not AP"),
+            (lambda r: [all_values_near_a_tie(r)[0], 1.0], "returns only the worst and the best value"),
+            (_precisions, "lists the possible precisions of one item, not their mean over the relevant ones"),
+            (_listed, "lists one value for each ranking: rankings that differ within a class share theirs"),
         ],
     ),
     Exercise(
-        "margin_gradient",
         "margin_gradient(scores, relevance, lam, margin): the gradient, by Algorithm 1, of the sum of the relevant "
         "items' ranks, with a margin. A loop trains the weights of a linear scorer by it, on 500 noisy batches of 16 "
         "items; without a margin the weights, which are what is judged, shrink and the scores collapse.",
-        lambda seed, lam, margin, steps: _train(margin_gradient, seed, lam, margin, steps),
-        _runs,
-        [
-            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, 0.0), "leaves the margin out"),
-            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, -m), _EASIER),
-            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, 2 * m), _FULL),
-            Mistake(lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
-            Mistake(lambda y, r, lam, m: -margin_gradient(y, r, lam, m), _UPSIDE_DOWN),
-            Mistake(
-                _backwards,
-                "moves the scores against the incoming gradient: Algorithm 1 adds λ times it",
-            ),
-            Mistake(lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), "forgets to divide by λ"),
-            Mistake(lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),
+        lambda seed, lam, margin, steps: _train(margin_gradient, seed, lam, margin, steps), _runs, [
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, 0.0), "leaves the margin out"),
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, -m),
+             "turns the shift around, which makes the task easier instead of harder: relevant scores go down"),
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, 2 * m),
+             "shifts each side by the whole margin: together the two shifts make α"),
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
+            (lambda y, r, lam, m: -margin_gradient(y, r, lam, m),
+             "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"),
+            (lambda y, r, lam, m: margin_gradient(y, r, lam, m, sign=-1),
+             "moves the scores against the incoming gradient: Algorithm 1 adds λ times it"),
+            (lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), "forgets to divide by λ"),
+            (lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),
         ],
-        judge=_judge_weights,
-        use=_train,
+        judge=_judge_weights, use=_train,
     ),
-)
+)  # fmt: skip

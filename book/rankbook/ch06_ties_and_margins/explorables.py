@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rankbook.ch06_ties_and_margins.study import MARGINS, STEPS, TrainedScorer, train_scorer
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, dial, explorable, goal, hold, tell
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 FRAMES, NOISE = 12, 0.1
 #: So many items of each class are drawn.
@@ -45,9 +43,7 @@ def collapse_film(step: int, margin: float) -> Figure:
     smaller = [other for other in reversed(MARGINS) if other < margin]
     tell(figure, ap=float(value), noisy=float(noisy), spread=float(spread[look]), last=step == FRAMES - 1)
     tell(figure, cost=_cost(margin, step), smaller=[_cost(other, step) for other in smaller])
-    figure.set_layout_engine("none")
-    for axis, box in zip((plain, glass, below), ((0.745, 0.2), (0.425, 0.2), (0.11, 0.2)), strict=True):
-        axis.set_position((0.15, box[0], 0.82, box[1]))
+    style.place(figure, *((0.15, bottom, 0.82, 0.2) for bottom in (0.745, 0.425, 0.11)))
     _strip(plain, scores[shown], run.relevance[shown], limit=5.0, label="score")
     _strip(glass, scores[shown] / spread[look], run.relevance[shown], limit=3.0, label="score / spread")
     plain.set_title(f"step {run.steps[look]}:  AP = {value:.2f},  with errors of {NOISE:g}: {noisy:.2f}", fontsize=12)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
@@ -14,8 +13,7 @@ from matplotlib.figure import Figure
 from rankbook.ch06_ties_and_margins import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
-
-Array = npt.NDArray[np.float64]
+from rankbook.kit.ranks import Array
 
 
 @style.style()
@@ -74,7 +72,6 @@ def shift_curves(noise: Sequence[float] = (0.01, 0.1), n: int = 200, positives: 
 
 
 @paper_figure("RaMBO Fig. 3")
-@style.style()
 def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 16) -> Figure:
     """Scores of a few items during training, without a margin and with one."""
     figure, axes = style.figure(1, 2, width=7.0, height=3.8, sharey=True)

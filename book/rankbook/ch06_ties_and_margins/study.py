@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from rankbook.kit.ranks import ranks_of
+from rankbook.kit.ranks import Array, ranks_of
 from rankedu.metrics import average_precision
 
-Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 #: The training run of the chapter: strength of the interpolation, step of gradient descent, number of steps.
 LAM, RATE, STEPS, EVERY = 300.0, 0.05, 3300, 30
@@ -37,8 +36,7 @@ class TrainedScorer:
 
     def spread(self) -> Array:
         """Standard deviation of the scores at each look, shape (k,)."""
-        spread: Array = self.scores().std(axis=1)
-        return spread
+        return np.asarray(self.scores().std(axis=1))
 
     def average_precision(self, noise: float = 0.0, seed: int = 0) -> Array:
         """AP at each look, shape (k,), if scores are off by normal errors of standard deviation ``noise``."""
@@ -56,12 +54,8 @@ def train_scorer(
     Each step draws 128 new items from two normal clouds in four dimensions, a quarter of them relevant, whose centres
     are three standard deviations apart. The clouds overlap a little, so there is always some mistake to correct.
 
-    Source
-    ------
-    RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
+    Source: RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
 
-    Examples
-    --------
     >>> run = train_scorer(margin=0.0, steps=100)
     >>> run.scores().shape
     (4, 400)
@@ -82,12 +76,8 @@ def train_scorer(
 def ap_gradient(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:
     """Gradient of RaMBO's AP loss for one list: Algorithm 1, written out.
 
-    Source
-    ------
-    RaMBO Alg. 1; RaMBO Eq. 15; RaMBO Eq. 22.
+    Source: RaMBO Alg. 1; RaMBO Eq. 15; RaMBO Eq. 22.
 
-    Examples
-    --------
     >>> ap_gradient(np.array([0.9, 0.8, 0.7, 0.1]), np.array([False, True, True, False]), lam=2.0)
     array([ 1. , -0.5, -0.5,  0. ])
     """
@@ -98,12 +88,8 @@ def ap_gradient(scores: Array, relevance: Mask, lam: float, margin: float = 0.0)
 def overtaking_lengths(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:
     """How far ahead each negative was that a positive overtakes within Algorithm 1's step, for the AP loss.
 
-    Source
-    ------
-    RaMBO Alg. 1; RaMBO Eq. 15.
+    Source: RaMBO Alg. 1; RaMBO Eq. 15.
 
-    Examples
-    --------
     >>> overtaking_lengths(np.array([0.9, 0.7, 0.1]), np.array([False, True, False]), lam=2.0).round(6)
     array([0.2])
     """
@@ -143,8 +129,6 @@ def draw_items(n: int, seed: int | np.random.Generator) -> tuple[Array, Mask]:
 def expected_ap_after_shift(gap: float, noise: float, relevance: Mask, draws: int = 100) -> float:
     """AP of a list with all positives at ``gap``, all negatives at 0, after normal noise: mean of ``draws``.
 
-    Examples
-    --------
     >>> expected_ap_after_shift(1.0, 0.01, np.arange(20) < 5)
     1.0
     """
@@ -175,8 +159,6 @@ def landscape(margin: float) -> Array:
 def gap_spread_descent(gap: float, spread: float, margin: float, lam: float) -> tuple[float, float]:
     """Minus Algorithm 1's gradient of the AP loss, as far as it moves the gap and the spread.
 
-    Examples
-    --------
     >>> gap_spread_descent(0.2, 0.0, margin=0.0, lam=12.0)  # all positives ahead: nothing left to do
     (0.0, 0.0)
     """

@@ -1,13 +1,12 @@
 """Chapter 7, the recall loss: a loss from any weights, and weights from a closed form."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -74,68 +73,39 @@ def _totals() -> list[Case]:
     return [{"W": np.array(values, dtype=float)} for values in lists]
 
 
-_ONE_MORE = "sums one weight too many: an item with r = 0 pays nothing, W(0) = 0"
-
 EXERCISES = (
     Exercise(
-        "loss_from_weights",
         "loss_from_weights(scores, relevance, weight): the recall loss of a query, Σ_K w_K L@K, in closed form; "
         "weight is a function, w_K = weight(K) for K = 1, 2, …, that you may not call at 0. No two scores are equal.",
-        loss_from_weights,
-        _wishes,
-        [
-            Mistake(
-                lambda y, rel, w: rel.sum() * loss_from_weights(y, rel, w),
-                "adds the W(r_i) up: Proposition 2 takes their mean",
-            ),
-            Mistake(lambda y, rel, w: np.mean([_total(w, r + 1) for r in _outranked(y, rel)]), _ONE_MORE),
-            Mistake(
-                lambda y, rel, w: np.mean([_total(w, r - 1) for r in _outranked(y, rel)]),
-                "stops one weight short: an item that r others outrank fails at K = r, too",
-            ),
-            Mistake(
-                lambda y, rel, w: np.mean([w(r) if r else 0.0 for r in _outranked(y, rel)]),
-                "takes the one weight at K = r_i: an item fails at every K up to r_i, so sum them",
-            ),
-            Mistake(
-                lambda y, rel, w: np.mean([_total(w, r - 1) for r in np.array(reference.rank(y))[rel]]),
-                "counts everybody ahead: the relevant ones among them do not outrank it, subtract their rank",
-            ),
-            Mistake(
-                lambda y, rel, w: np.mean([_total(w, r) for r in np.array(reference.rank(y))[rel]]),
-                "sums up to the rank itself: subtract the rank among the relevant items",
-            ),
-            Mistake(
-                lambda y, rel, w: np.mean([_total(w, r) / r if r else 0.0 for r in _outranked(y, rel)]),
-                "averages over levels: W is the sum of the weights, not their mean",
-            ),
-            Mistake(
-                lambda y, rel, w: _total(w, min(_outranked(y, rel))),
-                "looks at the best relevant item alone, as r@K does: all of them count",
-            ),
-            Mistake(lambda y, rel, w: loss_from_weights(-y, rel, w), "counts those behind: larger scores stand ahead"),
+        loss_from_weights, _wishes, [
+            (lambda y, rel, w: np.mean([_total(w, r + 1) for r in _outranked(y, rel)]),
+             "sums one weight too many: an item with r = 0 pays nothing, W(0) = 0"),
+            (lambda y, rel, w: np.mean([_total(w, r - 1) for r in _outranked(y, rel)]),
+             "stops one weight short: an item that r others outrank fails at K = r, too"),
+            (lambda y, rel, w: np.mean([w(r) if r else 0.0 for r in _outranked(y, rel)]),
+             "takes the one weight at K = r_i: an item fails at every K up to r_i, so sum them"),
+            (lambda y, rel, w: np.mean([_total(w, r - 1) for r in np.array(reference.rank(y))[rel]]),
+             "counts everybody ahead: the relevant ones among them do not outrank it, subtract their rank"),
+            (lambda y, rel, w: np.mean([_total(w, r) for r in np.array(reference.rank(y))[rel]]),
+             "sums up to the rank itself: subtract the rank among the relevant items"),
+            (lambda y, rel, w: np.mean([_total(w, r) / r if r else 0.0 for r in _outranked(y, rel)]),
+             "averages over levels: W is the sum of the weights, not their mean"),
+            (lambda y, rel, w: _total(w, min(_outranked(y, rel))),
+             "looks at the best relevant item alone, as r@K does: all of them count"),
+            (lambda y, rel, w: loss_from_weights(-y, rel, w), "counts those behind: larger scores stand ahead"),
         ],
         arrays=("numpy",),
     ),
     Exercise(
-        "weights_from_W",
         "weights_from_W(W): the weights w_1, …, w_n that belong to a closed form, from the array of W(0), …, W(n).",
-        weights_from_W,
-        _totals,
-        [
-            Mistake(lambda W: np.diff(W, prepend=0.0), "has a weight too many: the first weight is that of K = 1"),
-            Mistake(lambda W: W[:-1] - W[1:], "subtracts the wrong way round, so that all weights are negative"),
-            Mistake(lambda W: np.cumsum(W)[1:], "sums once more: W is the sum already, take its steps"),
-            Mistake(lambda W: W[1:] / np.arange(1, len(W)), "divides W(K) by K, which gives the mean weight up to K"),
-            Mistake(
-                lambda W: np.gradient(W)[1:],
-                "takes central differences: w_K is the one step from K − 1 to K",
-            ),
-            Mistake(lambda W: W[1:], "returns W itself without W(0)"),
-            Mistake(
-                lambda W: np.gradient(W) if len(W) > 1 else W,
-                "takes slopes at W(0), W(1), …: a weight is the step from one to the next",
-            ),
+        weights_from_W, _totals, [
+            (lambda W: np.diff(W, prepend=0.0), "has a weight too many: the first weight is that of K = 1"),
+            (lambda W: np.cumsum(W)[1:], "sums once more: W is the sum already, take its steps"),
+            (lambda W: W[1:] / np.arange(1, len(W)), "divides W(K) by K, which gives the mean weight up to K"),
+            (lambda W: np.gradient(W)[1:], "takes central differences: w_K is the one step from K − 1 to K"),
+            (lambda W: W[1:], "returns W itself without W(0)"),
+            (lambda W: np.gradient(W) if len(W) > 1 else W,
+             "takes slopes at W(0), W(1), …: a weight is the step from one to the next"),
         ],
     ),
-)
+)  # fmt: skip

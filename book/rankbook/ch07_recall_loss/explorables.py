@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
+from rankbook.kit.ranks import Array
 
 LEVELS, NO_CUT = 20, "none"
 #: Of five relevant items in a list of 25: how many irrelevant ones outrank each.
@@ -26,8 +18,7 @@ OUTRANKED, ITEMS = (0, 2, 5, 10, 18), 25
 def weights(power: float, cut_off: int | str) -> Array:
     """w_K = 1/K^power for K = 1, …, 20, and 0 above the cut-off."""
     level = np.arange(1.0, LEVELS + 1)
-    falling: Array = np.where(level <= _last(cut_off), level**-power, 0.0)
-    return falling
+    return np.asarray(np.where(level <= _last(cut_off), level**-power, 0.0))
 
 
 def _last(cut_off: int | str) -> int:
@@ -64,7 +55,7 @@ def weights_to_loss(power: float, cut_off: int | str) -> Figure:
     push = np.array([w[r] for r in OUTRANKED])
     share = push / push.sum()
     figure, (first, second, third) = style.figure(3, 1, width=6.2, height=4.9)
-    _place(figure, (first, second, third), [(0.09, 0.6, 0.38, 0.32), (0.6, 0.6, 0.38, 0.32), (0.09, 0.11, 0.89, 0.3)])
+    style.place(figure, (0.09, 0.6, 0.38, 0.32), (0.6, 0.6, 0.38, 0.32), (0.09, 0.11, 0.89, 0.3))
     first.bar(range(1, LEVELS + 1), w, color=style.ORANGE, antialiased=False)
     first.set(title="weights $w_K$", xlabel="K", xlim=(0, LEVELS + 1), ylim=(0, 1.05))
     first.set(xticks=(1, 10, 20), yticks=(0, 0.5, 1))
@@ -101,10 +92,3 @@ def _ranking(axis: Axes, push: Array, share: Array) -> None:
     axis.axhline(0, color=style.GREY, linewidth=1)
     axis.set(title="push $w_{r+1}$ of each relevant item", xlabel="place in the ranking")
     axis.set(xlim=(-0.6, ITEMS + 1), ylim=(-0.55, 1.3), yticks=(0, 0.5, 1), xticks=(1, 5, 10, 15, 20, 25))
-
-
-def _place(figure: Figure, axes: Sequence[Axes], boxes: Sequence[tuple[float, float, float, float]]) -> None:
-    """Put axes at fixed places: the same in all frames, and in half the time of a computed layout."""
-    figure.set_layout_engine("none")
-    for axis, box in zip(axes, boxes, strict=True):
-        axis.set_position(box)

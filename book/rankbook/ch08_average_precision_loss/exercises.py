@@ -1,6 +1,5 @@
 """Chapter 8, the average precision loss: a loss from any ranker, its gradient, and all classes in one list."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -8,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankbook.kit.check import autograd
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -27,8 +26,7 @@ def _with_a_ranker(answer, scores, relevance, lam):
 
 
 def ap_gradient_wrt_ranks(ranks):
-    within = 1 + (ranks[None, :] < ranks[:, None]).sum(axis=1)
-    return within / (len(ranks) * ranks**2)
+    return _within(ranks) / (len(ranks) * ranks**2)
 
 
 def class_agnostic_ap(scores, relevance):
@@ -41,10 +39,6 @@ def _within(ranks):
 
 def _by_class(scores, relevance):
     return 1 - reference.mean_average_precision_loss(scores, relevance)
-
-
-def _by_item(scores, relevance):
-    return _by_class(scores.T, relevance.T)
 
 
 def _ranker_cases() -> list[Case]:
@@ -79,97 +73,54 @@ def _matrix_cases() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "ap_loss",
         "ap_loss(ranker, scores, relevance): 1 − AP of one query from any ranker; ranker(scores) gives ranks among "
         "all, ranker.among(scores, relevance) those among the relevant, and no gradient flows through the latter; "
         "torch tensors, relevance is bool. Compared are the loss and, after it, its gradient, here with a "
         "`BlackboxRanker`.",
-        _ap_loss,
-        _ranker_cases,
-        [
-            Mistake(
-                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel]).mean(),
-                "lets the gradient flow through both ranks: detach the one among the relevant items",
-            ),
-            Mistake(
-                lambda ranker, y, rel: (ranker.among(y, rel).detach()[rel] / ranker(y)[rel]).mean(),
-                "returns AP, which is not a loss: one minus it is",
-            ),
-            Mistake(
-                lambda ranker, y, rel: 1 - (ranker.among(y, rel).detach()[rel] / ranker(y)[rel]).sum(),
-                "adds the precisions up instead of averaging",
-            ),
-            Mistake(
-                lambda ranker, y, rel: 1 - (ranker.among(y, rel).detach() / ranker(y)).mean(),
-                "averages over all items: the mean is over the relevant ones",
-            ),
-            Mistake(
-                lambda ranker, y, rel: 1 - (1 / ranker(y)[rel]).mean(),
-                "leaves out the rank within the relevant items",
-            ),
-            Mistake(
-                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel].detach()).mean(),
-                "detaches the rank among all items, and lets the gradient flow through the other",
-            ),
-            Mistake(
-                lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel]).mean().detach(),
-                "detaches the whole: the ranks among all items carry the gradient",
-            ),
-            Mistake(
-                lambda ranker, y, rel: 1 - ranker.among(y, rel).detach()[rel].sum() / ranker(y)[rel].sum(),
-                "divides sums: the mean is over quotients",
-            ),
+        _ap_loss, _ranker_cases, [
+            (lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel]).mean(),
+             "lets the gradient flow through both ranks: detach the one among the relevant items"),
+            (lambda ranker, y, rel: (ranker.among(y, rel).detach()[rel] / ranker(y)[rel]).mean(),
+             "returns AP, which is not a loss: one minus it is"),
+            (lambda ranker, y, rel: 1 - (ranker.among(y, rel).detach()[rel] / ranker(y)[rel]).sum(),
+             "adds the precisions up instead of averaging"),
+            (lambda ranker, y, rel: 1 - (ranker.among(y, rel).detach() / ranker(y)).mean(),
+             "averages over all items: the mean is over the relevant ones"),
+            (lambda ranker, y, rel: 1 - (1 / ranker(y)[rel]).mean(), "leaves out the rank within the relevant items"),
+            (lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel].detach()).mean(),
+             "detaches the rank among all items, and lets the gradient flow through the other"),
+            (lambda ranker, y, rel: 1 - (ranker.among(y, rel)[rel] / ranker(y)[rel]).mean().detach(),
+             "detaches the whole: the ranks among all items carry the gradient"),
+            (lambda ranker, y, rel: 1 - ranker.among(y, rel).detach()[rel].sum() / ranker(y)[rel].sum(),
+             "divides sums: the mean is over quotients"),
         ],
-        use=_with_a_ranker,
-        arrays=("numpy",),
+        use=_with_a_ranker, arrays=("numpy",),
     ),
     Exercise(
-        "ap_gradient_wrt_ranks",
         "ap_gradient_wrt_ranks(ranks): the gradient of the loss 1 − AP with respect to the ranks of the relevant items "
         "among all, with their ranks among each other held fixed; one entry for each, in the order given.",
-        ap_gradient_wrt_ranks,
-        _rank_cases,
-        [
-            Mistake(
-                lambda ranks: -ap_gradient_wrt_ranks(ranks),
-                "differentiates AP: the loss is one minus it, and grows with the ranks",
-            ),
-            Mistake(lambda ranks: len(ranks) * ap_gradient_wrt_ranks(ranks), "forgets that the loss is a mean"),
-            Mistake(lambda ranks: 1 / (len(ranks) * ranks**2), "leaves out the rank within the relevant items"),
-            Mistake(
-                lambda ranks: _within(ranks) / (len(ranks) * ranks),
-                "stops at the quotient: differentiate it",
-            ),
-            Mistake(
-                lambda ranks: ap_gradient_wrt_ranks(np.sort(ranks)),
-                "lists the relevant items from the best to the worst: keep the order given",
-            ),
-            Mistake(
-                lambda ranks: (_within(ranks) - ranks) / (len(ranks) * ranks**2),
-                "differentiates the rank within the relevant items as well",
-            ),
-            Mistake(
-                lambda ranks: np.arange(1, len(ranks) + 1) / (len(ranks) * ranks**2),
-                "takes the ranks as sorted: find the rank within the relevant items first",
-            ),
+        ap_gradient_wrt_ranks, _rank_cases, [
+            (lambda ranks: 1 / (len(ranks) * ranks**2), "leaves out the rank within the relevant items"),
+            (lambda ranks: _within(ranks) / (len(ranks) * ranks), "stops at the quotient: differentiate it"),
+            (lambda ranks: ap_gradient_wrt_ranks(np.sort(ranks)),
+             "lists the relevant items from the best to the worst: keep the order given"),
+            (lambda ranks: (_within(ranks) - ranks) / (len(ranks) * ranks**2),
+             "differentiates the rank within the relevant items as well"),
+            (lambda ranks: np.arange(1, len(ranks) + 1) / (len(ranks) * ranks**2),
+             "takes the ranks as sorted: find the rank within the relevant items first"),
         ],
     ),
     Exercise(
-        "class_agnostic_ap",
         "class_agnostic_ap(scores, relevance): AP of all classes in one list; a row for each item, a column for each "
         "class, no ties.",
-        class_agnostic_ap,
-        _matrix_cases,
-        [
-            Mistake(_by_class, "averages over the classes: that is mAP"),
-            Mistake(_by_item, "ranks the classes of each item: the list holds every score of the matrix"),
-            Mistake(lambda y, rel: 1 - class_agnostic_ap(y, rel), "returns the loss, which is one minus AP"),
-            Mistake(lambda y, rel: class_agnostic_ap(y.T, rel), "flattens scores and relevance in different orders"),
-            Mistake(lambda y, rel: class_agnostic_ap(-y, rel), "puts the smallest score first"),
-            Mistake(
-                lambda y, rel: class_agnostic_ap(y - y.max(axis=0), rel),
-                "brings the classes to one scale first: that is what APC wants the model to do",
-            ),
+        class_agnostic_ap, _matrix_cases, [
+            (_by_class, "averages over the classes: that is mAP"),
+            (lambda y, rel: _by_class(y.T, rel.T),
+             "ranks the classes of each item: the list holds every score of the matrix"),
+            (lambda y, rel: class_agnostic_ap(y.T, rel), "flattens scores and relevance in different orders"),
+            (lambda y, rel: class_agnostic_ap(-y, rel), "puts the smallest score first"),
+            (lambda y, rel: class_agnostic_ap(y - y.max(axis=0), rel),
+             "brings the classes to one scale first: that is what APC wants the model to do"),
         ],
     ),
-)
+)  # fmt: skip

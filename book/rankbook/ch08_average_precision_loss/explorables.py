@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
 
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, explorable, goal, hold, slider, tell
 from rankedu.losses import MAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from torch import Tensor
 
 #: Seven photographs and their scores for foxes and for badgers.
 SCORES = torch.tensor(
@@ -72,9 +70,7 @@ def two_classes(shift: float, lam: float) -> Figure:
     by_class, one = measure(shift)
     mean = sum(by_class) / 2
     figure, axes = style.figure(2, 1, width=6.0, height=4.8, sharex=True)
-    figure.set_layout_engine("none")
-    for axis, box in zip(axes, ((0.13, 0.575, 0.85, 0.36), (0.13, 0.11, 0.85, 0.36)), strict=True):
-        axis.set_position(box)
+    style.place(figure, (0.13, 0.575, 0.85, 0.36), (0.13, 0.11, 0.85, 0.36))
     two, all_in_one = places(shift, lam, 0.0), places(shift, lam, 1.0)
     _row(axes[0], two, shift, f"two lists: mAP = ({by_class[0]:.2f} + {by_class[1]:.2f}) / 2 = {mean:.2f}")
     _row(axes[1], all_in_one, shift, f"one list: APC = {one:.2f}")

@@ -13,9 +13,8 @@ from matplotlib.patches import Rectangle
 
 from rankbook.ch08_average_precision_loss.study import descend
 from rankbook.kit import style
+from rankbook.kit.ranks import Array
 from rankedu.metrics import average_precision
-
-Array = npt.NDArray[np.float64]
 
 #: Five photographs, scored for foxes and for badgers: each class is ranked perfectly, on a scale of its own.
 CLASSES = ("fox", "badger")

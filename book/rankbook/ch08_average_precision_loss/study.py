@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from rankbook.kit import linear_scorers
+from rankbook.kit.ranks import Array
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

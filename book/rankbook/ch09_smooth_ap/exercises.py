@@ -1,22 +1,18 @@
 """Chapter 9, Smooth-AP: the value, its gradient pair by pair, and who still has one."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
+from rankedu.reference import smooth_ap
 
 
 def sigmoid_rank(scores, temperature):
     return np.array(reference.sigmoid_rank(scores, temperature))
-
-
-def smooth_ap(scores, relevance, temperature):
-    return reference.smooth_ap(scores, relevance, temperature)
 
 
 def _gradient(scores, relevance, temperature, step=1e-6):
@@ -61,107 +57,51 @@ def _ap_cases() -> list[Case]:
 
 
 def _width_cases() -> list[Case]:
-    return [
-        {"temperature": t, "threshold": s}
-        for t, s in ((0.01, 0.005), (1.0, 0.1), (0.1, 0.5), (0.05, 0.005), (0.002, 1.0), (0.2, 0.01))
-    ]
+    settings = ((0.01, 0.005), (1.0, 0.1), (0.1, 0.5), (0.05, 0.005), (0.002, 1.0), (0.2, 0.01))
+    return [{"temperature": t, "threshold": s} for t, s in settings]
 
 
 EXERCISES = (
     Exercise(
-        "smooth_ap",
         "smooth_ap(scores, relevance, temperature): the mean, over the relevant items, of the sigmoid rank among the "
         "relevant items divided by the sigmoid rank among all; relevance is boolean.",
-        smooth_ap,
-        _ap_cases,
-        [
-            Mistake(
-                lambda scores, relevance, temperature: 1 - smooth_ap(scores, relevance, temperature), "returns the loss"
-            ),
-            Mistake(
-                lambda scores, relevance, temperature: np.mean(
-                    (relevance * sigmoid_rank(scores, temperature) / sigmoid_rank(scores, temperature))[relevance]
-                ),
-                "masks the rank among all instead of ranking among the relevant items: the quotient is always 1, and "
-                "that is the printed pseudo-code",
-            ),
-            Mistake(
-                lambda scores, relevance, temperature: smooth_ap(scores, relevance, temperature) * relevance.mean(),
-                "divides by the number of all items: the mean is over the relevant ones",
-            ),
-            Mistake(
-                lambda scores, relevance, temperature: (
-                    sigmoid_rank(scores[relevance], temperature).sum()
-                    / sigmoid_rank(scores, temperature)[relevance].sum()
-                ),
-                "divides sums: the mean is over quotients",
-            ),
-            Mistake(
-                lambda scores, relevance, temperature: np.mean(
-                    np.arange(1, relevance.sum() + 1) / np.sort(sigmoid_rank(scores, temperature)[relevance])
-                ),
-                "counts the relevant items above exactly: they are counted by sigmoids too",
-            ),
-            Mistake(
-                lambda scores, relevance, temperature: np.mean(
-                    (sigmoid_rank(scores[relevance], temperature) + 0.5)
-                    / (sigmoid_rank(scores, temperature)[relevance] + 0.5)
-                ),
-                "compares each item with itself as well: that adds σ(0) = ½ to every rank",
-            ),
+        smooth_ap, _ap_cases, [
+            (lambda y, rel, t: np.mean((rel * sigmoid_rank(y, t) / sigmoid_rank(y, t))[rel]),
+             "masks the rank among all instead of ranking among the relevant items: the quotient is always 1, "
+             "and that is the printed pseudo-code"),
+            (lambda y, rel, t: sigmoid_rank(y[rel], t).sum() / sigmoid_rank(y, t)[rel].sum(),
+             "divides sums: the mean is over quotients"),
+            (lambda y, rel, t: np.mean(np.arange(1, rel.sum() + 1) / np.sort(sigmoid_rank(y, t)[rel])),
+             "counts the relevant items above exactly: they are counted by sigmoids too"),
+            (lambda y, rel, t: np.mean((sigmoid_rank(y[rel], t) + 0.5) / (sigmoid_rank(y, t)[rel] + 0.5)),
+             "compares each item with itself as well: that adds σ(0) = ½ to every rank"),
         ],
     ),
     Exercise(
-        "smooth_ap_gradient",
         "smooth_ap_gradient(scores, relevance, temperature): the gradient of the loss, one minus smooth AP, with "
         "respect to the scores, by formula and without autograd; one entry for each score, relevance is boolean.",
-        _gradient,
-        _ap_cases,
-        [
-            Mistake(
-                lambda y, rel, t: -_gradient(y, rel, t),
-                "differentiates smooth AP: the loss is one minus it",
-            ),
-            Mistake(
-                lambda y, rel, t: t * _gradient(y, rel, t),
-                "leaves out the inner derivative: σ(x/τ) has a factor 1/τ",
-            ),
-            Mistake(lambda y, rel, t: rel.sum() * _gradient(y, rel, t), "forgets that the loss is a mean"),
-            Mistake(
-                lambda y, rel, t: _by_pairs(y, rel, t, within=False),
-                "holds the ranks among the relevant items fixed: their sigmoids have a slope as well",
-            ),
-            Mistake(
-                lambda y, rel, t: _by_pairs(y, rel, t, own=False),
-                "leaves out what a pair does to the relevant item itself: the opposite of what it does to the other",
-            ),
-            Mistake(lambda y, rel, t: np.where(rel, 0, _gradient(y, rel, t)), "moves the irrelevant items alone"),
-            Mistake(lambda y, rel, t: np.where(rel, _gradient(y, rel, t), 0), "moves the relevant items alone"),
+        _gradient, _ap_cases, [
+            (lambda y, rel, t: t * _gradient(y, rel, t), "leaves out the inner derivative: σ(x/τ) has a factor 1/τ"),
+            (lambda y, rel, t: _by_pairs(y, rel, t, within=False),
+             "holds the ranks among the relevant items fixed: their sigmoids have a slope as well"),
+            (lambda y, rel, t: _by_pairs(y, rel, t, own=False),
+             "leaves out what a pair does to the relevant item itself: the opposite of what it does to the other"),
+            (lambda y, rel, t: np.where(rel, 0, _gradient(y, rel, t)), "moves the irrelevant items alone"),
+            (lambda y, rel, t: np.where(rel, _gradient(y, rel, t), 0), "moves the relevant items alone"),
         ],
     ),
     Exercise(
-        "operating_width",
         "operating_width(temperature, threshold): the difference of two scores at which the slope of the sigmoid "
         "σ(x/τ) falls to the threshold, which is less than the largest slope.",
-        operating_width,
-        _width_cases,
-        [
-            Mistake(
-                lambda temperature, threshold: 2 * temperature * np.arccosh(np.sqrt(1 / (4 * threshold))),
-                "leaves out the inner derivative: d/dx σ(x/τ) has a factor 1/τ",
-            ),
-            Mistake(
-                lambda temperature, threshold: 2 * np.arccosh(np.sqrt(1 / (4 * temperature * threshold))),
-                "measures in units of τ: multiply by the temperature",
-            ),
-            Mistake(
-                lambda temperature, threshold: 2 * operating_width(temperature, threshold),
-                "gives the whole width of the region: from 0 to its edge it is half of that",
-            ),
-            Mistake(
-                lambda temperature, threshold: temperature * np.log(1 / (temperature * threshold)),
-                "takes the tail for the whole: exp(−x/τ)/τ is the slope far from 0 only",
-            ),
+        operating_width, _width_cases, [
+            (lambda temperature, threshold: 2 * temperature * np.arccosh(np.sqrt(1 / (4 * threshold))),
+             "leaves out the inner derivative: d/dx σ(x/τ) has a factor 1/τ"),
+            (lambda temperature, threshold: 2 * np.arccosh(np.sqrt(1 / (4 * temperature * threshold))),
+             "measures in units of τ: multiply by the temperature"),
+            (lambda *case: 2 * operating_width(*case),
+             "gives the whole width of the region: from 0 to its edge it is half of that"),
+            (lambda temperature, threshold: temperature * np.log(1 / (temperature * threshold)),
+             "takes the tail for the whole: exp(−x/τ)/τ is the slope far from 0 only"),
         ],
     ),
-)
+)  # fmt: skip

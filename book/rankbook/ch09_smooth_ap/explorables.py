@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.kit import style
@@ -13,10 +15,6 @@ from rankbook.kit.explorable import choice, explorable, goal, log_slider, strip,
 from rankedu.losses import SmoothAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import operating_region
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SIZES, PER_CLASS, DIM, SPREAD = (16, 32, 64, 128, 256, 512), 8, 16, 0.9
 #: A larger step of descent is felt.
@@ -80,9 +78,7 @@ def who_learns(temperature: float, size: int) -> Figure:
     tell(
         figure, moved=moved, moved_64=int((push_64.abs() > FELT).sum()), others=size - 1, share=share, share_64=share_64
     )
-    figure.set_layout_engine("none")
-    top.set_position((0.16, 0.646, 0.82, 0.265))
-    bottom.set_position((0.16, 0.221, 0.82, 0.318))
+    style.place(figure, (0.16, 0.646, 0.82, 0.265), (0.16, 0.221, 0.82, 0.318))
     _cloud(top, scores, relevance)
     top.set_title(f"AP {exact:.2f}, smooth AP {smooth:.2f}, P = {share:.2f}")
     bottom.axhline(0, color=style.GREY, linewidth=1)

@@ -68,7 +68,6 @@ def temperature_trade(lists: int = 6, n: int = 20, positives: int = 4, seed: int
 
 
 @paper_figure("Smooth-AP supp. Fig. S7")
-@style.style()
 def proportion_by_batch_size(
     batch_sizes: Sequence[int] = study.BATCH_SIZES, images: int = study.IMAGES, temperature: float = 0.01
 ) -> Figure:

@@ -8,29 +8,22 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from rankbook.kit.cached import cached
+from rankbook.kit.ranks import Array
 from rankbook.kit.timing import in_turns
 from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, operating_region
-
-Array = npt.NDArray[np.float64]
 
 BATCH_SIZES = (16, 32, 64, 128, 256)
 IMAGES = 4096  #: that each run of Fig. S7a sees, whatever its batch size
 THRESHOLD = 0.005
 #: Smooth-AP supp. Table S2, as printed in the version we read: complexity, and the loss's milliseconds. Every method
 #: stands behind the same ResNet-50, which takes 705.0 ms, at M = 112 items of which 4 are positive.
-PRINTED = {
-    "Blackbox AP": ("O(n log n)", 3.7),
-    "FastAP": ("O(M L)", 4.2),
-    "Smooth-AP": ("O(M²)", 6.6),
-}
+PRINTED = {"Blackbox AP": ("O(n log n)", 3.7), "FastAP": ("O(M L)", 4.2), "Smooth-AP": ("O(M²)", 6.6)}
 
 PRINTED_BACKBONE = 705.0
 
@@ -118,9 +111,7 @@ def table_s2(
 ) -> list[dict[str, Any]]:
     """Rows of Table S2: name, complexity, printed_ms, and the measured_ms of a forward and a backward pass.
 
-    Source
-    ------
-    Smooth-AP supp. Tab. S2.
+    Source: Smooth-AP supp. Tab. S2.
     """
     embeddings = torch.randn(batch, dim, generator=torch.Generator().manual_seed(0)).to(device)
     labels = torch.arange(batch // per_class).repeat_interleave(per_class).to(device)

@@ -1,13 +1,12 @@
 """Chapter 10, FastAP: FastAP from soft histograms, and the rank that a histogram gives."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -23,9 +22,12 @@ def _shares(scores, bins):
     return np.maximum(0, 1 - np.abs(((1 - scores) * bins / 2)[:, None] - np.arange(bins + 1)))
 
 
+def _nearest(scores, bins):
+    return np.floor((1 - scores) * bins / 2 + 0.5).astype(int)
+
+
 def _hard(scores, bins):
-    nearest = np.floor((1 - scores) * bins / 2 + 0.5).astype(int)
-    return np.bincount(nearest, minlength=bins + 1).astype(float)
+    return np.bincount(_nearest(scores, bins), minlength=bins + 1).astype(float)
 
 
 def _read_at(scores, bins, level):
@@ -65,16 +67,6 @@ def _above_only(positives, everything):
     return (positives * np.where(all_above > 0, above / np.maximum(all_above, 1e-9), 1.0)).sum() / positives.sum()
 
 
-def _over_bins(positives, everything):
-    filled = positives > 0
-    return (np.cumsum(positives)[filled] / np.cumsum(everything)[filled]).mean()
-
-
-def _bin_alone(positives, everything):
-    filled = positives > 0
-    return (positives[filled] ** 2 / everything[filled]).sum() / positives.sum()
-
-
 def _nan_in_empty_bins(positives, everything):
     with np.errstate(invalid="ignore", divide="ignore"):
         return (positives * np.cumsum(positives) / np.cumsum(everything)).sum() / positives.sum()
@@ -82,76 +74,36 @@ def _nan_in_empty_bins(positives, everything):
 
 EXERCISES = (
     Exercise(
-        "fast_ap",
         "fast_ap(scores, relevance, bins): FastAP of one query, from its cosines in [−1, 1]; relevance is boolean, a "
         "bin may be empty.",
-        reference.fast_ap,
-        _queries,
-        [
-            Mistake(
-                lambda y, rel, bins: _from_counts(_hard(y[rel], bins), _hard(y, bins)),
-                "gives each score to the nearest centre whole: share it between two",
-            ),
-            Mistake(
-                lambda y, rel, bins: reference.fast_ap(-y, rel, bins),
-                "starts at the lowest centre: h_0 counts around 1",
-            ),
-            Mistake(
-                lambda y, rel, bins: _of_counts(y, rel, bins, _above_only),
-                "takes the precision before the bin: H_l includes the bin itself",
-            ),
-            Mistake(
-                lambda y, rel, bins: _of_counts(y, rel, bins, _over_bins),
-                "averages over bins: weigh each by the positives in it",
-            ),
-            Mistake(
-                lambda y, rel, bins: _of_counts(y, rel, bins, _bin_alone),
-                "takes the precision within each bin: cumulate both counts first",
-            ),
-            Mistake(
-                lambda y, rel, bins: 1 - reference.fast_ap(y, rel, bins), "returns the loss, which is one minus FastAP"
-            ),
-            Mistake(lambda y, rel, bins: rel.sum() * reference.fast_ap(y, rel, bins), "forgets the 1/N⁺"),
-            Mistake(
-                lambda y, rel, bins: reference.fast_ap(y, rel, bins) * rel.mean(),
-                "divides by the number of all items: the mean is over the positives",
-            ),
-            Mistake(
-                lambda y, rel, bins: _of_counts(y, rel, bins, _nan_in_empty_bins),
-                "divides 0 by 0 where nobody has been met yet: such a bin adds nothing",
-            ),
-            Mistake(
-                lambda y, rel, bins: reference.fast_ap(y, rel, bins - 1),
-                "has one centre too few: L bins have L + 1 centres",
-            ),
+        reference.fast_ap, _queries, [
+            (lambda y, rel, bins: _from_counts(_hard(y[rel], bins), _hard(y, bins)),
+             "gives each score to the nearest centre whole: share it between two"),
+            (lambda y, rel, bins: reference.fast_ap(-y, rel, bins), "starts at the lowest centre: h_0 counts around 1"),
+            (lambda y, rel, bins: _of_counts(y, rel, bins, _above_only),
+             "takes the precision before the bin: H_l includes the bin itself"),
+            (lambda y, rel, bins: _of_counts(y, rel, bins, lambda p, n: (np.cumsum(p) / np.cumsum(n))[p > 0].mean()),
+             "averages over bins: weigh each by the positives in it"),
+            (lambda y, rel, bins: _of_counts(y, rel, bins, lambda p, n: (p[p > 0] ** 2 / n[p > 0]).sum() / p.sum()),
+             "takes the precision within each bin: cumulate both counts first"),
+            (lambda y, rel, bins: _of_counts(y, rel, bins, _nan_in_empty_bins),
+             "divides 0 by 0 where nobody has been met yet: such a bin adds nothing"),
+            (lambda y, rel, bins: reference.fast_ap(y, rel, bins - 1),
+             "has one centre too few: L bins have L + 1 centres"),
         ],
     ),
     Exercise(
-        "histogram_rank",
         "histogram_rank(scores, bins): the soft rank of each score, ½ + Σ_l m_l(y_k) (H_{l−1} + h_l/2).",
-        histogram_rank,
-        _score_cases,
-        [
-            Mistake(
-                lambda y, bins: _read_at(y, bins, lambda h: np.cumsum(h)),
-                "gives each bin its last place H_l: those who share a bin share its middle",
-            ),
-            Mistake(lambda y, bins: histogram_rank(y, bins) - 0.5, "leaves out the ½: the best possible rank is 1"),
-            Mistake(
-                lambda y, bins: histogram_rank(y, bins) + 0.5,
-                "adds 1: an item counts itself already, as one half",
-            ),
-            Mistake(
-                lambda y, bins: _read_at(y, bins, lambda h: 0.5 + np.cumsum(h) - h),
-                "counts only those in higher bins, and nobody in its own",
-            ),
-            Mistake(lambda y, bins: len(y) + 1 - histogram_rank(y, bins), "gives the largest score the largest rank"),
-            Mistake(
-                lambda y, bins: (0.5 + np.cumsum(_hard(y, bins)) - _hard(y, bins) / 2)[
-                    np.floor((1 - y) * bins / 2 + 0.5).astype(int)
-                ],
-                "gives each score to one centre: read the middle places off with the same shares",
-            ),
+        histogram_rank, _score_cases, [
+            (lambda y, bins: _read_at(y, bins, lambda h: np.cumsum(h)),
+             "gives each bin its last place H_l: those who share a bin share its middle"),
+            (lambda y, bins: histogram_rank(y, bins) - 0.5, "leaves out the ½: the best possible rank is 1"),
+            (lambda y, bins: histogram_rank(y, bins) + 0.5, "adds 1: an item counts itself already, as one half"),
+            (lambda y, bins: _read_at(y, bins, lambda h: 0.5 + np.cumsum(h) - h),
+             "counts only those in higher bins, and nobody in its own"),
+            (lambda y, bins: len(y) + 1 - histogram_rank(y, bins), "gives the largest score the largest rank"),
+            (lambda y, bins: (0.5 + np.cumsum(_hard(y, bins)) - _hard(y, bins) / 2)[_nearest(y, bins)],
+             "gives each score to one centre: read the middle places off with the same shares"),
         ],
     ),
-)
+)  # fmt: skip

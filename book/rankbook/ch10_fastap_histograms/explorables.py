@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.ch10_fastap_histograms.study import fast_ap, soft_rank_ap
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
+from rankbook.kit.ranks import Array
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 #: The scores that stay where they are, the positives first. One more positive moves.
 FIXED = torch.tensor([0.6215, 0.0775, 0.8135, 0.7045, 0.4525, 0.3325, 0.1735, -0.1065, -0.3455], dtype=torch.float64)
@@ -79,9 +75,7 @@ def one_score(bins: int, score: float) -> Figure:
     """A positive moves through a list: the bins that it falls into, and three losses along its way."""
     exact, fast, soft, slope = at(score, bins)
     figure, (above, below) = style.figure(2, 1, width=6.2, height=5.0, sharex=True)
-    figure.set_layout_engine("none")
-    above.set_position((0.11, 0.655, 0.87, 0.27))
-    below.set_position((0.11, 0.11, 0.87, 0.49))
+    style.place(figure, (0.11, 0.655, 0.87, 0.27), (0.11, 0.11, 0.87, 0.49))
     most = _histogram(above, bins, score)
     line, *three = curves(bins)
     looks = (("AP", style.BLACK, "-"), ("FastAP", style.ORANGE, "-"), ("AP of soft ranks", style.GREEN, "--"))

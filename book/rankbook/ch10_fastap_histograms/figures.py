@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,11 +13,10 @@ from matplotlib.figure import Figure
 from rankbook.ch10_fastap_histograms import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
+from rankbook.kit.ranks import Array
 from rankbook.kit.relief import draw_blocks
 from rankbook.kit.section import view
 from rankedu.rankers import HistogramRanker
-
-Array = npt.NDArray[np.float64]
 
 #: The chapter's five items by hand: A to E, of which B and D are relevant.
 FIVE = (0.75, 0.5, 0.0, -0.25, -0.75)
@@ -69,7 +67,6 @@ def _bars(axes: Axes, centres: Array, positives: Array, everything: Array, width
 
 
 @paper_figure("RaMBO supp. Fig. 1b")
-@style.style()
 def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
     """The landscape of soft-binned ranks for four numbers of bins."""
     figure, axes = style.figure(2, 2, width=6.4, height=5.0)
@@ -88,7 +85,6 @@ def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
 
 
 @paper_figure("RaMBO supp. Fig. 2d")
-@style.style()
 def soft_binning_landscape(bins: int = 10) -> Figure:
     """The landscape with the ranking replaced by soft binning."""
     figure, axes = style.figure(width=6.4, height=4.2)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from rankbook.kit.cached import cached
+from rankbook.kit.ranks import Array
 from rankedu.landscapes import Section
 from rankedu.losses import FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
-Array = npt.NDArray[np.float64]
 #: Of the landscapes. One score lies beyond it; it is the largest of its list either way.
 SCORE_RANGE = (-3.0, 3.0)
 #: Similarities as a network in training makes them: mean and spread of the positives, and of the negatives.

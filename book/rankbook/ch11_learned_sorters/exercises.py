@@ -1,13 +1,12 @@
 """Chapter 11, learned sorters: a network that is taught to sort, and the loss of two rankings."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -71,7 +70,6 @@ def _rankings() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "teach_to_sort",
         "teach_to_sort(network, draw, steps): train a torch network that takes a batch of lists, a row each, and "
         "answers for every item a number from 0 to 1, its rank divided by the length n; draw() returns a new batch of"
         " lists, and steps says how many. Return the network. What is compared is how many ranks it is off, on "
@@ -79,62 +77,34 @@ EXERCISES = (
         lambda n, steps, seed: _error_after(_teach, n, steps, seed),
         lambda: [{"n": n, "steps": 100, "seed": seed} for n, seed in ((4, 0), (4, 1), (5, 0), (5, 1), (5, 2))],
         [
-            Mistake(lambda net, draw, steps: net, "does not train it at all"),
-            Mistake(
-                lambda net, draw, steps: _teach(net, draw, steps, lambda y: 1 + (-y).argsort(1)),
-                "teaches argsort, the order of the items, for the ranks: one more argsort inverts it",
-            ),
-            Mistake(
-                lambda net, draw, steps: _teach(net, draw, steps, lambda y: 1 + y.argsort(1).argsort(1)),
-                "teaches ranks from the bottom: rank 1 is the largest score",
-            ),
-            Mistake(
-                lambda net, draw, steps: _teach(net, draw, steps, lambda y: (-y).argsort(1).argsort(1)),
-                "counts ranks from 0: the best rank is 1",
-            ),
-            Mistake(
-                lambda net, draw, steps: _teach(net, draw, steps, scale=False),
-                "compares what the network answers with whole ranks: it answers rank / n",
-            ),
-            Mistake(
-                lambda net, draw, steps: _teach(net, draw, steps, zero=False),
-                "lets the gradients of all steps add up: set them to zero before each",
-            ),
+            (lambda net, draw, steps: net, "does not train it at all"),
+            (lambda net, draw, steps: _teach(net, draw, steps, lambda y: 1 + (-y).argsort(1)),
+             "teaches argsort, the order of the items, for the ranks: one more argsort inverts it"),
+            (lambda net, draw, steps: _teach(net, draw, steps, lambda y: 1 + y.argsort(1).argsort(1)),
+             "teaches ranks from the bottom: rank 1 is the largest score"),
+            (lambda net, draw, steps: _teach(net, draw, steps, lambda y: (-y).argsort(1).argsort(1)),
+             "counts ranks from 0: the best rank is 1"),
+            (lambda net, draw, steps: _teach(net, draw, steps, scale=False),
+             "compares what the network answers with whole ranks: it answers rank / n"),
+            (lambda net, draw, steps: _teach(net, draw, steps, zero=False),
+             "lets the gradients of all steps add up: set them to zero before each"),
         ],
-        judge=_judge_error,
-        use=_error_after,
-        arrays=("numpy",),
+        judge=_judge_error, use=_error_after, arrays=("numpy",),
     ),
     Exercise(
-        "spearman_loss",
         "spearman_loss(ranks, target_ranks): one minus Spearman's correlation of two rankings without ties, by the sum "
         "of squared differences of ranks; it must also take ranks that are not whole numbers.",
-        spearman_loss,
-        _rankings,
-        [
-            Mistake(lambda ranks, target_ranks: 1 - spearman_loss(ranks, target_ranks), "returns the correlation"),
-            Mistake(
-                lambda ranks, target_ranks: np.mean((ranks - target_ranks) ** 2),
-                "leaves out the scale: reversed lists must have the loss 2, whatever their length",
-            ),
-            Mistake(
-                lambda ranks, target_ranks: spearman_loss(ranks, target_ranks) / 2,
-                "divides by the largest loss: one minus a correlation goes up to 2",
-            ),
-            Mistake(
-                lambda ranks, target_ranks: 6 * np.sum((ranks - target_ranks) ** 2) / len(ranks) ** 3,
-                "takes n³ for n(n² − 1)",
-            ),
-            Mistake(
-                lambda ranks, target_ranks: (
-                    6 * np.sum(np.abs(ranks - target_ranks)) / (len(ranks) * (len(ranks) ** 2 - 1))
-                ),
-                "takes absolute differences: they are squared",
-            ),
-            Mistake(
-                lambda ranks, target_ranks: 1 - np.corrcoef(ranks, target_ranks)[0, 1],
-                "correlates the soft ranks, which forgets their scale: sum the squared differences",
-            ),
+        spearman_loss, _rankings, [
+            (lambda ranks, target_ranks: np.mean((ranks - target_ranks) ** 2),
+             "leaves out the scale: reversed lists must have the loss 2, whatever their length"),
+            (lambda ranks, target_ranks: spearman_loss(ranks, target_ranks) / 2,
+             "divides by the largest loss: one minus a correlation goes up to 2"),
+            (lambda ranks, target_ranks: 6 * np.sum((ranks - target_ranks) ** 2) / len(ranks) ** 3,
+             "takes n³ for n(n² − 1)"),
+            (lambda ranks, targets: 6 * np.sum(np.abs(ranks - targets)) / (len(ranks) * (len(ranks) ** 2 - 1)),
+             "takes absolute differences: they are squared"),
+            (lambda ranks, target_ranks: 1 - np.corrcoef(ranks, target_ranks)[0, 1],
+             "correlates the soft ranks, which forgets their scale: sum the squared differences"),
         ],
     ),
-)
+)  # fmt: skip

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.ch11_learned_sorters.study import trained
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
 from rankedu.ranks import rank
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: The other four scores, and the scores that the fifth runs through: three times the range of most of the training.
 OTHERS, REACH, STAGES = (0.7, 0.3, -0.2, -0.6), 3.0, (0, 20, 80, 400)

@@ -41,7 +41,6 @@ def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
 
 
 @paper_figure("RaMBO supp. Fig. 2c")
-@style.style()
 def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figure:
     """The landscape with the ranking replaced by a learnt sorter."""
     (seen, _), height = study.section_and_scores(size), study.surface(size, steps)

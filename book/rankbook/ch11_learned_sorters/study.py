@@ -5,17 +5,16 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from rankbook.kit.cached import cached
+from rankbook.kit.ranks import Array
 from rankbook.kit.section import View, view
 from ranklab.contestants import LSTMRanker
 from ranklab.training.sorter_data import draw_scores
 from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors
 
-Array = npt.NDArray[np.float64]
 N = 20
 #: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
 STEPS = 400
@@ -63,8 +62,7 @@ def section_error(size: int = SIZE, steps: int = STEPS) -> float:
 
 def _ranks(ranker: LSTMRanker, scores: Tensor) -> Array:
     """What it answers for float64 scores."""
-    answer: Array = ranker(scores.float()).double().numpy()
-    return answer
+    return np.asarray(ranker(scores.float()).double().numpy())
 
 
 def errors(

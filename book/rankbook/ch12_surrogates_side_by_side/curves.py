@@ -105,9 +105,7 @@ def walks_down(distortions: Sequence[float] = (0.05, 0.2, 0.7)) -> Figure:
 def measured_table(seconds: dict[str, dict[int, float]]) -> Figure:
     """Seconds against list length for every row of the table (method → length → seconds), with fitted exponents.
 
-    Source
-    ------
-    RaMBO Tab. 1.
+    Source: RaMBO Tab. 1.
     """
     figure, axes = style.figure(width=7.2, height=4.4)
     facts = style.draw_scaling(axes, seconds, "{name}: {exponent:.2f}")

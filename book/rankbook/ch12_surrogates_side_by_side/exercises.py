@@ -1,13 +1,12 @@
 """Chapter 12, surrogates side by side: equal distortion, projection and its gradient, and the error-driven update."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -23,9 +22,13 @@ def projection_gradient(scores, coefficients, strength):
     return np.array(moved) @ coefficients / (2 * reach)
 
 
-def distortion(scores, coefficients, temperature):
+def _soft_and_true(scores, coefficients, temperature):
     soft = np.array([reference.sigmoid_rank(y, temperature) for y in scores.tolist()]) @ coefficients
-    true = np.array([reference.rank(y) for y in scores.tolist()]) @ coefficients
+    return soft, np.array([reference.rank(y) for y in scores.tolist()]) @ coefficients
+
+
+def distortion(scores, coefficients, temperature):
+    soft, true = _soft_and_true(scores, coefficients, temperature)
     return np.std(soft - true) / np.std(true)
 
 
@@ -41,15 +44,21 @@ def _bisect(measure, scores, coefficients, share):
     return np.exp(middle)
 
 
-def error_driven_update(scores, relevance, delta):
-    difference = scores[None, :] - scores[:, None]  # row i, column k: y_k - y_i
-    step = np.clip(difference / (2 * delta) + 0.5, 0, 1)
-    above = step.sum(axis=1) - 0.5  # less its own H(0)
-    error = step / (1 + above)[:, None]
-    error = error[relevance][:, ~relevance] / relevance.sum()
+def _step(scores, delta):
+    return np.clip((scores[None, :] - scores[:, None]) / (2 * delta) + 0.5, 0, 1)  # row i, column k: y_k - y_i
+
+
+def _update(scores, relevance, step, above):
+    """The update of a step and of who is above each item; the mistakes have other ones."""
+    error = (step / (1 + above)[:, None])[relevance][:, ~relevance] / relevance.sum()
     update = np.zeros(len(scores))
     update[relevance], update[~relevance] = -error.sum(axis=1), error.sum(axis=0)
     return update
+
+
+def error_driven_update(scores, relevance, delta):
+    step = _step(scores, delta)
+    return _update(scores, relevance, step, step.sum(axis=1) - 0.5)  # less its own H(0)
 
 
 def _hard(scores):
@@ -58,10 +67,6 @@ def _hard(scores):
 
 def _one_block(scores, strength):
     return (len(scores) + 1) / 2 - (scores - scores.mean()) / strength
-
-
-def _clipped(scores, strength):
-    return np.clip(_one_block(scores, strength), 1, len(scores))
 
 
 def _pooled_once(scores, strength):
@@ -89,28 +94,9 @@ def _projection_cases() -> list[Case]:
     return [{"scores": np.array(y), "strength": strength} for y, strength in cases]
 
 
-def _soft_and_true(scores, coefficients, temperature):
-    soft = np.array([reference.sigmoid_rank(y, temperature) for y in scores.tolist()])
-    return soft @ coefficients, np.array([reference.rank(y) for y in scores.tolist()]) @ coefficients
-
-
-def _with_bias(scores, coefficients, temperature):
-    soft, true = _soft_and_true(scores, coefficients, temperature)
-    return np.sqrt(np.mean((soft - true) ** 2)) / np.std(true)
-
-
-def _by_the_surrogate(scores, coefficients, temperature):
-    soft, true = _soft_and_true(scores, coefficients, temperature)
-    return np.std(soft - true) / np.std(soft)
-
-
-def _no_unit(scores, coefficients, temperature):
-    soft, true = _soft_and_true(scores, coefficients, temperature)
-    return np.std(soft - true)
-
-
-def _of_variances(scores, coefficients, temperature):
-    return distortion(scores, coefficients, temperature) ** 2
+def _measure(formula):
+    """Bisection by another measure than the distortion, of the soft and the true losses."""
+    return lambda y, c, share: _bisect(lambda *case: formula(*_soft_and_true(*case)), y, c, share)
 
 
 def _distortion_cases() -> list[Case]:
@@ -157,30 +143,9 @@ def _gradient_cases() -> list[Case]:
     return cases
 
 
-def _step(scores, delta):
-    return np.clip((scores[None, :] - scores[:, None]) / (2 * delta) + 0.5, 0, 1)
-
-
-def _update(scores, relevance, error):
-    error = error[relevance][:, ~relevance] / relevance.sum()
-    update = np.zeros(len(scores))
-    update[relevance], update[~relevance] = -error.sum(axis=1), error.sum(axis=0)
-    return update
-
-
-def _with_itself(scores, relevance, delta):
-    step = _step(scores, delta)
-    return _update(scores, relevance, step / (1 + step.sum(axis=1))[:, None])
-
-
-def _negatives_alone(scores, relevance, delta):
-    step = _step(scores, delta)
-    return _update(scores, relevance, step / (1 + step[:, ~relevance].sum(axis=1))[:, None])
-
-
 def _hard_step(scores, relevance, delta):
     step = (scores[None, :] > scores[:, None]).astype(float)
-    return _update(scores, relevance, step / (1 + step.sum(axis=1))[:, None])
+    return _update(scores, relevance, step, step.sum(axis=1))
 
 
 def _update_cases() -> list[Case]:
@@ -200,128 +165,71 @@ def _update_cases() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "soft_ranks",
         "soft_ranks(scores, strength): the point of the permutahedron that is nearest to −scores/strength; a vector "
         "without ties.",
-        soft_ranks,
-        _projection_cases,
-        [
-            Mistake(lambda y, strength: _hard(y), "ranks exactly: that is what is left as the strength goes to 0"),
-            Mistake(_one_block, "treats all items as one block: that is right only where the strength is large"),
-            Mistake(_clipped, "clips each rank to [1, n]: the sums over the first few ranks are bounded, too"),
-            Mistake(
-                _pooled_once, "pools near neighbours once: two blocks that overlap afterwards must be pooled again"
-            ),
-            Mistake(
-                lambda y, strength: soft_ranks(-y, strength),
-                "gives the smallest score rank 1: −y/ε is projected, with the places from the best score to the worst",
-            ),
-            Mistake(
-                lambda y, strength: soft_ranks(y, 1 / strength), "multiplies by the strength: the scores are divided"
-            ),
-            Mistake(
-                lambda y, strength: soft_ranks(y, strength)[np.argsort(-y, kind="stable")],
-                "returns the ranks in sorted order: put each back to where its item stood",
-            ),
-            Mistake(
-                lambda y, strength: -_hard(y), "adds the places to −y/ε: they are subtracted, or nothing is ever pooled"
-            ),
+        soft_ranks, _projection_cases, [
+            (lambda y, strength: _hard(y), "ranks exactly: that is what is left as the strength goes to 0"),
+            (_one_block, "treats all items as one block: that is right only where the strength is large"),
+            (lambda y, strength: np.clip(_one_block(y, strength), 1, len(y)),
+             "clips each rank to [1, n]: the sums over the first few ranks are bounded, too"),
+            (_pooled_once, "pools near neighbours once: two blocks that overlap afterwards must be pooled again"),
+            (lambda y, strength: soft_ranks(-y, strength),
+             "gives the smallest score rank 1: −y/ε is projected, with the places from the best score to the worst"),
+            (lambda y, strength: soft_ranks(y, 1 / strength), "multiplies by the strength: the scores are divided"),
+            (lambda y, strength: soft_ranks(y, strength)[np.argsort(-y, kind="stable")],
+             "returns the ranks in sorted order: put each back to where its item stood"),
+            (lambda y, strength: -_hard(y), "adds the places to −y/ε: they are subtracted, or nothing is ever pooled"),
         ],
     ),
     Exercise(
-        "equal_distortion",
         "equal_distortion(scores, coefficients, share): the temperature at which sigmoid ranks distort the loss "
         "coefficients · ranks by this share, over the rows of scores; from 0.001 to 100, to five digits.",
-        equal_distortion,
-        _distortion_cases,
-        [
-            Mistake(
-                lambda y, c, share: _bisect(_with_bias, y, c, share),
-                "counts the bias as well: take the standard deviation of the difference, without its mean",
-            ),
-            Mistake(
-                lambda y, c, share: _bisect(_by_the_surrogate, y, c, share),
-                "divides by the standard deviation of the surrogate: that of the true loss is the unit",
-            ),
-            Mistake(
-                lambda y, c, share: _bisect(_no_unit, y, c, share),
-                "does not divide by the standard deviation of the loss",
-            ),
-            Mistake(
-                lambda y, c, share: _bisect(_of_variances, y, c, share),
-                "compares variances: the distortion is a quotient of standard deviations",
-            ),
-            Mistake(
-                lambda y, c, share: np.log(equal_distortion(y, c, share)), "returns the logarithm of the temperature"
-            ),
-            Mistake(
-                lambda y, c, share: _bisect(lambda *case: 2 * share - distortion(*case), y, c, share),
-                "keeps the wrong half: where the distortion is too small, the temperature has to grow",
-            ),
-            Mistake(
-                lambda y, c, share: 2 * equal_distortion(y, c, share),
-                "smooths with half the temperature: σ(x) is (1 + tanh(x/2))/2",
-            ),
+        equal_distortion, _distortion_cases, [
+            (_measure(lambda soft, true: np.sqrt(np.mean((soft - true) ** 2)) / np.std(true)),
+             "counts the bias as well: take the standard deviation of the difference, without its mean"),
+            (_measure(lambda soft, true: np.std(soft - true) / np.std(soft)),
+             "divides by the standard deviation of the surrogate: that of the true loss is the unit"),
+            (_measure(lambda soft, true: np.std(soft - true)),
+             "does not divide by the standard deviation of the loss"),
+            (_measure(lambda soft, true: np.var(soft - true) / np.var(true)),
+             "compares variances: the distortion is a quotient of standard deviations"),
+            (lambda y, c, share: np.log(equal_distortion(y, c, share)), "returns the logarithm of the temperature"),
+            (lambda y, c, share: _bisect(lambda *case: 2 * share - distortion(*case), y, c, share),
+             "keeps the wrong half: where the distortion is too small, the temperature has to grow"),
+            (lambda y, c, share: 2 * equal_distortion(y, c, share),
+             "smooths with half the temperature: σ(x) is (1 + tanh(x/2))/2"),
         ],
     ),
     Exercise(
-        "projection_gradient",
         "projection_gradient(scores, coefficients, strength): the gradient of coefficients · soft_ranks(scores, "
         "strength), one entry a score.",
-        projection_gradient,
-        _gradient_cases,
-        [
-            Mistake(
-                lambda y, c, strength: -projection_gradient(y, c, strength),
-                "has the wrong sign: a larger score has a smaller rank",
-            ),
-            Mistake(
-                lambda y, c, strength: -c / strength,
-                "leaves out the mean: the ranks of a block keep their sum, so what one gains the others lose",
-            ),
-            Mistake(
-                lambda y, c, strength: -(c - c.mean()) / strength,
-                "takes the mean over all items: only those of a block share their ranks",
-            ),
-            Mistake(_alone_moves, "moves items that stand alone: their ranks are exact, and do not change"),
-            Mistake(
-                _near_once,
-                "joins neighbours that are nearer than the strength, once: blocks that overlap afterwards are one",
-            ),
-            Mistake(
-                lambda y, c, strength: strength**2 * projection_gradient(y, c, strength),
-                "multiplies by the strength: the scores are divided by it",
-            ),
-            Mistake(
-                lambda y, c, strength: strength * projection_gradient(y, c, strength),
-                "differentiates by −y/ε: the scores themselves have the factor 1/ε more",
-            ),
-            Mistake(
-                lambda y, c, strength: projection_gradient(y, c, strength)[np.argsort(-y, kind="stable")],
-                "returns it in sorted order: put each entry back to where its item stood",
-            ),
+        projection_gradient, _gradient_cases, [
+            (lambda y, c, strength: -c / strength,
+             "leaves out the mean: the ranks of a block keep their sum, so what one gains the others lose"),
+            (lambda y, c, strength: -(c - c.mean()) / strength,
+             "takes the mean over all items: only those of a block share their ranks"),
+            (_alone_moves, "moves items that stand alone: their ranks are exact, and do not change"),
+            (_near_once,
+             "joins neighbours that are nearer than the strength, once: blocks that overlap afterwards are one"),
+            (lambda y, c, strength: strength**2 * projection_gradient(y, c, strength),
+             "multiplies by the strength: the scores are divided by it"),
+            (lambda y, c, strength: strength * projection_gradient(y, c, strength),
+             "differentiates by −y/ε: the scores themselves have the factor 1/ε more"),
+            (lambda y, c, strength: projection_gradient(y, c, strength)[np.argsort(-y, kind="stable")],
+             "returns it in sorted order: put each entry back to where its item stood"),
         ],
     ),
     Exercise(
-        "error_driven_update",
         "error_driven_update(scores, relevance, delta): what the error-driven AP loss sends back to the scores of one "
         "list.",
-        error_driven_update,
-        _update_cases,
-        [
-            Mistake(
-                lambda y, rel, d: -error_driven_update(y, rel, d), "has the sign that is added: descent subtracts it"
-            ),
-            Mistake(
-                lambda y, rel, d: rel.sum() * error_driven_update(y, rel, d), "forgets the mean over the relevant items"
-            ),
-            Mistake(_with_itself, "counts the item as half above itself: the sum in the denominator leaves it out"),
-            Mistake(_negatives_alone, "counts the irrelevant items alone in the denominator: all others belong there"),
-            Mistake(_hard_step, "takes the step itself, without its width: H rises from 0 at −δ to 1 at δ"),
-            Mistake(
-                lambda y, rel, d: np.where(rel, error_driven_update(y, rel, d), 0.0),
-                "moves the relevant items only: each pair pushes its irrelevant item down as well",
-            ),
+        error_driven_update, _update_cases, [
+            (lambda y, rel, d: _update(y, rel, _step(y, d), _step(y, d).sum(axis=1)),
+             "counts the item as half above itself: the sum in the denominator leaves it out"),
+            (lambda y, rel, d: _update(y, rel, _step(y, d), _step(y, d)[:, ~rel].sum(axis=1)),
+             "counts the irrelevant items alone in the denominator: all others belong there"),
+            (_hard_step, "takes the step itself, without its width: H rises from 0 at −δ to 1 at δ"),
+            (lambda y, rel, d: np.where(rel, error_driven_update(y, rel, d), 0.0),
+             "moves the relevant items only: each pair pushes its irrelevant item down as well"),
         ],
     ),
-)
+)  # fmt: skip

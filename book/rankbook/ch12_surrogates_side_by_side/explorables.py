@@ -1,39 +1,23 @@
-"""The explorable of chapter 12: every ranker that has a strength, on one section, at the same distortion.
-
-The methods are the rows of :data:`rankedu.rankers.RANKERS`; where they become many, the static book shows fewer stops.
-"""
+"""The explorable of chapter 12: every ranker that has a strength, on one section, at the same distortion."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.colors import BoundaryNorm
+from matplotlib.figure import Figure
 
 from rankbook.ch12_surrogates_side_by_side.figures import BANDS, LOOKS, draw_arrows
 from rankbook.ch12_surrogates_side_by_side.quality import Quality, at, quality, strength_at
-from rankbook.ch12_surrogates_side_by_side.surrogates import (
-    EXTENT,
-    NOTHING,
-    SEED,
-    STEP,
-    SURROGATES,
-    loss_of,
-    surrogate,
-)
+from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, NOTHING, SEED, STEP, SURROGATES, loss_of, surrogate
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, ground, strip, tell
 from rankbook.kit.explorable.controls import Control
 from rankbook.kit.explorable.core import MAX_FRAMES
 from rankbook.kit.explorable.grounds import SIDE
+from rankbook.kit.ranks import Array
 from rankedu.landscapes import Section, random_coefficients, random_section
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 #: By how much the loss is distorted: what makes four strengths with four units comparable.
 DISTORTIONS, DEFAULT = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75), 0.1
@@ -78,9 +62,7 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     found, label = _judged(method, distortion), SURROGATES[method].label(strength_at(method, distortion))
     edges = _edges()
     figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.6)
-    figure.set_layout_engine("none")
-    axes.set_position((0.085, 0.243, 0.475, 0.682))
-    bars.set_position((0.75, 0.243, 0.19, 0.682))
+    style.place(figure, (0.085, 0.243, 0.475, 0.682), (0.75, 0.243, 0.19, 0.682))
     side = (-EXTENT, EXTENT)
     axes.imshow(height + lift, origin="lower", extent=side * 2, cmap=style.bands(BANDS),
                 norm=BoundaryNorm(edges, BANDS), interpolation="nearest")  # fmt: skip

@@ -1,12 +1,8 @@
-"""Figures of chapter 12: every way of giving ranks a gradient, on one section of score space and on one walk.
-
-The methods are those of :data:`rankedu.rankers.RANKERS` that have a strength to turn: a new row there is a new curve,
-panel and landscape here.
-"""
+"""Figures of chapter 12: every way of giving ranks a gradient, on one section of score space and on one walk."""
 
 from __future__ import annotations
 
-from rankbook.ch12_surrogates_side_by_side.ap_loss_figures import most_violated, what_each_optimises
+from rankbook.ch12_surrogates_side_by_side.ap_losses import most_violated, what_each_optimises
 from rankbook.ch12_surrogates_side_by_side.curves import LOOKS, measured_table, trade_offs, two_items, walks_down
 from rankbook.ch12_surrogates_side_by_side.landscapes import every_landscape, four_landscapes
 from rankbook.ch12_surrogates_side_by_side.maps import BANDS, draw_arrows, gradient_fields, one_walk

@@ -20,7 +20,6 @@ from rankedu.rankers.registry import SCORE_RANGE
 
 
 @paper_figure("RaMBO supp. Fig. 2")
-@style.style()
 def four_landscapes(lam: float = 0.06, bins: int = 10, size: int = 420) -> Figure:
     """One section of the loss four times: as it is, by interpolation, by a learnt sorter, and by soft binning."""
     seen = view(size, seed=SEED, extent=EXTENT)

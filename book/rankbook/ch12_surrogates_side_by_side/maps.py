@@ -20,12 +20,12 @@ from rankbook.ch12_surrogates_side_by_side.surrogates import (
     SEED,
     STEP,
     SURROGATES,
-    Array,
     best_in_plane,
     loss_of,
     surrogate,
 )
 from rankbook.kit import style
+from rankbook.kit.ranks import Array
 from rankbook.kit.style import in_words
 from rankedu.landscapes import Section, random_coefficients, random_section
 

@@ -7,9 +7,8 @@ import torch
 from matplotlib.figure import Figure
 
 from rankbook.ch03_ranking_is_a_solver.study import HEXAGON, HEXAGON_RANKS, plane
-from rankbook.ch12_surrogates_side_by_side.surrogates import Array
 from rankbook.kit import style
-from rankbook.kit.ranks import ranks_of
+from rankbook.kit.ranks import Array, ranks_of
 from ranklab.contestants import ProjectionRanker
 
 
@@ -62,5 +61,4 @@ def two_smoothings(scores: tuple[float, float, float] = (0.5, 0.42, 0.1)) -> Fig
 
 
 def _project(scores: Array, strength: float) -> Array:
-    found: Array = ProjectionRanker(strength)(torch.from_numpy(scores)).numpy()
-    return found
+    return np.asarray(ProjectionRanker(strength)(torch.from_numpy(scores)).numpy())

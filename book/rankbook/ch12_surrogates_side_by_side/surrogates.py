@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from rankbook.kit.ranks import Array
 from rankedu.blackbox import interpolate
 from rankedu.landscapes import Section, interpolated_landscape
 from rankedu.rankers import BlackboxRanker, Strength
@@ -18,7 +19,6 @@ from rankedu.ranks import rank
 from rankedu.solvers import ranking
 from ranklab.contestants import LSTMRanker
 
-Array = npt.NDArray[np.float64]
 #: The plane of chapter 4 in a larger square.
 SEED, EXTENT = 3, 2.4
 #: Length of the finite steps by which gradients are judged, and the noise on every score, both in units of a score.
@@ -45,8 +45,6 @@ def surrogate(ranker: nn.Module, points: npt.ArrayLike, coefficients: npt.ArrayL
     Score vectors have shape (..., n), the values (...). The function of a blackbox ranker, whose forward pass is exact,
     is the interpolation.
 
-    Examples
-    --------
     >>> values, gradients = surrogate(BlackboxRanker(lam=1.0), [[0.5, 0.0]], [0.0, 1.0])
     >>> values, gradients
     (array([1.5]), array([[ 1., -1.]]))
@@ -63,8 +61,7 @@ def surrogate(ranker: nn.Module, points: npt.ArrayLike, coefficients: npt.ArrayL
 def loss_of(points: npt.ArrayLike, coefficients: Array) -> Array:
     """Evaluate the loss itself, c·rk(y)."""
     ranks: Array = rank(torch.tensor(np.asarray(points, dtype=np.float64))).numpy()
-    product: Array = ranks @ coefficients
-    return product
+    return np.asarray(ranks @ coefficients)
 
 
 def best_in_plane(section: Section, coefficients: Array, angles: int = 72) -> Array:
@@ -103,5 +100,4 @@ def surface(section: Section, coefficients: Array, ranker: nn.Module) -> Array:
 
 @torch.no_grad()
 def _values(ranker: nn.Module, points: Array, coefficients: Array) -> Array:
-    values: Array = (ranker(torch.from_numpy(points.copy())) @ torch.from_numpy(coefficients.copy())).numpy()
-    return values
+    return np.asarray((ranker(torch.from_numpy(points.copy())) @ torch.from_numpy(coefficients.copy())).numpy())

@@ -1,13 +1,12 @@
 """Chapter 13, hierarchical average precision: levels, relevance, and H-AP by nested rankings."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -88,104 +87,59 @@ def _ranking_cases() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "levels_by_prefix",
         "levels_by_prefix(query, paths): for each row of paths, how many classes it shares with the query going down "
         "from the root; −1 fills up a path that ends early, and equals nothing.",
-        levels_by_prefix,
-        _path_cases,
-        [
-            Mistake(
-                lambda query, paths: ((paths == query) & (paths >= 0)).sum(axis=1),
-                "counts every class that agrees: below the first difference nothing is shared, whatever the ids say",
-            ),
-            Mistake(
-                lambda query, paths: (paths == query).sum(axis=1),
-                "counts every entry that agrees: below the first difference nothing is shared, and −1 equals nothing",
-            ),
-            Mistake(
-                lambda query, paths: np.cumprod(paths == query, axis=1).sum(axis=1),
-                "lets −1 equal −1: it stands for no class, and two unknown classes are not the same one",
-            ),
-            Mistake(
-                lambda query, paths: np.cumprod((paths == query)[:, ::-1], axis=1).sum(axis=1),
-                "starts at the leaf: paths run from the root to the leaf",
-            ),
-            Mistake(
-                lambda query, paths: len(query) - levels_by_prefix(query, paths),
-                "counts the classes that differ: level 0 is nothing in common",
-            ),
-            Mistake(
-                lambda query, paths: ((paths == query) & (paths >= 0)).all(axis=1),
-                "asks only whether the whole path agrees: that is the binary label",
-            ),
+        levels_by_prefix, _path_cases, [
+            (lambda query, paths: ((paths == query) & (paths >= 0)).sum(axis=1),
+             "counts every class that agrees: below the first difference nothing is shared, whatever the ids say"),
+            (lambda query, paths: (paths == query).sum(axis=1),
+             "counts every entry that agrees: below the first difference nothing is shared, and −1 equals nothing"),
+            (lambda query, paths: np.cumprod(paths == query, axis=1).sum(axis=1),
+             "lets −1 equal −1: it stands for no class, and two unknown classes are not the same one"),
+            (lambda query, paths: np.cumprod((paths == query)[:, ::-1], axis=1).sum(axis=1),
+             "starts at the leaf: paths run from the root to the leaf"),
+            (lambda query, paths: len(query) - levels_by_prefix(query, paths),
+             "counts the classes that differ: level 0 is nothing in common"),
+            (lambda query, paths: ((paths == query) & (paths >= 0)).all(axis=1),
+             "asks only whether the whole path agrees: that is the binary label"),
         ],
     ),
     Exercise(
-        "relevance_eq4",
         "relevance_eq4(levels, alpha): the relevance of each item by HAPPIER's Eq. 4, with L the largest level and "
         "every item of levels counted.",
-        relevance_eq4,
-        _level_cases,
-        [
-            Mistake(
-                lambda levels, alpha: (levels / levels.max()) ** alpha,
-                "gives each item the weight of its level: the items of a level share it",
-            ),
-            Mistake(_at_least, "divides by the number of items of this level or finer: that is the monotone variant"),
-            Mistake(
-                lambda levels, alpha: (levels / (levels.max() - 1)) ** alpha / np.bincount(levels)[levels],
-                "divides the level by L − 1, as the released code does: the paper divides by L",
-            ),
-            Mistake(
-                lambda levels, alpha: (levels / levels.max() / np.bincount(levels)[levels]) ** alpha,
-                "raises the count to the power of α as well",
-            ),
-            Mistake(
-                lambda levels, alpha: alpha * (levels / levels.max()) / np.bincount(levels)[levels],
-                "multiplies by α, which is an exponent",
-            ),
-            Mistake(lambda levels, alpha: (levels / levels.max()) / np.bincount(levels)[levels], "leaves α out"),
-            Mistake(
-                lambda levels, alpha: (levels / levels.max()) ** alpha / len(levels),
-                "divides by the number of all items: each level is counted by itself",
-            ),
+        relevance_eq4, _level_cases, [
+            (lambda levels, alpha: (levels / levels.max()) ** alpha,
+             "gives each item the weight of its level: the items of a level share it"),
+            (_at_least, "divides by the number of items of this level or finer: that is the monotone variant"),
+            (lambda levels, alpha: (levels / (levels.max() - 1)) ** alpha / np.bincount(levels)[levels],
+             "divides the level by L − 1, as the released code does: the paper divides by L"),
+            (lambda levels, alpha: (levels / levels.max() / np.bincount(levels)[levels]) ** alpha,
+             "raises the count to the power of α as well"),
+            (lambda levels, alpha: alpha * (levels / levels.max()) / np.bincount(levels)[levels],
+             "multiplies by α, which is an exponent"),
+            (lambda levels, alpha: (levels / levels.max()) / np.bincount(levels)[levels], "leaves α out"),
+            (lambda levels, alpha: (levels / levels.max()) ** alpha / len(levels),
+             "divides by the number of all items: each level is counted by itself"),
         ],
     ),
     Exercise(
-        "h_ap_from_rankings",
         "h_ap_from_rankings(rank_among, relevance): H-AP of one query in O(L n log n). You do not see the scores: "
         "rank_among(members) returns the ranks of the items in a bool array among themselves, 0 for all others, and "
         "may be called once for each distinct relevance above 0 and once more; relevance is an array of numbers ≥ 0.",
-        reference.hierarchical_average_precision,
-        _ranking_cases,
-        [
-            Mistake(
-                lambda among, rel: _nested(among, rel, step=lambda grade, below: grade),
-                "weighs each set by its relevance: it weighs by how much that is above the one before",
-            ),
-            Mistake(
-                lambda among, rel: _nested(among, rel, step=lambda grade, below: 1.0),
-                "adds up the ranks as they are: each set weighs by the step from the relevance before to its own",
-            ),
-            Mistake(
-                lambda among, rel: _nested(among, rel, within=np.equal),
-                "ranks each relevance by itself: a set holds everything that is at least as relevant",
-            ),
-            Mistake(
-                lambda among, rel: _nested(among, rel, over=lambda rel: (rel > 0).sum()),
-                "divides by the number of relevant items: it is the sum of their relevances",
-            ),
-            Mistake(
-                lambda among, rel: rel @ (among(rel > 0) / among(rel >= 0)) / rel.sum(),
-                "takes the rank among all relevant items, as AP does: the numerator is H-rank",
-            ),
-            Mistake(
-                lambda among, rel: _nested(among, rel, everybody=lambda rel: rel > 0),
-                "leaves the irrelevant items out of the denominator: it is the rank among all",
-            ),
-            Mistake(lambda among, rel: 1 - _nested(among, rel), "returns the loss, one minus H-AP"),
+        reference.hierarchical_average_precision, _ranking_cases, [
+            (lambda among, rel: _nested(among, rel, step=lambda grade, below: grade),
+             "weighs each set by its relevance: it weighs by how much that is above the one before"),
+            (lambda among, rel: _nested(among, rel, step=lambda grade, below: 1.0),
+             "adds up the ranks as they are: each set weighs by the step from the relevance before to its own"),
+            (lambda among, rel: _nested(among, rel, within=np.equal),
+             "ranks each relevance by itself: a set holds everything that is at least as relevant"),
+            (lambda among, rel: _nested(among, rel, over=lambda rel: (rel > 0).sum()),
+             "divides by the number of relevant items: it is the sum of their relevances"),
+            (lambda among, rel: rel @ (among(rel > 0) / among(rel >= 0)) / rel.sum(),
+             "takes the rank among all relevant items, as AP does: the numerator is H-rank"),
+            (lambda among, rel: _nested(among, rel, everybody=lambda rel: rel > 0),
+             "leaves the irrelevant items out of the denominator: it is the rank among all"),
         ],
-        use=_without_scores,
-        arrays=("numpy",),
+        use=_without_scores, arrays=("numpy",),
     ),
-)
+)  # fmt: skip

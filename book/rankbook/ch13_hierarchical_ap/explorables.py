@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from rankbook.ch13_hierarchical_ap.figures import COLOURS, _pale
 from rankbook.ch13_hierarchical_ap.study import METRICS, measure
 from rankbook.kit import style
 from rankbook.kit.explorable import dial, explorable, goal, hold, log_slider, tell
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Levels from rank 1 to 12. Three items of each level; the mild ranking has two relatives on top.
 MILD = (2, 2, 3, 3, 3, 2, 1, 1, 1, 0, 0, 0)
@@ -59,9 +55,7 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
     """One bad mistake, moved through a ranking, against two mild ones: which ranking is better?"""
     severe, mild = judge(rank, alpha)
     figure, (top, bars) = style.figure(2, 1, width=6.2, height=4.4, height_ratios=(1, 1.2))
-    figure.set_layout_engine("none")
-    top.set_position((0.03, 0.57, 0.95, 0.42))
-    bars.set_position((0.12, 0.08, 0.86, 0.42))
+    style.place(figure, (0.03, 0.57, 0.95, 0.42), (0.12, 0.08, 0.86, 0.42))
     for base, name, listed in (
         (1.25, "S: one stranger (triangle)", with_stranger(rank)),
         (0.0, "M: two relatives on top", MILD),

@@ -26,7 +26,6 @@ CARS = {"Lada #2": 3, "Lada #9": 2, "Prius #4": 1, "a lorry": 0}
 
 
 @paper_figure("HAPPIER Fig. 1")
-@style.style()
 def equal_ap() -> Figure:
     """Two rankings of glyphs with the same AP: one errs among kin, the other among strangers."""
     query, images, listed = study.glyph_rankings()
@@ -53,7 +52,6 @@ def equal_ap() -> Figure:
 
 
 @paper_figure("HAPPIER Fig. 2")
-@style.style()
 def concept_tree() -> Figure:
     """A tree of concepts, and what it makes of an inversion."""
     figure, (left, right) = style.figure(1, 2, width=7.6, height=3.3, width_ratios=(1.25, 1))
@@ -128,7 +126,6 @@ def _tile(axes: Axes, x: float, y: float, text: str, level: int, height: float =
 
 
 @paper_figure("HAPPIER Fig. 3")
-@style.style()
 def two_inversions() -> Figure:
     """H-rank of the item that was overtaken, put together from what it shares with the items above it."""
     figure, axes = style.figure(2, 1, width=7.2, height=3.9)

@@ -14,12 +14,7 @@ from torch import Tensor
 from rankbook.kit.timing import in_turns
 from rankedu.hierarchy import levels as common_levels
 from rankedu.hierarchy import relevance
-from rankedu.metrics import (
-    average_precision,
-    average_set_intersection,
-    hierarchical_average_precision,
-    ndcg,
-)
+from rankedu.metrics import average_precision, average_set_intersection, hierarchical_average_precision, ndcg
 from ranklab.datasets.glyphs import UnicodeGlyphs
 
 METRICS = ("AP", "H-AP", "ASI", "NDCG")
@@ -64,10 +59,7 @@ def glyph_rankings() -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
 
 
 def level_weights(counts: Sequence[int], alpha: float) -> npt.NDArray[np.float64]:
-    """How much AP of level 1, …, L weighs in H-AP with Eq. 4 for so many items of each level; sums to 1.
-
-    Negative where Eq. 4 inverts the order of two levels.
-    """
+    """How much AP of level 1, …, L weighs in H-AP with Eq. 4 for so many items of each level; sums to 1."""
     size = np.array(counts, dtype=float)
     near = size[::-1].cumsum()[::-1]
     rel = (np.arange(1, len(size) + 1) / len(size)) ** alpha / size

@@ -1,6 +1,5 @@
 """Chapter 14, HAPPIER: the step, a loss with any step, a bound that breaks, and the clustering loss."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankbook.kit.check.compare import as_array
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -45,6 +44,12 @@ def _without_own(embeddings, proxies, classes, temperature):
 
 def _curve(x, temperature):
     return 1 / (1 + np.exp(-x / temperature))
+
+
+def _step(x, temperature, slope, delta, offset, start, *, above=np.greater, beyond=np.greater):
+    """The step part by part; the options make the mistakes."""
+    near = np.where(above(x, 0), start, 0) + _curve(x, temperature)
+    return np.where(beyond(x, delta), slope * (x - delta) + offset, near)
 
 
 def _step_cases() -> list[Case]:
@@ -110,193 +115,78 @@ def _judge_bound(case: Case, answer: Any) -> str | None:
 
 def _cluster_cases() -> list[Case]:
     rng = np.random.default_rng(14)
-    cases: list[Case] = [
-        {
-            "embeddings": np.array([[3.0, 0.0], [0.6, 0.8]]),
-            "proxies": np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]]),
-            "classes": np.array([0, 1]),
-            "temperature": 0.5,
-        }
-    ]
-    for batch, classes, dim, temperature in (
-        (1, 3, 2, 0.25),
-        (4, 3, 3, 0.1),
-        (6, 5, 4, 0.2),
-        (5, 8, 3, 0.3),
-        (9, 4, 6, 0.5),
-    ):
-        cases.append(
-            {
-                "embeddings": rng.normal(size=(batch, dim)),
-                "proxies": rng.normal(size=(classes, dim)),
-                "classes": rng.integers(0, classes, size=batch),
-                "temperature": temperature,
-            }
-        )
-    return cases
+    embeddings, proxies = np.array([[3.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]])
+    cases = [(embeddings, proxies, np.array([0, 1]), 0.5)]
+    for batch, n, dim, temperature in ((1, 3, 2, 0.25), (4, 3, 3, 0.1), (6, 5, 4, 0.2), (5, 8, 3, 0.3), (9, 4, 6, 0.5)):
+        drawn = rng.normal(size=(batch, dim)), rng.normal(size=(n, dim)), rng.integers(0, n, size=batch)
+        cases.append((*drawn, temperature))
+    names = ("embeddings", "proxies", "classes", "temperature")
+    return [dict(zip(names, case, strict=True)) for case in cases]
 
 
 EXERCISES = (
     Exercise(
-        "supremum_step",
         "supremum_step(x, temperature, slope, delta, offset, start): σ(x/τ) up to 0, start + σ(x/τ) up to δ, and a "
         "line with the slope beyond, which begins at the offset; for an array x.",
-        supremum_step,
-        _step_cases,
-        [
-            Mistake(
-                lambda x, temperature, slope, delta, offset, start: np.where(
-                    x > delta, slope * x + offset, np.where(x > 0, start, 0) + _curve(x, temperature)
-                ),
-                "lets the line begin at 0 instead of δ, as the code of ROADMAP did until 2022",
-            ),
-            Mistake(
-                lambda x, temperature, slope, delta, offset, start: np.where(
-                    x > delta, slope * (x - delta) + offset, start + _curve(x, temperature)
-                ),
-                "adds the start to the left of 0 as well",
-            ),
-            Mistake(
-                lambda x, temperature, slope, delta, offset, start: np.where(
-                    x > delta, slope * (x - delta) + offset, _curve(x, temperature)
-                ),
-                "leaves the start out: between 0 and δ it lifts the sigmoid",
-            ),
-            Mistake(
-                lambda x, temperature, slope, delta, offset, start: np.where(
-                    x > delta, slope * (x - delta) + offset, np.where(x >= 0, start, 0) + _curve(x, temperature)
-                ),
-                "adds the start at 0: a tie counts σ(0) = 1/2",
-            ),
-            Mistake(
-                lambda x, temperature, slope, delta, offset, start: np.where(
-                    x >= delta, slope * (x - delta) + offset, np.where(x > 0, start, 0) + _curve(x, temperature)
-                ),
-                "gives δ itself to the line: it belongs to the sigmoid",
-            ),
-            Mistake(
-                lambda x, temperature, slope, delta, offset, start: np.where(
-                    x > delta,
-                    slope * (x - delta) + start + _curve(delta, temperature),
-                    np.where(x > 0, start, 0) + _curve(x, temperature),
-                ),
-                "joins the line to the sigmoid: here it begins at the offset",
-            ),
-            Mistake(
-                lambda x, temperature, slope, delta, offset, start: np.where(
-                    x > delta, slope * (x - delta) + offset, np.where(x > 0, start, 0) + _curve(-x, temperature)
-                ),
-                "turns the sigmoid round: an item above counts more than one below",
-            ),
-            Mistake(
-                lambda x, temperature, slope, delta, offset, start: np.where(
-                    x > delta, slope * (x - delta) + offset, np.where(x > 0, start, 0) + _curve(x, 1 / temperature)
-                ),
-                "multiplies by the temperature: x is divided by it",
-            ),
+        supremum_step, _step_cases, [
+            (lambda x, t, slope, delta, offset, start: supremum_step(x, t, slope, delta, offset + slope * delta, start),
+             "lets the line begin at 0 instead of δ, as the code of ROADMAP did until 2022"),
+            (lambda *case: _step(*case, above=lambda x, zero: x == x), "adds the start to the left of 0 as well"),
+            (lambda x, t, slope, delta, offset, _: supremum_step(x, t, slope, delta, offset, 0.0),
+             "leaves the start out: between 0 and δ it lifts the sigmoid"),
+            (lambda *case: _step(*case, above=np.greater_equal), "adds the start at 0: a tie counts σ(0) = 1/2"),
+            (lambda *case: _step(*case, beyond=np.greater_equal),
+             "gives δ itself to the line: it belongs to the sigmoid"),
+            (lambda x, t, slope, delta, offset, start: _step(x, t, slope, delta, start + _curve(delta, t), start),
+             "joins the line to the sigmoid: here it begins at the offset"),
+            (lambda x, t, *rest: _step(x, -t, *rest),
+             "turns the sigmoid round: an item above counts more than one below"),
+            (lambda x, t, *rest: supremum_step(x, 1 / t, *rest),
+             "multiplies by the temperature: x is divided by it"),
         ],
     ),
     Exercise(
-        "hap_loss",
         "hap_loss(scores, relevance, step): 1 − H-AP in which an item of lower relevance counts step(its score − that"
         " of k) in the rank of k, and everything else is counted as it is; step takes arrays, and no two scores are "
         "equal.",
-        reference.happier_loss,
-        _step_losses,
-        [
-            Mistake(
-                lambda y, rel, step: _hap(y, rel, step, lower=np.less_equal), "smooths equals, too: they are counted"
-            ),
-            Mistake(
-                lambda y, rel, step: _hap(y, rel, step, lower=lambda j, k: j == j),
-                "smooths the whole rank: items of higher or equal relevance are counted",
-            ),
-            Mistake(
-                lambda y, rel, step: _hap(y, rel, step, lower=np.greater),
-                "smooths those of higher relevance: the mistakes are the items of lower relevance",
-            ),
-            Mistake(
-                lambda y, rel, step: _hap(y, rel, lambda x: step(-x)), "hands over the difference the wrong way round"
-            ),
-            Mistake(
-                lambda y, rel, step: _hap(y, rel, step, share=np.maximum),
-                "shares the larger relevance: take the smaller",
-            ),
-            Mistake(
-                lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: k + 0 * j),
-                "counts k's own relevance for everything above: two items share the smaller one",
-            ),
-            Mistake(
-                lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: j),
-                "counts the whole relevance of everything above: two items share the smaller one",
-            ),
-            Mistake(
-                lambda y, rel, step: _hap(y, rel, lambda x: np.where(x > 0, step(x), 0)),
-                "gives the step to the items above k alone: below k it adds something, too",
-            ),
-            Mistake(lambda y, rel, step: 1 - _hap(y, rel, step), "returns H-AP: the loss is one minus it"),
-            Mistake(
-                lambda y, rel, step: 1 - (1 - _hap(y, rel, step)) * rel.sum() / (rel > 0).sum(),
-                "divides by the number of relevant items: it is the sum of their relevances",
-            ),
-            Mistake(lambda y, rel, step: reference.happier_loss(y, rel, lambda x: x > 0), "does not use the step"),
+        reference.happier_loss, _step_losses, [
+            (lambda y, rel, step: _hap(y, rel, step, lower=np.less_equal), "smooths equals, too: they are counted"),
+            (lambda y, rel, step: _hap(y, rel, step, lower=lambda j, k: j == j),
+             "smooths the whole rank: items of higher or equal relevance are counted"),
+            (lambda y, rel, step: _hap(y, rel, step, lower=np.greater),
+             "smooths those of higher relevance: the mistakes are the items of lower relevance"),
+            (lambda y, rel, step: _hap(y, rel, lambda x: step(-x)), "hands over the difference the wrong way round"),
+            (lambda y, rel, step: _hap(y, rel, step, share=np.maximum),
+             "shares the larger relevance: take the smaller"),
+            (lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: k + 0 * j),
+             "counts k's own relevance for everything above: two items share the smaller one"),
+            (lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: j),
+             "counts the whole relevance of everything above: two items share the smaller one"),
+            (lambda y, rel, step: _hap(y, rel, lambda x: np.where(x > 0, step(x), 0)),
+             "gives the step to the items above k alone: below k it adds something, too"),
+            (lambda y, rel, step: 1 - (1 - _hap(y, rel, step)) * rel.sum() / (rel > 0).sum(),
+             "divides by the number of relevant items: it is the sum of their relevances"),
+            (lambda y, rel, step: reference.happier_loss(y, rel, lambda x: x > 0), "does not use the step"),
         ],
         arrays=("numpy",),
     ),
     Exercise(
-        "clustering_loss",
         "clustering_loss(embeddings, proxies, classes, temperature): mean over the batch of minus the logarithm of the "
         "softmax over all proxies, of cosines over the temperature, at each item's own class.",
-        clustering_loss,
-        _cluster_cases,
-        [
-            Mistake(
-                lambda embeddings, proxies, classes, temperature: _softmax_loss(
-                    embeddings @ proxies.T / temperature, classes
-                ),
-                "takes dot products as they come: bring both to length 1 first",
-            ),
-            Mistake(
-                lambda embeddings, proxies, classes, temperature: _softmax_loss(
-                    _unit(embeddings) @ proxies.T / temperature, classes
-                ),
-                "brings the embeddings to length 1 and leaves the proxies as they are: a cosine needs both",
-            ),
-            Mistake(
-                lambda embeddings, proxies, classes, temperature: _softmax_loss(
-                    embeddings @ _unit(proxies).T / temperature, classes
-                ),
-                "brings the proxies to length 1 and leaves the embeddings as they are: a cosine needs both",
-            ),
-            Mistake(
-                lambda embeddings, proxies, classes, temperature: _softmax_loss(
-                    _logits(embeddings, proxies, 1.0) * temperature, classes
-                ),
-                "multiplies by the temperature: cosines are divided by it",
-            ),
-            Mistake(
-                lambda embeddings, proxies, classes, temperature: (
-                    clustering_loss(embeddings, proxies, classes, temperature) * len(classes)
-                ),
-                "adds up over the batch: it is a mean",
-            ),
-            Mistake(
-                lambda embeddings, proxies, classes, temperature: (
-                    -clustering_loss(embeddings, proxies, classes, temperature)
-                ),
-                "forgets the minus: a loss falls as the own proxy's share grows",
-            ),
-            Mistake(_without_own, "leaves the own proxy out of the sum: the softmax is over all of them"),
-            Mistake(
-                lambda embeddings, proxies, classes, temperature: _softmax_loss(
-                    _logits(embeddings, proxies, 1.0), classes
-                ),
-                "leaves the temperature out",
-            ),
+        clustering_loss, _cluster_cases, [
+            (lambda e, p, classes, t: _softmax_loss(e @ p.T / t, classes),
+             "takes dot products as they come: bring both to length 1 first"),
+            (lambda e, p, classes, t: _softmax_loss(_unit(e) @ p.T / t, classes),
+             "brings the embeddings to length 1 and leaves the proxies as they are: a cosine needs both"),
+            (lambda e, p, classes, t: _softmax_loss(e @ _unit(p).T / t, classes),
+             "brings the proxies to length 1 and leaves the embeddings as they are: a cosine needs both"),
+            (lambda e, p, classes, t: _softmax_loss(_logits(e, p, 1.0) * t, classes),
+             "multiplies by the temperature: cosines are divided by it"),
+            (_without_own, "leaves the own proxy out of the sum: the softmax is over all of them"),
+            (lambda e, p, classes, t: _softmax_loss(_logits(e, p, 1.0), classes), "leaves the temperature out"),
         ],
     ),
     Exercise(
-        "broken_bound",
         "broken_bound(temperature, slope, delta): scores and relevance of a few items, two lists, whose loss is "
         "smaller than their 1 − H-AP under the step of the iNaturalist setting, start = 0 and offset = 1; no two "
         "scores are equal.",
@@ -306,20 +196,13 @@ EXERCISES = (
             for t, s, d in ((0.01, 100, 0.05), (0.1, 2, 0.5), (0.5, 10, 1.0), (0.01, 100, 0.01), (0.05, 50, 0.25))
         ],
         [
-            Mistake(
-                lambda temperature, slope, delta: ([1.0, 0.0], [1.0, 0.0]),
-                "gives a perfect ranking: its 1 − H-AP is 0, and no loss is below that",
-            ),
-            Mistake(
-                lambda temperature, slope, delta: ([2 * delta, 0.0], [0.0, 1.0]),
-                "puts the mistake beyond δ, where the line lies above the staircase",
-            ),
-            Mistake(
-                lambda temperature, slope, delta: ([delta / 2, 0.0], [1.0, 1.0]),
-                "takes items of equal relevance, which are counted and not smoothed",
-            ),
+            (lambda temperature, slope, delta: ([1.0, 0.0], [1.0, 0.0]),
+             "gives a perfect ranking: its 1 − H-AP is 0, and no loss is below that"),
+            (lambda temperature, slope, delta: ([2 * delta, 0.0], [0.0, 1.0]),
+             "puts the mistake beyond δ, where the line lies above the staircase"),
+            (lambda temperature, slope, delta: ([delta / 2, 0.0], [1.0, 1.0]),
+             "takes items of equal relevance, which are counted and not smoothed"),
         ],
-        judge=_judge_bound,
-        arrays=("numpy",),
+        judge=_judge_bound, arrays=("numpy",),
     ),
-)
+)  # fmt: skip

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
 
 from rankbook.ch14_happier.bounds import UpperBound, upper_bound
 from rankbook.ch14_happier.figures import _parts, arrows
@@ -15,11 +17,6 @@ from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, log_slider, slider, tell
 from rankedu.losses import HAPLoss
 from rankedu.rankers import SupremumRanker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from torch import Tensor
 
 LOW, HIGH = -0.04, 0.07
 #: A push whose arrow is as long as its half of the panel; no setting of the sliders has a larger one. Lengths are
@@ -50,19 +47,14 @@ def decide(start: float, offset: float) -> tuple[UpperBound, str]:
     lambda at: at.start == 0.5 and not at.holds,
     "It is lost as soon as the offset is below 1; a fall at δ alone does not break it.",
 )
-@explorable(
-    start=slider(0, 1, default=0.5, steps=21, stops=5),
-    offset=slider(0.5, 2, default=1.44, steps=31, stops=7),
-)
+@explorable(start=slider(0, 1, default=0.5, steps=21, stops=5), offset=slider(0.5, 2, default=1.44, steps=31, stops=7))
 @style.style()
 def step_and_bound(start: float, offset: float) -> Figure:
     """Set the step by its start and its offset: when does the loss stay above the metric?"""
     found, verdict = decide(start, offset)
     ranker = SupremumRanker(start=start, offset=offset)
     figure, (left, right) = style.figure(1, 2, width=6.4, height=3.7)
-    figure.set_layout_engine("none")
-    left.set_position((0.08, 0.15, 0.4, 0.64))
-    right.set_position((0.58, 0.15, 0.4, 0.64))
+    style.place(figure, (0.08, 0.15, 0.4, 0.64), (0.58, 0.15, 0.4, 0.64))
     figure.text(0.5, 0.93, verdict, ha="center", weight="bold", color=style.BLACK if found.holds else style.RED)
     for x in _parts(ranker, LOW, HIGH):
         y = ranker.step(x)
@@ -128,9 +120,7 @@ def who_moves(temperature: float, slope: float) -> Figure:
     scores, relevance = example()
     ranker = SupremumRanker(temperature, slope)
     figure, (top, bottom) = style.figure(2, 1, width=6.4, height=4.8)
-    figure.set_layout_engine("none")
-    top.set_position((0.13, 0.6, 0.83, 0.27))
-    bottom.set_position((0.13, 0.11, 0.83, 0.3))
+    style.place(figure, (0.13, 0.6, 0.83, 0.27), (0.13, 0.11, 0.83, 0.3))
     largest = push.abs().max().item()
     figure.text(0.04, 0.94, f"loss {value:.2f}   1 − H-AP {hard:.2f}   largest push {largest:.2g}")
     length = push.sign() * (push.abs() / LONGEST).sqrt()

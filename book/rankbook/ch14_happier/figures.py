@@ -134,9 +134,7 @@ def broken_bounds() -> Figure:
 def two_gradients(lam: float = 32.0) -> Figure:
     """Where a descent step moves each item of one list: by HAPPIER's step, and by blackbox ranks.
 
-    Source
-    ------
-    HAPPIER Fig. 2c.
+    Source: HAPPIER Fig. 2c.
     """
     scores, relevance = study.example()
     figure, axes = style.figure(3, 1, width=6.8, height=5.6, sharex=True)
@@ -227,7 +225,6 @@ def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
 
 
 @paper_figure("HAPPIER Fig. 4")
-@style.style()
 def alpha_and_weight(steps: int = glyphs.STEPS, records: Path = glyphs.RECORDS) -> Figure:
     """What α and λ do to a short training on glyphs; below it, where they are, the longer ones of the claims page."""
     found = glyphs.sweep(steps)

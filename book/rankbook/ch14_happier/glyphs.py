@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy import stats
 from torch import Tensor, nn
@@ -18,6 +17,7 @@ from torch import Tensor, nn
 from rankbook.ch14_happier.study import losses
 from rankbook.kit.cached import cached
 from rankbook.kit.folders import CHECKOUT
+from rankbook.kit.ranks import Array
 from rankedu import hierarchy
 from rankedu.losses import HAPPIERLoss
 from rankedu.metrics import evaluate_retrieval
@@ -27,7 +27,6 @@ from ranklab.models import ConvNet
 from ranklab.runs import Record, collect_runs
 from ranklab.training.retrieval import embed, train
 
-Array = npt.NDArray[np.float64]
 SCRIPTS, CHARACTERS = ("LATIN", "GREEK", "CYRILLIC"), 4
 #: What is reported: of all levels, the paper's H-AP (α = 1); of the characters, AP and R@1; of the scripts, AP.
 MEASURES = ("H-AP", "AP of characters", "R@1 of characters", "AP of scripts")
@@ -77,10 +76,7 @@ def batches(labels: Tensor, count: int, seed: int) -> Iterator[Tensor]:
 
 @cached
 def short_run(alpha: float, weight: float, steps: int = STEPS) -> dict[str, float]:
-    """Train a small network with HAPPIER, and measure it on characters whose base letters it has never seen.
-
-    `alpha` is trained with; what is reported, `MEASURES`, has α = 1.
-    """
+    """Train a small network with HAPPIER, and measure (with α = 1) characters whose base letters it has never seen."""
     (images, labels), (test_images, test_labels) = glyph_tree("train"), glyph_tree("test")
     torch.manual_seed(0)
     net = ConvNet(32, channels=(16, 32, 64))
@@ -104,10 +100,7 @@ def sweep(steps: int = STEPS) -> dict[str, dict[float, dict[str, float]]]:
 
 @functools.cache
 def recorded(key: str, table: Path = RECORDS) -> dict[float, list[Record]]:
-    """The records of the arms that vary "alpha", or "weight", by its value, the seeds in order; none without a table.
-
-    All other settings are those that the search found for HAPPIER.
-    """
+    """The records of the arms that vary "alpha", or "weight", by its value, the seeds in order; none without a table."""
     symbol = {"alpha": "α", "weight": "λ"}[key]
     found: dict[float, list[Record]] = {}
     for record in collect_runs(table)[0] if table.exists() else ():

@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from rankbook.ch14_happier.bounds import upper_bound
 from rankbook.kit import linear_scorers
 from rankbook.kit.cached import cached
+from rankbook.kit.ranks import Array
 from rankbook.kit.timing import in_turns
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 
-Array = npt.NDArray[np.float64]
 #: The five items of the chapter, from rank 1 to 5: score and relevance.
 FIVE = {"A": (0.9, 1.0), "B": (0.8, 2.0), "C": (0.7, 0.0), "D": (0.6, 1.0), "E": (0.5, 0.0)}
 

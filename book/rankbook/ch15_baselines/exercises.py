@@ -1,6 +1,5 @@
 """Chapter 15, the baselines: contrastive loss, calibration, CSL, the pulls of any loss, and what no threshold fits."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
@@ -12,16 +11,25 @@ from typing import Any
 import numpy as np
 
 from rankbook.kit.check.compare import as_array
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
-def contrastive_loss(embeddings, labels, margin):
+def contrastive_loss(embeddings, labels, margin, *, square="", whole=False, zeros=False, one=False, hinge=True):
+    """The loss; the options make the mistakes."""
     distance = np.linalg.norm(embeddings[:, None] - embeddings[None, :], axis=2)
-    same = labels[:, None] == labels[None, :]
-    pulled = distance[same & (distance > 0)]
-    pushed = (margin - distance)[~same & (distance < margin)]
-    return sum(terms.mean() for terms in (pulled, pushed) if len(terms))
+    if square == "distances":
+        distance = distance**2
+    same, other = labels[:, None] == labels[None, :], ~np.eye(len(labels), dtype=bool)
+    pull, push = distance, np.maximum(margin - distance, 0) if hinge else margin - distance
+    if square == "terms":
+        pull, push = pull**2, push**2
+    parts = pull[same if whole else same & other], push[~same]
+    if one:
+        terms = np.concatenate(parts)
+        return terms[terms > 0].mean()
+    everything = whole or zeros or not hinge
+    return sum((part if everything else part[part > 0]).mean() for part in parts if (part > 0).any())
 
 
 def calibration_loss(scores, relevance, at_least, at_most):
@@ -30,12 +38,13 @@ def calibration_loss(scores, relevance, at_least, at_most):
     return sum(terms.mean() for terms in (low, high) if len(terms))
 
 
-def csl_loss(cosines, levels, margins, scale):
-    own = cosines[levels == len(margins)]
-    total = 0.0
-    for level, margin in enumerate(margins, start=1):
-        negatives = cosines[levels < level]
-        total += np.log(1 + np.exp(scale * (negatives - own + margin)).sum())
+def csl_loss(cosines, levels, margins, scale, *, only=False, reverse=False, hard=False, best=False):
+    """The loss; the options make the mistakes."""
+    own, total = cosines[levels == len(margins)], 0.0
+    for level, margin in enumerate(margins[::-1] if reverse else margins, start=1):
+        negatives = cosines[levels == level - 1] if only else cosines[levels < level]
+        terms = scale * (negatives - (cosines[levels >= level].max() if best else own) + margin)
+        total += max(0.0, terms.max(initial=0.0)) if hard else np.log(1 + np.exp(terms).sum())
     return total
 
 
@@ -50,43 +59,12 @@ def no_threshold(gap):
     return angles, [2, 2, 0, 0, 1, 1]
 
 
-def _contrastive(embeddings, labels, margin, *, square="", whole=False, zeros=False, one=False, hinge=True):
-    distance = np.linalg.norm(embeddings[:, None] - embeddings[None, :], axis=2)
-    if square == "distances":
-        distance = distance**2
-    same, other = labels[:, None] == labels[None, :], ~np.eye(len(labels), dtype=bool)
-    pull, push = distance, np.maximum(margin - distance, 0) if hinge else margin - distance
-    if square == "terms":
-        pull, push = pull**2, push**2
-    if one:
-        terms = np.concatenate([pull[same & other], push[~same]])
-        return terms[terms > 0].mean()
-    keep = np.ones_like(same) if whole else None
-    parts = (pull[same & (other if not whole else keep)], push[~same])
-    if zeros:
-        parts = (pull[same & other], push[~same])
-    everything = whole or zeros or not hinge
-    return sum((part if everything else part[part > 0]).mean() for part in parts if (part > 0).any())
-
-
 def _calibration(scores, relevance, at_least, at_most, *, whole=False, one=False):
     low, high = np.maximum(at_least - scores, 0)[relevance], np.maximum(scores - at_most, 0)[~relevance]
     if one:
         terms = np.concatenate([low, high])
         return terms[terms > 0].mean() if terms.any() else 0
     return (low.mean() if len(low) else 0) + (high.mean() if len(high) else 0) if whole else low.sum() + high.sum()
-
-
-def _csl(cosines, levels, margins, scale, *, only=False, reverse=False, hard=False, best=False):
-    own, total = cosines[levels == len(margins)], 0.0
-    if best:
-        own = None
-    for level, margin in enumerate(margins[::-1] if reverse else margins, start=1):
-        negatives = cosines[levels == level - 1] if only else cosines[levels < level]
-        reference = cosines[levels >= level].max() if own is None else own
-        terms = scale * (negatives - reference + margin)
-        total += max(0.0, terms.max(initial=0.0)) if hard else np.log(1 + np.exp(terms).sum())
-    return total
 
 
 def _others(labels):
@@ -200,138 +178,83 @@ def _level_cases() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "contrastive_loss",
         "contrastive_loss(embeddings, labels, margin): the mean distance of the pairs of one class plus the mean of "
         "margin − distance over the pairs of two classes that are nearer than the margin; embeddings have length 1, no "
         "item is paired with itself.",
-        contrastive_loss,
-        _embedding_cases,
-        [
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, square="terms"),
-                "squares distances and hinges: so it was published, but not here",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, square="distances"),
-                "takes squared distances throughout: the distance is their root",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, zeros=True),
-                "averages over pairs beyond the margin too: only terms that are not zero count",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, whole=True),
-                "averages over terms that are zero, those of items with themselves among them",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, one=True),
-                "takes one mean over all terms: pulls and pushes have a mean each",
-            ),
-            Mistake(
-                lambda e, labels, margin: _contrastive(e, labels, margin, hinge=False),
-                "lets pairs beyond the margin count, with a negative term",
-            ),
+        contrastive_loss, _embedding_cases, [
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, square="terms"),
+             "squares distances and hinges: so it was published, but not here"),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, square="distances"),
+             "takes squared distances throughout: the distance is their root"),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, zeros=True),
+             "averages over pairs beyond the margin too: only terms that are not zero count"),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, whole=True),
+             "averages over terms that are zero, those of items with themselves among them"),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, one=True),
+             "takes one mean over all terms: pulls and pushes have a mean each"),
+            (lambda e, labels, margin: contrastive_loss(e, labels, margin, hinge=False),
+             "lets pairs beyond the margin count, with a negative term"),
         ],
     ),
     Exercise(
-        "calibration_loss",
         "calibration_loss(scores, relevance, at_least, at_most): the mean of at_least − score over the relevant items "
         "below at_least, plus the mean of score − at_most over the others above at_most.",
-        calibration_loss,
-        _score_cases,
-        [
-            Mistake(
-                lambda y, rel, a, b: _calibration(y, rel, a, b, whole=True),
-                "averages over items that are right too: only terms that are not zero count",
-            ),
-            Mistake(lambda y, rel, a, b: _calibration(y, rel, a, b), "adds up, forgets the means"),
-            Mistake(
-                lambda y, rel, a, b: _calibration(y, rel, a, b, one=True),
-                "takes one mean over all terms: the relevant items and the others have a mean each",
-            ),
-            Mistake(lambda y, rel, a, b: calibration_loss(y, ~rel, a, b), "takes relevant for irrelevant"),
-            Mistake(lambda y, rel, a, b: calibration_loss(y, rel, b, a), "mixes up the two bounds"),
+        calibration_loss, _score_cases, [
+            (lambda y, rel, a, b: _calibration(y, rel, a, b, whole=True),
+             "averages over items that are right too: only terms that are not zero count"),
+            (lambda y, rel, a, b: _calibration(y, rel, a, b), "adds up, forgets the means"),
+            (lambda y, rel, a, b: _calibration(y, rel, a, b, one=True),
+             "takes one mean over all terms: the relevant items and the others have a mean each"),
+            (lambda y, rel, a, b: calibration_loss(y, ~rel, a, b), "takes relevant for irrelevant"),
+            (lambda y, rel, a, b: calibration_loss(y, rel, b, a), "mixes up the two bounds"),
         ],
     ),
     Exercise(
-        "csl_loss",
         "csl_loss(cosines, levels, margins, scale): of one item, given its cosines with all proxies and the level that "
         "it shares with each (the number of levels for its own): the sum over levels l = 1, 2, … of log(1 + Σ exp("
         "scale · (s_n − s_own + margin_l))) over the proxies n of a level below l.",
-        csl_loss,
-        _level_cases,
-        [
-            Mistake(
-                lambda s, levels, m, scale: _csl(s, levels, m, scale, only=True),
-                "takes the proxies of level l − 1 alone: all below l are negatives",
-            ),
-            Mistake(
-                lambda s, levels, m, scale: _csl(s, levels, m, scale, reverse=True),
-                "gives the margins in the wrong order: the first belongs to the coarsest level",
-            ),
-            Mistake(
-                lambda s, levels, m, scale: csl_loss(s, levels, -m, scale),
-                "subtracts the margin: it makes the task harder, so it is added to what the negative is ahead",
-            ),
-            Mistake(
-                lambda s, levels, m, scale: _csl(s, levels, m, scale, hard=True),
-                "takes the largest term: the sum is inside of the logarithm",
-            ),
-            Mistake(
-                lambda s, levels, m, scale: _csl(s, levels, m, scale, best=True),
-                "refers each level to its best positive: the reference is the own fine proxy at all levels",
-            ),
+        csl_loss, _level_cases, [
+            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, only=True),
+             "takes the proxies of level l − 1 alone: all below l are negatives"),
+            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, reverse=True),
+             "gives the margins in the wrong order: the first belongs to the coarsest level"),
+            (lambda s, levels, m, scale: csl_loss(s, levels, -m, scale),
+             "subtracts the margin: it makes the task harder, so it is added to what the negative is ahead"),
+            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, hard=True),
+             "takes the largest term: the sum is inside of the logarithm"),
+            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, best=True),
+             "refers each level to its best positive: the reference is the own fine proxy at all levels"),
         ],
     ),
     Exercise(
-        "pulls",
         "pulls(embeddings, gradient): the table of what a loss does to each pair, −∂L/∂s_ij in row i and column j, of "
         "a loss that is known by its gradient alone: gradient(x) returns ∂L/∂x for embeddings x of shape (n, any "
         "dimension); it depends on x only through the products s_ij = x_i · x_j of different items.",
-        pulls,
-        _pull_cases,
-        [
-            Mistake(lambda x, gradient: -pulls(x, gradient), "forgets the minus: a pull is what descent does"),
-            Mistake(
-                lambda x, gradient: pulls(x, gradient) * 0.01,
-                "reads the numbers off and does not divide by the small component that every item was given",
-            ),
-            Mistake(
-                _solved,
-                "solves for the numbers in the space as it is, where many tables explain the same step: give every "
-                "item a dimension of its own first",
-            ),
-            Mistake(
-                lambda x, gradient: -gradient(x) @ x.T,
-                "takes the products of the steps with the embeddings, which are not at right angles to each other",
-            ),
-            Mistake(lambda x, gradient: pulls(x, gradient).T / 2, "counts each pair half: s_ij is s_ji as well"),
+        pulls, _pull_cases, [
+            (lambda x, gradient: pulls(x, gradient) * 0.01,
+             "reads the numbers off and does not divide by the small component that every item was given"),
+            (_solved,
+             "solves for the numbers in the space as it is, where many tables explain the same step: give every "
+             "item a dimension of its own first"),
+            (lambda x, gradient: -gradient(x) @ x.T,
+             "takes the products of the steps with the embeddings, which are not at right angles to each other"),
+            (lambda x, gradient: pulls(x, gradient).T / 2, "counts each pair half: s_ij is s_ji as well"),
         ],
         arrays=("numpy",),
     ),
     Exercise(
-        "no_threshold",
         "no_threshold(gap): the angles of some items in the plane, in degrees, and their classes, two lists: every "
         "query ranks all of its class before all others, and yet some pair of two classes is more similar than some "
         "pair of one class, by more than the gap in cosine; two classes or more, each of two items or more.",
-        no_threshold,
-        lambda: [{"gap": gap} for gap in (0.0, 0.1, 0.3, 0.6, 0.9, 1.2)],
-        [
-            Mistake(
-                lambda gap: ([0.0, 1.0, 90.0, 91.0], [0, 0, 1, 1]),
-                "gathers each class at a place of its own: one threshold fits all",
-            ),
-            Mistake(
-                lambda gap: ([0.0, 60.0, 61.0, 62.0], [0, 0, 1, 1]),
-                "makes a class wide and puts the other one beside its end: that end now has a negative nearer than its "
-                "own class",
-            ),
-            Mistake(
-                lambda gap: ([0.0, 170.0, 200.0, 201.0], [0, 0, 1, 1]),
-                "makes a class so wide that the other one is nearer to it than itself",
-            ),
+        no_threshold, lambda: [{"gap": gap} for gap in (0.0, 0.1, 0.3, 0.6, 0.9, 1.2)], [
+            (lambda gap: ([0.0, 1.0, 90.0, 91.0], [0, 0, 1, 1]),
+             "gathers each class at a place of its own: one threshold fits all"),
+            (lambda gap: ([0.0, 60.0, 61.0, 62.0], [0, 0, 1, 1]),
+             "makes a class wide and puts the other one beside its end: that end now has a negative nearer than "
+             "its own class"),
+            (lambda gap: ([0.0, 170.0, 200.0, 201.0], [0, 0, 1, 1]),
+             "makes a class so wide that the other one is nearer to it than itself"),
         ],
-        judge=_judge_threshold,
-        arrays=("numpy",),
+        judge=_judge_threshold, arrays=("numpy",),
     ),
-)
+)  # fmt: skip

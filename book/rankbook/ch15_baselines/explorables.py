@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from rankbook.ch15_baselines import figures as batch
 from rankbook.ch15_baselines import study
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, explorable, goal, hold, slider, tell
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from rankbook.kit.ranks import Array
 
 #: Which item moves: a3, which stands among the b and next to c1.
 MOVES = 2
-OPTIONS = (
-    "contrastive",
-    "triplet_semihard",
-    "normalized_softmax",
-    "smooth_ap",
-    "roadmap",
-    "happier",
-)
+OPTIONS = ("contrastive", "triplet_semihard", "normalized_softmax", "smooth_ap", "roadmap", "happier")
 GRID = np.arange(0.75, 180.0, 1.5)
 
 
@@ -35,14 +27,14 @@ def angles_with(angle: float) -> list[float]:
 
 
 @functools.cache
-def step(loss: str, angle: float) -> tuple[float, batch.Array]:
+def step(loss: str, angle: float) -> tuple[float, Array]:
     """Value of the loss, and the step of descent of each item in the plane; the proxies stay where they are."""
     value, steps = study.descent(study.make(loss), study.embed(angles_with(angle)))
     return value, steps[:, :2].numpy()
 
 
 @functools.cache
-def losses_along_the_arc(loss: str) -> batch.Array:
+def losses_along_the_arc(loss: str) -> Array:
     """Value of the loss for every place on the grid."""
     with torch.no_grad():
         made = study.make(loss)
@@ -56,7 +48,7 @@ def metrics_at(angle: float) -> tuple[float, float]:
 
 
 @functools.cache
-def metrics_along_the_arc() -> batch.Array:
+def metrics_along_the_arc() -> Array:
     """Mean AP and mean H-AP for every place on the grid, shape (places, 2)."""
     return np.array([metrics_at(float(angle)) for angle in GRID])
 
@@ -124,9 +116,7 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     ap, hap = metrics_at(angle)
     curve, metrics = losses_along_the_arc(loss), metrics_along_the_arc()
     figure, axes = style.figure(2, 1, width=5.6, height=4.7)
-    figure.set_layout_engine("none")
-    axes[0].set_position((0.1, 0.5, 0.86, 0.44))
-    axes[1].set_position((0.13, 0.12, 0.84, 0.35))
+    style.place(figure, (0.1, 0.5, 0.86, 0.44), (0.13, 0.12, 0.84, 0.35))
     angles = angles_with(angle)
     batch.draw_items(axes[0], angles, size=10, smooth=False)
     hold(axes[0], angle=lambda angle: (np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))))

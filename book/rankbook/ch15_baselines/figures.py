@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -19,8 +18,8 @@ from torch import Tensor
 
 from rankbook.ch15_baselines import study
 from rankbook.kit import style
+from rankbook.kit.ranks import Array
 
-Array = npt.NDArray[np.float64]
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 NAMES = tuple(f"{c}{i}" for c in "abc" for i in (1, 2, 3))

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from rankbook.kit.cached import cached
+from rankbook.kit.ranks import Array
 from rankedu import hierarchy
 from rankedu.losses import (
     APLoss,
@@ -30,7 +30,6 @@ from rankedu.metrics import average_precision, hierarchical_average_precision
 from rankedu.rankers import BlackboxRanker
 from ranklab.contestants import SumOverLevels, baseline, baseline_names
 
-Array = npt.NDArray[np.float64]
 Loss = Callable[[Tensor, Tensor], Tensor]
 #: The batch: angles in degrees, three items of each of three classes.
 ANGLES = (0.0, 22.0, 72.0, 42.0, 58.0, 98.0, 83.0, 121.0, 147.0)

@@ -1,13 +1,12 @@
 """Chapter 16, object detection: charges, absence, VOC's AP, the whole loss on proposals, and the λ that it needs."""
 
-# Plain NumPy, no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankbook.kit.check.spec import Case, Exercise, Mistake
+from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
@@ -27,14 +26,6 @@ def voc_ap(hits, objects):
     precision = np.arange(1, len(ranks) + 1) / ranks
     envelope = np.maximum.accumulate(precision[::-1])[::-1]
     return envelope.sum() / objects
-
-
-def proposal_loss(logits, labels, margin):
-    return _proposal_loss(logits, labels, margin)
-
-
-def least_lambda(scores, relevance, margin):
-    return _least_lambda(scores, relevance, margin)
 
 
 def _proposal_loss(logits, labels, margin, *, kind="log-odds", share=1 / 3, absent=None, turn=1, background=False):
@@ -77,23 +68,9 @@ def _above(scores, relevance):
     return (scores[:, None] > scores[None, :]) & relevance[None, :], rank
 
 
-def _unweighted(scores, relevance):
-    above, _ = _above(scores, relevance)
-    return np.where(relevance, 0, above.sum(axis=1)) / relevance.sum()
-
-
-def _by_own_rank(scores, relevance):
-    above, rank = _above(scores, relevance)
-    return np.where(relevance, 0, above.sum(axis=1) / rank) / relevance.sum()
-
-
 def _precisions(hits):
     ranks = 1 + np.flatnonzero(hits)
     return np.arange(1, len(ranks) + 1) / ranks
-
-
-def _running(precision):
-    return np.maximum.accumulate(precision)
 
 
 def _eleven(hits, objects):
@@ -160,163 +137,95 @@ def _hit_cases() -> list[Case]:
 
 EXERCISES = (
     Exercise(
-        "blame",
         "blame(scores, relevance): what each item is charged of 1 − AP: a positive nothing, a negative 1/rank of every "
         "positive below it, divided by the number of positives; no ties.",
-        blame,
-        _list_cases,
-        [
-            Mistake(lambda y, rel: blame(y, rel) * rel.sum(), "forgets to divide by the number of positives"),
-            Mistake(lambda y, rel: blame(-y, rel), "puts the smallest score first"),
-            Mistake(
-                lambda y, rel: (
-                    np.where(rel, 0, (_above(y, rel)[0] / (len(y) + 1 - _above(y, rel)[1])).sum(axis=1)) / rel.sum()
-                ),
-                "counts ranks from the bottom: rank 1 is the largest score",
-            ),
-            Mistake(_unweighted, "counts the positives below without weighing them by one over their rank"),
-            Mistake(_by_own_rank, "divides by the rank of the negative: it is the rank of the positive below"),
-            Mistake(
-                lambda y, rel: np.where(_above(y, rel)[0], 1 / _above(y, rel)[1][None, :], 0).sum(axis=1) / rel.sum(),
-                "charges the positives as well: a positive above another is no mistake",
-            ),
+        blame, _list_cases, [
+            (lambda y, rel: blame(-y, rel), "puts the smallest score first"),
+            (lambda y, rel: np.where(rel, 0, (_above(y, rel)[0] / (len(y) + 1 - _above(y, rel)[1])).sum(1)) / rel.sum(),
+             "counts ranks from the bottom: rank 1 is the largest score"),
+            (lambda y, rel: np.where(rel, 0, _above(y, rel)[0].sum(axis=1)) / rel.sum(),
+             "counts the positives below without weighing them by one over their rank"),
+            (lambda y, rel: np.where(rel, 0, _above(y, rel)[0].sum(axis=1) / _above(y, rel)[1]) / rel.sum(),
+             "divides by the rank of the negative: it is the rank of the positive below"),
+            (lambda y, rel: np.where(_above(y, rel)[0], 1 / _above(y, rel)[1][None, :], 0).sum(axis=1) / rel.sum(),
+             "charges the positives as well: a positive above another is no mistake"),
         ],
     ),
     Exercise(
-        "chance_of_absence",
         "chance_of_absence(share, pictures, length): the chance that a class, which a share of all pictures shows, is "
         "on none of a batch of so many pictures nor on those of so many remembered batches, all drawn at random.",
-        chance_of_absence,
-        _share_cases,
-        [
-            Mistake(
-                lambda share, pictures, length: (1 - share) ** (pictures * length),
-                "leaves the current batch out: with a memory of τ batches the list holds 1 + τ",
-            ),
-            Mistake(lambda share, pictures, length: (1 - share) ** pictures, "leaves the memory out"),
-            Mistake(
-                lambda share, pictures, length: (1 - share) ** (pictures + length),
-                "counts a remembered batch as one picture",
-            ),
-            Mistake(
-                lambda share, pictures, length: 1 - share * pictures * (1 + length),
-                "adds the chances of the pictures up: two of them may show the class",
-            ),
-            Mistake(
-                lambda share, pictures, length: 1 - chance_of_absence(share, pictures, length),
-                "returns the chance that the class is there",
-            ),
-            Mistake(
-                lambda share, pictures, length: share ** (pictures * (1 + length)),
-                "returns the chance that every picture shows the class",
-            ),
+        chance_of_absence, _share_cases, [
+            (lambda share, pictures, length: (1 - share) ** (pictures * length),
+             "leaves the current batch out: with a memory of τ batches the list holds 1 + τ"),
+            (lambda share, pictures, length: (1 - share) ** pictures, "leaves the memory out"),
+            (lambda share, pictures, length: (1 - share) ** (pictures + length),
+             "counts a remembered batch as one picture"),
+            (lambda share, pictures, length: 1 - share * pictures * (1 + length),
+             "adds the chances of the pictures up: two of them may show the class"),
+            (lambda share, pictures, length: share ** (pictures * (1 + length)),
+             "returns the chance that every picture shows the class"),
         ],
     ),
     Exercise(
-        "voc_ap",
         "voc_ap(hits, objects): AP as the area under the precision envelope, VOC's since 2010; `hits` says of each "
         "detection, the best first, whether it found an object, and `objects` counts those there were to find.",
-        voc_ap,
-        _hit_cases,
-        [
-            Mistake(
-                lambda hits, objects: voc_ap(hits, hits.sum()),
-                "divides by the objects that were found: one that nobody found counts too, with precision 0",
-            ),
-            Mistake(
-                lambda hits, objects: _precisions(hits).sum() / objects,
-                "takes the precisions as they are, as Eq. 4 does: the envelope takes the best at this recall or beyond",
-            ),
-            Mistake(
-                lambda hits, objects: _running(_precisions(hits)).sum() / objects,
-                "takes the best precision so far: the envelope looks at larger recalls, not at smaller ones",
-            ),
-            Mistake(_eleven, "samples the envelope at the recalls 0, 0.1, …, 1: that is VOC 2007's"),
-            Mistake(
-                lambda hits, objects: voc_ap(hits, objects) * objects,
-                "adds the precisions up, without dividing by the objects",
-            ),
-            Mistake(lambda hits, objects: hits.mean(), "returns the precision of the whole list"),
+        voc_ap, _hit_cases, [
+            (lambda hits, objects: voc_ap(hits, hits.sum()),
+             "divides by the objects that were found: one that nobody found counts too, with precision 0"),
+            (lambda hits, objects: _precisions(hits).sum() / objects,
+             "takes the precisions as they are, as Eq. 4 does: the envelope takes the best at this recall or beyond"),
+            (lambda hits, objects: np.maximum.accumulate(_precisions(hits)).sum() / objects,
+             "takes the best precision so far: the envelope looks at larger recalls, not at smaller ones"),
+            (_eleven, "samples the envelope at the recalls 0, 0.1, …, 1: that is VOC 2007's"),
+            (lambda hits, objects: voc_ap(hits, objects) * objects,
+             "adds the precisions up, without dividing by the objects"),
+            (lambda hits, objects: hits.mean(), "returns the precision of the whole list"),
         ],
     ),
     Exercise(
-        "proposal_loss",
         "proposal_loss(logits, labels, margin): RaMBO's loss of a detector's head, 2/3 of 1 − mAP and 1/3 of 1 − APC, "
         "of log-odds against the background; column 0 of the logits and label 0 are the background, which is no class; "
         "scores of a class are lowered by half the margin where a proposal shows it, and raised by half elsewhere; "
         "a class without a positive has no part in mAP.",
-        proposal_loss,
-        _proposal_cases,
-        [
-            Mistake(
-                lambda z, c, m: _proposal_loss(z, c, m, kind="logit"),
-                "ranks the bare logits: log-odds are what lies above the background's",
-            ),
-            Mistake(lambda z, c, m: _proposal_loss(z, c, m, kind="probability"), "ranks probabilities, not log-odds"),
-            Mistake(
-                lambda z, c, m: _proposal_loss(z, c, m, background=True),
-                "takes the background for a class: it is irrelevant in every list, and has none of its own",
-            ),
-            Mistake(
-                lambda z, c, m: _proposal_loss(z, c, m, absent=0.0),
-                "counts a class without a positive as perfect: it has no part in the mean",
-            ),
-            Mistake(
-                lambda z, c, m: _proposal_loss(z, c, m, absent=1.0),
-                "counts a class without a positive as AP = 0: it has no part in the mean",
-            ),
-            Mistake(lambda z, c, m: _proposal_loss(z, c, m, share=2 / 3), "mixes them the other way round"),
-            Mistake(lambda z, c, m: _proposal_loss(z, c, m, share=0.0), "leaves the list of all classes out"),
-            Mistake(
-                lambda z, c, m: _proposal_loss(z, c, m, share=1.0),
-                "puts all classes into one list only: two thirds are the mean over classes",
-            ),
-            Mistake(
-                lambda z, c, m: _proposal_loss(z, c, m, turn=-1),
-                "shifts the wrong way: the margin makes it harder for the positives",
-            ),
-            Mistake(lambda z, c, m: _proposal_loss(z, c, 2 * m), "shifts either side by the whole margin"),
-            Mistake(lambda z, c, m: _proposal_loss(z, c, 0.0), "leaves the margin out"),
-            Mistake(
-                lambda z, c, m: 1 - _proposal_loss(z, c, m), "returns the mixture of APs: the loss is one minus it"
-            ),
+        _proposal_loss, _proposal_cases, [
+            (lambda z, c, m: _proposal_loss(z, c, m, kind="logit"),
+             "ranks the bare logits: log-odds are what lies above the background's"),
+            (lambda z, c, m: _proposal_loss(z, c, m, kind="probability"), "ranks probabilities, not log-odds"),
+            (lambda z, c, m: _proposal_loss(z, c, m, background=True),
+             "takes the background for a class: it is irrelevant in every list, and has none of its own"),
+            (lambda z, c, m: _proposal_loss(z, c, m, absent=0.0),
+             "counts a class without a positive as perfect: it has no part in the mean"),
+            (lambda z, c, m: _proposal_loss(z, c, m, absent=1.0),
+             "counts a class without a positive as AP = 0: it has no part in the mean"),
+            (lambda z, c, m: _proposal_loss(z, c, m, share=2 / 3), "mixes them the other way round"),
+            (lambda z, c, m: _proposal_loss(z, c, m, share=0.0), "leaves the list of all classes out"),
+            (lambda z, c, m: _proposal_loss(z, c, m, share=1.0),
+             "puts all classes into one list only: two thirds are the mean over classes"),
+            (lambda z, c, m: _proposal_loss(z, c, m, turn=-1),
+             "shifts the wrong way: the margin makes it harder for the positives"),
+            (lambda z, c, m: _proposal_loss(z, c, 2 * m), "shifts either side by the whole margin"),
+            (lambda z, c, m: _proposal_loss(z, c, 0.0), "leaves the margin out"),
         ],
         arrays=("numpy",),
     ),
     Exercise(
-        "least_lambda",
         "least_lambda(scores, relevance, margin): the λ from which on a positive passes a negative in the step of "
         "Algorithm 1, for 1 − AP of the shifted scores, ranks from 1 to n and the gradient through rk(y⁺) stopped; no "
         "ties, and some positive stands below a negative.",
-        least_lambda,
-        _lambda_cases,
-        [
-            Mistake(
-                lambda y, rel, m: _least_lambda(y, rel, m, bound=True),
-                "takes the bound λ/(4 P r): a positive's own push is mostly shorter",
-            ),
-            Mistake(
-                lambda y, rel, m: _least_lambda(y, rel, m, nearest=True),
-                "takes the positive with the smallest gap: another one may be pushed harder",
-            ),
-            Mistake(
-                lambda y, rel, m: _least_lambda(y, rel, m, last=True),
-                "waits until every positive passes one: the first is enough",
-            ),
-            Mistake(
-                lambda y, rel, m: _least_lambda(y, rel, m, highest=True),
-                "asks a positive to pass all negatives above it: the nearest is enough",
-            ),
-            Mistake(
-                lambda y, rel, m: _least_lambda(y, rel, m, divide=False),
-                "forgets the mean over the positives in the push",
-            ),
-            Mistake(lambda y, rel, m: _least_lambda(y, rel, 0.0), "leaves the margin out"),
-            Mistake(
-                lambda y, rel, m: _least_lambda(y, rel, m) * len(y),
-                "divides ranks by n: here they run from 1 to n",
-            ),
+        _least_lambda, _lambda_cases, [
+            (lambda y, rel, m: _least_lambda(y, rel, m, bound=True),
+             "takes the bound λ/(4 P r): a positive's own push is mostly shorter"),
+            (lambda y, rel, m: _least_lambda(y, rel, m, nearest=True),
+             "takes the positive with the smallest gap: another one may be pushed harder"),
+            (lambda y, rel, m: _least_lambda(y, rel, m, last=True),
+             "waits until every positive passes one: the first is enough"),
+            (lambda y, rel, m: _least_lambda(y, rel, m, highest=True),
+             "asks a positive to pass all negatives above it: the nearest is enough"),
+            (lambda y, rel, m: _least_lambda(y, rel, m, divide=False),
+             "forgets the mean over the positives in the push"),
+            (lambda y, rel, m: _least_lambda(y, rel, 0.0), "leaves the margin out"),
+            (lambda y, rel, m: _least_lambda(y, rel, m) * len(y), "divides ranks by n: here they run from 1 to n"),
         ],
         arrays=("numpy",),
     ),
-)
+)  # fmt: skip

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rankbook.ch16_object_detection.study import blame
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
+from rankbook.kit.ranks import Array
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
 #: Proposals that show a car, from hard ones to easy ones, in log-odds.
 CARS = np.linspace(-1.0, 4.0, 10)
 #: How the looks of the easy background are spread, in log-odds: mean and standard deviation.
@@ -37,7 +34,7 @@ class Judgement:
 
 
 @functools.cache
-def easy(ratio: int) -> Floats:
+def easy(ratio: int) -> Array:
     """Log-odds of the easy background: evenly spaced quantiles of a normal distribution."""
     count = ratio * len(CARS)
     quantiles = (torch.arange(count, dtype=torch.float64) + 0.5) / count
@@ -89,9 +86,7 @@ def two_judges(ratio: int, window: float) -> Figure:
     """Ten cars, one window that looks like a car, and easy background: what cross entropy and AP see of them."""
     found = judge(ratio, window)
     figure, (above, below) = style.figure(2, 1, width=6.0, height=4.7)
-    figure.set_layout_engine("none")
-    above.set_position((0.205, 0.56, 0.745, 0.41))
-    below.set_position((0.205, 0.155, 0.745, 0.215))
+    style.place(figure, (0.205, 0.56, 0.745, 0.41), (0.205, 0.155, 0.745, 0.215))
     _scores(above, ratio, float(np.log(window / (1 - window))))
     lost = 1 - found.ap
     begin, low = judge(3, 0.85), judge(ratio, 0.05)

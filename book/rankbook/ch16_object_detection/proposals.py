@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
+from rankbook.kit.ranks import Array
 from rankedu.losses import MAPLoss, OnProposals
 from rankedu.losses.on_proposals import proposal_scores
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
-Floats = npt.NDArray[np.float64]
 #: Classes, and features of a proposal.
 CLASSES, FEATURES = 20, 24
 #: Proposals of a batch: 8 pictures with 32 each.
@@ -76,9 +76,7 @@ def fresh_head(seed: int = 0) -> nn.Linear:
 def papers_loss(scores: str = "probability", **settings: Any) -> OnProposals:
     """The loss of the paper's detection experiments, λ on the scale of the released code; settings override.
 
-    Source
-    ------
-    RaMBO Tab. 8.
+    Source: RaMBO Tab. 8.
     """
     chosen = {"lam": 0.5, "normalized": True, "margin": 0.15, "length": 7, "class_agnostic_weight": 1 / 3} | settings
     ranker = BlackboxRanker(chosen["lam"], chosen["normalized"])
@@ -93,10 +91,10 @@ class Training:
 
     head: nn.Linear
     steps: npt.NDArray[np.int64]
-    ap: Floats
+    ap: Array
 
     @property
-    def mean_ap(self) -> Floats:
+    def mean_ap(self) -> Array:
         """Shape (steps,)."""
         return np.asarray(self.ap.mean(1))
 

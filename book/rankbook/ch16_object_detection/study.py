@@ -13,12 +13,12 @@ from torch import Tensor
 
 from rankbook.ch05_minibatch_bias.study import expected_precision
 from rankbook.ch16_object_detection import proposals as made
+from rankbook.kit.ranks import Array
 from rankedu import rank
 from rankedu.losses.on_proposals import proposal_scores
 from rankedu.metrics import box_iou
 from ranklab.datasets.scenes import CLASSES
 
-Floats = npt.NDArray[np.float64]
 #: Pictures of VOC 2007's trainval part that show each class, as published, and how many pictures it has.
 VOC07_PICTURES = {
     "person": 2008, "car": 713, "chair": 445, "dog": 421, "cat": 337, "bird": 330, "horse": 287, "train": 261,
@@ -31,11 +31,9 @@ VOC07 = 5011
 OBJECTS = (3, 8)
 
 
-def blame(scores: npt.ArrayLike, relevant: npt.ArrayLike) -> Floats:
+def blame(scores: npt.ArrayLike, relevant: npt.ArrayLike) -> Array:
     """Divide 1 − AP among the items: a negative is charged 1/rank of every positive below it, over the positives.
 
-    Examples
-    --------
     >>> blame([0.9, 0.8, 0.6, 0.1], [True, False, True, False]).round(3).tolist()
     [0.0, 0.167, 0.0, 0.0]
     """
@@ -53,7 +51,7 @@ def reach(positives: int, above: int, *, lam: float, weight: float = 1.0) -> flo
     return lam * weight / (4 * positives * above)
 
 
-def absent_from_scenes(length: int, pictures: int = 8) -> Floats:
+def absent_from_scenes(length: int, pictures: int = 8) -> Array:
     """Chance that a batch of scenes and ``length`` remembered ones hold no object of a class, for each of the 20."""
     share = 1 / np.arange(1, len(CLASSES) + 1)
     share /= share.sum()
@@ -62,7 +60,7 @@ def absent_from_scenes(length: int, pictures: int = 8) -> Floats:
     return np.asarray(without ** (pictures * (1 + length)))
 
 
-def absent_from_voc(length: int, pictures: int = 8) -> Floats:
+def absent_from_voc(length: int, pictures: int = 8) -> Array:
     """The same for VOC 2007, from its published counts; pictures are drawn without replacement, as in an epoch."""
     drawn = pictures * (1 + length)
     return np.array([comb(VOC07 - count, drawn) / comb(VOC07, drawn) for count in VOC07_PICTURES.values()])

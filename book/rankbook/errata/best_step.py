@@ -12,8 +12,6 @@ from torch.nn.functional import normalize
 
 from rankedu.losses import OnEmbeddings, SmoothAPLoss
 
-__all__ = ["CLASSES", "EACH", "Flattery", "curves", "flattery"]
-
 #: Classes of the training and of each test set, and items of each; inputs are noisy and mixed, as pictures are.
 CLASSES, EACH = 40, 4
 HIDDEN, INPUTS, NOISE = 8, 24, 2.5

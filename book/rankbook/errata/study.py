@@ -21,8 +21,6 @@ ANGLES = (0.0, 0.01, 0.5, 0.51)
 def printed(table: str) -> dict[str, Any]:
     """A printed table of the papers, such as ``"rambo_tab_7"``: columns, rows and a note.
 
-    Examples
-    --------
     >>> printed("rambo_tab_8")["source"]
     'RaMBO Tab. 8'
     """
@@ -41,8 +39,6 @@ def row(table: str, method: str) -> dict[str, Any]:
 def values(table: str, data: str, metric: str, group: str | None = None) -> dict[str, float]:
     """One column of a printed table, of all methods or of one group, without the cells that are empty.
 
-    Examples
-    --------
     >>> values("rambo_tab_5", "R50, 07", "AP50")
     {'Cross entropy': 74.2, 'RaMBO': 75.7}
     """
@@ -123,8 +119,6 @@ GAINS = (
 def perfect_list_loss(bins: int) -> float:
     """FastAP's loss of the perfectly ranked batch at `ANGLES`, the query left out.
 
-    Examples
-    --------
     >>> round(perfect_list_loss(5), 3)
     0.581
     """

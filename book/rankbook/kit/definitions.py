@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.display import Markdown
 
-__all__ = ["show_source"]
-
 
 def show_source(*functions: Callable[..., Any]) -> Markdown:
     """Return the source of functions, which a notebook displays as highlighted code, and a page of the book, too."""

@@ -1,8 +1,4 @@
-"""The papers' figures, one file a chapter, and the book's style.
-
-Each is a function without required arguments that returns a described :class:`matplotlib.figure.Figure`, registered
-with :func:`paper_figure` under the name of the figure that it regenerates. ``make figures`` writes all of them.
-"""
+"""The papers' figures, one file a chapter, and the book's style."""
 
 from __future__ import annotations
 
@@ -10,29 +6,27 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from rankbook.kit.folders import modules
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from typing import Any
 
 if importlib.util.find_spec("matplotlib") is None:
     raise ModuleNotFoundError(
         "figures are drawn by matplotlib, which is not installed: pip install 'rankedu[lab]'", name="matplotlib"
     )
 
-__all__ = ["all_figures", "paper_figure", "show", "write_all"]
+from matplotlib.figure import Figure
+
+from rankbook.kit import style
+from rankbook.kit.folders import modules
 
 _REGISTRY: dict[str, Callable[[], Figure]] = {}
 
 
 def paper_figure(source: str) -> Callable[[Callable[..., Figure]], Callable[..., Figure]]:
-    """Register a figure function under the printed figure that it regenerates, such as ``"RaMBO Fig. 1"``."""
+    """Register a function under the printed figure that it draws in the book's style, such as ``"RaMBO Fig. 1"``."""
 
     def register(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-        _REGISTRY[source] = draw
-        return draw
+        _REGISTRY[source] = style.style()(draw)
+        return _REGISTRY[source]
 
     return register
 
@@ -45,13 +39,8 @@ def all_figures() -> dict[str, Callable[[], Figure]]:
 
 
 def show(made: Figure) -> None:
-    """Display a figure in a notebook: a PNG with the figure's description as alternative text.
-
-    The bytes depend on nothing but the figure, so that two runs of a chapter are identical.
-    """
+    """Display a figure in a notebook: a PNG with the figure's description as alternative text."""
     from IPython.display import publish_display_data
-
-    from rankbook.kit import style
 
     text = style.description(made)
     if not text:
@@ -63,8 +52,6 @@ def show(made: Figure) -> None:
 def write_all(folder: Path) -> list[Path]:
     """Write every paper figure as PNG and SVG; returns the paths written."""
     from tqdm import tqdm
-
-    from rankbook.kit import style
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []

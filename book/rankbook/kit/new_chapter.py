@@ -8,8 +8,6 @@ from pathlib import Path
 
 from rankbook.kit.folders import CHECKOUT
 
-__all__ = ["new_chapter", "next_steps"]
-
 #: What stands in brackets is to be replaced by the author; a test of the book names those that are left.
 PLACEHOLDER = re.compile(r"⟨[^⟩]*⟩")
 #: Template → where it goes.
@@ -25,35 +23,7 @@ FILES = {
 
 
 def new_chapter(slug: str, title: str, checkout: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Write the files of a chapter that comes after the last one.
-
-    Parameters
-    ----------
-    slug : str
-        Name of its files and modules: lower-case letters, digits and underscores, such as "soft_sorting".
-    title : str
-        As it stands above the text.
-    checkout : path, optional
-        Folder of the repository. Default: the one that this file lies in.
-
-    Returns
-    -------
-    list of Path
-        The files written, the text first.
-
-    Raises
-    ------
-    ValueError
-        For a slug or a title that cannot be one.
-    FileExistsError
-        If a file is there already; then nothing is written.
-    FileNotFoundError
-        If the folder holds no templates.
-
-    Notes
-    -----
-    The chapter runs as it is. What remains to be written stands in ⟨brackets⟩.
-    """
+    """Write the files of a chapter that comes after the last one and runs as it is; returns them, the text first."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", slug):
         raise ValueError(f"slug must be lower-case letters, digits and underscores, got {slug!r} (try 'soft_sorting')")
     if not title.strip() or "\n" in title:

@@ -71,8 +71,7 @@ def picture(images: Any, index: int) -> npt.NDArray[np.uint8]:
     if image.shape[1:] != (SIDE, SIDE):
         larger = min(image.shape[1:]) > SIDE
         image = torch.nn.functional.interpolate(image[None], (SIDE, SIDE), mode="area" if larger else "bilinear")[0]
-    pixels: npt.NDArray[np.uint8] = (255 * image.clamp(0, 1)).round().byte().permute(1, 2, 0).contiguous().numpy()
-    return pixels
+    return np.asarray((255 * image.clamp(0, 1)).round().byte().permute(1, 2, 0).contiguous().numpy())
 
 
 def draw_row(

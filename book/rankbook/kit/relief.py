@@ -10,9 +10,8 @@ import numpy.typing as npt
 from matplotlib import colormaps
 
 from rankbook.kit import style
+from rankbook.kit.ranks import Array
 from rankbook.kit.section import ELEVATION, View
-
-Array = npt.NDArray[np.float64]
 
 STEEL = (0.80, 0.81, 0.84)
 
@@ -61,8 +60,7 @@ def relief(levels: Array, inside: npt.NDArray[np.bool_], extent: float, *, stepp
     else:
         image = np.clip(colours(levels)[..., :3] * _light(levels * tall, step)[..., None], 0, 1)[row, columns]
     image = np.where((riser & (row == front))[..., None], STEEL, image)
-    picture: Array = np.where(seen[..., None], image, 1.0)[::-1]
-    return picture
+    return np.asarray(np.where(seen[..., None], image, 1.0)[::-1])
 
 
 def _light(height: Array, step: float) -> Array:
@@ -71,5 +69,4 @@ def _light(height: Array, step: float) -> Array:
     lamp = np.array([-0.55, -0.25, 0.8])
     length = np.sqrt(along**2 + across**2 + 1)
     facing = (-across * lamp[0] - along * lamp[1] + lamp[2]) / length / lamp[2]
-    brightness: Array = 0.4 + 0.6 * np.clip(facing, 0, 1.5)
-    return brightness
+    return np.asarray(0.4 + 0.6 * np.clip(facing, 0, 1.5))

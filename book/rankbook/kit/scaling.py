@@ -8,12 +8,8 @@ import numpy as np
 def fitted_exponent(seconds: dict[int, float], confidence: float = 0.95) -> tuple[float, float]:
     """Fit seconds ∝ n^k, length → seconds; the interval is k ± margin.
 
-    Source
-    ------
-    RaMBO Tab. 1.
+    Source: RaMBO Tab. 1.
 
-    Examples
-    --------
     >>> k, margin = fitted_exponent({10: 1.0, 100: 100.0, 1000: 10_000.0})
     >>> round(k, 6), round(margin, 6)
     (2.0, 0.0)

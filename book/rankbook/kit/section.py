@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankbook.kit.ranks import Array
 from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape
 
-Array = npt.NDArray[np.float64]
 #: The random but fixed section of the book's landscapes.
 SEED, EXTENT = 3, 1.2
 #: From which corner the landscapes are seen: degrees around the vertical, and above the horizon.
@@ -44,5 +44,4 @@ def square(turned: Section, extent: float, turn: float) -> npt.NDArray[np.bool_]
     across, depth = np.meshgrid(*turned.axes())
     cosine, sine = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
     a, b = cosine * across + sine * depth, -sine * across + cosine * depth
-    found: npt.NDArray[np.bool_] = np.maximum(np.abs(a), np.abs(b)) <= extent
-    return found
+    return np.asarray(np.maximum(np.abs(a), np.abs(b)) <= extent)

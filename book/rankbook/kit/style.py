@@ -1,8 +1,4 @@
-"""One look for every figure: colour-blind safe, legible at 600 pixels, described in words.
-
-A figure function makes its figure with :func:`figure`, says with :func:`describe` what a reader who cannot see it
-should know, and returns it. Nothing here touches pyplot's global state, so no figure leaks.
-"""
+"""One look for every figure: colour-blind safe, legible at 600 pixels, described in words."""
 
 from __future__ import annotations
 
@@ -111,6 +107,13 @@ def figure(
         FigureCanvasAgg(made)
         axes = made.subplots(rows, columns, **options)
     return made, axes
+
+
+def place(made: Figure, *boxes: tuple[float, float, float, float]) -> None:
+    """Put the axes at fixed places: the same in all frames, and in half the time of a computed layout."""
+    made.set_layout_engine("none")
+    for axes, box in zip(made.axes, boxes, strict=True):
+        axes.set_position(box)
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:

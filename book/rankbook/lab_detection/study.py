@@ -18,8 +18,6 @@ Scored = tuple[Tensor, Tensor]
 def found_of(detections: Detections, target: Detections) -> float:
     """The share of a scene's objects that are among its first detections, of which as many count; nan without objects.
 
-    Examples
-    --------
     >>> boxes = torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]])
     >>> target = {"boxes": boxes, "labels": torch.tensor([1, 2])}
     >>> found_of({"boxes": boxes, "labels": torch.tensor([1, 1]), "scores": torch.tensor([0.9, 0.2])}, target)

@@ -50,8 +50,6 @@ def levels_of_top(
     before: what stands there is no mistake that could be avoided. An item that ties with a more relevant one stands
     before it. ``candidates``, bool (N,), are what may be retrieved where queries and gallery are apart.
 
-    Examples
-    --------
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.9, 0.1], [0.0, 1.0]])
     >>> levels_of_top(embeddings, torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2]]), k=2)
     tensor([[ 1, -1],
@@ -81,8 +79,6 @@ def levels_of_top(
 def severity(levels_of_top: Tensor, n_levels: int | None = None) -> Tensor:
     """The share of results at each level: the last is what is right, the others are mistakes, the first the worst.
 
-    Examples
-    --------
     >>> severity(torch.tensor([[2, 2, 1], [2, 0, -1]]))
     tensor([0.2000, 0.2000, 0.6000], dtype=torch.float64)
     """

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,11 +19,11 @@ from rankbook.kit import pictures as _pictures
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 from rankbook.kit.pictures import IRRELEVANT, QUERY, RELEVANT
+from rankbook.kit.ranks import Array
 from rankbook.kit.short_runs import ShortRuns, characters, letters
 from rankbook.lab_retrieval.study import check, choose_queries, class_of, pr_curve, ranked, spread, values, who_asks
 from rankedu.checks import check_k
 
-Array = npt.NDArray[np.float64]
 #: How the two networks are drawn.
 LOOKS: tuple[dict[str, Any], ...] = (
     {"color": style.ORANGE, "linestyle": "--"},
@@ -231,8 +230,7 @@ def _running_mean(numbers: Array, width: int) -> Array:
     """The mean of each number and those before it, as many as there are up to a width."""
     total, places = np.cumsum(numbers), np.arange(1, len(numbers) + 1)
     before = np.concatenate([np.zeros(width), total])[: len(total)]
-    smooth: Array = (total - before) / np.minimum(places, width)
-    return smooth
+    return np.asarray((total - before) / np.minimum(places, width))
 
 
 def _of_run(

@@ -87,8 +87,6 @@ def choose_queries(before: Tensor, after: Tensor, asked: Tensor | None = None) -
     ``before`` and ``after`` hold a metric of each query, shape (q,), larger is better; nan is never chosen. Equals
     stand in the order of their positions, so the choice is nobody's taste. ``asked`` holds the queries' indices.
 
-    Examples
-    --------
     >>> before, after = torch.tensor([0.5, 0.5, 0.5, 0.9]), torch.tensor([0.9, 0.6, 0.4, torch.nan])
     >>> choose_queries(before, after)
     {'most improved': 0, 'typical': 1, 'worst': 2}

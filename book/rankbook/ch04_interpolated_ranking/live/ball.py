@@ -29,10 +29,7 @@ def ball(state):
     shown = {**shown, "lam": lam, "scores": scores(start), "ranks": rank(scores(start)), "losses": losses}
     shown = {**shown, "stop": trail[-1], "stops": ends, "useful": [3 / 6 * spread, spread]}
     left, top, bottom = MAP
-    marks = [
-        text(left, 16, f"λ = {lam:.2f}; strong colours: low loss", "small"),
-        *landscape(log_lam),
-    ]
+    marks = [text(left, 16, f"λ = {lam:.2f}; strong colours: low loss", "small"), *landscape(log_lam)]
     if steps:
         gone = [place(point) for point in trail[: steps + 1]]
         marks += [line(gone, "under"), line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]

@@ -19,6 +19,25 @@ def loss(function: Callable[[Any], Any], scores: Array) -> list[float]:
     return [float(value), *gradient.tolist()]
 
 
+def with_backward(forward: Callable[[Any], Any], backward: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """A layer as a reader would write it: its gradient is backward(y, incoming gradient)."""
+    import torch
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, y: Any) -> Any:
+            ctx.save_for_backward(y)
+            return forward(y)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            (y,) = ctx.saved_tensors
+            return backward(y, gradient)
+
+    layer: Callable[[Any], Any] = Layer.apply
+    return layer
+
+
 def _both(function: Callable[[Any], Any], scores: Array, weights: Any) -> tuple[Array, Array]:
     """Value and gradient; the gradient of what is cut off from the scores is zero."""
     import torch

@@ -18,8 +18,6 @@ from rankbook.kit.check.running import Outcome, outcomes, value_of
 from rankbook.kit.check.spec import Exercise
 from rankbook.kit.check.wording import show_case, show_value
 
-__all__ = ["Feedback", "check"]
-
 
 def check(name: str, answer: Any) -> Feedback:
     """Tell whether a function solves an exercise, and what it got wrong.
@@ -66,11 +64,11 @@ def _feedback(exercise: Exercise, answer: Any) -> Feedback:
 def _known(exercise: Exercise, tried: list[Outcome]) -> str:
     """Sentence about the first known mistake that returns what the reader's function returned, on every input."""
     answered = [outcome for outcome in tried if not outcome.stopped]
-    for mistake in exercise.mistakes:
+    for function, hint in exercise.mistakes:
         try:
-            values = (value_of(exercise, mistake.function, copy.deepcopy(outcome.case)) for outcome in answered)
+            values = (value_of(exercise, function, copy.deepcopy(outcome.case)) for outcome in answered)
             if all(difference(v, outcome.value) is None for v, outcome in zip(values, answered, strict=True)):
-                return f"That is what comes out when one {mistake.hint}."
+                return f"That is what comes out when one {hint}."
         except (Exception, SystemExit):  # this mistake can't be made on these inputs, or the value can't be compared
             continue
     return ""

@@ -28,17 +28,6 @@ def same(a: Array, b: Array) -> bool:
 def difference(expected: Any, got: Any) -> str | None:
     """Say in what respect ``got`` differs from ``expected`` (without naming the right value), or None.
 
-    Parameters
-    ----------
-    expected, got : float, bool, list, array or tensor
-        Compared as float64 to five digits (float32 is good enough); nan equals nan.
-
-    Returns
-    -------
-    str or None
-
-    Examples
-    --------
     >>> difference([1.0, 2.0], [1.0, 1.0])
     'whose entry 1 is too small'
     >>> difference([0.5, 0.2, 0.1], [-0.5, -0.2, -0.1])

@@ -8,28 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, repr=False)
 class Feedback:
-    """What `check` found. It prints as a short message, and counts as true if the function is right.
+    """What `check` found. It prints as a short message, and counts as true if the function is right."""
 
-    Attributes
-    ----------
-    name : str
-        The exercise.
-    passed : bool
-        Whether every case was right.
-    message : str
-        What came of it: one line if right, otherwise the first input that went wrong, what came out, and in which way
-        that is wrong.
-    hint : str
-        The kind of mistake if it is a known one, or what the wrong values have in common; else empty.
-    right, cases : int
-        Cases that were right, and all of them.
-    """
-
-    name: str
-    passed: bool
-    message: str
-    hint: str = ""
-    right: int = 0
+    name: str  #: of the exercise
+    passed: bool  #: whether every case was right
+    message: str  #: if not, the first input that went wrong, what came out, and in which way that is wrong
+    hint: str = ""  #: the kind of mistake, if it is a known one, or what the wrong values have in common
+    right: int = 0  #: cases that were right
     cases: int = 0
 
     def __bool__(self) -> bool:

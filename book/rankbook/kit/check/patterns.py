@@ -1,7 +1,4 @@
-"""What wrong answers have in common: a relation to the right ones that holds on every input, or where they are wrong.
-
-A relation is told without its number: that every value is too large by the same factor, not by which one.
-"""
+"""What wrong answers have in common: a relation to the right ones on every input, or where they are wrong."""
 
 from __future__ import annotations
 
@@ -20,8 +17,6 @@ Answer = tuple[Case, Array, Array]
 def relation(answers: Sequence[Answer]) -> str:
     """Say how every returned value follows from the right one; empty if in no way that is known here.
 
-    Examples
-    --------
     >>> case = {"scores": np.zeros(4)}
     >>> relation([(case, np.array(v), np.array(1 - v)) for v in (0.25, 0.5, 0.75)])
     'On every input it is one minus what was asked for.'
@@ -39,8 +34,6 @@ def relation(answers: Sequence[Answer]) -> str:
 def where_wrong(right: Iterable[Case], wrong: Iterable[Case]) -> str:
     """Say what the inputs that went wrong share, if none of those that went right does; else empty.
 
-    Examples
-    --------
     >>> tied, plain = {"scores": np.array([0.5, 0.5])}, {"scores": np.array([0.5, 0.1])}
     >>> where_wrong(right=[plain, plain], wrong=[tied])
     'It goes wrong where entries of scores are equal, and only there.'
@@ -60,7 +53,7 @@ def _follows(answer: Answer, transform: Callable[[Case, Array], Any]) -> bool:
     try:
         with np.errstate(all="ignore"):
             return same(np.asarray(transform(case, right), dtype=np.float64), given)
-    except (IndexError, KeyError, ValueError):  # this relation says nothing about such an input
+    except (AttributeError, IndexError, KeyError, ValueError):  # this relation says nothing about such an input
         return False
 
 

@@ -45,10 +45,7 @@ def outcomes(exercise: Exercise, answer: Callable[..., Any]) -> list[Outcome]:
 
 
 def value_of(exercise: Exercise, answer: Callable[..., Any], given: Case) -> Any:
-    """What is compared: the value of the function, or what comes of using it.
-
-    Without its warnings, which show paths: the feedback stays the same everywhere.
-    """
+    """What is compared: the value of the function, or what comes of using it, without warnings, which show paths."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if exercise.use is None:

@@ -11,52 +11,25 @@ Case = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A known wrong answer.
-
-    Attributes
-    ----------
-    function : callable
-        Computes it. It need not be able to treat every input.
-    hint : str
-        Completes the sentence "that is what comes out when one …".
-    """
-
-    function: Callable[..., Any]
-    hint: str
-
-
-@dataclass(frozen=True)
 class Exercise:
-    """One exercise.
+    """One exercise."""
 
-    Attributes
-    ----------
-    name, statement : str
-        The statement is one sentence that begins with the call, ``name(scores, relevance): …``.
-    reference : callable
-        The right value for an input, from `rankedu.reference` where that has it.
-    cases : callable
-        Returns the inputs, the same ones each time, the easiest to read first.
-    mistakes : sequence of Mistake
-    judge : callable, optional
-        ``judge(case, answer)`` returns what is wrong with an answer, or None. For exercises with several right answers;
-        default: compare with the reference to five digits.
-    use : callable, optional
-        ``use(answer, *inputs)`` returns what is compared, where the answer is something to be used, such as a layer.
-        Default: call the answer with the inputs.
-    arrays : sequence of str
-        What to hand over, "numpy" or "torch"; a function that raises with the first is tried with the second.
-    """
-
-    name: str
-    statement: str
-    reference: Callable[..., Any]
-    cases: Callable[[], list[Case]]
-    mistakes: Sequence[Mistake]
+    statement: str  #: one sentence that begins with the call, ``name(scores, relevance): …``
+    reference: Callable[..., Any]  #: the right value for an input, from `rankedu.reference` where that has it
+    cases: Callable[[], list[Case]]  #: the inputs, the same ones each time, the easiest to read first
+    #: Known wrong functions, which need not be able to treat every input; a hint completes "what comes out when one …".
+    mistakes: Sequence[tuple[Callable[..., Any], str]]
+    #: What is wrong with an answer, or None, where several are right; default: compared with the reference.
     judge: Callable[[Case, Any], str | None] | None = None
+    #: ``use(answer, *inputs)`` is compared, where the answer is something to be used, such as a layer.
     use: Callable[..., Any] | None = None
+    #: What to hand over, "numpy" or "torch"; a function that raises with the first is tried with the second.
     arrays: Sequence[str] = ("numpy", "torch")
+
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return self.statement[: self.statement.index("(")]
 
     def right(self, case: Case) -> Any:
         """The right value for an input, which is left as it is."""

@@ -1,9 +1,4 @@
-"""Explorables: one Python function is the figure, the live widget and the static slider.
-
-An explorable is a pure function of its controls that returns a figure. With a kernel it shows ipywidgets; in the
-published book, where no kernel runs, it shows the same function pre-rendered to frames; on a code host's notebook
-preview it is a plain picture.
-"""
+"""Explorables: one Python function is the figure, the live widget and the static slider."""
 
 from __future__ import annotations
 

@@ -20,30 +20,14 @@ SYMBOLS = {
 
 @dataclass(frozen=True)
 class Control:
-    """One slider.
+    """One slider."""
 
-    Attributes
-    ----------
-    values : tuple
-        What the live slider can be set to, in order.
-    stops : tuple
-        The subset of them that the static book renders.
-    default : object
-        One of ``stops``.
-    label : str, optional
-        What stands in front of the slider; by default the book's symbol for the parameter.
-    format : callable
-        Value → what the reader sees beside the slider.
-    play : bool
-        Whether a button runs through the values, as for the steps of a training run.
-    """
-
-    values: tuple[Any, ...]
-    stops: tuple[Any, ...]
-    default: Any
-    label: str | None
-    format: Callable[[Any], str]
-    play: bool = False
+    values: tuple[Any, ...]  #: what the live slider can be set to, in order
+    stops: tuple[Any, ...]  #: those of them that the static book renders
+    default: Any  #: one of the stops
+    label: str | None  #: what stands in front of it; by default the book's symbol for the parameter
+    format: Callable[[Any], str]  #: value → what the reader sees beside the slider
+    play: bool = False  #: whether a button runs through the values, as for the steps of a training run
 
     def __post_init__(self) -> None:
         if not self.stops:

@@ -42,10 +42,7 @@ class Shown(NamedTuple):
 
 
 class Explorable:
-    """A pure function of its controls that returns a described figure.
-
-    Call it for the figure; let it be the last expression of a notebook cell for the sliders.
-    """
+    """A pure function of its controls that returns a described figure; a notebook cell shows it with sliders."""
 
     def __init__(self, draw: Callable[..., Figure], controls: dict[str, Control]) -> None:
         parameters = list(inspect.signature(draw).parameters)
@@ -129,15 +126,8 @@ class Explorable:
 
 
 def explorable(**controls: Control) -> Callable[[Callable[..., Figure]], Explorable]:
-    """Turn a pure function of its controls into an explorable.
+    """Turn a pure function of its controls, one for each parameter and in order, into an explorable.
 
-    Parameters
-    ----------
-    **controls : Control
-        One for each parameter, in order; at most two, at most 60 static frames.
-
-    Examples
-    --------
     >>> from rankbook.kit.explorable import dial, explorable
     >>> from rankbook.kit import style
     >>> @explorable(n=dial(1, 3))
@@ -148,11 +138,6 @@ def explorable(**controls: Control) -> Callable[[Callable[..., Figure]], Explora
     ...     return style.describe(figure, f"x to the power of {n} for x from 0 to 4")
     >>> power.defaults, len(list(power.grid()))
     ({'n': 1}, 3)
-
-    Notes
-    -----
-    Set the environment variable ``RANKEDU_EXPLORABLES=static`` to leave the widgets out of the outputs, as the
-    committed notebooks do.
     """
     return lambda draw: Explorable(draw, controls)
 
@@ -160,14 +145,8 @@ def explorable(**controls: Control) -> Callable[[Callable[..., Figure]], Explora
 def goal(text: str, reached: Callable[[Any], bool], found: str) -> Callable[[Explorable], Explorable]:
     """Give an explorable a goal, above ``@explorable``; the first one is told first.
 
-    Parameters
-    ----------
-    text : str
-        What the reader is asked to bring about.
-    reached : callable
-        Gets the values of the controls and the numbers of :func:`rankbook.kit.explorable.kept.tell` as attributes.
-    found : str
-        What is said when the goal is reached, with these numbers in braces.
+    ``reached`` gets the values of the controls and the numbers of :func:`~rankbook.kit.explorable.kept.tell` as
+    attributes; ``found`` has them in braces.
     """
 
     def add(one: Explorable) -> Explorable:
@@ -178,7 +157,7 @@ def goal(text: str, reached: Callable[[Any], bool], found: str) -> Callable[[Exp
 
 
 def is_live() -> bool:
-    """Whether a kernel runs that can answer sliders."""
+    """Whether a kernel runs that can answer sliders, and shall: ``RANKEDU_EXPLORABLES=static`` leaves them out."""
     if os.environ.get("RANKEDU_EXPLORABLES") == "static":
         return False
     try:

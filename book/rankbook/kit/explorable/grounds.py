@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankbook.kit.ranks import Array
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = npt.NDArray[np.float64]
 #: Places along each side of a map.
 SIDE = 41
 #: The letters from the space to ~. As a direction, the first says that there is none; the others share a full turn.
@@ -47,12 +48,8 @@ class Ground(NamedTuple):
 def ground(axes: Axes, down: Array, loss: Array) -> None:
     """Let the reader roll a ball over what these axes show.
 
-    Parameters
-    ----------
-    down : array
-        Minus the gradient at :data:`SIDE` × :data:`SIDE` places that span the axes, shape (SIDE, SIDE, 2); rows go up.
-    loss : array
-        The loss itself at the same places, shape (SIDE, SIDE).
+    ``down`` is minus the gradient at places that span the axes, shape (SIDE, SIDE, 2), rows go up; ``loss`` the loss
+    itself there, (SIDE, SIDE).
     """
     for name, array, shape in (("down", down, (SIDE, SIDE, 2)), ("loss", loss, (SIDE, SIDE))):
         if array.shape != shape or not np.isfinite(array).all():
@@ -83,16 +80,8 @@ def _letters(numbers: npt.NDArray[np.int64]) -> str:
 
 
 def roll(way: str, start: tuple[float, float]) -> tuple[list[tuple[float, float]], str]:
-    """Where a ball goes from a place, counted from the lower left corner: what ``ball.js`` does in the page.
+    """Where a ball goes, counted from the lower left corner, as ``ball.js`` rolls it, and its end, one of `ENDS`.
 
-    Returns
-    -------
-    tuple
-        Its places, and where it ends: ``flat``, where there is no gradient, at the ``edge``, to and fro in a
-        ``valley``, or still on its ``way``.
-
-    Examples
-    --------
     >>> trail, end = roll((chr(FIRST + 1) * 3 + " " * (SIDE - 3)) * SIDE, (0, 5))  # to the right, then flat
     >>> trail[-1], len(trail), end
     ((2.5, 5.0), 6, 'flat')

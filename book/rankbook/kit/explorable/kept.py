@@ -52,17 +52,8 @@ def strip(
 ) -> None:
     """Draw a logarithmic scale with a mark that the reader drags, where no axis of the picture is what a control moves.
 
-    Parameters
-    ----------
-    box : tuple
-        Left, bottom, width and height of the line, as shares of the figure; its numbers stand below it, the label to
-        its left.
-    name : str
-        Of the control; ``value`` is where it stands.
-    ticks : sequence of float
-        Which places are named.
-    ends : tuple
-        The lowest and the highest value of the control.
+    The line fills the box (left, bottom, width and height as shares of the figure); numbers stand below it, the label
+    to its left. ``ends`` are the lowest and the highest value of the control.
     """
     axes = figure.add_axes(box)
     low, high = ends
@@ -95,11 +86,8 @@ def numbers(figure: Figure) -> dict[str, Any]:
 def holds(figure: Figure, controls: Mapping[str, Control], *, finely: bool = False) -> dict[str, dict[str, Any]]:
     """Where the stops of each held control, or finely all its values, lie in a picture that has been drawn.
 
-    Returns
-    -------
-    dict
-        Name of the control → ``stops``, one [x, y] each, as shares of the picture's width and height from its upper
-        left corner, and ``choice``, whether a touch chooses among them.
+    By name, ``stops``: one [x, y] each, as shares of the picture from its upper left corner; and ``choice``, whether a
+    touch chooses among them.
     """
     found = {}
     for name, (axes, place, choice) in _of(figure, "holds").items():

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 
 def widget(explorable: Explorable) -> ipywidgets.Widget:
-    """Sliders, and buttons for names, above a picture that can be held, and the goals below it.
-
-    The picture changes while a slider moves. A slider's messages never queue up: its front end holds the next value
-    back until the kernel has answered, so only the latest one is drawn.
-    """
+    """Sliders, and buttons for names, above a picture that can be held, and the goals below it."""
     sliders = [
         (ipywidgets.ToggleButtons if control.names else ipywidgets.SelectionSlider)(
             options=[(control.format(value), value) for value in control.values],

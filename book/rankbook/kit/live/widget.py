@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -9,33 +10,11 @@ import traitlets
 
 from rankbook.kit.live import LOOK, PAGE, Live
 
-_JOIN = """
-export default {
-  render({ model, el }) {
-    el.innerHTML = model.get("inside");
-    const figure = el.firstElementChild;
-    const answers = new Map();
-    let number = 0;
-    model.on("msg:custom", (said) => {
-      const [done, failed] = answers.get(said.number) ?? [];
-      answers.delete(said.number);
-      if (said.error) failed?.(new Error(said.error));
-      else done?.(said.scene);
-    });
-    rankeduLive(figure, (state) => new Promise((done, failed) => {
-      number += 1;
-      answers.set(number, [done, failed]);
-      model.send({ number, state });
-    }));
-  },
-};
-"""
-
 
 class LiveWidget(anywidget.AnyWidget):
     """Sends the reader's changes to the kernel, and what it makes of them back."""
 
-    _esm = (PAGE / "live.js").read_text(encoding="utf-8") + _JOIN
+    _esm = "\n".join(path.read_text(encoding="utf-8") for path in (PAGE / "live.js", Path(__file__).with_suffix(".js")))
     _css = LOOK.read_text(encoding="utf-8")
     inside = traitlets.Unicode().tag(sync=True)
 

@@ -26,7 +26,7 @@ def write_tables(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     tables = {"notation": notation(), "equations": equation_page.markdown(), "glyphs": glyphs.card_markdown()}
     tables |= {"speed": speed(), "papers_data": markdown(), "use_it": use_it.markdown()}
-    tables |= {"loops": loops.table(), "loops_code": loops.code()}
+    tables |= {"loops": loops.table()}
     tables |= {"scenes": scenes.card_markdown(), "detection_data": markdown(DETECTION)}
     tables |= {"book_map": book_map.map_markdown(), "ways": book_map.ways_markdown(), "lectures": lectures.markdown()}
     tables |= papers_page.blocks() | {"timings": timings.table(), "machines": timings.machines()}

@@ -8,8 +8,8 @@ import pace
 import pytest
 from bs4 import BeautifulSoup
 from tools.notebooks import pairs
-from tools.site import book_map, labels, reading, typeset
-from tools.teaching import lectures, slides
+from tools.site import book_map, labels, reading
+from tools.teaching import lectures, slides, typeset
 
 CHAPTERS = reading.chapters()
 

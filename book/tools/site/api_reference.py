@@ -152,7 +152,7 @@ def linked(numbers: str) -> str:
 
 
 def find_in_package(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """A name that a module within a package uses, and that the package offers: `find_labs` in `ranklab.runs.folders`."""
+    """A name that a module within a package uses, and that the package offers."""
     module, domain = node.get("py:module") or "", env.get_domain("py")
     name = f"{module.rpartition('.')[0]}.{node.get('reftarget', '')}"
     if not module.startswith(("rankedu.", "ranklab.", "rankbook.")) or name not in domain.objects:

@@ -10,15 +10,16 @@ import html
 import json
 import re
 from collections.abc import Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from jinja2 import Environment, FileSystemLoader, Template
 from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
 
 from rankbook.kit.explorable import load
-from rankbook.kit.explorable.controls import Control
 from rankbook.kit.explorable.core import MIME, Explorable
 from rankbook.kit.explorable.grounds import ENDS, RULES, Ground
 from rankbook.kit.live import PAGE, Live, names
@@ -29,21 +30,10 @@ MAX_BYTES = 600_000
 
 
 def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
-    """Render every frame of an explorable to lossless WebP.
+    """Render every frame to lossless WebP, unless the folder has them; what the page is told of each.
 
-    Parameters
-    ----------
-    explorable : Explorable
-    folder : Path
-        Gets ``00.webp``, ``01.webp``, … and ``frames.json``. Frames that stand there already are kept: name the
-        folder after what they were made from.
-
-    Returns
-    -------
-    list of dict
-        For each frame its file name, its alternative text and, where there are any, ``holds``: where its controls can
-        be held; ``numbers``, and what they say of each goal: ``goals``; ``ground``, where a ball can roll by what is
-        written to ``grounds.js``.
+    That is file and alternative text and, where there are any, where its controls can be held, its numbers, what they
+    say of each goal, and the ground on which a ball can roll by what is written to ``grounds.js``.
     """
     from tqdm import tqdm
 
@@ -99,71 +89,31 @@ def draw(address: str, folder: Path) -> None:
 
 
 def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -> str:
-    """The HTML of an explorable.
-
-    Parameters
-    ----------
-    frames : list of dict
-        From :func:`write_frames`.
-    address : str
-        Where the frames lie, as the page sees it.
-
-    Returns
-    -------
-    str
-        Without scripts it is a picture; ``explorable.js`` shows the sliders and moves the frames.
-    """
-    start = list(explorable.grid()).index(explorable.defaults)
+    """The HTML of an explorable whose frames, as `write_frames` tells of them, lie at an address."""
+    controls = [
+        {
+            "id": f"explorable-{explorable.name}-{name}",
+            "title": control.named(name),
+            "names": control.names,
+            "labels": [control.format(value) for value in control.stops],
+            "start": control.stops.index(control.default),
+            "play": control.play,
+        }
+        for name, control in explorable.controls.items()
+    ]
     size = [len(control.stops) for control in explorable.controls.values()]
-    rows = []
-    for name, control in explorable.controls.items():
-        identifier = f"explorable-{explorable.name}-{name}"
-        rows.append((_radios if control.names else _range)(identifier, control.named(name), control))
-    goals = "".join(f'<li>{html.escape(goal.text)} <span role="status"></span></li>' for goal in explorable.goals)
-    return (
-        f'<figure class="explorable" id="explorable-{explorable.name}" data-size="{json.dumps(size)}" '
-        f'data-frames="{html.escape(json.dumps(frames, ensure_ascii=False))}" data-address="{address}">'
-        f'<div class="explorable-controls" role="group" aria-label="{html.escape(explorable.caption)}" hidden>'
-        f"{''.join(rows)}</div>"
-        f'<div class="explorable-stage">'
-        f'<img src="{address}/{frames[start]["file"]}" alt="{html.escape(frames[start]["alt"])}"></div>'
-        f"<figcaption>{html.escape(explorable.caption)}"
-        + (f'<ul class="explorable-goals">{goals}</ul>' if goals else "")
-        + "</figcaption></figure>"
-    )
+    start = list(explorable.grid()).index(explorable.defaults)
+    about = {"name": explorable.name, "caption": explorable.caption, "goals": explorable.goals}
+    return template().render(about, frames=frames, address=address, controls=controls, size=size, start=start)
 
 
-def _labels(control: Control) -> tuple[list[str], str, int]:
-    """What the reader sees for each stop, the same for the script, and which is the default."""
-    labels = [control.format(value) for value in control.stops]
-    return labels, html.escape(json.dumps(labels, ensure_ascii=False)), control.stops.index(control.default)
-
-
-def _range(identifier: str, name: str, control: Control) -> str:
-    """A slider, with a button that runs it if it plays."""
-    labels, listed, at = _labels(control)
-    return (
-        f'<label for="{identifier}">{html.escape(name)}</label>'
-        f'<input type="range" id="{identifier}" min="0" max="{len(labels) - 1}" step="1" value="{at}" '
-        f'data-labels="{listed}" data-lm-suppress-shortcuts="true">'
-        f'<output for="{identifier}">{html.escape(labels[at])}</output>'
-        + (f'<button type="button" data-plays="{identifier}">Play</button>' if control.play else "")
-    )
-
-
-def _radios(identifier: str, name: str, control: Control) -> str:
-    """A button for each of some names."""
-    labels, listed, start = _labels(control)
-    buttons = "".join(
-        f'<label><input type="radio" name="{identifier}" value="{at}"{" checked" if at == start else ""}> '
-        f"{html.escape(label)}</label>"
-        for at, label in enumerate(labels)
-    )
-    return (
-        f'<span class="explorable-name" id="{identifier}-name">{html.escape(name)}</span>'
-        f'<div class="explorable-names" role="radiogroup" id="{identifier}" aria-labelledby="{identifier}-name" '
-        f'data-labels="{listed}" data-lm-suppress-shortcuts="true">{buttons}</div>'
-    )
+@cache
+def template() -> Template:
+    """What all explorables of frames look like; values are escaped as they are put in."""
+    folder = Path(__file__).resolve().parents[2] / "_templates"
+    environment = Environment(loader=FileSystemLoader(folder))
+    environment.filters |= {"e": html.escape, "json": partial(json.dumps, ensure_ascii=False)}
+    return environment.get_template("explorable.html")
 
 
 def static(environment: Any) -> str:

@@ -10,12 +10,10 @@ import html
 import json
 import re
 from collections.abc import Mapping
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from jinja2 import Environment, FileSystemLoader, Template
 from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
 
@@ -24,6 +22,7 @@ from rankbook.kit.explorable.core import MIME, Explorable
 from rankbook.kit.explorable.grounds import ENDS, RULES, Ground
 from rankbook.kit.live import PAGE, Live, names
 from tools.site import javascript
+from tools.site.templates import filled
 
 #: An explorable of the static book weighs at most so much.
 MAX_BYTES = 600_000
@@ -103,17 +102,8 @@ def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -
     ]
     size = [len(control.stops) for control in explorable.controls.values()]
     start = list(explorable.grid()).index(explorable.defaults)
-    about = {"name": explorable.name, "caption": explorable.caption, "goals": explorable.goals}
-    return template().render(about, frames=frames, address=address, controls=controls, size=size, start=start)
-
-
-@cache
-def template() -> Template:
-    """What all explorables of frames look like; values are escaped as they are put in."""
-    folder = Path(__file__).resolve().parents[2] / "_templates"
-    environment = Environment(loader=FileSystemLoader(folder))
-    environment.filters |= {"e": html.escape, "json": partial(json.dumps, ensure_ascii=False)}
-    return environment.get_template("explorable.html")
+    about = {"name": explorable.name, "caption": explorable.caption, "goals": explorable.goals, "size": size}
+    return filled("explorable.html", **about, frames=frames, address=address, controls=controls, start=start)
 
 
 def static(environment: Any) -> str:
@@ -204,7 +194,7 @@ class LiveDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Show the live explorable that the argument names."""
+        """Put the live explorable there that the argument names."""
         return [place_live(self.arguments[0], self.env)]
 
 

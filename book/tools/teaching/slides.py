@@ -9,14 +9,14 @@ from __future__ import annotations
 import argparse
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from string import Template
 
 from tools.site import labels
 from tools.site.plain import plain, quoted
-from tools.site.reading import BOOK, chapters
+from tools.site.reading import chapters
+from tools.site.templates import filled
 from tools.teaching import lectures
 from tools.teaching.lectures import Lecture, Picture, Question
 from tools.teaching.typeset import to_html
@@ -41,23 +41,11 @@ def write_one(folder: Path, number: int) -> Path:
 
 
 def page(lecture: Lecture) -> str:
-    """All slides of a lecture as one page."""
-    template = Template((BOOK / "_templates" / "slides.html").read_text(encoding="utf-8"))
-    return template.substitute(title=escape(lecture.title), slides="\n".join(_sections(lecture)))
-
-
-def _sections(lecture: Lecture) -> Iterator[str]:
-    """Title, figures and questions, exercises: a section each."""
-    contents = [("title", lecture.title, _opening(lecture))]
-    contents += [_content(slide) for slide in lecture.slides]
+    """All slides of a lecture as one page: title, figures and questions, exercises."""
+    slides = [("title", lecture.title, _opening(lecture)), *map(_content, lecture.slides)]
     set_out = (f"Chapter {int(label[2:4])}: {title}, {grade}" for label, title, grade in lectures.exercises(lecture))
-    contents.append(("exercises", "To work out", _list(set_out)))
-    for number, (kind, heading, body) in enumerate(contents, 1):
-        level = 1 if kind == "title" else 2
-        yield (
-            f'<section class="slide {kind}" id="{number}" tabindex="-1" aria-labelledby="heading-{number}">'
-            f'<h{level} id="heading-{number}">{escape(heading)}</h{level}>\n{body}\n</section>'
-        )
+    slides.append(("exercises", "To work out", _list(set_out)))
+    return filled("slides.html", title=lecture.title, slides=slides)
 
 
 def _opening(lecture: Lecture) -> str:

@@ -1,7 +1,7 @@
 """Explorables on the pages of the book, where no kernel runs: frames on disk, or Python that the page runs.
 
-Sphinx makes room for frames, which may still be being drawn; `fill` puts them in when it is done. A live explorable is
-whole at once, and `write_scripts` translates what it computes with.
+Sphinx marks the place of frames, which may still be being drawn; `fill` puts them in when it is done. A live
+explorable is whole at once, and `write_scripts` translates what it computes with.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def place(explorable: Explorable, environment: Any) -> nodes.raw:
 
 
 def placed(page: str) -> list[Explorable]:
-    """The explorables for which a page of the built book has made room."""
+    """The explorables for which a page of the built book has a place."""
     return [load(match[1]) for match in _PLACE.finditer(page)]
 
 
@@ -161,41 +161,27 @@ class ExplorableRenderer:
     @staticmethod
     def handle_mime(renderer: Any, data: Any, inline: bool) -> list[nodes.Element] | None:
         """Render what is ours, return None for all the rest."""
-        if inline:
+        if inline or data.mime_type not in ("image/png", MIME):
             return None
         if data.mime_type == "image/png":
-            alt = data.output_metadata.get("image/png", {}).get("alt")
             pictures: list[nodes.Element] = renderer.render_image(data)
-            for picture in pictures if alt else []:
-                picture["alt"] = alt
+            if alt := data.output_metadata.get("image/png", {}).get("alt"):
+                for picture in pictures:
+                    picture["alt"] = alt
             return pictures
-        if data.mime_type != MIME:
-            return None
         content = data.content if isinstance(data.content, dict) else json.loads(data.content)
         page = renderer.renderer.sphinx_env
-        if "live" in content:
-            return [place_live(content["live"], page)]
-        return [place(load(content["explorable"]), page)]
+        return [place_live(content["live"], page) if "live" in content else place(load(content["explorable"]), page)]
 
 
 class ExplorableDirective(SphinxDirective):
-    """``{explorable} module:function`` shows an explorable on a page that is not a notebook."""
+    """``{explorable} module:function`` and ``{live} name`` show an explorable on a page that is not a notebook."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Make room for the explorable that the argument names."""
-        return [place(load(self.arguments[0]), self.env)]
-
-
-class LiveDirective(SphinxDirective):
-    """``{live} name`` shows a live explorable on a page that is not a notebook."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Put the live explorable there that the argument names."""
-        return [place_live(self.arguments[0], self.env)]
+        [named] = self.arguments
+        return [place_live(named, self.env) if self.name == "live" else place(load(named), self.env)]
 
 
 def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str, Any], *_: object) -> None:
@@ -213,7 +199,7 @@ def setup(app: Any) -> dict[str, bool]:
     """
     render.load_mime_renders = lambda: [ExplorableRenderer]
     app.add_directive("explorable", ExplorableDirective)
-    app.add_directive("live", LiveDirective)
+    app.add_directive("live", ExplorableDirective)
     app.config.html_static_path.append(str(PAGE))
     app.add_css_file("live.css")
     app.add_js_file("live.js")

@@ -13,15 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 #: Bytes that an environment with everything takes, and a little more for what pip unpacks on the way.
 NEEDED = 3000000000
 #: What pip and its libraries say if nobody answers.
-SILENCE = (
-    "NewConnectionError",
-    "Failed to establish a new connection",
-    "Name or service not known",
-    "Temporary failure in name resolution",
-    "ConnectTimeoutError",
-    "Network is unreachable",
-    "ProxyError",
-)
+SILENCE = ("NewConnectionError", "new connection", "name resolution", "ConnectTimeout", "unreachable", "ProxyError")
 
 
 def obstacles(folder):
@@ -33,9 +25,8 @@ def obstacles(folder):
         found.append("this Python has no venv: apt-get install python3-venv, or install Python from python.org")
     free = shutil.disk_usage(ROOT).free
     if not os.path.exists(folder) and free < NEEDED:
-        found.append(
-            f"up to {NEEDED / 1e9:.0f} GB are needed, {free / 1e9:.1f} are free: make room, or use another disk"
-        )
+        needed = f"up to {NEEDED / 1e9:.0f} GB are needed"
+        found.append(f"{needed}, {free / 1e9:.1f} are free: delete something, or use another disk")
     return found
 
 
@@ -71,11 +62,8 @@ def install(folder, extra):
     wanted = ["-c", "constraints.txt", "-e", f".[{extra}]"]
     status, silent = pip(python, "install", "--quiet", "--no-compile", *wanted)
     if status and silent:
-        print(
-            "No package index answers: the first installation needs the network (or a mirror that pip knows). "
-            "Afterwards everything works without.",
-            file=sys.stderr,
-        )
+        wanted = "the first time needs the network, or a mirror that pip knows; afterwards everything works without"
+        sys.stderr.write(f"No package index answers: {wanted}.\n")
     return status
 
 

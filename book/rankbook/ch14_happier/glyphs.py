@@ -100,7 +100,7 @@ def sweep(steps: int = STEPS) -> dict[str, dict[float, dict[str, float]]]:
 
 @functools.cache
 def recorded(key: str, table: Path = RECORDS) -> dict[float, list[Record]]:
-    """The records of the arms that vary "alpha", or "weight", by its value, the seeds in order; none without a table."""
+    """The records of the arms that vary "alpha", or "weight", by its value, the seeds in order; none without it."""
     symbol = {"alpha": "α", "weight": "λ"}[key]
     found: dict[float, list[Record]] = {}
     for record in collect_runs(table)[0] if table.exists() else ():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -83,9 +84,8 @@ def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
     found: dict[str, Exercise] = {}
     current, solving = "", ""
     for cell in cells:
-        tags = cell.metadata.get("tags", [])
         if cell.cell_type == "code":
-            if "exercise" in tags:
+            if "exercise" in cell.metadata.get("tags", []):
                 found[current].stub = cell.source
             elif solving:
                 found[solving].solution.append(("code", cell.source))
@@ -95,26 +95,22 @@ def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
                 current = re.search(r"ch\d\d-ex-\w+-\d+", text)[0]
                 number = labels.labels()[current].number
                 found[current] = Exercise(current, number, argument, _OPTIONS.sub("", text).strip())
-            elif kind == "solution":
-                found[argument].solution.append(("markdown", _OPTIONS.sub("", text).strip()))
-            elif kind == "solution-start":
-                solving = argument
-            elif kind == "solution-end":
-                solving = ""
-            elif solving:
-                found[solving].solution.append(("markdown", text))
+            elif kind in ("solution-start", "solution-end"):
+                solving = argument  # the end has none
+            elif kind == "solution" or solving:
+                found[argument or solving].solution.append(("markdown", _OPTIONS.sub("", text).strip()))
     return list(found.values())
 
 
-def _directives(source: str) -> list[tuple[str, str, str]]:
+def _directives(source: str) -> Iterator[tuple[str, str, str]]:
     """Directives and the text between them, as (kind, argument, body)."""
-    parts, at = [], 0
-    for match in _DIRECTIVE.finditer(source):
-        parts.append(("text", "", source[at : match.start()].strip()))
-        parts.append((match["kind"], match["argument"].strip(), match["body"]))
-        at = match.end()
-    parts.append(("text", "", source[at:].strip()))
-    return [part for part in parts if part[0] != "text" or part[2]]
+    at = 0
+    for match in [*_DIRECTIVE.finditer(source), None]:
+        if between := source[at : match.start() if match else None].strip():
+            yield "text", "", between
+        if match:
+            yield match["kind"], match["argument"].strip(), match["body"]
+            at = match.end()
 
 
 def _add_setups(exercises: list[Exercise], cells: list[NotebookNode]) -> None:
@@ -134,10 +130,8 @@ def _add_setups(exercises: list[Exercise], cells: list[NotebookNode]) -> None:
         if exercise.grade == "code":
             code = ["\n".join(s.source for s in statements(code) if not _imports(s))]
         exercise.setup = needed(code, chapter, known)
-        if exercise.setup.missing:
-            raise ValueError(
-                f"{exercise.label} needs {sorted(exercise.setup.missing)}, which the chapter never defines"
-            )
+        if missing := sorted(exercise.setup.missing):
+            raise ValueError(f"{exercise.label} needs {missing}, which the chapter never defines")
         known |= {alias or name or module.split(".")[0] for module, name, alias in exercise.setup.imports}
         known |= {n for s in (*exercise.setup.chosen, *statements(exercise.code)) for n in s.binds}
 

@@ -18,12 +18,13 @@ import nbformat
 from tools.notebooks.exercise_texts import GRADES, Chapter, Exercise, chapters
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from tools.notebooks import pairs
 from tools.site.plain import plain, quoted
 from tools.notebooks.slices import import_lines, joined
 
 from rankbook.kit.check import check, find
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = pairs.ROOT
 STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")
 _HOW = {
     STARTERS: "Run all cells once: every `check` then says that nothing is returned yet. Put your code in place of the "
@@ -38,7 +39,7 @@ def notebook(chapter: Chapter, folder: Path) -> NotebookNode:
     cells = [new_markdown_cell(_opening(chapter, folder))]
     lines = import_lines({one for exercise in chapter.exercises for one in exercise.setup.imports})
     if lines:
-        cells.append(new_code_cell("\n".join(lines), metadata={"tags": ["setup"]}))
+        cells.append(_code("\n".join(lines), "setup"))
     for exercise in chapter.exercises:
         cells += _cells(exercise, chapter, folder)
     for number, cell in enumerate(cells):
@@ -67,8 +68,12 @@ def _cells(exercise: Exercise, chapter: Chapter, folder: Path) -> list[NotebookN
     cells = [new_markdown_cell("\n\n".join(filter(None, parts)))]
     if exercise.setup.chosen:
         source = "# From the chapter, for this exercise:\n" + joined(exercise.setup.chosen)
-        cells.append(new_code_cell(source, metadata={"tags": ["setup", exercise.grade]}))
-    return cells + (_room(exercise) if folder == STARTERS else _solution(exercise, chapter, folder))
+        cells.append(_code(source, "setup", exercise.grade))
+    return cells + (_empty(exercise) if folder == STARTERS else _solution(exercise, chapter, folder))
+
+
+def _code(source: str, *tags: str) -> NotebookNode:
+    return new_code_cell(source, metadata={"tags": list(tags)})
 
 
 def _asked(exercise: Exercise) -> str:
@@ -80,10 +85,10 @@ def _asked(exercise: Exercise) -> str:
     return f"*What is checked:* `{call}`: {what}"
 
 
-def _room(exercise: Exercise) -> list[NotebookNode]:
+def _empty(exercise: Exercise) -> list[NotebookNode]:
     """Where the reader works."""
     if exercise.grade == "code":
-        return [new_code_cell(exercise.stub, metadata={"tags": ["exercise"]})]
+        return [_code(exercise.stub, "exercise")]
     cells = [new_markdown_cell("*Your answer:*")]
     return cells + ([new_code_cell("# Your experiment.")] if exercise.grade == "research" else [])
 
@@ -91,11 +96,9 @@ def _room(exercise: Exercise) -> list[NotebookNode]:
 def _solution(exercise: Exercise, chapter: Chapter, folder: Path) -> list[NotebookNode]:
     cells = []
     for number, (kind, source) in enumerate(exercise.solution):
-        if kind == "code":
-            cells.append(new_code_cell(source, metadata={"tags": ["solution", exercise.grade]}))
-        else:
-            title = "**Solution.** " if number == 0 else ""
-            cells.append(new_markdown_cell(title + plain(source, chapter.stem, folder)))
+        title = "" if number else "**Solution.** "
+        told = title + plain(source, chapter.stem, folder) if kind == "markdown" else ""
+        cells.append(new_markdown_cell(told) if told else _code(source, "solution", exercise.grade))
     return cells
 
 
@@ -141,13 +144,8 @@ def write(root: Path = ROOT) -> list[Path]:
 
 def run(chapter: Chapter) -> float:
     """Run a solution notebook from top to bottom in a kernel; returns the seconds that it took."""
-    from nbclient import NotebookClient
-    from tools.notebooks.pairs import CELL_TIMEOUT
-
     started = time.perf_counter()
-    resources = {"metadata": {"path": str(ROOT / SOLUTIONS)}}
-    quiet = {"extra_arguments": ["--IPKernelApp.log_level=ERROR"], "resources": resources}
-    NotebookClient(notebook(chapter, SOLUTIONS), timeout=CELL_TIMEOUT, kernel_name="python3", **quiet).execute()
+    pairs.client(notebook(chapter, SOLUTIONS), ROOT / SOLUTIONS).execute()
     return time.perf_counter() - started
 
 
@@ -155,18 +153,14 @@ def block() -> str:
     """The list of all exercises, for the page of the book."""
     lines = []
     for chapter in chapters():
-        place = f"_generated/{{}}_{chapter.stem}.ipynb"
-        starter, solved = place.format("exercises"), place.format("solutions")
-        lines += [f"### {chapter.number}. {chapter.title}", ""]
-        lines += [f"{{download}}`starter notebook <{starter}>` · {{download}}`solutions <{solved}>`", ""]
+        offered = {"starter notebook": "exercises", "solutions": "solutions"}
+        files = (f"{{download}}`{name} <_generated/{kind}_{chapter.stem}.ipynb>`" for name, kind in offered.items())
+        lines += [f"### {chapter.number}. {chapter.title}", "", " · ".join(files), ""]
         for grade, title in GRADES.items():
-            listed = " · ".join(_listed(exercise) for exercise in chapter.exercises if exercise.grade == grade)
+            asked = [one for one in chapter.exercises if one.grade == grade]
+            listed = " · ".join(f"{{ref}}`{one.number} {one.title} <{one.label}>`" for one in asked)
             lines += [f"{title.capitalize()}", f": {listed}", ""]
     return "\n".join(lines)
-
-
-def _listed(exercise: Exercise) -> str:
-    return f"{{ref}}`{exercise.number} {exercise.title} <{exercise.label}>`"
 
 
 def feedback() -> str:

@@ -27,6 +27,7 @@ from tools.site import cores
 import jupytext
 import nbformat
 from tools.notebooks.closure import closure, hashed, pins
+from nbclient import NotebookClient
 from jupytext.compare import NotebookDifference, compare_notebooks
 from nbformat import NotebookNode
 
@@ -35,8 +36,6 @@ from rankedu.files import written
 ROOT = Path(__file__).resolve().parents[3]
 #: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.
 CELL_TIMEOUT = 120
-#: Threads of a kernel that makes a notebook. Those that check it have two, so that a sum that hangs on it is found.
-THREADS = 1
 #: Where a notebook's metadata say what its outputs were made from.
 MADE_FROM = "made_from"
 #: Folders of what an output can hang on.
@@ -47,9 +46,10 @@ PAGES = ("claims", "errata")
 
 def pairs() -> dict[Path, Path]:
     """Text → notebook, for chapters, labs and pages."""
-    texts = sorted((ROOT / "book" / "chapters").glob("*.md")) + sorted((ROOT / "book" / "labs").glob("*.md"))
-    texts += [ROOT / "book" / f"{name}.md" for name in PAGES]
-    return {text: _notebook_of(text) for text in texts}
+    book, notebooks = ROOT / "book", ROOT / "notebooks"
+    folders = {book / "chapters": notebooks, book / "labs": notebooks / "labs"}
+    found = {text: to / f"{text.stem}.ipynb" for folder, to in folders.items() for text in sorted(folder.glob("*.md"))}
+    return found | {book / f"{name}.md": notebooks / f"{name}.ipynb" for name in PAGES}
 
 
 def address(text: Path) -> str:
@@ -57,14 +57,9 @@ def address(text: Path) -> str:
     return text.relative_to(ROOT / "book").with_suffix(".html").as_posix()
 
 
-def _notebook_of(text: Path) -> Path:
-    folder = ROOT / "notebooks" / ("labs" if text.parent.name == "labs" else "")
-    return folder / f"{text.stem}.ipynb"
-
-
 def made_from(text: Path, book: NotebookNode) -> dict[str, str]:
     """What the outputs of a chapter hang on: its cells, and all else that is imported and read."""
-    cells = [_as_run(cell) for cell in book.cells if cell.cell_type == "code"]
+    cells = list(map(_as_run, code_cells(book)))
     return {"cells": hashed([], json.dumps(cells)), "package": hashed(closure(text) - {text}, pins())}
 
 
@@ -79,21 +74,15 @@ def problem(text: Path, notebook: Path) -> str | None:
         return f"differs: {difference}"
     if wanted.metadata.get("rankedu") != found.metadata.get("rankedu"):
         return "has another `rankedu` in its front matter"
-    for number, cell in enumerate(found.cells):
-        if cell.cell_type != "code" or not cell.source.strip():
-            continue
+    for cell in filter(lambda cell: cell.source.strip(), code_cells(found)):
         if cell.execution_count is None:
-            return f"cell {number} was never executed"
+            return f"{cell.id} was never executed"
         for output in cell.outputs:
             if output.output_type == "error":
-                return f"cell {number} ended in {output.ename}"
+                return f"{cell.id} ended in {output.ename}"
             if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
-                return f"cell {number} holds a live widget, which is dead without its kernel"
-    return _older(found.metadata.get(MADE_FROM, {}), made_from(text, wanted))
-
-
-def _older(then: dict[str, str], now: dict[str, str]) -> str | None:
-    """What has changed since the outputs were made; None if nothing."""
+                return f"{cell.id} holds a live widget, which is dead without its kernel"
+    then, now = found.metadata.get(MADE_FROM, {}), made_from(text, wanted)
     if then.get("cells") != now["cells"]:
         return "has cells that were not executed as they stand"
     if then.get("package") != now["package"]:
@@ -111,16 +100,21 @@ def retold(text: Path, notebook: Path) -> bool:
     if not notebook.exists():
         return False
     wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
-    code = [[cell for cell in book.cells if cell.cell_type == "code"] for book in (wanted, found)]
-    if [_as_run(cell) for cell in code[0]] != [_as_run(cell) for cell in code[1]]:
+    new, old = code_cells(wanted), code_cells(found)
+    if list(map(_as_run, new)) != list(map(_as_run, old)):
         return False
-    for new, old in zip(*code, strict=True):
-        new.outputs, new.execution_count = old.outputs, old.execution_count
+    for cell, ran in zip(new, old, strict=True):
+        cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
     found.cells = wanted.cells
     if "rankedu" in wanted.metadata:
         found.metadata["rankedu"] = wanted.metadata["rankedu"]
     _write(found, notebook)
     return problem(text, notebook) is None
+
+
+def code_cells(book: NotebookNode) -> list[NotebookNode]:
+    """The cells of code."""
+    return [cell for cell in book.cells if cell.cell_type == "code"]
 
 
 def _as_run(cell: NotebookNode) -> tuple[str, list[str]]:
@@ -134,24 +128,15 @@ def execute(text: Path, notebook: Path) -> float:
     It runs with empty caches, so that nothing is shown that older code has made. A chapter that fails leaves the
     notebook as it was; what had run of it is kept in `book/_build/partial/`.
     """
-    from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
     book: NotebookNode = jupytext.read(text)
-    client = NotebookClient(
-        book,
-        timeout=CELL_TIMEOUT,
-        kernel_name="python3",
-        record_timing=False,
-        coalesce_streams=True,
-        extra_arguments=["--IPKernelApp.log_level=ERROR", f"--IPKernelApp.exec_lines={WATCH}"],
-        resources={"metadata": {"path": str(notebook.parent)}},
-    )
     notebook.parent.mkdir(parents=True, exist_ok=True)
     record, started = made_from(text, book), time.perf_counter()
+    runner = client(book, notebook.parent, f"--IPKernelApp.exec_lines={WATCH}")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            client.execute(env={**os.environ, **surroundings(Path(folder))})
+            runner.execute(env={**os.environ, **surroundings(Path(folder))})
         except CellExecutionError:
             partial = ROOT / "book" / "_build" / "partial" / notebook.name
             partial.parent.mkdir(parents=True, exist_ok=True)
@@ -163,6 +148,19 @@ def execute(text: Path, notebook: Path) -> float:
     book.metadata[MADE_FROM] = record
     _write(book, notebook)
     return time.perf_counter() - started
+
+
+def client(book: NotebookNode, folder: Path, *more: str) -> NotebookClient:
+    """What runs a notebook in a folder, in a kernel that keeps its log to itself."""
+    return NotebookClient(
+        book,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--IPKernelApp.log_level=ERROR", *more],
+        resources={"metadata": {"path": str(folder)}},
+    )
 
 
 #: Run in a new kernel before its first cell; it binds no name there.
@@ -177,7 +175,7 @@ def surroundings(folder: Path) -> dict[str, str]:
         "RANKEDU_DATA": str(folder / "data"),
         "RANKEDU_OPENED": str(folder / "opened"),
         "RANKEDU_REPOSITORY_FOLDER": str(ROOT),
-        "OMP_NUM_THREADS": str(THREADS),
+        "OMP_NUM_THREADS": "1",  # those that check it have two, so that a sum that hangs on it is found
     }
 
 
@@ -200,21 +198,16 @@ def execute_all(texts: Iterable[Path]) -> None:
     waiting = sorted(texts, key=_seconds, reverse=True)
     if waiting:
         print(f"executing {len(waiting)} of {len(pairs())} notebooks on {cores.CORES} cores", flush=True)
-    failed = []
-    left = len(waiting)
-    for timed, workers in ((False, cores.CORES), (True, 1)):
-        jobs = {text.stem: (text, pairs()[text]) for text in waiting if _is_timed(text) == timed}
-        for name, done in cores.each(execute, jobs, workers):
+    alone = [text for text in waiting if jupytext.read(text).metadata.get("rankedu", {}).get("timed")]
+    failed, left = [], len(waiting)
+    for some, workers in (([text for text in waiting if text not in alone], cores.CORES), (alone, 1)):
+        for name, done in cores.each(execute, {text.stem: (text, pairs()[text]) for text in some}, workers):
             left -= 1
             error = done.exception()
             print(f"{name}: {'FAILED' if error else f'{done.result():.1f} s'}; {left or 'none'} left", flush=True)
             failed += [f"{name}: {type(error).__name__}: {error}"] if error else []
     if failed:
         raise SystemExit("\n".join(failed))
-
-
-def _is_timed(text: Path) -> bool:
-    return bool(jupytext.read(text).metadata.get("rankedu", {}).get("timed"))
 
 
 def _seconds(text: Path) -> float:

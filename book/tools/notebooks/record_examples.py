@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,19 +35,14 @@ def fingerprint(name: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def recorded() -> dict[str, str]:
-    """The fingerprints of the scripts when they were last run."""
-    return json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-
-
 def run(name: str) -> str:
     """What stands on the terminal after the commands of a script: each, and what it prints."""
-    bin = str(Path(sys.executable).parent)
-    surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": os.pathsep.join([bin, os.environ["PATH"]])}
+    found = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     printed = []
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / f"{name}.py").write_bytes((EXAMPLES / f"{name}.py").read_bytes())
+        shutil.copy(EXAMPLES / f"{name}.py", folder)
         for command in COMMANDS[name]:
+            surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": found}
             done = subprocess.run(command.split(), cwd=folder, env=surroundings, capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"{command}\n{done.stderr}")
@@ -58,7 +54,7 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="also those that have not changed")
-    everything, known = parser.parse_args().all, recorded()
+    everything, known = parser.parse_args().all, json.loads(RECORD.read_text(encoding="utf-8"))
     for name in COMMANDS:
         if everything or known.get(name) != fingerprint(name):
             print(f"running {name} …", flush=True)

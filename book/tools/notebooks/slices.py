@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import symtable
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -111,20 +112,17 @@ def _imported(node: ast.Import | ast.ImportFrom, name: str) -> tuple[str, str, s
 
 def import_lines(imports: Iterable[tuple[str, str, str]], width: int = 88) -> list[str]:
     """Import statements: the standard library and others first, then the book's own package."""
-    plain, members = set(), {}
-    for module, member, alias in imports:
+    lines, members = [], defaultdict(list)
+    for module, member, alias in sorted(imports):
         suffix = f" as {alias}" if alias else ""
         if member:
-            members.setdefault(module, set()).add(f"{member}{suffix}")
+            members[module].append(f"{member}{suffix}")
         else:
-            plain.add(f"import {module}{suffix}")
-    lines = sorted(plain)
-    for module in sorted(members):
-        line = f"from {module} import {', '.join(sorted(members[module]))}"
-        if len(line) > width:
-            line = f"from {module} import (\n    " + ",\n    ".join(sorted(members[module])) + ",\n)"
-        lines.append(line)
-    return [line for line in lines if "rankedu" not in line] + [line for line in lines if "rankedu" in line]
+            lines.append(f"import {module}{suffix}")
+    for module, names in members.items():
+        line = f"from {module} import {', '.join(names)}"
+        lines.append(line if len(line) <= width else f"from {module} import (\n    " + ",\n    ".join(names) + ",\n)")
+    return sorted(lines, key=lambda line: "rankedu" in line)
 
 
 def joined(chosen: Iterable[Statement]) -> str:

@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from rankedu.files import written
 KEPT = pairs.ROOT / "book" / "data" / "timings.json"
 
 
-def measured(text: Path) -> dict[str, Any]:
+def measured(text: Path) -> dict[str, float]:
     """Run one notebook afresh; returns the seconds on the clock and the seconds of the processor."""
     import resource  # Windows has none
 
@@ -33,7 +34,7 @@ def measured(text: Path) -> dict[str, Any]:
         clock = pairs.execute(text, Path(folder) / f"{text.stem}.ipynb")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"page": pairs.address(text), "clock": round(clock, 1), "processor": round(processor, 1)}
+    return {"clock": round(clock, 1), "processor": round(processor, 1)}
 
 
 def machine() -> str:
@@ -47,20 +48,25 @@ def machine() -> str:
     return f"{brand or 'an unnamed processor'}, {os.cpu_count()} cores, one thread used"
 
 
+def kept() -> dict[str, Any]:
+    """What was measured last."""
+    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"rows": {}}
+    return found
+
+
 def table() -> str:
     """The page's table: minutes to read, as each chapter says, and seconds to run, as last measured."""
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"rows": {}}
     lines = ["| page | to read | to run |", "|---|--:|--:|"]
-    minutes, seconds = 0, 0.0
+    minutes, seconds, known = 0, 0.0, kept()
     for text in pairs.pairs():
-        row, read = kept["rows"].get(pairs.address(text)), reading_minutes(text)
-        run = f"{row['processor']:.0f} s" if row else "not measured"
-        page = pairs.address(text).removesuffix(".html")
-        lines.append(f"| {{doc}}`{page}` | {f'{read} min' if read else ''} | {run} |")
-        minutes, seconds = minutes + read, seconds + (row["processor"] if row else 0)
+        page = pairs.address(text)
+        read, run = reading_minutes(text), known["rows"].get(page, {}).get("processor", 0)
+        cells = f"{read} min" if read else "", f"{run:.0f} s" if run else "not measured"
+        lines.append(f"| {{doc}}`{page.removesuffix('.html')}` | {' | '.join(cells)} |")
+        minutes, seconds = minutes + read, seconds + run
     lines.append(f"| all | {minutes / 60:.1f} h | {f'{seconds / 60:.1f} min' if seconds else ''} |")
-    if kept["rows"]:
-        lines.append(f"\nMeasured on: {kept['machine']}. {kept['versions']}.")
+    if known["rows"]:
+        lines.append(f"\nMeasured on: {known['machine']}. {known['versions']}.")
     return "\n".join(lines) + "\n"
 
 
@@ -86,21 +92,17 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="numbers or names; default: every one")
-    names = parser.parse_args().names
-    import numpy
-    import torch
-
+    names = tuple(parser.parse_args().names or [""])
     os.environ["OMP_NUM_THREADS"] = "1"
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"rows": {}}
+    found = kept()
     for text in pairs.pairs():
-        if not names or any(text.stem.startswith(name) for name in names):
-            row = measured(text)
-            kept["rows"][row.pop("page")] = row
+        if text.stem.startswith(names):
+            row = found["rows"][pairs.address(text)] = measured(text)
             print(f"{text.stem}: {row['processor']} s of the processor, {row['clock']} s on the clock")
-    kept["rows"] = {page: kept["rows"][page] for page in map(pairs.address, pairs.pairs()) if page in kept["rows"]}
-    kept |= {"machine": machine(), "versions": f"torch {torch.__version__}, NumPy {numpy.__version__}"}
+    found["rows"] = {page: found["rows"][page] for page in map(pairs.address, pairs.pairs()) if page in found["rows"]}
+    found |= {"machine": machine(), "versions": f"torch {version('torch')}, NumPy {version('numpy')}"}
     with written(KEPT) as part:
-        part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        part.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

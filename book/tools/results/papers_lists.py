@@ -26,18 +26,17 @@ def origin(records: Sequence[Record], scale: str) -> str:
     seconds = [record.seconds for record in records if record.seconds is not None]
     devices = _distinct(f"{r.machine.get('device')}, {r.machine.get('threads')} threads" for r in records)
     torch = _distinct(record.versions.get("torch", "unknown") for record in records)
-    revisions = _distinct(revision(record) for record in records)
     return (
         f"{scale[0].upper()}{scale[1:]}: {len(records)} runs, mean ± standard deviation over the seeds; a run took "
         f"{statistics.fmean(seconds):.0f} s (from {min(seconds):.0f} to {max(seconds):.0f}), all of them "
-        f"{sum(seconds) / 60:.0f} min. Device: {devices}; torch {torch}; revision {revisions}. Made by"
+        f"{sum(seconds) / 60:.0f} min. Device: {devices}; torch {torch}; revision "
+        f"{_distinct(map(revision, records))}. Made by"
     )
 
 
 def revision(record: Record) -> str:
-    if not record.git:
-        return "unknown"
-    return record.git["revision"][:10] + (" with changes" if record.git["modified"] else "")
+    git = record.git
+    return git["revision"][:10] + " with changes" * git["modified"] if git else "unknown"
 
 
 def _distinct(values: Iterable[str]) -> str:
@@ -108,22 +107,23 @@ def _mini_batch_table(row: Row) -> str:
 
 def whole_presets(records: Sequence[Record]) -> str:
     """What the presets that train longer reach: a row each, of the runs that changed nothing but the seed."""
-    scales = {
-        "R@1": (100, 1),
-        "mAP@R": (100, 1),
-        "seconds": (1, 0),
-        "loss share": (100, 1),
-        "evaluation share": (100, 1),
+    scales = dict.fromkeys(("R@1", "mAP@R", "seconds", "loss share", "evaluation share"), (100, 1)) | {
+        "seconds": (1, 0)
     }
     lines, used = [], []
     for name in LONGER:
-        rows = summarise(chosen([record for record in records if record.preset == name], deciding(preset(name))))
-        made = rows[0].records if rows else []
-        used += made
-        cells = {m: _unbroken(rows[0].value(m), *scale) if rows else "not run" for m, scale in scales.items()}
-        lines.append({"preset": f"`{name}`", "runs": len(made), **cells})
+        row = _runs([record for record in records if record.preset == name], preset(name), used)
+        cells = {m: _unbroken(row.value(m), *scale) if row else "not run" for m, scale in scales.items()}
+        lines.append({"preset": f"`{name}`", "runs": len(row.records) if row else 0, **cells})
     commands = "\n".join(f"rankedu sweep retrieval --preset {name} --seeds 3" for name in LONGER)
     return f"{markdown(lines, 1)}\n\n{origin(used, 'these presets')}\n\n```sh\n{commands}\n```\n"
+
+
+def _runs(records: Sequence[Record], wanted: dict[str, Any], used: list[Record]) -> Row | None:
+    """The row of the runs with some parameters, which are added to those that are used; None if there are none."""
+    row = next(iter(summarise(chosen(records, deciding(wanted)))), None)
+    used += row.records if row else []
+    return row
 
 
 def severity(records: Sequence[Record]) -> str:
@@ -135,12 +135,11 @@ def severity(records: Sequence[Record]) -> str:
     grids = [sweep for sweep in grids if sweep.scale == grids[0].scale]
     of_lab = [record for record in records if record.lab == lab]
     lines, used = [], []
-    for shared, point in ((sweep.shared(), point) for sweep in grids for point in sweep.points()):
-        rows = summarise(chosen(of_lab, {**shared, **point}))
-        made = rows[0].records if rows else []
-        used += made
+    for wanted in ({**sweep.shared(), **point} for sweep in grids for point in sweep.points()):
+        row = _runs(of_lab, wanted, used)
+        made = row.records if row else []
         cells = [_unbroken(value_of(column)) for column in zip(*map(_shares, made), strict=True)]
-        about = {"trained by": METHODS[point["loss"]].title, "runs": len(made)}
+        about = {"trained by": METHODS[wanted["loss"]].title, "runs": len(made)}
         lines.append(about | dict(zip(heads, cells or ["not run"] * len(heads), strict=True)))
     return f"{markdown(lines, 1)}\n\n{origin(used, grids[0].scale)} the commands of HAPPIER's Tables 1 and 5.\n"
 

@@ -14,6 +14,7 @@ from ranklab.runs.summaries import Row, Value, best
 from tools.results.papers import RUNS, Parameters, Table, find, tables
 from tools.results.papers_lists import all_sweeps, figure_4, mini_batches, origin, severity, whole_presets
 from tools.results.papers_speed import blocks as speed_blocks
+from tools.site.templates import filled
 
 NOT_RUN = "not run"
 
@@ -110,24 +111,13 @@ def _cell(row: Row | None, metric: str) -> Value | str:
 
 def html(table: Table, columns: Sequence[Column]) -> str:
     """The table with two lines of headings; the best of a column is bold."""
-    groups = [(group, len(list(columns_of))) for group, columns_of in itertools.groupby(columns, key=lambda c: c.group)]
-    top = "".join(f'<th colspan="{width}" scope="colgroup">{escape(group)}</th>' for group, width in groups)
-    second = "".join(f'<th scope="col">{escape(column.heading)}</th>' for column in columns)
     bold = [best([v if isinstance(v, Value) else None for v in column.values]) for column in columns]
-    lines = []
-    for place, row in enumerate(table.rows()):
-        cells = (_html_cell(c, place, place in b) for c, b in zip(columns, bold, strict=True))
-        lines.append(f'<tr><th scope="row">{_method(row)}</th>{"".join(cells)}</tr>')
-    return "\n".join(
-        [
-            '<table class="table" style="font-size: 85%">',
-            f'<thead><tr><th rowspan="2" scope="col">in percent</th>{top}</tr>',
-            f"<tr>{second}</tr></thead>",
-            "<tbody>",
-            *lines,
-            "</tbody></table>",
-        ]
-    )
+    rows = [
+        (_method(row), [_html_cell(c, place, place in b) for c, b in zip(columns, bold, strict=True)])
+        for place, row in enumerate(table.rows())
+    ]
+    groups = [(group, len(list(columns_of))) for group, columns_of in itertools.groupby(columns, key=lambda c: c.group)]
+    return filled("printed-table.html", groups=groups, headings=[column.heading for column in columns], rows=rows)
 
 
 def _html_cell(column: Column, place: int, bold: bool) -> str:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sphinx.util.nodes import make_refnode
 
@@ -20,13 +19,12 @@ WRITTEN: dict[str, list[str]] = {}
 MEMBERS = ["   :members:", "   :inherited-members: Module, Sampler, Mapping, tuple, BaseException, object"]
 
 
-@dataclass(frozen=True)
-class Page:
-    """One page of the reference."""
+class Page(NamedTuple):
+    """One page of the reference: its packages, and modules within the first that a reader may need."""
 
     title: str
     modules: tuple[str, ...]
-    inner: tuple[str, ...] = ()  #: modules within that a reader may need, with sections of their own
+    inner: tuple[str, ...] = ()
 
 
 #: The labs themselves.
@@ -73,16 +71,13 @@ def modules(page: Page) -> list[str]:
 def public(module: str) -> dict[str, Any]:
     """What a module offers by name: its `__all__`, less modules and what its package offers already."""
     found = importlib.import_module(module)
-    offered = {name: getattr(found, name) for name in getattr(found, "__all__", ()) if not name.startswith("__")}
-    offered = {name: value for name, value in offered.items() if not inspect.ismodule(value)}
+    names = [name for name in getattr(found, "__all__", ()) if not name.startswith("__")]
+    offered = {name: value for name in names if not inspect.ismodule(value := getattr(found, name))}
     if module.count(".") < 2 or hasattr(found, "__path__"):
         return offered
     above = vars(importlib.import_module(module.rpartition(".")[0]))
-    return {
-        name: value
-        for name, value in offered.items()
-        if above.get(name) is not value and getattr(value, "__module__", module) == module
-    }
+    own = {name for name, value in offered.items() if getattr(value, "__module__", module) == module}
+    return {name: value for name, value in offered.items() if name in own and above.get(name) is not value}
 
 
 def section(module: str, *, first: bool) -> str:
@@ -101,8 +96,8 @@ def section(module: str, *, first: bool) -> str:
 
 def constant(module: str, name: str) -> list[str]:
     """A value, with the `#:` comment that stands above it, wherever in the package that is."""
-    head = Path(str(importlib.import_module(module).__file__))
-    value = repr(getattr(importlib.import_module(module), name))
+    found = importlib.import_module(module)
+    head, value = Path(str(found.__file__)), repr(getattr(found, name))
     lines = [f".. py:data:: {name}", *([f"   :value: {value}"] if len(value) < 80 and "<" not in value else []), ""]
     for path in [head, *sorted(head.parent.glob("*.py"))] if head.stem == "__init__" else [head]:
         comment = re.search(rf"((?:^#:.*\n)+){name}\b[^\n]*=", path.read_text(encoding="utf-8"), re.MULTILINE)
@@ -132,24 +127,21 @@ def command_line() -> str:
 
 def prepare(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Make links of the chapters in "Explained in chapters 4 and 12", before napoleon reads the lines."""
-    text = "\n".join(lines)
-    text = re.sub(r"(?<=chapter )(\d+)(?!\d)", r":ref:`\1 <ch-\1>`", text)
-    text = re.sub(r"chapters (\d+(?:, \d+)*,? (?:and|to) \d+)", lambda m: f"chapters {linked(m[1])}", text)
-    text = re.sub(r"<ch-(\d)>", r"<ch-0\1>", text)
+    text = re.sub(r"(?<=chapter )\d+|(?<=chapters )\d+(?:, \d+)*,? (?:and|to) \d+", linked, "\n".join(lines))
     text = re.sub(r"^(\s*)([A-Za-z])\. ", r"\1\\\2. ", text, flags=re.MULTILINE)  # "L. Default: 1" begins no list
     lines[:] = text.split("\n")
     WRITTEN[name] = list(lines)
+
+
+def linked(numbers: re.Match[str]) -> str:
+    """Each number as a reference to its chapter."""
+    return re.sub(r"\d+", lambda m: f":ref:`{m[0]} <ch-{int(m[0]):02d}>`", numbers[0])
 
 
 def restore(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Undo what napoleon does to an attribute: it takes what stands before a colon in the first line for a type."""
     if what in ("attribute", "data", "property"):
         lines[:] = WRITTEN[name]
-
-
-def linked(numbers: str) -> str:
-    """Each number as a reference to its chapter."""
-    return re.sub(r"\d+", lambda m: f":ref:`{m[0]} <ch-{m[0]}>`", numbers)
 
 
 def find_in_package(app: Any, env: Any, node: Any, contnode: Any) -> Any:

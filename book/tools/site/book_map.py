@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from html import escape
 
-from tools.site.reading import Chapter, Way, behind, chapters, homes, minutes, ways
+from tools.site.reading import Way, behind, chapters, homes, minutes, ways
+from tools.site.templates import filled
 
 #: In units of the drawing; a phone shows it at about its own size.
 WIDTH, ROW, LANE, LEFT, RADIUS = 340, 40, 20, 16, 12
@@ -47,50 +47,27 @@ def svg() -> str:
     rows = {number: row for row, number in enumerate(sorted(needs))}
     at = {number: (LEFT + LANE * lanes[number], ROW * row + ROW // 2) for number, row in rows.items()}
     text = LEFT + LANE * max(*lanes.values(), *lines.values()) + RADIUS + 10
-    drawn = [_line(at[pair[0]], at[pair[1]], LEFT + LANE * lane, pair) for pair, lane in sorted(lines.items())]
-    drawn += [_node(one, at[number], text) for number, one in chapters().items()]
-    about = f'role="group" aria-label="{escape(description())}" viewBox="0 0 {WIDTH} {ROW * len(rows)}"'
-    head = [f'<svg class="book-map" xmlns="http://www.w3.org/2000/svg" {about}>', f"<style>{_highlights()}</style>"]
-    return "\n".join([*head, *drawn, "</svg>\n"])
+    return filled(
+        "book-map.svg",
+        about=description(),
+        lit={number: [one for one in sorted({number, *behind(number)}) if needs[one]] for number in needs},
+        lines=[(pair, _path(at[pair[0]], at[pair[1]], LEFT + LANE * lane)) for pair, lane in sorted(lines.items())],
+        nodes=[(one, at[number], textwrap.wrap(one.title, 29)) for number, one in chapters().items()],
+        left=text,
+        width=WIDTH,
+        row=ROW,
+        radius=RADIUS,
+    )
 
 
-def _line(start: tuple[int, int], end: tuple[int, int], x: int, pair: tuple[int, int]) -> str:
+def _path(start: tuple[int, int], end: tuple[int, int], x: int) -> str:
     """From a chapter into the lane, down it, and out of it to the chapter that needs the first."""
-    (x0, y0), (x1, y1) = start, end
+    (x0, y0), (x1, y1), half = start, end, ROW // 2
     if y1 - y0 <= ROW:
-        path = f"M{x0} {y0}C{x0} {y0 + ROW // 2} {x1} {y1 - ROW // 2} {x1} {y1}"
-    else:
-        top, bottom = y0 + ROW, y1 - ROW
-        path = (
-            f"M{x0} {y0}C{x0} {y0 + ROW // 2} {x} {y0 + ROW // 2} {x} {top}V{bottom}"
-            f"C{x} {bottom + ROW // 2} {x1} {bottom + ROW // 2} {x1} {y1}"
-        )
-    return f'<path d="{path}" class="from-{pair[0]} to-{pair[1]}"/>'
-
-
-def _node(chapter: Chapter, at: tuple[int, int], left: int) -> str:
-    """A chapter: a disc with its number, its title, a link over the whole row."""
-    (x, y), lines = at, textwrap.wrap(chapter.title, 29)
-    first = y + 5 - 8 * (len(lines) - 1)
-    title = "".join(
-        f'<tspan x="{left}" y="{first + 16 * row}">{escape(line)} </tspan>' for row, line in enumerate(lines)
-    )
-    return (
-        f'<a href="chapters/{chapter.stem}.html" class="chapter-{chapter.number}">'
-        f'<rect x="0" y="{y - ROW // 2 + 1}" width="{WIDTH}" height="{ROW - 2}" rx="6"/>'
-        f'<circle cx="{x}" cy="{y}" r="{RADIUS}"/><text class="number" x="{x}" y="{y + 4}">{chapter.number} </text>'
-        f"<text>{title}</text></a>"
-    )
-
-
-def _highlights() -> str:
-    """Style rules: whoever points at a chapter sees the lines that lead to it, from wherever they come."""
-    rules = []
-    for number in chapters():
-        lit = ", ".join(f".to-{one}" for one in sorted({number, *behind(number)}) if chapters()[one].needs)
-        if lit:
-            rules.append(f".book-map:has(.chapter-{number}:is(:hover, :focus-visible)) :is({lit})")
-    return f"{', '.join(rules)} {{ stroke: var(--pst-color-primary); stroke-width: 4; }}"
+        return f"M{x0} {y0}C{x0} {y0 + half} {x1} {y1 - half} {x1} {y1}"
+    top, bottom = y0 + ROW, y1 - ROW
+    down = f"C{x0} {y0 + half} {x} {y0 + half} {x} {top}V{bottom}"
+    return f"M{x0} {y0}{down}C{x} {bottom + half} {x1} {bottom + half} {x1} {y1}"
 
 
 def description() -> str:

@@ -19,13 +19,13 @@ import subprocess
 import sys
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rankbook.kit.explorable import Explorable, all_explorables
+from tools.notebooks import pairs
 from tools.notebooks.closure import ROOT, files_of, fingerprint, hashed
-from tools.site import page_links
-
-if TYPE_CHECKING:
-    from rankbook.kit.explorable import Explorable
+from tools.site import api_reference, cores, diet, downloads, explorables, generate, page_links, paths
+from tools.teaching import lectures, slides
 
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
@@ -36,11 +36,9 @@ ALONE = ["-D", "suppress_warnings=mystnb.unknown_mime_type,ref,toc,myst.xref_mis
 
 def inputs() -> str:
     """A hash of all that the built book depends on."""
-    found = [
-        path for name in ("book", "notebooks", "rankedu", "lab") for path in (ROOT / name).rglob("*") if path.is_file()
-    ]
-    hidden = re.compile(r"/(_build|__pycache__|\.[^/]*)/")
-    read = [path for path in found if not hidden.search(path.as_posix().removeprefix(ROOT.as_posix()))]
+    found = [path for name in ("book", "notebooks", "rankedu", "lab") for path in (ROOT / name).rglob("*")]
+    hidden = re.compile(r"(^|/)(_build|__pycache__|\.[^/]*)/")
+    read = [path for path in found if path.is_file() and not hidden.search(path.relative_to(ROOT).as_posix())]
     read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / ".github" / "workflows" / "ci.yml"]
     settings = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH", "LAUNCH")]
     return hashed(read, repr(page_links.history()), importlib.metadata.version("sphinx"), *settings, whole=True)
@@ -54,9 +52,6 @@ def is_built(html: Path) -> bool:
 
 def stage(source: Path, *, only: str = "") -> None:
     """Lay out the Sphinx source: the book's pages and the executed chapters."""
-    from tools.notebooks import pairs
-    from tools.site import api_reference
-
     pairs.renew(text for text in pairs.stale() if text.stem.startswith(only))
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools", "rankbook"))
@@ -75,19 +70,13 @@ def frames_of(explorable: Explorable) -> Path:
 
 def slides_of() -> Path:
     """Where the slides of the lectures are kept until something changes that they show."""
-    from tools.teaching import lectures
-
     return CACHE / "slides" / fingerprint(*lectures.needs())
 
 
 def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
     """Have all frames drawn and all slides written that are not kept from an earlier build."""
-    from rankbook.kit.explorable import all_explorables
-    from tools.site.explorables import draw as draw_frames
-    from tools.teaching import lectures, slides
-
     drawn = [
-        pool.submit(draw_frames, one.address, frames_of(one))
+        pool.submit(explorables.draw, one.address, frames_of(one))
         for one in all_explorables().values()
         if not (frames_of(one) / "frames.json").exists()
     ]
@@ -96,25 +85,20 @@ def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
 
 
 def put_frames(html: Path) -> None:
-    """Put the explorables into the pages that have made room for them, and their frames beside the pages."""
-    from tools.site.explorables import fill, placed, write_frames
-
+    """Put the explorables into the pages that have a place for them, and their frames beside the pages."""
     for page in html.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         frames = {}
-        for explorable in placed(text):
-            frames[explorable.address] = write_frames(explorable, frames_of(explorable))
-            beside = html / "_static" / "explorables" / explorable.name
-            shutil.copytree(frames_of(explorable), beside, dirs_exist_ok=True)
+        for one in explorables.placed(text):
+            frames[one.address] = explorables.write_frames(one, frames_of(one))
+            beside = html / "_static" / "explorables" / one.name
+            shutil.copytree(frames_of(one), beside, dirs_exist_ok=True)
         if frames:
-            page.write_text(fill(text, frames), encoding="utf-8")
+            page.write_text(explorables.fill(text, frames), encoding="utf-8")
 
 
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
     """Draw on all cores while Sphinx runs on one, then put both together; strictly, every warning is an error."""
-    from tools.site import cores, diet, downloads, generate, paths
-    from tools.site.explorables import write_scripts
-
     stage(source, only=only)
     shutil.rmtree(html, ignore_errors=True)
     with cores.pool() as pool:
@@ -126,7 +110,7 @@ def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
         for done in waiting:
             done.result()
         put_frames(html)
-        write_scripts(html / "_static" / "live")
+        explorables.write_scripts(html / "_static" / "live")
         if not only:
             shutil.copytree(slides_of(), html / "_static" / "slides")
         diet.slim(html, pool)
@@ -136,12 +120,9 @@ def run_sphinx(builder: str, source: Path, target: Path, *options: str) -> None:
     """One run of Sphinx; what goes wrong ends this program with Sphinx's own status."""
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-q", "-E", *options]
     found = os.pathsep.join(filter(None, [str(BOOK), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [*command, "-d", str(source.parent / "doctrees"), str(source), str(target)],
-        env={**os.environ, "PYTHONPATH": found},
-    )
-    if done.returncode:
-        raise SystemExit(done.returncode)
+    command += ["-d", str(source.parent / "doctrees"), str(source), str(target)]
+    if status := subprocess.run(command, env={**os.environ, "PYTHONPATH": found}).returncode:
+        raise SystemExit(status)
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
-"""What the papers number, what the code claims to implement, where the book treats it; and what is missing.
+"""What the papers number, what the code claims to implement, where the book treats it.
 
-Three sources must agree: `data/sources.yaml` lists what is printed, the `Source` of the docstrings and the
+Three sources, which must agree: `data/sources.yaml` lists what is printed, the `Source` of the docstrings and the
 `@paper_figure` decorators say what a function implements, the paper maps say where it is explained and tested.
 """
 
@@ -9,15 +9,45 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, NamedTuple
 
+import yaml
+
+from ranklab import CHECKOUT as ROOT
 from ranklab.runs.code import PACKAGES
-from tools.site.paper_items import ROOT, Item, items, sort_key
 
+KINDS = ("Eq.", "Alg.", "Thm.", "Prop.", "Lemma", "Fig.", "Tab.", "Sec.", "Fn.")
+_NUMBER = re.compile(r"[A-Z]?\d+(?:\.\d+)*[a-z]?|[A-Z]")
 _SOURCE = re.compile(r"^Source(?:: |\n-+\n)(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)  # a line, or a section
 _MAP = re.compile(r"^## Paper map\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+
+
+class Paper(NamedTuple):
+    """One of the texts."""
+
+    name: str
+    title: str
+    cite: str
+    versions: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that a paper numbers."""
+
+    paper: str
+    number: str  # with its kind, such as "Eq. 4"
+    name: str
+    also: str = ""  # what other versions call it, or print differently
+    parts: tuple[str, ...] = ()  # items of the same paper
+    why: str = ""  # it is not treated
+
+    @property
+    def source(self) -> str:
+        """Its full name, such as ``RaMBO Eq. 4``."""
+        return f"{self.paper} {self.number}"
 
 
 @dataclass(frozen=True)
@@ -34,6 +64,38 @@ class MapRow:
     def chapter(self) -> str:
         """The name of the page alone."""
         return self.page.rpartition("/")[2]
+
+
+@cache
+def printed() -> tuple[tuple[Paper, tuple[Item, ...]], ...]:
+    """The papers, and the items that each of them numbers, in the order of `sources.yaml`."""
+    found = []
+    for one in yaml.safe_load((ROOT / "book" / "data" / "sources.yaml").read_text(encoding="utf-8")):
+        paper = Paper(one["paper"], one["title"], one["cite"], " ".join(one["versions"].split()))
+        found.append((paper, tuple(_item(paper.name, *pair) for pair in one["items"].items())))
+    return tuple(found)
+
+
+def _item(paper: str, number: str, entry: str | dict[str, Any]) -> Item:
+    about = {"name": entry} if isinstance(entry, str) else entry
+    return Item(paper, number, **{**about, "parts": tuple(about.get("parts", ()))})
+
+
+def items() -> tuple[Item, ...]:
+    """Everything that the papers number."""
+    return tuple(item for _, listed in printed() for item in listed)
+
+
+def sort_key(source: str) -> tuple[int, int, str]:
+    """Papers in the book's order, then kinds, then numbers; raises ValueError for what is none of them."""
+    papers = [paper.name for paper, _ in printed()]
+    paper = max((name for name in papers if source.startswith(name + " ")), key=len, default=None)
+    if paper is None:
+        raise ValueError(f"source must start with one of {papers}, got {source!r}")
+    kind, _, number = source.removeprefix(paper + " ").partition(" ")
+    if kind not in KINDS or not _NUMBER.fullmatch(number):
+        raise ValueError(f"source must read '<paper> <one of {KINDS}> <number>', got {source!r}")
+    return papers.index(paper), KINDS.index(kind), re.sub(r"\d+", lambda digits: digits[0].zfill(3), number)
 
 
 @cache
@@ -83,61 +145,4 @@ def same(short: str, full: str) -> bool:
         return True
     module, _, name = short.rpartition(".")
     found = getattr(importlib.import_module(module), name, None) if module.split(".")[0] in PACKAGES else None
-    return full == f"{getattr(found, '__module__', None)}.{name}"  # a room may show what a private module holds
-
-
-def gaps(
-    listed: Sequence[Item] | None = None,
-    maps: Sequence[MapRow] | None = None,
-    claimed: Sequence[tuple[str, str]] | None = None,
-) -> list[str]:
-    """What is missing or contradicts itself, a sentence each; the arguments stand in for the book's own."""
-    listed, maps, claimed = listed or items(), maps or paper_maps(), claimed or claims()
-    known = {item.source: item for item in listed}
-    treated = {row.source for row in maps}
-    found = [gap for item in listed if (gap := _gap(item, known, treated))]
-    rows = ((row.source, f"{row.page}, paper map") for row in maps)
-    named = (*((source, f"{name}, docstring") for source, name in claimed), *rows)
-    found += [f"{place}: {source} is not in sources.yaml" for source, place in named if source not in known]
-    return found + _disagreements(maps, claimed)
-
-
-def _gap(item: Item, known: Iterable[str], treated: Iterable[str]) -> str:
-    """What an item lacks, or has too much; empty if nothing."""
-    lost = [part for part in item.parts if f"{item.paper} {part}" not in known]
-    if lost:
-        return f"{item.source}: its parts {', '.join(lost)} are not in sources.yaml"
-    if item.why and (item.source in treated or item.parts):
-        return f"{item.source}: sources.yaml says why it is not treated, and yet it is: remove one of the two"
-    if not (item.why or item.parts or item.source in treated):
-        return f"{item.source}: no paper map has it, and sources.yaml gives no reason"
-    return ""
-
-
-def _disagreements(maps: Iterable[MapRow], claimed: Iterable[tuple[str, str]]) -> Iterable[str]:
-    """Rows whose function does not claim the item. A section has no one function; the index is of numbered items."""
-    by_source: dict[str, list[str]] = {}
-    for source, name in claimed:
-        by_source.setdefault(source, []).append(name)
-    return [
-        f"{row.page}: the docstring of {row.function} does not have {row.source}, but {by_source.get(row.source)} do"
-        for row in maps
-        if " Sec. " not in row.source and not any(same(row.function, name) for name in by_source.get(row.source, ()))
-    ]
-
-
-def unresolved(row: MapRow) -> str:
-    """What of a row leads nowhere: a function that cannot be imported, a test that is not there; empty if nothing."""
-    module, _, name = row.function.rpartition(".")
-    try:
-        getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError):
-        return f"{row.page}, {row.source}: {row.function} cannot be imported"
-    file, _, test = row.test.partition("::")
-    path = ROOT / file
-    tree = ast.parse(path.read_text(encoding="utf-8") if path.is_file() else "")
-    if test not in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}:
-        return f"{row.page}, {row.source}: there is no test {row.test}"
-    if not re.fullmatch(r"\{[\w:]+\}`(?:.*<)?[\w-]+>?`", row.here):
-        return f"{row.page}, {row.source}: {row.here} is no cross-reference"
-    return ""
+    return full == f"{getattr(found, '__module__', None)}.{name}"  # a package may show what a private module holds

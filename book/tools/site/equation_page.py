@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
-from tools.site.equation_index import MapRow, claims, paper_maps, same
-from tools.site.paper_items import Item, Paper, printed
+from tools.site.equation_index import Item, MapRow, claims, paper_maps, printed, same
 
 #: Heading → the kinds that stand below it.
 GROUPS = {
@@ -26,7 +25,7 @@ def markdown() -> str:
     """All papers."""
     parts = [counted()]
     for paper, listed in printed():
-        parts.append(f"## {paper.name}\n\n{_about(paper)}")
+        parts.append(f"## {paper.name}\n\n*{paper.title}* {{cite:p}}`{paper.cite}`. {paper.versions}")
         for heading, kinds in GROUPS.items():
             here = [item for item in listed if item.number.split(" ")[0] in kinds]
             if here:
@@ -45,16 +44,11 @@ def counted() -> str:
     )
 
 
-def _about(paper: Paper) -> str:
-    return f"*{paper.title}* {{cite:p}}`{paper.cite}`. {paper.versions}"
-
-
 def _entry(item: Item) -> str:
     """A term and its definitions."""
     also = f" *({item.also})*" if item.also else ""
-    return "\n".join(
-        [f"[{item.number}]{{#{_anchor(item.source)}}} {item.name}{also}", *(f": {line}" for line in _told(item))]
-    )
+    told = "\n".join(f": {line}" for line in _told(item))
+    return f"[{item.number}]{{#{_anchor(item.source)}}} {item.name}{also}\n{told}"
 
 
 def _anchor(source: str) -> str:
@@ -66,15 +60,13 @@ def _told(item: Item) -> Iterator[str]:
     if item.why:
         yield f"Not treated. {item.why}"
     if item.parts:
-        linked = ", ".join(
-            f"[{part}](#{re.sub(r'[^a-z0-9]+', '-', f'{item.paper} {part}'.lower())})" for part in item.parts
-        )
-        yield f"Part by part: {linked}."
+        linked = (f"[{part}](#{_anchor(item.paper + ' ' + part)})" for part in item.parts)
+        yield f"Part by part: {', '.join(linked)}."
     rows = [row for row in paper_maps() if row.source == item.source]
     for _, here in groupby(rows, key=lambda row: (row.page, row.here)):
         yield _place(list(here))
-    others = _others(item, rows)
-    if others:
+    others = [name for source, name in claims() if source == item.source and "._" not in name]
+    if others := [function(name) for name in others if not any(same(row.function, name) for row in rows)]:
         yield f"Also in {', '.join(others)}."
 
 
@@ -85,12 +77,6 @@ def _place(rows: list[MapRow]) -> str:
     chapter = f"{{ref}}`Chapter {int(number)} <ch-{number}>`, " if page.startswith("chapters/") else ""
     functions = "; ".join(f"{function(row.function)}, tested by `{row.test.rpartition('::')[2]}`" for row in rows)
     return f"{chapter}{here}: {functions}"
-
-
-def _others(item: Item, rows: Iterable[MapRow]) -> list[str]:
-    """Functions that say they implement the item, in no paper map, as far as a reader can import them."""
-    names = [name for source, name in claims() if source == item.source]
-    return [function(name) for name in names if "._" not in name and not any(same(row.function, name) for row in rows)]
 
 
 def function(name: str) -> str:

@@ -1,7 +1,7 @@
 """Explorables on the pages of the book, where no kernel runs: frames on disk, or Python that the page runs.
 
-Sphinx makes room for frames, which may still be being drawn; `fill` puts them in when it is done. A live explorable is
-whole at once, and `write_scripts` translates what it computes with.
+Sphinx marks the place of frames, which may still be being drawn; `fill` puts them in when it is done. A live
+explorable is whole at once, and `write_scripts` translates what it computes with.
 """
 
 from __future__ import annotations
@@ -18,32 +18,21 @@ from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
 
 from rankbook.kit.explorable import load
-from rankbook.kit.explorable.controls import Control
 from rankbook.kit.explorable.core import MIME, Explorable
 from rankbook.kit.explorable.grounds import ENDS, RULES, Ground
 from rankbook.kit.live import PAGE, Live, names
 from tools.site import javascript
+from tools.site.templates import filled
 
 #: An explorable of the static book weighs at most so much.
 MAX_BYTES = 600_000
 
 
 def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
-    """Render every frame of an explorable to lossless WebP.
+    """Render every frame to lossless WebP, unless the folder has them; what the page is told of each.
 
-    Parameters
-    ----------
-    explorable : Explorable
-    folder : Path
-        Gets ``00.webp``, ``01.webp``, … and ``frames.json``. Frames that stand there already are kept: name the
-        folder after what they were made from.
-
-    Returns
-    -------
-    list of dict
-        For each frame its file name, its alternative text and, where there are any, ``holds``: where its controls can
-        be held; ``numbers``, and what they say of each goal: ``goals``; ``ground``, where a ball can roll by what is
-        written to ``grounds.js``.
+    That is file and alternative text and, where there are any, where its controls can be held, its numbers, what they
+    say of each goal, and the ground on which a ball can roll by what is written to ``grounds.js``.
     """
     from tqdm import tqdm
 
@@ -99,71 +88,22 @@ def draw(address: str, folder: Path) -> None:
 
 
 def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -> str:
-    """The HTML of an explorable.
-
-    Parameters
-    ----------
-    frames : list of dict
-        From :func:`write_frames`.
-    address : str
-        Where the frames lie, as the page sees it.
-
-    Returns
-    -------
-    str
-        Without scripts it is a picture; ``explorable.js`` shows the sliders and moves the frames.
-    """
-    start = list(explorable.grid()).index(explorable.defaults)
+    """The HTML of an explorable whose frames, as `write_frames` tells of them, lie at an address."""
+    controls = [
+        {
+            "id": f"explorable-{explorable.name}-{name}",
+            "title": control.named(name),
+            "names": control.names,
+            "labels": [control.format(value) for value in control.stops],
+            "start": control.stops.index(control.default),
+            "play": control.play,
+        }
+        for name, control in explorable.controls.items()
+    ]
     size = [len(control.stops) for control in explorable.controls.values()]
-    rows = []
-    for name, control in explorable.controls.items():
-        identifier = f"explorable-{explorable.name}-{name}"
-        rows.append((_radios if control.names else _range)(identifier, control.named(name), control))
-    goals = "".join(f'<li>{html.escape(goal.text)} <span role="status"></span></li>' for goal in explorable.goals)
-    return (
-        f'<figure class="explorable" id="explorable-{explorable.name}" data-size="{json.dumps(size)}" '
-        f'data-frames="{html.escape(json.dumps(frames, ensure_ascii=False))}" data-address="{address}">'
-        f'<div class="explorable-controls" role="group" aria-label="{html.escape(explorable.caption)}" hidden>'
-        f"{''.join(rows)}</div>"
-        f'<div class="explorable-stage">'
-        f'<img src="{address}/{frames[start]["file"]}" alt="{html.escape(frames[start]["alt"])}"></div>'
-        f"<figcaption>{html.escape(explorable.caption)}"
-        + (f'<ul class="explorable-goals">{goals}</ul>' if goals else "")
-        + "</figcaption></figure>"
-    )
-
-
-def _labels(control: Control) -> tuple[list[str], str, int]:
-    """What the reader sees for each stop, the same for the script, and which is the default."""
-    labels = [control.format(value) for value in control.stops]
-    return labels, html.escape(json.dumps(labels, ensure_ascii=False)), control.stops.index(control.default)
-
-
-def _range(identifier: str, name: str, control: Control) -> str:
-    """A slider, with a button that runs it if it plays."""
-    labels, listed, at = _labels(control)
-    return (
-        f'<label for="{identifier}">{html.escape(name)}</label>'
-        f'<input type="range" id="{identifier}" min="0" max="{len(labels) - 1}" step="1" value="{at}" '
-        f'data-labels="{listed}" data-lm-suppress-shortcuts="true">'
-        f'<output for="{identifier}">{html.escape(labels[at])}</output>'
-        + (f'<button type="button" data-plays="{identifier}">Play</button>' if control.play else "")
-    )
-
-
-def _radios(identifier: str, name: str, control: Control) -> str:
-    """A button for each of some names."""
-    labels, listed, start = _labels(control)
-    buttons = "".join(
-        f'<label><input type="radio" name="{identifier}" value="{at}"{" checked" if at == start else ""}> '
-        f"{html.escape(label)}</label>"
-        for at, label in enumerate(labels)
-    )
-    return (
-        f'<span class="explorable-name" id="{identifier}-name">{html.escape(name)}</span>'
-        f'<div class="explorable-names" role="radiogroup" id="{identifier}" aria-labelledby="{identifier}-name" '
-        f'data-labels="{listed}" data-lm-suppress-shortcuts="true">{buttons}</div>'
-    )
+    start = list(explorable.grid()).index(explorable.defaults)
+    about = {"name": explorable.name, "caption": explorable.caption, "goals": explorable.goals, "size": size}
+    return filled("explorable.html", **about, frames=frames, address=address, controls=controls, start=start)
 
 
 def static(environment: Any) -> str:
@@ -204,7 +144,7 @@ def place(explorable: Explorable, environment: Any) -> nodes.raw:
 
 
 def placed(page: str) -> list[Explorable]:
-    """The explorables for which a page of the built book has made room."""
+    """The explorables for which a page of the built book has a place."""
     return [load(match[1]) for match in _PLACE.finditer(page)]
 
 
@@ -221,41 +161,27 @@ class ExplorableRenderer:
     @staticmethod
     def handle_mime(renderer: Any, data: Any, inline: bool) -> list[nodes.Element] | None:
         """Render what is ours, return None for all the rest."""
-        if inline:
+        if inline or data.mime_type not in ("image/png", MIME):
             return None
         if data.mime_type == "image/png":
-            alt = data.output_metadata.get("image/png", {}).get("alt")
             pictures: list[nodes.Element] = renderer.render_image(data)
-            for picture in pictures if alt else []:
-                picture["alt"] = alt
+            if alt := data.output_metadata.get("image/png", {}).get("alt"):
+                for picture in pictures:
+                    picture["alt"] = alt
             return pictures
-        if data.mime_type != MIME:
-            return None
         content = data.content if isinstance(data.content, dict) else json.loads(data.content)
         page = renderer.renderer.sphinx_env
-        if "live" in content:
-            return [place_live(content["live"], page)]
-        return [place(load(content["explorable"]), page)]
+        return [place_live(content["live"], page) if "live" in content else place(load(content["explorable"]), page)]
 
 
 class ExplorableDirective(SphinxDirective):
-    """``{explorable} module:function`` shows an explorable on a page that is not a notebook."""
+    """``{explorable} module:function`` and ``{live} name`` show an explorable on a page that is not a notebook."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Make room for the explorable that the argument names."""
-        return [place(load(self.arguments[0]), self.env)]
-
-
-class LiveDirective(SphinxDirective):
-    """``{live} name`` shows a live explorable on a page that is not a notebook."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Show the live explorable that the argument names."""
-        return [place_live(self.arguments[0], self.env)]
+        [named] = self.arguments
+        return [place_live(named, self.env) if self.name == "live" else place(load(named), self.env)]
 
 
 def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str, Any], *_: object) -> None:
@@ -273,7 +199,7 @@ def setup(app: Any) -> dict[str, bool]:
     """
     render.load_mime_renders = lambda: [ExplorableRenderer]
     app.add_directive("explorable", ExplorableDirective)
-    app.add_directive("live", LiveDirective)
+    app.add_directive("live", ExplorableDirective)
     app.config.html_static_path.append(str(PAGE))
     app.add_css_file("live.css")
     app.add_js_file("live.js")

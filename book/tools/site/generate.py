@@ -7,39 +7,49 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[3]
+from rankbook.datasets import glyphs, scenes
+from rankbook.kit import style
+from ranklab import CHECKOUT as ROOT
+from ranklab import datasets as data
+from ranklab.datasets.registry import markdown
+from tools.notebooks import exercises, timings
+from tools.results import claims, papers_page, pictures
+from tools.results.papers_lists import margin_and_memory
+from tools.site import architecture_page, book_map, equation_page, loops, use_it
+from tools.teaching import lectures, question_bank
 
 
 def write_tables(folder: Path) -> None:
     """Write what the pages of the book include: tables, the cards of the glyphs and of the scenes, contact sheets."""
-    from rankbook.datasets.glyphs import contact_sheet
-    from rankbook.datasets.scenes import contact_sheet as sheet_of_scenes
-    from rankbook.kit import style
-    from ranklab.datasets import DETECTION, glyphs, scenes
-    from ranklab.datasets.registry import markdown
-    from tools.notebooks import exercises, timings
-    from tools.results import claims, papers_page, pictures
-    from tools.results.papers_lists import margin_and_memory
-    from tools.site import architecture_page, book_map, equation_page, loops, use_it
-    from tools.teaching import lectures, question_bank
-
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {"notation": notation(), "equations": equation_page.markdown(), "glyphs": glyphs.card_markdown()}
-    tables |= {"speed": speed(), "papers_data": markdown(), "use_it": use_it.markdown()}
-    tables |= {"loops": loops.table(), "loops_code": loops.code()}
-    tables |= {"scenes": scenes.card_markdown(), "detection_data": markdown(DETECTION)}
-    tables |= {"book_map": book_map.map_markdown(), "ways": book_map.ways_markdown(), "lectures": lectures.markdown()}
-    tables |= papers_page.blocks() | {"timings": timings.table(), "machines": timings.machines()}
-    tables |= pictures.blocks(folder) | claims.blocks(folder)
-    tables |= {name: margin_and_memory(f"{name}.json") for name in ("effects", "effects_trained")}
-    for name, text in tables.items():
+    blocks = {
+        "notation": notation(),
+        "equations": equation_page.markdown(),
+        "speed": speed(),
+        "glyphs": data.glyphs.card_markdown(),
+        "scenes": data.scenes.card_markdown(),
+        "papers_data": markdown(),
+        "detection_data": markdown(data.DETECTION),
+        "use_it": use_it.markdown(),
+        "loops": loops.table(),
+        "lectures": lectures.markdown(),
+        "book_map": book_map.map_markdown(),
+        "ways": book_map.ways_markdown(),
+        "timings": timings.table(),
+        "machines": timings.machines(),
+        **{name: margin_and_memory(f"{name}.json") for name in ("effects", "effects_trained")},
+        **papers_page.blocks(),
+        **pictures.blocks(folder),
+        **claims.blocks(folder),
+    }
+    for name, text in blocks.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / "reference.py").write_bytes((ROOT / "rankedu" / "reference.py").read_bytes())
     architecture_page.write(folder)
     exercises.write_blocks(folder)
     question_bank.write(folder)
-    (folder / "glyphs.png").write_bytes(style.png(contact_sheet()))
-    (folder / "scenes.png").write_bytes(style.png(sheet_of_scenes()))
+    (folder / "glyphs.png").write_bytes(style.png(glyphs.contact_sheet()))
+    (folder / "scenes.png").write_bytes(style.png(scenes.contact_sheet()))
 
 
 def vocabulary() -> list[dict[str, str]]:
@@ -58,12 +68,9 @@ def notation() -> str:
     return "\n".join(lines) + "\n"
 
 
-def speed(file: str = "speed.json") -> str:
+def speed() -> str:
     """What `make bench` measured: a row each, with its ratios to the contenders that were timed in turn with it."""
-    path = ROOT / "book" / "data" / file
-    if not path.exists():
-        return "Nothing has been measured yet.\n"
-    record = json.loads(path.read_text(encoding="utf-8"))
+    record = json.loads((ROOT / "book" / "data" / "speed.json").read_text(encoding="utf-8"))
     lines = ["| work | median | measured beside it |", "|---|---|---|"]
     for row in record["rows"]:
         beside = "; ".join(f"{name}: {value:g}" for name, value in row["found"].items())

@@ -54,7 +54,6 @@ RESERVED = {
     *("package", "private", "protected", "public", "py", "static", "super", "switch", "this", "throw", "true"),
     *("typeof", "undefined", "var", "void"),
 }
-Signature = list[str]
 
 
 def translate(name: str) -> str:
@@ -76,7 +75,7 @@ class Module:
     def __init__(self, name: str) -> None:
         self.name, self.path = name, Path(str(import_module(name).__file__))
         self.tree = ast.parse(self.path.read_text(encoding="utf-8"))
-        self.signatures: dict[str, Signature] = {}  # of the functions that can be called with keywords
+        self.signatures: dict[str, list[str]] = {}  # of the functions that can be called with keywords
         self.names: set[str] = set()  # that the module binds at its top
 
     def imports(self) -> list[str]:
@@ -94,7 +93,7 @@ class Module:
                 self.bring(one)
         lines = [line for one in self.tree.body for line in self.statement(one, self.names)]
         bound = sorted(name for name in self.names if name != "math")
-        inside = "\n".join(["let " + ", ".join(map(_safe, bound)) + ";"] * bool(bound) + lines)
+        inside = "\n".join([*_declared(bound), *lines])
         given = ", ".join(name if _safe(name) == name else f"{name}: {_safe(name)}" for name in bound)
         return f'py.modules["{self.name}"] = (() => {{\n"use strict";\n{inside}\nreturn {{ {given} }};\n}})();\n'
 
@@ -114,63 +113,65 @@ class Module:
 
     def refused(self, node: ast.AST, what: str | None = None) -> SyntaxError:
         """What to raise at a piece of Python that the subset does not have."""
-        construct = what or f"{type(node).__name__}"
+        construct = what or type(node).__name__
         return SyntaxError(f"{self.path.name}:{getattr(node, 'lineno', '?')}: a page cannot run {construct}")
-
-    # ------------------------------------------------------------------------------------------------- statements
 
     def statement(self, node: ast.stmt, names: set[str]) -> list[str]:
         """One statement as lines; what it binds is added to ``names``, which the function declares at its head."""
-        do = getattr(self, f"do_{type(node).__name__}", None)
-        if do is None:
-            raise self.refused(node)
-        lines: list[str] = do(node, names)
-        return lines
+        match node:
+            case ast.Import():
+                return ["const math = py.math;"]
+            case ast.ImportFrom(module="__future__") | ast.Pass() | ast.AnnAssign(value=None):
+                return []
+            case ast.ImportFrom():
+                pairs = ", ".join(f"{alias.name}: {_safe(alias.name)}" for alias in node.names)
+                return [f'({{ {pairs} }} = py.modules["{node.module}"]);']
+            case ast.FunctionDef():
+                return self.function(node, names)
+            case ast.Return():
+                return [f"return {self.value(node.value) if node.value else 'null'};"]
+            case ast.Expr():
+                return [] if isinstance(node.value, ast.Constant) else [self.value(node.value) + ";"]
+            case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+                return [self.assign(target, self.value(node.value), names)]
+            case ast.Assign():
+                raise self.refused(node, "an assignment to several targets")
+            case ast.AugAssign():
+                read = ast.copy_location(ast.parse(ast.unparse(node.target), mode="eval").body, node)
+                call = "grow" if isinstance(node.op, ast.Add) else self.operator(node, node.op)
+                return [self.assign(node.target, f"py.{call}({self.value(read)}, {self.value(node.value)})", names)]
+            case ast.If():
+                text = f"if ({self.truth(node.test)}) {self.block(node.body, names)}"
+                return [text + (f" else {self.block(node.orelse, names)}" if node.orelse else "")]
+            case ast.For() | ast.While() if node.orelse:
+                raise self.refused(node, "the else of a loop")
+            case ast.For():
+                target = self.pattern(node.target, names)
+                return [f"for ({target} of py.iter({self.value(node.iter)})) {self.block(node.body, names)}"]
+            case ast.While():
+                return [f"while ({self.truth(node.test)}) {self.block(node.body, names)}"]
+            case ast.Raise(exc=ast.Call(args=[said])):
+                return [f"throw new Error({self.value(said)});"]
+            case ast.Raise():
+                raise self.refused(node, "raise without an exception and its sentence")
+            case ast.Break():
+                return ["break;"]
+            case ast.Continue():
+                return ["continue;"]
+        raise self.refused(node)
 
     def block(self, body: list[ast.stmt], names: set[str]) -> str:
         return "{\n" + "\n".join(line for one in body for line in self.statement(one, names)) + "\n}"
 
-    def do_Import(self, node: ast.Import, names: set[str]) -> list[str]:
-        return ["const math = py.math;"]
-
-    def do_ImportFrom(self, node: ast.ImportFrom, names: set[str]) -> list[str]:
-        if node.module == "__future__":
-            return []
-        pairs = ", ".join(f"{alias.name}: {_safe(alias.name)}" for alias in node.names)
-        return [f'({{ {pairs} }} = py.modules["{node.module}"]);']
-
-    def do_FunctionDef(self, node: ast.FunctionDef, names: set[str]) -> list[str]:
+    def function(self, node: ast.FunctionDef, names: set[str]) -> list[str]:
         if node.decorator_list or node.args.vararg or node.args.kwarg:
             raise self.refused(node, "a function with decorators, *args or **kwargs")
         names.add(node.name)
         self.signatures[node.name] = _parameters(node)
         inside: set[str] = set()
         body = [line for one in node.body for line in self.statement(one, inside)]
-        inside -= set(_parameters(node))
-        declared = ["let " + ", ".join(map(_safe, sorted(inside))) + ";"] if inside else []
         head = f"{_safe(node.name)} = function ({self.parameters(node.args)}) {{"
-        return [head, *declared, *body, "};"]
-
-    def do_Return(self, node: ast.Return, names: set[str]) -> list[str]:
-        return [f"return {self.value(node.value) if node.value else 'null'};"]
-
-    def do_Expr(self, node: ast.Expr, names: set[str]) -> list[str]:
-        return [] if isinstance(node.value, ast.Constant) else [self.value(node.value) + ";"]
-
-    def do_Assign(self, node: ast.Assign, names: set[str]) -> list[str]:
-        if len(node.targets) > 1:
-            raise self.refused(node, "an assignment to several targets")
-        return [self.assign(node.targets[0], self.value(node.value), names)]
-
-    def do_AnnAssign(self, node: ast.AnnAssign, names: set[str]) -> list[str]:
-        return [self.assign(node.target, self.value(node.value), names)] if node.value else []
-
-    def do_AugAssign(self, node: ast.AugAssign, names: set[str]) -> list[str]:
-        operator = "grow" if isinstance(node.op, ast.Add) else OPERATORS.get(type(node.op))
-        if operator is None:
-            raise self.refused(node, type(node.op).__name__)
-        read = ast.copy_location(ast.parse(ast.unparse(node.target), mode="eval").body, node)
-        return [self.assign(node.target, f"py.{operator}({self.value(read)}, {self.value(node.value)})", names)]
+        return [head, *_declared(sorted(inside - set(_parameters(node)))), *body, "};"]
 
     def assign(self, target: ast.expr, value: str, names: set[str]) -> str:
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
@@ -182,54 +183,21 @@ class Module:
 
     def pattern(self, target: ast.expr, names: set[str]) -> str:
         """The names that a value is taken apart into."""
-        if isinstance(target, ast.Name):
-            names.add(target.id)
-            return _safe(target.id)
-        if isinstance(target, ast.Tuple | ast.List):
-            return "[" + ", ".join(self.pattern(one, names) for one in target.elts) + "]"
-        if isinstance(target, ast.Starred):
-            return "..." + self.pattern(target.value, names)
+        match target:
+            case ast.Name():
+                names.add(target.id)
+                return _safe(target.id)
+            case ast.Tuple() | ast.List():
+                return "[" + ", ".join(self.pattern(one, names) for one in target.elts) + "]"
+            case ast.Starred():
+                return "..." + self.pattern(target.value, names)
         raise self.refused(target)
 
-    def do_If(self, node: ast.If, names: set[str]) -> list[str]:
-        text = f"if ({self.truth(node.test)}) {self.block(node.body, names)}"
-        return [text + (f" else {self.block(node.orelse, names)}" if node.orelse else "")]
-
-    def do_For(self, node: ast.For, names: set[str]) -> list[str]:
-        if node.orelse:
-            raise self.refused(node, "the else of a loop")
-        target = self.pattern(node.target, names)
-        return [f"for ({target} of py.iter({self.value(node.iter)})) {self.block(node.body, names)}"]
-
-    def do_While(self, node: ast.While, names: set[str]) -> list[str]:
-        if node.orelse:
-            raise self.refused(node, "the else of a loop")
-        return [f"while ({self.truth(node.test)}) {self.block(node.body, names)}"]
-
-    def do_Raise(self, node: ast.Raise, names: set[str]) -> list[str]:
-        call = node.exc
-        if not isinstance(call, ast.Call) or len(call.args) != 1:
-            raise self.refused(node, "raise without an exception and its sentence")
-        return [f"throw new Error({self.value(call.args[0])});"]
-
-    def do_Pass(self, node: ast.Pass, names: set[str]) -> list[str]:
-        return []
-
-    def do_Break(self, node: ast.Break, names: set[str]) -> list[str]:
-        return ["break;"]
-
-    def do_Continue(self, node: ast.Continue, names: set[str]) -> list[str]:
-        return ["continue;"]
-
-    # ------------------------------------------------------------------------------------------------ expressions
-
-    def value(self, node: ast.expr | None) -> str:
-        """One expression."""
-        of = getattr(self, f"of_{type(node).__name__}", None)
-        if of is None:
-            raise self.refused(node or self.tree)
-        text: str = of(node)
-        return text
+    def operator(self, node: ast.AST, operator: ast.operator) -> str:
+        """The function of `py` that does what an operator does."""
+        if type(operator) not in OPERATORS:
+            raise self.refused(node, type(operator).__name__)
+        return OPERATORS[type(operator)]
 
     def truth(self, node: ast.expr) -> str:
         """An expression as a condition: an empty list is false in Python alone."""
@@ -237,99 +205,90 @@ class Module:
         sure = isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
         return text if sure else f"py.bool({text})"
 
-    def of_Constant(self, node: ast.Constant) -> str:
-        if not isinstance(node.value, int | float | str | None):
-            raise self.refused(node)
-        return json.dumps(node.value)
-
-    def of_Name(self, node: ast.Name) -> str:
-        if node.id in BUILTINS and node.id not in self.names:
-            return f"py.{node.id}"
-        if hasattr(builtins, node.id) and node.id not in self.names:
-            raise self.refused(node)
-        return _safe(node.id)
-
-    def of_List(self, node: ast.List | ast.Tuple) -> str:
-        return "[" + ", ".join(map(self.element, node.elts)) + "]"
-
-    of_Tuple = of_List
+    def value(self, node: ast.expr | None) -> str:
+        """One expression."""
+        match node:
+            case ast.Constant(value=int() | float() | str() | None):
+                return json.dumps(node.value)
+            case ast.Name() if node.id in self.names or not hasattr(builtins, node.id):
+                return _safe(node.id)
+            case ast.Name() if node.id in BUILTINS:
+                return f"py.{node.id}"
+            case ast.List() | ast.Tuple() | ast.Set():
+                listed = "[" + ", ".join(map(self.element, node.elts)) + "]"
+                return f"new Set({listed})" if isinstance(node, ast.Set) else listed
+            case ast.Dict():
+                parts = [
+                    f"...py.items({self.value(value)})" if key is None else f"[{self.value(key)}, {self.value(value)}]"
+                    for key, value in zip(node.keys, node.values, strict=True)
+                ]
+                return f"new Map([{', '.join(parts)}])"
+            case ast.BinOp():
+                return f"py.{self.operator(node, node.op)}({self.value(node.left)}, {self.value(node.right)})"
+            case ast.UnaryOp(op=ast.Not()):
+                return f"!{self.truth(node.operand)}"
+            case ast.UnaryOp(op=ast.USub()):
+                return f"(-{self.value(node.operand)})"
+            case ast.UnaryOp():
+                raise self.refused(node, type(node.op).__name__)
+            case ast.BoolOp(values=[*first, last]):
+                name, text = "both" if isinstance(node.op, ast.And) else "either", self.value(last)
+                for one in reversed(first):
+                    text = f"py.{name}({self.value(one)}, () => {text})"
+                return text
+            case ast.Compare(ops=[operator], comparators=[second]):
+                return "(" + COMPARED[type(operator)](self.value(node.left), self.value(second)) + ")"
+            case ast.Compare(ops=[operator, *others], comparators=[second, *further]):
+                rest = self.value(ast.Compare(left=ast.Name(id="between_"), ops=others, comparators=further))
+                here = COMPARED[type(operator)](self.value(node.left), "between_")
+                return f"((between_) => {here} && {rest})({self.value(second)})"
+            case ast.IfExp():
+                return f"({self.truth(node.test)} ? {self.value(node.body)} : {self.value(node.orelse)})"
+            case ast.Subscript(slice=ast.Slice()):
+                return f"py.slice({self.value(node.value)}, {self.slice(node.slice)})"
+            case ast.Subscript():
+                return f"py.at({self.value(node.value)}, {self.value(node.slice)})"
+            case ast.Attribute(value=ast.Name(id="math")):
+                return f"math.{node.attr}"
+            case ast.Attribute():
+                raise self.refused(node, f"the attribute {node.attr}")
+            case ast.Lambda():
+                return f"(({self.parameters(node.args)}) => {self.value(node.body)})"
+            case ast.Call():
+                return self.call(node)
+            case ast.JoinedStr():
+                return "(" + " + ".join(['""', *map(self.piece, node.values)]) + ")"
+            case ast.ListComp() | ast.GeneratorExp():
+                return self.comprehension(node.generators, f"made_.push({self.value(node.elt)});", "[]")
+            case ast.SetComp():
+                return self.comprehension(node.generators, f"made_.add({self.value(node.elt)});", "new Set()")
+            case ast.DictComp():
+                entry = f"made_.set({self.value(node.key)}, {self.value(node.value)});"
+                return self.comprehension(node.generators, entry, "new Map()")
+        raise self.refused(node or self.tree)
 
     def element(self, node: ast.expr) -> str:
         return f"...py.iter({self.value(node.value)})" if isinstance(node, ast.Starred) else self.value(node)
 
-    def of_Set(self, node: ast.Set) -> str:
-        return f"new Set({self.of_List(ast.List(elts=node.elts))})"
-
-    def of_Dict(self, node: ast.Dict) -> str:
-        parts = [
-            f"...py.items({self.value(value)})" if key is None else f"[{self.value(key)}, {self.value(value)}]"
-            for key, value in zip(node.keys, node.values, strict=True)
-        ]
-        return f"new Map([{', '.join(parts)}])"
-
-    def of_BinOp(self, node: ast.BinOp) -> str:
-        operator = OPERATORS.get(type(node.op))
-        if operator is None:
-            raise self.refused(node, type(node.op).__name__)
-        return f"py.{operator}({self.value(node.left)}, {self.value(node.right)})"
-
-    def of_UnaryOp(self, node: ast.UnaryOp) -> str:
-        if isinstance(node.op, ast.Not):
-            return f"!{self.truth(node.operand)}"
-        if not isinstance(node.op, ast.USub):
-            raise self.refused(node, type(node.op).__name__)
-        return f"(-{self.value(node.operand)})"
-
-    def of_BoolOp(self, node: ast.BoolOp) -> str:
-        name = "both" if isinstance(node.op, ast.And) else "either"
-        text = self.value(node.values[-1])
-        for one in reversed(node.values[:-1]):
-            text = f"py.{name}({self.value(one)}, () => {text})"
-        return text
-
-    def of_Compare(self, node: ast.Compare) -> str:
-        first, operator, second = node.left, node.ops[0], node.comparators[0]
-        if len(node.ops) == 1:
-            return "(" + COMPARED[type(operator)](self.value(first), self.value(second)) + ")"
-        middle = ast.Name(id="between_")
-        rest = self.of_Compare(ast.Compare(left=middle, ops=node.ops[1:], comparators=node.comparators[1:]))
-        here = COMPARED[type(operator)](self.value(first), "between_")
-        return f"((between_) => {here} && {rest})({self.value(second)})"
-
-    def of_IfExp(self, node: ast.IfExp) -> str:
-        return f"({self.truth(node.test)} ? {self.value(node.body)} : {self.value(node.orelse)})"
-
-    def of_Subscript(self, node: ast.Subscript) -> str:
-        if isinstance(node.slice, ast.Slice):
-            return f"py.slice({self.value(node.value)}, {self.slice(node.slice)})"
-        return f"py.at({self.value(node.value)}, {self.value(node.slice)})"
-
     def slice(self, node: ast.Slice) -> str:
         return ", ".join(self.value(part) if part else "null" for part in (node.lower, node.upper, node.step))
 
-    def of_Attribute(self, node: ast.Attribute) -> str:
-        if not (isinstance(node.value, ast.Name) and node.value.id == "math"):
-            raise self.refused(node, f"the attribute {node.attr}")
-        return f"math.{node.attr}"
-
-    def of_Lambda(self, node: ast.Lambda) -> str:
-        return f"(({self.parameters(node.args)}) => {self.value(node.body)})"
-
-    def of_Call(self, node: ast.Call) -> str:
+    def call(self, node: ast.Call) -> str:
         arguments = list(map(self.element, node.args))
-        called = node.func
-        if isinstance(called, ast.Attribute) and not (isinstance(called.value, ast.Name) and called.value.id == "math"):
-            if called.attr not in METHODS or node.keywords:
-                raise self.refused(node, f"the method {called.attr}")
-            return f"py.methods.{called.attr}({', '.join([self.value(called.value), *arguments])})"
-        if isinstance(called, ast.Name) and called.id in BUILTINS and called.id not in self.names:
-            if node.keywords:
-                arguments.append(
-                    f"py.named({{ {', '.join(f'{k.arg}: {self.value(k.value)}' for k in node.keywords)} }})"
-                )
-        elif node.keywords:
+        match node.func:
+            case ast.Attribute(value=ast.Name(id="math")):
+                pass
+            case ast.Attribute(attr=method, value=owner):
+                if method not in METHODS or node.keywords:
+                    raise self.refused(node, f"the method {method}")
+                return f"py.methods.{method}({', '.join([self.value(owner), *arguments])})"
+            case ast.Name(id=name) if name in BUILTINS and name not in self.names:
+                named = ", ".join(f"{one.arg}: {self.value(one.value)}" for one in node.keywords)
+                arguments += [f"py.named({{ {named} }})"] * bool(named)
+                return f"{self.value(node.func)}({', '.join(arguments)})"
+        if node.keywords:
             arguments = self.in_order(node, arguments)
-        return f"{self.value(called)}({', '.join(arguments)})"
+        return f"{self.value(node.func)}({', '.join(arguments)})"
 
     def in_order(self, node: ast.Call, arguments: list[str]) -> list[str]:
         """Keyword arguments at the places where the function has them."""
@@ -341,29 +300,15 @@ class Module:
         last = max(rest.index(name) for name in named)
         return arguments + [named.get(name, "undefined") for name in rest[: last + 1]]
 
-    def of_JoinedStr(self, node: ast.JoinedStr) -> str:
-        parts = []
-        for part in node.values:
-            if isinstance(part, ast.Constant):
-                parts.append(json.dumps(part.value, ensure_ascii=False))
-            elif isinstance(part, ast.FormattedValue) and part.conversion == -1:
-                form = self.of_JoinedStr(part.format_spec) if isinstance(part.format_spec, ast.JoinedStr) else '""'
-                parts.append(f"py.format({self.value(part.value)}, {form})")
-            else:
-                raise self.refused(part)
-        return "(" + " + ".join(['""', *parts]) + ")"
-
-    def of_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> str:
-        return self.comprehension(node.generators, f"made_.push({self.value(node.elt)});", "[]")
-
-    of_GeneratorExp = of_ListComp
-
-    def of_SetComp(self, node: ast.SetComp) -> str:
-        return self.comprehension(node.generators, f"made_.add({self.value(node.elt)});", "new Set()")
-
-    def of_DictComp(self, node: ast.DictComp) -> str:
-        entry = f"made_.set({self.value(node.key)}, {self.value(node.value)});"
-        return self.comprehension(node.generators, entry, "new Map()")
+    def piece(self, part: ast.expr) -> str:
+        """A piece of an f-string."""
+        match part:
+            case ast.Constant():
+                return json.dumps(part.value, ensure_ascii=False)
+            case ast.FormattedValue(conversion=-1):
+                form = self.value(part.format_spec) if part.format_spec else '""'
+                return f"py.format({self.value(part.value)}, {form})"
+        raise self.refused(part)
 
     def comprehension(self, loops: list[ast.comprehension], text: str, empty: str) -> str:
         for loop in reversed(loops):
@@ -384,8 +329,12 @@ class Module:
         return ", ".join(_safe(one.arg) + (f" = {self.value(default)}" if default else "") for one, default in pairs)
 
 
-def _parameters(node: ast.FunctionDef) -> Signature:
+def _parameters(node: ast.FunctionDef) -> list[str]:
     return [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+
+
+def _declared(names: list[str]) -> list[str]:
+    return ["let " + ", ".join(map(_safe, names)) + ";"] if names else []
 
 
 def _safe(name: str) -> str:

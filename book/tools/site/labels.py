@@ -17,7 +17,7 @@ _PROOF = r"^(?P<fence>`{3,}|:{3,})\{prf:(?P<prf>\w+)\} ?(?P<name>[^\n]*)\n(?P<bo
 _EXERCISE = r"^:::\{exercise\} (?P<asked>[^\n]*)\n:label: (?P<exercise>[\w-]+)$"
 _SECTION = r"^\((?P<section>[\w-]+)\)=\n#+ (?P<heading>[^\n]*)$"
 _MARKS = re.compile("|".join((_EQUATION, _PROOF, _EXERCISE, _SECTION)), re.DOTALL | re.MULTILINE)
-_OPTION = re.compile(r"\A:(?P<key>\w+): (?P<value>\S+)\n")
+_OPTIONS = re.compile(r"\A(?::\w+: \S+\n)*")
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,9 @@ def of_chapter(path: Path) -> dict[str, Target]:
 
 def _options(body: str) -> tuple[str | None, str]:
     """Label and text of a directive's body."""
-    label = None
-    while match := _OPTION.match(body):
-        label = match["value"] if match["key"] == "label" else label
-        body = body[match.end() :]
-    return label, body.strip()
+    options = _OPTIONS.match(body)[0]
+    label = re.search(r"^:label: (\S+)$", options, re.MULTILINE)
+    return label and label[1], body[len(options) :].strip()
 
 
 @cache

@@ -1,14 +1,14 @@
 """The table of the page "Right in any loop": whether a gradient is that of the plain loop.
 
-`python book/tools loops` runs all loops and keeps what it found in `book/data/loops.json`. What stands on the page is
-the source of the functions below: each trains one step, and leaves its gradient in the parameters.
+`python book/tools loops` runs the loops that stand on the page and keeps what it found in `book/data/loops.json`. Each
+trains one step, and leaves its gradient in the parameters.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
+import re
 import socket
 import tempfile
 import textwrap
@@ -26,7 +26,8 @@ from rankedu.losses import APLoss, FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbedding
 from rankedu.rankers import BlackboxRanker
 from ranklab.models.vision import load_torchvision
 
-RECORD = Path(__file__).resolve().parents[2] / "data" / "loops.json"
+BOOK = Path(__file__).resolve().parents[2]
+RECORD = BOOK / "data" / "loops.json"
 #: A gradient that differs by less than this share of its length is the same: float32 rounds in another order.
 SAME = 1e-4
 DIM, CLASSES, ITEMS = 8, 16, 64
@@ -54,142 +55,25 @@ LOSSES: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def plain(net, loss, images, labels):
-    loss(net(images), labels).backward()
+_CODE = re.compile(r"^\(loop-(?P<key>[\w-]+)\)=\n### [^\n]*\n\n```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def accumulated(net, loss, images, labels):
-    for some, theirs in zip(images.chunk(4), labels.chunk(4), strict=True):
-        (loss(net(some), theirs) / 4).backward()
-
-
-def clipped(net, loss, images, labels):
-    loss(net(images), labels).backward()
-    torch.nn.utils.clip_grad_norm_([*net.parameters(), *loss.parameters()], max_norm=0.01)
-
-
-def with_a_scaler(net, loss, images, labels):
-    optimizer = torch.optim.SGD([*net.parameters(), *loss.parameters()], lr=0.1)
-    scaler = torch.amp.GradScaler("cpu", init_scale=65536.0)  # on a GPU: "cuda"
-    scaler.scale(loss(net(images), labels)).backward()
-    scaler.unscale_(optimizer)
-
-
-def in_16_bits(net, loss, images, labels):
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        value = loss(net(images), labels)
-    value.backward()
-
-
-def compiled_network(net, loss, images, labels):
-    fast = torch.compile(net, backend="aot_eager")  # leave out the backend: this one needs no C++ compiler
-    loss(fast(images), labels).backward()
-
-
-def compiled_step(net, loss, images, labels):
-    @torch.compile(backend="aot_eager")
-    def step(images, labels):
-        return loss(net(images), labels)
-
-    step(images, labels).backward()
-
-
-def trainer_of_pml(net, loss, images, labels):
-    from pytorch_metric_learning.trainers import MetricLossOnly
-
-    optimizers = {"trunk_optimizer": torch.optim.SGD(net.parameters(), lr=0.1)}
-    if list(loss.parameters()):
-        optimizers["metric_loss_optimizer"] = torch.optim.SGD(loss.parameters(), lr=0.1)
-    trainer = MetricLossOnly(
-        models={"trunk": net},
-        optimizers=optimizers,
-        batch_size=len(images),
-        loss_funcs={"metric_loss": loss},
-        dataset=torch.utils.data.TensorDataset(images, labels),
-        sampler=torch.utils.data.SequentialSampler(images),
-        label_hierarchy_level="all",  # for paths
-        dataloader_num_workers=0,
-        data_device="cpu",
-    )
-    trainer.train()
-
-
-def in_lightning(net, loss, images, labels):
-    import lightning
-
-    class Training(lightning.LightningModule):
-        def __init__(self):
-            super().__init__()
-            self.net, self.loss = net, loss  # a loss that learns is trained with the rest
-
-        def training_step(self, batch, _):
-            images, labels = batch
-            return self.loss(self.net(images), labels)
-
-        def configure_optimizers(self):
-            return torch.optim.SGD(self.parameters(), lr=0.1)
-
-    quiet = {
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-    }
-    trainer = lightning.Trainer(accumulate_grad_batches=4, max_steps=1, accelerator="cpu", **quiet)
-    data = torch.utils.data.TensorDataset(images, labels)
-    trainer.fit(Training(), torch.utils.data.DataLoader(data, batch_size=len(images) // 4))
-
-
-def in_accelerate(net, loss, images, labels):
-    from accelerate import Accelerator
-
-    accelerator = Accelerator(gradient_accumulation_steps=4, cpu=True)
-    optimizer = torch.optim.SGD([*net.parameters(), *loss.parameters()], lr=0.1)
-    data = torch.utils.data.TensorDataset(images, labels)
-    loader = torch.utils.data.DataLoader(data, batch_size=len(images) // 4)
-    fast, loss, optimizer, loader = accelerator.prepare(net, loss, optimizer, loader)
-    for some, theirs in loader:
-        with accelerator.accumulate(fast):
-            accelerator.backward(loss(fast(some), theirs))
-            optimizer.step()
-
-
-def in_processes(net, loss, images, labels):
-    from ranklab.training.distributed import gather, own_part
-
-    net = nn.parallel.DistributedDataParallel(net)
-    embeddings, classes = gather(net(own_part(images)), own_part(labels))
-    loss(embeddings, classes).backward()
-
-
-def in_their_wrapper(net, loss, images, labels):
-    from pytorch_metric_learning.losses import BaseMetricLossFunction
-    from pytorch_metric_learning.utils.distributed import DistributedLossWrapper
-
-    from ranklab.training.distributed import own_part
-
-    class InPML(BaseMetricLossFunction):
-        def compute_loss(self, *batch):
-            return {"loss": {"losses": loss(*batch), "indices": None, "reduction_type": "already_reduced"}}
-
-    net = nn.parallel.DistributedDataParallel(net)
-    DistributedLossWrapper(InPML())(net(own_part(images)), own_part(labels)[:, -1]).backward()  # takes no paths
-
-
-def in_shards(net, loss, images, labels):
-    from torch.distributed.fsdp import fully_shard
-
-    from ranklab.training.distributed import gather, own_part
-
-    fully_shard(net)
-    embeddings, classes = gather(net(own_part(images)), own_part(labels))
-    loss(embeddings, classes).backward()
+@cache
+def runs() -> dict[str, Callable[..., None]]:
+    """The loops of the page by their labels: each a function of net, loss, images and labels."""
+    scope = {"torch": torch, "nn": nn}
+    found = {}
+    for match in _CODE.finditer((BOOK / "loops.md").read_text(encoding="utf-8")):
+        text = "def run(net, loss, images, labels):\n" + textwrap.indent(match["code"], "    ")
+        exec(compile(text, f"loops.md, {match['key']}", "exec"), scope)
+        found[match["key"]] = scope["run"]
+    return found
 
 
 class Loop(NamedTuple):
-    """How a loop is called on the page, and what its gradient is compared with."""
+    """The label of a loop on the page, its name in the table, and what its gradient is compared with."""
 
-    run: Callable[..., None]
+    key: str
     name: str
     expected: str = "batch"  # batch, parts, clipped or wide: see `expected`
     needs: str = ""  # a package
@@ -197,27 +81,24 @@ class Loop(NamedTuple):
 
 
 LOOPS = (
-    Loop(plain, "plain"),
-    Loop(accumulated, "4 micro-batches accumulated", "parts"),
-    Loop(clipped, "clipped gradients", "clipped"),
-    Loop(with_a_scaler, "a gradient scaler, 65,536"),
-    Loop(in_16_bits, "autocast to bfloat16", "wide"),
-    Loop(compiled_network, "`torch.compile` of the network"),
-    Loop(compiled_step, "`torch.compile` of the step"),
-    Loop(trainer_of_pml, "the trainer of pytorch-metric-learning", needs="pytorch_metric_learning"),
-    Loop(in_lightning, "Lightning, `accumulate_grad_batches=4`", "parts", "lightning"),
-    Loop(in_accelerate, "accelerate, 4 accumulation steps", "parts", "accelerate"),
-    Loop(in_processes, "2 processes, DDP with `gather`", processes=2),
-    Loop(in_their_wrapper, "2 processes, DDP with `DistributedLossWrapper`", "batch", "pytorch_metric_learning", 2),
-    Loop(in_shards, "2 processes, FSDP with `gather`", processes=2),
+    Loop("plain", "plain"),
+    Loop("accumulated", "4 micro-batches accumulated", "parts"),
+    Loop("clipped", "clipped gradients", "clipped"),
+    Loop("with-a-scaler", "a gradient scaler, 65,536"),
+    Loop("in-16-bits", "autocast to bfloat16", "wide"),
+    Loop("compiled-network", "`torch.compile` of the network"),
+    Loop("compiled-step", "`torch.compile` of the step"),
+    Loop("trainer-of-pml", "the trainer of pytorch-metric-learning", needs="pytorch_metric_learning"),
+    Loop("in-lightning", "Lightning, `accumulate_grad_batches=4`", "parts", "lightning"),
+    Loop("in-accelerate", "accelerate, 4 accumulation steps", "parts", "accelerate"),
+    Loop("in-processes", "2 processes, DDP with `gather`", processes=2),
+    Loop("in-their-wrapper", "2 processes, DDP with `DistributedLossWrapper`", "batch", "pytorch_metric_learning", 2),
+    Loop("in-shards", "2 processes, FSDP with `gather`", processes=2),
 )
 
 
 #: Both call a loss of embeddings, with what a miner finds; the wrapper allows for no paths.
-ABSENT: dict[Callable[..., None], tuple[str, ...]] = {
-    trainer_of_pml: ("MAPLoss",),
-    in_their_wrapper: ("MAPLoss", "HAPPIERLoss"),
-}
+ABSENT = {"trainer-of-pml": ("MAPLoss",), "in-their-wrapper": ("MAPLoss", "HAPPIERLoss")}
 
 
 def task(name: str) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
@@ -269,12 +150,12 @@ def deviations(loop: Loop) -> dict[str, float | None] | None:
 
 
 def _gradient(loop: Loop, name: str) -> Tensor | None:
-    if name in ABSENT.get(loop.run, ()):
+    if name in ABSENT.get(loop.key, ()):
         return None
     if loop.needs == "lightning" and find_spec("torchvision") is not None:
         load_torchvision("lightning")  # which imports it: beside a torch for the CPU that needs help
     net, loss, images, labels = task(name)
-    loop.run(net, loss, images, labels)
+    runs()[loop.key](net, loss, images, labels)
     return gradient(net, loss)
 
 
@@ -298,12 +179,8 @@ def _process(rank: int, processes: int, port: int, folder: str) -> None:
     from ranklab.training.distributed import joined
 
     torch.set_num_threads(1)
-    os.environ |= {
-        "RANK": f"{rank}",
-        "WORLD_SIZE": f"{processes}",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": f"{port}",
-    }
+    os.environ |= {"RANK": f"{rank}", "WORLD_SIZE": f"{processes}"}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": f"{port}"}
     there = [loop for loop in LOOPS if loop.processes == processes and (not loop.needs or find_spec(loop.needs))]
     with joined():
         found = {loop.name: _gradients(loop) for loop in there}
@@ -326,27 +203,13 @@ def table() -> str:
     for loop in LOOPS:
         row = kept["loops"].get(loop.name)
         cells = ["*not run here*"] * len(LOSSES) if row is None else [_cell(row[name]) for name in LOSSES]
-        lines.append(f"| [{loop.name}](#{_label(loop)}) | " + " | ".join(cells) + " |")
+        lines.append(f"| [{loop.name}](#loop-{loop.key}) | " + " | ".join(cells) + " |")
     versions = ", ".join(f"{name} {number}" for name, number in kept["versions"].items())
     return "\n".join([*lines, "", f"{versions}; on a CPU, in float32.", ""])
 
 
-def _label(loop: Loop) -> str:
-    return "loop-" + loop.run.__name__.replace("_", "-")
-
-
 def _cell(deviation: float | None) -> str:
     return "—" if deviation is None else "✓" if deviation <= SAME else f"off by {100 * deviation:.0f}\u00a0%"
-
-
-def code() -> str:
-    """Each loop as it was run."""
-    sections = []
-    for loop in LOOPS:
-        body = textwrap.dedent(inspect.getsource(loop.run).split("\n", 1)[1])
-        heading = loop.name[0].upper() + loop.name[1:]
-        sections.append(f"({_label(loop)})=\n### {heading}\n\n```python\n{body.rstrip()}\n```\n")
-    return "\n".join(sections)
 
 
 def main() -> None:

@@ -11,21 +11,16 @@ import importlib.metadata
 import os
 import subprocess
 from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from tools.notebooks import pairs
 from tools.site import downloads
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = pairs.ROOT
 #: How many changes are listed below a page.
 KEPT = 5
-#: Host → where a file is edited, and where its history stands.
-HOSTS = {
-    "github": ("{site}/edit/{branch}/{path}", "{site}/commits/{branch}/{path}"),
-    "gitlab": ("{site}/-/edit/{branch}/{path}", "{site}/-/commits/{branch}/{path}"),
-    "codeberg": ("{site}/_edit/{branch}/{path}", "{site}/commits/branch/{branch}/{path}"),
-}
+PICTURES = {"Binder": "binder.svg", "Colab": "colab.png", "JupyterHub": "jupyterhub.svg"}
 
 
 def address() -> str:
@@ -42,46 +37,39 @@ def address() -> str:
     return found.removesuffix("/").removesuffix(".git")
 
 
-@cache
-def notebooks() -> dict[str, str]:
-    """Text → notebook that is made of it, as paths in the repository."""
-    from tools.notebooks import pairs
-
-    return {str(text.relative_to(ROOT)): str(made.relative_to(ROOT)) for text, made in pairs.pairs().items()}
-
-
 def sources(page: str) -> list[str]:
     """The file that a person edits for a page, then the notebook that is made of it, as paths in the repository."""
-    text = f"book/{page}.md"
-    return [text, *filter(None, [notebooks().get(text)])] if (ROOT / text).exists() else []
+    text = ROOT / "book" / f"{page}.md"
+    files = [text, *filter(None, [pairs.pairs().get(text)])] if text.exists() else []
+    return [str(file.relative_to(ROOT)) for file in files]
 
 
 def source_links(site: str, branch: str, path: str) -> dict[str, str]:
     """The addresses where a file is edited and where its history stands; none for a host that is not known."""
-    host = next((patterns for name, patterns in HOSTS.items() if name in urlsplit(site).netloc), None)
-    addresses = [pattern.format(site=site, branch=quote(branch), path=quote(path)) for pattern in host or ()]
-    return dict(zip(("edit", "history"), addresses, strict=False))
+    host = urlsplit(site).netloc
+    if "github" not in host and "gitlab" not in host:
+        return {}
+    base = f"{site}/-" if "gitlab" in host else site
+    place = f"{quote(branch)}/{quote(path)}"
+    return {"edit": f"{base}/edit/{place}", "history": f"{base}/commits/{place}"}
 
 
 def launch_links(site: str, branch: str, notebook: str, services: list[str]) -> dict[str, str]:
     """Name → address for every service that opens a notebook of the repository.
 
-    Parameters
-    ----------
-    services : list of str
-        ``binder``, ``colab`` (GitHub alone) or the https address of a JupyterHub that has nbgitpuller.
+    A service is ``binder``, ``colab`` (GitHub alone) or the https address of a JupyterHub that has nbgitpuller.
     """
     links, parts = {}, urlsplit(site)
-    owner = quote(parts.path.strip("/"))
+    owner = parts.path.strip("/")
     for service in services:
         if service == "binder":
-            kinds = {"github.com": f"gh/{owner}", "gitlab.com": f"gl/{quote(parts.path.strip('/'), safe='')}"}
+            kinds = {"github.com": f"gh/{quote(owner)}", "gitlab.com": f"gl/{quote(owner, safe='')}"}
             place = kinds.get(parts.netloc, f"git/{quote(site, safe='')}")
             links["Binder"] = f"https://mybinder.org/v2/{place}/{quote(branch, safe='')}?urlpath=lab/tree/{notebook}"
         elif service == "colab" and parts.netloc == "github.com":
-            links["Colab"] = f"https://colab.research.google.com/github/{owner}/blob/{branch}/{notebook}"
+            links["Colab"] = f"https://colab.research.google.com/github/{quote(owner)}/blob/{branch}/{notebook}"
         elif service.startswith("https://"):
-            path = f"lab/tree/{parts.path.rsplit('/', 1)[-1]}/{notebook}"
+            path = f"lab/tree/{owner.rpartition('/')[2]}/{notebook}"
             asked = urlencode({"repo": site, "branch": branch, "urlpath": path})
             links["JupyterHub"] = f"{service.removesuffix('/')}/hub/user-redirect/git-pull?{asked}"
         else:
@@ -120,8 +108,7 @@ def _git(*words: str) -> str:
 def about(page: str) -> dict[str, Any]:
     """What a page shows of itself: its changes, its notebooks, and where it can be edited, followed and launched.
 
-    The front page shows no changes: there they would be those of its wording, and a reader would take them for the
-    book's.
+    The front page shows no changes: a reader would take those of its wording for the book's.
     """
     files = sources(page)
     changes = history().get(files[0], [])[:KEPT] if files and page != "index" else []
@@ -141,33 +128,25 @@ def add_context(app: Any, page: str, template: str, context: dict[str, Any], doc
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the header the buttons that launch a page, if there are any, and those that fetch its notebooks."""
-    pictures = {"Binder": "binder.svg", "Colab": "colab.png", "JupyterHub": "jupyterhub.svg"}
-    buttons = [
-        {
-            "type": "link",
-            "text": name,
-            "tooltip": f"Open this page on {name}, with live sliders",
-            "icon": f"_static/images/logo_{pictures[name]}",
-            "url": url,
-        }
+    launched = [
+        _button(name, f"Open this page on {name}, with live sliders", f"_static/images/logo_{PICTURES[name]}", url)
         for name, url in context["about_page"]["launch"].items()
     ]
-    if buttons:
-        group = {"type": "group", "tooltip": "Launch this page", "icon": "fa-solid fa-rocket", "buttons": buttons}
-        context["header_buttons"].append(group | {"label": "launch-buttons"})
+    told = "A Jupyter notebook, to be run where rankedu is installed"
     taken = [
-        {
-            "type": "link",
-            "text": name,
-            "tooltip": "A Jupyter notebook, to be run where rankedu is installed",
-            "icon": "fa-solid fa-file",
-            "url": context["pathto"](path, 1),
-        }
+        _button(name, told, "fa-solid fa-file", context["pathto"](path, 1))
         for name, path in context["about_page"]["downloads"].items()
     ]
-    if taken:
-        group = {"type": "group", "tooltip": "Notebooks of this page", "icon": "fa-solid fa-download", "buttons": taken}
-        context["header_buttons"].append(group | {"label": "download-buttons"})
+    for buttons, tooltip, icon, label in (
+        (launched, "Launch this page", "fa-solid fa-rocket", "launch-buttons"),
+        (taken, "Notebooks of this page", "fa-solid fa-download", "download-buttons"),
+    ):
+        group = {"type": "group", "tooltip": tooltip, "icon": icon, "buttons": buttons, "label": label}
+        context["header_buttons"] += [group] if buttons else []
+
+
+def _button(text: str, tooltip: str, icon: str, url: str) -> dict[str, str]:
+    return {"type": "link", "text": text, "tooltip": tooltip, "icon": icon, "url": url}
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tools.site.reading import BOOK, chapters, homes, minutes, section, ways
+from tools.site.labels import labels
+from tools.site.reading import BOOK, chapters, homes, minutes, stated, ways
 
 _PREDICT = re.compile(r"^:class: predict\b", re.MULTILINE)
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
@@ -15,30 +16,26 @@ _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 def data() -> dict[str, Any]:
     """Every path with its steps; and every page that has a stated time, with its minutes and its predictions."""
-    steps = {step for way in ways() for step in way.steps}
-    pages = {f"chapters/{one.stem}.html": (one.read, one.text) for one in chapters().values()}
-    pages |= {
-        f"{step}.html": (minutes(step), (BOOK / f"{step}.md").read_text(encoding="utf-8"))
-        for step in steps
-        if step not in homes()
+    times = {f"chapters/{one.stem}": one.read for one in chapters().values()}
+    times |= {step: time for step, time in stated().items() if step not in homes()}
+    pages = {
+        f"{page}.html": {"minutes": time, "predictions": len(_PREDICT.findall(_text(page)))}
+        for page, time in sorted(times.items(), key=lambda pair: f"{pair[0]}.html")
     }
-    return {
-        "ways": [{"name": way.name, "title": way.title, "steps": list(map(_step, way.steps))} for way in ways()],
-        "pages": {
-            page: {"minutes": time, "predictions": len(_PREDICT.findall(text))}
-            for page, (time, text) in sorted(pages.items())
-        },
-    }
+    ways_told = [{"name": way.name, "title": way.title, "steps": list(map(_step, way.steps))} for way in ways()]
+    return {"ways": ways_told, "pages": pages}
+
+
+def _text(page: str) -> str:
+    return (BOOK / f"{page}.md").read_text(encoding="utf-8")
 
 
 def _step(step: str) -> dict[str, Any]:
     """A step: its address from the root of the book, its title, its minutes."""
     if step not in homes():
-        title = _TITLE.findall((BOOK / f"{step}.md").read_text(encoding="utf-8"))[0]
-        return {"address": f"{step}.html", "title": title, "minutes": minutes(step)}
-    chapter = chapters()[homes()[step]]
-    whole = re.fullmatch(r"ch-\d\d", step)
-    title = f"{chapter.number}. {chapter.title}" if whole else section(step)[1]
+        return {"address": f"{step}.html", "title": _TITLE.findall(_text(step))[0], "minutes": minutes(step)}
+    chapter, whole = chapters()[homes()[step]], step.startswith("ch-")
+    title = f"{chapter.number}. {chapter.title}" if whole else labels()[step].title
     address = f"chapters/{chapter.stem}.html" + ("" if whole else f"#{step}")
     return {"address": address, "title": re.sub(r"[$`*]", "", title), "minutes": minutes(step)}
 

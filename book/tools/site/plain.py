@@ -18,24 +18,12 @@ _ALONE = re.compile(r"[Ww]rite|[Uu]se|Derive|[Bb]y|of|[Ff]rom|to|is|with|and|or|
 
 
 def plain(text: str, stem: str, folder: Path) -> str:
-    """A text of a chapter, for a notebook in another folder.
-
-    Parameters
-    ----------
-    text : str
-        MyST without directives.
-    stem : str
-        The chapter that it comes from, for its glued numbers.
-    folder : Path
-        Where the notebook lies, from the root of the repository.
-    """
+    """A text in MyST without directives, from the chapter ``stem``, for a notebook in a folder of the repository."""
 
     def resolved(match: re.Match[str]) -> str:
         before = text[: match.start()].split()[-1:] or ["."]
-        word = (
-            "Equation " if before[0].endswith((".", ":", "?")) else "equation " if _ALONE.fullmatch(before[0]) else ""
-        )
-        return (word if match["role"] == "eq" else "") + _resolved(match["role"], match["text"], stem, folder)
+        word = "Equation " if before[0].endswith((".", ":", "?")) else "equation " * bool(_ALONE.fullmatch(before[0]))
+        return word * (match["role"] == "eq") + _resolved(match["role"], match["text"], stem, folder)
 
     return _ROLE.sub(resolved, text)
 
@@ -78,9 +66,7 @@ def _resolved(role: str, text: str, stem: str, folder: Path) -> str:
     if role in ("cite:p", "cite:t"):
         return cited(text, parenthesis=role == "cite:p")
     if role not in ("ref", "eq", "numref", "prf:ref"):
-        raise ValueError(
-            f"{stem} uses the role {{{role}}} in an exercise: teach book/tools/site/plain.py what to make of it"
-        )
+        raise ValueError(f"{stem} uses the role {{{role}}}: teach book/tools/site/plain.py what to make of it")
     named = _NAMED.fullmatch(text)
     target = labels.labels()[named["label"] if named else text]
     return link(target, folder, named["text"] if named else "")
@@ -91,7 +77,7 @@ def cited(keys: str, *, parenthesis: bool) -> str:
     works_cited = []
     for key in keys.split(","):
         people, year = bibliography()[key.strip()]
-        who = people[0] if len(people) == 1 else " and ".join(people) if len(people) == 2 else f"{people[0]} et al."
+        who = " and ".join(people) if len(people) < 3 else f"{people[0]} et al."
         works_cited.append(f"{who}, {year}" if parenthesis else f"{who} ({year})")
     return f"({'; '.join(works_cited)})" if parenthesis else "; ".join(works_cited)
 
@@ -104,9 +90,7 @@ def bibliography() -> dict[str, tuple[list[str], str]]:
 
     works = {}
     for key, entry in parse_file(str(ROOT / "book" / "references.bib")).entries.items():
-        people = [
-            " ".join(str(Text.from_latex(part)) for part in (*person.prelast_names, *person.last_names))
-            for person in entry.persons.get("author", [])
-        ]
+        names = [[*person.prelast_names, *person.last_names] for person in entry.persons.get("author", [])]
+        people = [" ".join(str(Text.from_latex(part)) for part in parts) for parts in names]
         works[key] = (people, entry.fields["year"])
     return works

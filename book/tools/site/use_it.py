@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
+import yaml
+
 from ranklab.claims import read_protocol, read_searches
+from ranklab.runs import collect_runs, summarise
 from tools.results.claims import best_point
-from tools.results.papers import RUNS
+from tools.results.papers import DATA, RUNS
 
 #: Of the claims, whose searches fit what the page is for.
 SCALES = ("cpu", "detection")
@@ -16,10 +19,7 @@ NAMES = {"lr": "learning rate", "lam": "λ", "temperature": "τ"}
 
 
 class Choice(NamedTuple):
-    """A row: what the reader wants, the code for it, how to set it, where it is explained, which runs tell of it.
-
-    And the arm of the claims in which a search chose its settings.
-    """
+    """A row of `data/use_it.yaml`."""
 
     want: str
     loss: str
@@ -32,75 +32,7 @@ class Choice(NamedTuple):
     arm: str
 
 
-CHOICES = (
-    Choice(
-        "a first loss, batches of up to a few thousand",
-        "SmoothAPLoss",
-        "loss = OnEmbeddings(SmoothAPLoss(0.01))",
-        "τ is 0.01 as printed; up to 0.05 served better from a random start",
-        (9,),
-        "retrieval",
-        {"loss": "smooth_ap"},
-        "R@1",
-        "smooth_ap",
-    ),
-    Choice(
-        "the exact value in the log, any formula, long lists",
-        "RecallLoss",
-        "ranker = BlackboxRanker(4.0, normalized=True)\n"
-        'loss = OnEmbeddings(RecallLoss(ranker, margin=0.02, weights="loglog"))',
-        "λ is 0.2 to 4 on this scale as printed; if in doubt, take the larger. The margin is 0.02 to 0.05, and never 0",
-        (4, 7),
-        "retrieval",
-        {"loss": "rambo_loglog", "margin": 0.02, "memory": 0},
-        "R@1",
-        "rambo_loglog",
-    ),
-    Choice(
-        "very large batches",
-        "FastAPLoss",
-        "loss = OnEmbeddings(FastAPLoss(bins=20))",
-        "With few bins, scores that are close tie; with many, those that are far apart have no gradient",
-        (10,),
-        "retrieval",
-        {"loss": "fast_ap"},
-        "R@1",
-        "fast_ap",
-    ),
-    Choice(
-        "one threshold for all queries, as in verification",
-        "ROADMAPLoss",
-        "loss = OnEmbeddings(ROADMAPLoss())",
-        "`weight`, the share of the calibration, is a half as printed; mAP@R, without a threshold, wanted less",
-        (15,),
-        "hierarchical_retrieval",
-        {"loss": "roadmap"},
-        "R@1 of characters",
-        "roadmap",
-    ),
-    Choice(
-        "a hierarchy of labels",
-        "HAPLoss",
-        "loss = OnEmbeddings(HAPLoss())",
-        "Labels have the shape (n, L), see below; α is 1, or larger for the sake of the fine level",
-        (13, 14),
-        "hierarchical_retrieval",
-        {"loss": "hap"},
-        "R@1 of characters",
-        "hap",
-    ),
-    Choice(
-        "the classifier of a detector",
-        "MAPLoss",
-        "ranker = BlackboxRanker(12.5, normalized=True)\nloss = OnProposals(MAPLoss(ranker, margin=0.15))",
-        "λ must be long enough to pass the margin; the loss weighs 10 beside the detector's others here",
-        (16,),
-        "detection",
-        {"loss": "rambo_map", "lam": 12.5, "margin": 0.15, "memory": 0},
-        "AP50",
-        "rambo_map",
-    ),
-)
+CHOICES = [Choice(**row) for row in yaml.safe_load((DATA / "use_it.yaml").read_text(encoding="utf-8"))]
 
 
 def markdown() -> str:
@@ -140,20 +72,15 @@ def searched() -> dict[str, Any]:
 
 def reached(choice: Choice) -> str:
     """The metric of the choice's runs, in percent, with the standard deviation over the seeds."""
-    from ranklab.runs import summarise
-
-    own = [r for r in runs(choice.lab) if choice.parameters.items() <= r.parameters.items()]
+    own = [r for r in short_runs() if r.lab == choice.lab and choice.parameters.items() <= r.parameters.items()]
     [row] = summarise(own, tuple(choice.parameters))
     name = choice.metric.removesuffix(" of characters")
     return f"{name} {row.value(choice.metric).text(100, 1)}\u00a0%"
 
 
 @cache
-def runs(lab: str) -> list[Any]:
-    """The short runs of a lab on a CPU, whose rows differ in method and settings alone."""
-    from ranklab.runs import collect_runs
-
-    records = [record for record in collect_runs(RUNS)[0] if record.lab == lab]
-    return [
-        r for r in records if r.parameters.get("steps") == 600 and r.parameters.get("model") in ("convnet", "narrow")
-    ]
+def short_runs() -> list[Any]:
+    """The short runs on a CPU, of which those of a lab differ in method and settings alone."""
+    known = collect_runs(RUNS)[0]
+    small = ("convnet", "narrow")
+    return [r for r in known if r.parameters.get("steps") == 600 and r.parameters.get("model") in small]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from tools.site import labels
-from tools.site.reading import BOOK, chapters, minutes
+from tools.site.reading import BOOK, chapters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,21 +27,26 @@ GRADES = {"hand": "by hand", "code": "with code", "research": "open-ended"}
 
 @dataclass(frozen=True)
 class Question:
-    """A prediction to put to the audience."""
+    """A prediction to put to the audience, in MyST, and what they must be told first."""
 
     chapter: int
     section: str
-    text: str  # MyST
-    given: str = ""  # what the audience must be told first
+    text: str
+    given: str = ""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of a chapter, and what to see in it."""
+    """A figure of a chapter, the function of its `figures` that draws it, and what to see in it."""
 
     label: str
-    draw: str  # below rankbook.kit.figures
+    draw: str
     say: str
+
+    @property
+    def chapter(self) -> int:
+        """The chapter in which it stands."""
+        return int(self.label[4:6])
 
     @property
     def caption(self) -> str:
@@ -51,8 +55,7 @@ class Picture:
 
     def figure(self) -> Figure:
         """Drawn afresh."""
-        module, _, name = self.draw.rpartition(".")
-        made: Figure = getattr(importlib.import_module(f"rankbook.kit.figures.{module}"), name)()
+        made: Figure = getattr(import_module(f"rankbook.ch{chapters()[self.chapter].stem}.figures"), self.draw)()
         return made
 
 
@@ -67,33 +70,20 @@ class Lecture:
     slides: tuple[Question | Picture, ...]
     exercises: tuple[str, ...]
 
-    @property
-    def minutes(self) -> int:
-        """What reading its chapters takes."""
-        return sum(minutes(f"ch-{number:02d}") for number in self.chapters)
-
 
 @cache
 def lectures() -> tuple[Lecture, ...]:
     """All of them, in order."""
     listed = yaml.safe_load((BOOK / "data" / "lectures.yaml").read_text(encoding="utf-8"))
     return tuple(
-        Lecture(
-            number,
-            one["title"],
-            tuple(one["chapters"]),
-            tuple(one["aims"]),
-            tuple(_slide(slide) for slide in one["slides"]),
-            tuple(one["exercises"]),
-        )
-        for number, one in enumerate(listed, 1)
+        Lecture(number, **{**one, "slides": tuple(map(_slide, one["slides"]))}) for number, one in enumerate(listed, 1)
     )
 
 
-def _slide(entry: Mapping[str, Any]) -> Question | Picture:
+def _slide(entry: dict[str, Any]) -> Question | Picture:
     if "predict" in entry:
-        return find_question(**{("chapter" if name == "predict" else name): value for name, value in entry.items()})
-    return Picture(**{("label" if name == "figure" else name): value for name, value in entry.items()})
+        return find_question(entry["predict"], entry["words"], entry.get("given", ""))
+    return Picture(entry["figure"], entry["draw"], entry["say"])
 
 
 def find_question(chapter: int, words: str, given: str = "") -> Question:
@@ -117,26 +107,26 @@ def markdown() -> str:
 def _plan(lecture: Lecture) -> str:
     """Aims, reading, course and exercises of a lecture."""
     read = ", ".join(f"{{ref}}`{number} {chapters()[number].title} <ch-{number:02d}>`" for number in lecture.chapters)
-    aims = "\n".join(f"* {aim}" for aim in lecture.aims)
-    course = "\n".join(f"1. {_step(slide)}" for slide in lecture.slides)
-    exercises = "\n".join(
-        f"* {{ref}}`{label}`, *{labels.labels()[label].title}*, {GRADES[label.split('-')[2]]}"
-        for label in lecture.exercises
-    )
+    needed = f"chapter{'s' if len(lecture.chapters) > 1 else ''}"
+    minutes = sum(chapters()[number].read for number in lecture.chapters)
     link = f'<p><a href="_static/slides/{file_name(lecture)}">Slides of lecture {lecture.number}</a></p>'
     parts = [
         f"## Lecture {lecture.number}: {lecture.title}",
         f"```{{raw}} html\n{link}\n```",
-        f"**Prepare** with {_chapters(lecture.chapters)} {read}: {lecture.minutes} minutes of reading.",
-        f"**Aims.** Afterwards the audience can\n\n{aims}",
-        f"**Course.**\n\n{course}",
-        f"**Exercises to set.**\n\n{exercises}",
+        f"**Prepare** with {needed} {read}: {minutes} minutes of reading.",
+        "**Aims.** Afterwards the audience can",
+        "\n".join(f"* {aim}" for aim in lecture.aims),
+        "**Course.**",
+        "\n".join(f"1. {_step(slide)}" for slide in lecture.slides),
+        "**Exercises to set.**",
+        "\n".join(f"* {{ref}}`{label}`, *{title}*, {grade}" for label, title, grade in exercises(lecture)),
     ]
     return "\n\n".join(parts)
 
 
-def _chapters(numbers: Sequence[int]) -> str:
-    return "chapter" if len(numbers) == 1 else "chapters"
+def exercises(lecture: Lecture) -> list[tuple[str, str, str]]:
+    """Label, title and grade of each exercise to set."""
+    return [(label, labels.labels()[label].title, GRADES[label.split("-")[2]]) for label in lecture.exercises]
 
 
 def _step(slide: Question | Picture) -> str:
@@ -157,6 +147,6 @@ def needs() -> list[Path]:
     """The files that decide what the slides show."""
     shown = {number for lecture in lectures() for number in lecture.chapters}
     texts = [BOOK / "chapters" / f"{chapters()[number].stem}.md" for number in sorted(shown)]
-    own = [BOOK / "tools" / name for name in ("teaching/lectures.py", "teaching/slides.py", "site/typeset.py")]
+    own = [BOOK / "tools" / name for name in ("teaching/lectures.py", "teaching/slides.py", "teaching/typeset.py")]
     own.append(BOOK / "data" / "lectures.yaml")
     return [*texts, *own, BOOK / "_templates" / "slides.html"]

@@ -8,18 +8,17 @@ import io
 import json
 import random
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from tools.site import labels
 from tools.site.plain import plain
+from tools.site.reading import BOOK, chapters
 
-ROOT = labels.ROOT
-BANK = ROOT / "book" / "data" / "questions.yaml"
+BANK = BOOK / "data" / "questions.yaml"
 GRADES = ("recall", "apply", "reason")
 _ANSWER = re.compile(r"^:::\{admonition\} Answer\n:class: dropdown\n(?P<answer>.*?)^:::[ ]*$", re.DOTALL | re.MULTILINE)
 _MOODLE = {
@@ -30,8 +29,7 @@ _MOODLE = {
 _GLUE = re.compile(r"\{glue:text\}`([^`:]+):?([^`]*)`")
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One answer to choose, and why it is right, or why it tempts and is wrong."""
 
     text: str
@@ -39,17 +37,16 @@ class Option:
     right: bool
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """A question with its options, in the order in which they are shown."""
 
     key: str
-    chapters: tuple[int, ...]
+    chapters: list[int]
     grade: str
     text: str
-    options: tuple[Option, ...]
-    check: str = ""
-    across: bool = False
+    options: list[Option]
+    check: str
+    across: bool
 
     @property
     def right(self) -> Option:
@@ -57,8 +54,7 @@ class Question:
         return next(option for option in self.options if option.right)
 
 
-@dataclass(frozen=True)
-class SelfTest:
+class SelfTest(NamedTuple):
     """A question from the end of a chapter, with the answer that gives its reason; both in MyST."""
 
     stem: str
@@ -68,54 +64,40 @@ class SelfTest:
 
 
 @cache
-def bank() -> tuple[Question, ...]:
+def bank() -> list[Question]:
     """The questions of the bank; options are shuffled, the same way each time."""
-    return tuple(_question(entry) for entry in yaml.safe_load(BANK.read_text(encoding="utf-8")))
-
-
-def _question(entry: dict[str, Any]) -> Question:
-    options = [Option(text, reason, not number) for number, (text, reason) in enumerate(entry["options"])]
-    random.Random(entry["id"]).shuffle(options)
-    return Question(
-        entry["id"],
-        tuple(entry["chapters"]),
-        entry["grade"],
-        entry["ask"],
-        tuple(options),
-        entry.get("check", ""),
-        entry.get("theme") == "across",
-    )
+    found = []
+    for entry in yaml.safe_load(BANK.read_text(encoding="utf-8")):
+        options = [Option(text, reason, not number) for number, (text, reason) in enumerate(entry["options"])]
+        random.Random(entry["id"]).shuffle(options)
+        about = (entry[key] for key in ("id", "chapters", "grade", "ask"))
+        found.append(Question(*about, options, entry.get("check", ""), entry.get("theme") == "across"))
+    return found
 
 
 @cache
-def self_tests() -> tuple[SelfTest, ...]:
+def self_tests() -> list[SelfTest]:
     """The self-tests at the ends of the chapters."""
     found = []
-    for path in sorted((ROOT / "book" / "chapters").glob("*.md")):
-        section = re.search(r"^## Self-test\n(.*?)(?=^## )", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    for chapter in chapters().values():
+        section = re.search(r"^## Self-test\n(.*?)(?=^## )", chapter.text, re.DOTALL | re.MULTILINE)
         at = 0
         for number, match in enumerate(_ANSWER.finditer(section[1]), 1):
             question = re.sub(r"^(\*\*)?\d+\.(\*\*)?\s+", "", section[1][at : match.start()].strip())
             question = "\n".join(line.strip() for line in question.splitlines())
-            found.append(SelfTest(path.stem, number, question, match["answer"].strip()))
+            found.append(SelfTest(chapter.stem, number, question, match["answer"].strip()))
             at = match.end()
-    return tuple(found)
+    return found
 
 
 def page() -> str:
     """All questions, for the page of the book: an option opens to its reason, a self-test to its answer."""
-    tests, lines = self_tests(), []
-    for path in sorted((ROOT / "book" / "chapters").glob("*.md")):
-        number = int(path.stem[:2])
-        lines += [
-            f"## {number}. {labels.labels()[f'ch-{number:02d}'].title}",
-            "",
-            f"From {{ref}}`ch-{number:02d}`.",
-            "",
-        ]
-        for test in (one for one in tests if one.stem == path.stem):
-            lines += [f"**{number}.{test.number}** {_glued(test.question, path.stem)}", ""]
-            lines += ["::::{dropdown} Answer", _glued(test.answer, path.stem), "::::", ""]
+    lines = []
+    for number, chapter in chapters().items():
+        lines += [f"## {number}. {chapter.title}", "", f"From {{ref}}`ch-{number:02d}`.", ""]
+        for test in (one for one in self_tests() if one.stem == chapter.stem):
+            lines += [f"**{number}.{test.number}** {_glued(test.question, test.stem)}", ""]
+            lines += ["::::{dropdown} Answer", _glued(test.answer, test.stem), "::::", ""]
         own = [question for question in bank() if question.chapters[0] == number and not question.across]
         for count, question in enumerate(own, 6):
             lines += _choice(f"{number}.{count}", question)
@@ -128,17 +110,11 @@ def page() -> str:
 def _choice(number: str, question: Question) -> list[str]:
     others = question.chapters if question.across else question.chapters[1:]
     more = "".join(f", {{ref}}`chapter {c} <ch-{c:02d}>`" for c in others)
-    lines = [
-        ":::::{container} question",
-        f":name: question-{question.key}",
-        "",
-        f"**{number}** *({question.grade}{more})* {question.text}",
-        "",
-    ]
-    for option in question.options:
-        verdict = "**Right.**" if option.right else "**No.**"
-        kind = ":class-container: right-option\n\n" if option.right else ""
-        lines += [f"::::{{dropdown}} {option.text}", f"{kind}{verdict} {option.reason}", "::::", ""]
+    lines = [":::::{container} question", f":name: question-{question.key}", ""]
+    lines += [f"**{number}** *({question.grade}{more})* {question.text}", ""]
+    for text, reason, right in question.options:
+        said = f":class-container: right-option\n\n**Right.** {reason}" if right else f"**No.** {reason}"
+        lines += [f"::::{{dropdown}} {text}", said, "::::", ""]
     return [*lines, ":::::", ""]
 
 
@@ -150,13 +126,13 @@ def _glued(text: str, stem: str) -> str:
 def listed() -> list[dict[str, Any]]:
     """Every question as plain data."""
     rows: list[dict[str, Any]] = []
-    for test in self_tests():
-        question, answer = (_unlinked(plain(text, test.stem, Path())) for text in (test.question, test.answer))
-        key, chapters = f"{test.stem[:2]}-self-test-{test.number}", [int(test.stem[:2])]
-        rows.append({"id": key, "chapters": chapters, "grade": "reason", "question": question, "answer": answer})
+    for stem, number, *texts in self_tests():
+        question, answer = (_unlinked(plain(text, stem, Path())) for text in texts)
+        about = {"id": f"{stem[:2]}-self-test-{number}", "chapters": [int(stem[:2])], "grade": "reason"}
+        rows.append({**about, "question": question, "answer": answer})
     for one in bank():
         options = [{"text": o.text, "right": o.right, "reason": o.reason} for o in one.options]
-        about = {"id": one.key, "chapters": list(one.chapters), "grade": one.grade}
+        about = {"id": one.key, "chapters": one.chapters, "grade": one.grade}
         rows.append({**about, "question": one.text, "options": options})
     return rows
 
@@ -177,8 +153,8 @@ def as_csv() -> str:
     table.writerow(["id", "chapters", "grade", "question", "option", "right", "reason"])
     for one in bank():
         for o in one.options:
-            chapters = " ".join(map(str, one.chapters))
-            table.writerow([one.key, chapters, one.grade, one.text, o.text, int(o.right), o.reason])
+            within = " ".join(map(str, one.chapters))
+            table.writerow([one.key, within, one.grade, one.text, o.text, int(o.right), o.reason])
     return out.getvalue()
 
 
@@ -206,11 +182,6 @@ def _for_moodle(text: str) -> str:
 
 def write(folder: Path) -> None:
     """Write the page's block and the three exports."""
-    files = {
-        "questions.md": page(),
-        "questions.json": as_json(),
-        "questions.csv": as_csv(),
-        "questions.gift": as_gift(),
-    }
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    files = {"md": page(), "json": as_json(), "csv": as_csv(), "gift": as_gift()}
+    for ending, text in files.items():
+        (folder / f"questions.{ending}").write_text(text, encoding="utf-8")

@@ -9,17 +9,17 @@ from __future__ import annotations
 import argparse
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from string import Template
 
 from tools.site import labels
 from tools.site.plain import plain, quoted
-from tools.site.reading import BOOK, chapters
-from tools.site.typeset import to_html
+from tools.site.reading import chapters
+from tools.site.templates import filled
 from tools.teaching import lectures
-from tools.teaching.lectures import GRADES, Lecture, Picture, Question
+from tools.teaching.lectures import Lecture, Picture, Question
+from tools.teaching.typeset import to_html
 
 HERE = Path("slides")
 
@@ -41,32 +41,23 @@ def write_one(folder: Path, number: int) -> Path:
 
 
 def page(lecture: Lecture) -> str:
-    """All slides of a lecture as one page."""
-    template = Template((BOOK / "_templates" / "slides.html").read_text(encoding="utf-8"))
-    return template.substitute(title=escape(lecture.title), slides="\n".join(_sections(lecture)))
-
-
-def _sections(lecture: Lecture) -> Iterator[str]:
-    """Title, figures and questions, exercises: a section each."""
-    contents = [("title", lecture.title, _opening(lecture))]
-    contents += [_content(slide) for slide in lecture.slides]
-    contents.append(("exercises", "To work out", _exercises(lecture)))
-    for number, (kind, heading, body) in enumerate(contents, 1):
-        level = 1 if kind == "title" else 2
-        yield (
-            f'<section class="slide {kind}" id="{number}" tabindex="-1" aria-labelledby="heading-{number}">'
-            f'<h{level} id="heading-{number}">{escape(heading)}</h{level}>\n{body}\n</section>'
-        )
+    """All slides of a lecture as one page: title, figures and questions, exercises."""
+    slides = [("title", lecture.title, _opening(lecture)), *map(_content, lecture.slides)]
+    set_out = (f"Chapter {int(label[2:4])}: {title}, {grade}" for label, title, grade in lectures.exercises(lecture))
+    slides.append(("exercises", "To work out", _list(set_out)))
+    return filled("slides.html", title=lecture.title, slides=slides)
 
 
 def _opening(lecture: Lecture) -> str:
     names = "; ".join(f"{number} {chapters()[number].title}" for number in lecture.chapters)
-    aims = "".join(f"<li>{escape(aim)}</li>" for aim in lecture.aims)
-    count = len(lectures.lectures())
     return (
-        f'<p class="over">Lecture {lecture.number} of {count}</p><p>Afterwards you can</p><ul>{aims}</ul>'
-        f'<p class="below">Optimising rank-based metrics: {escape(names)}</p>'
+        f'<p class="over">Lecture {lecture.number} of {len(lectures.lectures())}</p><p>Afterwards you can</p>'
+        f'{_list(lecture.aims)}<p class="below">Optimising rank-based metrics: {escape(names)}</p>'
     )
+
+
+def _list(lines: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
 def _content(slide: Question | Picture) -> tuple[str, str, str]:
@@ -80,26 +71,18 @@ def _content(slide: Question | Picture) -> tuple[str, str, str]:
     drawn = slide.figure()
     picture = base64.b64encode(style.svg(drawn)).decode("ascii")
     width, height = (round(100 * inches) for inches in drawn.get_size_inches())
-    target = labels.labels()[slide.label]
-    caption = to_html(f"Figure {target.number}: {words(slide.caption, int(target.number.split('.')[0]))}")
+    number = labels.labels()[slide.label].number
     image = (
         f'<img alt="{escape(style.description(drawn))}" width="{width}" height="{height}" '
         f'src="data:image/svg+xml;base64,{picture}">'
     )
+    caption = to_html(f"Figure {number}: {words(slide.caption, slide.chapter)}")
     return "figure", slide.say, f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
 
 
 def words(text: str, chapter: int) -> str:
     """A text of a chapter without its references' addresses."""
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", plain(text, chapters()[chapter].stem, HERE))
-
-
-def _exercises(lecture: Lecture) -> str:
-    rows = (
-        f"<li>Chapter {int(label[2:4])}: {escape(labels.labels()[label].title)}, {GRADES[label.split('-')[2]]}</li>"
-        for label in lecture.exercises
-    )
-    return f"<ul>{''.join(rows)}</ul>"
 
 
 def main() -> None:

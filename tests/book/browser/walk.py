@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pace as paces
 from tools.notebooks import pairs
 from tools.site import reading
 
@@ -206,9 +207,9 @@ def pace(page, name: str) -> list[str]:
     chapter = next((one for one in reading.chapters().values() if name == f"chapters/{one.stem}.html"), None)
     if chapter is None:
         return []
-    words, formulas = page.evaluate(STORY, reading.LATER)
-    minutes = reading.pace(words, formulas)
-    found = [f"takes {minutes:.1f} minutes, at most {reading.MOST} are allowed"] if minutes > reading.MOST else []
+    words, formulas = page.evaluate(STORY, paces.LATER)
+    minutes = paces.pace(words, formulas)
+    found = [f"takes {minutes:.1f} minutes, at most {paces.MOST} are allowed"] if minutes > paces.MOST else []
     return found + ([f"takes {minutes:.1f} minutes, says {chapter.read}"] if abs(minutes - chapter.read) > 1 else [])
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+import equation_gaps
 import jupytext
 import pytest
 from tools.notebooks import pairs
@@ -159,4 +160,4 @@ def test_numbers_are_glued(path):
 def test_paper_map_rows_resolve(path):
     rows = [row for row in equation_index.paper_maps() if row.chapter == path.stem]
     assert rows, "the paper map is empty"
-    assert [lost for row in rows if (lost := equation_index.unresolved(row))] == []
+    assert [lost for row in rows if (lost := equation_gaps.unresolved(row))] == []

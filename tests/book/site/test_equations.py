@@ -6,12 +6,12 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 
+import equation_gaps
 import pytest
 import yaml
 from tools.notebooks import pairs
-from tools.site import equation_index, equation_page, paper_items
-from tools.site.equation_index import MapRow
-from tools.site.paper_items import Item
+from tools.site import equation_index, equation_page
+from tools.site.equation_index import Item, MapRow
 
 PRESETS = pairs.ROOT / "notebooks" / "labs" / "presets"
 #: What is known of each paper beside the list: its last numbers.
@@ -24,7 +24,7 @@ LAST = {
 
 
 def test_there_is_no_gap():
-    assert equation_index.gaps() == []
+    assert equation_gaps.gaps() == []
 
 
 EQ_1 = Item("RaMBO", "Eq. 1", "the ranking")
@@ -52,13 +52,13 @@ CLAIM = ("RaMBO Eq. 1", "rankedu.ranks.rank")
     ],
 )
 def test_what_is_missing_or_contradicts_itself_is_found(items, rows, claims, message):
-    found = equation_index.gaps(items, rows, claims)
+    found = equation_gaps.gaps(items, rows, claims)
     assert (found == []) if message is None else any(message in gap for gap in found), found
 
 
 def test_the_list_has_every_number_up_to_the_last():
     numbers = defaultdict(set)
-    for item in paper_items.items():
+    for item in equation_index.items():
         kind, _, number = item.number.partition(" ")
         numbers[item.paper, kind].add(number)
     assert {paper: {kind for of, kind in numbers if of == paper} for paper in LAST} == {
@@ -72,7 +72,7 @@ def test_the_list_has_every_number_up_to_the_last():
 
 
 def test_no_item_is_listed_twice_and_parts_lead_to_no_circle():
-    listed = paper_items.items()
+    listed = equation_index.items()
     known = {item.source: item for item in listed}
     assert len(known) == len(listed)
 
@@ -90,18 +90,18 @@ def test_no_item_is_listed_twice_and_parts_lead_to_no_circle():
 @pytest.mark.parametrize("source", ["RaMBO Eq", "DreamBO Eq. 1", "RaMBO Equation 1", "RaMBO Eq. one", "RaMBO Sec. 3,1"])
 def test_a_malformed_source_is_refused(source):
     with pytest.raises(ValueError, match="source must"):
-        paper_items.sort_key(source)
+        equation_index.sort_key(source)
 
 
 def test_sources_are_in_order():
     order = ["RaMBO Eq. 2", "RaMBO Eq. 10", "RaMBO Sec. 3.1", "RaMBO Sec. 3.1.2", "RaMBO supp. Fig. 1", "HAPPIER Eq. 1"]
-    assert sorted(order[::2] + order[1::2], key=paper_items.sort_key) == order
+    assert sorted(order[::2] + order[1::2], key=equation_index.sort_key) == order
 
 
 def test_rows_outside_of_the_chapters_resolve_too():
     rows = [row for row in equation_index.paper_maps() if not row.page.startswith("chapters/")]
     assert {row.page for row in rows} >= {"results", "labs/retrieval", "labs/minibatch_statistics"}
-    assert [lost for row in rows if (lost := equation_index.unresolved(row))] == []
+    assert [lost for row in rows if (lost := equation_gaps.unresolved(row))] == []
 
 
 @pytest.mark.parametrize(
@@ -115,16 +115,16 @@ def test_rows_outside_of_the_chapters_resolve_too():
 )
 def test_a_row_that_leads_nowhere_is_found(change, message):
     whole = replace(ROW, test="tests/library/test_ranks.py::test_rank_is_eq_2")
-    assert equation_index.unresolved(whole) == ""
-    assert message in equation_index.unresolved(replace(whole, **change))
+    assert equation_gaps.unresolved(whole) == ""
+    assert message in equation_gaps.unresolved(replace(whole, **change))
 
 
 def test_the_page_has_every_item_once_and_every_link_a_target():
     text = equation_page.markdown()
     anchors = re.findall(r"\]\{#([\w-]+)\}", text)
-    assert len(anchors) == len(set(anchors)) == len(paper_items.items())
+    assert len(anchors) == len(set(anchors)) == len(equation_index.items())
     assert set(re.findall(r"\]\(#([\w-]+)\)", text)) <= set(anchors)
-    assert all(paper.versions in text for paper, _ in paper_items.printed())
+    assert all(paper.versions in text for paper, _ in equation_index.printed())
     assert "None" not in text
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 
+import pace
 import pytest
 from bs4 import BeautifulSoup
 from tools.notebooks import pairs
-from tools.site import book_map, labels, reading, typeset
-from tools.teaching import lectures, slides
+from tools.site import book_map, labels, reading
+from tools.teaching import lectures, slides, typeset
 
 CHAPTERS = reading.chapters()
 
 
 @pytest.mark.parametrize("number", CHAPTERS)
 def test_a_chapter_needs_what_it_says_and_no_more(number):
-    assert not reading.superfluous(number), "another need brings it along"
-    assert set(CHAPTERS[number].needs) <= reading.leans_on(number, firmly=False), "a need is never referred to"
-    assert reading.leans_on(number) <= reading.behind(number), "a statement of another chapter is used"
+    assert not pace.superfluous(number), "another need brings it along"
+    assert set(CHAPTERS[number].needs) <= pace.leans_on(number, firmly=False), "a need is never referred to"
+    assert pace.leans_on(number) <= reading.behind(number), "a statement of another chapter is used"
 
 
 def test_every_chapter_is_reached_from_the_first():
@@ -52,14 +53,14 @@ def test_the_map_links_every_chapter_and_says_in_words_what_it_draws():
         assert re.findall(r"<ch-(\d\d)>", line) == [f"{n:02d}" for n in (one.number, *one.needs)]
 
 
-def test_minutes_are_those_of_the_front_matter_and_sections_have_their_share():
+def test_minutes_are_those_of_the_front_matter():
     assert reading.minutes("ch-01") == CHAPTERS[1].read
-    chapter, title, text = reading.section("sec-04-step")
-    assert (chapter.number, title) == (4, "λ is the length of a step")
-    assert "{code-cell}" not in text and "\n## " not in text
-    assert 1 <= reading.minutes("sec-04-step") < chapter.read
-    with pytest.raises(KeyError):
-        reading.section("sec-04-nowhere")
+
+
+@pytest.mark.parametrize(("step", "minutes"), reading.stated().items())
+def test_the_minutes_of_a_section_and_of_a_page_are_near_its_words(step, minutes):
+    assert minutes == pytest.approx(max(1, pace.minutes_by_words(step)), abs=1)
+    assert step not in reading.homes() or minutes < CHAPTERS[reading.homes()[step]].read
 
 
 @pytest.mark.parametrize("way", reading.ways(), ids=lambda way: way.name)

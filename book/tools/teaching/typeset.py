@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from html import escape
 
@@ -13,6 +12,8 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 #: Short names that matplotlib does not know, and sizes of brackets, which it leaves as they are.
 _SHORT = {"ge": r"\geq", "le": r"\leq", "ne": r"\neq", "to": r"\rightarrow", "lvert": "|", "rvert": "|"}
 _ALIAS = re.compile(r"\\(?:(?P<short>" + "|".join(_SHORT) + r")(?![a-zA-Z])|[bB]ig[lr]?(?![a-zA-Z]))")
+#: Codes of matplotlib's paths as commands of SVG.
+_COMMANDS = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}
 SIZE = 100.0  # of the letters while they are drawn; a hundredth of it is an em
 
 
@@ -32,13 +33,7 @@ def _formula(tex: str, options: dict[str, bool]) -> str:
 
 @cache
 def formula(tex: str) -> str:
-    """A formula as SVG that stands on the line of the text around it.
-
-    Raises
-    ------
-    ValueError
-        For what matplotlib's mathtext does not know.
-    """
+    """A formula as SVG that stands on the line of the text around it."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.mathtext import MathTextParser
     from matplotlib.textpath import TextPath
@@ -51,21 +46,13 @@ def formula(tex: str) -> str:
         raise ValueError(
             f"formula must be in the TeX of matplotlib, got {tex!r}: say it in words on a slide"
         ) from error
-    drawing = TextPath((0, 0), known, prop=font)
-    path = "".join(_segment(points, int(code)) for points, code in drawing.iter_segments(simplify=False))
+    path = ""
+    for points, code in TextPath((0, 0), known, prop=font).iter_segments(simplify=False):
+        numbers = [-y if at % 2 else y for at, y in enumerate(points)] if code != 79 else []  # SVG counts downwards
+        path += _COMMANDS[code] + " ".join(f"{number:.1f}" for number in numbers)
     box = f"0 {depth - height:.1f} {width:.1f} {height:.1f}"
     style = f"width:{width / SIZE:.3f}em;height:{height / SIZE:.3f}em;vertical-align:{-depth / SIZE:.3f}em"
     return (
         f'<svg class="math" role="img" aria-label="{escape(tex)}" viewBox="{box}" style="{style}">'
         f'<path fill="currentColor" d="{path}"/></svg>'
     )
-
-
-#: Codes of matplotlib's paths as commands of SVG.
-_COMMANDS = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}
-
-
-def _segment(points: Iterable[float], code: int) -> str:
-    """A command with its points; SVG counts downwards."""
-    numbers = [] if _COMMANDS[code] == "Z" else [-y if at % 2 else y for at, y in enumerate(points)]
-    return _COMMANDS[code] + " ".join(f"{number:.1f}" for number in numbers)

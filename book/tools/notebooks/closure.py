@@ -77,4 +77,5 @@ def _places(module: Path, node: ast.AST) -> set[Path]:
     if ast.unparse(node) == "Path(__file__).parent":
         file = module.parent.joinpath(*names)
         return {file} if file.is_file() else set()
-    return {ROOT.joinpath(*names)} if tuple(names[:2]) in DATA and len(names) > 2 else set()
+    whole = module.suffix == ".md"  # a text says just what it reads, code may only lead there
+    return {ROOT.joinpath(*names)} if tuple(names[:2]) in DATA and (whole or len(names) > 2) else set()

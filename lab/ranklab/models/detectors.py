@@ -45,6 +45,7 @@ def build_detector(
 
     Examples
     --------
+    >>> import torch
     >>> net = build_detector("narrow", classes=3).eval()
     >>> sorted(net([torch.rand(3, 128, 128)])[0])
     ['boxes', 'labels', 'scores']

@@ -62,7 +62,7 @@ LOCAL = {
 LOSSES = ["losses.average_precision", "losses.recall", "losses.on_embeddings", "losses.margin", "memory"]
 OTHERS = ["losses.on_proposals"]
 CONTESTANTS = [
-    f"lab.contestants.{name}"
+    f"ranklab.contestants.{name}"
     for name in ("ap_svm", "baselines", "equivariance", "error_driven", "exact_sorter", "over_levels")
 ]
 SOFT = ["rankers.histogram", "losses.fast_ap", "losses.spearman"]
@@ -92,7 +92,7 @@ MODULES += sorted({known.ranker.__module__.removeprefix("rankedu.") for known in
 
 
 def public(module: str) -> dict[str, object]:
-    found = importlib.import_module(f"rankedu.{module}")
+    found = importlib.import_module(module if module.startswith("ranklab.") else f"rankedu.{module}")
     return {
         name: value
         for name, value in vars(found).items()

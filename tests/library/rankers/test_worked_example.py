@@ -72,12 +72,12 @@ def told(tmp_path_factory):
     shutil.copytree(ROOT / "book" / "tools", copy / "book" / "tools", ignore=without)
     for file in ("rankedu/rankers/noise.py", "tests/library/rankers/test_noise.py"):
         (copy / file).write_text(block_after(f"`{file}`:"), encoding="utf-8")
-    registry, room = copy / "rankedu/rankers/registry.py", copy / "rankedu/rankers/__init__.py"
+    registry, head = copy / "rankedu/rankers/registry.py", copy / "rankedu/rankers/__init__.py"
     line, row = block_after("`rankedu/rankers/registry.py`").strip().split("\n\n")
     put(registry, line, before="from rankedu.rankers.sigmoid")
     registry.write_text(registry.read_text(encoding="utf-8") + row + "\n", encoding="utf-8")
-    put(room, block_after("`rankedu/rankers/__init__.py`").strip(), before="from rankedu.rankers.registry")
-    put(room, '    "NoiseRanker",', before='    "SigmoidRanker",')
+    put(head, block_after("`rankedu/rankers/__init__.py`").strip(), before="from rankedu.rankers.registry")
+    put(head, '    "NoiseRanker",', before='    "PairwiseRanker",')
     done = fresh.run(
         [sys.executable, "-c", LOOK],
         cwd=copy,

@@ -70,11 +70,8 @@ def read(path: Path) -> Chapter:
     """One chapter."""
     cells = jupytext.read(path).cells
     target = labels.labels()[f"ch-{path.stem[:2]}"]
-    objectives = next(
-        match
-        for cell in cells
-        if (match := re.search(r"^## Objectives\n+(.*?)(?=^## |^\(|\Z)", cell.source, re.DOTALL | re.MULTILINE))
-    )
+    pattern = re.compile(r"^## Objectives\n+(.*?)(?=^## |^\(|\Z)", re.DOTALL | re.MULTILINE)
+    objectives = next(filter(None, (pattern.search(cell.source) for cell in cells)))
     exercises = _exercises(cells)
     _add_setups(exercises, cells)
     return Chapter(path.stem, target.title, objectives[1].strip(), tuple(exercises))

@@ -1,14 +1,12 @@
 """The pairs of the book: `book/chapters/*.md`, which a person edits, and `notebooks/*.ipynb`, which is executed.
 
-Labs are pairs too, and so is a page beside the chapters that computes what it says (`PAGES`).
+A notebook, of a chapter, a lab or a page that computes what it says, is current if it holds the cells of its text,
+executed, and if what its outputs were made from is still the same: cells, code, data and pinned libraries. It says so
+itself, in its metadata (`MADE_FROM`): whoever has a clone can tell without running it.
 
-A notebook is current if it holds the cells of its text, executed, and if what its outputs were made from is still the
-same: the cells, the modules that they import however indirectly, the data that these read and the pinned versions of
-the libraries. It says so itself, in its metadata (`MADE_FROM`): whoever has a clone can tell without running it.
-
-`python book/tools notebooks check` tells which are not; `python book/tools notebooks execute [NN ...]` runs these (or those named) on
-all cores and writes the notebooks; `execute --all` runs every one. Where nothing but the text between the cells has
-changed, `execute` without a name takes it over and keeps the outputs.
+`python book/tools notebooks check` tells which are not; `… notebooks execute [NN ...]` runs these (or those named) on
+all cores, `execute --all` every one. Where nothing but the text between the cells has changed, `execute` without a name
+takes it over and keeps the outputs.
 """
 
 from __future__ import annotations
@@ -184,10 +182,8 @@ def _demand_known(text: Path, opened: Iterable[str]) -> None:
     read = {Path(importlib.util.source_from_cache(name) if name.endswith(".pyc") else name) for name in opened}
     ours = {path for path in read for part in OURS if path.is_relative_to(ROOT / part)}
     if unknown := sorted(str(path.relative_to(ROOT)) for path in ours - closure(text)):
-        raise RuntimeError(
-            f"{text.name} has read {', '.join(unknown)}, which book/tools/notebooks/closure.py does not find from its cells: "
-            "import a module by its name, name a data file as … / 'book' / 'data' / …"
-        )
+        what = f"{text.name} has read {', '.join(unknown)}, which book/tools/notebooks/closure.py does not find"
+        raise RuntimeError(f"{what}: import a module by its name, name a data file as … / 'book' / 'data' / …")
 
 
 def execute_all(texts: Iterable[Path]) -> None:

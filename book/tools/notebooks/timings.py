@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +20,7 @@ from tools.notebooks import pairs
 import yaml
 
 from rankedu.files import written
+from ranklab.experiments.speed.stopwatch import processor
 
 KEPT = pairs.ROOT / "book" / "data" / "timings.json"
 
@@ -35,17 +35,6 @@ def measured(text: Path) -> dict[str, float]:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"clock": round(clock, 1), "processor": round(processor, 1)}
-
-
-def machine() -> str:
-    """The processor and the number of cores, as the page names them."""
-    try:
-        import cpuinfo
-
-        brand = cpuinfo.get_cpu_info().get("brand_raw", "")
-    except ImportError:  # it comes with the extra `test`
-        brand = platform.processor()
-    return f"{brand or 'an unnamed processor'}, {os.cpu_count()} cores, one thread used"
 
 
 def kept() -> dict[str, Any]:
@@ -100,7 +89,7 @@ def main() -> None:
             row = found["rows"][pairs.address(text)] = measured(text)
             print(f"{text.stem}: {row['processor']} s of the processor, {row['clock']} s on the clock")
     found["rows"] = {page: found["rows"][page] for page in map(pairs.address, pairs.pairs()) if page in found["rows"]}
-    found |= {"machine": machine(), "versions": f"torch {version('torch')}, NumPy {version('numpy')}"}
+    found |= {"machine": f"{processor()}, one thread used", "versions": f"torch {version('torch')}, NumPy {version('numpy')}"}
     with written(KEPT) as part:
         part.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import yaml
 
+from ranklab import CHECKOUT as ROOT
 from ranklab.runs.records import IGNORED_PARAMETERS, Record
 from ranklab.runs.selection import chosen, plain
 from ranklab.runs.summaries import Row, summarise
 
-ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "book" / "data"
 RUNS = ROOT / "lab" / "records" / "results.jsonl"
 PRESETS = ROOT / "notebooks" / "labs" / "presets"

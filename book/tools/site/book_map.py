@@ -82,10 +82,8 @@ def as_list() -> str:
     """The same in words."""
     lines = []
     for number, one in chapters().items():
-        needed = " and ".join(f"{{ref}}`{need} <ch-{need:02d}>`" for need in one.needs)
-        lines.append(
-            f"* {{ref}}`{number} {one.title} <ch-{number:02d}>` " + (f"needs {needed}." if needed else "needs nothing.")
-        )
+        needed = " and ".join(f"{{ref}}`{need} <ch-{need:02d}>`" for need in one.needs) or "nothing"
+        lines.append(f"* {{ref}}`{number} {one.title} <ch-{number:02d}>` needs {needed}.")
     return "\n".join(lines)
 
 

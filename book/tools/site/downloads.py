@@ -8,21 +8,18 @@ import nbformat
 
 from tools.notebooks import pairs
 
-FOLDER = "_static/notebooks"
 ROOT = pairs.ROOT
 
 
 def of_page(page: str) -> dict[str, str]:
     """Name → address, from the root of the book, of every notebook that belongs to a page."""
-    made = {pairs.address(text).removesuffix(".html"): notebook for text, notebook in pairs.pairs().items()}
-    if page not in made:
-        return {}
-    found = {"Notebook": made[page], "Exercises": ROOT / "notebooks" / "exercises" / made[page].name}
+    made = pairs.pairs().get(ROOT / "book" / f"{page}.md")
+    found = {"Notebook": made, "Exercises": ROOT / "notebooks" / "exercises" / made.name} if made else {}
     return {name: _address(path) for name, path in found.items() if path.exists()}
 
 
 def _address(notebook: Path) -> str:
-    return f"{FOLDER}/{notebook.relative_to(ROOT / 'notebooks').as_posix()}"
+    return f"_static/notebooks/{notebook.relative_to(ROOT / 'notebooks').as_posix()}"
 
 
 def write(source: Path) -> None:

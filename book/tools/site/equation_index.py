@@ -60,11 +60,6 @@ class MapRow:
     function: str
     test: str
 
-    @property
-    def chapter(self) -> str:
-        """The name of the page alone."""
-        return self.page.rpartition("/")[2]
-
 
 @cache
 def printed() -> tuple[tuple[Paper, tuple[Item, ...]], ...]:

@@ -149,27 +149,25 @@ def deviations(loop: Loop) -> dict[str, float | None] | None:
     return found
 
 
-def _gradient(loop: Loop, name: str) -> Tensor | None:
-    if name in ABSENT.get(loop.key, ()):
-        return None
+def _gradients(loop: Loop) -> dict[str, Tensor | None]:
+    """The gradient of each loss in a loop; None where the loop has no place for it."""
+    found: dict[str, Tensor | None] = dict.fromkeys(LOSSES)
     if loop.needs == "lightning" and find_spec("torchvision") is not None:
         load_torchvision("lightning")  # which imports it: beside a torch for the CPU that needs help
-    net, loss, images, labels = task(name)
-    runs()[loop.key](net, loss, images, labels)
-    return gradient(net, loss)
-
-
-def _gradients(loop: Loop) -> dict[str, Tensor | None]:
-    return {name: _gradient(loop, name) for name in LOSSES}
+    for name in (name for name in LOSSES if name not in ABSENT.get(loop.key, ())):
+        net, loss, images, labels = task(name)
+        runs()[loop.key](net, loss, images, labels)
+        found[name] = gradient(net, loss)
+    return found
 
 
 @cache
 def _in_processes(processes: int) -> dict[str, dict[str, Tensor | None]]:
     """Run all loops of so many processes in these, which talk by gloo; what the first one finds, by the loop's name."""
-    with socket.socket() as free, tempfile.TemporaryDirectory() as folder:
+    with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-        free.close()
+    with tempfile.TemporaryDirectory() as folder:
         torch.multiprocessing.spawn(_process, (processes, port, folder), nprocs=processes)
         found: dict[str, dict[str, Tensor | None]] = torch.load(Path(folder) / "gradients.pt")
         return found

@@ -30,10 +30,7 @@ def address() -> str:
         name, _, value = line.partition(", ")
         found = value if name.lower() == "repository" else found
     if found and (urlsplit(found).scheme != "https" or len(urlsplit(found).path.strip("/").split("/")) < 2):
-        raise ValueError(
-            f"RANKEDU_REPOSITORY must read https://host/owner/name, got {found!r}: correct it, or unset it "
-            "for a book without links to its source"
-        )
+        raise ValueError(f"RANKEDU_REPOSITORY must read https://host/owner/name, got {found!r}: correct or unset it")
     return found.removesuffix("/").removesuffix(".git")
 
 

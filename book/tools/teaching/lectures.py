@@ -91,10 +91,8 @@ def find_question(chapter: int, words: str, given: str = "") -> Question:
     text = chapters()[chapter].text
     found = [match for match in _PREDICT.finditer(text) if words in " ".join(match["question"].split())]
     if len(found) != 1:
-        raise ValueError(
-            f"words must be those of one prediction of chapter {chapter}, got {words!r}, which {len(found)} have: "
-            "correct data/lectures.yaml"
-        )
+        wanted = f"words must be those of one prediction of chapter {chapter}"
+        raise ValueError(f"{wanted}, got {words!r}, which {len(found)} have: correct data/lectures.yaml")
     section = _HEADING.findall(text[: found[0].start()])[-1]
     return Question(chapter, section, found[0]["question"].strip(), given)
 

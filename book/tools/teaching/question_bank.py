@@ -48,11 +48,6 @@ class Question(NamedTuple):
     check: str
     across: bool
 
-    @property
-    def right(self) -> Option:
-        """The right option."""
-        return next(option for option in self.options if option.right)
-
 
 class SelfTest(NamedTuple):
     """A question from the end of a chapter, with the answer that gives its reason; both in MyST."""

@@ -43,7 +43,7 @@ print("filled:", int(pytest.main(options)))
 @pytest.fixture
 def checkout(tmp_path):
     """As much of a checkout as a chapter needs."""
-    for folder in ("book/chapters", "book/data", "tests/book/site"):
+    for folder in ("book/chapters", "book/data", "tests/shared", "tests/book/site"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copytree(ROOT / "book" / "template", tmp_path / "book" / "template")
     shutil.copy(LAST, tmp_path / "book" / "chapters")
@@ -54,7 +54,7 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
     for folder in ("book/rankbook", "book/tools"):
         shutil.copytree(ROOT / folder, checkout / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "book" / "data" / "sources.yaml", checkout / "book" / "data")
-    for file in ("tests/conftest.py", "tests/book/site/test_contract.py"):
+    for file in ("tests/conftest.py", "tests/shared/equation_gaps.py", "tests/book/site/test_contract.py"):
         shutil.copy(ROOT / file, checkout / file)
     written = new_chapter(SLUG, "Sorting softly", checkout)
     left = [f"{file.name}, {found}" for file in written for found in placeholders(file.read_text(encoding="utf-8"))]

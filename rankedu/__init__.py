@@ -3,8 +3,7 @@
 A loss is a metric's formula applied to a ranker: a *ranker* maps scores to (soft) ranks, a *formula* maps ranks to a
 number. The book that goes with the package explains every function; each docstring says where.
 
-Importing the package is free: a room is imported, and torch with it, when it is first named. The wings are named in
-full: `ranklab` holds the experiments, `rankbook` what stands behind the pages.
+Importing the package is free: a part of it is imported, and torch with it, when it is first named.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ __all__ = [
     "solvers",
 ]
 
-#: What stands in a room and is offered here: name → module.
+#: What stands in a part and is offered here: name → module.
 _OFFERED = dict.fromkeys(("outranking_negatives", "rank", "rank_among"), "rankedu.ranks")
 _OFFERED["readable"] = "rankedu._fast.switch"
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-#: Rooms whose docstrings must run here. What asks for an extra in one must say which.
+#: Parts whose docstrings must run here. What asks for an extra in one must say which.
 CORE = ("ranks", "blackbox", "solvers", "rankers", "hierarchy", "metrics", "losses", "memory", "landscapes")
 #: Brought by the extras alone.
 ABSENT = ("scipy", "matplotlib", "typer", "papermill", "dask", "pytorch_metric_learning", "torchvision", "PIL")
@@ -58,10 +58,10 @@ def readme() -> int:
 def doctests() -> tuple[int, int, int]:
     """Run the examples of the core: how many, in how many docstrings, and how many of these ask for an extra."""
     finder, runner = doctest.DocTestFinder(), Patient()
-    for room in CORE:
-        module = importlib.import_module(f"rankedu.{room}")
-        inside = [f"rankedu.{room}.{one.name}" for one in pkgutil.iter_modules(getattr(module, "__path__", []))]
-        for name in [f"rankedu.{room}", *inside]:
+    for part in CORE:
+        module = importlib.import_module(f"rankedu.{part}")
+        inside = [f"rankedu.{part}.{one.name}" for one in pkgutil.iter_modules(getattr(module, "__path__", []))]
+        for name in [f"rankedu.{part}", *inside]:
             for test in finder.find(importlib.import_module(name), name):
                 runner.run(test)
     assert not runner.wrong, f"the examples of {len(runner.wrong)} docstrings fail: {sorted(runner.wrong)}"

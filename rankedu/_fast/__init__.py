@@ -1,1 +1,1 @@
-"""All that is fast and hard to read: sort keys, radix counts, tiles, closed forms. Readers skip this room."""
+"""All that is fast and hard to read: packed keys, tiles, closed forms, and the engine that chooses. Readers skip it."""

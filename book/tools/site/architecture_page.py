@@ -16,8 +16,8 @@ def rankers() -> str:
     for name, known in RANKERS.items():
         turned = known.strength.label(known.strength.usual) if known.strength else "—"
         broken = "; ".join(f"*{promise}*: {why}" for promise, why in known.breaks.items())
-        room = known.ranker.__module__.rpartition(".")[0]
-        link = f"{{py:class}}`~{room}.{known.ranker.__name__}`"
+        package = known.ranker.__module__.rpartition(".")[0]
+        link = f"{{py:class}}`~{package}.{known.ranker.__name__}`"
         lines.append(f"| {name}: {link} | {turned} | {broken or '—'} |")
     kept = "\n".join(f"* *{promise}*: {what}" for promise, what in PROMISES.items())
     return f"{kept}\n\n" + "\n".join(lines) + "\n"

@@ -55,8 +55,8 @@ def hap(relevance):
 def computed(question):
     scope = {
         name: value
-        for room in (contestants, blackbox, hierarchy, losses, metrics, rankers, solvers)
-        for name, value in vars(room).items()
+        for part in (contestants, blackbox, hierarchy, losses, metrics, rankers, solvers)
+        for name, value in vars(part).items()
     }
     scope |= {"t": t, "b": b, "close": close, "gradient": gradient, "gradient_of_rank": gradient_of_rank, "hap": hap}
     scope |= {

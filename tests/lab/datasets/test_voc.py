@@ -23,8 +23,8 @@ OBJECT = "<object><name>{}</name>{}" + BOX + "</object>"
 
 def annotation(folder, name, *objects):
     """Write an annotation and a picture of 40 × 30 pixels."""
-    for room in ("Annotations", "JPEGImages"):
-        (folder / room).mkdir(parents=True, exist_ok=True)
+    for part in ("Annotations", "JPEGImages"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
     text = f"<annotation><filename>{name}.jpg</filename>{''.join(objects)}</annotation>"
     (folder / "Annotations" / f"{name}.xml").write_text(text, encoding="utf-8")
     Image.new("RGB", (40, 30), "orange").save(folder / "JPEGImages" / f"{name}.jpg")

@@ -95,8 +95,8 @@ def batch(case, rows=4, n=9, dtype=torch.float64, seed=0):
 def test_every_loss_of_scores_is_here():
     on_others = {"ClusterLoss", "CSLLoss", "HAPPIERLoss", "OnEmbeddings", "OnProposals"}
     offered = vars(losses) | {name: getattr(contestants, name) for name in contestants.__all__ if "Loss" in name}
-    room = {name for name, value in offered.items() if isinstance(value, type) and issubclass(value, nn.Module)}
-    assert room == {type(case.loss).__name__ for case in LOSSES.values()} | on_others
+    part = {name for name, value in offered.items() if isinstance(value, type) and issubclass(value, nn.Module)}
+    assert part == {type(case.loss).__name__ for case in LOSSES.values()} | on_others
 
 
 @every_loss

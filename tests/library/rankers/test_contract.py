@@ -164,11 +164,11 @@ KEEPS = {
 
 
 def test_every_ranker_of_the_room_is_in_the_table():
-    for room in (rankers, contestants):
-        offered = [getattr(room, name) for name in room.__all__]
-        known = {known.ranker for known in RANKERS.values() if known.ranker.__module__.startswith(room.__name__)}
+    for part in (rankers, contestants):
+        offered = [getattr(part, name) for name in part.__all__]
+        known = {known.ranker for known in RANKERS.values() if known.ranker.__module__.startswith(part.__name__)}
         rankers_of_it = {value for value in offered if isinstance(value, type) and issubclass(value, Ranker)}
-        assert rankers_of_it - {Ranker, PairwiseRanker} == known, f"register it for {room.__name__}"
+        assert rankers_of_it - {Ranker, PairwiseRanker} == known, f"register it for {part.__name__}"
     assert set(KEEPS) == set(PROMISES)
 
 

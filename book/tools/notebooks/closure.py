@@ -45,7 +45,8 @@ def pins() -> str:
 def closure(*files: Path) -> set[Path]:
     """The files themselves, every module of ours that they import however indirectly, and the data they read."""
     trees = {path: _tree(path) for path in files if path.suffix == ".md"}
-    modules = code.closure(*{module for tree in trees.values() for module in code.imported(tree)}, *set(files) - {*trees})
+    named = {module for tree in trees.values() for module in code.imported(tree)}
+    modules = code.closure(*named, *(path for path in files if path.suffix == ".py"))
     trees |= {path: _tree(path) for path in modules}
     return {*files, *modules}.union(*(_data(path, tree) for path, tree in trees.items()))
 

@@ -63,3 +63,9 @@ def test_versions_are_those_that_are_pinned_and_not_those_that_are_installed(mon
     before = closure.fingerprint(ROOT / "rankedu" / "ranks.py")
     monkeypatch.setattr(closure, "pins", lambda: "torch==0")
     assert closure.fingerprint(ROOT / "rankedu" / "ranks.py") != before
+
+
+def test_a_file_that_is_no_code_stands_for_itself(tmp_path):
+    path = tmp_path / "x.html"
+    path.write_text(":root { font: 18px/1.5 }", encoding="utf-8")
+    assert closure.closure(path) == {path}

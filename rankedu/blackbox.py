@@ -1,8 +1,7 @@
 r"""Blackbox differentiation: a useful gradient for *any* solver that minimises a linear cost.
 
 A solver maps costs y to :math:`\mathbf{s}(\mathbf{y}) = \operatorname{arg\,min}_{\mathbf{s} \in S} \mathbf{y} \cdot
-\mathbf{s}` (RaMBO Eq. 9). It is a staircase, its true gradient is zero. :func:`differentiate` gives the gradient of a
-continuous interpolation instead; :func:`interpolate` gives the interpolation itself.
+\mathbf{s}` (RaMBO Eq. 9): a staircase, whose true gradient is zero. Here it gets that of an interpolation.
 """
 
 from __future__ import annotations
@@ -72,10 +71,10 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
 
     Notes
     -----
-    Returns a callable that maps floating-point scores to the solution in the scores' dtype, of the same shape.
-    Two calls of the solver, one in each direction. The gradient is *not* linear in the incoming one: a loss multiplied
-    by a constant (a gradient scaler does that) acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are
-    made safe against that; for a ranker of yours that uses this, set ``linear = False``. Explained in chapter 2.
+    Returns a callable that maps floating-point scores to the solution in their dtype and shape. Two calls of the
+    solver, one in each direction. The gradient is *not* linear in the incoming one: a loss multiplied by a constant
+    acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are safe against that; for a ranker of yours
+    that uses this, set ``linear = False``. Explained in chapter 2.
     Raises ValueError for ``lam`` that is not a finite number > 0; on a call, for a solver that returns another shape;
     TypeError on a call, for scores that are not floating point.
     Source: RaMBO Eq. 9; RaMBO Eq. 10; RaMBO Alg. 1.
@@ -120,13 +119,10 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
 
     Notes
     -----
-    Returns f_λ, a callable, scores to Tensor (...); autograd gives its gradient (s_λ − s)/λ, which is Algorithm 1's,
-    because by the envelope theorem the solutions count as constants.
-    Two calls of the solver. f_λ(y) ≤ f(y) everywhere, as m is concave, with equality if and only if s(y) is still a
-    minimiser at y + λc; in particular wherever the answer does not change. Explained in chapter 2.
+    Returns f_λ, a callable, scores to Tensor (...); autograd gives its gradient (s_λ − s)/λ. Two calls of the solver.
+    f_λ(y) ≤ f(y), with equality if and only if s(y) is still a minimiser at y + λc. Explained in chapter 2.
     Raises ValueError for ``lam`` that is not a finite number > 0; on a call, for scores whose last dimensions are not
-    ``event``, or a solver that returns another shape; TypeError for a gradient, or on a call scores, that are not
-    floating point.
+    ``event``, or a solver that returns another shape; TypeError for a gradient, or scores, that are not floating point.
     Source: RaMBO Eq. 10; RaMBO Alg. 1; RaMBO Fig. 1; RaMBO Sec. 3.2.
 
     >>> from rankedu.solvers import ranking

@@ -90,8 +90,7 @@ class ScoreMemory(_Memory):
 
         Of floating scores, relevance (bool, or 0 and 1) and ``where``, who takes part now and later, all of shape
         (batch, classes). Returns the three, (batch + remembered, classes) each: the current batch first, with its
-        graph, then the remembered ones, newest first. Raises ValueError or TypeError for NaN, or another shape or
-        dtype.
+        graph, then the others, newest first. Raises ValueError or TypeError for NaN, or another shape or dtype.
         """
         check_values(scores)
         check_floating(scores)
@@ -109,9 +108,8 @@ class ScoreMemory(_Memory):
 class EmbeddingMemory(_Memory):
     """Remember the embeddings and labels of the last batches, as further items to be retrieved.
 
-    The remembered embeddings were made by the network of some steps ago; all else, ``length`` too, as
-    :class:`ScoreMemory`. ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. O(τ · batch · dim) memory.
-    Explained in chapter 5.
+    They were made by the network of some steps ago; all else as :class:`ScoreMemory`, but O(τ · batch · dim) memory.
+    ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. Explained in chapter 5.
     Source: RaMBO Sec. 4.3.
 
     >>> memory = EmbeddingMemory(length=3)

@@ -16,7 +16,6 @@ from rankedu.checks import check_choice, check_mask, check_not_nan, check_values
 
 __all__ = ["outranking_negatives", "rank", "rank_among"]
 
-
 MANY = 8192  # scores from which packed keys are worth their overhead
 
 
@@ -133,9 +132,8 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
 
     .. math:: r_i = \mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{y}^+)_i
 
-    Of scores and relevance, bool or 0 and 1, (..., n) each: int64, (..., n), ≥ 0 for the relevant items and 0 for all
-    others. For a margin, shift the scores first (Eq. 14). A negative that ties with a positive outranks it if it comes
-    first. All else as :func:`rank`. Explained in chapter 7.
+    Of scores and relevance, bool or 0 and 1, (..., n) each: int64, (..., n), 0 for all irrelevant items. For a margin,
+    shift the scores first (Eq. 14). All else as :func:`rank`, ties by position included. Explained in chapter 7.
     Source: RaMBO Eq. 17.
 
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6])

@@ -45,17 +45,14 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
     costs : Tensor, shape (..., h, w)
         The finite cost of visiting a cell.
     moves : {"forward", "any"}
-        "forward": right, down, or down and right at once; costs may be negative, as perturbed costs often are.
-        "any": to all 8 neighbours; costs must be ≥ 0, since a path could circle forever where they are not.
+        "forward": right, down, or down and right at once. "any": to all 8 neighbours; costs must be ≥ 0.
 
     Notes
     -----
     Returns Tensor, shape (..., h, w): 1 for the cells visited and 0 for the others, in the dtype and on the device of
-    the costs. O(h w log(h w)) a grid, by Dijkstra's algorithm. That needs weights ≥ 0, so "forward" adds −min(0, costs)
-    times the growth of row + column to each move: the same sum for all paths. Among equally cheap paths the choice is
-    SciPy's, and the same at each call. Explained in chapter 2.
-    Raises ValueError for costs that are not finite, negative costs with ``moves="any"``, fewer than two dimensions, an
-    empty grid; ModuleNotFoundError without SciPy.
+    the costs. O(h w log(h w)) a grid, by SciPy's Dijkstra; the same choice at each call where several are cheapest.
+    Explained in chapter 2. Raises ValueError for costs that are not finite, negative costs with ``moves="any"``, fewer
+    than two dimensions, an empty grid; ModuleNotFoundError without SciPy.
     Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
     >>> shortest_path(torch.tensor([[1.0, 9.0, 9.0], [1.0, 9.0, 1.0], [9.0, 1.0, 1.0]]))
@@ -108,7 +105,7 @@ def _matrix_by_matrix(solve: Callable[[Array], Array], costs: Tensor) -> Tensor:
 def _cheapest_path(costs: Array, *, moves: str) -> Array:
     start, end, climb = _edges(*costs.shape, FORWARD if moves == "forward" else ANY)
     weights = costs.ravel()[end]
-    if moves == "forward":
+    if moves == "forward":  # Dijkstra's algorithm needs weights >= 0: what is added has the same sum for all paths
         weights = weights - min(0.0, costs.min()) * climb
     graph = needed("scipy.sparse", NEEDS).coo_array((weights, (start, end)), shape=(costs.size, costs.size)).tocsr()
     came_from = needed("scipy.sparse.csgraph", NEEDS).dijkstra(graph, indices=0, return_predecessors=True)[1]

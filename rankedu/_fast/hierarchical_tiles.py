@@ -1,9 +1,8 @@
 r"""The loss of H-AP by pairs of scores, without laying out all pairs at once.
 
 The items of each query are sorted by relevance. Then for the items of one grade all items of lower relevance are the
-columns behind them, and all of higher relevance the columns before: rectangles, no masks, and for HAPPIER never more
-than half of the n² pairs. What is counted without a gradient comes from one sort of the scores. How much a pair weighs
-in the gradient is known as soon as the rank is,
+columns behind them, and all of higher relevance the columns before: rectangles, no masks. What is counted without a
+gradient comes from one sort of the scores. How much a pair weighs in the gradient is known as soon as the rank is,
 
 .. math:: \frac{\partial L}{\partial\,\mathrm{rank}(k)}
           = \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathrm{rank}(k)^2}, \qquad

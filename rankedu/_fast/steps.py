@@ -1,7 +1,6 @@
 """The step of a ranker and its slope, in place: the fast forms of the two steps that most losses take.
 
-They belong to the very functions `SigmoidRanker.step` and `SupremumRanker.step`: a subclass that has another step is
-asked for that, and for its slope.
+A subclass that has another step than `SigmoidRanker.step` or `SupremumRanker.step` is asked for it, and for its slope.
 """
 
 from __future__ import annotations

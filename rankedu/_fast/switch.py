@@ -16,10 +16,9 @@ READABLE = ContextVar("rankedu.readable", default=False)
 def readable() -> Iterator[None]:
     """Compute every loss and every metric by its definition: what a debugger steps through is what the book writes.
 
-    Within it, no packed keys are sorted, no tiles are cut, and no gradient is made in closed form: a blackbox ranker is
-    differentiated by :mod:`rankedu.blackbox`. Values and gradients are the same up to rounding; long lists take more
-    time and memory, pairs O(n²). For ``with``, or as a decorator of a function. It may be nested, and holds for the
-    thread or the asynchronous task in which it is entered. Explained in chapter 4.
+    No packed keys are sorted, no tiles are cut, and no gradient is made in closed form. Values and gradients are the
+    same up to rounding; pairs take O(n²) time and memory. For ``with``, or as a decorator of a function. It may be
+    nested, and holds for the thread or the asynchronous task in which it is entered. Explained in chapter 4.
 
     >>> import torch
     >>> import rankedu

@@ -8,8 +8,7 @@ other in a small table of their own,
 
 The weights :math:`a_k = \partial L / \partial \mathbf{rk}_k` and :math:`b_k = \partial L / \partial \mathbf{rk}^+_k`
 are known as soon as the ranks of the tile are. So the gradient is closed-form: a pair pushes its two scores apart by
-:math:`a_k \, \mathrm{slope}(y_j - y_k)`, a pair of positives by :math:`(a_k + b_k) \, \mathrm{slope}(y_j - y_k)`. It is
-made while the tile is still in the cache. Besides the scores and their gradient one tile is held.
+:math:`a_k \, \mathrm{slope}(y_j - y_k)`, a pair of positives by :math:`(a_k + b_k) \, \mathrm{slope}(y_j - y_k)`.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ __all__ = ["TILE", "cut", "loss_of_positives", "made_finite", "tile_size"]
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
 
-#: A tile takes no more than half of what the scores take, unless they are very few.
-SMALL = 3 << 16
+SMALL = 3 << 16  # a tile takes no more than half of what the scores take, unless they are very few
 
 
 def tile_size(device: torch.device) -> int:

@@ -8,10 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-_METRICS = (
-    "Among ap, ap@K, map@r, mrr, r-precision, recall@K (a hit is enough), recall-share@K, precision@K, h-ap, asi, "
-    "ndcg, ndcg@K."
-)
+_ONE_LEVEL = "ap, ap@K, map@r, mrr, r-precision, recall@K (a hit is enough), recall-share@K, precision@K"
+_METRICS = f"Among {_ONE_LEVEL}, h-ap, asi, ndcg, ndcg@K."
 
 
 def evaluate(
@@ -83,10 +81,9 @@ def _report(
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", "The given NumPy array is not writable|.*contained no data")
         data: dict[str, Any] = {name: read_embeddings(given[name]) for name in items}
-        read = [
-            read_labels(given[name], len(x), columns, header) for name, x in zip(classes, data.values(), strict=True)
-        ]
-        numbers = number_labels([labels for labels, _ in read], [given[name] for name in classes])
+        paths = [given[name] for name in classes]
+        read = [read_labels(path, len(x), columns, header) for path, x in zip(paths, data.values(), strict=True)]
+        numbers = number_labels([labels for labels, _ in read], paths)
         data |= zip(classes, numbers, strict=True)
         result = evaluate_retrieval(**data, metrics=metrics, progress=sys.stderr.isatty(), **settings)
     notes = [str(warning.message).split(" (result[")[0] for warning in caught]  # no Python on a terminal

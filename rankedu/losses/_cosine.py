@@ -9,9 +9,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 SIMILARITIES = ("cosine", "dot", "euclidean")
-
-#: A shorter vector is divided by this instead of its length, as by torch's ``normalize``.
-SHORTEST = 1e-12
+SHORTEST = 1e-12  # a shorter vector is divided by this instead of its length, as by torch's ``normalize``
 
 
 def similarities(embeddings: Tensor, ref_emb: Tensor, kind: str) -> Tensor:

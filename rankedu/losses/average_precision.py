@@ -34,10 +34,9 @@ class APLoss(RankLoss):
 
     Notes
     -----
-    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value,
-    so that w times the loss has w times the gradient. Algorithm 1 sees the mean over queries as it is returned here: of
-    Q queries each has λ/Q. Of float32 scores on a CPU one list may have 10⁸, at about 15 bytes a score and 180 for each
-    relevant one beyond scores and labels. Explained in chapter 8.
+    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value:
+    w times the loss has w times the gradient. Of float32 scores on a CPU one list may have 10⁸, at about 15 bytes a
+    score and 180 for each relevant one beyond scores and labels. Explained in chapter 8.
     Raises ValueError for a margin that is not a finite number ≥ 0; TypeError for a ranker that is none.
     Source: RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
 

@@ -18,13 +18,9 @@ class CalibrationLoss(nn.Module):
 
     .. math:: L = \mathop{\mathrm{mean}}_{> 0}\, [a - s^+]_+ \; + \; \mathop{\mathrm{mean}}_{> 0}\, [s^- - b]_+
 
-    Each mean is over the terms of the whole batch that are not zero, so that a pair which is right does not dilute
-    those that are wrong; it is 0 if there are none.
-
-    Notes
-    -----
-    O(n). Made for cosine similarities: the bounds have the scores' unit. A list without a relevant item takes part too.
-    Explained in chapter 15. Raises ValueError for a bound that is not finite; TypeError for one that is no number.
+    Each mean is over the terms of the whole batch that are not zero, and 0 if there are none. A list without a relevant
+    item takes part too. The bounds have the scores' unit: the default is for cosines. O(n). Explained in chapter 15.
+    Raises ValueError for a bound that is not finite; TypeError for one that is no number.
     Source: HAPPIER Sec. 4.1.
 
     >>> import torch
@@ -65,8 +61,7 @@ class ROADMAPLoss(nn.Module):
     .. math:: L = (1 - \lambda)\, L_{SupAP} + \lambda\, L_{calibration}
 
     The ``weight`` is λ in [0, 1], else ValueError; the released code adds both with weight 1, which is twice the loss
-    of the default. The other parameters are those of :class:`CalibrationLoss` and :class:`SupAPLoss`.
-    Explained in chapter 15.
+    of the default. Else as :class:`CalibrationLoss` and :class:`SupAPLoss`. Explained in chapter 15.
     Source: HAPPIER Sec. 4.1.
 
     >>> import torch
@@ -98,10 +93,7 @@ class ROADMAPLoss(nn.Module):
 
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries; as :meth:`APLoss.forward`.
-
-        If no query has a relevant item: one `NoPositivesWarning`, and the calibration of the others alone.
-        """
+        """As :meth:`APLoss.forward`; if no query has a relevant item, the calibration of the others alone."""
         positive = positives(scores, relevance, where)
         scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits
         supremum = self.supremum.mean(scores, positive, where) if positive.any() else no_positives(scores)

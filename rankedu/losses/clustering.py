@@ -24,17 +24,12 @@ class ClusterLoss(nn.Module):
 
     .. math:: L = -\log \frac{\exp(v^\top p_y / \sigma)}{\sum_z \exp(v^\top p_z / \sigma)}
 
-    A batch shows a ranking loss only an order within the batch. The proxies are references that all batches share, so
-    that the orders of different batches agree. There are ``n_classes`` of them, one a fine class of the training set,
-    of the embeddings' ``dim``; the ``temperature`` is σ > 0.
-
-    Notes
-    -----
+    The proxies are references that all batches share, so that the orders of different batches agree. There are
+    ``n_classes`` of them, one a fine class of the training set, of the embeddings' ``dim``; the ``temperature`` is σ.
     Embeddings and proxies are brought to length 1 here, in float32 at least. The proxies are parameters: give
-    ``loss.parameters()`` to an optimiser (the released code has one for them alone, with a far larger learning rate).
-    They begin uniform within ±1/√dim. O(batch · n_classes · dim). Explained in chapter 14.
-    Raises ValueError or TypeError for ``n_classes`` or ``dim`` that are not ints ≥ 1, or a temperature that is not a
-    finite number > 0.
+    ``loss.parameters()`` to an optimiser. They begin uniform within ±1/√dim. O(batch · n_classes · dim).
+    Explained in chapter 14. Raises ValueError or TypeError for ``n_classes`` or ``dim`` that are not ints ≥ 1, or a
+    temperature that is not a finite number > 0.
     Source: HAPPIER Eq. 6.
 
     >>> loss = ClusterLoss(n_classes=2, dim=2, temperature=0.5)

@@ -30,9 +30,8 @@ class HAPLoss(ScoreLoss):
     .. math:: L = 1 - \frac{1}{\sum_k \mathrm{rel}(k)} \sum_{k:\ \mathrm{rel}(k) > 0}
               \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathrm{rank}(k)}
 
-    Let :math:`0 = r_0 < r_1 < \dots < r_T` be the distinct relevances of a query. As
-    :math:`\min(a, b) = \sum_{t:\, r_t \le \min(a, b)} (r_t - r_{t-1})` for any two of them, H-rank is a weighted sum of
-    ordinary ranks within nested sets,
+    With the distinct relevances :math:`0 = r_0 < r_1 < \dots < r_T` of a query, H-rank is a weighted sum of ordinary
+    ranks within nested sets,
 
     .. math:: \mathcal{H}\text{-}\mathrm{rank}(k) = \sum_{t:\ r_t \le \mathrm{rel}(k)} (r_t - r_{t-1})\,
               \mathbf{rk}(\{j : \mathrm{rel}(j) \ge r_t\})_k ,
@@ -59,16 +58,14 @@ class HAPLoss(ScoreLoss):
     Notes
     -----
     Only the ratios of the relevances within a query matter, not their scale. With a `SupremumRanker` or a
-    `SigmoidRanker` O(positives · n) time for each query, in tiles, and O(queries · n) memory; else T + 1 calls of the
-    ranker, that is O(T n log n) for the blackbox one, where one list of float32 scores on a CPU may have 10⁸.
+    `SigmoidRanker` O(positives · n) time for each query, and O(queries · n) memory; else T + 1 calls of the ranker,
+    that is O(T n log n) for the blackbox one, where one list of float32 scores on a CPU may have 10⁸.
 
     Ties are as the ranker has them. With a `SupremumRanker` tied items of equal relevance count each other, H(0) = 1,
-    and of two different ones the more relevant stands above; of that reading the loss is at least 1 − H-AP wherever the
-    step lies above the Heaviside function. The released code counts a tied item of lower relevance as 1 in the
-    numerator but as 1/2 in the denominator, so that its H-AP can exceed 1. Infinite scores have no gradient. The
-    gradient is as :class:`APLoss` makes it. Explained in chapter 14.
-    Raises ValueError for a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or
-    ``lower`` without; TypeError for a ranker or a step that is none.
+    and of two different ones the more relevant stands above; in the released code it counts as 1 in the numerator but
+    as 1/2 in the denominator. Infinite scores have no gradient. The gradient is as :class:`APLoss` makes it.
+    Explained in chapter 14. Raises ValueError for a margin that is not a finite number ≥ 0, ``within_grad`` with a
+    `SupremumRanker`, or ``lower`` without; TypeError for a ranker or a step that is none.
     Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
 
     >>> from rankedu.rankers import BlackboxRanker
@@ -236,8 +233,8 @@ class HAPPIERLoss(nn.Module):
 
     Notes
     -----
-    λ weighs the clustering, as printed. The gradient is the weighted sum of those of the two losses, with a blackbox
-    ranker too. The proxies are parameters: give ``loss.parameters()`` to an optimiser. Explained in chapter 14.
+    The gradient is the weighted sum of those of the two losses, with a blackbox ranker too. The proxies are
+    parameters: give ``loss.parameters()`` to an optimiser. Explained in chapter 14.
     Raises ValueError for a weight outside [0, 1]; else as :class:`HAPLoss` and :class:`ClusterLoss`.
     Source: HAPPIER Eq. 7.
 
@@ -288,10 +285,7 @@ class HAPPIERLoss(nn.Module):
         ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
     ) -> Tensor:
-        """Compute the loss of a batch: a Tensor of shape (). References are ranked and not clustered.
-
-        All else as :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`.
-        """
+        """As :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`; references are ranked and not clustered."""
         check_embeddings(embeddings, labels, paths=True)
         own = wide(embeddings)  # once, so that both gradients are added before they are rounded to 16 bits
         cluster = self.cluster(own, labels)

@@ -40,9 +40,8 @@ class RecallLoss(RankLoss):
 
     Notes
     -----
-    Cost, ties and gradient as :class:`APLoss`. Normalised ranks are counted as n · rk/n. Explained in chapter 7.
-    Raises ValueError for an unknown word or a W with W(0) ≠ 0 or that falls; TypeError for a W that does not map a
-    Tensor to one of its shape; and as :class:`APLoss`.
+    Cost, ties and gradient as :class:`APLoss`. Explained in chapter 7. Raises as :class:`APLoss`, and ValueError for an
+    unknown word or a W with W(0) ≠ 0 or that falls; TypeError for a W that does not map a Tensor to one of its shape.
     Source: RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
 
     >>> from rankedu.rankers import BlackboxRanker

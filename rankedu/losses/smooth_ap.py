@@ -16,14 +16,10 @@ class SmoothAPLoss(APLoss):
               {1 + \sum_{j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
 
     It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known; the temperature
-    τ is > 0, in units of a score, else ValueError. ``reduction`` as in :class:`APLoss`.
-
-    Notes
-    -----
-    O(p n) time for the p positives of all queries and their n candidates each; memory as for the scores. Tied items
-    share the mean of their ranks. The ratio of ranks in the printed pseudo-code is the relevance itself, without a
-    gradient. The released code counts the query as its own positive:
-    ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``. Explained in chapter 9.
+    τ is > 0, in units of a score, else ValueError. ``reduction`` as in :class:`APLoss`. O(p n) time for the p positives
+    of all queries and their n candidates each; memory as for the scores. Tied items share the mean of their ranks. The
+    released code counts the query as its own positive: that is ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``.
+    Explained in chapter 9.
     Source: Smooth-AP supp. Tab. S1.
 
     >>> import torch

@@ -29,15 +29,13 @@ class SpearmanLoss(nn.Module):
 
     Notes
     -----
-    All rankings without ties have the same mean and the same spread :math:`S = n(n^2 - 1)/12`, so that the sum is
-    :math:`2 S (1 - \rho)` and L = 1 − ρ, in [0, 2], for exact ranks of distinct scores and targets. Why not ρ of the
-    soft ranks themselves? Correlation forgets their scale: ranks that have all but collapsed to one would still
-    correlate perfectly, while the distance punishes them.
+    L = 1 − ρ, in [0, 2], for exact ranks of distinct scores and targets. ρ of the soft ranks themselves would forget
+    their scale: ranks that have all but collapsed to one could still correlate perfectly.
 
     Equal targets share the mean of their ranks, as in :func:`rankedu.metrics.spearman`; the loss is 0 only if the
-    ranker gives them equal ranks, and it is no longer 1 − ρ. Ranks of :class:`~rankedu.rankers.BlackboxRanker` with
-    ``normalized=True`` are counted as n · rk/n. w times the loss has w times the gradient. O(n log n), besides what the
-    ranker takes. Explained in chapter 11. Raises TypeError for a ranker that is none.
+    ranker gives them equal ranks, and it is no longer 1 − ρ. Normalised ranks are counted as n · rk/n. w times the loss
+    has w times the gradient. O(n log n), besides what the ranker takes. Explained in chapter 11.
+    Raises TypeError for a ranker that is none.
 
     >>> import torch
     >>> from rankedu.rankers import BlackboxRanker

@@ -14,15 +14,10 @@ class SupAPLoss(APLoss):
     .. math:: L = 1 - \frac{1}{|\Omega^+|} \sum_{k \in \Omega^+} \frac{\mathrm{rank}^{+}(k)}
               {\mathrm{rank}^{+}(k) + \sum_{j \in \Omega^-} \mathrm{step}(s_j - s_k)}
 
-    The ranks among the relevant items are exact and have no gradient. With a setting that keeps the bound, L is at
-    least the true 1 − AP. It is ``APLoss(SupremumRanker())``, with the parameters and errors of
-    :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one. ``reduction`` as
-    in :class:`APLoss`.
-
-    Notes
-    -----
-    Tied relevant items count each other, and a tied irrelevant item counts half; with ties L may be below 1 − AP.
-    Explained in chapter 14.
+    The ranks among the relevant items are exact and have no gradient. With a setting that keeps the bound, and without
+    ties, L is at least the true 1 − AP. It is ``APLoss(SupremumRanker())``, with the parameters, ties and errors of
+    :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one. O(p n) time;
+    ``reduction`` as in :class:`APLoss`. Explained in chapter 14.
     Source: HAPPIER Sec. 3.2.
 
     >>> import torch

@@ -1,8 +1,7 @@
 """Similarities in tiles, the same to the last bit however the work is cut.
 
 A matrix product may add up in another order when its shape changes, and a last bit decides who stands first. So the
-tiles' shape depends on the numbers of queries and items alone; on the CPU a tile is one thread's work. Few rows, and
-the last columns, are filled up with zeros: there the order may change from one column to the next.
+tiles' shape depends on the numbers of queries and items alone, and few rows, and the last columns, are filled with 0.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ class Similarities:
         self.bias = self.gallery.square().sum(1) / -2 if kind == "euclidean" else None
 
     def buffer(self) -> Tensor:
-        """Room for a tile."""
+        """Memory for a tile."""
         return torch.empty(self.height, len(self.gallery), dtype=self.dtype, device=self.device)
 
     def tile(self, start: int, *, out: Tensor) -> Tensor:

@@ -148,7 +148,7 @@ def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | No
 def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
     """Which share of the relevant items is among the k best? The recall of information retrieval.
 
-    All else as :func:`recall_at_k`, the hit rate, which asks for one relevant item only. Explained in chapter 1.
+    All else as :func:`recall_at_k`, the hit rate. Explained in chapter 1.
 
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([True, False, True])
     >>> recall_share_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=1)

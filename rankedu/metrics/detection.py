@@ -26,8 +26,7 @@ Ints = npt.NDArray[np.int64]
 class DetectionMatches:
     """The detections of a test set, from the best to the worst, and what became of each.
 
-    A detector is judged by a ranking for each class, of hits and false positives, and the number of truths that could
-    have been found. Explained in chapter 16.
+    Explained in chapter 16.
     Source: RaMBO Sec. 5.2.
 
     >>> truths = [{"boxes": torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]]), "labels": torch.tensor([1, 1])}]
@@ -99,14 +98,11 @@ def match_detections(
 
     * "voc": a detection takes the truth that it overlaps most, if by ``iou`` or more. If that is taken already it is a
       false positive, even if another truth is free. Any number of detections may take a difficult truth.
-    * "coco": it takes the best of the truths that are still free, a difficult one only if there is no other; a
-      difficult one too can be taken once (as by COCO's own program a truth outside of its range of areas).
+    * "coco": it takes the best of the truths that are still free, a difficult one only if there is no other, and once.
 
-    Of truths overlapped equally, "voc" takes the first and "coco" the last, as their programs do. Without those, and
-    without difficult ones, AP by "coco" is as high or higher. For iou ≥ ½ the two differ only where truths overlap.
-
-    O(N log N + pairs), N detections, and pairs of a detection and a truth in the same image and class. Ties of scores
-    go by position: first the image, then the place. Explained in chapter 16.
+    Of truths overlapped equally, "voc" takes the first and "coco" the last, as their programs do. Ties of scores go by
+    position: first the image, then the place. O(N log N + pairs), N detections, and pairs of a detection and a truth in
+    the same image and class. Explained in chapter 16.
     Raises ValueError or TypeError for lists of different lengths, entries that miss or are of another type or shape,
     boxes that are not finite or whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or
     ``iou`` outside (0, 1]. The image is named.
@@ -165,8 +161,8 @@ def evaluate_detections(
     detections, truths, n_classes, iou, matching
         As :func:`match_detections`.
     interpolation : {"all-point", "11-point", "none"}
-        The formula above, which is the area under the precision envelope (VOC since 2010); the mean of that envelope at
-        the recalls 0, 0.1, …, 1 (VOC 2007); p instead of p̃, which is Eq. 4–5.
+        The formula above, the area under the precision envelope (VOC since 2010); the mean of that envelope at the
+        recalls 0, 0.1, …, 1 (VOC 2007); p instead of p̃, which is Eq. 4–5.
 
     Returns
     -------
@@ -179,16 +175,11 @@ def evaluate_detections(
 
     Notes
     -----
-    Warns by `UndefinedMetricWarning` once, if classes are left out of the mean. A truth that no detection finds has
-    precision 0, the limit of a rank that grows without bound. How the three differ:
-
-    * none ≤ all-point, as p ≤ p̃; equal if and only if p never rises.
-    * All-point is the integral of the envelope p̃(r) over the recall r, and 11-point a sum for it: the two differ by at
-      most 1/11, either may be the larger, and neither 11-point nor none bounds the other.
-
-    Recalls are compared as fractions: of 10 truths, 3 reach the recall 0.3. VOC's published boxes count pixels, 1-based
-    and both ends included: (xmin − 1, ymin − 1, xmax, ymax) are the same boxes with x2 − x1 as width. Cost and ties are
-    those of :func:`match_detections`, and so are errors. Explained in chapter 16.
+    Warns by `UndefinedMetricWarning` once, if classes are left out of the mean. None ≤ all-point, equal exactly if p
+    never rises; 11-point differs from all-point by at most 1/11, to either side. Recalls are compared as fractions: of
+    10 truths, 3 reach the recall 0.3. VOC's published boxes count pixels, 1-based and both ends included: (xmin − 1,
+    ymin − 1, xmax, ymax) are the same boxes with x2 − x1 as width. Cost, ties and errors are those of
+    :func:`match_detections`. Explained in chapter 16.
     Source: RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Sec. 5.2; RaMBO Tab. 5.
 
     >>> truths = [{"boxes": torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]]), "labels": torch.tensor([1, 1])}]

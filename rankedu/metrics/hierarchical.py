@@ -66,8 +66,7 @@ def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: 
     -----
     Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64
     scores and else float32; nan, and one warning, for queries without a relevance above 0. With binary relevance it is
-    :func:`~rankedu.metrics.average_precision`. Cost, ties and errors as :func:`hierarchical_rank` (the definition takes
-    O(n²)). Explained in chapter 13.
+    :func:`~rankedu.metrics.average_precision`. Else as :func:`hierarchical_rank`. Explained in chapter 13.
     Source: HAPPIER Eq. 1; HAPPIER Eq. 3.
 
     >>> relevance = torch.tensor([1.0, 2 / 3, 0.0, 1 / 3])
@@ -117,8 +116,7 @@ def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | 
     The levels are int, of shape (..., n); 0 is nothing in common with the query. The rest is as for
     :func:`average_precision`. Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by level;
     float64 for float64 scores and else float32; nan, and one warning, for queries without an item of level 1 or more.
-    With one level it is the mean of the precisions at 1, …, R. O(n log n + L n). Ties go by position.
-    Explained in chapter 13.
+    O(n log n + L n). Ties go by position. Explained in chapter 13.
     Raises ValueError or TypeError as :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
     Source: HAPPIER Sec. 4.1.
 
@@ -149,8 +147,8 @@ def average_precision_per_level(
     """Average precision at each level of a hierarchy: items of level l or finer are relevant; shape (..., L).
 
     From level 1, the coarsest, to L, the leaves; nan, and one warning, where no item reaches the level. L is
-    ``n_levels``, by default the largest level there is; ValueError for less. All else, O(n log n + L n) and ties by
-    position included, as :func:`average_set_intersection`. Explained in chapter 13.
+    ``n_levels``, by default the largest level there is; ValueError for less. All else as
+    :func:`average_set_intersection`. Explained in chapter 13.
     Source: HAPPIER Eq. 1; HAPPIER Sec. 4.1.
 
     >>> average_precision_per_level(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 2]))

@@ -37,7 +37,7 @@ def parse(metrics: object) -> dict[str, Metric]:
     """Read names of metrics: from each, as it was written, to what it asks for.
 
     Capitals, hyphens, spaces and underscores do not matter, and ``_at_`` is ``@``. Raises TypeError for anything but a
-    tuple or list of names, ValueError for an unknown name, and says which known one is near.
+    tuple or list of names, ValueError for an unknown name.
 
     >>> parse(["mAP", "hit-rate@10"])
     {'mAP': Metric(kind='average_precision', k=None), 'hit-rate@10': Metric(kind='recall', k=10)}

@@ -78,6 +78,8 @@ def evaluate_retrieval(
     Returns
     -------
     dict
+        What was asked for, and what it is over:
+
         ============================== ===================================================================
         a metric's name, as given      float, the mean over the queries; a metric of one level is that of
                                        the finest, so "recall@1" asks for the query's own leaf

@@ -74,14 +74,12 @@ def asymptotics(
 ) -> Asymptotics:
     r"""Check the bounds of the weights "log" or "loglog" of Eq. 20 for all K up to a million.
 
-    By :math:`x/(1+x) \le \log(1+x) \le x`, used once for "log", and twice for "loglog":
+    By :math:`x/(1+x) \le \log(1+x) \le x`, once or twice:
 
     .. math:: \frac{1}{K+1} \le w_K \le \frac1K, \qquad
               \frac{1}{(K+1)(1 + \log(K+1))} \le w_K \le \frac{1}{K (1 + \log K)}.
 
-    The log-log weights are like 1/(K log K) in the limit only: the quotient is about 1 − 1/log K, 0.93 at a million. At
-    K = 1 that is infinite, the weight log(1 + log 2). Other weights may be given as a function of K, array to array.
-    Explained in chapter 7.
+    Other weights may be given as a function of K, array to array. Explained in chapter 7.
     Raises ValueError or TypeError for another word, or ``up_to`` that is no int ≥ 1.
     Source: RaMBO Eq. 20.
 

@@ -2,9 +2,8 @@ r"""Ranking minimises :math:`\mathbf{y} \cdot \pi` over permutations, proved swa
 
 Let two neighbours hold the ranks :math:`r` and :math:`r + 1`, the upper one scoring :math:`b`, the lower one :math:`a`.
 Exchanging them saves :math:`b\,r + a\,(r+1) - a\,r - b\,(r+1) = a - b`. Whoever sorts by exchanging neighbours that
-stand in the wrong order therefore never pays, and ends at :math:`\mathbf{rk}(\mathbf{y})`; the gains add up to
-:math:`\mathbf{y} \cdot \pi - \mathbf{y} \cdot \mathbf{rk}(\mathbf{y})`. Tied items are exchanged, at gain 0, if the
-earlier one stands below the later one. With distinct scores every gain is > 0: the "moreover" of RaMBO's Theorem 1.
+stand in the wrong order therefore never pays, and ends at :math:`\mathbf{rk}(\mathbf{y})`. Tied items are exchanged, at
+gain 0, if the earlier one stands below the later one. With distinct scores every gain is > 0.
 """
 
 from __future__ import annotations
@@ -85,9 +84,8 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     r"""Prove :math:`\mathbf{y} \cdot \mathbf{rk}(\mathbf{y}) \le \mathbf{y} \cdot \pi` for these scores and ranks.
 
     Scores are n finite numbers, in a list, array or tensor; a float is the exact binary fraction that it is.
-    ``permutation``, :math:`\pi`, is the rank of each item, each of 1, …, n once. The swaps of neighbours lead from
-    there to :math:`\mathbf{rk}(\mathbf{y})`. Insertion sort: O(n + inversions) exact operations. Ties go by position.
-    Explained in chapter 3.
+    ``permutation``, :math:`\pi`, is the rank of each item, each of 1, …, n once. Insertion sort: O(n + inversions)
+    exact operations. Ties go by position. Explained in chapter 3.
     Raises ValueError or TypeError for scores that are no finite numbers, or a ``permutation`` that is none of n.
     Source: RaMBO Thm. 1; RaMBO Prop. 1; RaMBO Eq. 11; RaMBO Eq. 12; RaMBO Eq. 13.
 
@@ -134,8 +132,7 @@ class TwoElementLemma:
 def two_element_lemma() -> TwoElementLemma:
     """State the two-element case for any neighbouring ranks: the higher score belongs on the better rank.
 
-    With r = 1 it is Theorem 1 for n = 2: a ≥ b implies 1·a + 2·b ≤ 2·a + 1·b. The general theorem is this lemma,
-    applied once a swap. Explained in chapter 3. Raises ImportError without SymPy.
+    The general theorem is this lemma, applied once a swap. Explained in chapter 3. Raises ImportError without SymPy.
     Source: RaMBO Thm. 1.
 
     >>> lemma = two_element_lemma()

@@ -2,8 +2,7 @@ r"""From the weights :math:`w_K` of recall at K to one function :math:`W` of the
 
 Everything is one double sum, read by rows or by columns. An item that :math:`r_i` irrelevant ones outrank fails at the
 levels :math:`K = 1, \dots, r_i` and pays :math:`w_K` at each, in all :math:`W(r_i) = \sum_{K \le r_i} w_K`; level K has
-:math:`|\{i : r_i \ge K\}|` items that fail. That is Lemma 1, for :math:`r_i = 0` too: :math:`W(0) = 0`. Proposition 2
-divides by the number of relevant items. What the supplementary prints differently stands in the book's errata.
+:math:`|\{i : r_i \ge K\}|` items that fail. That is Lemma 1. Proposition 2 divides by the number of relevant items.
 """
 
 from __future__ import annotations

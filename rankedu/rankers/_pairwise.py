@@ -14,10 +14,8 @@ class PairwiseRanker(Ranker):
 
     .. math:: \mathbf{rk}(\mathbf{y})_k = 1 + \sum_{j \ne k} \mathrm{step}(y_j - y_k)
 
-    With the Heaviside function this is the rank itself. A step that has a slope gives the scores a gradient.
-
-    A subclass defines :meth:`step`, elementwise, with ``step(-inf) = 0`` and no slope there: who is infinitely worse
-    does not count. The losses look at p · n of the n² pairs alone, for p positives, tile by tile.
+    With the Heaviside function this is the rank itself. A subclass defines :meth:`step`, elementwise, with
+    ``step(-inf) = 0`` and no slope there. The losses look at p · n of the n² pairs alone, for p positives.
     """
 
     def step(self, differences: Tensor) -> Tensor:

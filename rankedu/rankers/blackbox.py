@@ -16,8 +16,7 @@ __all__ = ["BlackboxRanker"]
 class BlackboxRanker(Ranker):
     r"""Rank exactly, differentiate by interpolation.
 
-    Ranks minimise a linear cost over the permutations (Proposition 1), so that ranking can be differentiated as any
-    solver can: :func:`rankedu.blackbox.differentiate`.
+    Ranks minimise a linear cost over the permutations, so :func:`rankedu.blackbox.differentiate` can be applied.
 
     Parameters
     ----------
@@ -30,11 +29,10 @@ class BlackboxRanker(Ranker):
 
     Notes
     -----
-    O(n log n) in each direction; of many float32 scores on a CPU packed keys are sorted. Ties go by position. In each
-    row the gradient sums to 0, for the ranks always have the same sum. What comes in is honoured as it is, as by
-    :func:`rankedu.blackbox.differentiate`: twice as much is twice the λ. The losses of :mod:`rankedu.losses`
-    differentiate themselves at weight 1 instead, so that they can be scaled. float32 counts exactly up to 2²⁴: give
-    longer rows as float64. Explained in chapter 4.
+    O(n log n) in each direction. Ties go by position. In each row the gradient sums to 0. As of
+    :func:`rankedu.blackbox.differentiate`, twice the incoming gradient is twice the λ; the losses of
+    :mod:`rankedu.losses` differentiate themselves at weight 1, so that they can be scaled. float32 counts exactly up to
+    2²⁴: give longer rows as float64. Explained in chapter 4.
     Raises ValueError for ``lam`` that is not a finite number > 0.
     Source: RaMBO Alg. 1; RaMBO Prop. 1; RaMBO Eq. 11.
 

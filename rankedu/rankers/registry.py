@@ -1,8 +1,4 @@
-"""All rankers in one table: what can be turned in each, and what each promises.
-
-Chapter 12's figures and sliders, the tests that every ranker has to pass, and the list in the book are made of it;
-`ranklab.contestants` adds the rankers that serve comparison alone.
-"""
+"""All rankers in one table, of which figures and tests are made: what each promises, and what can be turned in it."""
 
 from __future__ import annotations
 
@@ -40,11 +36,9 @@ class Strength:
     """What can be turned in a ranker; more of it smooths more."""
 
     symbol: str  #: As the book writes it, such as "λ".
-    #: weakest, usual, strongest: at the weakest, ranks are exact; at the strongest, standard normal scores have lost
-    #: their order. The usual one suits standard normal scores.
-    weakest: float
-    usual: float
-    strongest: float
+    weakest: float  #: Ranks are exact.
+    usual: float  #: Suits standard normal scores.
+    strongest: float  #: Standard normal scores have lost their order.
     make: Callable[[float], nn.Module]  #: Strength → ranker.
     tell: Callable[[float], str] | None = None  #: Strength → what a reader knows it by. Default: "λ = 0.3".
 
@@ -64,8 +58,7 @@ class KnownRanker:
 
     ranker: type[nn.Module]  #: The class.
     example: Callable[[int], nn.Module]  #: n → a ranker for lists of n items.
-    #: None for a ranker without anything to turn; chapter 12 then has no landscape of it.
-    strength: Strength | None = None
+    strength: Strength | None = None  #: None for a ranker without anything to turn.
     breaks: Mapping[str, str] = field(default_factory=dict)  #: Promise that it does not keep → why.
 
 
@@ -84,8 +77,7 @@ def register(
     """Add a ranker to the table under a short name: figures, sliders, tests and the book then have it.
 
     ``example`` maps n to a ranker for lists of n items, by default one of the usual strength, else ``ranker()``;
-    ``breaks`` maps each key of `PROMISES` that it does not keep to the reason. Call it before the figures of chapter 12
-    are imported: they look once. Explained in chapter 12.
+    ``breaks`` maps each key of `PROMISES` that it does not keep to the reason. Explained in chapter 12.
     Raises ValueError for a name that is taken, or a promise that does not exist.
 
     >>> class Softer(SigmoidRanker):

@@ -27,10 +27,9 @@ class SigmoidRanker(PairwiseRanker):
 
     Notes
     -----
-    O(n²) time and memory for each row; the losses take O(p n) time for p positives, and no more memory than the scores
-    do. Equal scores share the mean of their ranks: σ(0) = ½. Each row of ranks has the sum n(n + 1)/2, for σ(x) +
-    σ(−x) = 1. As τ → 0 the ranks of distinct scores become exact. Explained in chapter 9.
-    Raises ValueError for a temperature that is not a finite number > 0.
+    O(n²) time and memory for each row; the losses take O(p n) time for p positives, and no more memory than the scores.
+    Equal scores share the mean of their ranks. Each row of ranks has the sum n(n + 1)/2. As τ → 0 the ranks of distinct
+    scores become exact. Explained in chapter 9. Raises ValueError for a temperature that is not a finite number > 0.
     Source: Smooth-AP supp. Tab. S1.
 
     >>> ranker = SigmoidRanker(temperature=0.1)
@@ -75,13 +74,11 @@ def operating_region(
     Notes
     -----
     Returns Tensor, shape (...): P of every row, float64 for float64 scores and else float32; nan where nobody takes
-    part. Take the mean over the rows of a batch.
-    O(n log n): as :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is
+    part. O(n log n): as :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is
 
     .. math:: |x| < 2 \tau \operatorname{arcosh} \frac{1}{2 \sqrt{t \tau}},
 
-    and sorted scores are counted by binary search. The pairs i = j are in the sum, as printed: P ≥ 1/n while
-    t < 1/(4τ). Explained in chapter 9.
+    and sorted scores are counted by binary search. The pairs i = j are in the sum, as printed. Explained in chapter 9.
     Raises ValueError for NaN, n = 0, another shape of ``where``, or a temperature or threshold that is not a finite
     number > 0; TypeError for a ``where`` that is not bool.
     Source: Smooth-AP supp. Eq. 1; Smooth-AP supp. Fig. S7.

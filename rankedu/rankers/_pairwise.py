@@ -14,7 +14,7 @@ class PairwiseRanker(Ranker):
 
     .. math:: \mathbf{rk}(\mathbf{y})_k = 1 + \sum_{j \ne k} \mathrm{step}(y_j - y_k)
 
-    With the Heaviside function this is the rank itself. A subclass defines :meth:`step`, elementwise, with
+    With the Heaviside function this is the rank itself. A subclass defines ``step``, elementwise, with
     ``step(-inf) = 0`` and no slope there. The losses look at p · n of the n² pairs alone, for p positives.
     """
 
@@ -23,7 +23,7 @@ class PairwiseRanker(Ranker):
         raise NotImplementedError
 
     def slope(self, differences: Tensor) -> Tensor:
-        """Differentiate :meth:`step`; elementwise, without a gradient of its own. Override it where that is faster."""
+        """Differentiate ``step``; elementwise, without a gradient of its own. Override it where that is faster."""
         with torch.enable_grad():
             leaf = differences.detach().requires_grad_()
             steps = self.step(leaf)

@@ -21,7 +21,7 @@ def shift(scores: Tensor, positive: Tensor, margin: float) -> Tensor:
 
 
 class Ranker(nn.Module):
-    """Map scores to ranks, and give the scores a gradient; a subclass says how, in :meth:`_ranks`."""
+    """Map scores to ranks, and give the scores a gradient; a subclass says how, in ``_ranks``."""
 
     #: Whether the gradient is linear in the one that comes in. Where it is not, as of a ranker that is made by
     #: :func:`rankedu.blackbox.differentiate`, losses are differentiated with their value, so that they can be scaled.

@@ -33,7 +33,7 @@ class APSVMLoss(ScoreLoss):
     inference : {"mohapatra", "yue"}
         How the best R is found. Both find the same; they differ in time (see :func:`most_violated_ranking`).
     reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
+        As in :class:`~rankedu.losses.APLoss`.
 
     Notes
     -----

@@ -85,13 +85,15 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     Notes
     -----
     Returns Module: ``loss(embeddings, labels, indices_tuple=None, ref_emb=None, ref_labels=None)`` with the shapes of
-    :class:`OnEmbeddings`; a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to compare.
+    :class:`~rankedu.losses.OnEmbeddings`; a Tensor of shape (), 0 with a zero gradient where the batch holds nothing to
+    compare.
     Embeddings are normalised in it, but for ``n_pair``, and compared in float32 at least.
     Those with distance-weighted mining draw from torch's global random numbers. ProxyNCA++ is the softmax over −9‖x̂ −
     p̂‖² with the positive proxy in the denominator. Explained in chapter 15.
     Raises ValueError for an unknown name, missing or bad ``n_classes`` or ``dim``; when called, as
-    :class:`OnEmbeddings`, for references where the loss takes none, or labels that are no class ids where it has
-    proxies; TypeError for a setting that the loss does not have; ImportError if pytorch-metric-learning is missing.
+    :class:`~rankedu.losses.OnEmbeddings`, for references where the loss takes none, or labels that are no class ids
+    where it has proxies; TypeError for a setting that the loss does not have; ImportError if pytorch-metric-learning is
+    missing.
     Source: HAPPIER Tab. 1.
 
     >>> loss = baseline("contrastive", neg_margin=0.5)

@@ -38,7 +38,7 @@ class ErrorDrivenAPLoss(ScoreLoss):
         Count for each relevant item the best precision at it or at any relevant item with a lower score, as
         detection's AP does and the published code; its L_ij shrink in proportion.
     reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
+        As in :class:`~rankedu.losses.APLoss`.
 
     Notes
     -----

@@ -70,8 +70,8 @@ class LSTMRanker(Ranker):
 
         Scores are finite, of the sorter's length and on its device; they are sorted in the dtype of its parameters.
         ``where`` must be all True: the network has no way to leave an item out. All else as
-        :meth:`SigmoidRanker.forward`; raises ValueError for another length, an item left out, another device, NaN or an
-        infinity.
+        :meth:`~rankedu.rankers.SigmoidRanker.forward`; raises ValueError for another length, an item left out, another
+        device, NaN or an infinity.
         """
         self._check(scores, where)
         if where is not None:

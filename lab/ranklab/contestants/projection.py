@@ -49,8 +49,8 @@ class ProjectionRanker(Ranker):
     Hence
 
     * *ranks are exact if and only if neighbouring scores differ by ε or more*: then each item is a block of its own,
-      and the gradient is 0. That is the price: where :class:`BlackboxRanker` is exact *and* has a gradient, a
-      projection has one or the other;
+      and the gradient is 0. That is the price: where :class:`~rankedu.rankers.BlackboxRanker` is exact *and* has a
+      gradient, a projection has one or the other;
     * all items are one block, and ranks are linear in the scores, from
       :math:`\varepsilon = \frac{2}{n} \max_k (\overline{y}_{(1 \dots k)} - \overline{y}_{(k+1 \dots n)})` on; as
       ε → ∞ they all become (n + 1)/2;

@@ -22,7 +22,7 @@ from rankedu import reference
 
 pytestmark = pytest.mark.browser
 CHAPTER = "02_blackbox_differentiation.ipynb"
-LIVE = "from rankbook.kit.live import descend, live\n\nlive(descend)"
+LIVE = "from rankbook.idea.live import descend\nfrom rankbook.kit.live import live\n\nlive(descend)"
 #: Seconds that a machine may take which is slow and busy; an idle one takes a tenth.
 PATIENCE = 180
 

@@ -82,7 +82,7 @@ class SumOverLevels(nn.Module):
         ref_emb: Tensor | None = None,
         ref_labels: Tensor | None = None,
     ) -> Tensor:
-        """Compute the loss of a batch of paths of L levels, as :meth:`~rankedu.losses.OnEmbeddings.forward`; no miner."""
+        """Compute the loss of paths of L levels, as :meth:`~rankedu.losses.OnEmbeddings.forward`, without a miner."""
         if indices_tuple is not None:
             raise ValueError("indices_tuple must be None, got one (mine in the loss of each level)")
         if ref_emb is embeddings and ref_labels is labels:

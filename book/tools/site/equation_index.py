@@ -11,13 +11,14 @@ import importlib
 import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from ranklab import CHECKOUT as ROOT
 from ranklab.runs.code import PACKAGES
 
+ROOT = Path(__file__).resolve().parents[3]
 KINDS = ("Eq.", "Alg.", "Thm.", "Prop.", "Lemma", "Fig.", "Tab.", "Sec.", "Fn.")
 _NUMBER = re.compile(r"[A-Z]?\d+(?:\.\d+)*[a-z]?|[A-Z]")
 _SOURCE = re.compile(r"^Source(?:: |\n-+\n)(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)  # a line, or a section

@@ -106,7 +106,7 @@ WRONG = {
         (lambda y, ranks: list(range(1, len(y))), "where swap 1"),
         (lambda y, ranks: [(1, 2)], "which is not a list of whole numbers"),
         (lambda y, ranks: np.argsort(-y), "where swap 2 is at rank 0: the upper rank of a swap is from 1 to 1 here"),
-        (lambda y, ranks: ranks.sort(), "ends without a value"),
+        (lambda y, ranks: ranks.sort(), "nothing returned yet"),
     ],
     "blackbox_rank": [
         (lambda y, lam: 1 + y.argsort(descending=True).argsort(), "returns the ranks alone"),
@@ -160,7 +160,7 @@ WRONG = {
     ],
     "weights_from_W": [
         (lambda W: W[1:] - W[0], r"returns W itself without W\(0\)\."),
-        (lambda W: np.diff(W)[::-1], "the right list back to front"),
+        (lambda W: np.diff(W)[::-1], "which holds the right numbers in reverse order"),
         (lambda W: np.append(np.diff(W), 0), "where shape"),
     ],
     "ap_loss": [
@@ -234,7 +234,7 @@ WRONG = {
         (lambda a, b: 6 * np.sum((a - b) ** 2) / (len(a) * len(a) ** 2 - 1), "which is too small"),
     ],
     "soft_ranks": [
-        (lambda y, s: reference("soft_ranks")(y, s)[::-1], "the right list back to front"),
+        (lambda y, s: reference("soft_ranks")(y, s)[::-1], "which holds the right numbers in reverse order"),
         (lambda y, s: np.sort(reference("soft_ranks")(y, s)), "returns the ranks in sorted"),
         (lambda y, s: np.round(reference("soft_ranks")(y, s)), "whose entry 0 is too small"),
     ],
@@ -254,7 +254,7 @@ WRONG = {
         (lambda y, rel, d: reference("error_driven_update")(y, rel, d) / 2, "too small by the same factor"),
     ],
     "levels_by_prefix": [
-        (lambda q, p: 1 + reference("levels_by_prefix")(q, p), r"too large by exactly one\. \(Right"),
+        (lambda q, p: 1 + reference("levels_by_prefix")(q, p), "too large by exactly one"),
         (lambda q, p: np.argmin(p == q, axis=1), "whose entry 0 is too small"),
     ],
     "relevance_eq4": [
@@ -324,7 +324,7 @@ WRONG = {
     "blame": [
         (lambda y, rel: reference("blame")(y, ~rel), "whose entry 0 is too large"),
         (lambda y, rel: -reference("blame")(y, rel), "the right value with the sign"),
-        (lambda y, rel: reference("blame")(y, rel)[::-1], "the right list back to front"),
+        (lambda y, rel: reference("blame")(y, rel)[::-1], "which holds the right numbers in reverse order"),
         (
             lambda y, rel: [
                 0 if r else sum(1 / (y <= b).sum() for b in y[rel] if b < s) / rel.sum()
@@ -412,7 +412,7 @@ def test_what_every_function_can_get_wrong(name):
 
     said = {
         "printed something and returned nothing": lambda *args: print(right(*args)),
-        "ends without a value": lambda *args: right(*args) and None if np.ndim(right(*args)) == 0 else None,
+        "nothing returned yet": lambda *args: right(*args) and None if np.ndim(right(*args)) == 0 else None,
         "expected": lambda *args: [[right(*args)] * 2],
         "raised ZeroDivisionError": lambda *args: right(*args) + 1 / 0,
     }
@@ -442,27 +442,20 @@ def test_the_line_that_raised_is_named():
 
 def test_a_function_in_torch_is_told_of_its_own_mistake():
     message = check("rank_min", lambda y: y.argsort(descending=True).foo).message
-    assert "with NumPy arrays TypeError" in message and "with torch tensors AttributeError" in message
+    assert re.search("raised TypeError.*With torch tensors: .* raised AttributeError", message)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (lambda right: -right, "the sign turned round"),
-        (lambda right: right + 1, "too large by exactly one"),
-        (lambda right: right - 1, "too small by exactly one"),
         (lambda right: 1 - right, "one minus what was asked for"),
-        (lambda right: right[::-1], "back to front"),
         (lambda right: np.floor(right), "the whole part"),
         (lambda right: 4 * right, "times the number of items"),
         (lambda right: right / 4, "divided once more by the number of items"),
         (lambda right: 3 * right, "times the number of relevant items"),
         (lambda right: 0.75 * right, "a mean over all items"),
         (lambda right: right / 3, "divided once more by the number of relevant items"),
-        (lambda right: 1 / right, "one over"),
-        (lambda right: right**2, "the square"),
-        (lambda right: np.exp(-right), "a logarithm is missing"),
-        (lambda right: np.sqrt(right), "the root"),
         (lambda right: 7 * right, "too large by the same factor"),
         (lambda right: 0.1 * right, "too small by the same factor"),
         (lambda right: right + 0.1, "too large by the same amount"),

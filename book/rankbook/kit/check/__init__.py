@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rankbook.kit.check.check import check
-from rankbook.kit.check.feedback import Feedback
-from rankbook.kit.check.registry import find, names
+from rankbook.kit.check.check import Feedback, check
+from rankbook.kit.check.spec import find, names
 
 __all__ = ["Feedback", "check", "find", "names"]

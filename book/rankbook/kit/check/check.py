@@ -7,16 +7,40 @@ wrong; where the values are those of a known mistake on *every* input, that mist
 from __future__ import annotations
 
 import copy
+import re
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from rankbook.kit.check.compare import as_array, difference
-from rankbook.kit.check.feedback import Feedback
-from rankbook.kit.check.patterns import Answer, relation, where_wrong
-from rankbook.kit.check.registry import find
+from rankbook.kit.check.patterns import relation, where_wrong
 from rankbook.kit.check.running import Outcome, outcomes, value_of
-from rankbook.kit.check.spec import Exercise
+from rankbook.kit.check.spec import Exercise, find
 from rankbook.kit.check.wording import show_case, show_value
+
+
+@dataclass(frozen=True, repr=False)
+class Feedback:
+    """What `check` found. It prints as a short message, and counts as true if the function is right."""
+
+    name: str  #: of the exercise
+    passed: bool  #: whether every case was right
+    message: str  #: if not, the first input that went wrong, what came out, and in which way that is wrong
+    hint: str = ""  #: the kind of mistake, if it is a known one, or what the wrong values have in common
+    right: int = 0  #: cases that were right
+    cases: int = 0
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        return f"{'✓' if self.passed else '✗'} {self.name}: {self.message}" + (f"\n  {self.hint}" if self.hint else "")
+
+    __repr__ = __str__
+
+    def _repr_markdown_(self) -> str:
+        message, hint = (re.sub(r"([\\`*_<>$|#~])", r"\\\1", text) for text in (self.message, self.hint))
+        return f"{'✓' if self.passed else '✗'} `{self.name}`: {message}" + (f"\n\n{hint}" if hint else "")
 
 
 def check(name: str, answer: Any) -> Feedback:
@@ -32,7 +56,7 @@ def check(name: str, answer: Any) -> Feedback:
     ✗ lam_code: for lam_paper=4.0, n=20 you returned 5.0, which is too large.
       That is what comes out when one divides the wrong way round. (Right on 0 of 5 inputs.)
     >>> _ = check("lam_code", lambda lam_paper, n: ...)
-    ✗ lam_code: nothing returned yet: put your own code in place of the three dots, then run the check again.
+    ✗ lam_code: nothing returned yet for lam_paper=4.0, n=20: put code in place of the three dots, and return a value.
     """
     feedback = _feedback(find(name), answer)
     if not hasattr(sys, "ps1"):  # nobody who would show the value of a line by itself
@@ -79,22 +103,17 @@ def _common(exercise: Exercise, tried: list[Outcome]) -> str:
     if any(outcome.stopped for outcome in tried):
         return ""
     if exercise.judge is None:
-        answers = [answer for outcome in tried if (answer := _answer(exercise, outcome))]
-        if len(answers) < len(tried):  # not to be compared: that has been said
-            return ""
+        answers = []
+        for outcome in tried:
+            right = as_array(exercise.right(outcome.case))
+            try:
+                given = as_array(outcome.value)
+            except (TypeError, ValueError):
+                return ""
+            if given.size != right.size or (right.ndim and given.shape != right.shape):
+                return ""
+            answers.append((outcome.case, right, given.reshape(right.shape)))
         if common := relation(answers):
             return common
-    right = (outcome.case for outcome in tried if outcome.problem is None)
-    return where_wrong(right, (outcome.case for outcome in tried if outcome.problem is not None))
-
-
-def _answer(exercise: Exercise, outcome: Outcome) -> Answer | None:
-    """The input with the right value and the one returned, if they can be compared."""
-    right = as_array(exercise.right(outcome.case))
-    try:
-        given = as_array(outcome.value)
-    except (TypeError, ValueError):
-        return None
-    if right.ndim == 0 and given.size == 1:
-        given = given.reshape(())
-    return (outcome.case, right, given) if given.shape == right.shape else None
+    right_ones, wrong_ones = ([o.case for o in tried if (o.problem is None) == right] for right in (True, False))
+    return where_wrong(right_ones, wrong_ones)

@@ -9,15 +9,15 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def as_array(value: Any) -> Array:
-    """Turn a number, list, array or tensor into a float64 array; anything else raises TypeError or ValueError."""
+def as_array(value: Any, dtype: Any = np.float64) -> Array:
+    """Turn a number, list, array or tensor into an array; anything else raises TypeError or ValueError."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     elif isinstance(value, (list, tuple)):
         value = [entry.item() if hasattr(entry, "item") and np.ndim(entry) == 0 else entry for entry in value]
     elif isinstance(value, (str, bytes, set, dict)) or callable(value):
         raise TypeError(f"a {type(value).__name__}")
-    return np.asarray(value, dtype=np.float64)
+    return np.asarray(value, dtype=dtype)
 
 
 def same(a: Array, b: Array) -> bool:
@@ -44,7 +44,8 @@ def difference(expected: Any, got: Any) -> str | None:
         given = as_array(got)
     except (TypeError, ValueError):
         wanted = "one number was" if right.ndim == 0 else f"{right.size} numbers were"
-        return f"a {type(got).__name__} that can't be read as numbers, where {wanted} expected{_advice(got)}"
+        advice = " (return one thing alone)" if isinstance(got, tuple) else ""
+        return f"a {type(got).__name__} that can't be read as numbers, where {wanted} expected{advice}"
     if right.ndim == 0 and given.size == 1:
         given = given.reshape(())
     if right.shape != given.shape:
@@ -56,12 +57,6 @@ def difference(expected: Any, got: Any) -> str | None:
     ):
         return "which is not so"
     return _one(right, given) if right.ndim == 0 else _many(right, given)
-
-
-def _advice(got: Any) -> str:
-    if isinstance(got, tuple):
-        return " (return one thing alone)"
-    return " (make it a list first)" if hasattr(got, "__next__") or isinstance(got, (set, dict)) else ""
 
 
 def _shapes(right: Array, given: Array) -> str:

@@ -1,11 +1,15 @@
-"""What an exercise is made of: a statement, inputs, the definition, and the mistakes people make."""
+"""What an exercise is made of: a statement, inputs, the definition, and the mistakes people make; and all of them."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import Any
+
+from rankbook.kit.folders import modules
 
 Case = dict[str, Any]
 
@@ -40,3 +44,33 @@ class Exercise:
         """The names of the arguments that the reader's function takes, as the statement has them."""
         listed = self.statement[self.statement.index("(") + 1 : self.statement.index(")")]
         return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def names(chapter: int | None = None) -> list[str]:
+    """Names of the exercises in the order of the book, of one chapter or of all.
+
+    >>> names(4)[0]
+    'blackbox_rank'
+    """
+    return [name for name, (number, _) in _exercises().items() if chapter in (None, number)]
+
+
+def find(name: str) -> Exercise:
+    """Return the exercise of this name, with its statement, its inputs and the right values.
+
+    >>> find("lam_code").reference(4.0, 20)
+    0.2
+    """
+    if name not in _exercises():
+        raise ValueError(f"name must be one of {', '.join(names())}; got {name!r}")
+    return _exercises()[name][1]
+
+
+@cache
+def _exercises() -> dict[str, tuple[int, Exercise]]:
+    """Name → number of the chapter, and the exercise."""
+    found = {}
+    for module in modules("exercises.py"):
+        number = int(module.removeprefix("rankbook.ch")[:2])
+        found.update({one.name: (number, one) for one in import_module(module).EXERCISES})
+    return found

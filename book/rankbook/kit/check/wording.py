@@ -8,28 +8,18 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from rankbook.kit.check.compare import as_array
-
-UNFINISHED = "nothing returned yet: put your own code in place of the three dots, then run the check again."
 
 
 def show_value(value: Any) -> str:
     """Write a value so that it can be read: plain numbers, rounded, the same text each time."""
     if callable(value) and not hasattr(value, "shape"):
         return str(getattr(value, "__name__", type(value).__name__))
-    if isinstance(value, (bool, int, np.bool_)):
-        return str(bool(value)) if isinstance(value, np.bool_) else str(value)
-    if isinstance(value, (list, tuple)) and not all(np.ndim(v) == 0 and not isinstance(v, str) for v in value):
-        return _short(value)
     try:
-        array = as_array(value)
-    except (TypeError, ValueError):
+        array = as_array(value, None)
+    except Exception:  # not numbers, or an object with a hostile __array__
         return _short(value)
-    kind = str(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype)
-    listed = array.astype(bool if "bool" in kind else int if "int" in kind else float).tolist()
-    return _short(_rounded(listed))
+    return _short(_rounded(array.tolist()) if array.dtype.kind in "biuf" else value)
 
 
 def show_case(case: dict[str, Any]) -> str:
@@ -39,14 +29,11 @@ def show_case(case: dict[str, Any]) -> str:
 
 def failure(error: BaseException, case: dict[str, Any], answer: Callable[..., Any], arguments: list[str]) -> str:
     """Put an exception of the reader's function into words, with the line of the function that raised it."""
+    said = _plain(str(error))
     if isinstance(error, TypeError) and not _accepts(answer, len(arguments)):
-        return f"your function can't be called with the arguments {', '.join(arguments)}: {_plain(str(error))}."
-    return f"for {show_case(case)} your function raised {exception(error)}{_place(error, answer)}."
-
-
-def exception(error: BaseException) -> str:
-    """Write an exception as ``Kind: message``, without addresses."""
-    return f"{type(error).__name__}: {_plain(str(error))}" if str(error) else type(error).__name__
+        return f"your function can't be called with the arguments {', '.join(arguments)}: {said}."
+    name = type(error).__name__
+    return f"for {show_case(case)} your function raised {f'{name}: {said}' if said else name}{_place(error, answer)}."
 
 
 def _place(error: BaseException, answer: Callable[..., Any]) -> str:
@@ -54,9 +41,10 @@ def _place(error: BaseException, answer: Callable[..., Any]) -> str:
     code = getattr(answer, "__code__", None)
     if code is None:
         return ""
-    here = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is code]
-    first = code.co_firstlineno
-    return f" (line {here[0] - first + 1} of your function)" if here and here[0] > first else ""
+    here = [
+        line - code.co_firstlineno for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is code
+    ]
+    return f" (line {here[0] + 1} of your function)" if any(here[:1]) else ""
 
 
 def _accepts(answer: Callable[..., Any], count: int) -> bool:

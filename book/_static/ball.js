@@ -1,31 +1,11 @@
 /* A ball on the map of an explorable's frames: the reader puts it down, and it rolls by the directions that were kept
-   with each frame (book/rankbook/kit/explorable/grounds.py, whose roll() this one repeats). They are fetched when the ball is
-   first touched. Without scripts the map is a picture. */
+   with each frame (book/rankbook/kit/explorable/grounds.py), as roll.js tells. They are fetched when the ball is first touched.
+   Without scripts the map is a picture. */
 "use strict";
 
 (() => {
   const PACE = 12; // milliseconds a step
   const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1], PageDown: [0, -5], PageUp: [0, 5] };
-
-  /* The number that is kept of a place. */
-  const found = (text, [x, y], side, { first }) => text.charCodeAt(Math.floor(y + 0.5) * side + Math.floor(x + 0.5)) - first;
-
-  const roll = (way, side, start, rules) => {
-    const trail = [start];
-    while (trail.length <= rules.steps) {
-      const at = trail[trail.length - 1];
-      const direction = found(way, at, side, rules);
-      if (!direction) return [trail, "flat"];
-      const angle = (2 * Math.PI * (direction - 1)) / (rules.letters - 1);
-      const there = [at[0] + rules.step * Math.cos(angle), at[1] + rules.step * Math.sin(angle)];
-      const inside = there.map((value) => Math.min(Math.max(value, 0), side - 1));
-      trail.push(inside);
-      if (inside.some((value, i) => value !== there[i])) return [trail, "edge"];
-      const before = trail[trail.length - 1 - rules.turning];
-      if (before && Math.hypot(inside[0] - before[0], inside[1] - before[1]) < rules.nowhere) return [trail, "valley"];
-    }
-    return [trail, "way"];
-  };
 
   const start = (figure) => {
     const { element } = window.book;
@@ -97,17 +77,12 @@
       }
       const number = Number(figure.dataset.frame);
       const { letters, low, high } = kept.losses[kept.loss[number]];
-      const [trail, end] = roll(kept.ways[number], side, at, kept.rules);
-      const share = (place) => found(letters, place, side, kept.rules) / (kept.rules.letters - 1);
-      const height = (place) => Math.round(low + share(place) * (high - low)).toString().replace("-", "−");
+      const { trail, end, said: words } = rollBall({ way: kept.ways[number], loss: letters, low, high }, at);
       const tell = () => {
         draw(trail);
         figure.dataset.trail = JSON.stringify(trail);
         figure.dataset.end = end;
-        const steps = trail.length - 1;
-        said.textContent =
-          `${kept.ends[end]} ${steps} ${steps === 1 ? "step" : "steps"}; the loss itself: ${height(trail[0])} before, ` +
-          `${height(trail[steps])} after.`;
+        said.textContent = words;
       };
       cancelAnimationFrame(clock);
       ran = true;

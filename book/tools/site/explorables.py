@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from rankbook.kit.explorable import load
 from rankbook.kit.explorable.core import MIME, Explorable
-from rankbook.kit.explorable.grounds import ENDS, RULES, Ground
+from rankbook.kit.explorable.grounds import Ground
 from rankbook.kit.live import PAGE, Live, names
 from tools.site import javascript
 from tools.site.templates import filled
@@ -73,8 +73,6 @@ def _script(name: str, grounds: list[Ground]) -> str:
     """The maps of all frames, for a page that may fetch nothing but scripts from a disk; equal losses are kept once."""
     losses = list(dict.fromkeys((ground.loss, ground.low, ground.high) for ground in grounds))
     kept = {
-        "rules": RULES,
-        "ends": ENDS,
         "ways": [ground.way for ground in grounds],
         "losses": [{"letters": letters, "low": low, "high": high} for letters, low, high in losses],
         "loss": [losses.index((ground.loss, ground.low, ground.high)) for ground in grounds],
@@ -187,7 +185,7 @@ class ExplorableDirective(SphinxDirective):
 def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str, Any], *_: object) -> None:
     """A page without frames, such as the front page, doesn't fetch what only they need."""
     if _PLACE.search(context.get("body", "")):
-        for script in ("ball.js", "pin.js"):
+        for script in ("roll.js", "ball.js", "pin.js"):
             app.add_js_file(script, priority=900, defer="defer")  # after kept.js
 
 

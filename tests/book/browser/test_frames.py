@@ -7,19 +7,21 @@ import shutil
 
 import pytest
 import walk
+from rolling import roll
 from tools.notebooks import pairs
 from tools.site.explorables import markup, write_frames
 
 from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, choice, explorable, goal, hold, pick, slider, tell
-from rankbook.kit.explorable.grounds import SIDE, roll
+from rankbook.kit.explorable.grounds import SIDE
 
 pytestmark = pytest.mark.browser
 STATIC = pairs.ROOT / "book" / "_static"
 HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Frames</title><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="book.css">
-<script src="explorable.js"></script><script src="ball.js" defer></script><script src="kept.js" defer></script></head>
+<script src="explorable.js"></script><script src="roll.js" defer></script><script src="ball.js" defer></script>
+<script src="kept.js" defer></script></head>
 <body><main style="padding: 1rem"><h1>Frames</h1>"""
 
 
@@ -51,7 +53,7 @@ def hills(lam: float):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("frames")
-    for name in ("book.css", "explorable.js", "ball.js", "kept.js"):
+    for name in ("book.css", "explorable.js", "roll.js", "ball.js", "kept.js"):
         shutil.copy(STATIC / name, made)
     for name, shown in (("page", two_lanes), ("hills", hills)):
         page = markup(shown, write_frames(shown, made / f"{name}-frames"), f"{name}-frames")

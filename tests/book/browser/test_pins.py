@@ -15,11 +15,12 @@ from rankbook.kit.explorable import Control, choice, explorable
 
 pytestmark = pytest.mark.browser
 STATIC = pairs.ROOT / "book" / "_static"
-FILES = ("book.css", "pin.css", "explorable.js", "ball.js", "kept.js", "pin.js")
+FILES = ("book.css", "pin.css", "explorable.js", "roll.js", "ball.js", "kept.js", "pin.js")
 HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Pins</title><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="book.css"><link rel="stylesheet" href="pin.css">
-<script src="explorable.js"></script><script src="ball.js" defer></script><script src="kept.js" defer></script>
+<script src="explorable.js"></script><script src="roll.js" defer></script>
+<script src="ball.js" defer></script><script src="kept.js" defer></script>
 <script src="pin.js" defer></script></head><body><main style="padding: 1rem"><h1>Pins</h1>"""
 
 

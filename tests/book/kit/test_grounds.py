@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
-
 import numpy as np
 import pytest
 
@@ -12,7 +9,7 @@ from rankbook.ch02_blackbox_differentiation import explorables as blackbox_diffe
 from rankbook.ch04_interpolated_ranking import explorables as interpolated_ranking
 from rankbook.ch12_surrogates_side_by_side import explorables as surrogates_side_by_side
 from rankbook.kit import style
-from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, STEP, directions, ground, ground_of, in_words, roll
+from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, directions, ground, ground_of
 from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
 
 MAPS = (
@@ -63,20 +60,6 @@ def test_all_directions_have_letters():
     assert directions(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1e-12]])).tolist() == [0, 1, 1 + round((LETTERS - 1) / 4)]
 
 
-def test_the_ball_comes_down_into_a_bowl_and_to_the_edge_of_a_hill():
-    line = np.linspace(-1, 1, SIDE)
-    bowl = -np.stack(np.meshgrid(line, line), -1)
-    made, axes = style.figure()
-    ground(axes, bowl, np.zeros((SIDE, SIDE)))
-    inwards = ground_of(made).way
-    trail, end = roll(inwards, (5, 30))
-    assert end in ("valley", "flat") and np.hypot(trail[-1][0] - 20, trail[-1][1] - 20) < 1.5
-    assert {round(float(np.hypot(*np.subtract(*pair))), 9) for pair in itertools.pairwise(trail)} == {STEP}
-    ground(axes, -bowl, np.zeros((SIDE, SIDE)))
-    trail, end = roll(ground_of(made).way, (21, 20))
-    assert end == "edge" and trail[-1][0] == SIDE - 1
-
-
 @pytest.mark.parametrize(
     ("down", "loss", "message"),
     [
@@ -90,30 +73,13 @@ def test_bad_ground(down, loss, message):
         ground(axes, down, loss)
 
 
-def test_in_the_live_widget_a_ball_rolls_as_in_the_page():
-    """What the front end sends is a place; the kernel answers with the trail, and anew when the map is another."""
+def test_the_live_widget_has_the_map_of_its_picture():
     pytest.importorskip("anywidget")
     from rankbook.kit.explorable.sliders import widget
 
     shown = interpolated_ranking.interpolation_landscape
     lam, _, picture, _ = widget(shown).children
-    here = shown.png(tuple(shown.defaults.values())).ground
-    assert picture.box == here.box and picture.trail == []
-    picture.set_state({"dropped": [10, 30, 1]})
-    trail, end = roll(here.way, (10, 30))
-    assert picture.trail == [list(place) for place in trail] and picture.said == in_words(here, trail, end)
-    assert re.fullmatch(r"[A-Z][\w ,]+\. \d+ steps?; the loss itself: −?\d+ before, −?\d+ after\.", picture.said)
     lam.value = lam.options[-1][1]
-    there = ground_of(shown(lam=lam.value))
-    assert picture.trail == [list(place) for place in roll(there.way, (10, 30))[0]] != [list(place) for place in trail]
-    picture.set_state({"dropped": [-7, 1000, 2]})
-    assert picture.trail[0] == [0, SIDE - 1], "beside the map is at its edge"
-
-
-def test_a_picture_without_a_map_takes_no_ball():
-    pytest.importorskip("anywidget")
-    from rankbook.kit.explorable.sliders import widget
-
-    picture = next(one for one in widget(interpolated_ranking.secant).children if hasattr(one, "dropped"))
-    picture.set_state({"dropped": [10, 30, 1]})
-    assert picture.box == [] and picture.trail == []
+    assert picture.ground == ground_of(shown(lam=lam.value))._asdict()
+    others = widget(interpolated_ranking.secant).children
+    assert next(one for one in others if hasattr(one, "ground")).ground == {}

@@ -70,24 +70,23 @@ export default {
       ball.ariaValueNow = at[0];
       ball.ariaValueText = `${at[0]} to the right and ${at[1]} up, of ${last}`;
     };
-    const drop = (to) => {
-      count += 1;
-      place(to);
-      model.set("dropped", [...at, count]);
-      model.save_changes();
-    };
-    const lay = () => {
-      const box = model.get("box");
-      map.hidden = said.hidden = !box.length;
-      ["left", "top", "width", "height"].forEach((name, i) => (map.style[name] = `${100 * box[i]}%`));
-    };
-    const draw = () => {
-      const trail = model.get("trail");
-      const points = trail.map(([x, y]) => `${x},${last - y}`).join(" ");
+    let dropped = false;
+    const roll = () => {
+      const ground = model.get("ground");
+      map.hidden = said.hidden = !ground.box;
+      if (!ground.box) return;
+      ["left", "top", "width", "height"].forEach((name, i) => (map.style[name] = `${100 * ground.box[i]}%`));
+      const { trail, said: words } = rollBall(ground, at);
+      const points = dropped ? trail.map(([x, y]) => `${x},${last - y}`).join(" ") : "";
       map.querySelectorAll("polyline").forEach((line) => line.setAttribute("points", points));
-      rolled.hidden = trail.length < 2;
-      if (trail.length) put(rolled, trail[trail.length - 1]);
-      said.textContent = model.get("said");
+      rolled.hidden = !dropped || trail.length < 2;
+      put(rolled, trail[trail.length - 1]);
+      said.textContent = dropped ? words : "Touch the map to drop a ball; the arrow keys move it.";
+    };
+    const drop = (to) => {
+      dropped = true;
+      place(to);
+      roll();
     };
     map.addEventListener("click", (event) => {
       const around = map.getBoundingClientRect();
@@ -104,9 +103,8 @@ export default {
     });
     model.on("change:value", show);
     model.on("change:holds", hold);
-    model.on("change:box", lay);
-    model.on("change:trail change:said", draw);
+    model.on("change:ground", roll);
     place(at);
-    [show, hold, lay, draw].forEach((each) => each());
+    [show, hold, roll].forEach((each) => each());
   },
 };

@@ -33,7 +33,7 @@ def widget(explorable: Explorable) -> ipywidgets.Widget:
         try:
             picture.value, text, answers, holds, ground = explorable.png(tuple(slider.value for slider in sliders))
             picture.alt = text
-            picture.lay(ground)
+            picture.ground = ground._asdict() if ground else {}
             picture.holds = {name: {**hold, "at": named[name].index} for name, hold in holds.items()}
             caption.value = _goals(explorable, answers) + f"<small>{html.escape(text)}</small>"
         except Exception as error:

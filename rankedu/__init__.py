@@ -6,8 +6,6 @@ number. The book that goes with the package explains every function; each docstr
 Importing the package is free: a part of it is imported, and torch with it, when it is first named.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

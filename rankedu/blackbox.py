@@ -4,8 +4,6 @@ A solver maps costs y to :math:`\mathbf{s}(\mathbf{y}) = \operatorname{arg\,min}
 \mathbf{s}` (RaMBO Eq. 9): a staircase, whose true gradient is zero. Here it gets that of an interpolation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Public, for whoever writes a ranker, a loss or a lab beside the library: errors 
 raises TypeError or ValueError, or returns; those that return a value return it in the form that is computed with.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 import sys

@@ -1,7 +1,5 @@
 """Libraries that the core can do without: imported where they are needed, with a word on which extra brings them."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A file that is complete or not there, whatever happens while it is written and whoever else writes it."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ the length of the prefix that their paths share: 0 for nothing, L for the same l
 of each level is worth. For one query it is a function of the level alone: a table of L + 1 numbers.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterable, Sequence

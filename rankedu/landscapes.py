@@ -4,8 +4,6 @@ The interpolated loss needs no ranks, only sorted *values*: with m(z) = min over
 1·(largest) + 2·(second largest) + …, it is f_λ(y) = (m(y + λc) − m(y)) / λ, and m(y) does not change with λ.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

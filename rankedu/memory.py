@@ -1,7 +1,5 @@
 """Memories: what earlier batches left, as further candidates in the lists that are ranked now."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

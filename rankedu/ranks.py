@@ -3,8 +3,6 @@ r"""Ranks: the staircase that the book differentiates.
 Everything here follows from one stable sort: ranks are counts of items seen so far, going down the sorted list.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """Solvers to try blackbox differentiation on; each minimises costs·solution. SciPy does the solving of all but one."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

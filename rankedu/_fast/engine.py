@@ -8,8 +8,6 @@ The last two make the gradient with the value, in closed form. It is that of the
 subclasses until they override what says the ranks. `rankedu.readable` asks for the definition.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A loss whose gradient was made with its value: backward, it is multiplied by what comes in, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

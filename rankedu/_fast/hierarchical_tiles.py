@@ -11,8 +11,6 @@ gradient comes from one sort of the scores. How much a pair weighs in the gradie
 so the gradient is made while the tile is still in the cache, and backward there is nothing left but to scale it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -27,8 +25,6 @@ from rankedu._fast.tiles import cut, made_finite, tile_size
 from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers.supremum import SupremumRanker
 from rankedu.ranks import Descending
-
-__all__ = ["loss_of_grades"]
 
 
 class Columns(NamedTuple):

@@ -11,8 +11,6 @@ are sorted, and a rank is the sum of what stands above in each of them. Where a 
 counting beats sorting. Ranks are exactly those of `rankedu.rankers.BlackboxRanker`, and so is the gradient.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 import timeit

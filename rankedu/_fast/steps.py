@@ -3,8 +3,6 @@
 A subclass that has another step than `SigmoidRanker.step` or `SupremumRanker.step` is asked for it, and for its slope.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

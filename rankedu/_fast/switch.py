@@ -1,12 +1,8 @@
 """The switch between what is fast and what can be read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-
-__all__ = ["READABLE", "readable"]
 
 #: Whether definitions are wanted. Each thread and each asynchronous task has its own.
 READABLE = ContextVar("rankedu.readable", default=False)

@@ -11,8 +11,6 @@ are known as soon as the ranks of the tile are. So the gradient is closed-form: 
 :math:`a_k \, \mathrm{slope}(y_j - y_k)`, a pair of positives by :math:`(a_k + b_k) \, \mathrm{slope}(y_j - y_k)`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -24,8 +22,6 @@ from torch import Tensor
 from rankedu._fast.gradient import Part, wanted, with_gradient
 from rankedu._fast.steps import sum_and_slope_
 from rankedu.rankers._pairwise import PairwiseRanker, bounded
-
-__all__ = ["TILE", "cut", "loss_of_positives", "made_finite", "tile_size"]
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}

@@ -3,7 +3,6 @@
 Commands import what they need when they run, so that `rankedu --help` answers at once.
 """
 
-import importlib.metadata
 import importlib.util
 import sys
 from typing import Annotated
@@ -48,22 +47,9 @@ def root(
 
 def _refuse(context: typer.Context) -> None:
     """Stand in for a command that is not there."""
-    print(
-        f"rankedu {context.info_name}: this command works in a checkout of {_repository()} "
-        "(install it there: pip install -e '.[lab]')",
-        file=sys.stderr,
-    )
+    where = "in a checkout of the repository (install it there: pip install -e '.[lab]')"
+    print(f"rankedu {context.info_name}: this command works {where}", file=sys.stderr)
     raise typer.Exit(code=2)
-
-
-def _repository() -> str:
-    """The address of the repository, as far as the metadata of the package tell it."""
-    try:
-        links = importlib.metadata.metadata("rankedu").get_all("Project-URL") or []
-    except importlib.metadata.PackageNotFoundError:
-        links = []
-    found = [link.removeprefix("Repository, ") for link in links if link.startswith("Repository, ")]
-    return f"the repository {found[0]}" if found else "the repository that this package was made from"
 
 
 app.command()(doctor.doctor)

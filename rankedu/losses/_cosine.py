@@ -1,7 +1,5 @@
 """Similarities; the cosine with a gradient that needs one product less where the queries are the candidates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

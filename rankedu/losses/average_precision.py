@@ -1,7 +1,5 @@
 """Average precision as a loss: for one list, and for a batch of scores of many classes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor, nn
@@ -9,8 +7,6 @@ from torch import Tensor, nn
 from rankedu._fast.engine import eager
 from rankedu.checks import check_number, check_values
 from rankedu.losses.base import RankLoss, no_positives, positives
-
-__all__ = ["APLoss", "MAPLoss"]
 
 
 class APLoss(RankLoss):

@@ -5,8 +5,6 @@ loss, and `rankedu._fast.engine` ranks and sums up, by the ranker's definition o
 way, at weight 1; backward it is only multiplied.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

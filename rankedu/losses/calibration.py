@@ -1,7 +1,5 @@
 """Losses that fix the scale of the scores, which no ranking does: calibration, and ROADMAP which adds it to AP."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from rankedu._fast.engine import eager
@@ -9,8 +7,6 @@ from rankedu.checks import check_number
 from rankedu.losses.base import no_positives, positives
 from rankedu.losses.supremum_ap import SupAPLoss
 from rankedu.rankers.base import wide
-
-__all__ = ["CalibrationLoss", "ROADMAPLoss"]
 
 
 class CalibrationLoss(nn.Module):

@@ -1,7 +1,5 @@
 """The clustering loss of HAPPIER: a softmax over one learnt proxy a class, the same for all batches."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -13,8 +11,6 @@ from rankedu.checks import check_count, check_integers
 from rankedu.losses._cosine import cosine
 from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers._pairwise import check_temperature
-
-__all__ = ["ClusterLoss"]
 
 NUMBER = "number the classes of the training set through: labels.unique(dim=0, return_inverse=True)[1]"
 

@@ -1,7 +1,5 @@
 """The loss of DyML, to which HAPPIER compares itself: proxies of the fine classes, margins for every level."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -16,8 +14,6 @@ from rankedu.hierarchy import levels as common_levels
 from rankedu.losses._cosine import cosine
 from rankedu.losses.clustering import new_proxies
 from rankedu.losses.on_embeddings import check_embeddings
-
-__all__ = ["CSLLoss"]
 
 
 class CSLLoss(nn.Module):

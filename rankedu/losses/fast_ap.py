@@ -1,7 +1,5 @@
 """FastAP: average precision of a soft histogram of the similarities."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
@@ -11,8 +9,6 @@ from rankedu._fast.tiles import tile_size
 from rankedu.losses.base import ScoreLoss
 from rankedu.rankers.base import wide
 from rankedu.rankers.histogram import HistogramRanker, check_bins
-
-__all__ = ["FastAPLoss"]
 
 #: A tile has a few temporaries in float64: it must be so much smaller than a tile of pairs.
 SMALLER = 4

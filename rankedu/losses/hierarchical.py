@@ -1,7 +1,5 @@
 """Hierarchical average precision as a loss of any ranker; and HAPPIER, which adds proxies to it."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -20,8 +18,6 @@ from rankedu.losses.on_embeddings import OnEmbeddings, check_embeddings
 from rankedu.rankers import SupremumRanker
 from rankedu.rankers._pairwise import bounded
 from rankedu.rankers.base import wide
-
-__all__ = ["HAPLoss", "HAPPIERLoss"]
 
 
 class HAPLoss(ScoreLoss):

@@ -1,13 +1,9 @@
 """The margin: relevant scores are lowered, all others raised, before they are ranked."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from rankedu.checks import as_relevance, check_floating, check_number
 from rankedu.rankers.base import shift, wide
-
-__all__ = ["shift_by_margin"]
 
 
 def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:

@@ -1,7 +1,5 @@
 """From embeddings and labels to scores and relevance: every item of a batch is a query."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +11,6 @@ from rankedu import hierarchy
 from rankedu._fast.engine import eager
 from rankedu.checks import check_choice, check_floating, check_like, check_values
 from rankedu.losses._cosine import SIMILARITIES, similarities
-
-__all__ = ["OnEmbeddings"]
 
 
 class OnEmbeddings(nn.Module):

@@ -1,14 +1,10 @@
 """From class logits of proposals to scores and relevance: every class ranks all proposals."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
 from rankedu._fast.engine import eager
 from rankedu.checks import check_choice, check_floating, check_integers, check_like, check_not_nan, check_values
-
-__all__ = ["SCORES", "OnProposals"]
 
 #: What a proposal can be ranked by.
 SCORES = ("log-odds", "probability", "logit")

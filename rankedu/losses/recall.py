@@ -1,7 +1,5 @@
 """Recall as a loss: recall at every K at once, each K with its weight."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +8,6 @@ from torch import Tensor
 
 from rankedu.checks import check_choice
 from rankedu.losses.base import RankLoss
-
-__all__ = ["RecallLoss"]
 
 
 def _loglog(r: Tensor) -> Tensor:

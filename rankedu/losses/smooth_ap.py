@@ -1,11 +1,7 @@
 """Smooth-AP: average precision of the ranks that a sigmoid counts."""
 
-from __future__ import annotations
-
 from rankedu.losses.average_precision import APLoss
 from rankedu.rankers.sigmoid import SigmoidRanker
-
-__all__ = ["SmoothAPLoss"]
 
 
 class SmoothAPLoss(APLoss):

@@ -1,7 +1,5 @@
 """Spearman's correlation as a loss, of any ranker."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor, nn
@@ -12,8 +10,6 @@ from rankedu.losses.base import check_ranker, zeros
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.metrics.graded import check_target, fractional_ranks
 from rankedu.rankers.base import wide
-
-__all__ = ["SpearmanLoss"]
 
 
 class SpearmanLoss(nn.Module):

@@ -1,11 +1,7 @@
 """Average precision with the step of HAPPIER and ROADMAP against the irrelevant items."""
 
-from __future__ import annotations
-
 from rankedu.losses.average_precision import APLoss
 from rankedu.rankers.supremum import SupremumRanker
-
-__all__ = ["SupAPLoss"]
 
 
 class SupAPLoss(APLoss):

@@ -3,8 +3,6 @@
 The lists of all queries stand one after the other, and `numpy.bincount` adds up, always in the same order.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

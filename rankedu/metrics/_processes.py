@@ -1,7 +1,5 @@
 """Several processes: what each holds, joined in the order of their ranks."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

@@ -3,8 +3,6 @@
 The readable way is `sort_all`. On the CPU `count_or_sort` is faster: it counts few ranks, and sorts many by their bits.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

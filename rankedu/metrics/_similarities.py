@@ -4,8 +4,6 @@ A matrix product may add up in another order when its shape changes, and a last 
 tiles' shape depends on the numbers of queries and items alone, and few rows, and the last columns, are filled with 0.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,10 +1,8 @@
 """Tiles of queries in, one value a query and metric out; on the CPU by several threads, with a progress bar."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import pairwise
 from threading import local
 from typing import Any
@@ -81,11 +79,9 @@ def stream(
     empty = np.zeros(0, np.int64)
     none = Relevant(empty, empty, empty.astype(np.int16), np.zeros((relevant.n_levels, 0), np.int64))
     done = [(formulas(none), none.size)]  # for the shapes, should the part be empty
-    sizes = [min(height, n - start) for start in own]
-    with _workers(similarities.device, chunk_size // height) as run, _bar(sum(sizes), progress) as bar:
-        for size, found in zip(sizes, run(work, own), strict=True):
+    with _workers(similarities.device, chunk_size // height) as run:
+        for found in _shown(run(work, own), len(own), height, progress):
             done += found
-            bar.update(size)
     values = {name: np.concatenate([found[name] for found, _ in done]) for name in formulas.metrics}
     counts = np.concatenate([count for _, count in done], axis=1).T
     return {name: torch.from_numpy(value) for name, value in values.items()}, torch.from_numpy(counts.copy())
@@ -113,17 +109,11 @@ def _workers(device: torch.device, most: int) -> Iterator[Any]:
         torch.set_num_threads(threads)  # a thread that starts later would inherit the workers' number
 
 
-class _NoBar(nullcontext[Any]):
-    def __enter__(self) -> _NoBar:
-        return self
-
-    def update(self, _: int) -> None: ...
-
-
-def _bar(total: int, shown: bool) -> Any:
-    """A progress bar, after two seconds, if tqdm is installed."""
+def _shown(tiles: Any, number: int, height: int, shown: bool) -> Any:
+    """The same, with a progress bar after two seconds, if tqdm is installed."""
     try:
         from tqdm import tqdm
     except ImportError:
-        return _NoBar()
-    return tqdm(total=total, desc="retrieval", unit="query", delay=2.0, disable=None if shown else True)
+        return tiles
+    options = {"desc": "retrieval", "unit": "query", "unit_scale": height, "delay": 2.0}
+    return tqdm(tiles, total=number, disable=None if shown else True, **options)

@@ -1,7 +1,5 @@
 """Metrics of a ranking in which an item is relevant or not (RaMBO §3.1)."""
 
-from __future__ import annotations
-
 import math
 import warnings
 
@@ -10,17 +8,6 @@ from torch import Tensor
 
 from rankedu.checks import check_choice, check_k, relevant_items
 from rankedu.ranks import descending, rank, rank_among
-
-__all__ = [
-    "UndefinedMetricWarning",
-    "average_precision",
-    "map_at_r",
-    "precision_at_k",
-    "r_precision",
-    "recall_at_k",
-    "recall_share_at_k",
-    "reciprocal_rank",
-]
 
 
 class UndefinedMetricWarning(UserWarning):

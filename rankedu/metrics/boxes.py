@@ -1,7 +1,5 @@
 """Boxes: how much they overlap, and those of a whole test set, checked and put into flat arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,8 +7,6 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import RANKABLE, check_integers, check_tensor
-
-__all__ = ["box_iou"]
 
 FORM = "torchvision's form: one dict an image"
 

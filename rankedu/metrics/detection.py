@@ -1,7 +1,5 @@
 """Metrics of object detection: what becomes of each box, and AP in the style of Pascal VOC (RaMBO Table 5)."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,8 +14,6 @@ from torch import Tensor
 from rankedu.checks import check_choice, check_count, check_number
 from rankedu.metrics.binary import UndefinedMetricWarning
 from rankedu.metrics.boxes import Boxes, collect, overlap
-
-__all__ = ["DetectionMatches", "evaluate_detections", "match_detections"]
 
 Ints = npt.NDArray[np.int64]
 

@@ -1,15 +1,11 @@
 """Metrics that compare a ranking with graded gains, or with another ranking."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
 from rankedu.checks import as_graded, check_k, check_like, check_not_nan, check_values, check_where
 from rankedu.metrics.binary import per_query
 from rankedu.ranks import rank
-
-__all__ = ["ndcg", "spearman"]
 
 
 def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int | None = None) -> Tensor:

@@ -1,7 +1,5 @@
 """Metrics of a ranking whose items are more or less relevant: H-AP, set intersections, and AP by level."""
 
-from __future__ import annotations
-
 import warnings
 
 import torch
@@ -11,13 +9,6 @@ from rankedu.checks import as_graded, check_like
 from rankedu.hierarchy import check_levels, check_n_levels
 from rankedu.metrics.binary import UndefinedMetricWarning, per_query
 from rankedu.ranks import Descending, descending
-
-__all__ = [
-    "average_precision_per_level",
-    "average_set_intersection",
-    "hierarchical_average_precision",
-    "hierarchical_rank",
-]
 
 
 def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:

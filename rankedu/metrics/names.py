@@ -1,7 +1,5 @@
 """Names of metrics, as people write them."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Metrics of a whole test set: every query ranks the gallery, and no matrix of all similarities is ever made."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence
@@ -19,8 +17,6 @@ from rankedu.metrics._similarities import Similarities, check_matrix, full_preci
 from rankedu.metrics._streaming import Where, stream
 from rankedu.metrics.binary import UndefinedMetricWarning
 from rankedu.metrics.names import parse
-
-__all__ = ["RetrievalMetrics", "evaluate_retrieval"]
 
 
 def evaluate_retrieval(

@@ -1,7 +1,5 @@
 """The closed forms of Eq. 20, symbolically, and how fast their weights fall. Offered by `recall_weights`, too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

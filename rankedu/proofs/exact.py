@@ -1,7 +1,5 @@
 """What all proofs share: exact input, a verdict whatever a certificate holds, and SymPy where it is needed."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
 from fractions import Fraction

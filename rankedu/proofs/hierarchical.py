@@ -6,8 +6,6 @@ the steps that both reach: :math:`\min(\mathrm{rel}_k, \mathrm{rel}_j) = \sum_t 
 HAPPIER's Eq. 2; on the right, each step is multiplied by the rank of k among the items that reach :math:`r_t`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction

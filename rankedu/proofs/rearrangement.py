@@ -6,8 +6,6 @@ stand in the wrong order therefore never pays, and ends at :math:`\mathbf{rk}(\m
 gain 0, if the earlier one stands below the later one. With distinct scores every gain is > 0.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ levels :math:`K = 1, \dots, r_i` and pays :math:`w_K` at each, in all :math:`W(r
 :math:`|\{i : r_i \ge K\}|` items that fail. That is Lemma 1. Proposition 2 divides by the number of relevant items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Ranks by comparing every two scores: the staircase of the comparison may be replaced by any other step."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

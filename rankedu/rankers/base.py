@@ -1,7 +1,5 @@
 """What every ranker has: ranks among all, and ranks among some."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The ranker of RaMBO: exact ranks, and the gradient of their interpolation."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
@@ -9,8 +7,6 @@ from rankedu.blackbox import differentiate
 from rankedu.checks import check_lam
 from rankedu.rankers.base import Ranker, wide
 from rankedu.ranks import rank
-
-__all__ = ["BlackboxRanker"]
 
 
 class BlackboxRanker(Ranker):

@@ -1,7 +1,5 @@
 """The ranker behind FastAP: scores are counted in overlapping bins, and a rank is read off the counts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,8 +9,6 @@ from torch import Tensor
 
 from rankedu.checks import check_count, check_not_nan
 from rankedu.rankers.base import Ranker, wide
-
-__all__ = ["HistogramRanker"]
 
 
 class _Place(NamedTuple):

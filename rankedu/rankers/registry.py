@@ -1,7 +1,5 @@
 """All rankers in one table, of which figures and tests are made: what each promises, and what can be turned in it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

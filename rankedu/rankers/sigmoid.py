@@ -1,7 +1,5 @@
 """The ranker of Smooth-AP: the staircase of each comparison is smoothed into a sigmoid."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -9,8 +7,6 @@ from torch import Tensor
 
 from rankedu.checks import check_mask, check_not_nan, check_number, check_values
 from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
-
-__all__ = ["SigmoidRanker", "operating_region"]
 
 
 class SigmoidRanker(PairwiseRanker):

@@ -1,7 +1,5 @@
 """The steps of HAPPIER and ROADMAP: one meant to lie above the Heaviside function, one below it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,8 +10,6 @@ from torch import Tensor
 from rankedu.checks import check_choice, check_mask, check_not_nan, check_number
 from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
 from rankedu.ranks import rank
-
-__all__ = ["PRESETS", "InfimumStep", "SupremumRanker"]
 
 #: The published settings, as keyword arguments. The affine part of the ROADMAP of 2021 was slope * x + offset, without
 #: -delta; that is the same function with an offset larger by slope * delta = 5.
@@ -90,7 +86,7 @@ class SupremumRanker(PairwiseRanker):
         self.jump = self.offset - end
 
     @classmethod
-    def preset(cls, name: str) -> SupremumRanker:
+    def preset(cls, name: str) -> "SupremumRanker":
         """Make the ranker of a published setting, a key of `PRESETS`; ValueError for another name.
 
         >>> SupremumRanker.preset("happier_inat")

@@ -93,10 +93,11 @@ MODULES += sorted({known.ranker.__module__.removeprefix("rankedu.") for known in
 
 def public(module: str) -> dict[str, object]:
     found = importlib.import_module(module if module.startswith("ranklab.") else f"rankedu.{module}")
+    names = getattr(found, "__all__", None) or importlib.import_module(found.__name__.rpartition(".")[0]).__all__
     return {
         name: value
         for name, value in vars(found).items()
-        if name in found.__all__ and (inspect.isfunction(value) or (inspect.isclass(value) and not is_warning(value)))
+        if name in names and (inspect.isfunction(value) or (inspect.isclass(value) and not is_warning(value)))
     }
 
 

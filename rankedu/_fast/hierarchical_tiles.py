@@ -70,12 +70,13 @@ def loss_of_grades(
             values, group = values.masked_fill(hidden, 0.0), group.masked_fill(hidden, groups + 1)
         finite = made_finite(values, None)
         columns = by_relevance(finite, group, groups)
-        if isinstance(ranker, SupremumRanker):
-            sums: _Sums = _HardSums(ranker, columns, drop, learning, lower)
-        else:
-            sums = _SoftSums(ranker, columns, drop, learning, within_grad)
+        sums = _Sums(ranker, columns, drop, learning)
+        counts = count(columns, drop) if isinstance(ranker, SupremumRanker) else None
         for tile in tiles(columns, groups):
-            sums.add(tile)
+            if counts is None:
+                sums.add_soft(tile, within_grad)
+            else:
+                sums.add_hard(tile, counts, lower)
         answered = columns.first[:, groups] > 0
         queries, gradient = int(answered.sum()), None
         if learning:
@@ -122,9 +123,6 @@ class _Sums:
         self.value = self.scores.new_zeros(len(self.scores))
         self.gradient = torch.zeros_like(self.scores)
 
-    def add(self, tile: _Tile) -> None:
-        raise NotImplementedError
-
     def _slice(self, rows: Tensor, start: Tensor, end: Tensor, fill: float) -> tuple[Tensor, slice]:
         """The scores from one column to another, which may be elsewhere in each row; shape (t, 1, m)."""
         (low, latest), (earliest, high) = ((int(x.min()), int(x.max())) for x in (start, end))
@@ -139,33 +137,24 @@ class _Sums:
         self.gradient[:, here].index_add_(0, tile.rows, (weight.unsqueeze(1) @ slope).squeeze(1))
         self.gradient.view(-1).index_add_(0, tile.place.flatten(), -(weight * slope.sum(-1)).flatten())
 
-
-class _HardSums(_Sums):
-    """A `SupremumRanker` counts items of lower relevance by its step, and all others by the Heaviside function."""
-
-    def __init__(
-        self, ranker: SupremumRanker, columns: Columns, drop: Tensor, learning: bool, lower: Any = None
-    ) -> None:
-        super().__init__(ranker, columns, drop, learning)
-        self.counts, self.lower = count(columns, drop), lower
-
-    def add(self, tile: _Tile) -> None:
-        counts = Counts(*(part.take(tile.place) for part in self.counts))
+    def add_hard(self, tile: _Tile, counts: Counts, lower: Any) -> None:
+        """A `SupremumRanker` counts items of lower relevance by its step, and all others by the Heaviside function."""
+        counts = Counts(*(part.take(tile.place) for part in counts))
         own = self.scores.take(tile.place).unsqueeze(-1)
         below, here = self._slice(tile.rows, tile.end, self.length[tile.rows], -math.inf)
         counted, slope = sum_and_slope_(self.ranker, below - own, self.learning, counts.lower)
         rank = counts.rank.clamp_(min=1) + counted
         h_rank = counts.h_rank * tile.real
-        if self.lower is not None and int(tile.start.max()):
-            h_rank += self._correct(tile, own, counts.higher, rank)
+        if lower is not None and int(tile.start.max()):
+            h_rank += self._correct(tile, lower, own, counts.higher, rank)
         share = h_rank / rank
         self.value.index_add_(0, tile.rows, share.sum(-1))
         if slope is not None:
             self._spread(tile, here, share / rank, slope)
 
-    def _correct(self, tile: _Tile, own: Tensor, higher: Tensor, rank: Tensor) -> Tensor:
+    def _correct(self, tile: _Tile, step: Any, own: Tensor, higher: Tensor, rank: Tensor) -> Tensor:
         """Count the items of higher relevance by the lower step instead; what that changes in H-rank."""
-        step, relevance = self.lower, self.relevance.take(tile.place) * tile.real
+        relevance = self.relevance.take(tile.place) * tile.real
         before, there = self._slice(tile.rows, torch.zeros_like(tile.start), tile.start, math.nan)
         differences = before - own
         padding = differences.isnan()
@@ -174,20 +163,11 @@ class _HardSums(_Sums):
         change: Tensor = relevance * (step(differences).masked_fill(padding, 0.0).sum(-1) - higher)
         return change
 
+    def add_soft(self, tile: _Tile, within_grad: bool) -> None:
+        """Any other ranker counts all pairs by its step, in H-rank each by the smaller relevance.
 
-class _SoftSums(_Sums):
-    """Any other ranker counts all pairs by its step, in H-rank each by the smaller relevance.
-
-    For the items of one grade that is the same row of numbers, so that H-rank is a matrix product.
-    """
-
-    def __init__(
-        self, ranker: PairwiseRanker, columns: Columns, drop: Tensor, learning: bool, within_grad: bool
-    ) -> None:
-        super().__init__(ranker, columns, drop, learning)
-        self.within_grad = within_grad
-
-    def add(self, tile: _Tile) -> None:
+        For the items of one grade that is the same row of numbers, so that H-rank is a matrix product.
+        """
         everyone, here = self._slice(tile.rows, torch.zeros_like(tile.end), self.length[tile.rows], -math.inf)
         itself = (tile.place % len(self.column)).clamp_(max=everyone.shape[-1] - 1).unsqueeze(-1)
         differences = everyone - self.scores.take(tile.place).unsqueeze(-1)
@@ -201,7 +181,7 @@ class _SoftSums(_Sums):
         if self.learning:
             slope = make_slope()
             self._spread(tile, here, share / rank, slope)
-            if self.within_grad:
+            if within_grad:
                 self._spread(tile, here, -tile.real / rank, slope.mul_(smaller))
 
 

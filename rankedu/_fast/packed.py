@@ -1,9 +1,7 @@
 """Scores sorted together with what belongs to them; exact ranks of the positives, and Algorithm 1 for a loss of these.
 
 On a CPU torch does not vectorise its sort of floats, and NumPy only that of plain numbers. So a score (float32), its
-position and its label are packed into one int64 that sorts as they do: the better score first, ties by position. Of a
-long row torch can sort the scores' bits alone, digit by digit; on some processors that takes a fifth of NumPy's time,
-on others twice as much, so both are tried once.
+position and its label are packed into one int64 that sorts as they do: the better score first, ties by position.
 
 The gradient needs no second sort of everything: a loss that depends on the positives' ranks moves the positives alone,
 so they are put back by binary search. For that the rest need not even be one sorted list: of a long one only pieces
@@ -11,9 +9,7 @@ are sorted, and a rank is the sum of what stands above in each of them. Where a 
 counting beats sorting. Ranks are exactly those of `rankedu.rankers.BlackboxRanker`, and so is the gradient.
 """
 
-import functools
 import sys
-import timeit
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -30,8 +26,6 @@ Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
 CHUNK = 1 << 16  # items worked on at once: their temporaries stay in the cache
-DIGITS = 1 << 15  # from here on torch sorts integers in one dimension digit by digit
-LONGEST = 1 << 24  # more would take too much memory beside the keys: 28 bytes an item
 FEW = 9  # positives of one query that are counted, not sorted
 LONG = 4096  # items of a query for which a loop over queries costs nothing
 DENSE = 0.25  # share of positives from which sorting twice is faster than merging
@@ -111,22 +105,13 @@ def pack(scores: Floats, positive: Bools | None = None, where: Bools | None = No
     return keys
 
 
-def sort(keys: Ints) -> None:
-    """Sort every row in place; the items must stand in their positions' order."""
-    if DIGITS <= keys.shape[-1] <= LONGEST and _digit_by_digit():
-        for row in keys:
-            _sort_by_digits(row)
-    else:
-        keys.sort(axis=-1)
-
-
 def descending(scores: Tensor) -> tuple[Tensor, Tensor]:
     """Sort each row, (q, n), from the best to the worst, ties by position: the scores, and where they stood."""
     if not packable(scores):
         ordered, place = scores.sort(dim=-1, descending=True, stable=True)
         return ordered, place
     keys = pack(scores.numpy())
-    sort(keys)
+    keys.sort(axis=-1)
     return torch.from_numpy(score(keys)), torch.from_numpy((low(keys) >> 1).astype(np.int64))
 
 
@@ -142,31 +127,13 @@ def order(scores: npt.NDArray[Any]) -> Ints:
     return place
 
 
-def _sort_by_digits(keys: Ints) -> None:
-    """Sort one row: torch sorts the scores' bits, ties by position, and says where position and label have gone."""
-    bits = torch.from_numpy(_high(keys).copy())
-    place = torch.empty(len(keys), dtype=torch.int64)
-    torch.sort(bits, stable=True, out=(bits, place))
-    _high(keys)[:] = bits.numpy()
-    del bits  # its room is that of the copy
-    low(keys)[:] = low(keys).copy().take(place.numpy())
-
-
-@functools.cache
-def _digit_by_digit() -> bool:
-    """Whether that is faster here; each has three tries, of a few milliseconds in all."""
-    keys = pack(np.random.default_rng(0).standard_normal((1, 2 * DIGITS), dtype=np.float32))[0]
-    by_digits = timeit.repeat(lambda: _sort_by_digits(keys.copy()), number=1, repeat=3)
-    return min(by_digits) < min(timeit.repeat(lambda: keys.copy().sort(), number=1, repeat=3))
-
-
 def ranks(scores: Floats, where: Bools | None) -> Ints:
     """Rank the items of every row, ties by position; 0 outside ``where``. The keys become the result.
 
     Once they are sorted their scores are needed no more: there the ranks go, each to the position of its item.
     """
     keys = pack(scores, where=where)
-    sort(keys)
+    keys.sort(axis=-1)
     for rows, columns in blocks(*scores.shape):
         place = np.arange(columns.start + 1, columns.stop + 1, dtype=np.int32)
         np.put_along_axis(_high(keys)[rows], low(keys[rows, columns]) >> 1, place[None], axis=-1)
@@ -180,7 +147,7 @@ class _Sorted:
     """Queries with many positives, listed from the best to the worst: everything is sorted, and sorted again."""
 
     def __init__(self, keys: Ints, positive: Bools) -> None:
-        sort(keys)
+        keys.sort(axis=-1)
         self.keys = keys
         self.query, place = np.divmod(np.flatnonzero((low(keys) & 1).view(np.int32)), keys.shape[1])
         self.key, self.rank = keys[self.query, place], place + 1
@@ -188,10 +155,9 @@ class _Sorted:
 
     def displacement(self, moved: Ints) -> Floats:
         """By how much every item's rank grows when the positives move to these keys."""
-        keys, item = np.empty_like(self.keys), low(self.keys) >> 1
-        np.put_along_axis(keys, item, self.keys, axis=-1)
-        keys[self.query, item[self.query, self.rank - 1]] = moved
-        sort(keys)
+        keys, item = self.keys.copy(), low(self.keys) >> 1
+        keys[self.query, self.rank - 1] = moved
+        keys.sort(axis=-1)
         change, places = np.empty(keys.shape, np.float32), np.arange(keys.shape[1], dtype=np.int32)
         after = np.empty(keys.shape, np.int32)
         np.put_along_axis(after, low(keys) >> 1, places[None], axis=-1)
@@ -208,7 +174,7 @@ class _Merged:
         self.key, size = keys[self.query, column], max(PIECE, -(-n // PIECES))
         self.keys, self.pieces = keys, [slice(at, at + size) for at in range(0, n, size)]
         for piece in self.pieces:
-            sort(keys[:, piece])
+            keys[:, piece].sort(axis=-1)
         start = np.searchsorted(self.query, np.arange(rows + 1))
         self.own = [slice(*edges) for edges in pairwise(start)]  # where the positives of each query stand in the list
         self.above = np.empty((len(self.pieces), len(self.key)), np.int32)  # how many of each piece above each positive

@@ -115,5 +115,5 @@ def _shown(tiles: Any, number: int, height: int, shown: bool) -> Any:
         from tqdm import tqdm
     except ImportError:
         return tiles
-    options = {"desc": "retrieval", "unit": "query", "unit_scale": height, "delay": 2.0}
-    return tqdm(tiles, total=number, disable=None if shown else True, **options)
+    off = None if shown else True
+    return tqdm(tiles, "retrieval", number, unit="query", unit_scale=height, delay=2.0, disable=off)

@@ -93,16 +93,15 @@ MODULES += sorted({known.ranker.__module__.removeprefix("rankedu.") for known in
 
 def public(module: str) -> dict[str, object]:
     found = importlib.import_module(module if module.startswith("ranklab.") else f"rankedu.{module}")
-    names = getattr(found, "__all__", None) or importlib.import_module(found.__name__.rpartition(".")[0]).__all__
-    return {
-        name: value
-        for name, value in vars(found).items()
-        if name in names and (inspect.isfunction(value) or (inspect.isclass(value) and not is_warning(value)))
-    }
+    package = importlib.import_module(found.__name__.rpartition(".")[0])
+    own = [name for name in package.__all__ if getattr(vars(found).get(name), "__module__", "") == found.__name__]
+    offered = {name: getattr(found, name) for name in getattr(found, "__all__", own)}
+    kinds = inspect.isfunction, inspect.isclass
+    return {name: x for name, x in offered.items() if any(kind(x) for kind in kinds) and not is_warning(x)}
 
 
-def is_warning(value: type) -> bool:
-    return issubclass(value, Warning)
+def is_warning(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Warning)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -176,17 +176,14 @@ def odd_values(n, dtype, seed=0):
 
 
 @pytest.mark.parametrize("make", [APLoss, RecallLoss])
-@pytest.mark.parametrize("digits", [False, True])
 @pytest.mark.parametrize("strategy", ["count", "merge", "sort"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_fast_path_of_odd_values_is_the_readable_one(monkeypatch, dtype, strategy, digits, make):
-    """In pieces of seven, too, sorted digit by digit or not, and counted in float64 as very long lists are."""
+def test_fast_path_of_odd_values_is_the_readable_one(monkeypatch, dtype, strategy, make):
+    """In pieces of seven, too, and counted in float64 as very long lists are."""
     settings = {"FEW": 99 if strategy == "count" else 0, "LONG": 1, "PIECE": 7, "PIECES": 9, "EXACT": 30}
     settings["DENSE"] = 2.0 if strategy == "merge" else -1.0
     for name, value in settings.items():
         monkeypatch.setattr(packed, name, value)
-    monkeypatch.setattr(packed, "DIGITS", 1 if digits else 1 << 30)
-    monkeypatch.setattr(packed, "_digit_by_digit", lambda: True)
     for seed, margin in product(range(4), (0.0, 0.5)):
         y = torch.stack([odd_values(n, dtype, seed + n) for n in (31, 31, 31)])
         relevance, where = coin(3, 31, seed=seed), coin(3, 31, p=0.8, seed=seed + 9)

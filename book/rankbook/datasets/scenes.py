@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from rankbook.kit import style
-from ranklab.datasets.detection import DetectionData
 from ranklab.datasets.scenes import Scenes
+from ranklab.datasets.voc import DetectionData
 
 #: Scenes with a crowd, waves, plates, and an object that is difficult.
 SHOWN = (3, 6, 11, 15, 17)

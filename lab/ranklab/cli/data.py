@@ -28,13 +28,12 @@ def list_data(data_root: DataRoot = None) -> None:
 def check_data(
     name: Annotated[str, typer.Argument(help="Name of the data set, for instance cub.")],
     data_root: DataRoot = None,
-    decode: Annotated[bool, typer.Option("--decode", help="Decode every image; name those that cannot be.")] = False,
 ) -> None:
     """Compare a data set with what is published: lists, files and counts. Leaves with 1 if anything differs."""
     from ranklab.datasets import check
 
     try:
-        report = check(name, data_root, decode=decode, progress=True)
+        report = check(name, data_root)
     except (ValueError, OSError, ModuleNotFoundError) as error:
         print(f"rankedu data check: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None

@@ -61,7 +61,7 @@ def paint_glyph(glyph: Glyph, side: float, angle: float, plated: bool) -> Piece:
     across, down = np.float32(math.cos(angle)) * offsets, np.float32(math.sin(angle)) * offsets
     u, v = across[None, :] + down[:, None], across[:, None] - down[None, :]
     ink = _sample(glyph.image, u + np.float32(glyph.middle[0]), v + np.float32(glyph.middle[1]))
-    ink = _clip((ink - np.float32(0.5)) * np.float32(max(1.0, 0.8 * scale)) + np.float32(0.5))
+    ink = np.clip((ink - np.float32(0.5)) * np.float32(max(1.0, 0.8 * scale)) + np.float32(0.5), 0, 1)
     dark = ink > EDGE
     rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
     box = (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
@@ -70,7 +70,7 @@ def paint_glyph(glyph: Glyph, side: float, angle: float, plated: bool) -> Piece:
 
 def _sample(image: Floats, x: Floats, y: Floats) -> Floats:
     """Interpolate between the four nearest points of a drawing; beyond it there is paper."""
-    x, y = _clip(x, SIZE + 0.999), _clip(y, SIZE + 0.999)
+    x, y = np.clip(x, 0, SIZE + 0.999), np.clip(y, 0, SIZE + 0.999)
     column, row = x.astype(np.int32), y.astype(np.int32)
     x -= column
     y -= row
@@ -81,19 +81,14 @@ def _sample(image: Floats, x: Floats, y: Floats) -> Floats:
     first += width
     left = flat[first]
     lower = left + x * (flat[first + 1] - left)
-    between: Floats = upper + y * (lower - upper)
-    return between
+    return upper + y * (lower - upper)
 
 
 def _plate(u: Floats, v: Floats, half: float, scale: float) -> Floats:
     """A square with round corners, |u|⁴ + |v|⁴ ≤ half⁴."""
     u, v = u * u, v * v
     radius = np.sqrt(np.sqrt(u * u + v * v))
-    return _clip((np.float32(half) - radius) * np.float32(scale) + np.float32(0.5))
-
-
-def _clip(values: Floats, high: float = 1.0) -> Floats:
-    return np.minimum(np.maximum(values, np.float32(0)), np.float32(high))
+    return np.clip((np.float32(half) - radius) * np.float32(scale) + np.float32(0.5), 0, 1)
 
 
 def knots(size: int) -> list[Floats]:
@@ -135,7 +130,8 @@ def colours(generator: np.random.Generator, *shape: int, chroma: float) -> Float
     """Colours of all hues and brightnesses, (*shape, 3), from 0 to 1."""
     draws = generator.random((*shape, 3), dtype=np.float32)
     hue = np.float32(2 * math.pi) * (draws[..., :1] + np.array([0, 1 / 3, 2 / 3], np.float32))
-    return _clip(np.float32(0.1) + np.float32(0.8) * draws[..., 1:2] + chroma * np.sqrt(draws[..., 2:]) * np.cos(hue))
+    grey, colour = np.float32(0.1) + np.float32(0.8) * draws[..., 1:2], chroma * np.sqrt(draws[..., 2:])
+    return np.clip(grey + colour * np.cos(hue), 0, 1)
 
 
 def contrasting(candidates: Floats, other: Floats, least: float, most: float = math.inf) -> Floats:

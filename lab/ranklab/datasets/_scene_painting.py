@@ -6,7 +6,6 @@ seen of an object is known at the moment when it is painted.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,31 +28,24 @@ PLATE_CONTRAST, GLYPH_CONTRAST, GRAIN = (0.2, 0.5), (0.3, 0.8), 0.03
 Box = tuple[int, int, int, int]
 
 
-class Cast(NamedTuple):
-    """Who may be on a scene."""
-
-    objects: Sequence[Sequence[Glyph]]  # of each class, in each face; class k comes with a probability ∝ 1/k
-    clutter: Sequence[Sequence[Glyph]]
+Faces = Sequence[Glyph]  # a character as each of its faces draws it
 
 
-class Painted(NamedTuple):
-    """A scene, and of each object its box, its label from 1 on and the share of its ink that can be seen."""
+def paint(
+    generator: np.random.Generator, objects: Sequence[Faces], clutter: Sequence[Faces], matrices: Sequence[Floats]
+) -> tuple[npt.NDArray[np.uint8], list[Box], list[int], list[float]]:
+    """A scene (3, size, size), and each object's box, label from 1 on, and share of its ink that can be seen.
 
-    picture: npt.NDArray[np.uint8]  # (3, size, size)
-    boxes: list[Box]
-    labels: list[int]
-    visible: list[float]
-
-
-def paint(generator: np.random.Generator, cast: Cast, matrices: Sequence[Floats]) -> Painted:
-    """Paint a scene. The matrices are those of :func:`ranklab.datasets._scene_brushes.knots`."""
+    Objects of class k come with a probability ∝ 1/k. The matrices are those of
+    :func:`ranklab.datasets._scene_brushes.knots`.
+    """
     ground = paint_ground(generator, matrices)
     canvas = _Canvas(ground)
     crowd = generator.uniform(0.25, 0.75, 2) * len(matrices[0]) if generator.random() < CROWDED else None
     taken: list[Box] = []
     boxes, labels, visible = [], [], []
-    for label in _choose(generator, len(cast.objects)):
-        faces = cast.objects[label - 1] if label else cast.clutter[int(generator.integers(len(cast.clutter)))]
+    for label in _choose(generator, len(objects)):
+        faces = objects[label - 1] if label else clutter[int(generator.integers(len(clutter)))]
         glyph = faces[int(generator.integers(len(faces)))]
         side = SIDES[0] * (SIDES[1] / SIDES[0]) ** generator.random()
         piece = paint_glyph(glyph, side, generator.uniform(-TURN, TURN), generator.random() < PLATED)
@@ -64,7 +56,7 @@ def paint(generator: np.random.Generator, cast: Cast, matrices: Sequence[Floats]
             boxes.append(box)
             labels.append(label)
             visible.append(seen)
-    return Painted(canvas.finish(generator), boxes, labels, visible)
+    return canvas.finish(generator), boxes, labels, visible
 
 
 def _choose(generator: np.random.Generator, classes: int) -> list[int]:

@@ -16,7 +16,7 @@ from ranklab.datasets.lists import ListedImage, missing, number_paths
 from ranklab.datasets.published import Published
 from ranklab.datasets.transforms import CROPS, draw, view
 
-__all__ = ["CorruptImage", "ImageFiles", "decode", "read_image", "undecodable"]
+__all__ = ["CorruptImage", "ImageFiles", "read_image"]
 
 
 #: What decoders raise of a damaged file.
@@ -75,7 +75,9 @@ class ImageFiles:
         for candidate in self._candidates(index):
             path = self.paths[candidate]
             try:
-                return decode(path, self.facts, draws, size=self.image_size, crop=self.crop)
+                return read_image(
+                    path, self.facts, lambda image: view(image, draws, size=self.image_size, crop=self.crop)
+                )
             except CorruptImage as error:
                 if self.on_corrupt == "raise":
                     raise ValueError(f"{error} (on_corrupt='skip' takes another image of its class)") from None
@@ -97,13 +99,8 @@ class CorruptImage(ValueError):
     """A file that is there and cannot be decoded."""
 
 
-def decode(path: Path, facts: Published, draws: Tensor | None = None, *, size: int = 224, crop: str = "area") -> Tensor:
-    """Open a file and cut a view; a CorruptImage if it is none, a FileNotFoundError if it is missing."""
-    return read_image(path, facts, lambda image: view(image, draws, size=size, crop=crop))
-
-
 def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Tensor:
-    """Open a file and make a tensor of the picture; errors as of :func:`decode`."""
+    """Open a file and make a tensor of it; a CorruptImage if it is no picture, a FileNotFoundError if it is missing."""
     needed("PIL", "rankedu decodes images with Pillow")
     from PIL import Image
 
@@ -116,16 +113,3 @@ def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Te
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk, not the picture
         raise CorruptImage(f"{path} cannot be decoded: {error}") from None
-
-
-def undecodable(paths: Sequence[Path], read: Callable[[Path], Any], progress: bool) -> list[Path]:
-    """Those of the files that cannot be decoded."""
-    from tqdm import tqdm
-
-    corrupt = []
-    for path in tqdm(paths, desc="decoding", unit="image", delay=2, disable=None if progress else True):
-        try:
-            read(path)
-        except CorruptImage:
-            corrupt.append(path)
-    return corrupt

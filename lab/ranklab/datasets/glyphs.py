@@ -11,17 +11,17 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice
 from ranklab.datasets import rendering, unicode_tree
-from ranklab.datasets.augmentation import augment
 from ranklab.datasets.held_out import check_open
 from ranklab.datasets.rendering import Rendering, cached_rendering, render
 from ranklab.datasets.unicode_tree import LEVELS, SHARES, base_letter, deal, halves, hierarchy, owners, script
 
-__all__ = ["LEVELS", "UnicodeGlyphs", "augment", "base_letter", "card", "card_markdown", "script"]
+__all__ = ["LEVELS", "UnicodeGlyphs", "base_letter", "card_markdown", "script"]
 
 #: Two halves, all, and the splits of the protocol.
 SPLITS = ("train", "test", "all", *SHARES)
@@ -30,8 +30,9 @@ SPLITS = ("train", "test", "all", *SHARES)
 class UnicodeGlyphs:
     """About 3,300 characters in up to twelve faces: 35,690 pictures of 32 × 32.
 
-    ``images`` are uint8 (N, 32, 32), 0 is paper and 255 is ink: pass them through :func:`augment`. ``labels`` (N, 3)
-    run from root to leaf, script → base letter → character, a tree, and have the same numbers in all splits;
+    ``images`` are uint8 (N, 32, 32), 0 is paper and 255 is ink: pass them through
+    :func:`ranklab.datasets.augment`. ``labels`` (N, 3) run from root to leaf, script → base letter → character, a tree,
+    and have the same numbers in all splits;
     ``names[level][label]`` are their names. ``faces`` (N,) index :data:`ranklab.datasets.rendering.FACES`.
     ``twins`` (N,) says whether another character has the same picture, as A has in Latin, Greek and Cyrillic.
 
@@ -96,86 +97,49 @@ class UnicodeGlyphs:
         return f"UnicodeGlyphs({self.split!r}: {len(self)} images, {classes} characters)"
 
 
-def card(root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Count what the data set holds: images and classes by split, script and number of faces; twins, and boxes."""
+def card_markdown(root: str | os.PathLike[str] | None = None) -> str:
+    """Write the tables of the data card, which the book's data sets page includes."""
     drawn, data = cached_rendering(root), UnicodeGlyphs("all", root=root)
     pictures, characters, leaf = owners(drawn), data.names[2], data.labels[:, 2].numpy()
     side = np.where(halves(characters, pictures), "train", "test")[leaf]
-    dealt = deal(characters, pictures)[leaf]
-    in_tree = unicode_tree.with_variants(characters)[leaf]
-    masks = {name: torch.from_numpy(side == name) for name in ("train", "test")}
-    masks["all"] = torch.ones(len(data), dtype=torch.bool)
-    boxes = rendering.missing_glyphs()
-    return {
-        "characters": len(characters),
-        "images": len(data),
-        "faces": len(rendering.FACES),
-        "splits": {name: _count(data, mask) for name, mask in masks.items()},
-        "protocol": {name: _count(data, torch.from_numpy(dealt == name)) for name in SHARES},
-        "letters": {name: _count(data, torch.from_numpy((dealt == name) & in_tree)) for name in SHARES},
-        "scripts": {
-            name: {side: _count(data, masks[side] & (data.labels[:, 0] == number))["characters"] for side in masks}
-            for number, name in enumerate(data.names[0])
-        },
-        "items_per_character": dict(sorted(Counter(data.labels[:, 2].bincount().tolist()).items())),
-        "twins": {"images": int(data.twins.sum()), **_count_twins(drawn)},
-        "boxes": sum(image.tobytes() in boxes for image in drawn.images),
-        "sha256": drawn.sha256(),
-        "pinned_sha256": rendering.PINNED_SHA256,
-        "drawn_with": rendering.drawn_with(),
-        "checked_with": rendering.CHECKED_WITH,
-    }
+    dealt, in_tree = deal(characters, pictures)[leaf], unicode_tree.with_variants(characters)[leaf]
+    masks = {"train": side == "train", "test": side == "test", "all": np.ones(len(data), dtype=bool)}
+    splits = {name: _count(data, mask) for name, mask in masks.items()}
+    lines = [*_table(splits), "", "The splits of the protocol, with the salt 0:", ""]
+    lines += [*_table({name: _count(data, dealt == name) for name in SHARES}), "", "Of these, the letters-only tree:"]
+    lines += ["", *_table({name: _count(data, (dealt == name) & in_tree) for name in SHARES}), ""]
+    lines += ["Characters by the number of their images:", "", "| images | characters |", "|---:|---:|"]
+    sizes = sorted(Counter(np.bincount(leaf).tolist()).items())
+    lines += [f"| {size} | {count:,} |" for size, count in sizes]
+    lines += ["", "Characters of each script:", "", "| script | train | test |", "|---|---:|---:|"]
+    for number, name in enumerate(data.names[0]):
+        own = data.labels[:, 0].numpy() == number
+        halved = [len(np.unique(leaf[own & masks[half]])) for half in ("train", "test")]
+        lines.append(f"| {name} | {halved[0]} | {halved[1]} |")
+    same = "the same" if drawn.sha256() == rendering.PINNED_SHA256 else "other"
+    share = 100 * splits["test"]["twins"] / splits["test"]["images"]
+    lines += [
+        "",
+        f"Twins: {int(data.twins.sum()):,} images of {_twins(drawn)} "
+        f"In the test split {share:.1f} % of the images have a twin. "
+        "The box that a face shows for a missing glyph is none of the images.",
+        "",
+        f"Checked with {rendering.CHECKED_WITH}, SHA-256 `{rendering.PINNED_SHA256}`; this page was made with "
+        f"{rendering.drawn_with()}, which draws {same} pixels.",
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _count(data: UnicodeGlyphs, kept: Tensor) -> dict[str, int]:
+def _count(data: UnicodeGlyphs, kept: npt.NDArray[np.bool_]) -> dict[str, int]:
     """Images and classes of a part of the data. A twin is always in the split of its double."""
-    labels = data.labels[kept]
+    labels = data.labels[torch.from_numpy(kept)]
     pairs = torch.unique(labels[:, 1:], dim=0)
     return {
         "images": len(labels),
         **{f"{level}s": len(torch.unique(labels[:, column])) for column, level in enumerate(LEVELS)},
         "shared base letters": int((pairs[:, 0].bincount() > 1).sum()),
-        "twins": int(data.twins[kept].sum()),
+        "twins": int(data.twins.numpy()[kept].sum()),
     }
-
-
-def _count_twins(drawn: Rendering) -> dict[str, int]:
-    """How many characters share pictures with others."""
-    shared = Counter(pair for sharing in owners(drawn).values() for pair in combinations(sharing, 2))
-    sizes = Counter(map(chr, drawn.codepoints.tolist()))
-    return {
-        "characters": len({character for pair in shared for character in pair}),
-        "pairs": len(shared),
-        "identical pairs": sum(count >= min(sizes[a], sizes[b]) for (a, b), count in shared.items()),
-        "pairs across scripts": sum(script(a) != script(b) for a, b in shared),
-    }
-
-
-def card_markdown(root: str | os.PathLike[str] | None = None) -> str:
-    """Write the tables of the data card, which the book's data sets page includes."""
-    facts = card(root)
-    twins, splits = facts["twins"], facts["splits"]
-    share = 100 * splits["test"]["twins"] / splits["test"]["images"]
-    lines = [*_table(splits), "", "The splits of the protocol, with the salt 0:", "", *_table(facts["protocol"])]
-    lines += ["", "Of these, the letters-only tree:", "", *_table(facts["letters"])]
-    lines += ["", "Characters by the number of their images:", "", "| images | characters |", "|---:|---:|"]
-    lines += [f"| {size} | {count:,} |" for size, count in facts["items_per_character"].items()]
-    lines += ["", "Characters of each script:", "", "| script | train | test |", "|---|---:|---:|"]
-    lines += [f"| {name} | {sides['train']} | {sides['test']} |" for name, sides in facts["scripts"].items()]
-    same = "the same" if facts["sha256"] == facts["pinned_sha256"] else "other"
-    lines += [
-        "",
-        f"Twins: {twins['images']:,} images of {twins['characters']:,} characters are pixel for pixel the picture of "
-        f"another character as well. They make {twins['pairs']:,} pairs of characters "
-        f"({twins['pairs across scripts']:,} across scripts), of which {twins['identical pairs']:,} "
-        "cannot be told apart in any face that draws both. "
-        f"In the test split {share:.1f} % of the images have a twin. "
-        f"The box that a face shows for a missing glyph is {facts['boxes'] or 'none'} of the images.",
-        "",
-        f"Checked with {facts['checked_with']}, SHA-256 `{facts['pinned_sha256']}`; this page was made with "
-        f"{facts['drawn_with']}, which draws {same} pixels.",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _table(columns: dict[str, dict[str, int]]) -> list[str]:
@@ -183,3 +147,16 @@ def _table(columns: dict[str, dict[str, int]]) -> list[str]:
     lines = [f"| | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     rows = next(iter(columns.values()))
     return [*lines, *(f"| {row} | {' | '.join(f'{counts[row]:,}' for counts in columns.values())} |" for row in rows)]
+
+
+def _twins(drawn: Rendering) -> str:
+    """How many characters share pictures with others."""
+    shared = Counter(pair for sharing in owners(drawn).values() for pair in combinations(sharing, 2))
+    sizes = Counter(map(chr, drawn.codepoints.tolist()))
+    across = sum(script(a) != script(b) for a, b in shared)
+    identical = sum(count >= min(sizes[a], sizes[b]) for (a, b), count in shared.items())
+    return (
+        f"{len({character for pair in shared for character in pair}):,} characters are pixel for pixel the picture of "
+        f"another character as well. They make {len(shared):,} pairs of characters ({across:,} across scripts), of "
+        f"which {identical:,} cannot be told apart in any face that draws both."
+    )

@@ -2,19 +2,26 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Protocol
 
 from torch import Tensor
 
 from rankedu.checks import check_choice
+from ranklab.datasets.files import ImageFiles
 from ranklab.datasets.glyphs import UnicodeGlyphs
-from ranklab.datasets.layouts import OPEN
+from ranklab.datasets.layouts import LEVELS, READ, read_dyml
 from ranklab.datasets.lists import data_folder
 from ranklab.datasets.published import DETECTION, PUBLISHED, Published
+from ranklab.datasets.scenes import SPLITS, Scenes
+from ranklab.datasets.voc import VOC, DetectionData
 
 #: What is published of each data set for retrieval, by name.
 DATASETS: Mapping[str, Published] = PUBLISHED
+#: The years of each data set's training; the test is always that of 2007.
+_YEARS: Mapping[str, tuple[int, ...]] = {"voc07": (2007,), "voc0712": (2007, 2012)}
+#: What `open_detection` knows.
+DETECTION_NAMES = ("scenes", *_YEARS)
 
 
 class Data(Protocol):
@@ -32,7 +39,7 @@ def open_dataset(name: str, split: str = "train", root: str | os.PathLike[str] |
 
     It has ``labels`` (N, L), ``names`` and ``split``; the glyphs have ``images``, the others ``load(index,
     generator)``. Settings are the data set's own: ``image_size``, ``crop`` and ``on_corrupt`` of image files, ``level``
-    of DyML.
+    of the queries and galleries of DyML.
 
     Examples
     --------
@@ -40,33 +47,61 @@ def open_dataset(name: str, split: str = "train", root: str | os.PathLike[str] |
     UnicodeGlyphs('all': 36 images, 3 characters)
     """
     check_choice(name, tuple(DATASETS), name="name")
-    check_choice(split, tuple(DATASETS[name].splits), name="split")
+    facts = DATASETS[name]
+    check_choice(split, tuple(facts.splits), name="split")
     try:
-        data: Data = OPEN.get(name, UnicodeGlyphs)(split=split, root=root, **settings)
+        if name == "glyphs":
+            return UnicodeGlyphs(split, root=root, **settings)
+        folder = data_folder(facts, root)
+        if not name.startswith("dyml"):
+            return ImageFiles(facts, folder, READ[name](folder, facts), split, **settings)
+        level = settings.pop("level", "fine")
+        check_choice(level, LEVELS, name="level")
+        rows = read_dyml(folder, facts, split, level)
+        if rows and len(rows[0].names) == 1:
+            facts = replace(facts, levels=(level,))
+        return ImageFiles(facts, folder, rows, split, **settings)
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
         unknown = str(error).rpartition("argument ")[2]
         raise ValueError(f"settings of {name!r} must be its own, got {unknown}") from None
-    return data
 
 
-def find(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Find the folder of a data set; None if it is not there, or needs none."""
-    known = {**DATASETS, **DETECTION}
-    check_choice(name, tuple(known), name="name")
-    try:
-        return data_folder(known[name], root) if known[name].folders else None
-    except FileNotFoundError:
-        return None
+def open_detection(
+    name: str, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any
+) -> DetectionData:
+    """Open a split, "train" or "test", of "scenes", "voc07" or "voc0712"; scenes have "val" and "held_out" too.
+
+    ``data[i]`` is an image, uint8 (3, H, W), and a target with ``boxes``, ``labels`` from 1 on, and ``difficult``;
+    ``data.names[label - 1]``; ``data.flips``: may a picture be mirrored? All take ``images``, how many; scenes also
+    ``size`` and ``seed``.
+
+    Examples
+    --------
+    >>> open_detection("scenes", "test", images=500)
+    Scenes('test': 500 images, 20 classes)
+    """
+    check_choice(name, DETECTION_NAMES, name="name")
+    check_choice(split, SPLITS if name == "scenes" else SPLITS[:2], name=f"split of {name!r}")
+    known = ("images", "size", "seed") if name == "scenes" else ("images",)
+    for setting in settings:
+        check_choice(setting, known, name=f"settings of {name!r}")
+    if name == "scenes":
+        return Scenes(split, **settings)
+    if split == "test":
+        return VOC("test", root, **settings)
+    return VOC("trainval", root, years=_YEARS[name], **settings)
 
 
 def catalogue(root: str | os.PathLike[str] | None = None) -> str:
     """Write a paragraph about each data set: its counts as published, whether it is there, where it comes from."""
     lines = []
     for name, facts in {**DATASETS, **DETECTION}.items():
-        folder = find(name, root)
-        found = f"found in {folder}" if folder else "not found" if facts.folders else "drawn on this machine"
+        try:
+            found = f"found in {data_folder(facts, root)}" if facts.folders else "drawn on this machine"
+        except FileNotFoundError:
+            found = "not found"
         lines.append(f"{name:14}{facts.title} ({found})")
         lines += [f"{'':14}{text}" for text in (_counted(facts), facts.url) if text]
     if not (root or os.environ.get("RANKEDU_DATA")):

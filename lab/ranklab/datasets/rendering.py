@@ -98,11 +98,6 @@ def _matplotlib() -> tuple[Any, Any]:
     )
 
 
-def missing_glyphs() -> set[bytes]:
-    """The boxes that the faces show for a character that they lack."""
-    return {_draw(font, None).tobytes() for font in _fonts()}
-
-
 def _draw(font: Any, code: int | None) -> npt.NDArray[np.uint8]:
     """Draw one glyph (or the box for a missing one) centred on the writing line, smaller if it would not fit."""
     constants = _matplotlib()[1]  # they became an enumeration in matplotlib 3.10

@@ -1,18 +1,14 @@
 """`Scenes`: pictures of characters on textured grounds, for object detection that needs no download."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_count
 from ranklab.datasets._scene_brushes import cut_glyphs, knots
-from ranklab.datasets._scene_painting import Cast, paint
+from ranklab.datasets._scene_painting import paint
 from ranklab.datasets.held_out import check_open
 from ranklab.datasets.rendering import render, warn_of_other_pixels
-from ranklab.datasets.voc import write_voc
 
 #: The classes, the most frequent first. Each of the second ten resembles one of the first ten, in the same order.
 CLASSES = tuple("AEKBPSRQM&ДΣЖ8Þ§ЯΩШ@")
@@ -57,7 +53,7 @@ class Scenes:
         drawn = render(CLASSES + CLUTTER)
         warn_of_other_pixels("Scenes", drawn, PINNED_SHA256)
         glyphs = cut_glyphs(drawn)
-        self._cast = Cast([glyphs[name] for name in CLASSES], [glyphs[name] for name in CLUTTER])
+        self._objects, self._clutter = [glyphs[name] for name in CLASSES], [glyphs[name] for name in CLUTTER]
         self._matrices = knots(self.size)
 
     def __len__(self) -> int:
@@ -73,13 +69,15 @@ class Scenes:
         if not -len(self) <= index < len(self):
             raise IndexError(f"index must lie within the {len(self)} scenes, got {index}")
         seeds = (self.seed, SPLITS.index(self.split), int(index) % len(self))
-        painted = paint(np.random.default_rng(seeds), self._cast, self._matrices)
+        picture, boxes, labels, visible = paint(
+            np.random.default_rng(seeds), self._objects, self._clutter, self._matrices
+        )
         target = {
-            "boxes": torch.tensor(painted.boxes, dtype=torch.float32),
-            "labels": torch.tensor(painted.labels, dtype=torch.int64),
-            "difficult": torch.tensor(painted.visible) < VISIBLE,
+            "boxes": torch.tensor(boxes, dtype=torch.float32),
+            "labels": torch.tensor(labels, dtype=torch.int64),
+            "difficult": torch.tensor(visible) < VISIBLE,
         }
-        return torch.from_numpy(painted.picture), target
+        return torch.from_numpy(picture), target
 
     def __repr__(self) -> str:
         return f"Scenes({self.split!r}: {len(self)} images, {len(self.names)} classes)"
@@ -87,10 +85,6 @@ class Scenes:
     def target(self, index: int) -> dict[str, Tensor]:
         """What is on a picture, as in ``scenes[index]``."""
         return self[index][1]
-
-    def write_voc(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the scenes as files in the layout of Pascal VOC 2007, in ``folder/VOCdevkit``."""
-        return write_voc(self, folder, part={"train": "trainval"}.get(self.split, self.split))
 
 
 def card_markdown(images: int = 1000) -> str:

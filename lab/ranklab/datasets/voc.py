@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_count
-from ranklab.datasets.files import CorruptImage, read_image
+from ranklab.datasets.files import read_image
 from ranklab.datasets.lists import data_folder, missing, read_lines
 from ranklab.datasets.published import DETECTION
 
@@ -58,7 +58,6 @@ class VOC:
         *,
         years: Sequence[int] = (2007,),
         images: int | None = None,
-        names: Sequence[str] = NAMES,
     ) -> None:
         check_choice(split, SPLITS, name="split")
         if not years or (split == "test" and tuple(years) != (2007,)):
@@ -66,10 +65,10 @@ class VOC:
             raise ValueError(f"years must be {(2007,)} for the split {split!r}, got {tuple(years)} ({hint})")
         if images is not None:
             check_count(images, "images", hint="None takes all")
-        self.split, self.years, self.names = split, tuple(years), tuple(names)
+        self.split, self.years, self.names = split, tuple(years), NAMES
         devkit = data_folder(FACTS, root)
         self._paths = [path for year in self.years for path in listed(devkit, year, split)][:images]
-        self._labels = {name: label for label, name in enumerate(self.names, 1)}
+        self._labels = {name: label for label, name in enumerate(NAMES, 1)}
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -77,10 +76,7 @@ class VOC:
     def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]:
         """A picture, uint8 (3, H, W), and its ``boxes`` (M, 4), ``labels`` (M,) from 1 on and ``difficult`` (M,)."""
         file, target = self._read(index)
-        try:
-            return read_image(file, FACTS, pixels), target
-        except CorruptImage as error:
-            raise ValueError(f"{error} ({FACTS.where()})") from None
+        return read_image(file, FACTS, _pixels), target
 
     def __repr__(self) -> str:
         return f"VOC({self.split!r} of {' and '.join(map(str, self.years))}: {len(self)} images)"
@@ -164,46 +160,6 @@ def picture(path: Path, annotation: Annotation) -> Path:
     return path.parent.parent / "JPEGImages" / annotation.file
 
 
-def pixels(image: Any) -> Tensor:
+def _pixels(image: Any) -> Tensor:
     """The picture as it is, in red, green and blue."""
     return torch.from_numpy(np.array(image.convert("RGB"))).permute(2, 0, 1).contiguous()
-
-
-def write_voc(data: DetectionData, folder: str | os.PathLike[str], *, part: str, year: int = 2007) -> Path:
-    """Write a data set in the published layout, with pictures in PNG, which loses nothing."""
-    from PIL import Image
-
-    home = Path(folder) / "VOCdevkit" / f"VOC{year}"
-    for inner in ("JPEGImages", "Annotations", "ImageSets/Main"):
-        (home / inner).mkdir(parents=True, exist_ok=True)
-    ids = [f"{part}_{index:06}" for index in range(len(data))]
-    for index, name in enumerate(ids):
-        image, target = data[index]
-        Image.fromarray(image.permute(1, 2, 0).numpy()).save(home / "JPEGImages" / f"{name}.png")
-        tree = _annotation(home.name, f"{name}.png", image, target, data.names)
-        ElementTree.ElementTree(tree).write(home / "Annotations" / f"{name}.xml", encoding="utf-8")
-    (home / "ImageSets" / "Main" / f"{part}.txt").write_text("".join(f"{name}\n" for name in ids), encoding="utf-8")
-    return Path(folder)
-
-
-def _annotation(
-    folder: str, file: str, image: Tensor, target: dict[str, Tensor], names: tuple[str, ...]
-) -> ElementTree.Element:
-    root = ElementTree.Element("annotation")
-    _add(root, folder=folder, filename=file)
-    channels, height, width = image.shape
-    _add(ElementTree.SubElement(root, "size"), width=width, height=height, depth=channels)
-    objects = zip(target["labels"].tolist(), target["boxes"].tolist(), target["difficult"].tolist(), strict=True)
-    for label, (left, top, right, bottom), difficult in objects:
-        item = ElementTree.SubElement(root, "object")
-        _add(item, name=names[label - 1], pose="Unspecified", truncated=0, difficult=int(difficult))
-        edges = {"xmin": left + 1, "ymin": top + 1, "xmax": right, "ymax": bottom}
-        box = ElementTree.SubElement(item, "bndbox")
-        _add(box, **{tag: int(edge) if edge == int(edge) else edge for tag, edge in edges.items()})
-    ElementTree.indent(root, "\t")
-    return root
-
-
-def _add(element: ElementTree.Element, **texts: object) -> None:
-    for tag, text in texts.items():
-        ElementTree.SubElement(element, tag).text = str(text)

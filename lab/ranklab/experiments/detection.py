@@ -15,7 +15,7 @@ from rankedu.losses import MAPLoss, OnProposals
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import match_detections
 from rankedu.rankers import BlackboxRanker
-from ranklab.datasets.detection import NAMES
+from ranklab.datasets.registry import DETECTION_NAMES
 from ranklab.datasets.scenes import SPLITS
 from ranklab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
 from ranklab.experiments._outcome import Trained, curve, noting, timed
@@ -173,7 +173,7 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
 
 def check(parameters: Mapping[str, Any]) -> list[str]:
     """Names that exist, else ValueError; notes on what is set and not used."""
-    check_known(parameters, dataset=NAMES, model=DETECTORS, loss=LOSSES)
+    check_known(parameters, dataset=DETECTION_NAMES, model=DETECTORS, loss=LOSSES)
     if parameters["test_split"] != "test" and parameters["dataset"] != "scenes":
         raise ValueError(
             f"test_split must be 'test' for dataset {parameters['dataset']!r}, got {parameters['test_split']!r}"

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rankedu.files import written
-from ranklab.datasets.detection import open_detection
+from ranklab.datasets import open_detection
 from ranklab.runs.records import IGNORED_PARAMETERS
 
 #: Of the proposals of the test pictures that are kept: so many at most that hold an object, and that hold none.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ranklab.datasets.detection import DetectionData
+from ranklab.datasets.voc import DetectionData
 from ranklab.training.loading import ahead, generator_of, load
 
 __all__ = ["DetectionBatch", "DetectionData", "Target", "batches", "in_order"]

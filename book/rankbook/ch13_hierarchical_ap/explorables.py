@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
-from rankbook.ch13_hierarchical_ap.figures import COLOURS, _pale
+from rankbook.ch13_hierarchical_ap.figures import draw_tile
 from rankbook.ch13_hierarchical_ap.study import METRICS, measure
 from rankbook.kit import style
 from rankbook.kit.explorable import dial, explorable, goal, hold, log_slider, tell
@@ -23,10 +22,8 @@ def with_stranger(rank: int) -> tuple[int, ...]:
 
 def judge(rank: int, alpha: float) -> tuple[dict[str, float], dict[str, float]]:
     """The metrics of the ranking with the stranger, and of the mild one."""
-    one, other = (
-        {name: float(value) for name, value in measure(listed, alpha).items()} for listed in (with_stranger(rank), MILD)
-    )
-    return one, other
+    one, other = (measure(listed, alpha) for listed in (with_stranger(rank), MILD))
+    return {name: float(one[name]) for name in METRICS}, {name: float(other[name]) for name in METRICS}
 
 
 @goal(
@@ -56,16 +53,11 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
     severe, mild = judge(rank, alpha)
     figure, (top, bars) = style.figure(2, 1, width=6.2, height=4.4, height_ratios=(1, 1.2))
     style.place(figure, (0.03, 0.57, 0.95, 0.42), (0.12, 0.08, 0.86, 0.42))
-    for base, name, listed in (
-        (1.25, "S: one stranger (triangle)", with_stranger(rank)),
-        (0.0, "M: two relatives on top", MILD),
-    ):
+    rows = (1.25, "S: one stranger (triangle)", with_stranger(rank)), (0.0, "M: two relatives on top", MILD)
+    for base, name, listed in rows:
         top.text(0, base + 0.68, name, va="bottom")
         for index, level in enumerate(listed):
-            box = Rectangle((index + 0.04, base), 0.92, 0.6, facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level])
-            box.set_antialiased(False)
-            top.add_patch(box)
-            top.text(index + 0.5, base + 0.3, str(level), ha="center", va="center", fontsize=11)
+            draw_tile(top, index, base, str(level), level)
     top.plot(rank - 0.5, 1.12, "^", color=style.BLACK, markersize=8, clip_on=False)
     top.set(xlim=(-0.05, 12.05), ylim=(-0.1, 2.3))
     top.axis("off")
@@ -93,12 +85,8 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
 
 def _first(alpha: float) -> int:
     """The smallest rank of the stranger at which every metric prefers S."""
-    ranks = drag_a_ranking.controls["rank"].stops
-    for rank in ranks:
-        severe, mild = judge(rank, alpha)
-        if all(_better(severe[metric], mild[metric]) == "S" for metric in METRICS):
-            return int(rank)
-    raise ValueError(f"some metric prefers M at every rank, with α = {alpha:g}")
+    judged = {rank: judge(rank, alpha) for rank in range(1, 11)}
+    return min(rank for rank, (s, m) in judged.items() if all(_better(s[name], m[name]) == "S" for name in METRICS))
 
 
 def _better(one: float, other: float) -> str:

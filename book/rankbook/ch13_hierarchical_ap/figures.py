@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.patches import Rectangle
 
 from rankbook.ch13_hierarchical_ap import study
 from rankbook.kit import pictures as _pictures
@@ -19,8 +20,6 @@ from rankedu.proofs.hierarchical import certificate
 
 #: One colour a level, from nothing in common to the same leaf.
 COLOURS = (style.RED, style.ORANGE, style.SKY, style.POSITIVE)
-
-
 #: What is ranked for the query "Lada #2" in Fig. 2 and 3, with its level.
 CARS = {"Lada #2": 3, "Lada #9": 2, "Prius #4": 1, "a lorry": 0}
 
@@ -63,7 +62,7 @@ def concept_tree() -> Figure:
         values = study.measure([CARS[name] for name in ranking])
         base = 2 - row
         for place, name in enumerate(ranking):
-            _tile(right, place, base, name.replace(" ", "\n"), CARS[name])
+            draw_tile(right, place, base, name.replace(" ", "\n"), CARS[name])
         text = f"AP {values['AP']:.2f}   H-AP {values['H-AP']:.2f}"
         right.text(0, base + 0.66, text, va="bottom")
         facts.append(f"{', '.join(ranking)}: {text}")
@@ -108,21 +107,20 @@ def _tree(axes: Axes) -> None:
     axes.axis("off")
 
 
-def _pale(colour: str) -> tuple[float, ...] | str:
+def _pale(colour: str) -> tuple[float, ...]:
     """A colour light enough to be written on."""
-    if colour == "white":
-        return colour
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    return tuple(1 - 0.35 * (1 - value) for value in channels)
+    return tuple(1 - 0.35 * (1 - value) for value in to_rgb(colour))
 
 
-def _tile(axes: Axes, x: float, y: float, text: str, level: int, height: float = 0.6) -> None:
+def draw_tile(
+    axes: Axes, x: float, y: float, text: str, level: int, *, height: float = 0.6, width: float = 1.0
+) -> None:
     """One item of a ranking, in the colour of its level; hatched if it has nothing in common with the query."""
-    box = (x + 0.03, y), 0.94, height
-    axes.add_patch(Rectangle(*box, facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level], linewidth=1.5))
+    box, look = ((x + 0.03, y), width - 0.06, height), {"linewidth": 1.2, "antialiased": False}
+    axes.add_patch(Rectangle(*box, facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level], **look))
     if level == 0:
         axes.add_patch(Rectangle(*box, fill=False, hatch="//", edgecolor="#E8A878", linewidth=0))
-    axes.text(x + 0.5, y + height / 2, text, ha="center", va="center", fontsize=11)
+    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=11)
 
 
 @paper_figure("HAPPIER Fig. 3")
@@ -130,22 +128,17 @@ def two_inversions() -> Figure:
     """H-rank of the item that was overtaken, put together from what it shares with the items above it."""
     figure, axes = style.figure(2, 1, width=7.2, height=3.9)
     facts = []
-    for axis, ranking in zip(
-        axes, (("Lada #9", "Lada #2", "Prius #4"), ("Prius #4", "Lada #2", "Lada #9")), strict=True
-    ):
+    rankings = ("Lada #9", "Lada #2", "Prius #4"), ("Prius #4", "Lada #2", "Lada #9")
+    for axis, ranking in zip(axes, rankings, strict=True):
         rel = [Fraction(CARS[name], 3) for name in ranking]
         proof = certificate(rel, [1, 2, 3])
         shared = min(rel[0], rel[1])
         for place, name in enumerate(ranking):
-            _tile(axis, place, 0.25, f"{name}\nrel {rel[place]}", CARS[name], height=0.9)
+            draw_tile(axis, place, 0.25, f"{name}\nrel {rel[place]}", CARS[name], height=0.9)
             axis.text(place + 0.5, 0.12, f"rank {place + 1}", ha="center", va="top", fontsize=11)
         axis.text(3.3, 1.28, "H-rank of Lada #2", va="bottom")
-        for start, width, text, level in ((0, 1, "itself: 1", 3), (1, shared, f"shared: {shared}", CARS[ranking[0]])):
-            left = 3.3 + 1.8 * start
-            box = FancyBboxPatch((left + 0.02, 0.25), 1.8 * float(width) - 0.04, 0.9, boxstyle="square,pad=0")
-            box.set(facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level], linewidth=1.5)
-            axis.add_patch(box)
-            axis.text(left + 0.9 * float(width), 0.7, text.replace(": ", "\n"), ha="center", va="center", fontsize=11)
+        draw_tile(axis, 3.3, 0.25, "itself\n1", 3, height=0.9, width=1.8)
+        draw_tile(axis, 5.1, 0.25, f"shared\n{shared}", CARS[ranking[0]], height=0.9, width=1.8 * float(shared))
         axis.text(3.3 + 1.8 * float(1 + shared) + 0.1, 0.7, f"= {proof.h_ranks[1]}", va="center")
         axis.text(4.2, -0.05, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}", ha="center", va="center", fontsize=11)
         axis.set(xlim=(0, 6.9), ylim=(-0.3, 1.65))
@@ -171,10 +164,10 @@ def nested_ranks() -> Figure:
     figure, axes = style.figure(width=7.0, height=3.7)
     rows = 4
     for place, (name, rel) in enumerate(FIVE.items()):
-        _tile(axes, place, rows, f"{name}: rel {rel}", rel)
+        draw_tile(axes, place, rows, f"{name}: rel {rel}", rel)
         for t in range(3):
             if proof.within[place][t]:
-                _tile(axes, place, rows - 1 - t, str(proof.within[place][t]), t + 1)
+                draw_tile(axes, place, rows - 1 - t, str(proof.within[place][t]), t + 1)
         axes.text(place + 0.5, 0.3, str(proof.h_ranks[place]), ha="center", va="center", weight="bold")
     for t in range(3):
         axes.text(5.15, rows - 0.7 - t, f"rank in {{rel ≥ {t + 1}}}", va="center")

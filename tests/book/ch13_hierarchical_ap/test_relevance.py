@@ -1,58 +1,32 @@
 """What a relevance makes of H-AP, exactly: weighted means of AP, and the order of levels for small counts in full."""
 
-import dataclasses
 from fractions import Fraction
-from itertools import pairwise, permutations, product
+from itertools import pairwise, product
 
 import pytest
 
-from rankbook.ch13_hierarchical_ap.relevance import level_relevance, weighted_ap
+from rankbook.ch13_hierarchical_ap.relevance import level_relevance
+from rankedu import reference
+from rankedu.proofs.hierarchical import certificate
 
 F = Fraction
 
 
 @pytest.mark.parametrize("weights", [[1, 1], [F(1, 3), 2], [0, 1], [1, 0]])
-def test_weighted_ap_for_all_levels_and_rankings_of_four_items(weights):
-    reached = 0
-    for listed in product(range(3), repeat=4):
-        if not any(weights[p] for level in listed for p in range(level)):
+def test_h_ap_is_the_weighted_mean_of_aps_for_all_levels_of_four_items(weights):
+    ranks, reached = (2, 4, 1, 3), 0
+    for levels in product(range(3), repeat=4):
+        if not any(weights[p] for level in levels for p in range(level)):
             continue
-        found = weighted_ap(listed, weights, (2, 4, 1, 3))
-        pairs = [(w, a) for w, a in zip(weights, found.averages, strict=True) if a is not None]
-        assert found.h_ap * sum(w for w, _ in pairs) == sum(w * a for w, a in pairs)
-        assert found.verify()
+        relevance = reference.weighted_ap_relevance(levels, list(map(F, weights)))
+        members = [[level >= depth for level in levels] for depth in (1, 2)]
+        aps = {
+            depth: reference.average_precision([F(-r) for r in ranks], m) for depth, m in enumerate(members) if any(m)
+        }
+        mean = sum(weights[p] * ap for p, ap in aps.items()) / sum(weights[p] for p in aps)
+        assert certificate(relevance, ranks).h_ap == mean
         reached += 1
     assert reached > 60
-
-
-@pytest.mark.parametrize("ranks", list(permutations(range(1, 5))), ids=str)
-def test_weighted_ap_for_every_ranking(ranks):
-    assert weighted_ap([3, 0, 1, 2], [F(1, 2), F(1, 3), F(1, 6)], ranks).verify()
-
-
-def test_one_level_is_ap():
-    found = weighted_ap([1, 0, 1], [5], [1, 2, 3])
-    assert found.h_ap == found.averages[0] == F(5, 6)
-
-
-WEIGHTED = weighted_ap([2, 0, 1, 1], [1, 3], [2, 1, 3, 4])
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"h_ap": F(1)},
-        {"averages": WEIGHTED.averages[::-1]},
-        {"weights": (F(3), F(1))},
-        {"relevance": tuple(2 * r for r in WEIGHTED.relevance)},
-        {"levels": (2, 0, 1, 0)},
-        {"levels": None},
-        {"permutation": (1, 2, 3, 4)},
-    ],
-)
-def test_tampering_with_weighted_ap_is_noticed(changes):
-    assert WEIGHTED.verify()
-    assert not dataclasses.replace(WEIGHTED, **changes).verify()
 
 
 def test_eq_4_inverts_ten_fine_and_two_coarse_items():
@@ -71,7 +45,7 @@ def test_all_small_counts(alpha):
         if not any(counts):
             continue
         found = level_relevance(counts, alpha)
-        assert found.verify()
+        assert (found.fine_first < 1) == bool(found.inverted)
         rising = [value for value, count in zip(found.monotone, counts, strict=True) if count]
         assert all(a < b for a, b in pairwise(rising))
         assert all(m <= e for m, e in zip(found.monotone, found.eq_4, strict=True))
@@ -90,38 +64,3 @@ def test_all_small_counts(alpha):
 def test_one_level_is_never_inverted():
     found = level_relevance([7])
     assert found.eq_4 == found.monotone == (F(1, 7),) and not found.inverted
-
-
-LEVELS = level_relevance([2, 10])
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"eq_4": LEVELS.monotone},
-        {"monotone": LEVELS.eq_4},
-        {"inverted": ()},
-        {"fine_first": F(1)},
-        {"alpha": 2},
-        {"counts": (10, 2)},
-        {"counts": None},
-    ],
-)
-def test_tampering_with_levels_is_noticed(changes):
-    assert LEVELS.verify()
-    assert not dataclasses.replace(LEVELS, **changes).verify()
-
-
-BAD = {
-    "level above": (lambda: weighted_ap([3], [1, 1], [1]), ValueError, r"levels must be from 0 to 2, .*, got \(3,\)"),
-    "weights unreached": (lambda: weighted_ap([1], [0, 1], [1]), ValueError, "must reach a level with a weight > 0"),
-    "counts negative": (lambda: level_relevance([1, -1]), ValueError, r"counts\[1\] must be >= 0, got -1"),
-    "counts zero": (lambda: level_relevance([0, 0]), ValueError, "counts must not all be 0"),
-    "alpha 0": (lambda: level_relevance([1], 0), ValueError, "alpha must be >= 1, got 0"),
-}
-
-
-@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
-def test_bad_input_is_named(call, error, message):
-    with pytest.raises(error, match=message):
-        call()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 from matplotlib.figure import Figure
@@ -32,11 +34,10 @@ def ap_losses() -> dict[str, nn.Module]:
 
 def ap_walk(loss: nn.Module, shifts: Array) -> tuple[Array, Array]:
     """Move the relevant items together: the value of a loss, and the push that it gives them all together."""
-    y = np.concatenate([RELEVANT + 0 * shifts[:, None] + shifts[:, None], IRRELEVANT + 0 * shifts[:, None]], axis=1)
     values, pushes = [], []
     relevance = torch.arange(len(RELEVANT) + len(IRRELEVANT)) < len(RELEVANT)
-    for row in y:
-        scores = torch.tensor(row, requires_grad=True)
+    for shift in shifts:
+        scores = torch.tensor(np.append(RELEVANT + shift, IRRELEVANT), requires_grad=True)
         value = loss(scores, relevance)
         (gradient,) = torch.autograd.grad(value, scores)
         values.append(value.item())
@@ -54,11 +55,11 @@ def what_each_optimises() -> Figure:
     """Four relevant items move past twelve others: the value of each loss, and the push that it gives."""
     shifts = np.linspace(-0.65, 0.65, 261)
     figure, (left, right) = style.figure(1, 2, width=7.4, height=4.0)
-    left.plot(shifts, ap_walk(APLoss(BlackboxRanker(4.0)), shifts)[0], color=style.GREY, linewidth=5, alpha=0.5)
+    walks = {name: ap_walk(loss, shifts) for name, loss in ap_losses().items()}
+    left.plot(shifts, walks["RaMBO"][0], color=style.GREY, linewidth=5, alpha=0.5)
     facts = []
-    looks = style.looks(ap_losses()) | {"AP-SVM": style.Look(style.RED, "", "-")}
-    for name, loss in ap_losses().items():
-        values, pushes = ap_walk(loss, shifts)
+    looks = style.looks(walks) | {"AP-SVM": style.Look(style.RED, "", "-")}
+    for name, (values, pushes) in walks.items():
         left.plot(shifts, values, label=name, **looks[name].line)
         right.plot(shifts, pushes, **looks[name].line)
         facts.append(
@@ -87,26 +88,20 @@ def most_violated() -> Figure:
         "the same, scores × 10": most_violated_ranking(10 * scores, relevance),
     }
     figure, axis = style.figure(width=6.8, height=4.2)
-    for (one, other), x in zip(
-        [("by score", "most violated"), ("most violated", "the same, scores × 10")], (0, 1), strict=True
-    ):
-        for item in range(8):
-            colour = style.POSITIVE if relevance[item] else style.NEGATIVE
-            ends = [-columns[one][item], -columns[other][item]]
-            axis.plot([x + 0.12, x + 0.88], ends, color=colour, linewidth=1.4, alpha=0.6)
+    for x, (one, other) in enumerate(pairwise(columns.values())):
+        for before, after, good in zip(-one, -other, relevance, strict=True):
+            colour = style.POSITIVE if good else style.NEGATIVE
+            axis.plot([x + 0.12, x + 0.88], [before, after], color=colour, linewidth=1.4, alpha=0.6)
+    swaps = {}
     for x, (title, ranks) in enumerate(columns.items()):
         names = (f"{score:.2f}".lstrip("0") for score in scores)
         style.draw_items(axis, [x] * 8, -ranks, names, relevance, size=25)
         axis.text(x, -0.2, title, ha="center")
+        behind, above = (y[relevance][:, None] > y[~relevance] for y in (ranks, scores))
+        swaps[title] = int((behind & above).sum())
     axis.set(xlim=(-0.45, 2.45), ylim=(-8.6, 0.2), yticks=range(-8, 0), yticklabels=range(8, 0, -1), ylabel="rank")
     axis.set_xticks([])
     axis.spines[["left", "bottom"]].set_visible(False)
-    swaps = {
-        title: int(
-            ((ranks[relevance][:, None] > ranks[~relevance]) & (scores[relevance][:, None] > scores[~relevance])).sum()
-        )
-        for title, ranks in columns.items()
-    }
     return style.describe(
         figure,
         "Three columns of eight items in ranks 1 to 8, four relevant (blue discs) and four not (hollow red squares). "

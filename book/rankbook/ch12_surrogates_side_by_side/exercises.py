@@ -1,6 +1,6 @@
 """Chapter 12, surrogates side by side: equal distortion, projection and its gradient, and the error-driven update."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 from __future__ import annotations
 
@@ -22,26 +22,22 @@ def projection_gradient(scores, coefficients, strength):
     return np.array(moved) @ coefficients / (2 * reach)
 
 
-def _soft_and_true(scores, coefficients, temperature):
-    soft = np.array([reference.sigmoid_rank(y, temperature) for y in scores.tolist()]) @ coefficients
-    return soft, np.array([reference.rank(y) for y in scores.tolist()]) @ coefficients
+def _measure(formula):
+    """The temperature at which a formula of the soft and the true losses has a value; the mistakes have other ones."""
+
+    def bisect(scores, coefficients, share):
+        low, high = np.log(0.001), np.log(100)
+        true = np.array([reference.rank(y) for y in scores.tolist()]) @ coefficients
+        for _ in range(40):
+            middle = (low + high) / 2
+            soft = [reference.sigmoid_rank(y, np.exp(middle)) for y in scores.tolist()] @ coefficients
+            low, high = (middle, high) if formula(soft, true) < share else (low, middle)
+        return np.exp(middle)
+
+    return bisect
 
 
-def distortion(scores, coefficients, temperature):
-    soft, true = _soft_and_true(scores, coefficients, temperature)
-    return np.std(soft - true) / np.std(true)
-
-
-def equal_distortion(scores, coefficients, share):
-    return _bisect(distortion, scores, coefficients, share)
-
-
-def _bisect(measure, scores, coefficients, share):
-    low, high = np.log(0.001), np.log(100)
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if measure(scores, coefficients, np.exp(middle)) < share else (low, middle)
-    return np.exp(middle)
+equal_distortion = _measure(lambda soft, true: np.std(soft - true) / np.std(true))
 
 
 def _step(scores, delta):
@@ -69,34 +65,27 @@ def _one_block(scores, strength):
     return (len(scores) + 1) / 2 - (scores - scores.mean()) / strength
 
 
-def _pooled_once(scores, strength):
-    """Neighbours that are nearer than the strength are pooled, and nobody looks whether the blocks now overlap."""
+def _near(scores, strength):
+    """Averages over chains of neighbours that are nearer than the strength; nobody looks whether they now overlap."""
     order = np.argsort(-scores, kind="stable")
-    block = np.cumsum(np.append(0, -np.diff(scores[order]) >= strength))
-    ranks = np.empty(len(scores))
-    for one in range(block[-1] + 1):
-        here = order[block == one]
-        ranks[here] = 1 + np.flatnonzero(block == one).mean() - (scores[here] - scores[here].mean()) / strength
-    return ranks
+    block = np.empty(len(scores))
+    block[order] = np.cumsum(np.append(0, -np.diff(scores[order]) >= strength))
+    together = block[:, None] == block
+    return together / together.sum(axis=1)
+
+
+def _pooled_once(scores, strength):
+    mean = _near(scores, strength)
+    return mean @ _hard(scores) - (scores - mean @ scores) / strength
 
 
 def _projection_cases() -> list[Case]:
     rng = np.random.default_rng(12)
-    cases: list[tuple[list[float], float]] = [
-        ([0.5, 0.25], 1.0),
-        ([0.25, 0.5], 0.125),
-        ([0.9, 0.7, 0.6, 0.4, 0.3], 0.125),
-        ([0.5, 0.42, 0.1], 0.12),
-        ([0.0, 0.3, 0.32, 0.34, 1.0], 0.1),
-    ]
-    for size, strength in ((6, 0.2), (8, 0.07), (10, 0.15), (15, 0.03), (12, 5.0)):
-        cases.append(((rng.permutation(101)[:size] / 100).tolist(), strength))
-    return [{"scores": np.array(y), "strength": strength} for y, strength in cases]
-
-
-def _measure(formula):
-    """Bisection by another measure than the distortion, of the soft and the true losses."""
-    return lambda y, c, share: _bisect(lambda *case: formula(*_soft_and_true(*case)), y, c, share)
+    cases: list[Case] = [{"scores": np.array([0.5, 0.25]), "strength": 1.0}]
+    sizes, strengths = (5, 2, 3, 5, 6, 8, 10, 15, 12), (0.125, 0.125, 0.12, 0.1, 0.2, 0.07, 0.15, 0.03, 5.0)
+    for size, strength in zip(sizes, strengths, strict=True):
+        cases.append({"scores": rng.permutation(101)[:size] / 100, "strength": strength})
+    return cases
 
 
 def _distortion_cases() -> list[Case]:
@@ -109,38 +98,10 @@ def _distortion_cases() -> list[Case]:
     return cases
 
 
-def _blocks(scores, strength):
-    """Which items stand in one block, as a matrix: they lie equally far from the point that is projected."""
-    off = -scores / strength - soft_ranks(scores, strength)
-    return np.isclose(off[:, None], off)
-
-
-def _less_the_mean(coefficients, strength, together):
-    return -(coefficients - together @ coefficients / together.sum(axis=1)) / strength
-
-
-def _alone_moves(scores, coefficients, strength):
-    together = _blocks(scores, strength)
-    mean = np.where(together.sum(axis=1) > 1, together @ coefficients / together.sum(axis=1), 0)
-    return -(coefficients - mean) / strength
-
-
-def _near_once(scores, coefficients, strength):
-    """Blocks are chains of neighbours that are nearer than the strength, and nobody looks whether they now overlap."""
-    order = np.argsort(-scores, kind="stable")
-    block = np.empty(len(scores))
-    block[order] = np.cumsum(np.append(0, -np.diff(scores[order]) >= strength))
-    return _less_the_mean(coefficients, strength, block[:, None] == block)
-
-
 def _gradient_cases() -> list[Case]:
     rng = np.random.default_rng(15)
-    cases = []
-    for case in _projection_cases():
-        coefficients = rng.integers(-6, 7, len(case["scores"])) / 2
-        cases.append({"scores": case["scores"], "coefficients": coefficients, "strength": case["strength"]})
-    cases[2]["coefficients"] = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
-    return cases
+    drawn = [(case, rng.integers(-6, 7, len(case["scores"])) / 2) for case in _projection_cases()]
+    return [{"scores": case["scores"], "coefficients": c, "strength": case["strength"]} for case, c in drawn]
 
 
 def _hard_step(scores, relevance, delta):
@@ -150,17 +111,12 @@ def _hard_step(scores, relevance, delta):
 
 def _update_cases() -> list[Case]:
     rng = np.random.default_rng(13)
-    cases: list[tuple[list[float], list[int], float]] = [
-        ([0.5, 0.25], [0, 1], 0.5),
-        ([0.9, 0.8, 0.7, 0.1], [0, 1, 1, 0], 0.125),
-        ([1.0, -0.5, 0.25, 2.0, 0.0], [1, 0, 0, 0, 1], 1.0),
-    ]
-    for size, positives, delta in ((6, 2, 0.3), (8, 3, 1.0), (10, 1, 0.2), (12, 5, 0.5)):
-        scores = rng.permutation(200)[:size] / 100
-        relevance = np.zeros(size, dtype=int)
-        relevance[rng.permutation(size)[:positives]] = 1
-        cases.append((scores.tolist(), relevance.tolist(), delta))
-    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=bool), "delta": d} for y, rel, d in cases]
+    first = np.array([0.9, 0.8, 0.7, 0.1]), np.array([False, True, True, False]), 0.125
+    cases = [dict(zip(("scores", "relevance", "delta"), first, strict=True))]
+    for size, positives, delta in ((2, 1, 0.5), (5, 2, 1.0), (6, 2, 0.3), (8, 3, 1.0), (10, 1, 0.2), (12, 5, 0.5)):
+        scores, relevance = rng.permutation(200)[:size] / 100, rng.permutation(size) < positives
+        cases.append({"scores": scores, "relevance": relevance, "delta": delta})
+    return cases
 
 
 EXERCISES = (
@@ -178,7 +134,6 @@ EXERCISES = (
             (lambda y, strength: soft_ranks(y, 1 / strength), "multiplies by the strength: the scores are divided"),
             (lambda y, strength: soft_ranks(y, strength)[np.argsort(-y, kind="stable")],
              "returns the ranks in sorted order: put each back to where its item stood"),
-            (lambda y, strength: -_hard(y), "adds the places to −y/ε: they are subtracted, or nothing is ever pooled"),
         ],
     ),
     Exercise(
@@ -194,8 +149,6 @@ EXERCISES = (
             (_measure(lambda soft, true: np.var(soft - true) / np.var(true)),
              "compares variances: the distortion is a quotient of standard deviations"),
             (lambda y, c, share: np.log(equal_distortion(y, c, share)), "returns the logarithm of the temperature"),
-            (lambda y, c, share: _bisect(lambda *case: 2 * share - distortion(*case), y, c, share),
-             "keeps the wrong half: where the distortion is too small, the temperature has to grow"),
             (lambda y, c, share: 2 * equal_distortion(y, c, share),
              "smooths with half the temperature: σ(x) is (1 + tanh(x/2))/2"),
         ],
@@ -208,8 +161,7 @@ EXERCISES = (
              "leaves out the mean: the ranks of a block keep their sum, so what one gains the others lose"),
             (lambda y, c, strength: -(c - c.mean()) / strength,
              "takes the mean over all items: only those of a block share their ranks"),
-            (_alone_moves, "moves items that stand alone: their ranks are exact, and do not change"),
-            (_near_once,
+            (lambda y, c, strength: -(c - _near(y, strength) @ c) / strength,
              "joins neighbours that are nearer than the strength, once: blocks that overlap afterwards are one"),
             (lambda y, c, strength: strength**2 * projection_gradient(y, c, strength),
              "multiplies by the strength: the scores are divided by it"),

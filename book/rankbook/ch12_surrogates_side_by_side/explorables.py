@@ -5,32 +5,30 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 
-from rankbook.ch12_surrogates_side_by_side.figures import BANDS, LOOKS, draw_arrows
+from rankbook.ch12_surrogates_side_by_side.maps import draw_arrows, draw_map
 from rankbook.ch12_surrogates_side_by_side.quality import Quality, at, quality, strength_at
-from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, NOTHING, SEED, STEP, SURROGATES, loss_of, surrogate
+from rankbook.ch12_surrogates_side_by_side.surrogates import (
+    COEFFICIENTS,
+    EXTENT,
+    LOOKS,
+    STEP,
+    SURROGATES,
+    down_in_plane,
+    loss_of,
+    no_gradient,
+    section,
+    surrogate,
+)
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, ground, strip, tell
 from rankbook.kit.explorable.controls import Control
-from rankbook.kit.explorable.core import MAX_FRAMES
 from rankbook.kit.explorable.grounds import SIDE
 from rankbook.kit.ranks import Array
-from rankedu.landscapes import Section, random_coefficients, random_section
 
 #: By how much the loss is distorted: what makes four strengths with four units comparable.
-DISTORTIONS, DEFAULT = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75), 0.1
-RESOLUTION, ARROWS = 60, 7
-
-
-def _stops(methods: int) -> tuple[float, ...]:
-    """As many distortions as the static book has frames for, 10 % among them."""
-    count = min(len(DISTORTIONS), MAX_FRAMES // methods)
-    chosen = {DISTORTIONS[round(at)] for at in np.linspace(0, len(DISTORTIONS) - 1, count)}
-    if DEFAULT not in chosen:
-        chosen ^= {DEFAULT, min(chosen, key=lambda share: abs(share - DEFAULT))}
-    return tuple(sorted(chosen))
+DISTORTIONS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
 
 
 @goal(
@@ -53,23 +51,22 @@ def _stops(methods: int) -> tuple[float, ...]:
 )
 @explorable(
     method=choice(tuple(SURROGATES), label="method"),
-    distortion=Control(DISTORTIONS, _stops(len(SURROGATES)), DEFAULT, "distortion", lambda share: f"{share:.0%}"),
+    distortion=Control(DISTORTIONS, DISTORTIONS, 0.1, "distortion", "{:.0%}".format),
 )
 @style.style()
 def method_and_strength(method: str, distortion: float) -> Figure:
     """One plane through the loss, every way to smooth it, each at the strength that distorts it equally."""
-    height, lift, down, a, b = _plane(method, distortion)
-    found, label = _judged(method, distortion), SURROGATES[method].label(strength_at(method, distortion))
-    edges = _edges()
+    ranker, found = at(method, distortion), _judged(method, distortion)
+    label, loss = SURROGATES[method].label(strength_at(method, distortion)), loss_of(section(60).points())
+    height = surrogate(ranker, section(60).points(), COEFFICIENTS)[0]
+    lift, few = float((loss - height).mean()), section(7, 0.86 * EXTENT)
+    down, ball = down_in_plane(ranker, few), down_in_plane(ranker, section(SIDE))
     figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.6)
     style.place(figure, (0.085, 0.243, 0.475, 0.682), (0.75, 0.243, 0.19, 0.682))
-    side = (-EXTENT, EXTENT)
-    axes.imshow(height + lift, origin="lower", extent=side * 2, cmap=style.bands(BANDS),
-                norm=BoundaryNorm(edges, BANDS), interpolation="nearest")  # fmt: skip
-    still = draw_arrows(axes, a, b, down)
-    ground(axes, _slopes(method, distortion), _heights())
-    axes.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlabel="along u", ylabel="along v")
-    axes.set_title(f"{method}, {label}")
+    draw_map(axes, height + lift, loss)
+    draw_arrows(axes, few, down)
+    ground(axes, np.where(no_gradient(ball)[..., None], 0.0, ball), loss_of(section(SIDE).points()))
+    axes.set(xlabel="along u", ylabel="along v", title=f"{method}, {label}")
     ends = [_judged(method, end).gained for end in (DISTORTIONS[0], DISTORTIONS[-1])]
     tell(figure, nothing=found.nothing, gained=found.gained, weakest=ends[0], strongest=ends[1])
     tell(figure, sigmoid=_judged("sigmoid", distortion).nothing, agreement=_agreement(down))
@@ -84,21 +81,11 @@ def method_and_strength(method: str, distortion: float) -> Figure:
         figure,
         f"Map of the {method} surrogate with {label}, which distorts the loss by {distortion:.0%}, in bands of equal "
         f"height; it is drawn {abs(lift):.1f} {'higher' if lift > 0 else 'lower'} than it lies. It spans "
-        f"{np.ptp(height):.1f} where the loss spans {edges[-1] - edges[0]:.1f}. Arrows point downhill; at {still} of "
-        f"{a.size} places a dot says that there is no gradient. Bars: {found.nothing:.0%} of score vectors without a "
-        f"gradient; a step of {STEP:g} gains {found.gained:.0%} of the best one; steadiness {found.steadiness:.0%}.",
+        f"{np.ptp(height):.1f} where the loss spans {np.ptp(loss):.1f}. Arrows point downhill; at "
+        f"{no_gradient(down).sum()} of 49 places a dot says that there is no gradient. Bars: {found.nothing:.0%} of "
+        f"score vectors without a gradient; a step of {STEP:g} gains {found.gained:.0%} of the best one; steadiness "
+        f"{found.steadiness:.0%}.",
     )
-
-
-@functools.lru_cache(maxsize=64)
-def _plane(method: str, distortion: float) -> tuple[Array, float, Array, Array, Array]:
-    """The surrogate on the section, how far it lies below the loss on average, and the way down within the plane."""
-    section, c = _section(), random_coefficients(seed=SEED)
-    ranker = at(method, distortion)
-    height = surrogate(ranker, section.points(), c)[0]
-    few = Section(section.origin, section.u, section.v, 0.86 * EXTENT, ARROWS)
-    down = -surrogate(ranker, few.points(), c)[1] @ np.stack([section.u, section.v], axis=1)
-    return height, float((_loss() - height).mean()), down, *np.meshgrid(*few.axes())
 
 
 def _agreement(down: Array) -> float:
@@ -108,40 +95,6 @@ def _agreement(down: Array) -> float:
     return float(np.linalg.norm(arrows.mean((0, 1))))
 
 
-@functools.lru_cache(maxsize=64)
-def _slopes(method: str, distortion: float) -> Array:
-    """The way down where the ball rolls; none where an arrow would not be drawn."""
-    places = _places()
-    full = surrogate(at(method, distortion), places.points(), random_coefficients(seed=SEED))[1]
-    down: Array = -full @ np.stack([places.u, places.v], axis=1)
-    length = np.linalg.norm(down, axis=-1, keepdims=True)
-    return np.where(length <= NOTHING * np.sqrt((length**2).mean()), 0.0, down)
-
-
 @functools.cache
-def _places() -> Section:
-    return random_section(seed=SEED, extent=EXTENT, resolution=SIDE)
-
-
-@functools.cache
-def _heights() -> Array:
-    return loss_of(_places().points(), random_coefficients(seed=SEED))
-
-
-@functools.lru_cache(maxsize=64)
 def _judged(method: str, distortion: float) -> Quality:
     return quality(at(method, distortion))
-
-
-@functools.cache
-def _section() -> Section:
-    return random_section(seed=SEED, extent=EXTENT, resolution=RESOLUTION)
-
-
-@functools.cache
-def _loss() -> Array:
-    return loss_of(_section().points(), random_coefficients(seed=SEED))
-
-
-def _edges() -> Array:
-    return np.linspace(_loss().min(), _loss().max(), BANDS + 1)

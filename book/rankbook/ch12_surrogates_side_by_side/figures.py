@@ -1,26 +1,164 @@
-"""Figures of chapter 12: every way of giving ranks a gradient, on one section of score space and on one walk."""
+"""Figures of chapter 12: the surrogates as curves and as solid blocks, and what they cost."""
 
 from __future__ import annotations
 
-from rankbook.ch12_surrogates_side_by_side.ap_losses import most_violated, what_each_optimises
-from rankbook.ch12_surrogates_side_by_side.curves import LOOKS, measured_table, trade_offs, two_items, walks_down
-from rankbook.ch12_surrogates_side_by_side.landscapes import every_landscape, four_landscapes
-from rankbook.ch12_surrogates_side_by_side.maps import BANDS, draw_arrows, gradient_fields, one_walk
-from rankbook.ch12_surrogates_side_by_side.smoothings import two_smoothings
+import math
+from collections.abc import Sequence
 
-__all__ = [
-    "BANDS",
-    "LOOKS",
-    "draw_arrows",
-    "every_landscape",
-    "four_landscapes",
-    "gradient_fields",
-    "measured_table",
-    "most_violated",
-    "one_walk",
-    "trade_offs",
-    "two_items",
-    "two_smoothings",
-    "walks_down",
-    "what_each_optimises",
-]
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+from torch import nn
+
+from rankbook.ch12_surrogates_side_by_side import surrogates as known
+from rankbook.ch12_surrogates_side_by_side.quality import descents, quality, strength_at, sweep
+from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, LOOKS, SEED, STEP, SURROGATES, loss_of, surrogate
+from rankbook.kit import style
+from rankbook.kit.figures import paper_figure
+from rankbook.kit.relief import draw_blocks
+from rankbook.kit.section import surface, view
+from rankbook.kit.style import in_words
+from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
+from rankedu.rankers.registry import SCORE_RANGE
+from ranklab.contestants import ProjectionRanker
+
+
+@style.style()
+def two_items(width: float = 0.4) -> Figure:
+    """Two items: the rank of the second against its lead, as each ranker sees it, and the slope that it gives."""
+    figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
+    lead = np.linspace(-0.75, 0.75, 1201)
+    points, c = np.stack([0 * lead, lead], axis=1), np.array([0.0, 1.0])
+    makers: dict[str, nn.Module] = {name: how.make(how.usual) for name, how in SURROGATES.items()}
+    makers |= {
+        "blackbox": BlackboxRanker(width),
+        "sigmoid": SigmoidRanker(width / 5),
+        "histogram": HistogramRanker(round(2 / (width / 2)), (-1.0, 1.0)),
+        "projection": ProjectionRanker(width / 2),
+    }
+    left.plot(lead, loss_of(points, c), color=style.GREY, linewidth=5, alpha=0.5, label="the rank")
+    facts = []
+    for name, ranker in makers.items():
+        values, gradients = surrogate(ranker, points, c)
+        left.plot(lead, values, label=name, **LOOKS[name].line)
+        right.plot(lead, -gradients[:, 1], **LOOKS[name].line)
+        moving = lead[-gradients[:, 1] > 0.1]
+        facts.append(f"{name}: from {moving.min():.2f} to {moving.max():.2f}".replace("-", "−"))
+    left.set(xlabel="lead of the second item", title="its rank", yticks=(1, 1.5, 2))
+    right.set(xlabel="lead of the second item", title="the push that it gets", ylim=(-0.1, 5))
+    left.legend(loc="lower left", fontsize=10, handlelength=1.8, borderaxespad=0)
+    return style.describe(
+        figure,
+        "Left, the rank of an item against its lead over its only rival: a step from 2 to 1 at 0, and "
+        f"{in_words(len(makers))} ramps in its place. Right, their slopes. Where the push exceeds 0.1: "
+        f"{'; '.join(facts)}. The blackbox ramp lies wholly before the step, the others on both sides of it.",
+    )
+
+
+@paper_figure("RaMBO supp. Fig. 2")
+def four_landscapes(lam: float = 0.06, bins: int = 10, size: int = 420) -> Figure:
+    """One section of the loss four times: as it is, by interpolation, by a learnt sorter, and by soft binning."""
+    seen = view(size, seed=SEED, extent=EXTENT)
+    blocks = {
+        "(a) the loss itself": seen.staircase,
+        f"(b) interpolated, λ = {lam:g}": surface(seen, BlackboxRanker(lam)),
+        "(c) a trained LSTM": surface(seen, known.sorter()),
+        f"(d) soft binning, {bins} bins": surface(seen, HistogramRanker(bins, SCORE_RANGE)),
+    }
+    figure, axes = style.figure(2, 2, width=6.8, height=5.2)
+    draw_blocks(list(axes.flat), seen, list(blocks.values()), list(blocks))
+    facts = []
+    for title, height in blocks.items():
+        shown, off = height[seen.inside], np.abs(height - seen.staircase)[seen.inside]
+        facts.append(f"{title}: heights from {shown.min():.0f} to {shown.max():.0f}, on average {off.mean():.1f} off")
+    return style.describe(
+        figure,
+        "Four solid blocks over the same square of score vectors, on one vertical scale, each around its own middle. "
+        f"{'; '.join(facts)}. The first is flat plateaus with walls between, the second tilted facets, the third a "
+        "smooth surface that is bent but has hardly a hill, the fourth facets with long straight creases.",
+    )
+
+
+@style.style()
+def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
+    """One section of the loss as it is, and as every ranker with a strength makes it, at one distortion."""
+    seen = view(size, seed=SEED, extent=EXTENT)
+    blocks = {"the loss itself": seen.staircase}
+    for name, how in SURROGATES.items():
+        strength = strength_at(name, distortion)
+        blocks[f"{name}, {how.label(strength)}"] = surface(seen, how.make(strength))
+    rows = math.ceil(len(blocks) / 3)
+    figure, axes = style.figure(rows, 3, width=7.4, height=2.4 * rows)
+    draw_blocks(list(axes.flat[: len(blocks)]), seen, list(blocks.values()), list(blocks))
+    for free in axes.flat[len(blocks) :]:
+        free.set_axis_off()
+    spans = (f"{title}: {np.ptp(height[seen.inside]):.0f}" for title, height in blocks.items())
+    return style.describe(
+        figure,
+        f"{in_words(len(blocks)).capitalize()} solid blocks over one square of score vectors, on one vertical scale: "
+        f"flat plateaus with walls between, and {in_words(len(SURROGATES))} surrogates of it, each at the strength "
+        f"that distorts the loss by {distortion:.0%}. From the lowest to the highest place, {'; '.join(spans)}.",
+    )
+
+
+@style.style()
+def trade_offs() -> Figure:
+    """What a distortion buys: places with a gradient, steps that gain, a gradient that stands still under noise."""
+    figure, axes = style.figure(1, 3, width=7.4, height=3.7, sharex=True)
+    titles = {"nothing": "no gradient", "gained": f"gain of a step of {STEP:g}", "steadiness": "steadiness"}
+    learnt, facts = quality(known.sorter()), []
+    for name, found in sweep().items():
+        for axis, key in zip(axes, titles, strict=True):
+            x, y = [max(one.distortion, 1e-3) for one in found], [getattr(one, key) for one in found]
+            axis.plot(x, y, label=name, markersize=4, **LOOKS[name].all)
+        best = max(found, key=lambda one: one.gained)
+        facts.append(f"{name} gains {best.gained:.0%} at best, at a distortion of {best.distortion:.0%}")
+    for axis, (key, title) in zip(axes, titles.items(), strict=True):
+        axis.plot(learnt.distortion, getattr(learnt, key), "*", color=style.RED, markersize=14, label="LSTM")
+        axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axis.set(title=title, xscale="log", xlim=(0.004, 1.4), xlabel="distortion", ylim=(-0.05, 1.05))
+        axis.set_xticks([0.01, 0.1, 1.0], ["1 %", "10 %", "100 %"])
+    style.legend_below(figure, axes[0], handlelength=2.2)
+    return style.describe(
+        figure,
+        "Three panels over the distortion of the loss, a curve for each method and a star for the trained LSTM: the "
+        "share of score vectors without a gradient, what a step against the gradient gains as a share of the best "
+        f"step, and how steady the gradient is under noise. {'; '.join(facts)}; the LSTM gains {learnt.gained:.0%} at "
+        f"{learnt.distortion:.0%}.",
+    )
+
+
+@style.style()
+def walks_down(distortions: Sequence[float] = (0.05, 0.2, 0.7)) -> Figure:
+    """From 64 random score vectors down each surrogate: what remains of the true loss."""
+    figure, axes = style.figure(1, 3, width=7.4, height=3.6, sharey=True, sharex=True)
+    facts = []
+    for axis, distortion in zip(axes, distortions, strict=True):
+        ways = {name: left for name, (left, _) in descents(distortion).items()}
+        for name, left in ways.items():
+            axis.plot(left, label=name, **LOOKS[name].line)
+        facts.append(f"at {distortion:.0%}: {', '.join(f'{name} {left[-1]:.0%}' for name, left in ways.items())}")
+        axis.set(title=f"distorted by {distortion:.0%}", xlabel="steps of 0.1", ylim=(-0.02, 1.02))
+    axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes[0].set_ylabel("what is left to gain")
+    style.legend_below(figure, axes[0], handlelength=2.2)
+    return style.describe(
+        figure,
+        "Three panels of falling curves: the true loss, as a share of its way down to the best ranking, against steps "
+        f"along the gradient of a surrogate. Left to gain after 60 steps, {'; '.join(facts)}. The LSTM is the same "
+        "in all.",
+    )
+
+
+@style.style()
+def measured_table(seconds: dict[str, dict[int, float]]) -> Figure:
+    """Seconds against list length for every row of the table (method → length → seconds), with fitted exponents.
+
+    Source: RaMBO Tab. 1.
+    """
+    figure, axes = style.figure(width=7.2, height=4.4)
+    facts = style.draw_scaling(axes, seconds, "{name}: {exponent:.2f}")
+    axes.legend(title="fitted exponent", loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=10)
+    return style.describe(
+        figure, f"Nearly straight lines on logarithmic axes, time against list length. {'; '.join(facts)}."
+    )

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from torch import nn
 
 from rankbook.ch12_surrogates_side_by_side import surrogates as known
-from rankbook.ch12_surrogates_side_by_side.surrogates import NOISE, NOTHING, SEED, STEP, SURROGATES, loss_of, surrogate
-from rankbook.kit.cached import cached
+from rankbook.ch12_surrogates_side_by_side.surrogates import (
+    COEFFICIENTS,
+    NOISE,
+    NOTHING,
+    SEED,
+    STEP,
+    SURROGATES,
+    loss_of,
+    surrogate,
+)
 from rankbook.kit.ranks import Array
-from rankedu.landscapes import random_coefficients
 from rankedu.rankers.registry import SCORE_RANGE
 
 
-@dataclass(frozen=True)
-class Quality:
+class Quality(NamedTuple):
     """How good a surrogate of the loss, and its gradient, are on a cloud of random score vectors."""
 
     bias: float  # mean of surrogate − loss, in units of the loss's standard deviation over the cloud
@@ -26,20 +32,18 @@ class Quality:
     gained: float  # by a step of length 0.3 against the gradient, as a share of what the best step found gains
     cosine: float  # mean cosine between the two steps, 0 where there is no gradient
     steadiness: float  # |E g|² / E|g|² under noise of 0.05 on every score; 1 if the gradient does not change
-    length: float  # root mean square length of the gradient
-    spread: float  # standard deviation of that length over its mean
+    spread: float  # standard deviation of the gradient's length over its mean
 
 
-@cached
-def cloud(size: int = 128) -> tuple[Array, Array, Array]:
-    """Draw standard normal score vectors; they, the book's coefficients c, and the loss c·rk(y) of each."""
-    points = np.random.default_rng(SEED).standard_normal((size, 20))
-    c = random_coefficients(seed=SEED)
-    return points, c, loss_of(points, c)
+@functools.cache
+def cloud() -> tuple[Array, Array, Array]:
+    """Draw 128 standard normal score vectors; they, the book's coefficients c, and the loss c·rk(y) of each."""
+    points = np.random.default_rng(SEED).standard_normal((128, 20))
+    return points, COEFFICIENTS, loss_of(points)
 
 
-@cached
-def best_steps(tries: int = 400) -> tuple[Array, Array]:
+@functools.cache
+def best_steps() -> tuple[Array, Array]:
     """The best step of length 0.3 that was found at every vector of the cloud, from those of all methods, by trial."""
     points, c, loss = cloud()
     random = np.random.default_rng(0)
@@ -48,40 +52,39 @@ def best_steps(tries: int = 400) -> tuple[Array, Array]:
     def offer(directions: Array) -> None:
         norm = np.linalg.norm(directions, axis=1, keepdims=True)
         tried = STEP * directions / np.maximum(norm, 1e-12)
-        better = loss - loss_of(points + tried, c) > gains
-        steps[better], gains[better] = tried[better], (loss - loss_of(points + tried, c))[better]
+        gained = loss - loss_of(points + tried)
+        better = gained > gains
+        steps[better], gains[better] = tried[better], gained[better]
 
     for how in SURROGATES.values():
         for strength in np.geomspace(0.003, 3.0, 10):
             offer(-surrogate(how.make(float(strength)), points, c)[1])
-    for _ in range(tries):
+    for _ in range(400):
         offer(steps / STEP + 0.25 * random.standard_normal(points.shape) / np.sqrt(20))
     return steps, gains
 
 
-def quality(ranker: nn.Module, *, draws: int = 4) -> Quality:
+def quality(ranker: nn.Module) -> Quality:
     """Judge a ranker: see :class:`Quality`."""
     points, c, loss = cloud()
     best, gains = best_steps()
     values, gradients = surrogate(ranker, points, c)
     length = np.linalg.norm(gradients, axis=1)
-    scale = np.sqrt((length**2).mean())
-    alive = length > NOTHING * scale
+    alive = length > NOTHING * np.sqrt((length**2).mean())
     down = np.where(alive[:, None], -gradients / np.where(alive, length, 1.0)[:, None], 0.0)
     off = (values - loss) / loss.std()
     return Quality(
         bias=float(off.mean()),
         distortion=float(off.std()),
         nothing=float(1 - alive.mean()),
-        gained=float((loss - loss_of(points + STEP * down, c)).sum() / gains.sum()),
+        gained=float((loss - loss_of(points + STEP * down)).sum() / gains.sum()),
         cosine=float((down * best).sum(1).mean() / STEP),
-        steadiness=_steadiness(ranker, draws),
-        length=float(scale),
+        steadiness=_steadiness(ranker),
         spread=float(length.std() / max(length.mean(), 1e-12)),
     )
 
 
-def _steadiness(ranker: nn.Module, draws: int) -> float:
+def _steadiness(ranker: nn.Module, draws: int = 4) -> float:
     """An unbiased estimate, from a few draws of the noise."""
     points, c, _ = cloud()
     noise = NOISE * np.random.default_rng(0).standard_normal((draws, *points.shape))
@@ -109,7 +112,7 @@ def at(method: str, distortion: float) -> nn.Module:
 
 
 @functools.cache
-def sweep() -> dict[str, tuple[Array, list[Quality]]]:
+def sweep() -> dict[str, list[Quality]]:
     """Judge every method over the whole range of its strength, more closely where a step gains most."""
     found = {}
     for name, how in SURROGATES.items():
@@ -117,36 +120,31 @@ def sweep() -> dict[str, tuple[Array, list[Quality]]]:
         wide = np.geomspace(how.weakest, how.strongest, 13)
         strengths = np.sort(np.append(wide[(wide < close[0]) | (wide > close[-1])], close))
         if name == "histogram":
-            strengths = (SCORE_RANGE[1] - SCORE_RANGE[0]) / np.array(
-                [700, 200, 80, 50, 40, 33, 29, 25, 21, 18, 15, 13, 11, 10, 8, 6, 5, 4, 3, 2, 1]
-            )
-        found[name] = (strengths, [quality(how.make(float(strength))) for strength in strengths])
+            bins = [700, 200, 80, 50, 40, 33, 29, 25, 21, 18, 15, 13, 11, 10, 8, 6, 5, 4, 3, 2, 1]
+            strengths = (SCORE_RANGE[1] - SCORE_RANGE[0]) / np.array(bins)
+        found[name] = [quality(how.make(float(strength))) for strength in strengths]
     return found
 
 
-@cached
-def descents(
-    distortion: float, starts: int = 64, steps: int = 60, length: float = 0.1
-) -> dict[str, tuple[Array, float]]:
-    """Walk down each surrogate from random scores, with steps of one length.
+@functools.cache
+def descents(distortion: float) -> dict[str, tuple[Array, float]]:
+    """Walk down each surrogate from 64 random score vectors, with 60 steps of length 0.1.
 
     By name: what is left of the way after each step, (loss − least loss) / (loss at the start − least loss), mean over
     the starts; and the share of the walks that have come to rest, where the gradient is zero.
     """
-    found = {name: _descent(at(name, distortion), starts, steps, length) for name in SURROGATES}
-    return found | {"LSTM": _descent(known.sorter(), starts, steps, length)}
+    rankers = {name: at(name, distortion) for name in SURROGATES} | {"LSTM": known.sorter()}
+    return {name: _descent(ranker) for name, ranker in rankers.items()}
 
 
-@functools.lru_cache(maxsize=32)
-def _descent(ranker: nn.Module, starts: int, steps: int, length: float) -> tuple[Array, float]:
-    """Walk down one surrogate. The sorter's walk is the same at all distortions and is taken once."""
-    c = random_coefficients(seed=SEED)
-    least = float(np.sort(c)[::-1] @ np.arange(1, 21))
-    first = np.random.default_rng(12).standard_normal((starts, 20))
-    y, left, norm = first.copy(), [], np.ones(1)
-    for _ in range(steps + 1):
-        left.append(((loss_of(y, c) - least) / (loss_of(first, c) - least)).mean())
-        gradient = surrogate(ranker, y, c)[1]
+def _descent(ranker: nn.Module) -> tuple[Array, float]:
+    """Walk down one surrogate."""
+    least = float(np.sort(COEFFICIENTS)[::-1] @ np.arange(1, 21))
+    y = np.random.default_rng(12).standard_normal((64, 20))
+    way, left, norm = loss_of(y) - least, [], np.ones(1)
+    for _ in range(61):
+        left.append(((loss_of(y) - least) / way).mean())
+        gradient = surrogate(ranker, y, COEFFICIENTS)[1]
         norm = np.linalg.norm(gradient, axis=1, keepdims=True)
-        y -= length * np.divide(gradient, norm, out=np.zeros_like(y), where=norm > 1e-12)
+        y -= 0.1 * np.divide(gradient, norm, out=np.zeros_like(y), where=norm > 1e-12)
     return np.array(left), float((norm <= 1e-12).mean())

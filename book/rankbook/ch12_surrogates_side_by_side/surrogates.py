@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from rankbook.kit.ranks import Array
+from rankbook.kit import style
+from rankbook.kit.ranks import Array, ranks_of
 from rankedu.blackbox import interpolate
-from rankedu.landscapes import Section, interpolated_landscape
-from rankedu.rankers import BlackboxRanker, Strength
+from rankedu.landscapes import Section, random_coefficients, random_section
+from rankedu.rankers import BlackboxRanker
 from rankedu.rankers.registry import turnable
-from rankedu.ranks import rank
 from rankedu.solvers import ranking
 from ranklab.contestants import LSTMRanker
+from ranklab.training import trained_sorter
 
 #: The plane of chapter 4 in a larger square.
 SEED, EXTENT = 3, 2.4
@@ -27,15 +27,16 @@ STEP, NOISE = 0.3, 0.05
 NOTHING = 1e-3
 #: Steps for which the book's small sorter is trained: some five seconds on one core.
 SORTER_STEPS = 400
-#: Every registered ranker that has a strength to turn.
+#: Every registered ranker that has a strength to turn, and how each is drawn. Red is the LSTM's.
 SURROGATES = turnable()
+LOOKS = style.looks(SURROGATES) | {"LSTM": style.Look(style.RED, "*", "-")}
+#: Of the loss c·rk(y).
+COEFFICIENTS = random_coefficients(seed=SEED)
 
 
 @functools.cache
 def sorter() -> LSTMRanker:
     """The book's small LSTM for lists of 20: trained once for a few seconds, then read from the cache."""
-    from ranklab.training import trained_sorter
-
     return trained_sorter(20, steps=SORTER_STEPS, progress=False)
 
 
@@ -58,46 +59,34 @@ def surrogate(ranker: nn.Module, points: npt.ArrayLike, coefficients: npt.ArrayL
     return values.detach().numpy(), gradients.numpy()
 
 
-def loss_of(points: npt.ArrayLike, coefficients: Array) -> Array:
+def loss_of(points: Array, coefficients: Array = COEFFICIENTS) -> Array:
     """Evaluate the loss itself, c·rk(y)."""
-    ranks: Array = rank(torch.tensor(np.asarray(points, dtype=np.float64))).numpy()
-    return np.asarray(ranks @ coefficients)
+    return np.asarray(ranks_of(points) @ coefficients)
 
 
-def best_in_plane(section: Section, coefficients: Array, angles: int = 72) -> Array:
+def section(resolution: int, extent: float = EXTENT) -> Section:
+    """The chapter's section, with so many points a side."""
+    return random_section(seed=SEED, extent=extent, resolution=resolution)
+
+
+def down_in_plane(ranker: nn.Module, places: Section) -> Array:
+    """Minus the part of a surrogate's gradient that lies in the plane, shape (resolution, resolution, 2)."""
+    gradients = surrogate(ranker, places.points(), COEFFICIENTS)[1]
+    return np.asarray(-gradients @ np.stack([places.u, places.v], axis=1))
+
+
+def no_gradient(down: Array) -> npt.NDArray[np.bool_]:
+    """Where a gradient is too short to count."""
+    length = np.linalg.norm(down, axis=-1)
+    return np.asarray(length <= NOTHING * max(np.sqrt((length**2).mean()), 1e-30))
+
+
+def best_in_plane(places: Section) -> Array:
     """Try every direction in the plane at every point: which steps of length 0.3 lower the loss most."""
-    turns = np.linspace(0, 2 * np.pi, angles, endpoint=False)
+    turns = np.linspace(0, 2 * np.pi, 72, endpoint=False)
     compass = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    steps = STEP * compass @ np.stack([section.u, section.v])
-    tried = loss_of(section.points()[:, :, None] + steps, coefficients)
+    steps = STEP * compass @ np.stack([places.u, places.v])
+    tried = loss_of(places.points()[:, :, None] + steps)
     ties = tried <= tried.min(-1, keepdims=True) + 1e-9
     direction: Array = (ties[..., None] * compass).sum(-2)  # the middle of the directions that are equally good
     return direction
-
-
-def as_steep(method: Strength, slope: float) -> float:
-    """The strength at which the rank of the second of two items falls so steeply where they meet; bisection."""
-    low, high = method.weakest, method.strongest
-    for _ in range(40):
-        middle = math.sqrt(low * high)
-        steeper = -surrogate(method.make(middle), [[0.0, 0.0]], [0.0, 1.0])[1][0, 1] > slope
-        low, high = (middle, high) if steeper else (low, middle)
-    return math.sqrt(low * high)
-
-
-def surface(section: Section, coefficients: Array, ranker: nn.Module) -> Array:
-    """A surrogate's value on a section; a network's on a coarser grid, which is enough for it."""
-    if isinstance(ranker, BlackboxRanker):
-        return interpolated_landscape(section, coefficients, ranker.lam)
-    if isinstance(ranker, LSTMRanker):
-        coarse = Section(section.origin, section.u, section.v, section.extent, 120)
-        rough = torch.from_numpy(_values(ranker, coarse.points(), coefficients))
-        size = (section.resolution,) * 2
-        fine: Tensor = nn.functional.interpolate(rough[None, None], size, mode="bicubic", align_corners=True)
-        return fine[0, 0].numpy()
-    return _values(ranker, section.points(), coefficients)
-
-
-@torch.no_grad()
-def _values(ranker: nn.Module, points: Array, coefficients: Array) -> Array:
-    return np.asarray((ranker(torch.from_numpy(points.copy())) @ torch.from_numpy(coefficients.copy())).numpy())

@@ -116,8 +116,9 @@ def draw_tile(
     axes: Axes, x: float, y: float, text: str, level: int, *, height: float = 0.6, width: float = 1.0
 ) -> None:
     """One item of a ranking, in the colour of its level; hatched if it has nothing in common with the query."""
-    box, look = ((x + 0.03, y), width - 0.06, height), {"linewidth": 1.2, "antialiased": False}
-    axes.add_patch(Rectangle(*box, facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level], **look))
+    box = (x + 0.03, y), width - 0.06, height
+    tile = Rectangle(*box, facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level], linewidth=1.2, antialiased=False)
+    axes.add_patch(tile)
     if level == 0:
         axes.add_patch(Rectangle(*box, fill=False, hatch="//", edgecolor="#E8A878", linewidth=0))
     axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=11)

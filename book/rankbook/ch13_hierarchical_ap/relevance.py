@@ -44,4 +44,4 @@ def level_relevance(counts: Sequence[int], alpha: int = 1) -> LevelRelevance:
     inverted = tuple((m, f) for m, f in combinations(occupied, 2) if tables[0][f - 1] < tables[0][m - 1])
     ranks = range(1, len(levels) + 1)
     fine_first, coarse_first = (certificate(listed, ranks).h_ap for listed in (eq_4[::-1], eq_4))
-    return LevelRelevance(*tables, inverted, fine_first, coarse_first)
+    return LevelRelevance(tables[0], tables[1], inverted, fine_first, coarse_first)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from rankbook.kit.ranks import Array
-from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape
+from rankedu.landscapes import Section, interpolated_landscape, random_coefficients, random_section, rank_landscape
+from rankedu.rankers import BlackboxRanker
 
 #: The random but fixed section of the book's landscapes.
 SEED, EXTENT = 3, 1.2
@@ -30,6 +34,15 @@ def view(size: int = 520, *, seed: int = SEED, extent: float = EXTENT) -> View:
     coefficients = random_coefficients(seed=seed)
     section = seen_from(random_section(seed=seed, extent=extent), TURN, size)
     return View(section, coefficients, square(section, extent, TURN), rank_landscape(section, coefficients))
+
+
+@torch.no_grad()
+def surface(seen: View, ranker: Callable[[Tensor], Tensor]) -> Array:
+    """The loss c·rk(y) over the section with the ranks of a ranker; of a blackbox ranker its interpolation."""
+    if isinstance(ranker, BlackboxRanker):
+        return interpolated_landscape(seen.section, seen.coefficients, ranker.lam)
+    rows = (torch.from_numpy(row.copy()) for row in seen.section.points())
+    return np.stack([seen.coefficients @ ranker(row).numpy().T for row in rows])
 
 
 def seen_from(section: Section, turn: float, size: int) -> Section:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, surrogates
+from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, maps, surrogates
 from rankbook.ch12_surrogates_side_by_side import quality as surrogate_quality
 from rankbook.kit import style
-from rankedu.landscapes import random_coefficients, random_section, rank_landscape
+from rankbook.kit.section import surface, view
+from rankedu.landscapes import rank_landscape
 from rankedu.losses import APLoss
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
 from rankedu.rankers.registry import SCORE_RANGE
@@ -42,16 +43,12 @@ def test_the_gradient_belongs_to_the_value(ranker):
 
 
 def test_four_landscapes_are_one_loss_and_three_surrogates():
-    section, c = (
-        random_section(seed=surrogates.SEED, extent=surrogates.EXTENT, resolution=30),
-        random_coefficients(seed=3),
-    )
-    points = section.points()
-    np.testing.assert_allclose(surrogates.loss_of(points, c), rank_landscape(section, c))
+    seen = view(30, seed=surrogates.SEED, extent=surrogates.EXTENT)
+    points, c = seen.section.points(), surrogates.COEFFICIENTS
+    np.testing.assert_allclose(surrogates.loss_of(points), rank_landscape(seen.section, c))
     for ranker in RANKERS:
-        found, wanted = surrogates.surface(section, c, ranker), surrogates.surrogate(ranker, points, c)[0]
-        np.testing.assert_allclose(found, wanted, atol=1e-9)
-    assert SCORE_RANGE[0] < points.min() and points.max() < SCORE_RANGE[1]
+        np.testing.assert_allclose(surface(seen, ranker), surrogates.surrogate(ranker, points, c)[0], atol=1e-9)
+    assert SCORE_RANGE[0] < points[seen.inside].min() and points[seen.inside].max() < SCORE_RANGE[1]
     told = style.description(figures.four_landscapes(size=80))
     assert "(a) the loss itself: heights from" in told and "on average 0.0 off" in told
     assert len(re.findall(r"heights from -?\d+ to -?\d+", told)) == 4
@@ -65,7 +62,7 @@ def test_a_strength_distorts_as_much_as_it_was_asked_to(method, distortion):
 
 
 def test_no_method_beats_the_best_step():
-    for _, found in surrogate_quality.sweep().values():
+    for found in surrogate_quality.sweep().values():
         for one in found:
             assert one.gained <= 1 and one.cosine <= 1 and 0 <= one.nothing <= 1 and one.steadiness < 1.001
 
@@ -85,7 +82,7 @@ def test_blackbox_pushes_before_the_step_alone():
 
 
 def test_the_path_of_the_projection_ends_in_the_corner():
-    told = style.description(figures.two_smoothings())
+    told = style.description(maps.two_smoothings())
     assert "ε = 0.06: 1.00, 2.00, 3.00" in told and "from the corner 1 2 3 to the corner 2 3 1" in told
 
 

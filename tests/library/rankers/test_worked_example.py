@@ -28,12 +28,12 @@ status = pytest.main(["-q", "-p", "no:cacheprovider", "--doctest-modules", "--im
                       "tests/library/rankers/test_contract.py", "-k", "noise or in_the_table"])
 from rankbook.ch12_surrogates_side_by_side.explorables import method_and_strength as slider
 from rankbook.kit import style
-from rankbook.ch12_surrogates_side_by_side import figures
+from rankbook.ch12_surrogates_side_by_side import figures, maps
 from rankbook.ch12_surrogates_side_by_side import surrogates
 from ranklab.contestants import LSTMRanker
 from tools.site import architecture_page
 surrogates.sorter = lambda: LSTMRanker(20)
-walk = figures.one_walk()
+walk = maps.one_walk()
 told = {
     "status": int(status),
     "frames": [frame for frame in slider.grid() if frame["method"] == "noise"],
@@ -41,7 +41,7 @@ told = {
     "of all frames": len(list(slider.grid())),
     "landscapes": style.description(figures.every_landscape(size=20)),
     "walk": style.description(walk),
-    "fields": style.description(figures.gradient_fields()),
+    "fields": style.description(maps.gradient_fields()),
     "two items": style.description(figures.two_items()),
     "table": architecture_page.rankers(),
     "axes": len(walk.axes),

@@ -25,7 +25,7 @@ LONGEST, LEAST = 0.5, 0.02
 
 
 def decide(start: float, offset: float) -> tuple[UpperBound, str]:
-    """The exact verdict on a setting with τ = 0.01, ρ = 100 and δ = 0.05, and how the figure words it."""
+    """The verdict on a setting with τ = 0.01, ρ = 100 and δ = 0.05, and how the figure words it."""
     found = upper_bound(start=start, offset=offset)
     falls = "" if found.monotone else f", {'but' if found.holds else 'and'} it falls at δ"
     return found, ("an upper bound" if found.holds else "no upper bound") + falls
@@ -70,8 +70,8 @@ def step_and_bound(start: float, offset: float) -> Figure:
     hold(left, start=lambda start: (0.0, start + 0.5), offset=lambda offset: (0.05, offset))
     left.set(ylim=(-0.1, 2.6), title="what $j$ adds to rank($k$)")
     right.set(ylim=(-0.04, 0.8), title="loss; black: 1 − AP")
-    jumps = [f"{'jumps up' if jump.up else 'falls'} at {float(jump.at):g}" for jump in found.jumps]
-    worst = f"At worst it adds {float(min(p.extreme.low for p in found.pieces[1:])):.4g} where a rank adds 1"
+    jumps = [f"{'jumps up' if jump.up else 'falls'} at {jump.at:g}" for jump in found.jumps]
+    worst = f"At worst it adds {min(piece.low for piece in found.pieces[1:]):.4g} where a rank adds 1"
     return style.describe(
         figure,
         f"The step with start {start:g} and offset {offset:g}: {verdict}. It {' and '.join(jumps) or 'has no jump'}. "

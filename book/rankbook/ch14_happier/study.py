@@ -129,6 +129,6 @@ def _step(loss: nn.Module, scores: Tensor, relevance: Tensor) -> None:
 def verdict(preset: str) -> str:
     """One line on a published setting: does it keep the bound, does it fall, is it continuous."""
     found = upper_bound(**PRESETS[preset])
-    falls = [f"falls at {float(jump.at):g}" for jump in found.jumps if not jump.up]
-    jumps = [f"jumps at {float(jump.at):g}" for jump in found.jumps if jump.up]
+    falls = [f"falls at {jump.at:g}" for jump in found.jumps if not jump.up]
+    jumps = [f"jumps at {jump.at:g}" for jump in found.jumps if jump.up]
     return f"{'an upper bound' if found.holds else 'no bound':<15} {', '.join(jumps + falls)}"

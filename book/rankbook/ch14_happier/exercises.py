@@ -53,16 +53,10 @@ def _step(x, temperature, slope, delta, offset, start, *, above=np.greater, beyo
 
 
 def _step_cases() -> list[Case]:
-    settings: list[tuple[list[float], float, float, float, float, float]] = [
-        ([-0.02, 0.0, 0.02, 0.05, 0.25], 0.01, 100, 0.05, 1.44, 0.5),
-        ([-0.3, -0.01, 0.01, 0.04, 0.1], 0.01, 100, 0.05, 1.0, 0.0),
-        ([0.0, 0.25, 0.5, 0.75, 1.0], 0.25, 2, 0.5, 3.0, 0.75),
-        ([-1.0, -0.5, 0.0, 0.5, 2.0], 0.5, 10, 1.0, 2.0, 0.5),
-        ([-0.1, 0.0, 0.1, 0.2, 0.4], 0.1, 0, 0.2, 1.5, 0.25),
-        ([0.125, 0.25, -0.125, 0.375, 0.0], 0.05, 50, 0.25, 1.25, 1.0),
-    ]
     names = ("temperature", "slope", "delta", "offset", "start")
-    return [{"x": np.array(x), **dict(zip(names, values, strict=True))} for x, *values in settings]
+    drawn = np.random.default_rng(14).uniform((0.05, 0, 0.1, 1, 0.2), (0.5, 20, 1, 3, 1), (5, 5)).round(2)
+    settings = [dict(zip(names, values, strict=True)) for values in ([0.01, 100, 0.05, 1.44, 0.5], *drawn.tolist())]
+    return [{"x": values["delta"] * np.array([-0.4, 0.0, 0.4, 1.0, 5.0]), **values} for values in settings]
 
 
 def _hap(scores, relevance, step, *, lower=np.less, share=np.minimum):
@@ -89,11 +83,11 @@ def squared_hinge(x):
 
 def _step_losses() -> list[Case]:
     rng = np.random.default_rng(21)
-    cases = [([0.9, 0.8, 0.7, 0.1], [0.5, 0.0, 1.0, 0.0], gentle_sigmoid), ([0.1, 0.4, 0.6], [2, 2, 1], squared_hinge)]
-    for n, step in ((5, published_step), (7, gentle_sigmoid), (9, squared_hinge), (6, published_step)):
-        relevance = rng.permutation([1, 2, *rng.integers(0, 3, n - 2)]).tolist()
-        cases.append(((rng.permutation(100)[:n] / 100).tolist(), relevance, step))
-    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=float), "step": step} for y, rel, step in cases]
+    cases = [{"scores": np.array([0.9, 0.8, 0.7, 0.1]), "relevance": np.array([0.5, 0, 1, 0]), "step": gentle_sigmoid}]
+    for n, step in zip((5, 7, 9, 6, 3), (published_step, gentle_sigmoid, squared_hinge) * 2, strict=False):
+        relevance = rng.permutation([1.0, 2.0, *rng.integers(0, 3, n - 2)])
+        cases.append({"scores": rng.permutation(100)[:n] / 100, "relevance": relevance, "step": step})
+    return cases
 
 
 def _judge_bound(case: Case, answer: Any) -> str | None:
@@ -106,22 +100,19 @@ def _judge_bound(case: Case, answer: Any) -> str | None:
     if len(set(scores)) < len(pairs) or min(relevance, default=0) < 0 or not any(relevance):
         return "where scores must differ, and relevances be ≥ 0 and not all 0"
     step = functools.partial(reference.happier_step, **case, offset=1.0, start=0.0)
-    loss, true = (
-        reference.happier_loss(scores, relevance, step),
-        1 - reference.hierarchical_average_precision(scores, relevance),
-    )
+    loss = reference.happier_loss(scores, relevance, step)
+    true = 1 - reference.hierarchical_average_precision(scores, relevance)
     return None if loss < true - 1e-9 else f"whose loss {loss:.4f} is not below 1 − H-AP = {true:.4f}"
 
 
 def _cluster_cases() -> list[Case]:
     rng = np.random.default_rng(14)
     embeddings, proxies = np.array([[3.0, 0.0], [0.6, 0.8]]), np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]])
-    cases = [(embeddings, proxies, np.array([0, 1]), 0.5)]
+    cases = [{"embeddings": embeddings, "proxies": proxies, "classes": np.array([0, 1]), "temperature": 0.5}]
     for batch, n, dim, temperature in ((1, 3, 2, 0.25), (4, 3, 3, 0.1), (6, 5, 4, 0.2), (5, 8, 3, 0.3), (9, 4, 6, 0.5)):
-        drawn = rng.normal(size=(batch, dim)), rng.normal(size=(n, dim)), rng.integers(0, n, size=batch)
-        cases.append((*drawn, temperature))
-    names = ("embeddings", "proxies", "classes", "temperature")
-    return [dict(zip(names, case, strict=True)) for case in cases]
+        drawn = {"embeddings": rng.normal(size=(batch, dim)), "proxies": rng.normal(size=(n, dim))}
+        cases.append(drawn | {"classes": rng.integers(0, n, size=batch), "temperature": temperature})
+    return cases
 
 
 EXERCISES = (

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.ch14_happier.bounds import UpperBound, upper_bound
-from rankbook.ch14_happier.figures import _parts, arrows
+from rankbook.ch14_happier.figures import arrows, broken_line
 from rankbook.ch14_happier.study import example, losses
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, log_slider, slider, tell
@@ -56,11 +56,10 @@ def step_and_bound(start: float, offset: float) -> Figure:
     figure, (left, right) = style.figure(1, 2, width=6.4, height=3.7)
     style.place(figure, (0.08, 0.15, 0.4, 0.64), (0.58, 0.15, 0.4, 0.64))
     figure.text(0.5, 0.93, verdict, ha="center", weight="bold", color=style.BLACK if found.holds else style.RED)
-    for x in _parts(ranker, LOW, HIGH):
-        y = ranker.step(x)
-        _curve(left, x, y, (x > 0).double())
-        pair = torch.stack([x, torch.zeros_like(x)], -1), torch.tensor([0.0, 1.0]).double().expand(len(x), 2)
-        _curve(right, x, losses(*pair, ranker.step), losses(*pair))
+    x = broken_line(ranker, LOW, HIGH)
+    _curve(left, x, ranker.step(x), (x > 0).double())
+    pair = torch.stack([x, torch.zeros_like(x)], -1), torch.tensor([0.0, 1.0]).double().expand(len(x), 2)
+    _curve(right, x, losses(*pair, ranker.step), losses(*pair))
     tell(figure, holds=found.holds, monotone=found.monotone)
     for axis, one in ((left, 1.0), (right, 0.5)):
         axis.step([LOW, 0, HIGH], [0, 0, one], where="pre", color=style.BLACK, linewidth=1.2, zorder=1)
@@ -126,8 +125,8 @@ def who_moves(temperature: float, slope: float) -> Figure:
     length = push.sign() * (push.abs() / LONGEST).sqrt()
     arrows(top, scores, relevance, length)
     top.set_xlabel("score   (arrow up: raised; its length is the root of the push)")
-    for x in _parts(ranker, -0.75, 0.75):
-        bottom.plot(x, ranker.slope(x).clamp(min=1e-12).log10(), color=style.BLACK)
+    x = broken_line(ranker, -0.75, 0.75)
+    bottom.plot(x, ranker.slope(x).clamp(min=1e-12).log10(), color=style.BLACK)
     wrong = mistakes()
     bottom.plot(wrong, ranker.slope(wrong).clamp(min=1.3e-3).log10(), "v", color=style.RED, markersize=8, zorder=3)
     bottom.set(ylim=(-3, 3.4), xlim=(-0.75, 0.75), xlabel="$x = s_j - s_k$   (triangles: the wrong pairs)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -76,8 +75,8 @@ def steps() -> Figure:
         SHOWN.items(), ("-", "--", "-."), (style.BLUE, style.GREEN, style.ORANGE), strict=True
     ):
         ranker = SupremumRanker.preset(name)
-        for number, part in enumerate(_parts(ranker, -0.05, 0.062)):
-            left.plot(part, ranker.step(part), line, color=colour, label=label if number == 0 else None)
+        x = broken_line(ranker, -0.05, 0.062)
+        left.plot(x, ranker.step(x), line, color=colour, label=label)
         x = torch.tensor([0.0, 1e-9, 0.05, 0.05 + 1e-9], dtype=torch.float64)
         zero, just, end, beyond = ranker.step(x).tolist()
         facts.append(f"{label}: from {zero:g} to {just:g} at 0, from {end:.4f} to {beyond:.4f} at 0.05")
@@ -87,8 +86,8 @@ def steps() -> Figure:
     left.set(xlabel="$x = s_j - s_k$", title="what $j$ adds to the rank of $k$", ylim=(-0.05, 2.4))
     left.legend(loc="upper left")
     ranker = SupremumRanker.preset("happier")
-    for part in _parts(ranker, -0.05, 0.1):
-        right.plot(part, ranker.slope(part), color=style.BLACK)
+    x = broken_line(ranker, -0.05, 0.1)
+    right.plot(x, ranker.slope(x), color=style.BLACK)
     right.set(xlabel="$x = s_j - s_k$", title="slope, the same for all", ylim=(0, 112))
     return style.describe(
         figure,
@@ -98,15 +97,14 @@ def steps() -> Figure:
     )
 
 
-def _parts(ranker: SupremumRanker, low: float, high: float) -> list[Tensor]:
-    """Points of each part of the step, so that no line is drawn across a jump."""
-    ends = (low, 0.0, ranker.delta, high)
+def broken_line(ranker: SupremumRanker, low: float, high: float) -> Tensor:
+    """Points of each part of the step, and nan between them, so that no line is drawn across a jump."""
     parts = []
-    for begin, end in pairwise(ends):
-        if end > begin:
-            x = torch.linspace(begin, end, 120, dtype=torch.float64)
-            parts.append(x if begin == low else torch.cat([x[:1] + 1e-12, x[1:]]))
-    return parts
+    for begin, end in pairwise((low, 0.0, ranker.delta, high)):
+        x = torch.linspace(begin, end, 120, dtype=torch.float64)
+        x[0] += 1e-12
+        parts += [x, torch.tensor([torch.nan])]
+    return torch.cat(parts)
 
 
 @style.style()
@@ -225,42 +223,31 @@ def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
 
 
 @paper_figure("HAPPIER Fig. 4")
-def alpha_and_weight(steps: int = glyphs.STEPS, records: Path = glyphs.RECORDS) -> Figure:
-    """What α and λ do to a short training on glyphs; below it, where they are, the longer ones of the claims page."""
-    found = glyphs.sweep(steps)
-    rows = 2 if glyphs.recorded("alpha", records) else 1
-    figure, axes = style.figure(rows, 2, width=7.4, height=2.6 * rows + 0.8, squeeze=False)
+def alpha_and_weight() -> Figure:
+    """What α and λ do to a short training on glyphs, and below it to the longer ones of the claims page."""
+    figure, axes = style.figure(2, 2, width=7.4, height=6.0, sharex="col", sharey="row")
     facts = []
-    for column, (key, symbol) in enumerate((("alpha", "α"), ("weight", "λ"))):
+    for (short, long), key, symbol in zip(axes.T, ("alpha", "weight"), "αλ", strict=True):
         for name, marker, colour in (("AP of characters", "o", style.BLUE), ("H-AP", "s", style.PURPLE)):
-            short = {value: run[name] for value, run in found[key].items()}
-            axes[0, column].plot(list(short), list(short.values()), f"{marker}-", color=colour, label=name)
-            words = ", ".join(f"{y:.2f} at {x:g}" for x, y in short.items())
-            if rows == 2:
-                long = glyphs.measured(key, name, records)
-                first, *others = long
-                gains = [(0.0, 0.0), *(glyphs.gain(long, value, first) for value in others)]
-                means, halves = zip(*gains, strict=True)
-                axes[1, column].errorbar(list(long), means, halves, fmt=f"{marker}-", color=colour, capsize=3)
-                points = (f"{m:+.1f} ± {h:.1f} at {x:g}" for x, (m, h) in zip(others, gains[1:], strict=True))
-                words += f"; recorded, points over {symbol} = {first:g}: {', '.join(points).replace('-', '−')}"
-            facts.append(f"{name} against {symbol}: {words}")
-        axes[0, column].set_ylim(0.1, 0.3)
-    axes[0, 0].set_ylabel(f"after {steps} steps")
-    axes[-1, 0].set_xlabel("exponent α")
-    axes[-1, 1].set_xlabel("weight λ of the clustering")
-    for column, ends in enumerate(((0.3, 5.2), (-0.05, 1.05))):
-        for axis in axes[:, column]:
-            axis.set_xlim(*ends)
-    for axis in axes[1:, :].flat:
-        axis.axhline(0, color=style.GREY, linewidth=0.8, zorder=0)
-        axis.set_ylim(-2.6, 1.4)
-    for axis in axes[1:, 0]:
-        axis.set_ylabel("recorded runs:\npoints gained")
+            found = {value: run[name] for value, run in glyphs.sweep()[key].items()}
+            short.plot(list(found), list(found.values()), f"{marker}-", color=colour, label=name)
+            words = ", ".join(f"{y:.2f} at {x:g}" for x, y in found.items())
+            recorded = glyphs.measured(key, name)
+            first, *others = recorded
+            gains = [(0.0, 0.0), *(glyphs.gain(recorded, value, first) for value in others)]
+            means, halves = zip(*gains, strict=True)
+            long.errorbar(list(recorded), means, halves, fmt=f"{marker}-", color=colour, capsize=3)
+            points = (f"{m:+.1f} ± {h:.1f} at {x:g}" for x, (m, h) in zip(others, gains[1:], strict=True))
+            points = ", ".join(points).replace("-", "−")
+            facts.append(f"{name} against {symbol}: {words}; recorded, points over {symbol} = {first:g}: {points}")
+        long.axhline(0, color=style.GREY, linewidth=0.8, zorder=0)
+    axes[0, 0].set(ylabel=f"after {glyphs.STEPS} steps", ylim=(0.1, 0.3))
+    axes[1, 0].set(ylabel="recorded runs:\npoints gained", xlabel="exponent α")
+    axes[1, 1].set_xlabel("weight λ of the clustering")
     style.legend_below(figure, axes[0, 0], 2)
     return style.describe(
         figure,
-        f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {steps} steps"
-        f"{', and below it what recorded runs gain over the smallest value' if rows == 2 else ''}. "
-        f"{'. '.join(facts)}. {glyphs.about_records(records).capitalize()}.",
+        f"AP of the characters, and H-AP, on letters that were not trained on, after runs of {glyphs.STEPS} steps, and "
+        f"below it what recorded runs gain over the smallest value. {'. '.join(facts)}. "
+        f"{glyphs.about_records().capitalize()}.",
     )

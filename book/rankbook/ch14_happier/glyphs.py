@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +31,7 @@ SCRIPTS, CHARACTERS = ("LATIN", "GREEK", "CYRILLIC"), 4
 MEASURES = ("H-AP", "AP of characters", "R@1 of characters", "AP of scripts")
 #: The short runs: values of λ and of α, batches, and what is held while the other is varied.
 WEIGHTS, ALPHAS, STEPS, HELD = (0.0, 0.1, 0.5, 1.0), (0.5, 1.0, 5.0), 30, {"alpha": 1.0, "weight": 0.1}
-#: In a checkout: the records of the claims page.
+#: The records of the claims page.
 RECORDS = CHECKOUT / "lab" / "records" / "claims_cpu.jsonl"
 
 
@@ -99,22 +98,19 @@ def sweep(steps: int = STEPS) -> dict[str, dict[float, dict[str, float]]]:
 
 
 @functools.cache
-def recorded(key: str, table: Path = RECORDS) -> dict[float, list[Record]]:
-    """The records of the arms that vary "alpha", or "weight", by its value, the seeds in order; none without it."""
+def recorded(key: str) -> dict[float, list[Record]]:
+    """The records of the arms that vary "alpha", or "weight", by its value, the seeds in order."""
     symbol = {"alpha": "α", "weight": "λ"}[key]
+    arms = [one for one in collect_runs(RECORDS)[0] if one.run.startswith(f"happier with {symbol} = ")]
     found: dict[float, list[Record]] = {}
-    for record in collect_runs(table)[0] if table.exists() else ():
-        if record.run.startswith(f"happier with {symbol} = "):
-            found.setdefault(record.parameters[key], []).append(record)
-    return {value: sorted(found[value], key=lambda record: record.parameters["seed"]) for value in sorted(found)}
+    for record in sorted(arms, key=lambda record: (record.parameters[key], record.parameters["seed"])):
+        found.setdefault(record.parameters[key], []).append(record)
+    return found
 
 
-def measured(key: str, measure: str, table: Path = RECORDS) -> dict[float, Array]:
+def measured(key: str, measure: str) -> dict[float, Array]:
     """A measure of the records, an array over the seeds for each value of "alpha" or "weight"."""
-    return {
-        value: np.array([record.metrics[measure] for record in records])
-        for value, records in recorded(key, table).items()
-    }
+    return {value: np.array([one.metrics[measure] for one in records]) for value, records in recorded(key).items()}
 
 
 def gain(values: dict[float, Array], one: float, other: float) -> tuple[float, float]:
@@ -124,11 +120,9 @@ def gain(values: dict[float, Array], one: float, other: float) -> tuple[float, f
     return float(points.mean()), float(half)
 
 
-def about_records(table: Path = RECORDS) -> str:
-    """One line on the records: how many, how long, how many seeds; or how to make them."""
-    records = [record for key in HELD for of_value in recorded(key, table).values() for record in of_value]
-    if not records:
-        return "No longer runs are recorded here: make claims trains and measures them."
+def about_records() -> str:
+    """One line on the records: how many, how long, how many seeds."""
+    records = [record for key in HELD for of_value in recorded(key).values() for record in of_value]
     [steps] = {record.parameters["steps"] for record in records}
     seeds = len({record.parameters["seed"] for record in records})
     return f"recorded: {len(records)} runs of {steps} steps, {seeds} seeds a value"

@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rankbook.kit.check.compare import as_array
 from rankbook.kit.check.spec import Case, Exercise
-from rankedu import reference
 
 
 def contrastive_loss(embeddings, labels, margin, *, square="", whole=False, zeros=False, one=False, hinge=True):
@@ -32,10 +29,12 @@ def contrastive_loss(embeddings, labels, margin, *, square="", whole=False, zero
     return sum((part if everything else part[part > 0]).mean() for part in parts if (part > 0).any())
 
 
-def calibration_loss(scores, relevance, at_least, at_most):
-    low = (at_least - scores)[relevance & (scores < at_least)]
-    high = (scores - at_most)[~relevance & (scores > at_most)]
-    return sum(terms.mean() for terms in (low, high) if len(terms))
+def calibration_loss(scores, relevance, at_least, at_most, *, mean=np.mean, whole=False, one=False):
+    """The loss; the options make the mistakes."""
+    parts = [np.maximum(at_least - scores, 0)[relevance], np.maximum(scores - at_most, 0)[~relevance]]
+    if one:
+        parts = [np.concatenate(parts)]
+    return sum(mean(part if whole else part[part > 0]) for part in parts if part.any())
 
 
 def csl_loss(cosines, levels, margins, scale, *, only=False, reverse=False, hard=False, best=False):
@@ -59,41 +58,14 @@ def no_threshold(gap):
     return angles, [2, 2, 0, 0, 1, 1]
 
 
-def _calibration(scores, relevance, at_least, at_most, *, whole=False, one=False):
-    low, high = np.maximum(at_least - scores, 0)[relevance], np.maximum(scores - at_most, 0)[~relevance]
-    if one:
-        terms = np.concatenate([low, high])
-        return terms[terms > 0].mean() if terms.any() else 0
-    return (low.mean() if len(low) else 0) + (high.mean() if len(high) else 0) if whole else low.sum() + high.sum()
+def _gradient(labels):
+    """The gradient of cross entropy, for each item, of a softmax over the others' products at those of its class."""
+    apart = ~np.eye(len(labels), dtype=bool)
+    same = (labels[:, None] == labels) & apart
 
-
-def _others(labels):
-    """For each query the other items, and which of them are of its class."""
-    for query, label in enumerate(labels):
-        others = np.array([item for item in range(len(labels)) if item != query])
-        yield query, others, labels[others] == label
-
-
-def _by_ranks(cosines, labels):
-    """How the mean rank of the positives falls with each cosine, query by query, by Algorithm 1."""
-    slopes = np.zeros_like(cosines)
-    for query, others, same in _others(labels):
-        slopes[query, others] = reference.rank_gradient(cosines[query, others].tolist(), same.astype(float), lam=0.5)
-    return slopes
-
-
-def _by_softmax(cosines, labels):
-    """The same for a softmax over the other items, which asks for the items of one's own class."""
-    slopes = np.zeros_like(cosines)
-    for query, others, same in _others(labels):
-        share = np.exp(cosines[query, others])
-        slopes[query, others] = share / share.sum() - same / max(1, same.sum())
-    return slopes
-
-
-def _gradient(slopes: Callable[..., Any], labels: Any) -> Callable[..., Any]:
     def gradient(embeddings):
-        table = slopes(embeddings @ embeddings.T, labels)
+        share = np.exp(embeddings @ embeddings.T) * apart
+        table = share / share.sum(axis=1, keepdims=True) - same / np.maximum(1, same.sum(axis=1, keepdims=True))
         return (table + table.T) @ embeddings
 
     return gradient
@@ -101,13 +73,9 @@ def _gradient(slopes: Callable[..., Any], labels: Any) -> Callable[..., Any]:
 
 def _pull_cases() -> list[Case]:
     rng = np.random.default_rng(19)
+    drawn = [_unit(rng.standard_normal(shape)) for shape in ((4, 2), (5, 2), (6, 3), (8, 4))]
     first = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, 0.6]])
-    cases = [{"embeddings": first, "gradient": _gradient(_by_softmax, np.array([0, 0, 1, 1]))}]
-    for n, dim, slopes in ((4, 2, _by_ranks), (5, 2, _by_softmax), (6, 3, _by_ranks), (8, 4, _by_softmax)):
-        cases.append(
-            {"embeddings": _unit(rng.standard_normal((n, dim))), "gradient": _gradient(slopes, np.arange(n) // 2)}
-        )
-    return cases
+    return [{"embeddings": x, "gradient": _gradient(np.arange(len(x)) // 2)} for x in (first, *drawn)]
 
 
 def _solved(embeddings, gradient):
@@ -119,23 +87,22 @@ def _judge_threshold(case: Case, answer: Any) -> str | None:
     """Any batch is right in which every query ranks perfectly, and no threshold fits by the gap."""
     try:
         angles, labels = (as_array(part) for part in answer)
-        pairs = list(zip(angles.tolist(), labels.tolist(), strict=True))
-    except (TypeError, ValueError, AttributeError):
+        same = (labels[:, None] == labels) & ~np.eye(len(angles), dtype=bool)
+        cosines = np.cos(np.deg2rad(angles[:, None] - angles))
+    except (TypeError, ValueError, AttributeError, IndexError):
         return "which is not two lists of one length, angles and classes"
-    sizes = [labels.tolist().count(label) for label in set(labels.tolist())]
-    if len(sizes) < 2 or min(sizes) < 2 or not np.isfinite(angles).all():
+    if len(set(labels.tolist())) < 2 or not same.any(axis=1).all() or not np.isfinite(angles).all():
         return "where there must be two classes or more, each with two items or more"
-    turned = np.deg2rad(angles[:, None] - angles)
-    for query, others, same in _others(labels):
-        cosines = np.cos(turned[query, others])
-        if reference.average_precision(cosines.tolist(), same.tolist(), "pessimistic") < 1:
-            return f"where item {query} does not rank all of its class before the others"
-    same_class = {(a, b): labels[a] == labels[b] for a, b in itertools.combinations(range(len(pairs)), 2)}
-    positive = min(np.cos(turned[pair]) for pair, same in same_class.items() if same)
-    negative = max(np.cos(turned[pair]) for pair, same in same_class.items() if not same)
-    if negative - positive > case["gap"] + 1e-9:
-        return None
-    return f"where the most similar negative pair has {negative:.3f} and the least similar positive pair {positive:.3f}"
+    positive = np.where(same, cosines, np.inf).min(axis=1)
+    negative = np.where(labels[:, None] == labels, -np.inf, cosines).max(axis=1)
+    for query in np.flatnonzero(positive <= negative)[:1]:
+        return f"where item {query} does not rank all of its class before the others"
+    high, low = negative.max(), positive.min()
+    return (
+        None
+        if high - low > case["gap"] + 1e-9
+        else (f"where the most similar negative pair has {high:.3f} and the least similar positive pair {low:.3f}")
+    )
 
 
 def _unit(vectors):
@@ -144,36 +111,29 @@ def _unit(vectors):
 
 def _embedding_cases() -> list[Case]:
     rng = np.random.default_rng(15)
-    first = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    cases = [{"embeddings": first, "labels": np.array([0, 0, 1]), "margin": 1.0}]
+    cases = [(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), 1.0)]
     for n, dim, margin in ((4, 2, 1.0), (6, 3, 1.2), (8, 4, 1.3), (12, 8, 1.4)):
-        cases.append(
-            {"embeddings": _unit(rng.standard_normal((n, dim))), "labels": np.arange(n) // 2, "margin": margin}
-        )
-    return cases
+        cases.append((_unit(rng.standard_normal((n, dim))), margin))
+    return [{"embeddings": x, "labels": np.arange(len(x)) // 2, "margin": margin} for x, margin in cases]
 
 
 def _score_cases() -> list[Case]:
     rng = np.random.default_rng(17)
-    cases: list[tuple[list[float], list[int]]] = [
-        ([0.95, 0.5, 0.75, 0.25], [1, 1, 0, 0]),
-        ([0.96, 0.8, 0.7, 0.5, 0.1], [0, 1, 0, 1, 0]),
-        ([0.95, 0.2], [1, 0]),
-    ]
-    for n in (6, 9, 15):
-        cases.append((rng.uniform(-1, 1, n).round(2).tolist(), (rng.random(n) < 0.4).astype(int).tolist()))
-    bounds = {"at_least": 0.9, "at_most": 0.6}
-    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=bool), **bounds} for y, rel in cases]
+    cases = [(np.array([0.95, 0.5, 0.75, 0.25]), np.array([True, True, False, False]))]
+    cases += [(rng.uniform(-1, 1, n).round(2), rng.random(n) < 0.4) for n in (2, 5, 6, 9, 15)]
+    return [{"scores": y, "relevance": relevant, "at_least": 0.9, "at_most": 0.6} for y, relevant in cases]
 
 
 def _level_cases() -> list[Case]:
     rng = np.random.default_rng(18)
-    cases = [{"cosines": np.array([0.9, 0.6, 0.2]), "levels": np.array([2, 1, 0]), "margins": np.array([0.45, 0.25])}]
+    cases = [(np.array([0.9, 0.6, 0.2]), np.array([2, 1, 0]))]
     for n, depth in ((4, 2), (6, 2), (7, 3), (9, 3)):
         levels = np.concatenate([[depth], np.arange(depth), rng.integers(0, depth, n - depth - 1)])
-        margins = np.linspace(0.45, 0.25, depth)
-        cases.append({"cosines": rng.uniform(-0.5, 1, n), "levels": rng.permutation(levels), "margins": margins})
-    return [{**case, "scale": 8.0} for case in cases]
+        cases.append((rng.uniform(-0.5, 1, n), rng.permutation(levels)))
+    return [
+        {"cosines": s, "levels": levels, "margins": np.linspace(0.45, 0.25, levels.max()), "scale": 8.0}
+        for s, levels in cases
+    ]
 
 
 EXERCISES = (
@@ -200,10 +160,10 @@ EXERCISES = (
         "calibration_loss(scores, relevance, at_least, at_most): the mean of at_least − score over the relevant items "
         "below at_least, plus the mean of score − at_most over the others above at_most.",
         calibration_loss, _score_cases, [
-            (lambda y, rel, a, b: _calibration(y, rel, a, b, whole=True),
+            (lambda y, rel, a, b: calibration_loss(y, rel, a, b, whole=True),
              "averages over items that are right too: only terms that are not zero count"),
-            (lambda y, rel, a, b: _calibration(y, rel, a, b), "adds up, forgets the means"),
-            (lambda y, rel, a, b: _calibration(y, rel, a, b, one=True),
+            (lambda y, rel, a, b: calibration_loss(y, rel, a, b, mean=np.sum), "adds up, forgets the means"),
+            (lambda y, rel, a, b: calibration_loss(y, rel, a, b, one=True),
              "takes one mean over all terms: the relevant items and the others have a mean each"),
             (lambda y, rel, a, b: calibration_loss(y, ~rel, a, b), "takes relevant for irrelevant"),
             (lambda y, rel, a, b: calibration_loss(y, rel, b, a), "mixes up the two bounds"),
@@ -231,14 +191,11 @@ EXERCISES = (
         "a loss that is known by its gradient alone: gradient(x) returns ∂L/∂x for embeddings x of shape (n, any "
         "dimension); it depends on x only through the products s_ij = x_i · x_j of different items.",
         pulls, _pull_cases, [
-            (lambda x, gradient: pulls(x, gradient) * 0.01,
-             "reads the numbers off and does not divide by the small component that every item was given"),
             (_solved,
              "solves for the numbers in the space as it is, where many tables explain the same step: give every "
              "item a dimension of its own first"),
             (lambda x, gradient: -gradient(x) @ x.T,
              "takes the products of the steps with the embeddings, which are not at right angles to each other"),
-            (lambda x, gradient: pulls(x, gradient).T / 2, "counts each pair half: s_ij is s_ji as well"),
         ],
         arrays=("numpy",),
     ),

@@ -47,7 +47,7 @@ def _probability(logits):
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def _least_lambda(scores, relevance, margin, *, bound=False, nearest=False, last=False, highest=False, divide=True):
+def _least_lambda(scores, relevance, margin, *, bound=False, nearest=False, last=False, highest=False):
     """The least λ with which a positive passes a negative; the options make the mistakes."""
     scores = np.array(reference.shift_by_margin(scores.tolist(), relevance.tolist(), margin))
     ranks, negatives = np.array(reference.rank(scores.tolist())), scores[~relevance]
@@ -56,7 +56,7 @@ def _least_lambda(scores, relevance, margin, *, bound=False, nearest=False, last
         above = negatives[negatives > score]
         if len(above) == 0:
             continue
-        place, count = rank - len(above), relevance.sum() if divide else 1
+        place, count = rank - len(above), relevance.sum()
         push = 1 / (4 * count * len(above)) if bound else place / (count * rank**2)
         gaps.append((above.max() if highest else above.min()) - score)
         needed.append(gaps[-1] / push)
@@ -80,17 +80,14 @@ def _eleven(hits, objects):
     return sum(envelope[k - 1] for k in wanted if k <= len(envelope)) / 11
 
 
+#: Items of the lists that are drawn, and how many of them are relevant.
+_SIZES = ((3, 1), (4, 2), (8, 3), (12, 4), (20, 5))
+
+
 def _list_cases() -> list[Case]:
     rng = np.random.default_rng(16)
-    cases: list[tuple[list[float], list[int]]] = [
-        ([0.9, 0.8, 0.6, 0.3, 0.1], [1, 0, 1, 0, 0]),
-        ([0.2, 0.7, 0.5], [1, 0, 0]),
-        ([0.1, 0.4, 0.8, 0.6], [1, 0, 0, 1]),
-    ]
-    for n, p in ((8, 3), (12, 4), (20, 5)):
-        scores = rng.permutation(n) / n
-        cases.append((scores.tolist(), np.isin(np.arange(n), rng.permutation(n)[:p]).astype(int).tolist()))
-    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=bool)} for y, rel in cases]
+    drawn = [{"scores": rng.permutation(n) / n, "relevance": rng.permutation(n) < p} for n, p in _SIZES]
+    return [{"scores": np.array([0.9, 0.8, 0.6, 0.3, 0.1]), "relevance": np.arange(5) % 4 == 0}, *drawn]
 
 
 def _proposal_cases() -> list[Case]:
@@ -105,16 +102,11 @@ def _proposal_cases() -> list[Case]:
 
 
 def _lambda_cases() -> list[Case]:
-    rng = np.random.default_rng(21)
-    cases = [
-        {"scores": np.array([0.9, 0.5, 0.1]), "relevance": np.array([False, False, True]), "margin": 0.0},
-        {"scores": np.array([0.9, 0.8, 0.6, 0.3]), "relevance": np.array([True, False, True, True]), "margin": 0.0},
-    ]
-    for n, p, margin in ((8, 3, 0.0), (12, 4, 0.05), (20, 5, 0.15)):
-        relevance = np.isin(np.arange(n), rng.permutation(n)[:p])
-        cases.append(
-            {"scores": rng.permutation(n) / 10 + rng.random(n) / 100, "relevance": relevance, "margin": margin}
-        )
+    rng = np.random.default_rng(22)
+    cases = [{"scores": np.array([0.9, 0.5, 0.1]), "relevance": np.array([False, False, True]), "margin": 0.0}]
+    for (n, p), margin in zip(_SIZES[1:], (0.0, 0.0, 0.05, 0.15), strict=True):
+        scores = rng.permutation(n) / 10 + rng.random(n) / 100
+        cases.append({"scores": scores, "relevance": rng.permutation(n) < p, "margin": margin})
     return cases
 
 
@@ -124,15 +116,9 @@ def _share_cases() -> list[Case]:
 
 
 def _hit_cases() -> list[Case]:
-    cases: list[tuple[list[int], int]] = [
-        ([1, 0, 1], 3),
-        ([0, 1, 1], 2),
-        ([1, 1, 0], 4),
-        ([0, 0, 1, 0, 1, 1, 1], 5),
-        ([1, 0, 0, 1, 1, 0, 1, 0, 0, 0], 12),
-        ([0, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1], 9),
-    ]
-    return [{"hits": np.array(hits, dtype=bool), "objects": objects} for hits, objects in cases]
+    rng = np.random.default_rng(17)
+    drawn = [{"hits": rng.permutation(n) < p, "objects": p + rng.integers(1, 4)} for n, p in _SIZES]
+    return [{"hits": np.array([True, False, True]), "objects": 3}, *drawn]
 
 
 EXERCISES = (
@@ -221,10 +207,7 @@ EXERCISES = (
              "waits until every positive passes one: the first is enough"),
             (lambda y, rel, m: _least_lambda(y, rel, m, highest=True),
              "asks a positive to pass all negatives above it: the nearest is enough"),
-            (lambda y, rel, m: _least_lambda(y, rel, m, divide=False),
-             "forgets the mean over the positives in the push"),
             (lambda y, rel, m: _least_lambda(y, rel, 0.0), "leaves the margin out"),
-            (lambda y, rel, m: _least_lambda(y, rel, m) * len(y), "divides ranks by n: here they run from 1 to n"),
         ],
         arrays=("numpy",),
     ),

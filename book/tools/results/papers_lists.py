@@ -51,8 +51,6 @@ def figure_4() -> str:
             shown = {name: value_of(record.metrics[name] for record in records).text(100, 1) for name in MEASURES}
             rows.append({"": f"{symbol} = {value:g}", "runs": len(records)} | shown)
             seconds += [record.seconds for record in records]
-    if not rows:
-        return about_records()
     about = f"{about_records()}, from a start that knows letters; in percent, on the held-out letters."
     took = f"A run took {statistics.fmean(seconds):.0f} s. Made by\n\n```sh\nmake claims\n```\n"
     return f"{markdown(rows, 1)}\n\n{about[0].upper()}{about[1:]} {took}"

@@ -15,7 +15,6 @@ from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 from ranklab.claims import read_protocol
-from ranklab.runs import Record, keep_runs
 
 FINE = "AP of characters"
 
@@ -118,25 +117,7 @@ def test_the_records_say_what_the_chapter_says_of_them():
     assert h_ap[0.3].mean() < h_ap[0.0].mean()
 
 
-def test_records_are_read_by_value_and_seed(tmp_path):
-    def record(name, value, seed):
-        about = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
-        parameters, metrics = {"weight": value, "seed": seed, "steps": 7}, {"H-AP": value + seed}
-        return Record("hierarchical_retrieval", f"{name}-{seed}", parameters=parameters, metrics=metrics, **about)
-
-    table = tmp_path / "claims_cpu.jsonl"
-    varied = ((0.5, 1), (0.1, 10), (0.5, 0), (0.1, 2))
-    keep_runs([record(f"happier with λ = {value:g}", value, seed) for value, seed in varied], table)
-    keep_runs([record("happier", 0.3, 0)], table)
-    found = glyphs.measured("weight", "H-AP", table)
-    assert {value: values.tolist() for value, values in found.items()} == {0.1: [2.1, 10.1], 0.5: [0.5, 1.5]}
-    assert glyphs.measured("alpha", "H-AP", table) == {}
-    assert glyphs.about_records(table).startswith("recorded: 4 runs of 7 steps")
-
-
-def test_fig_4_without_records_says_so(tmp_path):
-    described = style.description(figures.alpha_and_weight(records=tmp_path / "none.jsonl"))
-    assert "No longer runs are recorded here: make claims" in described and "points over" not in described
+def test_fig_4_draws_the_gains_of_the_records():
     whole = figures.alpha_and_weight()
     mean, half = glyphs.gain(glyphs.measured("weight", "H-AP"), 0.9, 0.0)
     drawn = whole.axes[3].containers[1]  # H-AP over λ = 0

@@ -82,8 +82,8 @@ def upper_bound(**setting: Any) -> UpperBound:
     """
     ranker = SupremumRanker(**setting)
     start, delta, offset = ranker.start, ranker.delta, ranker.offset
-    named = {"temperature": ranker.temperature, "slope": ranker.rho, "delta": delta, "offset": offset, "start": start}
-    step = partial(reference.happier_step, **named)
+    named: dict[str, Any] = {"temperature": ranker.temperature, "slope": ranker.rho, "delta": delta}
+    step = partial(reference.happier_step, **named, offset=offset, start=start)
     pieces, jumps = [Piece("x < 0", 0.0, 0, None)], [Jump(0.0, 0.5, start + 0.5 if delta else offset)]
     if delta:
         near = min(delta, ranker.temperature / 4)

@@ -237,8 +237,8 @@ def alpha_and_weight() -> Figure:
             gains = [(0.0, 0.0), *(glyphs.gain(recorded, value, first) for value in others)]
             means, halves = zip(*gains, strict=True)
             long.errorbar(list(recorded), means, halves, fmt=f"{marker}-", color=colour, capsize=3)
-            points = (f"{m:+.1f} ± {h:.1f} at {x:g}" for x, (m, h) in zip(others, gains[1:], strict=True))
-            points = ", ".join(points).replace("-", "−")
+            each = (f"{m:+.1f} ± {h:.1f} at {x:g}" for x, (m, h) in zip(others, gains[1:], strict=True))
+            points = ", ".join(each).replace("-", "−")
             facts.append(f"{name} against {symbol}: {words}; recorded, points over {symbol} = {first:g}: {points}")
         long.axhline(0, color=style.GREY, linewidth=0.8, zorder=0)
     axes[0, 0].set(ylabel=f"after {glyphs.STEPS} steps", ylim=(0.1, 0.3))

@@ -1,0 +1,55 @@
+"""The theorem of chapter 2 holds for solvers that minimise, and is seen to fail for everything else."""
+
+import pytest
+import torch
+
+from rankbook.ch02_blackbox_differentiation import study
+from rankedu.solvers import assignment, ranking, shortest_path
+
+
+def table(y):
+    """The best of thirty arbitrary vectors, negative and fractional ones included."""
+    rows = torch.randn(30, y.shape[-1], generator=torch.Generator().manual_seed(0), dtype=y.dtype)
+    return rows[(y @ rows.T).argmin(-1)]
+
+
+SOLVERS = {
+    "ranking": (ranking, (5,)),
+    "path": (shortest_path, (3, 3)),
+    "assignment": (assignment, (3, 3)),
+    "table": (table, (5,)),
+    "one element": (torch.ones_like, (5,)),
+}
+WRONG = {
+    "maximises": lambda y: ranking(-y),
+    "by position": lambda y: 1.0 + y.argsort(descending=True),  # the order, not the ranks
+    "wrong in a corner": lambda y: torch.where(y[..., :1] > 0, ranking(y).flip(-1), ranking(y)),
+    "rounded scores": lambda y: ranking(y.round()),
+    "infinitely many": lambda y: y / y.norm(dim=-1, keepdim=True),
+}
+
+
+def draw(shape, seed=0):
+    made = torch.randn(23, *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return made[0], 2 * made[1], 2 * made[2], 2 * made[3:]
+
+
+@pytest.mark.parametrize("lam", [1e-3, 0.2, 3.0, 1e3])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_holds_for_a_minimiser(solver, lam):
+    solve, shape = SOLVERS[solver]
+    c, start, end, points = draw(shape)
+    assert all(study.theorem_holds(solve, c, lam, start, end, points, steps=50).values())
+    agrees = study.agreeing(solve, c, [lam, lam / 10, lam / 100, 1e-7], points)
+    assert (agrees[:-1] <= agrees[1:]).all() and agrees[-1].all()
+
+
+@pytest.mark.parametrize("solver", WRONG)
+def test_fails_for_a_solver_that_does_not_minimise(solver):
+    c, start, end, points = draw((5,))
+    assert not any(study.theorem_holds(WRONG[solver], c, 2.0, start, end, points).values())
+
+
+def test_a_tie_may_never_agree():
+    c, tied = torch.tensor([1.0, 0.0], dtype=torch.float64), torch.zeros(1, 2, dtype=torch.float64)
+    assert not study.agreeing(lambda y: torch.eye(2).to(y)[y.argmin(-1)], c, [1.0, 1e-3], tied).any()

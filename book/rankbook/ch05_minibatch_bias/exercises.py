@@ -16,6 +16,11 @@ def expected_batch_precision(rank, n, batch):
     return n / batch / rank * (1 - missed)
 
 
+def _with_replacement(rank, n, batch):
+    ahead = max((rank - 1) / (n - 1), 1e-9)
+    return (1 - (1 - ahead) ** batch) / (batch * ahead)
+
+
 def _precision_cases() -> list[Case]:
     cases = [
         (3, 5, 3),
@@ -34,14 +39,8 @@ def _precision_cases() -> list[Case]:
 def _batches() -> list[Case]:
     rng = np.random.default_rng(4)
     cases = []
-    for length, sizes in (
-        (1, (2, 2)),
-        (1, (2, 3, 1)),
-        (2, (2, 2, 2, 2)),
-        (3, (2, 1)),
-        (2, (3, 2, 4, 1, 2)),
-        (0, (2, 3)),
-    ):
+    listed = (1, (2, 2)), (1, (2, 3, 1)), (2, (2, 2, 2, 2)), (3, (2, 1)), (2, (3, 2, 4, 1, 2)), (0, (2, 3))
+    for length, sizes in listed:
         drawn = [(rng.integers(-9, 10, n) / 10).tolist() for n in sizes]
         marks = [(rng.random(n) < 0.5).tolist() for n in sizes]
         cases.append({"length": length, "scores": drawn, "relevance": marks})
@@ -108,23 +107,10 @@ EXERCISES = (
              "takes the probability that a batch of any items holds one of the first r: that is one factor of two"),
             (lambda rank, n, batch: comb(n - rank, batch - 1) / comb(n - 1, batch - 1),
              "takes the probability that nobody ahead is in the batch: the other batches have a precision too"),
-            (lambda rank, n, batch: (
-                 sum(comb(rank - 1, x) * comb(n - rank, batch - 1 - x) * (1 + x) for x in range(min(rank, batch)))
-                 / comb(n - 1, batch - 1)
-             ),
+            (lambda rank, n, batch: 1 + (rank - 1) * (batch - 1) / (n - 1),
              "takes the expected rank in the batch: the precision is one over the rank"),
-            (lambda rank, n, batch: sum(
-                 comb(batch - 1, x)
-                 * ((rank - 1) / (n - 1)) ** x
-                 * ((n - rank) / (n - 1)) ** (batch - 1 - x)
-                 / (1 + x)
-                 for x in range(batch)
-             ),
-             "draws the others with replacement: no item is in a batch twice"),
-            (lambda rank, n, batch: sum(
-                 comb(rank - 1, x) * comb(n - rank, min(batch, n - 1) - x) / comb(n - 1, min(batch, n - 1)) / (1 + x)
-                 for x in range(min(batch, n - 1) + 1)
-             ),
+            (_with_replacement, "draws the others with replacement: no item is in a batch twice"),
+            (lambda rank, n, batch: expected_batch_precision(rank, n, min(batch + 1, n)),
              "draws `batch` others: the relevant item takes one of the places itself"),
         ],
     ),

@@ -99,7 +99,7 @@ WRONG = {
         (lambda y: [np.argsort(-y)], "too small by exactly one"),
         (lambda y: 2 * reference("minimisers")(y), "where shape"),
         (lambda y: reference("minimisers")(y)[1:], "where shape"),
-        (lambda y: [[1 + i for i in range(len(y))]], "in reverse order"),
+        (lambda y: [[1 + i for i in range(len(y))]], "in another order"),
     ],
     "sort_by_swaps": [
         (lambda y, ranks: sorted(y), "which is not a list of whole numbers"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -12,7 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from rankbook.ch03_ranking_is_a_solver.figures import DARK_ORANGE, DARK_PURPLE, arrow, decimal, draw_solid
-from rankbook.ch03_ranking_is_a_solver.study import HEXAGON, HEXAGON_RANKS, NAMES, SOLID_RANKS, SOLID_SCORES, plane
+from rankbook.ch03_ranking_is_a_solver.study import (
+    HEXAGON,
+    HEXAGON_RANKS,
+    NAMES,
+    SOLID_RANKS,
+    SOLID_SCORES,
+    plane,
+    walk,
+)
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, explorable, goal, hold, pick, tell
 from rankbook.kit.ranks import Array
@@ -175,11 +184,12 @@ _turn = Control(tuple(range(0, 180, 6)), tuple(range(0, 180, 36)), 36, "turn the
 @explorable(start=_start, turn=_turn)
 def permutahedron_solid(start: Ranks, turn: float) -> Figure:
     """Four items: the proof of Theorem 1 walks down the edges of the permutahedron, one swap an edge."""
-    path, proof = walk(start), _proof(start)
+    proof = _proof(start)
+    path, costs = walk(proof)
     figure, left, right = _panels(7.4, 4.8, (0.085, 0.02, 0.565, 0.96), (0.66, 0.02, 0.33, 0.96))
     x, z = draw_solid(left, turn, path)
     pick(left, start=lambda ranks: (x[SOLID_RANKS.index(ranks)], z[SOLID_RANKS.index(ranks)]))
-    _draw_walk(right, path, proof)
+    _draw_walk(right, path, costs)
     gains = ", ".join(decimal(swap.gain) for swap in proof.swaps)
     tell(figure, edges=len(proof.swaps), saved=float(proof.start_value - proof.end_value), end=decimal(proof.end_value))
     edges = "1 edge" if len(proof.swaps) == 1 else f"{len(proof.swaps)} edges"
@@ -197,28 +207,16 @@ def permutahedron_solid(start: Ranks, turn: float) -> Figure:
     )
 
 
-def walk(start: Ranks) -> list[Ranks]:
-    """The corners that the certificate's swaps pass, from ``start`` to the ranks of the four scores."""
-    path = [list(start)]
-    for swap in _proof(start).swaps:
-        ranks = list(path[-1])
-        ranks[swap.down], ranks[swap.up] = swap.rank + 1, swap.rank
-        path.append(ranks)
-    return [tuple(ranks) for ranks in path]
-
-
-def _draw_walk(axis: Any, path: Sequence[Ranks], proof: Certificate) -> None:
+def _draw_walk(axis: Any, path: Sequence[Ranks], costs: Sequence[Fraction]) -> None:
     axis.set(xlim=(0, 1), ylim=(0, 15))
     axis.axis("off")
     columns = ((0.12, "π"), (0.40, "order"), (0.66, "y · π"), (0.90, "gain"))
     for x, text in columns:
         axis.text(x, 14.2, text, ha="center", weight="bold", fontsize=11.5)
-    cost = proof.start_value
-    for line, ranks in enumerate(path):
+    for line, (ranks, cost) in enumerate(zip(path, costs, strict=True)):
         order = "".join(NAMES[ranks.index(place)] for place in range(1, 5))
-        gain = proof.swaps[line - 1].gain if line else None
-        cost -= gain or 0
-        cells = ("".join(map(str, ranks)), order, decimal(cost), "" if gain is None else decimal(gain))
+        gain = decimal(costs[line - 1] - cost) if line else ""
+        cells = ("".join(map(str, ranks)), order, decimal(cost), gain)
         for (x, _), text in zip(columns, cells, strict=True):
             weight = "bold" if line == len(path) - 1 else "normal"
             axis.text(x, 13.0 - 1.25 * line, text, ha="center", fontsize=11.5, weight=weight)

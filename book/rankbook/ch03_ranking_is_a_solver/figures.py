@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.collections import LineCollection
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle, Wedge
+from scipy.spatial import ConvexHull
 
 from rankbook.ch03_ranking_is_a_solver.study import (
     HEXAGON_RANKS,
@@ -20,12 +20,13 @@ from rankbook.ch03_ranking_is_a_solver.study import (
     SCORES,
     SOLID_RANKS,
     SOLID_SCORES,
-    edges_in_front,
     frame,
+    in_front,
     plane,
     section_levels,
     section_of_five,
     solid,
+    walk,
 )
 from rankbook.kit import style
 from rankbook.kit.ranks import Array
@@ -113,15 +114,8 @@ def rank_and_order() -> Figure:
 def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
     """A sort by swaps of neighbours, each with its price tag, above the objective that falls with every swap."""
     proof = certificate(SCORES, start)
-    figure, (above, below) = style.figure(
-        2, 1, width=6.8, height=5.6, sharex=True, gridspec_kw={"height_ratios": [2, 1]}
-    )
-    path, values = [list(proof.permutation)], [proof.start_value]
-    for swap in proof.swaps:
-        ranks = list(path[-1])
-        ranks[swap.down], ranks[swap.up] = swap.rank + 1, swap.rank
-        path.append(ranks)
-        values.append(values[-1] - swap.gain)
+    figure, (above, below) = style.figure(2, 1, width=6.8, height=5.6, sharex=True, height_ratios=[2, 1])
+    path, values = walk(proof)
     steps = np.arange(len(path))
     for item, (name, score) in enumerate(zip(NAMES, SCORES, strict=True)):
         fill, ink = _shade(score)
@@ -203,20 +197,20 @@ def solid_corners(turn: float = 52) -> Figure:
     """The permutahedron of four items; edges that exchange the same two items are parallel and have one price."""
     figure, axis = style.figure(width=6.8, height=4.9)
     x, z = draw_solid(axis, turn, path=())
-    edges = solid()[0]
+    edges, (_, front) = solid()[0], in_front(turn)
     colors = (style.BLUE, style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.SKY)
-    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
     prices = []
-    for (i, j), color in zip(pairs, colors, strict=True):
+    for (i, j), color in zip(combinations(range(4), 2), colors, strict=True):
         price = abs(SOLID_SCORES[i] - SOLID_SCORES[j])
         label = f"{NAMES[i]} and {NAMES[j]}: {decimal(price)}"
         prices.append(label)
         for start, end in edges:
             differ = {k for k in range(4) if SOLID_RANKS[start][k] != SOLID_RANKS[end][k]}
             if differ == {i, j}:
-                in_front = (start, end) in edges_in_front(turn)
-                look = {"linewidth": 3.0} if in_front else {"linewidth": 1.0, "linestyle": ":"}
-                axis.plot(x[[start, end]], z[[start, end]], color=color, zorder=2 if in_front else 1, **look)
+                look = (
+                    {"linewidth": 3.0, "zorder": 2} if (start, end) in front else {"linewidth": 1.0, "linestyle": ":"}
+                )
+                axis.plot(x[[start, end]], z[[start, end]], color=color, **{"zorder": 1, **look})
         axis.plot([], [], color=color, linewidth=3, label=label)
     axis.legend(title="who changes places,\nand the price", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return style.describe(
@@ -234,27 +228,22 @@ def draw_solid(axis: Any, turn: float, path: Sequence[tuple[int, ...]]) -> tuple
 
     Without a path, all the corners in front are labelled, else those of the path.
     """
-    across, towards, up = frame(turn)
+    across, _, up = frame(turn)
     corners = np.array(SOLID_RANKS, dtype=float) - 2.5
     x, z = corners @ across, corners @ up
-    edges, facets, normals = solid()
-    seen = [i for facet, ahead in zip(facets, normals @ towards, strict=True) if ahead > 1e-9 for i in facet]
-    for facet, ahead in zip(facets, normals @ towards, strict=True):
-        if ahead > 1e-9:
-            ring = _around(np.stack([x[facet], z[facet]], axis=1))
-            tint = "#eef2f6" if len(facet) == 6 else "#f8f1e2"
-            axis.add_patch(Polygon(ring, closed=True, facecolor=tint, edgecolor="none", zorder=0))
+    facets, front = in_front(turn)
+    for facet in facets:
+        ring = np.stack([x[facet], z[facet]], axis=1)
+        tint = "#eef2f6" if len(facet) == 6 else "#f8f1e2"
+        axis.add_patch(Polygon(ring[ConvexHull(ring).vertices], facecolor=tint, edgecolor="none", zorder=0))
     if path:
-        for in_front, look in (
-            (False, {"color": "#DDDDDD", "linewidth": 1}),
-            (True, {"color": "#777777", "linewidth": 1.4}),
-        ):
-            lines = [[(x[i], z[i]), (x[j], z[j])] for i, j in edges if ((i, j) in edges_in_front(turn)) == in_front]
-            axis.add_collection(LineCollection(lines, zorder=1, **look))
+        for i, j in solid()[0]:
+            shade, width = ("#777777", 1.4) if (i, j) in front else ("#DDDDDD", 1)
+            axis.plot(x[[i, j]], z[[i, j]], color=shade, linewidth=width, zorder=1)
     walked = [SOLID_RANKS.index(ranks) for ranks in path]
     for i, j in pairwise(walked):
         arrow(axis, np.array([x[i], z[i]]), np.array([x[j], z[j]]), style.ORANGE, linewidth=3)
-    for i in sorted({*seen, *walked}):
+    for i in sorted({*walked, *(i for facet in facets for i in facet)}):
         on_path = i in walked
         color = style.GREEN if on_path and i == walked[-1] else style.ORANGE if on_path else "#777777"
         size, edge = (8, style.BLACK) if on_path else (4, "#777777")
@@ -282,12 +271,6 @@ def arrow(axis: Any, start: Array, end: Array, color: str, linewidth: float = 2.
         return
     look = {"arrowstyle": "-|>", "color": color, "linewidth": linewidth, "shrinkA": 0, "shrinkB": 0, **options}
     axis.annotate("", end, start, arrowprops=look, zorder=8)
-
-
-def _around(points: Array) -> Array:
-    """The corners of a convex polygon in the order of their angle."""
-    middle = points.mean(axis=0)
-    return np.asarray(points[np.argsort(np.arctan2(*(points - middle).T[::-1]))])
 
 
 def _listed(values: Any) -> str:

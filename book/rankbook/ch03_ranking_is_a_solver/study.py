@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
+from operator import mul
 
 import numpy as np
 import numpy.typing as npt
 
 from rankbook.kit.ranks import Array
 from rankedu.landscapes import random_coefficients, random_section, rank_landscape
+from rankedu.proofs.rearrangement import Certificate
 
 #: The five items of the chapter.
 NAMES = "ABCDE"
@@ -34,6 +36,16 @@ SOLID_SCORES = SCORES[:4]
 SOLID_RANKS: list[tuple[int, ...]] = list(permutations((1, 2, 3, 4)))
 
 
+def walk(proof: Certificate) -> tuple[list[tuple[int, ...]], list[Fraction]]:
+    """The ranks that the swaps of a proof pass, and their costs."""
+    passed = [proof.permutation]
+    for swap in proof.swaps:
+        ranks = list(passed[-1])
+        ranks[swap.down], ranks[swap.up] = swap.rank + 1, swap.rank
+        passed.append(tuple(ranks))
+    return passed, [sum(map(mul, proof.scores, ranks), Fraction(0)) for ranks in passed]
+
+
 @functools.cache
 def section_of_five() -> tuple[Array, Array, list[tuple[float, float, float]]]:
     """Positions along the section, a weighted sum of ranks on it, and where each pair ties (constant, u, v)."""
@@ -55,29 +67,24 @@ def section_levels() -> int:
 @functools.cache
 def solid() -> tuple[list[tuple[int, int]], list[list[int]], Array]:
     """Edges (pairs of corners), facets (their corners) and the facets' outward normals in the space of the ranks."""
-    index = {ranks: number for number, ranks in enumerate(SOLID_RANKS)}
-    edges = []
-    for ranks in SOLID_RANKS:
-        for upper in (1, 2, 3):
-            swapped = tuple({upper: upper + 1, upper + 1: upper}.get(rank, rank) for rank in ranks)
-            if index[ranks] < index[swapped]:
-                edges.append((index[ranks], index[swapped]))
+    corners = np.array(SOLID_RANKS)
+    apart = ((corners[:, None] - corners) ** 2).sum(-1)
+    edges = [(int(i), int(j)) for i, j in np.argwhere(np.triu(apart == 2))]  # two neighbours have changed places
     facets, normals = [], []
-    for chosen in range(1, 15):  # a facet: some of the items, not all, share the best ranks among themselves
-        inside = [bool(chosen >> item & 1) for item in range(4)]
-        best = sum(range(sum(inside) + 1))
-        corners = [i for i, ranks in enumerate(SOLID_RANKS) if sum(np.array(ranks)[inside]) == best]
-        facets.append(corners)
-        normals.append([sum(inside) / 4 - member for member in inside])
+    for size in (1, 2, 3):
+        for best in combinations(range(4), size):  # a facet: some of the items share the best ranks among themselves
+            inside = np.isin(range(4), best)
+            facets.append(np.flatnonzero(corners[:, inside].sum(1) == sum(range(size + 1))).tolist())
+            normals.append(size / 4 - inside)
     return edges, facets, np.array(normals)
 
 
 @functools.lru_cache(maxsize=64)
-def edges_in_front(turn: float) -> frozenset[tuple[int, int]]:
-    """The edges of a facet that faces the reader."""
+def in_front(turn: float) -> tuple[list[list[int]], set[tuple[int, int]]]:
+    """The facets that face the reader, and their edges."""
     edges, facets, normals = solid()
     facing = [facet for facet, ahead in zip(facets, normals @ frame(turn)[1], strict=True) if ahead > 1e-9]
-    return frozenset((i, j) for i, j in edges if any(i in facet and j in facet for facet in facing))
+    return facing, {(i, j) for i, j in edges if any(i in facet and j in facet for facet in facing)}
 
 
 @functools.lru_cache(maxsize=64)

@@ -10,9 +10,10 @@ import torch
 
 import rankedu
 from rankbook.ch03_ranking_is_a_solver import explorables as chapter
-from rankbook.ch03_ranking_is_a_solver.study import SOLID_RANKS, SOLID_SCORES, solid
+from rankbook.ch03_ranking_is_a_solver.study import SOLID_RANKS, SOLID_SCORES, solid, walk
 from rankbook.kit import style
 from rankedu.blackbox import differentiate
+from rankedu.proofs.rearrangement import certificate
 from rankedu.solvers import ranking
 
 BOTH = [chapter.permutahedron_hexagon, chapter.permutahedron_solid]
@@ -43,9 +44,9 @@ def test_the_gradient_is_algorithm_1s_and_never_leads_to_a_worse_corner(angle, l
 
 @pytest.mark.parametrize("start", SOLID_RANKS[::3])
 def test_the_walk_goes_down_along_edges_to_the_ranking(start):
-    path = chapter.walk(start)
+    path, costs = walk(certificate(SOLID_SCORES, start))
     edges = {frozenset((SOLID_RANKS[i], SOLID_RANKS[j])) for i, j in solid()[0]}
-    costs = [sum(score * rank for score, rank in zip(SOLID_SCORES, ranks, strict=True)) for ranks in path]
+    assert costs == [sum(score * rank for score, rank in zip(SOLID_SCORES, ranks, strict=True)) for ranks in path]
     assert all(frozenset(step) in edges for step in pairwise(path))
     assert all(before > after for before, after in pairwise(costs))
     assert path[0] == start

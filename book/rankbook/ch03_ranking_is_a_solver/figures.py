@@ -200,18 +200,14 @@ def solid_corners(turn: float = 52) -> Figure:
     edges, (_, front) = solid()[0], in_front(turn)
     colors = (style.BLUE, style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.SKY)
     prices = []
-    for (i, j), color in zip(combinations(range(4), 2), colors, strict=True):
-        price = abs(SOLID_SCORES[i] - SOLID_SCORES[j])
-        label = f"{NAMES[i]} and {NAMES[j]}: {decimal(price)}"
-        prices.append(label)
-        for start, end in edges:
-            differ = {k for k in range(4) if SOLID_RANKS[start][k] != SOLID_RANKS[end][k]}
-            if differ == {i, j}:
-                look = (
-                    {"linewidth": 3.0, "zorder": 2} if (start, end) in front else {"linewidth": 1.0, "linestyle": ":"}
-                )
-                axis.plot(x[[start, end]], z[[start, end]], color=color, **{"zorder": 1, **look})
-        axis.plot([], [], color=color, linewidth=3, label=label)
+    for pair, color in zip(combinations(range(4), 2), colors, strict=True):
+        first, second = pair
+        prices.append(f"{NAMES[first]} and {NAMES[second]}: {decimal(abs(SOLID_SCORES[first] - SOLID_SCORES[second]))}")
+        axis.plot([], [], color=color, linewidth=3, label=prices[-1])
+        for edge in edges:
+            if np.not_equal(*(SOLID_RANKS[corner] for corner in edge)).nonzero()[0].tolist() == [*pair]:
+                width, line = (3.0, "-") if edge in front else (1.0, ":")
+                axis.plot(x[[*edge]], z[[*edge]], line, color=color, linewidth=width, zorder=width)
     axis.legend(title="who changes places,\nand the price", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return style.describe(
         figure,
@@ -239,7 +235,7 @@ def draw_solid(axis: Any, turn: float, path: Sequence[tuple[int, ...]]) -> tuple
     if path:
         for i, j in solid()[0]:
             shade, width = ("#777777", 1.4) if (i, j) in front else ("#DDDDDD", 1)
-            axis.plot(x[[i, j]], z[[i, j]], color=shade, linewidth=width, zorder=1)
+            axis.plot(x[[i, j]], z[[i, j]], color=shade, linewidth=width, zorder=width)
     walked = [SOLID_RANKS.index(ranks) for ranks in path]
     for i, j in pairwise(walked):
         arrow(axis, np.array([x[i], z[i]]), np.array([x[j], z[j]]), style.ORANGE, linewidth=3)

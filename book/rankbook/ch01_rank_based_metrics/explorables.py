@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from rankbook.ch01_rank_based_metrics.figures import GAINS, HOME, NAMES
+from rankbook.ch01_rank_based_metrics.figures import GAINS, HOME, NAMES, draw_score_axis
 from rankbook.kit import style
 from rankbook.kit.explorable.controls import choice, slider
 from rankbook.kit.explorable.core import explorable, goal
@@ -92,10 +92,7 @@ def _change(before: float, now: float) -> str:
 
 def _score_axis(axes: Axes, scores: Tensor, moved: int) -> None:
     """Items over their scores, the moved one lifted off the axis, with ranks below."""
-    axes.plot([0, 1], [0, 0], color=style.GREY, linewidth=1.5, zorder=1)
-    for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
-        axes.plot([tick, tick], [-0.07, 0.07], color=style.GREY, linewidth=1.5, zorder=1)
-        axes.text(tick, -1.3, f"{tick:g}", ha="center", va="center", size=11, color="#666666")
+    draw_score_axis(axes, -1.3)
     axes.text(-0.045, -1.3, "score", ha="right", va="center", size=11, color="#666666")
     axes.text(-0.045, -0.72, "rank", ha="right", va="center", size=12, weight="bold")
     ranks = rank(scores).tolist()

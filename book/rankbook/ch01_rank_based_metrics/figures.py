@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -24,13 +23,16 @@ MARGINS = {
 }
 #: The relevance of ten items from the best score to the worst: the example of the precision and recall figures.
 TEN = (0, 1, 1, 0, 1, 0, 0, 1, 0, 0)
+#: Five items that wait at these scores; B matters more than D, the others are irrelevant.
+NAMES = "ABCDE"
+HOME = torch.tensor([0.85, 0.65, 0.45, 0.25, 0.05], dtype=torch.float64)
+GAINS = torch.tensor([0.0, 3.0, 0.0, 1.0, 0.0], dtype=torch.float64)
 
 
-def models(margins: Mapping[str, Sequence[float]] = MARGINS, relevant: int = 3) -> tuple[dict[str, Tensor], Tensor]:
+def models() -> tuple[dict[str, Tensor], Tensor]:
     """The scores of the models, by name, and the relevance of the items."""
-    relevance = torch.arange(len(next(iter(margins.values())))) < relevant
-    sign = 2.0 * relevance.double() - 1.0
-    return {name: sign * torch.tensor(values, dtype=torch.float64) for name, values in margins.items()}, relevance
+    sign = torch.tensor([1.0] * 3 + [-1.0] * 5, dtype=torch.float64)
+    return {name: sign * torch.tensor(margins, dtype=torch.float64) for name, margins in MARGINS.items()}, sign > 0
 
 
 def same_cross_entropy() -> Figure:
@@ -40,17 +42,15 @@ def same_cross_entropy() -> Figure:
     texts = []
     for row, (name, values) in enumerate(scores.items()):
         order = values.argsort(descending=True).tolist()
-        height = [-1.25 * row] * len(order)
-        style.draw_items(axes, range(1, 9), height, [str(i + 1) for i in order], relevance[order].tolist(), size=24)
-        for place, item in enumerate(order, start=1):
-            axes.text(
-                place, height[0] - 0.46, f"{values[item]:+.1f}".replace("-", "−"), size=10, ha="center", va="center"
-            )
+        y = -1.25 * row
+        style.draw_items(axes, range(1, 9), [y] * 8, [str(i + 1) for i in order], relevance[order].tolist(), size=24)
+        for place, score in enumerate(values[order].tolist(), start=1):
+            axes.text(place, y - 0.46, f"{score:+.1f}".replace("-", "−"), size=10, ha="center", va="center")
         entropy = torch.nn.functional.binary_cross_entropy_with_logits(values, relevance.double()).item()
         precision = average_precision(values, relevance).item()
-        axes.text(0.3, height[0], f"model {name}", ha="right", va="center", size=12)
-        axes.text(9.55, height[0], f"{entropy:.3f}", ha="center", va="center", size=13)
-        axes.text(11.0, height[0], f"{precision:.3f}", ha="center", va="center", size=13, weight="bold")
+        axes.text(0.3, y, f"model {name}", ha="right", va="center", size=12)
+        axes.text(9.55, y, f"{entropy:.3f}", ha="center", va="center", size=13)
+        axes.text(11.0, y, f"{precision:.3f}", ha="center", va="center", size=13, weight="bold")
         texts.append(f"model {name} has cross entropy {entropy:.3f} and AP {precision:.3f}")
     axes.text(9.55, 0.62, "cross\nentropy", ha="center", va="bottom", size=11)
     axes.text(11.0, 0.62, "AP", ha="center", va="bottom", size=11)
@@ -67,16 +67,20 @@ def same_cross_entropy() -> Figure:
     )
 
 
+def draw_score_axis(axes: Axes, labels: float) -> None:
+    """Scores from 0 to 1 at height 0, for items to stand on; numbers at the height of the labels."""
+    axes.plot([0, 1], [0, 0], color=style.GREY, linewidth=1.5, zorder=1)
+    for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
+        axes.plot([tick], [0], marker="|", markersize=7, color=style.GREY, zorder=1)
+        axes.text(tick, labels, f"{tick:g}", ha="center", va="center", size=11, color="#666666")
+
+
 def three_ranks() -> Figure:
     """Five items on the score axis, two of them tied, and their ranks under three policies."""
     names, scores = "ABCDE", torch.tensor([0.9, 0.6, 0.6, 0.35, 0.1])
     made, axes = style.figure(height=2.9)
-    heights = [0.0, 0.0, 0.5, 0.0, 0.0]
-    axes.plot([0, 1], [0, 0], color=style.GREY, linewidth=1.2, zorder=1)
-    for tick in np.linspace(0, 1, 6):
-        axes.plot([tick, tick], [-0.06, 0.06], color=style.GREY, linewidth=1.2, zorder=1)
-        axes.text(tick, -0.22, f"{tick:.1f}", ha="center", va="top", size=10, color=style.GREY)
-    for x, y, name in zip(scores.tolist(), heights, names, strict=True):
+    draw_score_axis(axes, -0.31)
+    for x, y, name in zip(scores.tolist(), (0.0, 0.0, 0.5, 0.0, 0.0), names, strict=True):
         axes.plot([x], [y], marker="o", markersize=22, color=style.BLACK, markeredgecolor="white", zorder=4)
         axes.text(x, y, name, color="white", weight="bold", ha="center", va="center_baseline", zorder=5)
     axes.text(1.03, 0, "score", ha="left", va="center")
@@ -106,20 +110,15 @@ def precision_recall_staircase() -> Figure:
     style.draw_items(strip, depth, [0] * 10, map(str, depth), relevance == 1, size=23)
     strip.set(xlim=(0.2, 10.8), ylim=(-1, 1))
     strip.axis("off")
-    at = np.flatnonzero(relevance)
-    width = 1 / found[-1]
-    axes.bar(
-        recall[at] - width, precision[at], width=width, align="edge", color=style.SKY, alpha=0.45, edgecolor="white"
-    )
+    at, width = np.flatnonzero(relevance), 1 / found[-1]
+    axes.bar(recall[at], precision[at], -width, align="edge", color=style.SKY, alpha=0.45, edgecolor="white")
     axes.plot(np.r_[0, recall], np.r_[0, precision], color=style.BLACK, linewidth=1.2, zorder=2)
     for x, y, d in zip(recall[at] - width / 2, precision[at], depth[at], strict=True):
         axes.text(x, 0.06, f"{round(y * d)}/{d}", ha="center", va="center", size=13)
     style.draw_items(axes, recall, precision, map(str, depth), relevance == 1, size=15)
     value = average_precision(-torch.arange(10.0), torch.tensor(TEN)).item()
-    axes.set(
-        xlim=(-0.03, 1.04), ylim=(-0.04, 0.8), xlabel="share of the relevant items found", ylabel="precision so far"
-    )
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    axes.set(xlim=(-0.03, 1.04), ylim=(-0.04, 0.8), xticks=[0, 0.25, 0.5, 0.75, 1])
+    axes.set(xlabel="share of the relevant items found", ylabel="precision so far")
     axes.text(-0.01, 0.79, f"shaded area = AP = {value:.3f}", ha="left", va="top", size=12)
     return style.describe(
         made,
@@ -145,8 +144,7 @@ def depth_curves() -> Figure:
         axes.plot(depth, values, linestyle="none", marker=marker, markersize=7, color=colour, label=label)
     style.draw_items(axes, depth, [-0.22] * 10, map(str, depth), relevance == 1, size=19)
     axes.set(xlim=(0.4, 10.6), ylim=(-0.38, 1.08), xlabel="cut-off K", ylabel="value")
-    axes.set_xticks(list(depth))
-    axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    axes.set(xticks=depth, yticks=[0, 0.25, 0.5, 0.75, 1])
     axes.spines["left"].set_bounds(0, 1)
     made.legend(loc="outside upper center", ncols=3, handletextpad=0.2, columnspacing=1.0, frameon=False)
     hit, found, pure = (values for values, _, _ in curves.values())
@@ -158,6 +156,10 @@ def depth_curves() -> Figure:
     )
 
 
+#: The colours of the ways to break ties.
+TIES = {"optimistic": style.PURPLE, "ordinal": style.BLACK, "expected": style.GREEN, "pessimistic": style.ORANGE}
+
+
 def tied_orders() -> Figure:
     """Every order that a group of four tied items can take, and the AP that it gives."""
     scores, relevance = torch.tensor([0.9, 0.5, 0.5, 0.5, 0.5, 0.1]), torch.tensor([0, 1, 1, 0, 0, 1])
@@ -167,18 +169,14 @@ def tied_orders() -> Figure:
     made, (left, right) = style.figure(1, 2, height=3.9, gridspec_kw={"width_ratios": [1, 1.25]}, sharey=True)
     for y, row in enumerate(labels):
         style.draw_items(left, range(1, 7), [-y] * 6, map(str, range(1, 7)), row, size=17)
-    left.add_patch(_band(1.5, 5.5, -len(labels) + 0.45, 0.55))
+    left.axvspan(1.5, 5.5, color="#EEEEEE", zorder=0)
     left.text(3.5, 0.72, "tied, so in any order", ha="center", va="bottom", size=11)
     right.plot(values, -np.arange(len(values)), linestyle="none", marker="o", markersize=9, color=style.BLACK)
     shown = []
-    for ties, colour, dash in (
-        ("pessimistic", style.ORANGE, (0, (4, 2))),
-        ("expected", style.GREEN, "-"),
-        ("optimistic", style.PURPLE, (0, (1, 1))),
-    ):
+    for ties, dash in (("pessimistic", "--"), ("expected", "-"), ("optimistic", ":")):
         value = average_precision(scores, relevance, ties=ties).item()
-        right.axvline(value, color=colour, linestyle=dash, zorder=1, label=f"{ties} {value:.3f}")
         shown.append(f"{ties} {value:.3f}")
+        right.axvline(value, color=TIES[ties], linestyle=dash, zorder=1, label=shown[-1])
     right.set(xlabel="AP of this order", ylim=(-len(labels) + 0.35, 1.3), xlim=(0.365, 0.575))
     left.axis("off")
     right.tick_params(left=False, labelleft=False)
@@ -192,44 +190,22 @@ def tied_orders() -> Figure:
     )
 
 
-def _band(left: float, right: float, bottom: float, top: float) -> Any:
-    """A grey frame around what is tied."""
-    from matplotlib.patches import FancyBboxPatch
-
-    return FancyBboxPatch(
-        (left, bottom), right - left, top - bottom, boxstyle="round,pad=0,rounding_size=0.3",
-        facecolor="#EEEEEE", edgecolor=style.GREY, linewidth=1, zorder=0,
-    )  # fmt: skip
-
-
-def rounded_scores(seed: int = 0) -> Figure:
+def rounded_scores() -> Figure:
     """The range of AP that ties leave open, when scores are kept to fewer and fewer bits."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     relevance = torch.arange(300) < 30  # a file that lists the relevant items first, as files often do
     exact = torch.sigmoid(torch.randn(300, generator=generator, dtype=torch.float64) + 1.6 * relevance)
     bits = list(range(1, 11))
     rounded = [(exact * 2**b).round() / 2**b for b in bits]
-    values = {
-        ties: [average_precision(scores, relevance, ties=ties).item() for scores in rounded]
-        for ties in ("pessimistic", "expected", "ordinal", "optimistic")
-    }
+    values = {ties: [average_precision(scores, relevance, ties=ties).item() for scores in rounded] for ties in TIES}
     made, axes = style.figure(height=3.7)
     axes.fill_between(bits, values["pessimistic"], values["optimistic"], color=style.SKY, alpha=0.35, linewidth=0)
-    looks = {
-        "optimistic": (style.PURPLE, "v"),
-        "ordinal": (style.BLACK, "x"),
-        "expected": (style.GREEN, "o"),
-        "pessimistic": (style.ORANGE, "^"),
-    }
-    for ties, (colour, marker) in looks.items():
-        line = "none" if ties == "ordinal" else "-"
-        axes.plot(
-            bits, values[ties], color=colour, marker=marker, linestyle=line, markersize=8, label=ties, linewidth=1.5
-        )
-    axes.axhline(average_precision(exact, relevance).item(), color=style.GREY, linewidth=1, zorder=0)
-    axes.text(1.0, average_precision(exact, relevance).item() + 0.015, "exact scores", size=11, color="#555555")
-    axes.set(xlabel="bits kept of every score", ylabel="AP", ylim=(0, 1.02), xlim=(0.7, 10.3))
-    axes.set_xticks(bits)
+    for (ties, colour), look in zip(TIES.items(), ("v-", "x", "o-", "^-"), strict=True):
+        axes.plot(bits, values[ties], look, color=colour, markersize=8, label=ties, linewidth=1.5)
+    best = average_precision(exact, relevance).item()
+    axes.axhline(best, color=style.GREY, linewidth=1, zorder=0)
+    axes.text(1.0, best + 0.015, "exact scores", size=11, color="#555555")
+    axes.set(xlabel="bits kept of every score", ylabel="AP", ylim=(0, 1.02), xlim=(0.7, 10.3), xticks=bits)
     axes.legend(loc="upper right", ncols=2, frameon=False)
     width = [high - low for high, low in zip(values["optimistic"], values["pessimistic"], strict=True)]
     return style.describe(
@@ -237,52 +213,40 @@ def rounded_scores(seed: int = 0) -> Figure:
         f"AP of 300 scores, 30 of them relevant, against the bits kept. Between the pessimistic and the optimistic "
         f"value lie {width[0]:.2f} at 1 bit, {width[3]:.2f} at 4 bits and {width[9]:.3f} at 10 bits. The expected "
         f"value is {values['expected'][0]:.2f} at 1 bit and {values['expected'][3]:.2f} at 4, beside "
-        f"{average_precision(exact, relevance).item():.2f} for the exact scores. Ties broken by position give the "
+        f"{best:.2f} for the exact scores. Ties broken by position give the "
         "optimistic value, because the relevant items come first in the file.",
     )
 
 
-def metric_staircases(item: int = 3) -> Figure:
+def metric_staircases() -> Figure:
     """AP, NDCG and r@1 as functions of the score of one item, all others held still."""
-    home, gains, names = HOME, GAINS, NAMES
-    relevance = gains > 0
-    grid = torch.linspace(0, 1, 1001, dtype=torch.float64)
-    grid = grid[(grid[:, None] - home).abs().min(dim=1).values > 1e-9]  # at a tie the metric has no single value
-    scores = home.expand(len(grid), -1).clone()
-    scores[:, item] = grid
+    item, relevance = 3, GAINS > 0
+    others = [i for i in range(5) if i != item]
+    edges = torch.tensor([0.0, *sorted(HOME[others].tolist()), 1.0], dtype=torch.float64)
+    scores = HOME.repeat(5, 1)
+    scores[:, item] = (edges[1:] + edges[:-1]) / 2  # between the others nothing changes
     curves = {
-        "AP": average_precision(scores, relevance.expand_as(scores)),
-        "NDCG": ndcg(scores, gains.expand_as(scores)),
-        "r@1": recall_at_k(scores, relevance.expand_as(scores), k=1),
+        "AP": (average_precision(scores, relevance.expand_as(scores)), style.BLACK),
+        "NDCG": (ndcg(scores, GAINS.expand_as(scores)), style.GREEN),
+        "r@1": (recall_at_k(scores, relevance.expand_as(scores), k=1), style.PURPLE),
     }
     made, rows = style.figure(3, 1, height=4.8, sharex=True)
-    others = [i for i in range(len(home)) if i != item]
     jumps = []
-    for axes, (name, values), colour in zip(
-        rows, curves.items(), (style.BLACK, style.GREEN, style.PURPLE), strict=True
-    ):
-        change = np.flatnonzero(np.abs(np.diff(values.numpy())) > 1e-9)
-        pieces = np.split(np.arange(len(grid)), change + 1)
-        for piece in pieces:
-            axes.plot(grid[piece], values[piece], color=colour, linewidth=2.6, solid_capstyle="butt")
+    for axes, (name, (values, colour)) in zip(rows, curves.items(), strict=True):
+        axes.hlines(values, edges[:-1], edges[1:], color=colour, linewidth=2.6)
         for other in others:
-            axes.axvline(home[other], color="#CCCCCC", linewidth=1, zorder=0)
+            axes.axvline(HOME[other], color="#CCCCCC", linewidth=1, zorder=0)
         axes.set(ylabel=name, xlim=(0, 1), ylim=(-0.12, 1.12), yticks=[0, 0.5, 1])
-        jumps.append(f"{name} takes the values {', '.join(f'{values[p[0]].item():.2f}' for p in pieces)}")
+        steps = values.unique_consecutive().tolist()
+        jumps.append(f"{name} takes the values {', '.join(f'{value:.2f}' for value in steps)}")
     for other in others:
-        style.draw_items(rows[0], [home[other].item()], [1.3], [names[other]], [bool(relevance[other])], size=17)
+        style.draw_items(rows[0], [HOME[other]], [1.3], [NAMES[other]], [relevance[other]], size=17)
     for artist in rows[0].lines + rows[0].texts:
         artist.set_clip_on(False)
     rows[0].set_title(" ", size=16)
-    rows[-1].set_xlabel(f"score of item {names[item]}, the others held still")
+    rows[-1].set_xlabel(f"score of item {NAMES[item]}, the others held still")
     return style.describe(
         made,
-        f"Three staircases over the score of item {names[item]}, from 0 to 1; the steps are where it meets another "
+        f"Three staircases over the score of item {NAMES[item]}, from 0 to 1; the steps are where it meets another "
         f"item. From left to right, {'; '.join(jumps)}. Between the steps all three are flat.",
     )
-
-
-#: Five items that wait at these scores; B matters more than D, the others are irrelevant.
-NAMES = "ABCDE"
-HOME = torch.tensor([0.85, 0.65, 0.45, 0.25, 0.05], dtype=torch.float64)
-GAINS = torch.tensor([0.0, 3.0, 0.0, 1.0, 0.0], dtype=torch.float64)

@@ -38,14 +38,13 @@ def test_the_expected_value_is_the_mean_of_the_orders_drawn():
     assert len(dots.get_xdata()) == len(set(permutations((1, 1, 0, 0))))
 
 
-def test_staircases_step_only_where_items_meet():
+def test_staircases_are_the_metrics_between_the_items():
     made = figures.metric_staircases()
-    others = [y for i, y in enumerate(figures.HOME.tolist()) if i != 3]
-    for axes in made.axes:
-        pieces = [line for line in axes.lines if line.get_linewidth() == 2.6]
-        assert all(len(set(line.get_ydata().tolist())) == 1 for line in pieces)
-        ends = [line.get_xdata()[-1].item() for line in pieces[:-1]]
-        assert all(min(abs(end - y) for y in others) < 2e-3 for end in ends)
+    for score in (0.02, 0.3, 0.5, 0.7, 0.9):
+        scores = figures.HOME.clone()
+        scores[3] = score
+        drawn = [y for (a, y), (b, _) in made.axes[0].collections[0].get_segments() if a < score < b]
+        assert drawn == pytest.approx([average_precision(scores, figures.GAINS > 0).item()])
 
 
 def test_rows_of_average_precision_are_the_classes_of_eq_6():

@@ -95,24 +95,17 @@ def _score_axis(axes: Axes, scores: Tensor, moved: int) -> None:
     draw_score_axis(axes, -1.3)
     axes.text(-0.045, -1.3, "score", ha="right", va="center", size=11, color="#666666")
     axes.text(-0.045, -0.72, "rank", ha="right", va="center", size=12, weight="bold")
-    ranks = rank(scores).tolist()
-    for i, x in enumerate(scores.tolist()):
-        good, y = bool(GAINS[i] > 0), 1.0 if i == moved else 0.0
-        look, ink = style.mark(good), "white" if good else style.NEGATIVE
-        size = 25.0 if good else 21.5
-        if i == moved:
-            home = HOME[i].item()
-            axes.plot([x, x], [0, y], color=style.BLACK, linewidth=1.5, zorder=2)
-            axes.plot([x], [0], color=style.BLACK, marker="v", markersize=7, zorder=6)
-            ghost = {**look, "markerfacecolor": "white", "alpha": 0.45}
-            axes.plot([home], [0], markersize=size, **ghost)
-        axes.plot([x], [y], markersize=size, zorder=4, **look)
-        pips = "•" * round(torch.log2(1 + GAINS[i]).item())
-        lift = 0.05 if pips else -0.02
-        axes.text(x, y + lift, NAMES[i], color=ink, weight="bold", size=13, ha="center", va="center", zorder=5)
-        axes.text(x, y - 0.19, pips, color="white", size=10, ha="center", va="center", zorder=5)
+    x, y = scores.tolist(), [1.0 if i == moved else 0.0 for i in range(5)]
+    style.draw_items(axes, x, y, NAMES, GAINS > 0, size=25)
+    for i, place in enumerate(rank(scores).tolist()):
         tone = style.BLACK if i == moved else "#666666"
-        axes.text(x, -0.72, str(ranks[i]), size=13, ha="center", va="center", weight="bold", color=tone)
+        axes.text(x[i], -0.72, str(place), size=13, ha="center", va="center", weight="bold", color=tone)
+        pips = "•" * round(torch.log2(1 + GAINS[i]).item())
+        axes.text(x[i], y[i] - 0.22, pips, color="white", size=10, ha="center", va="center", zorder=5)
+    ghost = {**style.mark(bool(GAINS[moved] > 0)), "markerfacecolor": "white", "alpha": 0.45}
+    axes.plot([HOME[moved]], [0], markersize=22, **ghost)
+    axes.plot([x[moved]] * 2, [0, 1], color=style.BLACK, linewidth=1.5, zorder=2)
+    axes.plot([x[moved]], [0], color=style.BLACK, marker="v", markersize=7, zorder=6)
     axes.set(xlim=(-0.29, 1.37), ylim=(-1.55, 1.5))
     axes.axis("off")
 
@@ -133,9 +126,8 @@ def _bars(axes: Axes, before: dict[str, float], now: dict[str, float]) -> None:
             up = value > before[name]
             colour, sign = (style.GREEN, "▲") if up else (style.ORANGE, "▼")
             axes.plot([start, end], [y, y], color=colour, linewidth=5, solid_capstyle="butt", zorder=2)
-            axes.text(
-                1.2, y, f"{sign} {abs(value - before[name]):.2f}", ha="left", va="center", size=12, color="#444444"
-            )
+            change = f"{sign} {abs(value - before[name]):.2f}"
+            axes.text(1.2, y, change, ha="left", va="center", size=12, color="#444444")
         axes.plot([start], [y], marker="o", markersize=9, color="white", markeredgecolor="#888888", zorder=3)
         axes.plot([end], [y], marker="o", markersize=11, color=style.BLACK, zorder=4)
     axes.set(xlim=(-0.29, 1.37), ylim=(-5.95, 0.7))

@@ -26,8 +26,10 @@ def test_equal_cross_entropy_with_another_ap_and_a_lower_one_with_a_lower_ap():
 
 def test_the_shaded_area_is_average_precision():
     made = figures.precision_recall_staircase()
-    bars = [patch for patch in made.axes[1].patches if patch.get_width() > 0]
-    assert sum(bar.get_width() * bar.get_height() for bar in bars) == pytest.approx((1 / 2 + 2 / 3 + 3 / 5 + 4 / 8) / 4)
+    bars = made.axes[1].patches
+    assert sum(-bar.get_width() * bar.get_height() for bar in bars) == pytest.approx(
+        (1 / 2 + 2 / 3 + 3 / 5 + 4 / 8) / 4
+    )
 
 
 def test_the_expected_value_is_the_mean_of_the_orders_drawn():

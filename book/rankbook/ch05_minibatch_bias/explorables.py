@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
+from rankbook.ch05_minibatch_bias.figures import draw_closed_form, draw_error_bars, draw_sizes_axis
 from rankbook.ch05_minibatch_bias.study import SIZES, expected_curve, sample_estimates, synthetic_ranking
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, tell
@@ -39,7 +37,8 @@ BINS = np.linspace(0, 1, 41)
 @style.style()
 def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
     """The mAP of random batches, beside that of the data set (1024 items in 64 synthetic clusters on a sphere)."""
-    truth, estimates, (lengths, curve) = synthetic_ranking().mean_ap, _estimates(batch_size, memory), _curve()
+    truth, estimates = synthetic_ranking().mean_ap, _estimates(batch_size, memory)
+    lengths, curve = expected_curve(synthetic_ranking(), SIZES[0])
     seen = estimates[~np.isnan(estimates)]
     mean, spread, empty = float(seen.mean()), float(seen.std()), 1 - len(seen) / len(estimates)
     length = min((1 + memory) * batch_size, len(synthetic_ranking()))
@@ -52,31 +51,14 @@ def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
     above.bar(BINS[:-1], counts / counts.max(), np.diff(BINS), align="edge", color=style.SKY, antialiased=False)
     above.axvline(truth, color=style.BLACK, linestyle="--")
     above.axvline(mean, color=style.RED)
-    above.set(
-        xlim=(0, 1),
-        ylim=(0, 1.05),
-        yticks=(),
-        ylabel="batches",
-        xlabel=f"mAP of a batch ({empty:.0%} of them have none)",
-    )
+    above.set(xlim=(0, 1), ylim=(0, 1.05), yticks=(), ylabel="batches")
+    above.set_xlabel(f"mAP of a batch ({empty:.0%} of them have none)")
     above.set_title(f"data set {truth:.2f},  batches {mean:.2f} ± {spread:.2f},  lists of {length}")
-    below.plot(lengths, curve, color=style.GREEN, label="closed form")
-    below.axhline(truth, color=style.BLACK, linestyle="--", label="the data set")
-    bars = [[min(spread, mean)], [min(spread, 1 - mean)]]
-    below.errorbar([length], [mean], yerr=bars, fmt="o", color=style.RED, capsize=4, label="batches, ± sd")
-    below.set_xscale("log", base=2)
-    below.set_xticks([8, 32, 128, 512, 1024], ["8", "32", "128", "512", "1024"])
-    below.xaxis.set_minor_locator(NullLocator())
-    below.set(
-        xlim=(7, 1180),
-        ylim=(0, 1.03),
-        yticks=(0, 0.5, 1),
-        ylabel="mAP",
-        xlabel="list length: (1 + τ) · batch size, at most all",
-    )
-    below.legend(loc="upper right")
-    longest = len(synthetic_ranking())
-    reached = {size: min((1 + memory) * size, longest) for size in SIZES}
+    draw_closed_form(below, synthetic_ranking(), SIZES[0])
+    draw_error_bars(below, [length], [(mean, spread)], color=style.RED, label="batches, ± sd")
+    draw_sizes_axis(below, (8, 32, 128, 512, 1024), "list length: (1 + τ) · batch size, at most all")
+    below.set(xlim=(7, 1180), yticks=(0, 0.5, 1))
+    reached = {size: min((1 + memory) * size, len(synthetic_ranking())) for size in SIZES}
     hold(below, batch_size=lambda size: (reached[size], np.interp(reached[size], lengths, curve)))
     return style.describe(
         figure,
@@ -88,10 +70,6 @@ def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
     )
 
 
-@functools.cache
 def _estimates(batch_size: int, memory: int) -> Array:
     batches = min(300, max(32, 16_384 // batch_size))
     return sample_estimates(synthetic_ranking(), batch_size, length=memory, batches=batches)
-
-
-_curve = functools.cache(lambda: expected_curve(synthetic_ranking(), SIZES[0]))

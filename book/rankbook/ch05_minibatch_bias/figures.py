@@ -16,16 +16,18 @@ from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 
 
-def _sizes_axis(axes: Axes, sizes: Sequence[int], label: str) -> None:
+def draw_sizes_axis(axes: Axes, sizes: Sequence[int], label: str) -> None:
+    """The axes of mAP over sizes of batches or lengths of lists, and the legend."""
     axes.set_xscale("log", base=2)
     style.xticks(axes, sizes)
-    axes.set(xlabel=label, ylim=(0, 1.03))
+    axes.set(xlabel=label, ylabel="mAP", ylim=(0, 1.03))
+    axes.legend(loc="upper right")
 
 
 @style.style()
-def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4, seed: int = 3) -> Figure:
+def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4) -> Figure:
     """One relevant item in a long list, and what a few random batches leave of those ahead of it."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(3)
     figure, axes = style.figure(width=6.8, height=2.9)
     places, ranks = np.arange(1, n + 1), []
     for row in range(draws + 1):
@@ -40,8 +42,7 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4, seed: i
     axes.set_yticks(-np.arange(draws + 1), ["data set"] + [f"batch {i}" for i in range(1, draws + 1)])
     axes.set(xlim=(0, n + 9.2), ylim=(-draws - 0.6, 0.6), xticks=(1, rank, n), xlabel="rank in the data set")
     axes.xaxis.set_label_coords(0.37, -0.13)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["left", "bottom"]].set_visible(False)
     axes.tick_params(length=0)
     return style.describe(
         figure,
@@ -91,10 +92,9 @@ def minibatch_map(
     ranking = study.synthetic_ranking() if ranking is None else ranking
     figure, axes = style.figure(width=6.4, height=3.9)
     facts = _by_size(axes, ranking, sizes)
-    _closed_form(axes, ranking, sizes[0])
-    _sizes_axis(axes, (*sizes, len(ranking)), "batch size")
-    axes.set(ylabel="mAP", title=f"{name}: {len(ranking)} items, {len(np.unique(ranking.labels))} classes")
-    axes.legend(loc="upper right")
+    draw_closed_form(axes, ranking, sizes[0])
+    draw_sizes_axis(axes, (*sizes, len(ranking)), "batch size")
+    axes.set_title(f"{name}: {len(ranking)} items, {len(np.unique(ranking.labels))} classes")
     return style.describe(
         figure,
         f"mAP against batch size for {name}. The data set's mAP is a dashed line at {ranking.mean_ap:.2f}. The mean "
@@ -103,13 +103,13 @@ def minibatch_map(
     )
 
 
-def _closed_form(axes: Axes, ranking: Ranking, smallest: int) -> None:
+def draw_closed_form(axes: Axes, ranking: Ranking, smallest: int) -> None:
     """Draw what to expect of lists of every length, and the mAP of the data set."""
     axes.plot(*study.expected_curve(ranking, smallest), color=style.GREEN, label="closed form", zorder=1)
     axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
 
 
-def _error_bars(axes: Axes, x: Sequence[float], spreads: Sequence[tuple[float, float]], **look: Any) -> list[str]:
+def draw_error_bars(axes: Axes, x: Sequence[float], spreads: Sequence[tuple[float, float]], **look: Any) -> list[str]:
     """Draw mean ± standard deviation of batches, within [0, 1]; return them in words."""
     means, deviations = np.array(spreads).T
     look = dict[str, Any](fmt="o", color=style.ORANGE, capsize=4, label="random batches") | look
@@ -121,25 +121,20 @@ def _by_size(axes: Axes, ranking: Ranking, sizes: Sequence[int], per_class: int 
     """Draw them against the batch size."""
     batches = [min(300, max(20, 16_000 // m)) for m in sizes]
     drawn = [study.spread(ranking, m, batches=k, per_class=per_class) for m, k in zip(sizes, batches, strict=True)]
-    shown = _error_bars(axes, sizes, drawn, **look)
+    shown = draw_error_bars(axes, sizes, drawn, **look)
     return ", ".join(f"{text} at {m}" for text, m in zip(shown, sizes, strict=True))
 
 
 @style.style()
-def composition(
-    ranking: Ranking | None = None, sizes: tuple[int, ...] = study.SIZES, per_class: int = 4, name: str = ""
-) -> Figure:
+def composition(ranking: Ranking, sizes: Sequence[int], per_class: int = 4) -> Figure:
     """The same, for batches drawn at random and for batches with a few items of each class."""
-    ranking = study.synthetic_ranking() if ranking is None else ranking
     largest = len(np.unique(ranking.labels)) * per_class
     figure, axes = style.figure(width=6.4, height=3.7)
     random = _by_size(axes, ranking, sizes, fmt="o-", label="drawn at random")
     look: dict[str, Any] = {"fmt": "s--", "color": style.PURPLE, "label": f"{per_class} of each class"}
     balanced = _by_size(axes, ranking, [m for m in sizes if m <= largest], per_class, **look)
     axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
-    _sizes_axis(axes, sizes, "batch size")
-    axes.set(ylabel="mAP", title=name)
-    axes.legend(loc="upper right")
+    draw_sizes_axis(axes, sizes, "batch size")
     return style.describe(
         figure,
         f"Batch mAP against batch size. Items drawn at random: {random}. {per_class} items of each class: {balanced}. "
@@ -148,29 +143,23 @@ def composition(
 
 
 @style.style()
-def memory_and_bias(
-    ranking: Ranking | None = None,
-    sizes: tuple[int, ...] = (16, 64, 256),
-    lengths: tuple[int, ...] = (0, 1, 3, 7),
-    name: str = "",
-) -> Figure:
+def memory_and_bias() -> Figure:
     """Batch mAP with memory, against the length of the lists that are ranked."""
-    ranking = study.synthetic_ranking() if ranking is None else ranking
+    ranking = study.synthetic_ranking()
     figure, axes = style.figure(width=6.4, height=3.8)
-    looks = zip(sizes, (style.ORANGE, style.PURPLE, style.SKY), "osD", (0.96, 1.0, 1.04), strict=False)
     facts = []
-    for m, colour, marker, nudge in looks:
-        used = [tau for tau in lengths if (1 + tau) * m <= len(ranking)]
-        batches = min(300, max(16, 12_000 // m))
-        spreads = [study.spread(ranking, m, length=tau, batches=batches) for tau in used]
-        look: dict[str, Any] = {"fmt": marker, "color": colour, "label": f"batch {m}, τ = {', '.join(map(str, used))}"}
-        shown = _error_bars(axes, [(1 + tau) * m * nudge for tau in used], spreads, **look)
-        facts.append(f"batch {m}: {', '.join(f'{text} for τ = {t}' for text, t in zip(shown, used, strict=True))}")
-    _closed_form(axes, ranking, sizes[0])
-    ticks = [2**k for k in range(4, 12) if 2**k <= len(ranking)]
-    _sizes_axis(axes, ticks, "list length (1 + τ) · batch size")
-    axes.set(ylabel="mAP", title=name)
-    axes.legend(loc="upper right")
+    for m, lengths, colour, marker, nudge in (
+        (16, (0, 1, 3, 7), style.ORANGE, "o", 0.96),
+        (64, (0, 1, 3, 7), style.PURPLE, "s", 1.0),
+        (256, (0, 1, 3), style.SKY, "D", 1.04),
+    ):
+        spreads = [study.spread(ranking, m, length=tau, batches=min(300, 12_000 // m)) for tau in lengths]
+        label = f"batch {m}, τ = {', '.join(map(str, lengths))}"
+        places = [(1 + tau) * m * nudge for tau in lengths]
+        shown = draw_error_bars(axes, places, spreads, fmt=marker, color=colour, label=label)
+        facts.append(f"batch {m}: {', '.join(f'{text} for τ = {t}' for text, t in zip(shown, lengths, strict=True))}")
+    draw_closed_form(axes, ranking, 16)
+    draw_sizes_axis(axes, [2**k for k in range(4, 11)], "list length (1 + τ) · batch size")
     return style.describe(
         figure,
         f"Mean and standard deviation of the batch mAP against the length of the lists. {'; '.join(facts)}. All means "

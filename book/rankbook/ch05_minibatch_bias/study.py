@@ -35,7 +35,8 @@ class Ranking:
     @functools.cached_property
     def mean_ap(self) -> float:
         """The true mAP: every item is a query, all others are its list."""
-        return float(np.mean(_mean_by_query(*self.precisions)))
+        query, rank, within = self.precisions
+        return _mean_by_query(query, within / rank)
 
     @functools.cached_property
     def precisions(self) -> tuple[Ints, Ints, Ints]:
@@ -44,11 +45,10 @@ class Ranking:
         return query, place + 1, self.relevant.cumsum(1)[query, place]
 
 
-def _mean_by_query(query: Ints, rank: Ints, within: Ints) -> Array:
-    """AP of each query that has a relevant item."""
+def _mean_by_query(query: Ints, precisions: Array) -> float:
+    """The mean, over the queries that have a relevant item, of the mean of their precisions."""
     count = np.bincount(query)
-    sums = np.bincount(query, within / rank)
-    return sums[count > 0] / count[count > 0]
+    return float(np.mean(np.bincount(query, precisions)[count > 0] / count[count > 0]))
 
 
 def synthetic_embeddings(
@@ -98,6 +98,7 @@ def expected_precision(rank: Any, n: int, batch: int, within: Any = 1) -> Array:
     return np.asarray(share + (1 - share) * alone)
 
 
+@functools.cache
 def expected_curve(ranking: Ranking, smallest: int) -> tuple[Ints, Array]:
     """Lengths of lists, up to the whole set, and what to expect of each."""
     members = np.unique(np.geomspace(smallest, len(ranking), 40).round().astype(int))
@@ -107,9 +108,7 @@ def expected_curve(ranking: Ranking, smallest: int) -> tuple[Ints, Array]:
 def expected_map(ranking: Ranking, members: int) -> float:
     """Expected precision in lists of so many members, averaged as mAP is; of the whole set it is mAP."""
     query, rank, within = ranking.precisions
-    values = expected_precision(rank, len(ranking) - 1, members - 1, within)
-    count = np.bincount(query)
-    return float(np.mean(np.bincount(query, values)[count > 0] / count[count > 0]))
+    return _mean_by_query(query, expected_precision(rank, len(ranking) - 1, members - 1, within))
 
 
 @functools.lru_cache(maxsize=64)
@@ -154,7 +153,7 @@ def _batch_map(ranking: Ranking, queries: Ints, members: Ints) -> float:
     if len(query) == 0:
         return np.nan
     rank, within = (table.cumsum(1, dtype=np.int32)[query, place] for table in (kept, hits))
-    return float(np.mean(_mean_by_query(query, rank, within)))
+    return _mean_by_query(query, within / rank)
 
 
 def spread(ranking: Ranking, batch_size: int, **options: int) -> tuple[float, float]:

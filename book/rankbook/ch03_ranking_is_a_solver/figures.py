@@ -204,8 +204,9 @@ def solid_corners(turn: float = 52) -> Figure:
         first, second = pair
         prices.append(f"{NAMES[first]} and {NAMES[second]}: {decimal(abs(SOLID_SCORES[first] - SOLID_SCORES[second]))}")
         axis.plot([], [], color=color, linewidth=3, label=prices[-1])
-        for edge in edges:
-            if np.not_equal(*(SOLID_RANKS[corner] for corner in edge)).nonzero()[0].tolist() == [*pair]:
+        for start, end in edges:
+            edge, ranks = (start, end), zip(SOLID_RANKS[start], SOLID_RANKS[end], strict=True)
+            if [item for item, (before, after) in enumerate(ranks) if before != after] == [*pair]:
                 width, line = (3.0, "-") if edge in front else (1.0, ":")
                 axis.plot(x[[*edge]], z[[*edge]], line, color=color, linewidth=width, zorder=width)
     axis.legend(title="who changes places,\nand the price", loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankbook.kit.cached import cached
 from rankbook.kit.ranks import Array
 
 Ints = npt.NDArray[np.int64]
@@ -162,7 +161,7 @@ def spread(ranking: Ranking, batch_size: int, **options: int) -> tuple[float, fl
     return float(np.nanmean(estimates)), float(np.nanstd(estimates))
 
 
-@cached
+@functools.cache
 def gradients(lam: float = 50.0) -> tuple[Array, dict[tuple[int, int], Array]]:
     """AP-loss gradients with respect to a linear map of the synthetic embeddings: of the set, and of many batches.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import math
 import statistics
@@ -11,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankbook.kit.cached import cached
 from rankbook.kit.ranks import Array
 from rankbook.kit.timing import in_turns
 from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
@@ -72,7 +72,7 @@ def region(embeddings: Tensor, temperature: float) -> float:
     return operating_region(unit @ unit.T, temperature, THRESHOLD).mean().item()
 
 
-@cached
+@functools.cache
 def shares_while_training(
     batch_sizes: tuple[int, ...] = BATCH_SIZES, images: int = IMAGES, temperature: float = 0.01
 ) -> dict[str, dict[int, float]]:

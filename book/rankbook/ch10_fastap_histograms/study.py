@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from rankbook.kit.cached import cached
 from rankbook.kit.ranks import Array
 from rankedu.landscapes import Section
 from rankedu.losses import FastAPLoss
@@ -64,7 +65,7 @@ def histogram_landscape(section: Section, coefficients: Array, bins: int) -> Arr
     return np.stack(rows)
 
 
-@cached
+@functools.cache
 def measure_bias(bins: int, seed: int = 0) -> tuple[float, float]:
     """How far FastAP, and AP of soft ranks, lie from AP on random similarities."""
     scores, relevance = similarities(seed=seed)
@@ -95,7 +96,7 @@ def pushes(bins: int) -> Tensor:
     return -slope
 
 
-@cached
+@functools.cache
 def trained(bins: int, dim: int, seeds: int = 3, steps: int = 60) -> tuple[float, float]:
     """AP of linear embeddings trained with FastAP, on their training items; and the spread of their first negatives.
 

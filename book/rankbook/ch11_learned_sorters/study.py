@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankbook.kit.cached import cached
 from rankbook.kit.ranks import Array
 from rankbook.kit.section import View, view
 from ranklab.contestants import LSTMRanker
@@ -22,7 +21,7 @@ STEPS = 400
 SIZE = 160
 
 
-@cached
+@functools.cache
 def trained(n: int = N, steps: int = STEPS, architecture: str = "lstm", seed: int = 0) -> tuple[LSTMRanker, Array]:
     """A sorter, frozen, and the error of each of its training steps, in ranks."""
     with torch.random.fork_rng(devices=[]):

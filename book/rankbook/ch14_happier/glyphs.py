@@ -14,7 +14,6 @@ from scipy import stats
 from torch import Tensor, nn
 
 from rankbook.ch14_happier.study import losses
-from rankbook.kit.cached import cached
 from rankbook.kit.folders import CHECKOUT
 from rankbook.kit.ranks import Array
 from rankedu import hierarchy
@@ -73,7 +72,7 @@ def batches(labels: Tensor, count: int, seed: int) -> Iterator[Tensor]:
         yield torch.tensor([item for c in characters for item in some(by_character[c], 4)])
 
 
-@cached
+@functools.cache
 def short_run(alpha: float, weight: float, steps: int = STEPS) -> dict[str, float]:
     """Train a small network with HAPPIER, and measure (with α = 1) characters whose base letters it has never seen."""
     (images, labels), (test_images, test_labels) = glyph_tree("train"), glyph_tree("test")
@@ -128,7 +127,7 @@ def about_records() -> str:
     return f"recorded: {len(records)} runs of {steps} steps, {seeds} seeds a value"
 
 
-@cached
+@functools.cache
 def below_while_training(preset: str, looks: tuple[int, ...] = (0, 60, 120)) -> dict[int, tuple[int, int, float]]:
     """How often a setting is below the true loss in batches of glyphs, while HAPPIER is trained.
 

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from rankbook.ch14_happier.bounds import upper_bound
 from rankbook.kit import linear_scorers
-from rankbook.kit.cached import cached
 from rankbook.kit.ranks import Array
 from rankbook.kit.timing import in_turns
 from rankedu.losses import HAPLoss
@@ -77,7 +76,7 @@ class Descent:
         return float(np.median(self.h_ap[:, -20:].mean(1)))
 
 
-@cached
+@functools.cache
 def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
     """Train linear scorers of 20 features on lists of 40 items, 4 of relevance 2, 8 of relevance 1.
 
@@ -100,7 +99,7 @@ RUNS = ("supremum", "stopped 16", "stopped 64", "both 64")
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192)
 
 
-@cached
+@functools.cache
 def seconds(lengths: tuple[int, ...] = LENGTHS, repeats: int = 5) -> dict[str, list[float]]:
     """Median time of a forward and a backward pass for one query, by the length of its list, on one thread.
 

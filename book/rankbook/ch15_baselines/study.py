@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from rankbook.kit.cached import cached
 from rankbook.kit.ranks import Array
 from rankedu import hierarchy
 from rankedu.losses import (
@@ -211,7 +210,7 @@ def folded(name: str, factors: tuple[float, ...]) -> Array:
     return np.array(found)
 
 
-@cached
+@functools.cache
 def pull_at_place(name: str, most: int = 9) -> Array:
     """Pull on the only positive of one query, with r = 1 … most of its negatives above it, the rest far below.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankbook.kit.cached import cached
 from rankedu.losses import ClusterLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
 from ranklab.contestants import baseline
@@ -83,7 +83,7 @@ def fresh() -> ConvNet:
     return ConvNet(DIM, channels=CHANNELS)
 
 
-@cached
+@functools.cache
 def characters(steps: int = STEPS) -> ShortRuns:
     """Trained to tell characters apart: from a random start, by RaMBO, by Smooth-AP and by HAPPIER without proxies."""
     data, test = marked_letters("train"), soiled(marked_letters("test"))
@@ -100,7 +100,7 @@ def characters(steps: int = STEPS) -> ShortRuns:
     return ShortRuns(test, found)
 
 
-@cached
+@functools.cache
 def letters(steps: int = STEPS // 2) -> ShortRuns:
     """Trained to tell letters apart: two baselines, and Smooth-AP appended to each of them."""
     data, test = some_letters("train"), soiled(some_letters("test"))

@@ -52,7 +52,7 @@ def relation(answers: Sequence[Answer]) -> str:
         for text, transform in _RELATIONS.items():
             if all(same(np.asarray(transform(right, *_counts(case))), given) for case, right, given in answers):
                 return f"On every input it is {text}"
-        right, given = (np.concatenate([np.ravel(answer[part]) for answer in answers]) for part in (1, 2))
+        right, given = (np.concatenate([values.ravel() for values in side]) for side in list(zip(*answers))[1:])
         at = np.abs(right).argmax()
         factor, amount = given[at] / right[at], given[at] - right[at]
         if same(factor * right, given):

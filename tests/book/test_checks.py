@@ -12,7 +12,7 @@ from rankedu.cli import app
 def test_the_doctor_looks_at_what_the_book_needs():
     done = CliRunner().invoke(app, ["doctor"])
     assert done.exit_code == 0
-    for subject in ("sphinx", "fonts", "browser", "notebook kernel", "make book"):
+    for subject in ("sphinx", "browser", "notebook kernel"):
         assert f" {subject} " in done.stdout
 
 

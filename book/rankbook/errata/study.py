@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from rankbook.ch10_fastap_histograms.study import fast_ap
-from rankbook.kit.folders import CHECKOUT, in_checkout
+from rankbook.kit.folders import CHECKOUT
 
 #: The papers' tables as printed.
 PRINTED = CHECKOUT / "book" / "data" / "printed"
@@ -26,7 +26,7 @@ def printed(table: str) -> dict[str, Any]:
     """
     import yaml
 
-    found: dict[str, Any] = yaml.safe_load(in_checkout(PRINTED / f"{table}.yaml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = yaml.safe_load((PRINTED / f"{table}.yaml").read_text(encoding="utf-8"))
     return found
 
 

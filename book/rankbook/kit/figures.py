@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-if importlib.util.find_spec("matplotlib") is None:
-    raise ModuleNotFoundError(
-        "figures are drawn by matplotlib, which is not installed: pip install 'rankedu[lab]'", name="matplotlib"
-    )
 
 from matplotlib.figure import Figure
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import rankbook
 from ranklab import CHECKOUT
 
-__all__ = ["CHECKOUT", "in_checkout", "modules"]
+__all__ = ["CHECKOUT", "modules"]
 
 _PACKAGE = Path(rankbook.__file__).resolve().parent
 
@@ -20,10 +20,3 @@ def modules(file: str) -> list[str]:
     """
     found = sorted(path.relative_to(_PACKAGE).with_suffix("") for path in _PACKAGE.glob(f"[!k]*/{file}"))
     return [".".join(["rankbook", *path.parts]) for path in found]
-
-
-def in_checkout(path: Path) -> Path:
-    """The path, if something is there."""
-    if not path.exists():
-        raise FileNotFoundError(f"the book's data must have {path.name}, found none in {path.parent} (restore it: git)")
-    return path

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 
-def fitted_exponent(seconds: dict[int, float], confidence: float = 0.95) -> tuple[float, float]:
-    """Fit seconds ∝ n^k, length → seconds; the interval is k ± margin.
-
-    Source: RaMBO Tab. 1.
+def fitted_exponent(seconds: dict[int, float]) -> tuple[float, float]:
+    """Fit seconds ∝ n^k, length → seconds, as in RaMBO Tab. 1; the 95 % interval is k ± margin.
 
     >>> k, margin = fitted_exponent({10: 1.0, 100: 100.0, 1000: 10_000.0})
     >>> round(k, 6), round(margin, 6)
@@ -19,4 +17,4 @@ def fitted_exponent(seconds: dict[int, float], confidence: float = 0.95) -> tupl
     if len(seconds) < 3:
         raise ValueError(f"seconds must hold three lengths at least, got {sorted(seconds)}")
     line = stats.linregress(np.log(list(seconds)), np.log(list(seconds.values())))
-    return float(line.slope), float(stats.t.ppf((1 + confidence) / 2, len(seconds) - 2) * line.stderr)
+    return float(line.slope), float(stats.t.ppf(0.975, len(seconds) - 2) * line.stderr)

@@ -9,7 +9,6 @@ import typer
 
 if TYPE_CHECKING:
     from ranklab.runs import Run
-    from ranklab.runs.tables import Tables
 
 #: Metrics of a run that are printed.
 SHOWN = 30
@@ -155,7 +154,6 @@ def results(
     ] = None,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this parameter.")] = None,
     form: Annotated[str, typer.Option("--format", help="markdown, csv or json.")] = "markdown",
-    figure: Annotated[Path | None, typer.Option(help="Draw the first metric to this .png or .svg.")] = None,
 ) -> None:
     """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
     from ranklab.runs import keep_runs, tabulate
@@ -171,8 +169,6 @@ def results(
         )
         for line in tables.skipped:
             print(f"skipped {line}", file=sys.stderr)
-        if figure is not None:
-            _draw(tables, figure)
         print(tables.text)
         if keep is not None:
             written = keep_runs(tables.records, keep)
@@ -192,17 +188,3 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
                 f"--where must be followed by KEY=VALUE, got {text!r} (for instance --where loss=smooth_ap)"
             )
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
-
-
-def _draw(tables: "Tables", path: Path) -> None:
-    """Write the figure of the first metric of a lab."""
-    from rankbook.kit import style
-    from rankbook.results.figures import compare_settings
-
-    formats = {".png": style.png, ".svg": style.svg}
-    if path.suffix not in formats:
-        raise ValueError(f"figure must end in {' or '.join(formats)}, got {path}")
-    if len(tables.rows) > 1:
-        raise ValueError(f"figure is of one lab, got {', '.join(tables.rows)} (choose with --lab)")
-    [(lab, rows)] = tables.rows.items()
-    path.write_bytes(formats[path.suffix](compare_settings(rows, tables.metrics[lab][0])))

@@ -40,8 +40,3 @@ def test_a_verdict_is_what_numbers_of_more_decimals_allow(gain):
 def test_the_figures_are_described_with_their_numbers():
     assert "12.7 in the text, 10.7 in the table" in style.description(errata.gains())
     assert "0.581 with 5" in style.description(errata.bins_of_a_perfect_list((5, 10)))
-
-
-def test_a_table_that_is_not_there_is_named():
-    with pytest.raises(FileNotFoundError, match=r"the book's data must have rambo_tab_99\.yaml, found none in"):
-        study.printed("rambo_tab_99")

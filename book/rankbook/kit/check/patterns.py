@@ -52,7 +52,8 @@ def relation(answers: Sequence[Answer]) -> str:
         for text, transform in _RELATIONS.items():
             if all(same(np.asarray(transform(right, *_counts(case))), given) for case, right, given in answers):
                 return f"On every input it is {text}"
-        right, given = (np.concatenate([values.ravel() for values in side]) for side in list(zip(*answers))[1:])
+        right = np.concatenate([right.ravel() for _, right, _ in answers])
+        given = np.concatenate([given.ravel() for _, _, given in answers])
         at = np.abs(right).argmax()
         factor, amount = given[at] / right[at], given[at] - right[at]
         if same(factor * right, given):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from matplotlib.colors import LogNorm
 
 from rankbook.kit import style
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Judgement
@@ -13,8 +14,6 @@ from ranklab.runs.search import Between, importances
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["coordinates", "forest", "trials"]
 
 #: Half-widths beyond which a distance is told and not drawn.
 FAR = 6.0
@@ -26,10 +25,8 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
     """Draw a line for each claim, in standard units: how far its difference is from the threshold of its rule.
 
     The unit is the half-width of the interval, so that claims in points, levels and shares stand in one picture. What
-    is farther than `FAR` stands at the edge, with its number. ValueError without a judged claim.
+    is farther than `FAR` stands at the edge, with its number.
     """
-    if not judged:
-        raise ValueError("judged must hold a claim, got none (put some to the test: rankedu claims --run)")
     made, axes = style.figure(height=max(2.2, 1.0 + 0.3 * len(judged)))
     sentences = []
     with style.style():
@@ -40,18 +37,9 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
             if abs(distance) <= FAR:
                 axes.errorbar(distance, place, xerr=1.0, fmt=marker, color=colour, capsize=3, markersize=6)
             else:
-                side = "right" if distance > 0 else "left"
-                edge = math.copysign(FAR, distance)
-                axes.plot(edge, place, marker=">" if distance > 0 else "<", color=colour, markersize=8)
-                axes.annotate(
-                    f"{distance:+.0f} ",
-                    (edge, place),
-                    (-8 if distance > 0 else 8, 0),
-                    ha=side,
-                    va="center",
-                    textcoords="offset points",
-                    fontsize="small",
-                )
+                edge, side = (FAR, "right") if distance > 0 else (-FAR, "left")
+                axes.plot(edge, place, marker="<>"[distance > 0], color=colour, markersize=8)
+                axes.text(0.95 * edge, place, f"{distance:+.0f} ", ha=side, va="center", fontsize="small")
             sentences.append(f"{name}: {judgement.verdict}, {distance:+.1f}")
         for verdict in dict.fromkeys(judgement.verdict for judgement in judged.values()):
             axes.plot([], [], _LOOKS[verdict][1], color=_LOOKS[verdict][0], label=verdict)
@@ -74,10 +62,8 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
 def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     """Draw a row of trials for each arm of {arm: [{"point": {setting: value}, "value": metric or None}, …]}.
 
-    Colour tells the learning rate, on a logarithmic scale that all arms share. ValueError without an arm.
+    Colour tells the learning rate, on a logarithmic scale that all arms share.
     """
-    if not arms:
-        raise ValueError("arms must hold a search, got none (make some: rankedu claims --run)")
     made, axes = style.figure(height=max(2.2, 1.2 + 0.3 * len(arms)))
     rates = [trial["point"]["lr"] for of_arm in arms.values() for trial in of_arm if trial["value"] is not None]
     sentences = []
@@ -85,17 +71,9 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
         for place, (name, of_arm) in enumerate(reversed([*arms.items()])):
             done = [trial for trial in of_arm if trial["value"] is not None]
             values = [100 * trial["value"] for trial in done]
-            dots = axes.scatter(
-                values,
-                [place] * len(done),
-                c=[trial["point"]["lr"] for trial in done],
-                cmap="viridis",
-                norm="log",
-                s=28,
-                edgecolors=style.BLACK,
-                linewidths=0.4,
-            )
-            dots.set_clim(min(rates), max(rates))
+            look = {"cmap": "viridis", "norm": LogNorm(min(rates), max(rates)), "edgecolors": style.BLACK}
+            colours = [trial["point"]["lr"] for trial in done]
+            dots = axes.scatter(values, [place] * len(done), c=colours, s=28, linewidths=0.4, **look)
             sentences.append(f"{name}: from {min(values):.1f} to {max(values):.1f}")
         made.colorbar(dots, ax=axes, label="learning rate")
         axes.set_yticks(range(len(arms)), list(arms)[::-1])
@@ -109,11 +87,9 @@ def coordinates(name: str, trials: Sequence[Mapping[str, Any]], space: Mapping[s
 
     An axis for each setting of the space, logarithmic where the search was, with the share of the spread that it
     explains; the last axis is the metric. The best trial is the thick line, and a darker one is better. Narrow enough
-    for a phone. ValueError without a finished trial.
+    for a phone.
     """
     done = [(trial["point"], trial["value"]) for trial in trials if trial["value"] is not None]
-    if not done:
-        raise ValueError(f"trials of {name!r} must hold a finished one, got none (make some: rankedu claims --run)")
     shares = importances(space, done)
     made, axes = style.figure(width=3.4, height=1.9)
     with style.style():

@@ -23,16 +23,13 @@ def figures(
 def new_chapter(
     slug: Annotated[str, typer.Argument(help="Name of its files and modules, for instance soft_sorting.")],
     title: Annotated[str, typer.Option(help="As it stands above the text.")],
-    checkout: Annotated[
-        Path | None, typer.Option(help="Folder of the repository; default: that of the package.")
-    ] = None,
 ) -> None:
     """Write the files of a new chapter: text, figures, slider, exercises and tests, with brackets where you write."""
     from rankbook.kit.new_chapter import new_chapter as write
     from rankbook.kit.new_chapter import next_steps
 
     try:
-        written = write(slug, title, checkout)
+        written = write(slug, title)
     except (ValueError, OSError) as error:
         print(f"rankedu new-chapter: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None

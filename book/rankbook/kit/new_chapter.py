@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -22,22 +21,19 @@ FILES = {
 }
 
 
-def new_chapter(slug: str, title: str, checkout: str | os.PathLike[str] | None = None) -> list[Path]:
+def new_chapter(slug: str, title: str, root: Path = CHECKOUT) -> list[Path]:
     """Write the files of a chapter that comes after the last one and runs as it is; returns them, the text first."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", slug):
         raise ValueError(f"slug must be lower-case letters, digits and underscores, got {slug!r} (try 'soft_sorting')")
     if not title.strip() or "\n" in title:
         raise ValueError(f"title must be one line of text, got {title!r}")
-    root = CHECKOUT if checkout is None else Path(checkout)
-    if not (root / "book" / "template" / "chapter.md.in").is_file():
-        raise FileNotFoundError(f"checkout must be a folder of the repository with book/template, found none in {root}")
-    number = 1 + max((int(path.name[:2]) for path in (root / "book" / "chapters").glob("[0-9][0-9]_*.md")), default=0)
+    chapters = sorted((root / "book" / "chapters").glob("[0-9][0-9]_*.md"))
+    number = 1 + int(chapters[-1].name[:2])
     targets = {name: root / where.format(nn=f"{number:02d}", slug=slug) for name, where in FILES.items()}
-    taken = [path for path in targets.values() if path.exists()]
-    taken += [path for path in (root / "book" / "chapters").glob(f"[0-9][0-9]_{slug}.md") if path not in taken]
-    if taken:
-        names = ", ".join(str(path.relative_to(root)) for path in taken)
-        raise FileExistsError(f"slug must be new, got {slug!r}: there is {names} already (choose another slug)")
+    for path in [*targets.values(), *chapters]:
+        if path.exists() and (path in targets.values() or path.stem[3:] == slug):
+            there = path.relative_to(root)
+            raise FileExistsError(f"slug must be new, got {slug!r}: there is {there} already (choose another slug)")
     for name, path in targets.items():
         text = (root / "book" / "template" / name).read_text(encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,8 +43,7 @@ def new_chapter(slug: str, title: str, checkout: str | os.PathLike[str] | None =
 
 def _filled(template: str, number: int, slug: str, title: str) -> str:
     values = {"NN": f"{number:02d}", "NUMBER": str(number), "SLUG": slug, "TITLE": title, "LOWER": title.lower()}
-    values["NEEDS"] = str(number - 1) if number > 1 else ""
-    values["BEFORE"] = f"{{ref}}`Chapter {number - 1} <ch-{number - 1:02d}>` " if number > 1 else ""
+    values |= {"NEEDS": str(number - 1), "BEFORE": f"{{ref}}`Chapter {number - 1} <ch-{number - 1:02d}>` "}
     return re.sub(r"@([A-Z]+)@", lambda match: values[match[1]], template)
 
 
@@ -61,7 +56,7 @@ def placeholders(text: str) -> list[str]:
 def next_steps(written: list[Path]) -> str:
     """What an author does next."""
     text = written[0]
-    left = sum(len(PLACEHOLDER.findall(path.read_text(encoding="utf-8"))) for path in written)
+    left = sum(len(placeholders(path.read_text(encoding="utf-8"))) for path in written)
     number = text.name[:2]
     return f"""\
 Next:

@@ -33,24 +33,14 @@ class Mark:
 
 RELEVANT, IRRELEVANT = Mark(style.POSITIVE, "-", "✓"), Mark(style.NEGATIVE, "--", "✗")
 QUERY = Mark(style.BLACK, "-", "")
-#: Between the two, from the second finest level to coarser ones. Their sign is the number of levels that are shared.
-BETWEEN = (
-    Mark(style.SKY, "-.", ""),
-    Mark(style.ORANGE, "--", ""),
-    Mark(style.PURPLE, ":", ""),
-    Mark(style.GREEN, "-", ""),
-    Mark(style.YELLOW, "--", ""),
-    Mark(style.GREY, ":", ""),
-)
+#: Frames of the levels between the two: each colour with its line.
+BETWEEN: dict[str, Literal["-", "--", "-.", ":"]] = {style.SKY: "-.", style.ORANGE: "--", style.PURPLE: ":"}
 
 
 def marks_of(n_levels: int) -> tuple[Mark, ...]:
-    """A mark for each level, from 0, nothing in common, to L, the class of the query."""
-    between = []
-    for level in range(1, n_levels):
-        # with one level between, it is orange, as in HAPPIER's figure
-        look = BETWEEN[(n_levels - 1 - level + (n_levels == 2)) % len(BETWEEN)]
-        between.append(Mark(look.colour, look.line, str(level)))
+    """A mark for each level, from 0, nothing in common, to L, the class of the query; signs count shared levels."""
+    looks = list(BETWEEN.items())[n_levels == 2 :]  # with one level between, it is orange, as in HAPPIER's figure
+    between = [Mark(*looks[(n_levels - 1 - level) % len(looks)], str(level)) for level in range(1, n_levels)]
     return (IRRELEVANT, *between, RELEVANT)
 
 
@@ -85,12 +75,9 @@ def draw_row(
     signs: str = "below",
 ) -> None:
     """Draw pictures from left to right in cells of size 1, the first with its lower left corner at (x, y)."""
-    indices = [int(index) for index in indices]
-    if not indices:
-        return
     cell = round(SIDE / FILLED)
     sheet = np.full((SIDE, cell * len(indices), 3), 255, dtype=np.uint8)
-    for place, index in enumerate(indices):
+    for place, index in enumerate(map(int, indices)):
         sheet[:, place * cell : place * cell + SIDE] = picture(images, index)
     axes.imshow(sheet, extent=(x, x + len(indices), y, y + FILLED), zorder=2)
     for place, mark in enumerate(marks):

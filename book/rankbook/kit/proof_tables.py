@@ -8,11 +8,9 @@ from fractions import Fraction
 from rankedu import reference
 from rankedu.proofs import hierarchical, rearrangement
 
-__all__ = ["explain_h_ap", "explain_swaps"]
 
-
-def explain_swaps(proof: rearrangement.Certificate, names: Sequence[str] | None = None) -> str:
-    """Tabulate the ranking and the objective after each swap; items are called by names, or by number.
+def explain_swaps(proof: rearrangement.Certificate, names: Sequence[str]) -> str:
+    """Tabulate the ranking and the objective after each swap; items are called by names.
 
     >>> print(explain_swaps(rearrangement.certificate([0.5, 0.25, 1], [3, 2, 1]), names="abc"))
     step | ranking, best first | swap     | gain | y·π
@@ -21,20 +19,19 @@ def explain_swaps(proof: rearrangement.Certificate, names: Sequence[str] | None 
     1    | c a b               | a over b | 1/4  | 11/4
     total gain 1/4 = 3 − 11/4, so rk(y) costs no more than this permutation
     """
-    labels, value = _named(names, len(proof.scores)), proof.start_value
-    order = _order(proof.permutation)
+    order, value = _order(proof.permutation), proof.start_value
     rows = [("step", "ranking, best first", "swap", "gain", "y·π")]
-    rows.append(("0", " ".join(labels[i] for i in order), "", "", str(value)))
+    rows.append(("0", " ".join(names[i] for i in order), "", "", str(value)))
     for step, swap in enumerate(proof.swaps, 1):
         order[swap.rank - 1], order[swap.rank] = swap.up, swap.down
         value -= swap.gain
-        move = f"{labels[swap.up]} over {labels[swap.down]}"
-        rows.append((str(step), " ".join(labels[i] for i in order), move, str(swap.gain), str(value)))
+        move = f"{names[swap.up]} over {names[swap.down]}"
+        rows.append((str(step), " ".join(names[i] for i in order), move, str(swap.gain), str(value)))
     end = f"total gain {proof.total_gain} = {proof.start_value} − {proof.end_value}, "
     return _table(rows) + f"\n{end}so rk(y) costs no more than this permutation"
 
 
-def explain_h_ap(proof: hierarchical.Certificate, names: Sequence[str] | None = None) -> str:
+def explain_h_ap(proof: hierarchical.Certificate, names: Sequence[str]) -> str:
     """Tabulate the H-rank of each item, best rank first, as ranks within nested sets.
 
     >>> print(explain_h_ap(hierarchical.certificate([1, 2, 0], [1, 2, 3]), names="abc"))
@@ -45,13 +42,12 @@ def explain_h_ap(proof: hierarchical.Certificate, names: Sequence[str] | None = 
     c    | 3    | 0   |                  |                  | 0      | 0
     H-AP = 5/2 / 3 = 5/6
     """
-    labels = _named(names, len(proof.relevance))
     steps = [f"{step} x rk{{rel >= {t}}}" for step, t in zip(proof.steps, proof.thresholds, strict=True)]
     rows: list[tuple[str, ...]] = [("item", "rank", "rel", *steps, "H-rank", "H-rank/rank")]
     for k in _order(proof.permutation):
         ranks = (f"{s} x {r}" if r else "" for s, r in zip(proof.steps, proof.within[k], strict=True))
         rank, value = proof.permutation[k], proof.h_ranks[k]
-        rows.append((labels[k], str(rank), str(proof.relevance[k]), *ranks, str(value), str(value / rank)))
+        rows.append((names[k], str(rank), str(proof.relevance[k]), *ranks, str(value), str(value / rank)))
     total = sum(proof.relevance, Fraction(0))
     return _table(rows) + f"\nH-AP = {proof.h_ap * total} / {total} = {proof.h_ap}"
 
@@ -60,14 +56,6 @@ def _order(ranks: Sequence[int]) -> list[int]:
     """Items from the best rank to the worst."""
     order: list[int] = reference.order([-rank for rank in ranks])
     return order
-
-
-def _named(names: Sequence[str] | None, n: int) -> list[str]:
-    """What to call n items. Default: their indices."""
-    labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
-    if len(labels) != n:
-        raise ValueError(f"names must have one entry an item, expected {n}, got {len(labels)}")
-    return labels
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> str:

@@ -31,9 +31,14 @@ class View(NamedTuple):
 
 def view(size: int = 520, *, seed: int = SEED, extent: float = EXTENT) -> View:
     """Turn the section towards the viewer; ``size`` points along each side."""
-    coefficients = random_coefficients(seed=seed)
-    section = seen_from(random_section(seed=seed, extent=extent), TURN, size)
-    return View(section, coefficients, square(section, extent, TURN), rank_landscape(section, coefficients))
+    cosine, sine = np.cos(np.deg2rad(TURN)), np.sin(np.deg2rad(TURN))
+    flat, coefficients = random_section(seed=seed, extent=extent), random_coefficients(seed=seed)
+    u, v = cosine * flat.u - sine * flat.v, sine * flat.u + cosine * flat.v
+    section = Section(flat.origin, u, v, flat.extent * (abs(cosine) + abs(sine)), size)
+    across, depth = np.meshgrid(*section.axes())
+    a, b = cosine * across + sine * depth, -sine * across + cosine * depth
+    inside = np.asarray(np.maximum(np.abs(a), np.abs(b)) <= extent)
+    return View(section, coefficients, inside, rank_landscape(section, coefficients))
 
 
 @torch.no_grad()
@@ -43,18 +48,3 @@ def surface(seen: View, ranker: Callable[[Tensor], Tensor]) -> Array:
         return interpolated_landscape(seen.section, seen.coefficients, ranker.lam)
     rows = (torch.from_numpy(row.copy()) for row in seen.section.points())
     return np.stack([seen.coefficients @ ranker(row).numpy().T for row in rows])
-
-
-def seen_from(section: Section, turn: float, size: int) -> Section:
-    """The plane of a section in the coordinates of a viewer: u runs to the right, v into the depth."""
-    cosine, sine = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
-    u, v = cosine * section.u - sine * section.v, sine * section.u + cosine * section.v
-    return Section(section.origin, u, v, section.extent * (abs(cosine) + abs(sine)), size)
-
-
-def square(turned: Section, extent: float, turn: float) -> npt.NDArray[np.bool_]:
-    """Which points of the turned section lie in the square that it was turned from."""
-    across, depth = np.meshgrid(*turned.axes())
-    cosine, sine = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
-    a, b = cosine * across + sine * depth, -sine * across + cosine * depth
-    return np.asarray(np.maximum(np.abs(a), np.abs(b)) <= extent)

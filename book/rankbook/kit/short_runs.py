@@ -50,23 +50,23 @@ def take(data: UnicodeGlyphs, keep: Tensor, columns: Sequence[int]) -> Pictures:
     return Pictures(data.images[keep], torch.stack(numbered, 1), tuple(names))
 
 
-def marked_letters(split: str, least: int = 4, most: int = 8) -> Pictures:
+def marked_letters(split: str) -> Pictures:
     """Characters of three alphabets whose base letters bear many marks: at least four of a letter, at most eight."""
     data = UnicodeGlyphs(split)
     paths = torch.unique(data.labels, dim=0)
     alphabets = torch.tensor([data.names[0].index(name) for name in ("LATIN", "GREEK", "CYRILLIC")])
     paths = paths[torch.isin(paths[:, 0], alphabets)]
     kin = [paths[paths[:, 1] == letter, 2] for letter in torch.unique(paths[:, 1])]
-    chosen = torch.cat([characters[:most] for characters in kin if len(characters) >= least])
+    chosen = torch.cat([characters[:8] for characters in kin if len(characters) >= 4])
     return take(data, torch.isin(data.labels[:, 2], chosen), (0, 1, 2))
 
 
-def some_letters(split: str, least: int = 40) -> Pictures:
+def some_letters(split: str) -> Pictures:
     """The Latin and Cyrillic base letters of at least forty pictures, as classes: all marks, both cases."""
     data = UnicodeGlyphs(split)
     alphabets = [data.names[0].index(name) for name in ("LATIN", "CYRILLIC")]
     sizes = data.labels[:, 1].bincount()
-    keep = torch.isin(data.labels[:, 0], torch.tensor(alphabets)) & (sizes[data.labels[:, 1]] >= least)
+    keep = torch.isin(data.labels[:, 0], torch.tensor(alphabets)) & (sizes[data.labels[:, 1]] >= 40)
     return take(data, keep, (1,))
 
 

@@ -8,14 +8,14 @@ from rankbook.datasets.glyphs import SHOWN, contact_sheet
 
 
 def test_the_contact_sheet_shows_every_character_twice():
-    made = contact_sheet(columns=4)
+    made = contact_sheet()
     plain, augmented = (axis.images[0].get_array() for axis in made.axes)
-    assert plain.shape == augmented.shape == (32 * len(SHOWN), 32 * 4)
+    assert plain.shape == augmented.shape == (32 * len(SHOWN), 32 * 6)
     assert not np.allclose(plain, augmented)
     for row in range(len(SHOWN)):
         assert plain[32 * row : 32 * (row + 1)].any()
 
 
 def test_the_rows_are_named_by_their_script():
-    made = contact_sheet("AЖ")
-    assert [label.get_text() for label in made.axes[0].get_yticklabels()] == ["Latin", "Cyrillic"]
+    made = contact_sheet()
+    assert [label.get_text() for label in made.axes[0].get_yticklabels()][:3] == ["Latin", "Latin", "Cyrillic"]

@@ -63,10 +63,8 @@ def test_controls(control, stops, default):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: log_slider(0, 1, default=0.5), "0 < low < high, got 0 and 1"),
-        (lambda: Control((1, 2), (3,), 3, None, str), "stops must be among the values, got \\[3\\]"),
+        (lambda: Control((1, 2), (3,), 3, None, str), "stops must be among the values \\[1, 2\\], got \\[3\\]"),
         (lambda: Control((1, 2), (1,), 2, None, str), "default must be one of the stops \\[1\\], got 2"),
-        (lambda: Control((1,), (), 1, None, str), "one value at least, got none"),
     ],
 )
 def test_bad_controls(make, message):

@@ -2,8 +2,6 @@
 
 from fractions import Fraction
 
-import pytest
-
 from rankbook.ch14_happier.bounds import explain_bound, upper_bound
 from rankbook.kit.proof_tables import explain_h_ap, explain_swaps
 from rankedu.proofs import hierarchical, rearrangement
@@ -20,8 +18,6 @@ def test_explain_shows_every_swap():
     assert lines[2].split("|")[1].split() == list("abdc")
     assert lines[-2].split("|")[1].split() == list("cdab")
     assert f"total gain {SWAPS.total_gain} = {SWAPS.start_value} − {SWAPS.end_value}" in lines[-1]
-    with pytest.raises(ValueError, match="expected 4, got 3"):
-        explain_swaps(SWAPS, "abc")
 
 
 def test_explain_shows_every_item():
@@ -31,8 +27,6 @@ def test_explain_shows_every_item():
     cells = [cell.strip() for cell in lines[4].split("|")]
     assert cells == ["b", "3", "1", "1/3 x 2", "1/3 x 1", "1/3 x 1", "4/3", "4/9"]
     assert lines[-1] == f"H-AP = {NESTED.h_ap * Fraction(7, 3)} / 7/3 = {NESTED.h_ap}"
-    with pytest.raises(ValueError, match="expected 5, got 3"):
-        explain_h_ap(NESTED, "abc")
 
 
 def test_explain_says_what_fails():

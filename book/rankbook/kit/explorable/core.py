@@ -6,7 +6,7 @@ import inspect
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,6 +54,7 @@ class Explorable:
             raise ValueError(f"{draw.__name__} must have a docstring: its first line is the caption")
         self.draw, self.controls = draw, controls
         self.goals: list[Goal] = []
+        self.png = lru_cache(maxsize=128)(self._render)
         self.name, self.module = draw.__name__, draw.__module__
         self.__doc__ = draw.__doc__
         if len(list(self.grid())) > MAX_FRAMES:
@@ -86,29 +87,20 @@ class Explorable:
         for values in itertools.product(*(control.stops for control in self.controls.values())):
             yield dict(zip(self.controls, values, strict=True))
 
-    def numbers(self, values: dict[str, Any], made: Figure) -> dict[str, Any]:
-        """What a goal is seen from: the values of the controls, and the numbers that are kept with their picture."""
-        return {**values, **kept.numbers(made)}
-
     def answers(self, values: dict[str, Any], made: Figure) -> list[str | None]:
         """For each goal what is said if this picture reaches it, else None."""
-        known = self.numbers(values, made)
+        known = {**values, **kept.numbers(made)}
         return [goal.found.format(**known) if goal.reached(SimpleNamespace(**known)) else None for goal in self.goals]
 
-    @cached_property
-    def png(self) -> Callable[[tuple[Any, ...]], Shown]:
-        """Values in the order of the controls → the picture; the last 128 are kept."""
+    def _render(self, values: tuple[Any, ...]) -> Shown:
+        """The picture at these values, which are in the order of the controls."""
         from rankbook.kit import style
 
-        @lru_cache(maxsize=128)
-        def render(values: tuple[Any, ...]) -> Shown:
-            made = self.draw(*values)
-            named = dict(zip(self.controls, values, strict=True))
-            picture = style.png(made)
-            holds = kept.holds(made, self.controls, finely=True)
-            return Shown(picture, style.description(made), self.answers(named, made), holds, ground_of(made))
-
-        return render
+        made = self.draw(*values)
+        named = dict(zip(self.controls, values, strict=True))
+        picture = style.png(made)
+        holds = kept.holds(made, self.controls, finely=True)
+        return Shown(picture, style.description(made), self.answers(named, made), holds, ground_of(made))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a cell shows: sliders where a kernel runs, frames in the book, else a picture."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
 Place = Callable[[Any], Sequence[Any]]
 
 
-class Hold(NamedTuple):
-    """A control that is moved in the picture: along the places of its values, or by a choice among them."""
-
-    axes: Axes
-    place: Place
-    choice: bool
-
-
 def _of(figure: Any, what: str) -> dict[str, Any]:
     """What is kept goes with the figure, so that it ends with it."""
     kept: dict[str, Any] = vars(figure).setdefault(f"_rankedu_{what}", {})
@@ -31,12 +23,12 @@ def _of(figure: Any, what: str) -> dict[str, Any]:
 
 def hold(axes: Axes, **places: Place) -> None:
     """Let the reader drag these controls along their places, as in ``hold(axes, score=lambda score: (score, 0))``."""
-    _keep(axes, places, choice=False)
+    _of(axes.figure, "holds").update({name: (axes, place, False) for name, place in places.items()})
 
 
 def pick(axes: Axes, **places: Place) -> None:
     """Let the reader choose the value of these controls by a touch on its place."""
-    _keep(axes, places, choice=True)
+    _of(axes.figure, "holds").update({name: (axes, place, True) for name, place in places.items()})
 
 
 def strip(
@@ -66,11 +58,6 @@ def strip(
     axes.plot([value], [0.5], "o", color="black", markersize=8, clip_on=False, antialiased=False)
     axes.set_ylabel(label, rotation=0, ha="right", va="center")
     hold(axes, **{name: lambda at: (at, 0.5)})
-
-
-def _keep(axes: Axes, places: Mapping[str, Place], *, choice: bool) -> None:
-    found = {name: Hold(axes, place, choice) for name, place in places.items()}
-    _of(axes.figure, "holds").update(found)
 
 
 def tell(figure: Figure, **numbers: Any) -> None:

@@ -165,7 +165,7 @@ def relevance(
     weight = (torch.arange(n_levels + 1, dtype=torch.float64, device=levels.device) / n_levels) ** alpha
     table = weight / share.clamp(min=1)
     if not monotone:
-        _warn_inverted(table, counts)
+        warn_inverted(table, counts, stacklevel=2)
     return _look_up(table, levels, where)
 
 
@@ -218,21 +218,14 @@ def _look_up(table: Tensor, levels: Tensor, where: Tensor | None) -> Tensor:
     return values if where is None else values.masked_fill(~where, 0.0)
 
 
-def _warn_inverted(table: Tensor, counts: Tensor) -> None:
-    """Warn where an occupied level has less relevance than an occupied coarser one."""
-    best = table.masked_fill(counts == 0, 0.0).cummax(-1)
-    inverted = (counts > 0) & (table < best.values * (1 - 1e-12))  # levels that are equal but for rounding are equal
-    queries = inverted.any(-1)
-    if not queries.any():
-        return
-    *query, fine = inverted.nonzero()[0].tolist()
-    example = " and ".join(
-        f"{float(table[(*query, level)]):.3g} to each of {int(counts[(*query, level)])} items of level {level}"
-        for level in (fine, int(best.indices[(*query, fine)]))
-    )
-    warnings.warn(
-        f"Eq. 4 gives a finer level less relevance than a coarser one in {int(queries.sum())} of {queries.numel()} "
-        f"queries, e.g. {example}: H-AP then rewards the wrong order (use monotone=True)",
-        InvertedRelevanceWarning,
-        stacklevel=3,
-    )
+def warn_inverted(table: Tensor, counts: Tensor, *, stacklevel: int) -> None:
+    """Warn where an occupied level has less relevance than an occupied coarser one; both of shape (..., levels)."""
+    best = table.masked_fill(counts == 0, 0.0).cummax(-1).values
+    queries = ((counts > 0) & (table < best * (1 - 1e-12))).any(-1)  # levels that are equal but for rounding are equal
+    if queries.any():
+        warnings.warn(
+            f"Eq. 4 gives a finer level less relevance than a coarser one in {int(queries.sum())} of {queries.numel()} "
+            "queries: H-AP then rewards the wrong order (use monotone=True)",
+            InvertedRelevanceWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -1,6 +1,6 @@
 """Losses: the formula of a metric applied to a ranker, averaged over the queries that have a positive."""
 
-from rankedu.losses.average_precision import APLoss, MAPLoss
+from rankedu.losses.average_precision import APLoss, MAPLoss, SmoothAPLoss, SupAPLoss
 from rankedu.losses.base import NoPositivesWarning
 from rankedu.losses.calibration import CalibrationLoss, ROADMAPLoss
 from rankedu.losses.clustering import ClusterLoss
@@ -11,9 +11,7 @@ from rankedu.losses.margin import shift_by_margin
 from rankedu.losses.on_embeddings import OnEmbeddings
 from rankedu.losses.on_proposals import OnProposals
 from rankedu.losses.recall import RecallLoss
-from rankedu.losses.smooth_ap import SmoothAPLoss
 from rankedu.losses.spearman import SpearmanLoss
-from rankedu.losses.supremum_ap import SupAPLoss
 
 __all__ = [
     "APLoss",

@@ -1,4 +1,4 @@
-"""Average precision as a loss: for one list, and for a batch of scores of many classes."""
+"""Average precision as a loss: of any ranker, under the names of two of them, and for scores of many classes."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ from torch import Tensor, nn
 from rankedu._fast.engine import eager
 from rankedu.checks import check_number, check_values
 from rankedu.losses.base import RankLoss, no_positives, positives
+from rankedu.rankers.sigmoid import SigmoidRanker
+from rankedu.rankers.supremum import SupremumRanker
 
 
 class APLoss(RankLoss):
@@ -50,6 +52,69 @@ class APLoss(RankLoss):
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
         return 1 - within / ranks
+
+
+class SmoothAPLoss(APLoss):
+    r"""One minus the average precision of ranks in which every comparison is a sigmoid.
+
+    .. math:: L = 1 - \frac{1}{|\mathrm{rel}|} \sum_{k \in \mathrm{rel}}
+              \frac{1 + \sum_{j \in \mathrm{rel},\, j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
+              {1 + \sum_{j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
+
+    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known; the temperature
+    τ is > 0, in units of a score, else ValueError. ``reduction`` as in :class:`APLoss`. O(p n) time for the p positives
+    of all queries and their n candidates each; memory as for the scores. Tied items share the mean of their ranks. The
+    released code counts the query as its own positive: that is ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``.
+    Explained in chapter 9.
+    Source: Smooth-AP supp. Tab. S1.
+
+    >>> import torch
+    >>> scores = torch.tensor([0.5, 0.49, 0.0], requires_grad=True)
+    >>> loss = SmoothAPLoss(temperature=0.01)(scores, torch.tensor([False, True, False]))
+    >>> round(loss.item(), 4)  # its rank is 1 + σ(1)
+    0.4223
+    >>> loss.backward()
+    >>> scores.grad
+    tensor([ 6.5613, -6.5613,  0.0000])
+    """
+
+    def __init__(self, temperature: float = 0.01, *, reduction: str = "mean") -> None:
+        super().__init__(SigmoidRanker(temperature), within_grad=True, reduction=reduction)
+
+
+class SupAPLoss(APLoss):
+    r"""One minus an average precision whose ranks count irrelevant items by the step of `SupremumRanker`.
+
+    .. math:: L = 1 - \frac{1}{|\Omega^+|} \sum_{k \in \Omega^+} \frac{\mathrm{rank}^{+}(k)}
+              {\mathrm{rank}^{+}(k) + \sum_{j \in \Omega^-} \mathrm{step}(s_j - s_k)}
+
+    The ranks among the relevant items are exact and have no gradient. With a setting that keeps the bound, and without
+    ties, L is at least the true 1 − AP. It is ``APLoss(SupremumRanker())``, with the parameters, ties and errors of
+    :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one. O(p n) time;
+    ``reduction`` as in :class:`APLoss`. Explained in chapter 14.
+    Source: HAPPIER Sec. 3.2.
+
+    >>> import torch
+    >>> loss = SupAPLoss()
+    >>> scores = torch.tensor([0.75, 0.5, 0.25], requires_grad=True)
+    >>> value = loss(scores, torch.tensor([False, True, False]))
+    >>> round(value.item(), 4)  # 1 − 1/22.49
+    0.9555
+    """
+
+    ranker: SupremumRanker
+
+    def __init__(
+        self,
+        temperature: float = 0.01,
+        slope: float = 100.0,
+        delta: float = 0.05,
+        offset: float | None = None,
+        start: float = 0.5,
+        *,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(SupremumRanker(temperature, slope, delta, offset, start), reduction=reduction)
 
 
 class MAPLoss(nn.Module):

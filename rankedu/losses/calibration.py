@@ -4,8 +4,8 @@ from torch import Tensor, nn
 
 from rankedu._fast.engine import eager
 from rankedu.checks import check_number
+from rankedu.losses.average_precision import SupAPLoss
 from rankedu.losses.base import no_positives, positives
-from rankedu.losses.supremum_ap import SupAPLoss
 from rankedu.rankers.base import wide
 
 

@@ -40,12 +40,10 @@ class FastAPLoss(ScoreLoss):
     O(n + L) time for each row. The gradient, the true one, is found together with the value and kept, and has none
     itself. The released code gives N/2 times this gradient for N queries, whatever comes in.
 
-    A positive falls into one of its two bins by a coin, and the loss averages the precision :math:`H^+_l/H_l` at the
-    *end* of the bin. With all scores on centres this is the AP of scikit-learn. Elsewhere a positive counts itself only
-    in part where it looks first, and a perfect ranking can have a loss if a bin holds negatives too. No number of bins
-    repairs the former: once every two scores are two bin widths apart, a positive of rank N that r negatives outrank,
-    and which lies the share f of a width below a centre, has :math:`f (1 - f)\, r / (N (N - f)) \le 0.086` less than
-    its precision. :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l` and exact ranks then.
+    The precision :math:`H^+_l/H_l` is that at the *end* of a bin. With all scores on centres this is the AP of
+    scikit-learn. Elsewhere a perfect ranking can have a loss if a bin holds negatives too, and even where every two
+    scores are two bin widths apart a positive may lack up to 0.086 of its precision.
+    :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l`, and exact ranks then.
 
     At a centre itself the slope is that towards lower similarities (at the last centre, the other one); autograd
     through the formula has the slope 0 there. An empty bin adds 0. Explained in chapter 10.

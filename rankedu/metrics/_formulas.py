@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from rankedu.hierarchy import relevance
-from rankedu.metrics._relevant import Bools, Floats, Ints, Relevant
+from rankedu.metrics._relevant import Floats, Ints, Relevant
 from rankedu.metrics.names import GRADED, OF_ONE_LEVEL, Metric
 
 
@@ -59,14 +59,6 @@ class Formulas:
         share = count if self.monotone else exactly(count)
         table: Floats = self.weight[:, None] / np.maximum(share, 1)
         return table
-
-    def inverted(self, count: Ints) -> Bools:
-        """Whether a query's finer items are worth less than its coarser ones, (q,)."""
-        occupied = exactly(count) > 0
-        table = np.where(occupied, self.table(count), 0.0)
-        less = table < np.maximum.accumulate(table, axis=0) * (1 - 1e-12)  # equal but for rounding is equal
-        inverted: Bools = np.any(occupied & less, axis=0)
-        return inverted
 
     def _asi(self, found: Relevant) -> Floats:
         """ASI: which level stands at each depth up to R, then the sets of the top k level by level."""

@@ -44,7 +44,7 @@ class Tree:
         hierarchy.levels(labels[:1], gallery_labels)
         paths = np.concatenate([x.detach().cpu().numpy().reshape(len(x), -1) for x in (labels, gallery_labels)])
         nodes = _nodes(paths.astype(np.int64))
-        self.queries, self.gallery = nodes[:, : len(labels)], nodes[:, len(labels) :]
+        self.n_levels, self.queries, self.gallery = len(nodes), nodes[:, : len(labels)], nodes[:, len(labels) :]
         self.items = [np.argsort(nodes, kind="stable") for nodes in self.gallery]
         self.begin, self.end = np.empty_like(self.queries), np.empty_like(self.queries)
         for level, items in enumerate(self.items):
@@ -53,10 +53,6 @@ class Tree:
             self.end[level] = np.searchsorted(ascending, self.queries[level], side="right")
         self.begin[self.queries < 0] = self.end[self.queries < 0] = 0
         self.size = self.end - self.begin - (self.own & (self.queries >= 0))
-
-    @property
-    def n_levels(self) -> int:
-        return len(self.queries)
 
     def members(self, level: int, query: int) -> Ints:
         """The items that agree to the level (from 0: the first) or further, by position, the query among them."""

@@ -1,6 +1,6 @@
 """Boxes: how much they overlap, and those of a whole test set, checked and put into flat arrays."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -30,7 +30,7 @@ def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
         _check_form(value, name)
         if value.device != boxes.device:
             raise ValueError(f"others must be on the device of boxes, {boxes.device}, got {others.device} (move it)")
-        _check_corners(value.detach(), lambda *index, name=name: f"{name}{list(index)}")
+        _check_corners(value.detach(), name)
     if any(1 != a != b != 1 for a, b in zip(boxes.shape[-3::-1], others.shape[-3::-1], strict=False)):
         raise ValueError(
             f"others must have batch dimensions that broadcast with those of boxes, {tuple(boxes.shape[:-2])}, "
@@ -66,30 +66,16 @@ def collect(images: Sequence[Mapping[str, Tensor]], n_classes: int, *, name: str
     kinds = torch.float64, torch.int64, torch.float64 if scored else torch.bool
     columns = [[torch.empty(0, 4, dtype=kinds[0])], *([torch.empty(0, dtype=kind)] for kind in kinds[1:])]
     for number, image in enumerate(images):
-        for column, part in zip(columns, _read(image, f"{name}[{number}]", scored), strict=True):
+        for column, part in zip(columns, _read(image, f"{name}[{number}]", n_classes, scored), strict=True):
             column.append(part.cpu())
     count = torch.tensor([len(labels) for labels in columns[1][1:]], dtype=torch.int64)
     image_of = torch.arange(len(count)).repeat_interleave(count)
     place = torch.arange(len(image_of)) - (count.cumsum(0) - count)[image_of]
-    boxes = Boxes(image_of, place, *(torch.cat(column).detach() for column in columns))
-
-    def place_of(key: str) -> Callable[[int], str]:
-        return lambda i: f"{name}[{boxes.image[i]}]['{key}'][{boxes.place[i]}]"
-
-    _check_corners(boxes.box, place_of("boxes"))
-    if (odd := (boxes.label < 1) | (boxes.label > n_classes)).any():
-        first = int(odd.nonzero()[0])
-        raise ValueError(
-            f"{place_of('labels')(first)} must be from 1 to n_classes = {n_classes}, got {boxes.label[first]} "
-            "(0 is the background, and no box)"
-        )
-    if scored and (odd := boxes.value.isnan()).any():
-        raise ValueError(f"{place_of('scores')(int(odd.nonzero()[0]))} must not be NaN (find what made it)")
-    return boxes
+    return Boxes(image_of, place, *(torch.cat(column).detach() for column in columns))
 
 
-def _read(image: Mapping[str, Tensor], name: str, scored: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Boxes, labels, and scores or difficult ones of one image; their types and shapes are right."""
+def _read(image: Mapping[str, Tensor], name: str, n_classes: int, scored: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Boxes, labels, and scores or difficult ones of one image, checked."""
     needed = ("boxes", "labels", "scores") if scored else ("boxes", "labels")
     if not isinstance(image, Mapping):
         raise TypeError(f"{name} must be a dict, got {type(image).__name__} ({FORM})")
@@ -114,6 +100,15 @@ def _read(image: Mapping[str, Tensor], name: str, scored: bool) -> tuple[Tensor,
         raise TypeError(f"{name}['scores'] must be floating point or integer, got {value.dtype}")
     if not scored and value.dtype != torch.bool:
         raise TypeError(f"{name}['difficult'] must be bool, got {value.dtype} (convert it with .bool())")
+    _check_corners(boxes.detach(), f"{name}['boxes']")
+    if (odd := (labels < 1) | (labels > n_classes)).any():
+        first = int(odd.nonzero()[0])
+        raise ValueError(
+            f"{name}['labels'][{first}] must be from 1 to n_classes = {n_classes}, got {labels[first]} "
+            "(0 is the background, and no box)"
+        )
+    if scored and (odd := value.isnan()).any():
+        raise ValueError(f"{name}['scores'][{int(odd.nonzero()[0])}] must not be NaN (find what made it)")
     return boxes, labels, value
 
 
@@ -127,8 +122,8 @@ def _check_form(boxes: Tensor, name: str) -> None:
         )
 
 
-def _check_corners(boxes: Tensor, name: Callable[..., str]) -> None:
-    """Finite, and in the right order; name(*index) is what to call a box that is not."""
+def _check_corners(boxes: Tensor, name: str) -> None:
+    """Finite, and in the right order."""
     order = "must have x1 <= x2 and y1 <= y2", "from x, y, width, height: x2 = x + width, y2 = y + height"
     for odd, (wanted, advice) in (
         (~boxes.isfinite().all(-1), ("must be finite", "find what made it")),
@@ -136,4 +131,4 @@ def _check_corners(boxes: Tensor, name: Callable[..., str]) -> None:
     ):
         if odd.any():
             first = odd.nonzero()[0].tolist()
-            raise ValueError(f"{name(*first)} {wanted}, got {boxes[tuple(first)].tolist()} ({advice})")
+            raise ValueError(f"{name}{first} {wanted}, got {boxes[tuple(first)].tolist()} ({advice})")

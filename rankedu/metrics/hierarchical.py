@@ -1,13 +1,11 @@
 """Metrics of a ranking whose items are more or less relevant: H-AP, set intersections, and AP by level."""
 
-import warnings
-
 import torch
 from torch import Tensor
 
 from rankedu.checks import as_graded, check_like
 from rankedu.hierarchy import check_levels, check_n_levels
-from rankedu.metrics.binary import UndefinedMetricWarning, per_query
+from rankedu.metrics.binary import per_query
 from rankedu.ranks import Descending, descending
 
 
@@ -147,23 +145,13 @@ def average_precision_per_level(
     """
     here, sorted_levels = _arrange_levels(scores, levels, where)
     ranks = here.cumsum(-1).clamp(min=1)
-    values, defined = [], []
+    values = []
     for level in range(1, check_n_levels(levels, n_levels) + 1):
         positive = sorted_levels >= level
         within = positive.cumsum(-1)
         values.append((positive * within / ranks.double()).sum(-1) / within[..., -1])
-        defined.append(within[..., -1] > 0)
-    value, there = torch.stack(values, -1), torch.stack(defined, -1)
-    if not there.all():
-        missing = (~there).reshape(-1, there.shape[-1]).sum(0)
-        counts = ", ".join(f"{int(count)} at level {i}" for i, count in enumerate(missing, start=1) if count)
-        warnings.warn(
-            f"{counts} of {there[..., 0].numel()} queries have no item of that level or finer: their value is nan "
-            "(leave them out of a mean with nanmean)",
-            UndefinedMetricWarning,
-            stacklevel=2,
-        )
-    return value.masked_fill(~there, torch.nan).to(torch.float64 if scores.dtype == torch.float64 else torch.float32)
+    value = torch.stack(values, -1)
+    return per_query(value, ~value.isnan(), scores, why="and levels have no item of that level or finer")
 
 
 def _arrange_levels(scores: Tensor, levels: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor]:

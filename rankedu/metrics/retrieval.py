@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_count, check_tensor
-from rankedu.hierarchy import InvertedRelevanceWarning
-from rankedu.metrics._formulas import Formulas
+from rankedu.hierarchy import warn_inverted
+from rankedu.metrics._formulas import Formulas, exactly
 from rankedu.metrics._processes import gather, process, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree
 from rankedu.metrics._similarities import Similarities, check_matrix, full_precision
@@ -146,14 +146,10 @@ def evaluate_retrieval(
     if distributed:
         values = {name: _together(value, embeddings) for name, value in values.items()}
         counts = _together(counts, embeddings)
-    inverted = int(formulas.inverted(counts.numpy().T).sum())
-    if inverted and any(metric.kind == "h_ap" for metric in wanted.values()):
-        warnings.warn(
-            f"Eq. 4 gives a finer level less relevance than a coarser one in {inverted} of {len(counts)} queries: h_ap "
-            "then rewards the wrong order (use monotone=True)",
-            InvertedRelevanceWarning,
-            stacklevel=2,
-        )
+    if any(metric.kind == "h_ap" for metric in wanted.values()):
+        size = counts.numpy().T
+        table, exact = (torch.from_numpy(x.T) for x in (formulas.table(size), exactly(size)))
+        warn_inverted(table, exact, stacklevel=2)
     return _summary(values)
 
 

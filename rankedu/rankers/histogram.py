@@ -2,20 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_count, check_not_nan
 from rankedu.rankers.base import Ranker, wide
-
-
-class _Place(NamedTuple):
-    """Between which two centres each score lies."""
-
-    upper: Tensor  # (..., n) int64: the centre above, counted from the highest score; the one below is the next
-    share: Tensor  # (..., n): what belongs to the centre below, in [0, 1]; the rest belongs to the centre above
 
 
 class HistogramRanker(Ranker):
@@ -48,11 +40,8 @@ class HistogramRanker(Ranker):
     At a centre itself, where the rank has a kink, its slope is that towards lower scores (at the last centre, the
     other one).
 
-    FastAP counts in the same bins, but reads them otherwise: each bin gives its last place :math:`H_l`, and not the
-    middle one, to all who share it; and a positive gets the mean of the *ratios* :math:`H^+_l / H_l` of its two bins,
-    while ``APLoss(HistogramRanker())`` takes the ratio of the mean ranks. The two agree where every item has a centre
-    of its own and sits on it; only the second becomes exact for all distinct scores as L → ∞: see
-    :class:`rankedu.losses.FastAPLoss`. Explained in chapter 10.
+    :class:`rankedu.losses.FastAPLoss` counts in the same bins, but takes the mean of the ratios at their ends, where
+    ``APLoss(HistogramRanker())`` takes the ratio of the mean ranks. Explained in chapter 10.
     Raises ValueError for fewer bins than one, or a range that is not finite and increasing; TypeError for bins that are
     no int, or a range that is not two numbers.
     Source: RaMBO supp. Fig. 2d.
@@ -79,11 +68,10 @@ class HistogramRanker(Ranker):
         return f"bins={self.bins}, score_range=({low:g}, {high:g})"
 
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
-        place = self._place(scores, members)
-        histogram = _count(place, members, self.bins)
+        upper, share = self._place(scores, members)
+        histogram = _count(upper, share, members, self.bins)
         middle = 0.5 + histogram.cumsum(-1) - histogram / 2  # the mean rank of those in a bin, and half one more
-        above, below = middle.gather(-1, place.upper), middle.gather(-1, place.upper + 1)
-        ranks = torch.lerp(above, below, place.share)
+        ranks = torch.lerp(middle.gather(-1, upper), middle.gather(-1, upper + 1), share)
         return ranks if members is None else ranks.masked_fill(~members, 0.0)
 
     def histogram(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
@@ -93,24 +81,24 @@ class HistogramRanker(Ranker):
         """
         self._check(scores, where)
         check_not_nan(scores, where)
-        return _count(self._place(scores, where), where, self.bins)
+        return _count(*self._place(scores, where), where, self.bins)
 
-    def _place(self, scores: Tensor, members: Tensor | None) -> _Place:
-        """Find each score in the range."""
+    def _place(self, scores: Tensor, members: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The centre above each score, the next one being below; and the share of the one below, in [0, 1]."""
         low, high = self.score_range
         values = wide(scores) if members is None else wide(scores).masked_fill(~members, high)
         position = (high - values.clamp(low, high)) * (self.bins / (high - low))
         upper = position.detach().floor().clamp_(0, self.bins - 1)
-        return _Place(upper.long(), (position - upper).clamp(max=1.0))
+        return upper.long(), (position - upper).clamp(max=1.0)
 
 
-def _count(place: _Place, members: Tensor | None, bins: int) -> Tensor:
+def _count(upper: Tensor, share: Tensor, members: Tensor | None, bins: int) -> Tensor:
     """Share the members out between their two centres."""
-    below, above = place.share, 1 - place.share
+    below, above = share, 1 - share
     if members is not None:
         below, above = below.masked_fill(~members, 0.0), above.masked_fill(~members, 0.0)
     empty = below.new_zeros((*below.shape[:-1], bins + 1))
-    return empty.scatter_add(-1, place.upper, above).scatter_add(-1, place.upper + 1, below)
+    return empty.scatter_add(-1, upper, above).scatter_add(-1, upper + 1, below)
 
 
 def check_bins(bins: int) -> int:

@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from torch import nn
 
@@ -15,16 +14,14 @@ from rankedu.rankers.supremum import SupremumRanker
 __all__ = ["PROMISES", "RANKERS", "KnownRanker", "Strength", "register", "turnable"]
 
 #: What a ranker promises, unless it is registered with a reason why not. A test holds each to its word, both ways.
-PROMISES: Mapping[str, str] = MappingProxyType(
-    {
-        "order": "a larger score never has the larger rank",
-        "sum": "the ranks of n items have the sum n(n + 1)/2",
-        "reordering": "items given in another order have the same ranks",
-        "shift": "a constant added to all scores changes no rank",
-        "where": "to leave an item out is as if it had never been there",
-        "slope": "the gradient is the derivative of the ranks that are returned",
-    }
-)
+PROMISES: Mapping[str, str] = {
+    "order": "a larger score never has the larger rank",
+    "sum": "the ranks of n items have the sum n(n + 1)/2",
+    "reordering": "items given in another order have the same ranks",
+    "shift": "a constant added to all scores changes no rank",
+    "where": "to leave an item out is as if it had never been there",
+    "slope": "the gradient is the derivative of the ranks that are returned",
+}
 #: Holds the scores of chapter 12's section and cloud, which are standard normal.
 SCORE_RANGE = (-3.5, 5.0)
 
@@ -90,7 +87,7 @@ def register(
     if unknown:
         raise ValueError(f"breaks must be of the promises {', '.join(PROMISES)}, got {', '.join(sorted(unknown))}")
     usual = ranker if strength is None else functools.partial(strength.make, strength.usual)
-    RANKERS[name] = KnownRanker(ranker, example or (lambda n: usual()), strength, MappingProxyType(dict(breaks or {})))
+    RANKERS[name] = KnownRanker(ranker, example or (lambda n: usual()), strength, dict(breaks or {}))
 
 
 def turnable() -> dict[str, Strength]:

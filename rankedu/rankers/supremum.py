@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import torch
 from torch import Tensor
@@ -13,17 +12,15 @@ from rankedu.ranks import rank
 
 #: The published settings, as keyword arguments. The affine part of the ROADMAP of 2021 was slope * x + offset, without
 #: -delta; that is the same function with an offset larger by slope * delta = 5.
-PRESETS: Mapping[str, Mapping[str, float | None]] = MappingProxyType(
-    {
-        "joined": MappingProxyType({"offset": None, "start": 0.5}),
-        "happier": MappingProxyType({"offset": 1.44, "start": 0.5}),
-        "happier_inat": MappingProxyType({"offset": 1.0, "start": 0.0}),
-        "roadmap": MappingProxyType({"offset": 1.44, "start": 0.5}),
-        "roadmap_inat": MappingProxyType({"offset": 1.0, "start": 0.0}),
-        "roadmap_2021": MappingProxyType({"offset": 6.44, "start": 0.5}),
-        "roadmap_inat_2021": MappingProxyType({"offset": 6.0, "start": 0.0}),
-    }
-)
+PRESETS: Mapping[str, Mapping[str, float | None]] = {
+    "joined": {"offset": None, "start": 0.5},
+    "happier": {"offset": 1.44, "start": 0.5},
+    "happier_inat": {"offset": 1.0, "start": 0.0},
+    "roadmap": {"offset": 1.44, "start": 0.5},
+    "roadmap_inat": {"offset": 1.0, "start": 0.0},
+    "roadmap_2021": {"offset": 6.44, "start": 0.5},
+    "roadmap_inat_2021": {"offset": 6.0, "start": 0.0},
+}
 
 
 class SupremumRanker(PairwiseRanker):

@@ -103,7 +103,7 @@ COARSE_FEW = torch.tensor([2] * 10 + [1] * 2 + [0] * 5)
 
 
 def test_eq_4_inverts_the_order_and_says_so():
-    with pytest.warns(InvertedRelevanceWarning, match="in 1 of 1 queries, e.g. 0.1 to each of 10 items of level 2 and"):
+    with pytest.warns(InvertedRelevanceWarning, match="in 1 of 1 queries: H-AP then rewards the wrong order"):
         found = relevance(COARSE_FEW)
     assert found[0].item() == pytest.approx(0.1) and found[10].item() == pytest.approx(0.25)
     fine_first, coarse_first = COARSE_FEW.double(), COARSE_FEW.double() + 2 * (COARSE_FEW == 1)

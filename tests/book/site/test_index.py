@@ -67,8 +67,8 @@ CONTESTANTS = [
 ]
 SOFT = ["rankers.histogram", "losses.fast_ap", "losses.spearman"]
 HIERARCHICAL = ["losses.hierarchical", "losses.clustering", "losses.csl"]
-SMOOTH = ["rankers.sigmoid", "losses.smooth_ap"]
-SUPREMUM = ["rankers.supremum", "losses.supremum_ap", "losses.calibration"]
+SMOOTH = ["rankers.sigmoid"]
+SUPREMUM = ["rankers.supremum", "losses.calibration"]
 DETECTION = ["metrics.boxes", "metrics.detection"]
 MODULES = [
     "ranks",

@@ -168,7 +168,7 @@ def test_strides_empty_batches_and_gradients(metric):
     [
         (hierarchical_average_precision, "^2 of 3 queries have no relevance above 0", [nan, 0.5, nan]),
         (average_set_intersection, "^2 of 3 queries have no item of level 1 or more", [nan, 0, nan]),
-        (average_precision_per_level, "^2 at level 1, 3 at level 2 of 3 queries", [[nan] * 2, [0.5, nan], [nan] * 2]),
+        (average_precision_per_level, "^5 of 6 queries and levels have no", [[nan] * 2, [0.5, nan], [nan] * 2]),
     ],
     ids=METRICS,
 )

@@ -29,7 +29,7 @@ def core() -> list[Finding]:
     fix = "install Python 3.10 or newer"
     python = Finding("Python", platform.python_version(), sys.version_info >= (3, 10), fix, essential=True)
     processor = Finding("processor", f"{platform.machine()}, {os.cpu_count()} cores")
-    return [python, _pip(), *distributions(("torch", "numpy")), processor, _gpu()]
+    return [python, *distributions(("torch", "numpy")), processor, _gpu()]
 
 
 #: What is looked at; a further package adds what it needs.
@@ -49,14 +49,6 @@ def _installed(name: str) -> str | None:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def _pip() -> Finding:
-    found = _installed("pip")
-    if found is None:
-        return Finding("pip", "missing", False, "python -m ensurepip")
-    fix = "python -m pip install --upgrade pip: an older one cannot install a checkout in place"
-    return Finding("pip", found, int(found.split(".")[0]) >= 22, fix)
 
 
 def _gpu() -> Finding:

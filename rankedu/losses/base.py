@@ -20,9 +20,6 @@ from rankedu.rankers.base import Ranker, wide
 # The last four are for losses of others that bring their gradient along: see `lab/ranklab/contestants`.
 __all__ = ["NoPositivesWarning", "RankLoss", "ScoreLoss", "eager", "tile_size", "wanted", "with_gradient"]
 
-#: What becomes of the losses of a batch's queries.
-REDUCTIONS = ("mean", "sum", "none")
-
 
 class NoPositivesWarning(UserWarning):
     """No query of the batch has a relevant item, so the loss is 0."""
@@ -71,7 +68,7 @@ class ScoreLoss(nn.Module):
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
-        check_choice(reduction, REDUCTIONS, name="reduction")
+        check_choice(reduction, ("mean", "sum", "none"), name="reduction")
         self.reduction = reduction
 
     @eager

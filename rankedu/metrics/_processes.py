@@ -7,14 +7,13 @@ import torch
 from torch import Tensor
 
 
-def process() -> tuple[int, int]:
-    """This process's rank, and how many there are."""
+def check_process_group() -> None:
+    """Whether there are other processes to talk to."""
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         raise RuntimeError(
             "distributed must be False where there is no process group, got True "
             "(call torch.distributed.init_process_group first)"
         )
-    return torch.distributed.get_rank(), torch.distributed.get_world_size()
 
 
 def gather(part: Tensor, *, name: str) -> list[Tensor]:

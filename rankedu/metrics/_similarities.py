@@ -17,7 +17,6 @@ TILE = 256  # queries; from here on the product is about as fast as it gets
 LOWEST = 8  # fewer rows would be a product of another kind, and slow
 COLUMNS = 48  # are taken at a time: a multiple of 16, 24 and whatever else is usual for 32 and 64 bits
 ENTRIES = 1 << 24  # of a tile: 64 MB of float32
-BLOCK = 1 << 12  # rows checked at a time
 
 
 def tile_height(queries: int, items: int) -> int:
@@ -34,14 +33,13 @@ def check_matrix(embeddings: Tensor, *, name: str) -> None:
     check_floating(embeddings, name=name)
     if embeddings.ndim != 2 or not len(embeddings):
         raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
-    for start in range(0, len(embeddings), BLOCK):
-        length = _lengths(embeddings[start : start + BLOCK].detach().to(_wider(embeddings.dtype)))
-        if not length.isfinite().all():
-            first = int((~length.isfinite()).nonzero()[0, 0])
-            raise ValueError(
-                f"{name} must have rows of finite length, got length {length[first].item()} at row {start + first} "
-                "(NaN, infinity, or an overflow: find what made it, or drop the row and its label)"
-            )
+    length = torch.linalg.vector_norm(embeddings.detach(), dim=1, dtype=_wider(embeddings.dtype))
+    if not length.isfinite().all():
+        first = int((~length.isfinite()).nonzero()[0])
+        raise ValueError(
+            f"{name} must have rows of finite length, got length {length[first].item()} at row {first} "
+            "(NaN, infinity, or an overflow: find what made it, or drop the row and its label)"
+        )
 
 
 def _wider(*dtypes: torch.dtype) -> torch.dtype:
@@ -49,14 +47,9 @@ def _wider(*dtypes: torch.dtype) -> torch.dtype:
     return functools.reduce(torch.promote_types, dtypes, torch.float32)
 
 
-def _lengths(embeddings: Tensor) -> Tensor:
-    lengths: Tensor = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
-    return lengths
-
-
 def _unit(embeddings: Tensor) -> Tensor:
     """Rows of length 1, in place; those of length 0 stay."""
-    return embeddings.div_(_lengths(embeddings).clamp_min(1e-12))
+    return embeddings.div_(torch.linalg.vector_norm(embeddings, dim=1, keepdim=True).clamp_min(1e-12))
 
 
 @contextmanager

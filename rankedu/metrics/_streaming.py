@@ -67,21 +67,15 @@ def stream(
     relevant: Tree | SharedClasses,
     formulas: Formulas,
     where: Where,
-    part: tuple[int, int],
     chunk_size: int,
     progress: bool,
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """Values of each metric, one a query, and numbers of relevant items by level, (q, L), of the i-th of n parts."""
-    height, n = similarities.height, len(similarities.embeddings)
-    starts, (i, parts) = range(0, n, height), part
-    own = starts[i * len(starts) // parts : (i + 1) * len(starts) // parts]
+    """Values of each metric, one a query, and numbers of relevant items by level, (q, L)."""
+    height = similarities.height
+    starts = range(0, len(similarities.embeddings), height)
     work = _Tiles(similarities, relevant, formulas, where)
-    empty = np.zeros(0, np.int64)
-    none = Relevant(empty, empty, empty.astype(np.int16), np.zeros((relevant.n_levels, 0), np.int64))
-    done = [(formulas(none), none.size)]  # for the shapes, should the part be empty
     with _workers(similarities.device, chunk_size // height) as run:
-        for found in _shown(run(work, own), len(own), height, progress):
-            done += found
+        done = [part for tile in _shown(run(work, starts), len(starts), height, progress) for part in tile]
     values = {name: np.concatenate([found[name] for found, _ in done]) for name in formulas.metrics}
     counts = np.concatenate([count for _, count in done], axis=1).T
     return {name: torch.from_numpy(value) for name, value in values.items()}, torch.from_numpy(counts.copy())
@@ -110,7 +104,7 @@ def _workers(device: torch.device, most: int) -> Iterator[Any]:
 
 
 def _shown(tiles: Any, number: int, height: int, shown: bool) -> Any:
-    """The same, with a progress bar after two seconds, if tqdm is installed."""
+    """The results of the tiles, with a progress bar after two seconds, if tqdm is installed."""
     try:
         from tqdm import tqdm
     except ImportError:

@@ -11,7 +11,7 @@ from torch import Tensor
 from rankedu.checks import check_choice, check_count, check_tensor
 from rankedu.hierarchy import warn_inverted
 from rankedu.metrics._formulas import Formulas, exactly
-from rankedu.metrics._processes import gather, process, refuse_copies
+from rankedu.metrics._processes import check_process_group, gather, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree
 from rankedu.metrics._similarities import Similarities, check_matrix, full_precision
 from rankedu.metrics._streaming import Where, stream
@@ -69,7 +69,7 @@ def evaluate_retrieval(
         Show a progress bar when it takes more than two seconds (needs tqdm).
     distributed : bool
         In a torch.distributed process group: every process passes its own part of the queries (and of the gallery), and
-        gets the result of the whole, which is that of the parts concatenated by rank of the process.
+        computes the result of the whole, which is that of the parts concatenated by rank of the process.
 
     Returns
     -------
@@ -125,9 +125,8 @@ def evaluate_retrieval(
     if (gallery is None) != (gallery_labels is None):
         given, missing = ("gallery", "gallery_labels") if gallery_labels is None else ("gallery_labels", "gallery")
         raise ValueError(f"{missing} must be given with {given}, got None (one label for each item of the gallery)")
-    part = (0, 1)
     if distributed:
-        part = process()
+        check_process_group()
         embeddings, labels = _joined(embeddings, labels, "")
         if gallery is not None and gallery_labels is not None:
             gallery, gallery_labels = _joined(gallery, gallery_labels, "gallery_")
@@ -142,10 +141,7 @@ def evaluate_retrieval(
     on = torch.device(embeddings.device if device is None else device)
     with full_precision(on):
         similarities = Similarities(embeddings, candidates, on, similarity)
-        values, counts = stream(similarities, relevant, formulas, where, part, chunk_size, progress)
-    if distributed:
-        values = {name: _together(value, embeddings) for name, value in values.items()}
-        counts = _together(counts, embeddings)
+        values, counts = stream(similarities, relevant, formulas, where, chunk_size, progress)
     if any(metric.kind == "h_ap" for metric in wanted.values()):
         size = counts.numpy().T
         table, exact = (torch.from_numpy(x.T) for x in (formulas.table(size), exactly(size)))
@@ -231,11 +227,6 @@ def _joined(embeddings: Tensor, labels: Tensor, prefix: str) -> tuple[Tensor, Te
     parts, ids = gather(embeddings, name=name), gather(labels, name=f"{prefix}labels")
     refuse_copies(parts, ids, name=name)
     return torch.cat(parts), torch.cat(ids)
-
-
-def _together(values: Tensor, embeddings: Tensor) -> Tensor:
-    """The values of all processes' queries; they travel by way of the embeddings' device."""
-    return torch.cat(gather(values.to(embeddings.device), name="values")).cpu()
 
 
 def _check(

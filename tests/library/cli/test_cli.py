@@ -151,7 +151,7 @@ def test_a_word_that_is_no_command_is_no_command_of_a_checkout_either(installed)
 
 def test_doctor_in_a_plain_install_asks_for_no_more_than_the_library_needs(installed):
     found = {finding["subject"] for finding in json.loads(installed("doctor", "--json").stdout)}
-    assert found == {"Python", "pip", "torch", "numpy", "processor", "GPU"}
+    assert found == {"Python", "torch", "numpy", "processor", "GPU"}
 
 
 def test_evaluate_works_in_a_plain_install(installed, tmp_path):

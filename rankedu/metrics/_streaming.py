@@ -21,47 +21,6 @@ LIST = 1 << 17  # relevant items whose formulas are computed at once: their temp
 Where = Tensor | Callable[[Tensor], Tensor] | None
 
 
-class _Tiles:
-    """The work on one tile: similarities, ranks of the relevant items, and what the formulas make of them."""
-
-    def __init__(
-        self, similarities: Similarities, relevant: Tree | SharedClasses, formulas: Formulas, where: Where
-    ) -> None:
-        self.similarities, self.relevant, self.formulas, self.where = similarities, relevant, formulas, where
-        self.room, self.fast = local(), not READABLE.get()  # asked here: the work is done in other threads
-
-    def __call__(self, start: int) -> list[tuple[dict[str, Floats], Ints]]:
-        """Values, and numbers of relevant items, of the queries from ``start`` on."""
-        if not hasattr(self.room, "tile"):
-            self.room.tile = self.similarities.buffer()
-        scores = self.similarities.tile(start, out=self.room.tile)
-        queries = np.arange(start, start + len(scores))
-        if self.relevant.own:
-            scores[range(len(queries)), queries] = -torch.inf
-        return [(self.formulas(found), found.size) for found in self._ranked(scores, queries)]
-
-    def _ranked(self, scores: Tensor, queries: Ints) -> Iterator[Relevant]:
-        tree = self.relevant
-        if self.fast and isinstance(tree, Tree) and self.where is None and scores.device.type == "cpu":
-            for piece in _pieces(tree.size[0, queries]):
-                yield count_or_sort(scores[piece], tree, queries[piece])
-            return
-        levels = tree.levels(queries, scores.device)
-        if self.where is not None:
-            left_out = ~self._taking_part(queries).to(scores.device)
-            scores.masked_fill_(left_out, -torch.inf)
-            levels.masked_fill_(left_out, 0)
-        yield sort_all(scores, levels, tree.n_levels)
-
-    def _taking_part(self, queries: Ints) -> Tensor:
-        chosen, shape = torch.from_numpy(queries), (len(queries), self.similarities.items)
-        mask = self.where(chosen) if callable(self.where) else self.where[chosen]  # type: ignore[index]
-        if not isinstance(mask, Tensor) or mask.shape != shape or mask.dtype != torch.bool:
-            got = f"{tuple(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__name__
-            raise ValueError(f"where must give a bool Tensor of shape {shape} for {len(queries)} queries, got {got}")
-        return mask
-
-
 def stream(
     similarities: Similarities,
     relevant: Tree | SharedClasses,
@@ -71,14 +30,46 @@ def stream(
     progress: bool,
 ) -> tuple[dict[str, Tensor], Tensor]:
     """Values of each metric, one a query, and numbers of relevant items by level, (q, L)."""
-    height = similarities.height
+    height, room, fast = similarities.height, local(), not READABLE.get()  # asked here: the work is in other threads
+
+    def work(start: int) -> list[tuple[dict[str, Floats], Ints]]:
+        """Of one tile: similarities, ranks of the relevant items, and what the formulas make of them."""
+        if not hasattr(room, "tile"):
+            room.tile = similarities.buffer()
+        scores = similarities.tile(start, out=room.tile)
+        queries = np.arange(start, start + len(scores))
+        if relevant.own:
+            scores[range(len(queries)), queries] = -torch.inf
+        lists: Iterator[Relevant]
+        if fast and isinstance(relevant, Tree) and where is None and scores.device.type == "cpu":
+            pieces = _pieces(relevant.size[0, queries])
+            lists = (count_or_sort(scores[piece], relevant, queries[piece]) for piece in pieces)
+        else:
+            lists = iter([_sorted(scores, queries, relevant, where)])
+        return [(formulas(found), found.size) for found in lists]
+
     starts = range(0, len(similarities.embeddings), height)
-    work = _Tiles(similarities, relevant, formulas, where)
     with _workers(similarities.device, chunk_size // height) as run:
         done = [part for tile in _shown(run(work, starts), len(starts), height, progress) for part in tile]
     values = {name: np.concatenate([found[name] for found, _ in done]) for name in formulas.metrics}
     counts = np.concatenate([count for _, count in done], axis=1).T
     return {name: torch.from_numpy(value) for name, value in values.items()}, torch.from_numpy(counts.copy())
+
+
+def _sorted(scores: Tensor, queries: Ints, relevant: Tree | SharedClasses, where: Where) -> Relevant:
+    """By the definition: each row is sorted, after those who are no candidates have been put at its end."""
+    levels = relevant.levels(queries, scores.device)
+    if where is not None:
+        chosen = torch.from_numpy(queries)
+        mask = where(chosen) if callable(where) else where[chosen]
+        if not isinstance(mask, Tensor) or mask.shape != scores.shape or mask.dtype != torch.bool:
+            got = f"{tuple(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__name__
+            shape = tuple(scores.shape)
+            raise ValueError(f"where must give a bool Tensor of shape {shape} for {len(queries)} queries, got {got}")
+        left_out = ~mask.to(scores.device)
+        scores.masked_fill_(left_out, -torch.inf)
+        levels.masked_fill_(left_out, 0)
+    return sort_all(scores, levels, relevant.n_levels)
 
 
 def _pieces(sizes: Ints) -> Iterator[slice]:

@@ -8,8 +8,6 @@ import numpy as np
 
 from rankedu.proofs.exact import import_sympy, whole_number
 
-__all__ = ["Asymptotics", "Telescoping", "asymptotics", "closed_form"]
-
 
 @dataclass(frozen=True)
 class Telescoping:

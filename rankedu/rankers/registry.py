@@ -11,8 +11,6 @@ from rankedu.rankers.histogram import HistogramRanker
 from rankedu.rankers.sigmoid import SigmoidRanker
 from rankedu.rankers.supremum import SupremumRanker
 
-__all__ = ["PROMISES", "RANKERS", "KnownRanker", "Strength", "register", "turnable"]
-
 #: What a ranker promises, unless it is registered with a reason why not. A test holds each to its word, both ways.
 PROMISES: Mapping[str, str] = {
     "order": "a larger score never has the larger rank",

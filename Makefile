@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides notebooks exercises timings screenshots links results claims bench validate test lint hooks venv dist package clean
+.PHONY: help book lab figures slides notebooks exercises timings links results claims bench validate test lint hooks venv dist package clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -41,9 +41,6 @@ exercises: $(VENV)/.has-book  ## derive the starter and solution notebooks from 
 
 timings: $(VENV)/.has-test  ## measure how long each chapter and lab runs, for the page of timings
 	$(PY) book/tools timings
-
-screenshots: $(VENV)/.has-test  ## photograph every page of the built book, on phone and desk, light and dark
-	$(PY) book/tools screenshots
 
 # Not part of the tests: other people's sites are down for a day now and then.
 links: $(VENV)/.has-book  ## ask the web whether the book's external links still lead somewhere

@@ -9,7 +9,6 @@ timings      measure how long chapters and labs run
 slides       write the slides of the lectures
 papers       print the commands that make the runs of the results page
 pictures     keep what trained networks retrieve, for the results page
-screenshots  photograph every page
 """
 
 import sys
@@ -27,7 +26,6 @@ COMMANDS = {
     "slides": "teaching.slides",
     "papers": "results.papers",
     "pictures": "results.pictures",
-    "screenshots": "site.screenshots",
 }
 
 

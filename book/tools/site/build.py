@@ -24,7 +24,7 @@ from typing import Any
 from rankbook.kit.explorable import Explorable, all_explorables
 from tools.notebooks import pairs
 from tools.notebooks.closure import ROOT, files_of, fingerprint, hashed
-from tools.site import api_reference, cores, diet, downloads, explorables, generate, page_links, paths
+from tools.site import api_reference, cores, diet, explorables, generate, page_links, paths
 from tools.teaching import lectures, slides
 
 BOOK = ROOT / "book"
@@ -40,7 +40,7 @@ def inputs() -> str:
     hidden = re.compile(r"(^|/)(_build|__pycache__|\.[^/]*)/")
     read = [path for path in found if path.is_file() and not hidden.search(path.relative_to(ROOT).as_posix())]
     read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / ".github" / "workflows" / "ci.yml"]
-    settings = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH", "LAUNCH")]
+    settings = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH")]
     return hashed(read, repr(page_links.history()), importlib.metadata.version("sphinx"), *settings, whole=True)
 
 
@@ -105,7 +105,7 @@ def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
         waiting = [] if only else draw(pool)
         generate.write_tables(source / "_generated")
         paths.write(source / "_static")
-        downloads.write(source)
+        page_links.write_notebooks(source)
         run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else ALONE))
         for done in waiting:
             done.result()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import json
 from collections.abc import Callable
 from importlib import import_module
@@ -75,7 +74,6 @@ class Module:
     def __init__(self, name: str) -> None:
         self.name, self.path = name, Path(str(import_module(name).__file__))
         self.tree = ast.parse(self.path.read_text(encoding="utf-8"))
-        self.signatures: dict[str, list[str]] = {}  # of the functions that can be called with keywords
         self.names: set[str] = set()  # that the module binds at its top
 
     def imports(self) -> list[str]:
@@ -87,46 +85,31 @@ class Module:
         """The whole module as JavaScript."""
         for one in self.tree.body:
             if isinstance(one, ast.FunctionDef):
-                self.signatures[one.name] = _parameters(one)
                 self.names.add(one.name)
-            elif isinstance(one, ast.ImportFrom | ast.Import):
-                self.bring(one)
+            elif isinstance(one, ast.ImportFrom | ast.Import) and getattr(one, "module", "") != "__future__":
+                self.names |= {alias.name for alias in one.names}
         lines = [line for one in self.tree.body for line in self.statement(one, self.names)]
         bound = sorted(name for name in self.names if name != "math")
         inside = "\n".join([*_declared(bound), *lines])
         given = ", ".join(name if _safe(name) == name else f"{name}: {_safe(name)}" for name in bound)
         return f'py.modules["{self.name}"] = (() => {{\n"use strict";\n{inside}\nreturn {{ {given} }};\n}})();\n'
 
-    def bring(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Learn the names that an import binds, and how the functions among them are called."""
-        if isinstance(node, ast.Import):
-            if [alias.name for alias in node.names] != ["math"]:
-                raise self.refused(node, "an import of anything but math and modules of the package")
-            self.names.add("math")
-        elif node.module != "__future__":
-            module = import_module(str(node.module))
-            for alias in node.names:
-                value = getattr(module, alias.name)
-                self.names.add(alias.name)
-                if inspect.isfunction(value):
-                    self.signatures[alias.name] = list(inspect.signature(value).parameters)
-
-    def refused(self, node: ast.AST, what: str | None = None) -> SyntaxError:
+    def refused(self, node: ast.AST) -> SyntaxError:
         """What to raise at a piece of Python that the subset does not have."""
-        construct = what or type(node).__name__
-        return SyntaxError(f"{self.path.name}:{getattr(node, 'lineno', '?')}: a page cannot run {construct}")
+        what = ast.unparse(node).splitlines()[0]
+        return SyntaxError(f"{self.path.name}:{getattr(node, 'lineno', '?')}: a page cannot run `{what}`")
 
     def statement(self, node: ast.stmt, names: set[str]) -> list[str]:
         """One statement as lines; what it binds is added to ``names``, which the function declares at its head."""
         match node:
-            case ast.Import():
+            case ast.Import(names=[ast.alias(name="math", asname=None)]):
                 return ["const math = py.math;"]
-            case ast.ImportFrom(module="__future__") | ast.Pass() | ast.AnnAssign(value=None):
+            case ast.ImportFrom(module="__future__"):
                 return []
             case ast.ImportFrom():
                 pairs = ", ".join(f"{alias.name}: {_safe(alias.name)}" for alias in node.names)
                 return [f'({{ {pairs} }} = py.modules["{node.module}"]);']
-            case ast.FunctionDef():
+            case ast.FunctionDef(decorator_list=[], args=ast.arguments(vararg=None, kwonlyargs=[], kwarg=None)):
                 return self.function(node, names)
             case ast.Return():
                 return [f"return {self.value(node.value) if node.value else 'null'};"]
@@ -134,44 +117,31 @@ class Module:
                 return [] if isinstance(node.value, ast.Constant) else [self.value(node.value) + ";"]
             case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
                 return [self.assign(target, self.value(node.value), names)]
-            case ast.Assign():
-                raise self.refused(node, "an assignment to several targets")
             case ast.AugAssign():
-                read = ast.copy_location(ast.parse(ast.unparse(node.target), mode="eval").body, node)
                 call = "grow" if isinstance(node.op, ast.Add) else self.operator(node, node.op)
-                return [self.assign(node.target, f"py.{call}({self.value(read)}, {self.value(node.value)})", names)]
+                changed = f"py.{call}({self.value(node.target)}, {self.value(node.value)})"
+                return [self.assign(node.target, changed, names)]
             case ast.If():
                 text = f"if ({self.truth(node.test)}) {self.block(node.body, names)}"
                 return [text + (f" else {self.block(node.orelse, names)}" if node.orelse else "")]
-            case ast.For() | ast.While() if node.orelse:
-                raise self.refused(node, "the else of a loop")
-            case ast.For():
+            case ast.For(orelse=[]):
                 target = self.pattern(node.target, names)
                 return [f"for ({target} of py.iter({self.value(node.iter)})) {self.block(node.body, names)}"]
-            case ast.While():
+            case ast.While(orelse=[]):
                 return [f"while ({self.truth(node.test)}) {self.block(node.body, names)}"]
-            case ast.Raise(exc=ast.Call(args=[said])):
-                return [f"throw new Error({self.value(said)});"]
-            case ast.Raise():
-                raise self.refused(node, "raise without an exception and its sentence")
             case ast.Break():
                 return ["break;"]
-            case ast.Continue():
-                return ["continue;"]
         raise self.refused(node)
 
     def block(self, body: list[ast.stmt], names: set[str]) -> str:
         return "{\n" + "\n".join(line for one in body for line in self.statement(one, names)) + "\n}"
 
     def function(self, node: ast.FunctionDef, names: set[str]) -> list[str]:
-        if node.decorator_list or node.args.vararg or node.args.kwarg:
-            raise self.refused(node, "a function with decorators, *args or **kwargs")
         names.add(node.name)
-        self.signatures[node.name] = _parameters(node)
         inside: set[str] = set()
         body = [line for one in node.body for line in self.statement(one, inside)]
         head = f"{_safe(node.name)} = function ({self.parameters(node.args)}) {{"
-        return [head, *_declared(sorted(inside - set(_parameters(node)))), *body, "};"]
+        return [head, *_declared(sorted(inside - {one.arg for one in node.args.args})), *body, "};"]
 
     def assign(self, target: ast.expr, value: str, names: set[str]) -> str:
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
@@ -196,7 +166,7 @@ class Module:
     def operator(self, node: ast.AST, operator: ast.operator) -> str:
         """The function of `py` that does what an operator does."""
         if type(operator) not in OPERATORS:
-            raise self.refused(node, type(operator).__name__)
+            raise self.refused(node)
         return OPERATORS[type(operator)]
 
     def truth(self, node: ast.expr) -> str:
@@ -229,8 +199,6 @@ class Module:
                 return f"!{self.truth(node.operand)}"
             case ast.UnaryOp(op=ast.USub()):
                 return f"(-{self.value(node.operand)})"
-            case ast.UnaryOp():
-                raise self.refused(node, type(node.op).__name__)
             case ast.BoolOp(values=[*first, last]):
                 name, text = "both" if isinstance(node.op, ast.And) else "either", self.value(last)
                 for one in reversed(first):
@@ -250,8 +218,6 @@ class Module:
                 return f"py.at({self.value(node.value)}, {self.value(node.slice)})"
             case ast.Attribute(value=ast.Name(id="math")):
                 return f"math.{node.attr}"
-            case ast.Attribute():
-                raise self.refused(node, f"the attribute {node.attr}")
             case ast.Lambda():
                 return f"(({self.parameters(node.args)}) => {self.value(node.body)})"
             case ast.Call():
@@ -260,8 +226,6 @@ class Module:
                 return "(" + " + ".join(['""', *map(self.piece, node.values)]) + ")"
             case ast.ListComp() | ast.GeneratorExp():
                 return self.comprehension(node.generators, f"made_.push({self.value(node.elt)});", "[]")
-            case ast.SetComp():
-                return self.comprehension(node.generators, f"made_.add({self.value(node.elt)});", "new Set()")
             case ast.DictComp():
                 entry = f"made_.set({self.value(node.key)}, {self.value(node.value)});"
                 return self.comprehension(node.generators, entry, "new Map()")
@@ -280,25 +244,15 @@ class Module:
                 pass
             case ast.Attribute(attr=method, value=owner):
                 if method not in METHODS or node.keywords:
-                    raise self.refused(node, f"the method {method}")
+                    raise self.refused(node)
                 return f"py.methods.{method}({', '.join([self.value(owner), *arguments])})"
             case ast.Name(id=name) if name in BUILTINS and name not in self.names:
                 named = ", ".join(f"{one.arg}: {self.value(one.value)}" for one in node.keywords)
                 arguments += [f"py.named({{ {named} }})"] * bool(named)
                 return f"{self.value(node.func)}({', '.join(arguments)})"
         if node.keywords:
-            arguments = self.in_order(node, arguments)
+            raise self.refused(node)
         return f"{self.value(node.func)}({', '.join(arguments)})"
-
-    def in_order(self, node: ast.Call, arguments: list[str]) -> list[str]:
-        """Keyword arguments at the places where the function has them."""
-        signature = self.signatures.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        named = {str(keyword.arg): self.value(keyword.value) for keyword in node.keywords}
-        if signature is None or not set(named) <= set(signature):
-            raise self.refused(node, f"a call with the keywords {sorted(named)} of a function that is not known here")
-        rest = signature[len(arguments) :]
-        last = max(rest.index(name) for name in named)
-        return arguments + [named.get(name, "undefined") for name in rest[: last + 1]]
 
     def piece(self, part: ast.expr) -> str:
         """A piece of an f-string."""
@@ -317,20 +271,15 @@ class Module:
             hidden: set[str] = set()
             target = self.pattern(loop.target, hidden)
             if hidden & {one.id for one in ast.walk(loop.iter) if isinstance(one, ast.Name)}:
-                raise self.refused(loop.iter, f"a comprehension whose variable hides what it runs over: {target}")
+                raise self.refused(loop.iter)  # its variable hides what it runs over
             text = f"for (const {target} of py.iter({self.value(loop.iter)})) {text}"
         return f"(() => {{ const made_ = {empty}; {text} return made_; }})()"
 
     def parameters(self, arguments: ast.arguments) -> str:
-        """Parameters and their defaults; those that Python wants by keyword follow the others."""
-        plain = [*arguments.posonlyargs, *arguments.args]
-        defaults: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults)) + list(arguments.defaults)
-        pairs = [*zip(plain, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
-        return ", ".join(_safe(one.arg) + (f" = {self.value(default)}" if default else "") for one, default in pairs)
-
-
-def _parameters(node: ast.FunctionDef) -> list[str]:
-    return [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        """Parameters and their defaults."""
+        required = len(arguments.args) - len(arguments.defaults)
+        defaults = ["" for _ in range(required)] + [f" = {self.value(one)}" for one in arguments.defaults]
+        return ", ".join(_safe(one.arg) + value for one, value in zip(arguments.args, defaults, strict=True))
 
 
 def _declared(names: list[str]) -> list[str]:

@@ -1,35 +1,36 @@
-"""A Sphinx extension: what each page says of itself. Launch it, take its notebook, edit it, see what changed.
+"""A Sphinx extension: what each page says of itself. Launch it, take its notebooks, edit it, see what changed.
 
 The repository's address has one place: `Repository` among `[project.urls]` in `pyproject.toml`. The environment
 variable `RANKEDU_REPOSITORY` stands in for it (and `RANKEDU_BRANCH` for `main`), for a copy that is published from
-elsewhere. Without an address no page has a button that leads nowhere; what changed then comes from the history alone.
+elsewhere. Only for GitHub is it known where a file is edited and launched; without an address no page has a button
+that leads nowhere, and what changed comes from the history alone.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import subprocess
 from functools import cache
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+
+import nbformat
 
 from tools.notebooks import pairs
-from tools.site import downloads
 
 ROOT = pairs.ROOT
 #: How many changes are listed below a page.
 KEPT = 5
-PICTURES = {"Binder": "binder.svg", "Colab": "colab.png", "JupyterHub": "jupyterhub.svg"}
 
 
 def address() -> str:
     """The repository's address without a slash at its end; empty where none is configured."""
-    found = os.environ.get("RANKEDU_REPOSITORY", "")
-    for line in importlib.metadata.metadata("rankedu").get_all("Project-URL") or [] if not found else []:
-        name, _, value = line.partition(", ")
-        found = value if name.lower() == "repository" else found
-    if found and (urlsplit(found).scheme != "https" or len(urlsplit(found).path.strip("/").split("/")) < 2):
+    urls = [line.partition(", ") for line in importlib.metadata.metadata("rankedu").get_all("Project-URL") or []]
+    known = next((value for name, _, value in urls if name.lower() == "repository"), "")
+    found = os.environ.get("RANKEDU_REPOSITORY") or known
+    if found and not re.match(r"https://[^/]+/[^/]+/[^/]+", found):
         raise ValueError(f"RANKEDU_REPOSITORY must read https://host/owner/name, got {found!r}: correct or unset it")
     return found.removesuffix("/").removesuffix(".git")
 
@@ -41,37 +42,28 @@ def sources(page: str) -> list[str]:
     return [str(file.relative_to(ROOT)) for file in files]
 
 
-def source_links(site: str, branch: str, path: str) -> dict[str, str]:
-    """The addresses where a file is edited and where its history stands; none for a host that is not known."""
-    host = urlsplit(site).netloc
-    if "github" not in host and "gitlab" not in host:
-        return {}
-    base = f"{site}/-" if "gitlab" in host else site
-    place = f"{quote(branch)}/{quote(path)}"
-    return {"edit": f"{base}/edit/{place}", "history": f"{base}/commits/{place}"}
+def notebooks(page: str) -> dict[str, str]:
+    """Name → address, from the root of the book, of every notebook that a page offers: its own, and its exercises."""
+    made = pairs.pairs().get(ROOT / "book" / f"{page}.md")
+    found = {"Notebook": made, "Exercises": ROOT / "notebooks" / "exercises" / made.name} if made else {}
+    return {name: _address(path) for name, path in found.items() if path.exists()}
 
 
-def launch_links(site: str, branch: str, notebook: str, services: list[str]) -> dict[str, str]:
-    """Name → address for every service that opens a notebook of the repository.
+def _address(notebook: Path) -> str:
+    return f"_static/notebooks/{notebook.relative_to(ROOT / 'notebooks').as_posix()}"
 
-    A service is ``binder``, ``colab`` (GitHub alone) or the https address of a JupyterHub that has nbgitpuller.
-    """
-    links, parts = {}, urlsplit(site)
-    owner = parts.path.strip("/")
-    for service in services:
-        if service == "binder":
-            kinds = {"github.com": f"gh/{quote(owner)}", "gitlab.com": f"gl/{quote(owner, safe='')}"}
-            place = kinds.get(parts.netloc, f"git/{quote(site, safe='')}")
-            links["Binder"] = f"https://mybinder.org/v2/{place}/{quote(branch, safe='')}?urlpath=lab/tree/{notebook}"
-        elif service == "colab" and parts.netloc == "github.com":
-            links["Colab"] = f"https://colab.research.google.com/github/{quote(owner)}/blob/{branch}/{notebook}"
-        elif service.startswith("https://"):
-            path = f"lab/tree/{owner.rpartition('/')[2]}/{notebook}"
-            asked = urlencode({"repo": site, "branch": branch, "urlpath": path})
-            links["JupyterHub"] = f"{service.removesuffix('/')}/hub/user-redirect/git-pull?{asked}"
-        else:
-            raise ValueError(f"RANKEDU_LAUNCH must name binder, colab (on GitHub) or https addresses, got {service!r}")
-    return links
+
+def write_notebooks(source: Path) -> None:
+    """Put the notebooks among the files of the book, a twentieth of their size without outputs."""
+    starters = (ROOT / "notebooks" / "exercises").glob("*.ipynb")
+    for notebook in [*pairs.pairs().values(), *starters]:
+        made = nbformat.read(notebook, as_version=4)
+        made.metadata = {"kernelspec": made.metadata["kernelspec"]}
+        for cell in pairs.code_cells(made):
+            cell.outputs, cell.execution_count = [], None
+        target = source / _address(notebook)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(made, target)
 
 
 @cache
@@ -109,33 +101,31 @@ def about(page: str) -> dict[str, Any]:
     """
     files = sources(page)
     changes = history().get(files[0], [])[:KEPT] if files and page != "index" else []
-    links: dict[str, Any] = {"changes": changes, "launch": {}, "downloads": downloads.of_page(page)}
+    found: dict[str, Any] = {"changes": changes, "launch": "", "downloads": notebooks(page)}
     site, branch = address(), os.environ.get("RANKEDU_BRANCH", "main")
-    if site and files:
-        links |= source_links(site, branch, files[0])
-        services = os.environ.get("RANKEDU_LAUNCH", "binder").split()
-        links["launch"] = launch_links(site, branch, files[1], services) if len(files) > 1 else {}
-    return links
+    if files and site.startswith("https://github.com/"):
+        found |= {"edit": f"{site}/edit/{branch}/{files[0]}", "history": f"{site}/commits/{branch}/{files[0]}"}
+        owner = site.removeprefix("https://github.com/")
+        if len(files) > 1:
+            found["launch"] = f"https://mybinder.org/v2/gh/{owner}/{branch}?urlpath=lab/tree/{files[1]}"
+    return found
 
 
 def add_context(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they show."""
-    context["about_page"] = about(page) if doctree else {"changes": [], "launch": {}, "downloads": {}}
+    context["about_page"] = about(page) if doctree else {"changes": [], "launch": "", "downloads": {}}
 
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the header the buttons that launch a page, if there are any, and those that fetch its notebooks."""
-    launched = [
-        _button(name, f"Open this page on {name}, with live sliders", f"_static/images/logo_{PICTURES[name]}", url)
-        for name, url in context["about_page"]["launch"].items()
-    ]
-    told = "A Jupyter notebook, to be run where rankedu is installed"
+    shown, told = context["about_page"], "A Jupyter notebook, to be run where rankedu is installed"
+    launched = ("Binder", "Open this page on Binder, with live sliders", "_static/images/logo_binder.svg")
+    launch = [_button(*launched, shown["launch"])] if shown["launch"] else []
     taken = [
-        _button(name, told, "fa-solid fa-file", context["pathto"](path, 1))
-        for name, path in context["about_page"]["downloads"].items()
+        _button(name, told, "fa-solid fa-file", context["pathto"](path, 1)) for name, path in shown["downloads"].items()
     ]
     for buttons, tooltip, icon, label in (
-        (launched, "Launch this page", "fa-solid fa-rocket", "launch-buttons"),
+        (launch, "Launch this page", "fa-solid fa-rocket", "launch-buttons"),
         (taken, "Notebooks of this page", "fa-solid fa-download", "download-buttons"),
     ):
         group = {"type": "group", "tooltip": tooltip, "icon": icon, "buttons": buttons, "label": label}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 import random
 import re
@@ -141,18 +139,6 @@ def as_json() -> str:
     return json.dumps(listed(), ensure_ascii=False, indent=1) + "\n"
 
 
-def as_csv() -> str:
-    """The multiple-choice questions as a table with a row for each option."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["id", "chapters", "grade", "question", "option", "right", "reason"])
-    for one in bank():
-        for o in one.options:
-            within = " ".join(map(str, one.chapters))
-            table.writerow([one.key, within, one.grade, one.text, o.text, int(o.right), o.reason])
-    return out.getvalue()
-
-
 def as_gift() -> str:
     """All questions in GIFT, which Moodle and others import: choices with feedback, self-tests as essays."""
     parts = []
@@ -176,7 +162,7 @@ def _for_moodle(text: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write the page's block and the three exports."""
-    files = {"md": page(), "json": as_json(), "csv": as_csv(), "gift": as_gift()}
+    """Write the page's block and the two exports."""
+    files = {"md": page(), "json": as_json(), "gift": as_gift()}
     for ending, text in files.items():
         (folder / f"questions.{ending}").write_text(text, encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # walk.py is read by the screenshots, too
+sys.path.insert(0, str(Path(__file__).parent))
 
 SWITCHES = [
     "--no-sandbox",

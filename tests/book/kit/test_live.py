@@ -81,16 +81,16 @@ def test_the_gradients_that_the_lanes_descend_are_those_of_their_functions():
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("import random", "an import of anything but math"),
-        ("class A: pass", "ClassDef"),
-        ("def f(*x): pass", r"decorators, \*args"),
-        ("def f(x):\n    return x.upper()", "the method upper"),
-        ("def f(x):\n    return x.real", "the attribute real"),
-        ("def f(g):\n    return g(a=1)", "keywords"),
-        ("def f(x):\n    return x << 1", "LShift"),
-        ("def f(x):\n    return [x for x in x]", "hides what it runs over"),
-        ("def f(x):\n    while x:\n        pass\n    else:\n        return 1", "the else of a loop"),
-        ("def f(x):\n    try:\n        return 1\n    finally:\n        pass", "Try"),
+        ("import random", "import random"),
+        ("class A: pass", "class A"),
+        ("def f(*x): pass", r"def f\(\*x\)"),
+        ("def f(x):\n    return x.upper()", r"x.upper\(\)"),
+        ("def f(x):\n    return x.real", "x.real"),
+        ("def f(g):\n    return g(a=1)", r"g\(a=1\)"),
+        ("def f(x):\n    return x << 1", "x << 1"),
+        ("def f(x):\n    return [x for x in x]", "x"),
+        ("def f(x):\n    while x:\n        pass\n    else:\n        return 1", "while x:"),
+        ("def f(x):\n    try:\n        return 1\n    finally:\n        pass", "try:"),
     ],
 )
 def test_what_a_page_cannot_run_is_refused_with_its_line(code, told, tmp_path, monkeypatch):
@@ -98,5 +98,5 @@ def test_what_a_page_cannot_run_is_refused_with_its_line(code, told, tmp_path, m
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "refused_module", raising=False)
     importlib.invalidate_caches()
-    with pytest.raises(SyntaxError, match=rf"refused_module.py:\d+: a page cannot run .*{told}"):
+    with pytest.raises(SyntaxError, match=rf"refused_module.py:\d+: a page cannot run `{told}"):
         javascript.translate("refused_module")

@@ -6,15 +6,15 @@ import subprocess
 
 import nbformat
 import pytest
-from tools.site import downloads, page_links
+from tools.site import page_links
 
-GITHUB, GITLAB = "https://github.com/someone/rankedu", "https://gitlab.com/group/team/rankedu"
+GITHUB = "https://github.com/someone/rankedu"
 FILE, NOTEBOOK = "book/chapters/01_rank_based_metrics.md", "notebooks/01_rank_based_metrics.ipynb"
 PAGES = ["index", "glossary"]
 
 
 @pytest.mark.parametrize(
-    ("given", "found"), [("", ""), (GITHUB, GITHUB), (f"{GITHUB}/", GITHUB), (f"{GITLAB}.git", GITLAB)]
+    ("given", "found"), [("", ""), (GITHUB, GITHUB), (f"{GITHUB}/", GITHUB), (f"{GITHUB}.git", GITHUB)]
 )
 def test_the_address_comes_from_one_place(monkeypatch, given, found):
     monkeypatch.setenv("RANKEDU_REPOSITORY", given)
@@ -43,49 +43,15 @@ def test_an_address_that_would_give_dead_links_is_refused(monkeypatch, wrong):
         page_links.address()
 
 
-@pytest.mark.parametrize(
-    ("site", "found"),
-    [
-        (GITHUB, {"edit": f"{GITHUB}/edit/main/{FILE}", "history": f"{GITHUB}/commits/main/{FILE}"}),
-        (GITLAB, {"edit": f"{GITLAB}/-/edit/main/{FILE}", "history": f"{GITLAB}/-/commits/main/{FILE}"}),
-        ("https://forge.example.org/a/b", {}),  # a host that is not known gets no guessed address
-    ],
-)
-def test_source_links(site, found):
-    assert page_links.source_links(site, "main", FILE) == found
-
-
-@pytest.mark.parametrize(
-    ("site", "services", "found"),
-    [
-        (GITHUB, "binder", {"Binder": f"https://mybinder.org/v2/gh/someone/rankedu/main?urlpath=lab/tree/{NOTEBOOK}"}),
-        (
-            GITLAB,
-            "binder",
-            {"Binder": f"https://mybinder.org/v2/gl/group%2Fteam%2Frankedu/main?urlpath=lab/tree/{NOTEBOOK}"},
-        ),
-        (
-            GITHUB,
-            "colab",
-            {"Colab": f"https://colab.research.google.com/github/someone/rankedu/blob/main/{NOTEBOOK}"},
-        ),
-        (GITHUB, "", {}),
-    ],
-)
-def test_launch_links(site, services, found):
-    assert page_links.launch_links(site, "main", NOTEBOOK, services.split()) == found
-
-
-def test_a_hub_pulls_the_repository():
-    link = page_links.launch_links(GITHUB, "main", NOTEBOOK, ["https://hub.example.org/"])["JupyterHub"]
-    assert link.startswith("https://hub.example.org/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com")
-    assert link.endswith("urlpath=lab%2Ftree%2Frankedu%2Fnotebooks%2F01_rank_based_metrics.ipynb")
-
-
-@pytest.mark.parametrize(("site", "service"), [(GITLAB, "colab"), (GITHUB, "mybinder")])
-def test_a_service_that_cannot_be_is_refused(site, service):
-    with pytest.raises(ValueError, match="RANKEDU_LAUNCH must name binder, colab"):
-        page_links.launch_links(site, "main", NOTEBOOK, [service])
+def test_on_github_a_page_can_be_edited_and_launched_and_elsewhere_no_address_is_guessed(monkeypatch):
+    monkeypatch.setenv("RANKEDU_REPOSITORY", GITHUB)
+    found = page_links.about("chapters/01_rank_based_metrics")
+    assert found["edit"] == f"{GITHUB}/edit/main/{FILE}" and found["history"] == f"{GITHUB}/commits/main/{FILE}"
+    assert found["launch"] == f"https://mybinder.org/v2/gh/someone/rankedu/main?urlpath=lab/tree/{NOTEBOOK}"
+    assert page_links.about("glossary")["launch"] == ""
+    monkeypatch.setenv("RANKEDU_REPOSITORY", "https://forge.example.org/a/b")
+    found = page_links.about("chapters/01_rank_based_metrics")
+    assert "edit" not in found and not found["launch"]
 
 
 def test_a_page_is_made_of_its_text_and_its_notebook():
@@ -110,7 +76,7 @@ def test_a_chapter_has_notebooks_to_take_and_a_page_has_none():
 
 
 def test_a_notebook_to_take_has_the_cells_and_no_outputs(tmp_path):
-    downloads.write(tmp_path)
+    page_links.write_notebooks(tmp_path)
     addresses = page_links.about("chapters/01_rank_based_metrics")["downloads"].values()
     for address, original in zip(addresses, [NOTEBOOK, NOTEBOOK.replace("/", "/exercises/")], strict=True):
         made, was = (nbformat.read(path, as_version=4) for path in (tmp_path / address, page_links.ROOT / original))

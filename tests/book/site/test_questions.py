@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import json
 import math
@@ -152,9 +150,6 @@ def test_exports_hold_every_question():
     assert len(rows) == len(BANK) + len(questions.self_tests())
     assert all(row.get("answer") or row["options"] for row in rows)
     assert not any(re.search(r"\{[\w:]+\}`|\]\(", row["question"] + row.get("answer", "")) for row in rows)
-    table = list(csv.DictReader(io.StringIO(questions.as_csv())))
-    assert len(table) == sum(len(question.options) for question in BANK)
-    assert sum(int(row["right"]) for row in table) == len(BANK)
 
 
 def test_gift_is_well_formed():

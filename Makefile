@@ -37,7 +37,7 @@ notebooks: $(VENV)/.has-lab  ## execute the chapters whose notebook is stale
 	$(PY) book/tools notebooks execute
 
 exercises: $(VENV)/.has-book  ## derive the starter and solution notebooks from the chapters' texts
-	$(PY) book/tools exercises write
+	$(PY) book/tools exercises
 
 timings: $(VENV)/.has-test  ## measure how long each chapter and lab runs, for the page of timings
 	$(PY) book/tools timings

@@ -1,7 +1,6 @@
 """What a chapter, an explorable or a module is made from: the code that it imports and the data that this code reads.
 
-Found by reading the source, so that it can be asked for without running anything; when a notebook is executed, what
-the run really imported and opened is held against it (`pairs.execute`).
+Found by reading the source, so that it can be asked for without running anything.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
 """Starter and solution notebooks, derived from the exercises in the chapters' texts.
 
-`python book/tools exercises write` makes `notebooks/exercises/NN_slug.ipynb` and `notebooks/solutions/NN_slug.ipynb`;
-`python book/tools exercises check` says which of them are not what would be made; `python book/tools exercises run [NN ...]`
-runs whole solution notebooks, research exercises and all, and keeps nothing.
+`python book/tools exercises` makes `notebooks/exercises/NN_slug.ipynb` and `notebooks/solutions/NN_slug.ipynb`.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import re
-import sys
-import time
 from pathlib import Path
 
 import nbformat
@@ -23,6 +18,7 @@ from tools.site.plain import plain, quoted
 from tools.notebooks.slices import import_lines, joined
 
 from rankbook.kit.check import check, find
+from rankedu.files import written
 
 ROOT = pairs.ROOT
 STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")
@@ -111,23 +107,8 @@ def derived() -> dict[Path, str]:
     }
 
 
-def problems(root: Path = ROOT) -> list[str]:
-    """What is not as it would be derived: missing or stale notebooks, and those that belong to no chapter."""
-    wanted = derived()
-    found = {path.relative_to(root) for folder in (STARTERS, SOLUTIONS) for path in (root / folder).glob("*.ipynb")}
-    wrong = [f"{path} belongs to no chapter" for path in sorted(found - set(wanted))]
-    for path, content in wanted.items():
-        if path not in found:
-            wrong.append(f"{path} is missing")
-        elif (root / path).read_text(encoding="utf-8") != content:
-            wrong.append(f"{path} is not what its chapter says")
-    return wrong
-
-
 def write(root: Path = ROOT) -> list[Path]:
     """Write what is not as it should be, and remove what belongs to no chapter; returns the paths written."""
-    from rankedu.files import written
-
     wanted, changed = derived(), []
     for folder in (STARTERS, SOLUTIONS):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -140,13 +121,6 @@ def write(root: Path = ROOT) -> list[Path]:
                 part.write_text(content, encoding="utf-8")
             changed.append(path)
     return changed
-
-
-def run(chapter: Chapter) -> float:
-    """Run a solution notebook from top to bottom in a kernel; returns the seconds that it took."""
-    started = time.perf_counter()
-    pairs.client(notebook(chapter, SOLUTIONS), ROOT / SOLUTIONS).execute()
-    return time.perf_counter() - started
 
 
 def block() -> str:
@@ -178,24 +152,6 @@ def write_blocks(folder: Path) -> None:
         (folder / f"{path.parent.name}_{path.name}").write_text(content, encoding="utf-8")
 
 
-def main() -> int:
+def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["write", "check", "run"])
-    parser.add_argument("chapters", nargs="*", help="for run: numbers; default: all")
-    arguments = parser.parse_args()
-    if arguments.action == "write":
-        print("\n".join(f"wrote {path}" for path in write()) or "all as derived")
-        return 0
-    if arguments.action == "run":
-        for chapter in chapters():
-            if not arguments.chapters or chapter.stem[:2] in arguments.chapters:
-                print(f"{chapter.stem}: {run(chapter):.1f} s", flush=True)
-        return 0
-    wrong = problems()
-    print("\n".join(f"{one}; run `make exercises`" for one in wrong), end="\n" if wrong else "", file=sys.stderr)
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    print("\n".join(f"wrote {path}" for path in write()) or "all as derived")

@@ -12,32 +12,30 @@ takes it over and keeps the outputs.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import sys
 import tempfile
 import time
+from concurrent.futures import as_completed
 from collections.abc import Iterable
 from pathlib import Path
 
 from tools.site import cores
 import jupytext
 import nbformat
-from tools.notebooks.closure import closure, hashed, pins
+from tools.notebooks.closure import ROOT, closure, hashed, pins
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from jupytext.compare import NotebookDifference, compare_notebooks
 from nbformat import NotebookNode
 
 from rankedu.files import written
 
-ROOT = Path(__file__).resolve().parents[3]
 #: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.
 CELL_TIMEOUT = 120
 #: Where a notebook's metadata say what its outputs were made from.
 MADE_FROM = "made_from"
-#: Folders of what an output can hang on.
-OURS = ("rankedu", "lab/ranklab", "lab/records", "book/rankbook", "book/data")
 #: Pages beside the chapters that are notebooks as well: `book/<name>.md` and `notebooks/<name>.ipynb`.
 PAGES = ("claims", "errata")
 
@@ -126,12 +124,18 @@ def execute(text: Path, notebook: Path) -> float:
     It runs with empty caches, so that nothing is shown that older code has made. A chapter that fails leaves the
     notebook as it was; what had run of it is kept in `book/_build/partial/`.
     """
-    from nbclient.exceptions import CellExecutionError
-
     book: NotebookNode = jupytext.read(text)
     notebook.parent.mkdir(parents=True, exist_ok=True)
     record, started = made_from(text, book), time.perf_counter()
-    runner = client(book, notebook.parent, f"--IPKernelApp.exec_lines={WATCH}")
+    runner = NotebookClient(
+        book,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        resources={"metadata": {"path": str(notebook.parent)}},
+    )
     with tempfile.TemporaryDirectory() as folder:
         try:
             runner.execute(env={**os.environ, **surroundings(Path(folder))})
@@ -141,76 +145,42 @@ def execute(text: Path, notebook: Path) -> float:
             _write(book, partial)
             print(f"{text.name} failed; what had run stands in {partial.relative_to(ROOT)}", file=sys.stderr)
             raise
-        _demand_known(text, (Path(folder) / "opened").read_text(encoding="utf-8").splitlines())
     book.metadata.pop("language_info", None)
     book.metadata[MADE_FROM] = record
     _write(book, notebook)
     return time.perf_counter() - started
 
 
-def client(book: NotebookNode, folder: Path, *more: str) -> NotebookClient:
-    """What runs a notebook in a folder, in a kernel that keeps its log to itself."""
-    return NotebookClient(
-        book,
-        timeout=CELL_TIMEOUT,
-        kernel_name="python3",
-        record_timing=False,
-        coalesce_streams=True,
-        extra_arguments=["--IPKernelApp.log_level=ERROR", *more],
-        resources={"metadata": {"path": str(folder)}},
-    )
-
-
-#: Run in a new kernel before its first cell; it binds no name there.
-WATCH = f"__import__('runpy').run_path({str(Path(__file__).with_name('opened.py'))!r})"
-
-
 def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of a kernel that makes a notebook; what it keeps and notes goes into a folder that is empty."""
+    """The environment of a kernel that makes a notebook; what it keeps goes into a folder that is empty."""
     return {
         "RANKEDU_EXPLORABLES": "static",
         "RANKEDU_RESULT_FOLDER": str(folder / "results"),
         "RANKEDU_DATA": str(folder / "data"),
-        "RANKEDU_OPENED": str(folder / "opened"),
-        "RANKEDU_REPOSITORY_FOLDER": str(ROOT),
         "OMP_NUM_THREADS": "1",  # those that check it have two, so that a sum that hangs on it is found
     }
 
 
-def _demand_known(text: Path, opened: Iterable[str]) -> None:
-    """Raise if a run has read a file of ours that its record does not cover: a change there would go unnoticed."""
-    read = {Path(importlib.util.source_from_cache(name) if name.endswith(".pyc") else name) for name in opened}
-    ours = {path for path in read for part in OURS if path.is_relative_to(ROOT / part)}
-    if unknown := sorted(str(path.relative_to(ROOT)) for path in ours - closure(text)):
-        what = f"{text.name} has read {', '.join(unknown)}, which book/tools/notebooks/closure.py does not find"
-        raise RuntimeError(f"{what}: import a module by its name, name a data file as … / 'book' / 'data' / …")
-
-
 def execute_all(texts: Iterable[Path]) -> None:
-    """Execute chapters on all cores, the longest first, and tell what is left; those that fail are told at the end.
+    """Execute chapters on all cores, and tell what is left; those that fail are told at the end.
 
     Those that measure how long something takes, `timed` in their front matter, come afterwards and alone.
     """
-    waiting = sorted(texts, key=_seconds, reverse=True)
+    waiting = list(texts)
     if waiting:
         print(f"executing {len(waiting)} of {len(pairs())} notebooks on {cores.CORES} cores", flush=True)
     alone = [text for text in waiting if jupytext.read(text).metadata.get("rankedu", {}).get("timed")]
     failed, left = [], len(waiting)
     for some, workers in (([text for text in waiting if text not in alone], cores.CORES), (alone, 1)):
-        for name, done in cores.each(execute, {text.stem: (text, pairs()[text]) for text in some}, workers):
-            left -= 1
-            error = done.exception()
-            print(f"{name}: {'FAILED' if error else f'{done.result():.1f} s'}; {left or 'none'} left", flush=True)
-            failed += [f"{name}: {type(error).__name__}: {error}"] if error else []
+        with cores.pool(workers) as pool:
+            running = {pool.submit(execute, text, pairs()[text]): text.stem for text in some}
+            for done in as_completed(running):
+                left -= 1
+                name, error = running[done], done.exception()
+                print(f"{name}: {'FAILED' if error else f'{done.result():.1f} s'}; {left or 'none'} left", flush=True)
+                failed += [f"{name}: {type(error).__name__}: {error}"] if error else []
     if failed:
         raise SystemExit("\n".join(failed))
-
-
-def _seconds(text: Path) -> float:
-    """How long a chapter took when it was last measured, to begin with the longest."""
-    kept = ROOT / "book" / "data" / "timings.json"
-    rows = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else {}
-    return float(rows.get(address(text), {}).get("processor", 0.0))
 
 
 def renew(texts: Iterable[Path]) -> None:

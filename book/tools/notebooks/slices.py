@@ -6,11 +6,8 @@ import ast
 import builtins
 import symtable
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-
-
-_COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
 
 
 @dataclass(frozen=True)
@@ -19,9 +16,9 @@ class Statement:
 
     source: str
     node: ast.stmt
-    binds: frozenset[str]
-    reads: frozenset[str]  # when it runs
-    later: frozenset[str]  # when what it defines is called
+    binds: set[str]
+    reads: set[str]  # when it runs
+    within: set[str]  # in what it defines, and in comprehensions
 
 
 def statements(cells: Iterable[str]) -> list[Statement]:
@@ -43,21 +40,14 @@ def _statement(source: str, node: ast.stmt) -> Statement:
         reads -= binds
     added = (inner.target for inner in ast.walk(node) if isinstance(inner, ast.AugAssign))
     reads |= binds & {target.id for target in added if isinstance(target, ast.Name)}
-    now, later = _inner(table)
-    return Statement(source, node, frozenset(binds), frozenset(reads | now - binds), frozenset(later))
+    return Statement(source, node, binds, reads, set(_within(table)) - binds)
 
 
-def _inner(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
-    """The global names that are read inside of a scope: at once, in classes and comprehensions; when it is called."""
-    now: set[str] = set()
-    later: set[str] = set()
+def _within(table: symtable.SymbolTable) -> Iterator[str]:
+    """The global names that are read inside of a scope."""
     for child in table.get_children():
-        own = {name.get_name() for name in child.get_symbols() if name.is_global() and name.is_referenced()}
-        at_once, within = _inner(child)
-        immediate = child.get_type() == "class" or child.get_name() in _COMPREHENSIONS
-        now |= own | at_once if immediate else set()
-        later |= within if immediate else own | at_once | within
-    return now, later
+        yield from (name.get_name() for name in child.get_symbols() if name.is_global() and name.is_referenced())
+        yield from _within(child)
 
 
 @dataclass
@@ -77,30 +67,31 @@ def needed(code: Iterable[str], chapter: list[Statement], known: Iterable[str] =
     seen = set(waiting)
     while waiting:
         name, before = waiting.pop()
-        at = next((i for i in range(before - 1, -1, -1) if name in chapter[i].binds), None)
-        if at is None:
+        binding = [at for at, statement in enumerate(chapter) if name in statement.binds]
+        if not binding:
             result.missing.add(name)
             continue
+        at = max((at for at in binding if at < before), default=binding[-1])
         statement = chapter[at]
         if isinstance(statement.node, (ast.Import, ast.ImportFrom)):
             result.imports.add(_imported(statement.node, name))
             continue
         picked.add(at)
-        more = [(n, at) for n in statement.reads] + [(n, len(chapter)) for n in statement.later]
-        waiting += [need for need in more if need[0] not in have and need not in seen]
-        seen |= set(more)
+        more = {(name, at) for name in (statement.reads | statement.within) - have} - seen
+        waiting += more
+        seen |= more
     result.chosen = [chapter[i] for i in sorted(picked)]
     return result
 
 
 def unbound(cells: Iterable[str], known: Iterable[str]) -> set[str]:
-    """Names that cells read before they bind them, or that their functions read and nobody binds."""
-    have, missing, later = set(known), set(), set()
+    """Names that cells read before they bind them, or that what they define reads and nobody binds."""
+    have, missing, within = set(known), set(), set()
     for statement in statements(cells):
         missing |= statement.reads - have
         have |= statement.binds
-        later |= statement.later
-    return missing | (later - have)
+        within |= statement.within
+    return missing | (within - have)
 
 
 def _imported(node: ast.Import | ast.ImportFrom, name: str) -> tuple[str, str, str]:

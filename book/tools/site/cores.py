@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
 CORES = os.cpu_count() or 1
 
@@ -22,13 +21,3 @@ def pool(workers: int = CORES) -> Iterator[ProcessPoolExecutor]:
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def each(
-    work: Callable[..., Any], jobs: Mapping[str, tuple[Any, ...]], workers: int = CORES
-) -> Iterator[tuple[str, Future[Any]]]:
-    """Do the work for every job, beginning in their order; yields name and outcome as they are done."""
-    with pool(workers) as executor:
-        futures = {executor.submit(work, *arguments): name for name, arguments in jobs.items()}
-        for future in as_completed(futures):
-            yield futures[future], future

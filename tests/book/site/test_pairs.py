@@ -79,15 +79,6 @@ def test_a_record_tells_that_the_package_has_changed(pair, monkeypatch):
     assert "other code of the package" in pairs.problem(text, notebook)
 
 
-def test_a_run_that_reads_what_no_import_names_is_refused():
-    text = next(iter(CHAPTERS))
-    known = [str(pairs.ROOT / "rankedu" / "ranks.py"), str(pairs.ROOT / "README.md")]
-    pairs._demand_known(text, known)
-    unknown = pairs.ROOT / "rankedu" / "cli" / "__pycache__" / "doctor.cpython-311.pyc"
-    with pytest.raises(RuntimeError, match=r"has read rankedu/cli/doctor\.py, which book/tools/notebooks/closure\.py"):
-        pairs._demand_known(text, [*known, str(unknown)])
-
-
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [

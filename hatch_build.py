@@ -26,17 +26,6 @@ class ReadmeHook(MetadataHookInterface):
 def resolved(text: str, site: str, branch: str = os.environ.get("RANKEDU_BRANCH", "main")) -> str:
     """Lead relative links to the repository; where no address is known, keep their text and leave pictures out.
 
-    Parameters
-    ----------
-    text : str
-        Markdown.
-    site : str
-        ``https://host/owner/name``, or empty.
-    branch : str
-        Whose files are linked.
-
-    Examples
-    --------
     >>> resolved("see [how](book/x.md) ![a curve](x.png)", "https://host/me/it")
     'see [how](https://host/me/it/blob/main/book/x.md) ![a curve](https://host/me/it/raw/main/x.png)'
     >>> resolved("see [how](book/x.md) ![a curve](x.png)", "")

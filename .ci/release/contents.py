@@ -19,7 +19,6 @@ BESIDE = {
     *("pyproject.toml", "hatch_build.py", "constraints.txt", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"),
     *("PKG-INFO", ".gitignore"),  # Hatchling adds these two
 }
-LARGEST = 2_000_000
 
 
 def names(distribution: Path) -> set[str]:
@@ -39,17 +38,14 @@ def metadata(wheel: Path) -> Message:
 
 def problems(wheel: Path, sdist: Path, package: Path = PACKAGE) -> list[str]:
     """What is wrong with the two, compared with the package's folder."""
-    wanted = {f"rankedu/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")} | {
-        "rankedu/py.typed"
-    }
+    wanted = {f"rankedu/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")}
+    wanted.add("rankedu/py.typed")
     found = []
     for archive, beside in ((wheel, ()), (sdist, BESIDE)):
         there = {name for name in names(archive) if ".dist-info/" not in name}
         meant = wanted | {*beside}
         found += [f"{archive.name} lacks {name}" for name in sorted(meant - there)]
         found += [f"{archive.name} holds {name}, which does not belong there" for name in sorted(there - meant)]
-        if archive.stat().st_size > LARGEST:
-            found.append(f"{archive.name} weighs {archive.stat().st_size:,} bytes, at most {LARGEST:,} are meant")
     about = metadata(wheel)
     core = [need for need in about.get_all("Requires-Dist") or [] if "extra ==" not in need]
     if sorted(re.split(r"[<>=!~ ]", need)[0] for need in core) != ["numpy", "torch"]:

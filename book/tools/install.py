@@ -12,8 +12,6 @@ from importlib.util import find_spec
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 #: Bytes that an environment with everything takes, and a little more for what pip unpacks on the way.
 NEEDED = 3000000000
-#: What pip and its libraries say if nobody answers.
-SILENCE = ("NewConnectionError", "new connection", "name resolution", "ConnectTimeout", "unreachable", "ProxyError")
 
 
 def obstacles(folder):
@@ -35,17 +33,6 @@ def python_of(folder):
     return os.path.join(folder, *(("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")))
 
 
-def pip(python, *words):
-    """Run pip, showing what it says; returns its status and whether nobody answered it."""
-    command = [python, "-m", "pip", *words, "--disable-pip-version-check"]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, universal_newlines=True)
-    silent = False
-    for line in process.stderr:
-        sys.stderr.write(line)
-        silent = silent or any(word in line for word in SILENCE)
-    return process.wait(), silent
-
-
 def install(folder, extra):
     """Make the environment if there is none, and install the package there with an extra; returns an exit status."""
     found = obstacles(folder)
@@ -55,15 +42,14 @@ def install(folder, extra):
     if not os.path.exists(python):
         subprocess.check_call([sys.executable, "-m", "venv", folder])
     print(f"installing rankedu[{extra}] into {folder}; about two minutes and 2 GB the first time", flush=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     version = subprocess.check_output([python, "-m", "pip", "--version"], universal_newlines=True).split()[1]
     if int(version.split(".")[0]) < 22:  # it cannot install a checkout in place
-        pip(python, "install", "--quiet", "--upgrade", "pip")
+        subprocess.call([*pip, "--upgrade", "pip"])
     # Without --no-compile pip would compile every module of every library; Python compiles those that are used.
-    wanted = ["-c", "constraints.txt", "-e", f".[{extra}]"]
-    status, silent = pip(python, "install", "--quiet", "--no-compile", *wanted)
-    if status and silent:
-        wanted = "the first time needs the network, or a mirror that pip knows; afterwards everything works without"
-        sys.stderr.write(f"No package index answers: {wanted}.\n")
+    status = subprocess.call([*pip, "--no-compile", "-c", "constraints.txt", "-e", f".[{extra}]"], cwd=ROOT)
+    if status:
+        sys.stderr.write("Nothing was installed. The first time needs the network, or a mirror that pip knows.\n")
     return status
 
 

@@ -68,20 +68,14 @@ def frames_of(explorable: Explorable) -> Path:
     return CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module))}"
 
 
-def slides_of() -> Path:
-    """Where the slides of the lectures are kept until something changes that they show."""
-    return CACHE / "slides" / fingerprint(*lectures.needs())
-
-
 def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
-    """Have all frames drawn and all slides written that are not kept from an earlier build."""
+    """Have all frames drawn that are not kept from an earlier build, and the slides of all lectures written."""
     drawn = [
         pool.submit(explorables.draw, one.address, frames_of(one))
         for one in all_explorables().values()
         if not (frames_of(one) / "frames.json").exists()
     ]
-    missing = [one.number for one in lectures.lectures() if not (slides_of() / lectures.file_name(one)).exists()]
-    return drawn + [pool.submit(slides.write_one, slides_of(), number) for number in missing]
+    return drawn + [pool.submit(slides.write, BUILD / "slides", one.number) for one in lectures.lectures()]
 
 
 def put_frames(html: Path) -> None:
@@ -112,7 +106,7 @@ def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
         put_frames(html)
         explorables.write_scripts(html / "_static" / "live")
         if not only:
-            shutil.copytree(slides_of(), html / "_static" / "slides")
+            shutil.copytree(BUILD / "slides", html / "_static" / "slides")
         diet.slim(html, pool)
 
 

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -139,12 +138,3 @@ def _step(slide: Question | Picture) -> str:
 def file_name(lecture: Lecture) -> str:
     """The file of its slides."""
     return f"lecture-{lecture.number}.html"
-
-
-def needs() -> list[Path]:
-    """The files that decide what the slides show."""
-    shown = {number for lecture in lectures() for number in lecture.chapters}
-    texts = [BOOK / "chapters" / f"{chapters()[number].stem}.md" for number in sorted(shown)]
-    own = [BOOK / "tools" / name for name in ("teaching/lectures.py", "teaching/slides.py", "teaching/typeset.py")]
-    own.append(BOOK / "data" / "lectures.yaml")
-    return [*texts, *own, BOOK / "_templates" / "slides.html"]

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
+from rankbook.kit import style
+from rankedu.files import written
 from tools.site import labels
 from tools.site.plain import plain, quoted
 from tools.site.reading import chapters
@@ -24,19 +26,12 @@ from tools.teaching.typeset import to_html
 HERE = Path("slides")
 
 
-def write(folder: Path) -> list[Path]:
-    """Write the slides of every lecture; returns the paths written."""
-    return [write_one(folder, lecture.number) for lecture in lectures.lectures()]
-
-
-def write_one(folder: Path, number: int) -> Path:
+def write(folder: Path, number: int) -> Path:
     """Write the slides of one lecture."""
-    from rankedu.files import written
-
     lecture = lectures.lectures()[number - 1]
     path = folder / lectures.file_name(lecture)
     with written(path) as part:
-        Path(part).write_text(page(lecture), encoding="utf-8")
+        part.write_text(page(lecture), encoding="utf-8")
     return path
 
 
@@ -66,8 +61,6 @@ def _content(slide: Question | Picture) -> tuple[str, str, str]:
         asked = words(f"{slide.given}\n\n{slide.text}\n\n{quoted(slide.text, HERE)}", slide.chapter)
         place = f'<p class="below">Chapter {slide.chapter}: {escape(slide.section)}</p>'
         return "predict long" if len(asked) > 400 else "predict", "Predict", to_html(asked) + place
-    from rankbook.kit import style
-
     drawn = slide.figure()
     picture = base64.b64encode(style.svg(drawn)).decode("ascii")
     width, height = (round(100 * inches) for inches in drawn.get_size_inches())
@@ -89,8 +82,9 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("slides"), help="folder to write to")
-    for path in write(parser.parse_args().out):
-        print(path)
+    folder = parser.parse_args().out
+    for lecture in lectures.lectures():
+        print(write(folder, lecture.number))
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ html_js_files = [
     ("formulas.js", {"defer": "defer"}),
     ("kept.js", {"defer": "defer"}),  # what the scripts below share
     ("predict.js", {"defer": "defer"}),
-    ("paths.js", {"defer": "defer"}),  # what book/tools/site/paths.py makes for the next
+    ("paths.js", {"defer": "defer"}),  # what book/tools/site/reading.py makes for the next
     ("path.js", {"defer": "defer"}),
 ]
 html_show_sourcelink = False

@@ -1,6 +1,6 @@
 /* A reading path that was chosen leads on: a bar on its pages names the step and the next one, and what was read and
    predicted is marked. All of it is kept in this browser alone. What paths there are: paths.js, made by
-   book/tools/site/paths.py. */
+   book/tools/site/reading.py. */
 "use strict";
 
 (() => {

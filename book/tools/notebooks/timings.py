@@ -39,7 +39,7 @@ def measured(text: Path) -> dict[str, float]:
 
 def kept() -> dict[str, Any]:
     """What was measured last."""
-    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"rows": {}}
+    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
     return found
 
 
@@ -49,14 +49,13 @@ def table() -> str:
     minutes, seconds, known = 0, 0.0, kept()
     for text in pairs.pairs():
         page = pairs.address(text)
-        read, run = reading_minutes(text), known["rows"].get(page, {}).get("processor", 0)
+        read = int(jupytext.read(text).metadata.get("rankedu", {}).get("read", 0))
+        run = known["rows"].get(page, {}).get("processor", 0)
         cells = f"{read} min" if read else "", f"{run:.0f} s" if run else "not measured"
         lines.append(f"| {{doc}}`{page.removesuffix('.html')}` | {' | '.join(cells)} |")
         minutes, seconds = minutes + read, seconds + run
-    lines.append(f"| all | {minutes / 60:.1f} h | {f'{seconds / 60:.1f} min' if seconds else ''} |")
-    if known["rows"]:
-        lines.append(f"\nMeasured on: {known['machine']}. {known['versions']}.")
-    return "\n".join(lines) + "\n"
+    lines.append(f"| all | {minutes / 60:.1f} h | {seconds / 60:.1f} min |")
+    return "\n".join([*lines, f"\nMeasured on: {known['machine']}. {known['versions']}.", ""])
 
 
 def machines() -> str:
@@ -70,11 +69,6 @@ def machines() -> str:
     asked = f"Python {', '.join(matrix['python'])} on {', '.join(name.partition('-')[0] for name in matrix['system'])}"
     note = f"The workflow of the repository has a job for each of {asked}. The rows are what somebody has seen."
     return "\n".join([*lines, "", note, ""])
-
-
-def reading_minutes(text: Path) -> int:
-    """The minutes that a chapter's front matter gives for reading it; 0 where it gives none."""
-    return int(jupytext.read(text).metadata.get("rankedu", {}).get("read", 0))
 
 
 def main() -> None:

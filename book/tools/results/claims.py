@@ -12,6 +12,7 @@ from rankbook.claims.figures import coordinates, forest, trials
 from rankbook.kit import style
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
+from tools.results.pictures import show
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,19 +34,18 @@ ABOUT_SETTINGS = (
 def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     """What the page includes; name → Markdown. The figures go to the folder."""
     entries = read_claims(records)
-    made = {"claims_protocol": protocol(), "claims_rules": rules(entries)}
     parts, brief, searches = [], [], []
     for scale, title in SCALES.items():
         plan = read_protocol(scale, records)
         claims, of_scale = plan.of(entries), verdicts(entries, plan, records)
         if of_scale.judged or scale != "gpu":
-            picture = _picture(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
+            picture = show(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
             parts += [f"### {title}\n", picture, table(claims, of_scale)]
             brief += [f"{title}:\n", short(claims, of_scale), picture]
             searches += _searched(folder, plan, read_searches(plan, records)["arms"])
-    searches = searches or ["No search has been made yet.\n"]
     return {
-        **made,
+        "claims_protocol": protocol(),
+        "claims_rules": rules(entries),
         "claims": "\n".join(parts),
         "claims_short": "\n".join(brief),
         "claims_searches": "\n".join(searches),
@@ -143,7 +143,7 @@ def _searched(folder: Path, plan: Protocol, chosen: Mapping[str, Any]) -> list[s
         numbers[0] += f" ± {100 * redrawn(arm['trials']):.1f}"
         settings = ", ".join(f"{key} {value:.3g}" for key, value in best_point(arm).items())
         lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
-    spread = _picture(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
+    spread = show(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
     through = [
         _in_line(folder, f"settings_{plan.scale}_{place}", coordinates(name, arm["trials"], plan.arms[name].space))
         for place, (name, arm) in enumerate(arms.items())
@@ -172,11 +172,6 @@ def redrawn(trials: Sequence[Mapping[str, Any]]) -> float:
     values = np.sort([*values, *[min(values)] * (len(trials) - len(values))])
     chances = np.diff((np.arange(len(values) + 1) / len(values)) ** len(values))
     return float(np.sqrt(chances @ np.square(values - chances @ values)))
-
-
-def _picture(folder: Path, name: str, figure: Figure) -> str:
-    (folder / f"{name}.png").write_bytes(style.png(figure))
-    return f"```{{image}} _generated/{name}.png\n:alt: {style.description(figure)}\n```\n"
 
 
 def _in_line(folder: Path, name: str, figure: Figure) -> str:

@@ -27,7 +27,6 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "cross_entropy": ("cross entropy", {"loss": "cross_entropy", "weight": 4.0}),
     "rambo_map": ("λ and margin", {"loss": "rambo_map", "lam": 12.5, "margin": 0.15}),
 }
-BLOCKS = ("detections", "proposals", "ap_by_class")
 
 
 def keep(runs: Path) -> Iterator[Path]:
@@ -44,9 +43,7 @@ def keep(runs: Path) -> Iterator[Path]:
 
 
 def blocks() -> dict[str, list[Figure]]:
-    """Name → figures; nothing where nothing is kept."""
-    if not all(_path(name).exists() for name in (*RUNS, "ap")):
-        return {}
+    """Name → figures."""
     findings = {name: Findings.load(_path(name)) for name in RUNS}
     (first, one), (second, other) = findings.items()
     test = open_data({**DEFAULTS, **one.parameters, "data_root": "", "train_images": 1}).test

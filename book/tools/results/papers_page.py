@@ -12,7 +12,7 @@ from html import escape
 from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.summaries import Row, Value, best
 from tools.results.papers import RUNS, Parameters, Table, find, tables
-from tools.results.papers_lists import all_sweeps, figure_4, mini_batches, origin, severity, whole_presets
+from tools.results.papers_lists import all_sweeps, figure_4, mini_batches, origin, severity, whole_preset
 from tools.results.papers_speed import blocks as speed_blocks
 from tools.site.templates import filled
 
@@ -34,7 +34,7 @@ def blocks(records: Sequence[Record] | None = None) -> dict[str, str]:
     if records is None:
         records = collect_runs(RUNS)[0] if RUNS.exists() else []
     made = {table.name: block(table, records) for table in tables()}
-    lists = {"mini_batches": mini_batches(records), "mistakes": severity(records), "longer": whole_presets(records)}
+    lists = {"mini_batches": mini_batches(records), "mistakes": severity(records), "longer": whole_preset(records)}
     return {**made, **lists, **speed_blocks(records), "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
 
 

@@ -35,7 +35,6 @@ RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "happier": ("hierarchical_retrieval", "losses", {"loss": "happier", "seed": 0}),
 }
 START = "start"  # of all of them: one network that has learnt nothing
-BLOCKS = ("retrievals", "pages", "class_map", "severity", *detection_pictures.BLOCKS)
 
 
 def glyphs() -> Data:
@@ -75,17 +74,13 @@ def blocks(folder: Path) -> dict[str, str]:
     """Draw the pictures into a folder; name → the Markdown that shows them."""
     made = {**_retrievals(), **detection_pictures.blocks()}
     return {
-        name: "\n".join(_show(folder, f"{name}_{number}", figure) for number, figure in enumerate(made[name]))
-        if name in made
-        else "Nothing is kept to draw this from.\n"
-        for name in BLOCKS
+        name: "\n".join(show(folder, f"{name}_{number}", figure) for number, figure in enumerate(figures))
+        for name, figures in made.items()
     }
 
 
 def _retrievals() -> dict[str, list[Figure]]:
-    """Name → figures; nothing where nothing is kept."""
-    if not all((FOLDER / f"{name}.npy").exists() for name in (START, *RUNS)):
-        return {}
+    """Name → figures."""
     data = glyphs()
     images, labels, names = data.pictures, data.labels, data.names
     start, rambo, smooth, fine, happier = (read(name) for name in (START, "rambo_log", "smooth_ap", "fine", "happier"))
@@ -114,7 +109,7 @@ def _ap(embeddings: Tensor, labels: Tensor) -> Tensor:
     return average_precision(unit @ unit.T, relevance & others, where=others, ties="pessimistic")
 
 
-def _show(folder: Path, name: str, figure: Any) -> str:
+def show(folder: Path, name: str, figure: Figure) -> str:
     """Write a figure and the directive that shows it."""
     (folder / f"{name}.png").write_bytes(style.png(figure))
     text = " ".join(style.description(figure).split())
@@ -126,12 +121,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Keep for the results page what trained networks have found.")
     parser.add_argument("command", choices=["keep"])
     parser.add_argument("runs", type=Path, help="folder of the runs, mostly `runs`")
-    parser.add_argument("--only", choices=["retrieval", "detection"], help="default: both")
-    chosen = parser.parse_args()
-    for kept, keeper in (("retrieval", keep), ("detection", detection_pictures.keep)):
-        if chosen.only in (None, kept):
-            for path in keeper(chosen.runs):
-                print(path)
+    runs = parser.parse_args().runs
+    for path in (*keep(runs), *detection_pictures.keep(runs)):
+        print(path)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,15 @@ MEMBERS = ["   :members:", "   :inherited-members: Module, Sampler, Mapping, tup
 
 
 class Page(NamedTuple):
-    """One page of the reference: its packages, and modules within the first that a reader may need."""
+    """One page of the reference: its packages, then modules within the first that a reader may need."""
 
     title: str
     modules: tuple[str, ...]
-    inner: tuple[str, ...] = ()
 
 
-#: The labs themselves.
+PROOFS = tuple(f"rankedu.proofs.{name}" for name in importlib.import_module("rankedu.proofs").__all__)
+DATASETS = tuple(f"ranklab.datasets.{name}" for name in ("files", "published", "rendering", "transforms"))
+TRAINING = tuple(f"ranklab.training.{name}" for name in ("distributed", "evaluation", "large_batch", "loading"))
 EXPERIMENTS = tuple(
     f"ranklab.experiments.{name}"
     for name in ("retrieval", "hierarchical_retrieval", "detection", "minibatch_statistics", "sodeep")
@@ -39,17 +40,17 @@ PAGES = {
     "solvers": Page("Solvers", ("rankedu.solvers",)),
     "rankers": Page("Rankers", ("rankedu.rankers",)),
     "hierarchy": Page("Hierarchies", ("rankedu.hierarchy",)),
-    "metrics": Page("Metrics", ("rankedu.metrics",), ("names",)),
+    "metrics": Page("Metrics", ("rankedu.metrics", "rankedu.metrics.names")),
     "losses": Page("Losses", ("rankedu.losses",)),
     "memory": Page("Memories", ("rankedu.memory",)),
-    "proofs": Page("Proofs", ("rankedu.proofs",), tuple(importlib.import_module("rankedu.proofs").__all__)),
+    "proofs": Page("Proofs", ("rankedu.proofs", *PROOFS)),
     "landscapes": Page("Landscapes", ("rankedu.landscapes",)),
     "checks": Page("Checks, files and extras", ("rankedu.checks", "rankedu.files", "rankedu.extras")),
     "contestants": Page("Contestants", ("ranklab.contestants",)),
-    "datasets": Page("Data sets", ("ranklab.datasets",), ("files", "published", "rendering", "transforms")),
+    "datasets": Page("Data sets", ("ranklab.datasets", *DATASETS)),
     "models": Page("Models", ("ranklab.models",)),
-    "training": Page("Training", ("ranklab.training",), ("distributed", "evaluation", "large_batch", "loading")),
-    "labs": Page("Labs", ("ranklab.runs", "ranklab.methods", *EXPERIMENTS), ("clusters",)),
+    "training": Page("Training", ("ranklab.training", *TRAINING)),
+    "labs": Page("Labs", ("ranklab.runs", "ranklab.methods", *EXPERIMENTS, "ranklab.runs.clusters")),
     "exercises": Page("Exercises", ("rankbook.kit.check",)),
 }
 
@@ -57,15 +58,10 @@ PAGES = {
 def write_pages(folder: Path) -> None:
     """Write all pages of the reference, beside its front page, which a person has written."""
     for name, page in PAGES.items():
-        sections = [section(module, first=not at) for at, module in enumerate(modules(page))]
+        sections = [section(module, first=not at) for at, module in enumerate(page.modules)]
         text = f"(api-{name})=\n# {page.title}\n\n" + "\n".join(sections)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / "cli.md").write_text(command_line(), encoding="utf-8")
-
-
-def modules(page: Page) -> list[str]:
-    """The modules of a page: its packages, and those within."""
-    return [*page.modules, *(f"{page.modules[0]}.{name}" for name in page.inner)]
 
 
 def public(module: str) -> dict[str, Any]:

@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from tools.site import contracts
+from ranklab import CHECKOUT
+from tools.site.templates import filled
+
+#: Of the picture: the height of a row, its width, and the space between two boxes.
+PITCH, WIDTH, SPACE = 34, 640, 8
+
+
+def layers() -> dict[str, list[list[str]]]:
+    """The contracts that `lint-imports` checks: package → rows of its parts, what everybody uses at the top."""
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+    found = [one for one in project["tool"]["importlinter"]["contracts"] if one["type"] == "layers"]
+    return {one["name"]: [re.findall(r"[\w.]+", row) for row in reversed(one["layers"])] for one in found}
+
+
+def picture() -> str:
+    """The contracts as an SVG: what stands above is used by what stands below."""
+    titles, boxes, top = [], [], 0
+    for title, rows in layers().items():
+        titles.append((title, top))
+        for row in rows:
+            top += PITCH
+            wide = (WIDTH - SPACE * (len(row) - 1)) / len(row)
+            boxes += [(name, at * (wide + SPACE), top, wide) for at, name in enumerate(row)]
+        top += PITCH * 3 // 2
+    words = ". ".join(f"{title}: {'; '.join(map(', '.join, rows))}" for title, rows in layers().items())
+    return filled("architecture.svg", words=words, titles=titles, boxes=boxes, width=WIDTH, height=top)
 
 
 def rankers() -> str:
@@ -28,7 +58,7 @@ def write(folder: Path) -> None:
     from rankbook.ch12_surrogates_side_by_side.figures import every_landscape
     from rankbook.kit import style
 
-    (folder / "architecture.svg").write_text(contracts.draw(), encoding="utf-8")
+    (folder / "architecture.svg").write_text(picture(), encoding="utf-8")
     (folder / "rankers.md").write_text(rankers(), encoding="utf-8")
     made = every_landscape()
     (folder / "landscapes.png").write_bytes(style.png(made))

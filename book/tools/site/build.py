@@ -24,7 +24,7 @@ from typing import Any
 from rankbook.kit.explorable import Explorable, all_explorables
 from tools.notebooks import pairs
 from tools.notebooks.closure import ROOT, files_of, fingerprint, hashed
-from tools.site import api_reference, cores, diet, explorables, generate, page_links, paths
+from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading
 from tools.teaching import lectures, slides
 
 BOOK = ROOT / "book"
@@ -98,7 +98,7 @@ def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
     with cores.pool() as pool:
         waiting = [] if only else draw(pool)
         generate.write_tables(source / "_generated")
-        paths.write(source / "_static")
+        reading.write_script(source / "_static")
         page_links.write_notebooks(source)
         run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else ALONE))
         for done in waiting:

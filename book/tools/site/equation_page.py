@@ -91,5 +91,5 @@ def documented() -> dict[int, str]:
     """What the API reference documents: of each object, by its id, the name under which it stands there."""
     from tools.site import api_reference
 
-    listed = (module for page in api_reference.PAGES.values() for module in api_reference.modules(page))
+    listed = (module for page in api_reference.PAGES.values() for module in page.modules)
     return {id(value): f"{module}.{name}" for module in listed for name, value in api_reference.public(module).items()}

@@ -119,11 +119,6 @@ def live_markup(explorable: Live, static: str) -> str:
     )
 
 
-def place_live(name: str, environment: Any) -> nodes.raw:
-    """A live explorable on the page that Sphinx is reading."""
-    return nodes.raw("", live_markup(Live(name), static(environment)), format="html")
-
-
 def write_scripts(folder: Path) -> None:
     """The modules that live explorables compute with, as JavaScript, each in its file."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -135,10 +130,13 @@ def write_scripts(folder: Path) -> None:
 _PLACE = re.compile(r"<!-- explorable ([\w.:]+) at ([\w./]+) -->")
 
 
-def place(explorable: Explorable, environment: Any) -> nodes.raw:
-    """Where the explorable goes on the page that Sphinx is reading; its frames may still be being drawn."""
-    at = static(environment) + f"explorables/{explorable.name}"
-    return nodes.raw("", f"<!-- explorable {explorable.address} at {at} -->", format="html")
+def place(name: str, environment: Any, *, live: bool) -> nodes.raw:
+    """An explorable on the page that Sphinx is reading: itself, or the place of frames that may not be drawn yet."""
+    at = static(environment)
+    if live:
+        return nodes.raw("", live_markup(Live(name), at), format="html")
+    found = load(name)
+    return nodes.raw("", f"<!-- explorable {found.address} at {at}explorables/{found.name} -->", format="html")
 
 
 def placed(page: str) -> list[Explorable]:
@@ -169,7 +167,8 @@ class ExplorableRenderer:
             return pictures
         content = data.content if isinstance(data.content, dict) else json.loads(data.content)
         page = renderer.renderer.sphinx_env
-        return [place_live(content["live"], page) if "live" in content else place(load(content["explorable"]), page)]
+        [(kind, name)] = ((kind, content[kind]) for kind in ("live", "explorable") if kind in content)
+        return [place(name, page, live=kind == "live")]
 
 
 class ExplorableDirective(SphinxDirective):
@@ -178,8 +177,7 @@ class ExplorableDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        [named] = self.arguments
-        return [place_live(named, self.env) if self.name == "live" else place(load(named), self.env)]
+        return [place(self.arguments[0], self.env, live=self.name == "live")]
 
 
 def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str, Any], *_: object) -> None:

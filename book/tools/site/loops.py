@@ -15,7 +15,6 @@ import textwrap
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,10 +135,8 @@ def expected(kind: str, name: str) -> Tensor:
     return whole * (0.01 / whole.norm()) if kind == "clipped" else whole
 
 
-def deviations(loop: Loop) -> dict[str, float | None] | None:
-    """How far the gradient of each loss is from what it should be, as a share of its length; None if not run."""
-    if loop.needs and find_spec(loop.needs) is None:
-        return None
+def deviations(loop: Loop) -> dict[str, float | None]:
+    """How far the gradient of each loss is from what it should be, as a share of its length."""
     rows = _in_processes(loop.processes)[loop.name] if loop.processes > 1 else _gradients(loop)
     found: dict[str, float | None] = {}
     for name, row in rows.items():
@@ -152,7 +149,7 @@ def deviations(loop: Loop) -> dict[str, float | None] | None:
 def _gradients(loop: Loop) -> dict[str, Tensor | None]:
     """The gradient of each loss in a loop; None where the loop has no place for it."""
     found: dict[str, Tensor | None] = dict.fromkeys(LOSSES)
-    if loop.needs == "lightning" and find_spec("torchvision") is not None:
+    if loop.needs == "lightning":
         load_torchvision("lightning")  # which imports it: beside a torch for the CPU that needs help
     for name in (name for name in LOSSES if name not in ABSENT.get(loop.key, ())):
         net, loss, images, labels = task(name)
@@ -179,17 +176,15 @@ def _process(rank: int, processes: int, port: int, folder: str) -> None:
     torch.set_num_threads(1)
     os.environ |= {"RANK": f"{rank}", "WORLD_SIZE": f"{processes}"}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": f"{port}"}
-    there = [loop for loop in LOOPS if loop.processes == processes and (not loop.needs or find_spec(loop.needs))]
     with joined():
-        found = {loop.name: _gradients(loop) for loop in there}
+        found = {loop.name: _gradients(loop) for loop in LOOPS if loop.processes == processes}
     if rank == 0:
         torch.save(found, Path(folder) / "gradients.pt")
 
 
 def record() -> dict[str, Any]:
     """What is kept."""
-    packages = ("torch", "pytorch-metric-learning", "lightning", "accelerate")
-    versions = {name: version(name) for name in packages if find_spec(name.replace("-", "_"))}
+    versions = {name: version(name) for name in ("torch", "pytorch-metric-learning", "lightning", "accelerate")}
     return {"versions": versions, "loops": {loop.name: deviations(loop) for loop in LOOPS}}
 
 
@@ -199,8 +194,7 @@ def table() -> str:
     heads = [name if name == OWN else f"`{name}`" for name in LOSSES]
     lines = [f"| loop | {' | '.join(heads)} |", "|---|" + ":-:|" * len(LOSSES)]
     for loop in LOOPS:
-        row = kept["loops"].get(loop.name)
-        cells = ["*not run here*"] * len(LOSSES) if row is None else [_cell(row[name]) for name in LOSSES]
+        cells = (_cell(kept["loops"][loop.name][name]) for name in LOSSES)
         lines.append(f"| [{loop.name}](#loop-{loop.key}) | " + " | ".join(cells) + " |")
     versions = ", ".join(f"{name} {number}" for name, number in kept["versions"].items())
     return "\n".join([*lines, "", f"{versions}; on a CPU, in float32.", ""])

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import json
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
 
-
-@cache
-def _environment() -> Environment:
-    found = Environment(
-        loader=FileSystemLoader(Path(__file__).resolve().parents[2] / "_templates"), keep_trailing_newline=True
-    )
-    found.filters |= {"e": html.escape, "json": partial(json.dumps, ensure_ascii=False)}
-    return found
+FOLDER = Path(__file__).resolve().parents[2] / "_templates"
+ENVIRONMENT = Environment(loader=FileSystemLoader(FOLDER), keep_trailing_newline=True)
+ENVIRONMENT.filters["json"] = partial(json.dumps, ensure_ascii=False)
 
 
 def filled(template: str, /, **values: object) -> str:
     """A template of `book/_templates` with these values."""
-    return _environment().get_template(template).render(values)
+    return ENVIRONMENT.get_template(template).render(values)

@@ -44,24 +44,19 @@ def markdown() -> str:
 
 
 def explained(choice: Choice) -> str:
-    """The code of a choice, how to set it, and where it is explained."""
+    """The code of a choice, how to set it, what the search of the claims chose for it, and where it is explained."""
     numbers = " and ".join(f"[{number}](ch-{number:02d})" for number in choice.chapters)
-    chapters = f"Chapter{'s' if len(choice.chapters) > 1 else ''} {numbers}"
-    code = choice.code.replace("\n", "\n  ")
+    code, told = choice.code.replace("\n", "\n  "), choice.settings + ". "
+    if choice.arm in searched():
+        point = best_point(searched()[choice.arm])
+        settings = ", ".join(f"{NAMES.get(name, name)} {value:.2g}" for name, value in point.items())
+        detection = choice.lab == "detection"
+        start = "a small detector from a random start" if detection else "a network that knew other letters"
+        told += f"For {start}, a [search](claims-searches) found: {settings}. "
     return (
         f"{choice.want[0].upper()}{choice.want[1:]}\n: ```python\n  {code}\n  ```\n"
-        f"  {choice.settings}. {found(choice)}{chapters}.\n"
+        f"  {told}Chapter{'s' if len(choice.chapters) > 1 else ''} {numbers}.\n"
     )
-
-
-def found(choice: Choice) -> str:
-    """What the search of the claims chose for it; nothing if there was none."""
-    if choice.arm not in searched():
-        return ""
-    point = best_point(searched()[choice.arm])
-    settings = ", ".join(f"{NAMES.get(name, name)} {value:.2g}" for name, value in point.items())
-    start = "a small detector from a random start" if choice.lab == "detection" else "a network that knew other letters"
-    return f"For {start}, a [search](claims-searches) found: {settings}. "
 
 
 @cache

@@ -9,12 +9,12 @@ from urllib.parse import unquote
 
 import pytest
 import walk
-from tools.site import paths
+from tools.site import reading
 from tools.teaching import question_bank
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
-DATA = paths.data()
+DATA = reading.script_data()
 LOSS = next(way for way in DATA["ways"] if way["name"] == "loss")
 OURS = ".path-bar, .path-mark, .path-choice, .path-forget"
 THEORY = next(way for way in DATA["ways"] if way["name"] == "theory")

@@ -204,5 +204,5 @@ def test_the_reference_has_every_public_name():
     for name, page in api_reference.PAGES.items():
         found = HTML / "api" / f"{name}.html"
         assert found.stat().st_size < 1_500_000
-        for module in api_reference.modules(page):
+        for module in page.modules:
             assert {f"{module}.{thing}" for thing in api_reference.public(module)} <= anchors(found)

@@ -135,7 +135,7 @@ def test_what_the_searches_found_stands_beside_the_published_settings():
         if choice.arm in chosen:
             rate = chosen[choice.arm]["parameters"]["lr"]
             assert f"found: learning rate {rate:.2g}" in use_it.explained(choice)
-    assert not use_it.found(use_it.CHOICES[0]._replace(arm="nobody"))
+    assert "[search]" not in use_it.explained(use_it.CHOICES[0]._replace(arm="nobody"))
 
 
 def test_what_the_page_says_to_write_instead_can_be_written():

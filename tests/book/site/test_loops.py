@@ -74,15 +74,6 @@ def test_happiers_proxies_move():
     assert (loss.cluster.proxies != before).any(1).all()
 
 
-def test_a_package_that_is_missing_is_told(monkeypatch):
-    monkeypatch.setattr(loops, "find_spec", lambda name: None)
-    [lightning] = [loop for loop in loops.LOOPS if loop.needs == "lightning"]
-    assert loops.deviations(lightning) is None
-    monkeypatch.setattr(json, "loads", lambda text: {"versions": {}, "loops": KEPT | {lightning.name: None}})
-    [row] = [line for line in loops.table().splitlines() if "in-lightning" in line]
-    assert row.count("*not run here*") == len(loops.LOSSES)
-
-
 def test_every_row_leads_to_its_code():
     table = loops.table()
     assert list(loops.runs()) == [loop.key for loop in loops.LOOPS]

@@ -7,9 +7,9 @@ import re
 
 import pytest
 from docutils.core import publish_doctree
-from tools.site import excerpts, paths, reading
+from tools.site import excerpts, reading
 
-DATA = paths.data()
+DATA = reading.script_data()
 
 
 @pytest.mark.parametrize("way", reading.ways(), ids=lambda way: way.name)
@@ -34,7 +34,7 @@ def test_pages_have_their_minutes_and_the_number_of_their_predictions():
 
 
 def test_the_data_is_a_script_that_needs_no_network(tmp_path):
-    paths.write(tmp_path)
+    reading.write_script(tmp_path)
     head, _, told = (tmp_path / "paths.js").read_text(encoding="utf-8").partition("window.bookPaths = ")
     assert head.startswith("/*") and json.loads(told.rstrip(";\n")) == DATA
 

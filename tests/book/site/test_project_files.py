@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from tools.notebooks import pairs
-from tools.site import contracts
+from tools.site import architecture_page
 
 import rankedu
 
@@ -224,7 +224,7 @@ def test_the_kit_knows_no_chapter_and_a_chapter_none_that_comes_later():
 
 
 def test_the_picture_of_the_imports_has_every_part_of_every_package():
-    picture = ElementTree.fromstring(contracts.draw())
+    picture = ElementTree.fromstring(architecture_page.picture())
     shown = {node.text for node in picture.iter(f"{SVG}text")}
     for package in (ROOT / "rankedu", ROOT / "lab" / "ranklab", ROOT / "book" / "rankbook" / "kit"):
         inside = package.iterdir()

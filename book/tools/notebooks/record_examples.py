@@ -1,11 +1,10 @@
 """Run the example scripts as a reader would, and keep what they print for the page "Use it in your project".
 
-`python book/tools examples` runs those that have changed since; `--all` runs all of them.
+`python book/tools examples` runs those that have changed since.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -52,11 +51,9 @@ def run(name: str) -> str:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="also those that have not changed")
-    everything, known = parser.parse_args().all, json.loads(RECORD.read_text(encoding="utf-8"))
+    known = json.loads(RECORD.read_text(encoding="utf-8"))
     for name in COMMANDS:
-        if everything or known.get(name) != fingerprint(name):
+        if known.get(name) != fingerprint(name):
             print(f"running {name} …", flush=True)
             (EXAMPLES / f"{name}.txt").write_text(run(name), encoding="utf-8")
             known[name] = fingerprint(name)

@@ -7,7 +7,6 @@ the commands of the sweeps.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -177,13 +176,9 @@ def find_run(folder: Path, wanted: Parameters) -> tuple[Path, dict[str, Any]]:
 
 
 def main() -> None:
-    """Print the commands of a scale, so that `python book/tools papers | sh` runs them."""
-    parser = argparse.ArgumentParser(description="Print the commands that make the runs of the results page.")
+    """Print the commands of the first scale of each lab, which two cores can do, so that a shell can run them."""
     first = {sweep.lab: sweep.scale for sweep in reversed(sweeps())}
-    titles = list(dict.fromkeys(sweep.scale for sweep in sweeps()))
-    parser.add_argument("--scale", choices=titles, help="default: the first of each lab, which two cores can do")
-    scale = parser.parse_args().scale
-    print("\n".join(sweep.command() for sweep in sweeps() if sweep.scale == (scale or first[sweep.lab])))
+    print("\n".join(sweep.command() for sweep in sweeps() if sweep.scale == first[sweep.lab]))
 
 
 if __name__ == "__main__":

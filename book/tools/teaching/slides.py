@@ -13,6 +13,11 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
 from rankbook.kit import style
 from rankedu.files import written
 from tools.site import labels
@@ -21,7 +26,6 @@ from tools.site.reading import chapters
 from tools.site.templates import filled
 from tools.teaching import lectures
 from tools.teaching.lectures import Lecture, Picture, Question
-from tools.teaching.typeset import to_html
 
 HERE = Path("slides")
 
@@ -71,6 +75,23 @@ def _content(slide: Question | Picture) -> tuple[str, str, str]:
     )
     caption = to_html(f"Figure {number}: {words(slide.caption, slide.chapter)}")
     return "figure", slide.say, f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
+
+
+def to_html(markdown: str) -> str:
+    """Paragraphs, emphasis and formulas, which a browser sets itself; links are shown by their text alone."""
+    parser = MarkdownIt("commonmark").use(dollarmath_plugin, allow_space=False, renderer=_formula)
+    parser.add_render_rule("link_open", lambda *_: "")
+    parser.add_render_rule("link_close", lambda *_: "")
+    found: str = parser.render(markdown)
+    return found
+
+
+def _formula(tex: str, options: dict[str, bool]) -> str:
+    try:
+        made = str(tex2mathml(tex, as_block=bool(options.get("display_mode"))))
+    except MathError as error:
+        raise ValueError(f"formula must be in the TeX of docutils, got {tex!r}: say it in words on a slide") from error
+    return re.sub(r"<mo>([{}])</mo>", r'<mo stretchy="false">\1</mo>', made)  # as TeX has them
 
 
 def words(text: str, chapter: int) -> str:

@@ -103,7 +103,11 @@ package: $(VENV)/.has-test  ## the same from clean environments, and the library
 	rm -rf dist
 	$(PY) -m build > /dev/null
 	$(PY) -m twine check --strict dist/*
-	$(PY) .ci/release/install.py dist
+	$(PY) .ci/release/contents.py dist
+	rm -rf book/_build/clean
+	$(PY) -m venv book/_build/clean
+	book/_build/clean/bin/python -m pip install --quiet -c constraints.txt dist/*.whl
+	book/_build/clean/bin/python -I .ci/release/smoke.py
 
 clean:  ## remove what was built; not the environment, and no run
 	rm -rf book/_build dist figures slides .pytest_cache .mypy_cache .ruff_cache .hypothesis

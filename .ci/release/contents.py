@@ -10,7 +10,6 @@ import sys
 import tarfile
 import zipfile
 from email import message_from_string
-from email.message import Message
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "rankedu"
@@ -29,16 +28,9 @@ def names(distribution: Path) -> set[str]:
         return {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
 
 
-def metadata(wheel: Path) -> Message:
-    """Its METADATA; the README is the payload."""
-    with zipfile.ZipFile(wheel) as archive:
-        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        return message_from_string(archive.read(name).decode())
-
-
-def problems(wheel: Path, sdist: Path, package: Path = PACKAGE) -> list[str]:
+def problems(wheel: Path, sdist: Path) -> list[str]:
     """What is wrong with the two, compared with the package's folder."""
-    wanted = {f"rankedu/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")}
+    wanted = {f"rankedu/{path.relative_to(PACKAGE).as_posix()}" for path in PACKAGE.rglob("*.py")}
     wanted.add("rankedu/py.typed")
     found = []
     for archive, beside in ((wheel, ()), (sdist, BESIDE)):
@@ -46,7 +38,8 @@ def problems(wheel: Path, sdist: Path, package: Path = PACKAGE) -> list[str]:
         meant = wanted | {*beside}
         found += [f"{archive.name} lacks {name}" for name in sorted(meant - there)]
         found += [f"{archive.name} holds {name}, which does not belong there" for name in sorted(there - meant)]
-    about = metadata(wheel)
+    [name] = (name for name in names(wheel) if name.endswith(".dist-info/METADATA"))
+    about = message_from_string(zipfile.ZipFile(wheel).read(name).decode())
     core = [need for need in about.get_all("Requires-Dist") or [] if "extra ==" not in need]
     if sorted(re.split(r"[<>=!~ ]", need)[0] for need in core) != ["numpy", "torch"]:
         found.append(f"{wheel.name} needs {core}: the core needs torch and NumPy alone")
@@ -55,15 +48,13 @@ def problems(wheel: Path, sdist: Path, package: Path = PACKAGE) -> list[str]:
     return found
 
 
-def built(folder: Path) -> tuple[Path, Path]:
-    """The wheel and the sdist of a folder, if nothing is wrong with them; else say what, and leave."""
+def main(folder: Path) -> None:
+    """Say what is wrong with the wheel and the sdist of a folder."""
     [wheel], [sdist] = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    wrong = problems(wheel, sdist)
-    if wrong:
+    if wrong := problems(wheel, sdist):
         raise SystemExit("\n".join(wrong))
     print(f"{wheel.name}: {wheel.stat().st_size:,} bytes; {sdist.name}: {sdist.stat().st_size:,} bytes; nothing amiss")
-    return wheel, sdist
 
 
 if __name__ == "__main__":
-    built(Path(sys.argv[1]))
+    main(Path(sys.argv[1]))

@@ -107,20 +107,16 @@ def derived() -> dict[Path, str]:
     }
 
 
-def write(root: Path = ROOT) -> list[Path]:
-    """Write what is not as it should be, and remove what belongs to no chapter; returns the paths written."""
-    wanted, changed = derived(), []
+def write(root: Path = ROOT) -> None:
+    """Write all of them, and remove those that belong to no chapter."""
+    wanted = derived()
     for folder in (STARTERS, SOLUTIONS):
-        (root / folder).mkdir(parents=True, exist_ok=True)
         for path in (root / folder).glob("*.ipynb"):
             if path.relative_to(root) not in wanted:
                 path.unlink()
     for path, content in wanted.items():
-        if not (root / path).exists() or (root / path).read_text(encoding="utf-8") != content:
-            with written(root / path) as part:
-                part.write_text(content, encoding="utf-8")
-            changed.append(path)
-    return changed
+        with written(root / path) as part:
+            part.write_text(content, encoding="utf-8")
 
 
 def block() -> str:
@@ -154,4 +150,4 @@ def write_blocks(folder: Path) -> None:
 
 def main() -> None:
     """Command line."""
-    print("\n".join(f"wrote {path}" for path in write()) or "all as derived")
+    write()

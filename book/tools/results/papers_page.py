@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+import torch
+
+from rankedu.metrics import spearman
 from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.summaries import Row, Value, best
 from tools.results.papers import RUNS, Parameters, Table, find, tables
@@ -152,19 +155,10 @@ def agreement(table: Table, here: Rows, scale: str) -> str:
         if len(pairs) > 3:  # the order of three says nothing
             data = column.group.removesuffix(", printed")
             measured = " ".join(filter(None, (title, first)))
-            rho = f"{_rho(pairs):.2f}".replace("-", "−")
+            rho = f"{spearman(*torch.tensor(pairs, dtype=torch.float64).T):.2f}".replace("-", "−")
             agreements.append(f"{column.heading} on {data} against {measured}, {rho} ({len(pairs)} methods)")
     return (
         f"Rank correlation (Spearman) of the printed numbers with ours ({scale}): {'; '.join(agreements)}."
         if agreements
         else ""
     )
-
-
-def _rho(pairs: Sequence[tuple[float, float]]) -> float:
-    import torch
-
-    from rankedu.metrics import spearman
-
-    printed, measured = torch.tensor(pairs, dtype=torch.float64).T
-    return float(spearman(printed, measured))

@@ -19,8 +19,6 @@ import yaml
 from ranklab.runs.code import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[3]
-KINDS = ("Eq.", "Alg.", "Thm.", "Prop.", "Lemma", "Fig.", "Tab.", "Sec.", "Fn.")
-_NUMBER = re.compile(r"[A-Z]?\d+(?:\.\d+)*[a-z]?|[A-Z]")
 _SOURCE = re.compile(r"^Source(?:: |\n-+\n)(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)  # a line, or a section
 _MAP = re.compile(r"^## Paper map\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
@@ -82,18 +80,6 @@ def items() -> tuple[Item, ...]:
     return tuple(item for _, listed in printed() for item in listed)
 
 
-def sort_key(source: str) -> tuple[int, int, str]:
-    """Papers in the book's order, then kinds, then numbers; raises ValueError for what is none of them."""
-    papers = [paper.name for paper, _ in printed()]
-    paper = max((name for name in papers if source.startswith(name + " ")), key=len, default=None)
-    if paper is None:
-        raise ValueError(f"source must start with one of {papers}, got {source!r}")
-    kind, _, number = source.removeprefix(paper + " ").partition(" ")
-    if kind not in KINDS or not _NUMBER.fullmatch(number):
-        raise ValueError(f"source must read '<paper> <one of {KINDS}> <number>', got {source!r}")
-    return papers.index(paper), KINDS.index(kind), re.sub(r"\d+", lambda digits: digits[0].zfill(3), number)
-
-
 @cache
 def claims() -> tuple[tuple[str, str], ...]:
     """(source, dotted name) for the `Source` of every docstring, and every `@paper_figure`."""
@@ -109,7 +95,7 @@ def claims() -> tuple[tuple[str, str], ...]:
                 if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "paper_figure":
                     sources.append(ast.literal_eval(decorator.args[0]))
             found += [(source, f"{module}.{node.name}") for source in dict.fromkeys(sources)]
-    return tuple(sorted(found, key=lambda pair: (sort_key(pair[0]), pair[1])))
+    return tuple(sorted(found))
 
 
 def _claimed(docstring: str) -> list[str]:

@@ -87,17 +87,6 @@ def test_no_item_is_listed_twice_and_parts_lead_to_no_circle():
         assert not item.why or len(item.why.split()) > 3
 
 
-@pytest.mark.parametrize("source", ["RaMBO Eq", "DreamBO Eq. 1", "RaMBO Equation 1", "RaMBO Eq. one", "RaMBO Sec. 3,1"])
-def test_a_malformed_source_is_refused(source):
-    with pytest.raises(ValueError, match="source must"):
-        equation_index.sort_key(source)
-
-
-def test_sources_are_in_order():
-    order = ["RaMBO Eq. 2", "RaMBO Eq. 10", "RaMBO Sec. 3.1", "RaMBO Sec. 3.1.2", "RaMBO supp. Fig. 1", "HAPPIER Eq. 1"]
-    assert sorted(order[::2] + order[1::2], key=equation_index.sort_key) == order
-
-
 def test_rows_outside_of_the_chapters_resolve_too():
     rows = [row for row in equation_index.paper_maps() if not row.page.startswith("chapters/")]
     assert {row.page for row in rows} >= {"results", "labs/retrieval", "labs/minibatch_statistics"}

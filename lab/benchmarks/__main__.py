@@ -19,8 +19,9 @@ import numpy
 import torch
 
 from benchmarks import gpu
-from benchmarks.rows import Row, rows
+from benchmarks.rows import GPU_GOALS, Row, rows
 from rankedu.files import written
+from ranklab.experiments.speed.contestants import LIMIT, OURS
 from ranklab.experiments.speed.stopwatch import Limits, processor, race
 
 RECORD = Path(__file__).resolve().parents[2] / "book" / "data" / "speed.json"
@@ -53,6 +54,20 @@ def goals(declared: list[Row], measured: dict[str, dict]) -> list[str]:
         for what, at_most in row.goals.items():
             beside = f"× {what}" if f"ratio to {what}" in found else what
             lines.append(goal(row.name, value(found, what), at_most, beside))
+    return lines
+
+
+def gpu_goals(path: Path) -> list[str]:
+    """A line for each goal on a GPU, from what `benchmarks.gpu` has written; without it nothing is measured."""
+    found = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    on_gpu = [row for row in found if row["device"] == "cuda" and row["seconds"] is not None]
+    seconds = {(row["part"], row["work"], row["contender"], row["size"]): row["seconds"] for row in on_gpu}
+    lines = []
+    for title, part, work, size, whom, at_most in GPU_GOALS:
+        ours = seconds.get((part, work, OURS, size))
+        other = seconds.get((part, LIMIT, whom, size)) if whom else 1.0
+        ratio = ours / other if ours is not None and other else None
+        lines.append(goal(title, ratio, at_most, f"× {whom}" if whom else "seconds"))
     return lines
 
 
@@ -110,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
         if chosen.shrink == 1 and (chosen.accept or not slowed):
             kept[row.name] = now
             keep(chosen.record, kept)
-    print("\n".join(["", *(goals(declared, measured) + gpu.goals(goal) if chosen.shrink == 1 else []), ""]))
+    print("\n".join(["", *(goals(declared, measured) + gpu_goals(gpu.RECORD) if chosen.shrink == 1 else []), ""]))
     print("\n".join([*late, *failed]) or "Nothing got slower than its kept ratio by more than a third.")
     return bool(failed)
 

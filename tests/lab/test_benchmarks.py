@@ -85,45 +85,32 @@ sys.exit(gpu.main(sys.argv[1:]))
 """
 
 
-def gpu_command(path, *arguments):
-    command = [sys.executable, "-c", BARE, "--quick", "--out", str(path), *arguments]
-    fresh.run(command, check=True, cwd=ROOT)
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    file = str(tmp_path_factory.mktemp("tests") / "test_some.py")
-    skips = '@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")'
-    Path(file).write_text(f"import pytest, torch\n{skips}\ndef test_one(): pass\ndef test_two(): assert False\n")
-    return gpu_command(tmp_path_factory.mktemp("gpu") / "speed_gpu.json", "--tests", file)
-
-
-def test_the_command_runs_with_torch_and_numpy_alone(found):
-    assert found["quick"] and "pytorch_metric_learning" in found["missing"] and "torchvision" in found["missing"]
+def test_the_command_for_a_gpu_runs_with_torch_and_numpy_alone(tmp_path):
+    path = tmp_path / "speed_gpu.json"
+    fresh.run([sys.executable, "-c", BARE, "--quick", "--out", str(path)], check=True, cwd=ROOT)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert "pytorch_metric_learning" in found["missing"] and "torchvision" in found["missing"]
     notes = {(row["work"], row["contender"]): row["note"] for row in found["rows"]}
-    assert all(not note for (_, who), note in notes.items() if who != "pytorch-metric-learning"), notes
+    others = ("pytorch-metric-learning", "torchmetrics", "scikit-learn")
+    assert all(not note for (_, who), note in notes.items() if who not in others), notes
     assert "pytorch_metric_learning" in notes["FastAP", "pytorch-metric-learning"]
-    assert {row["part"] for row in found["rows"]} == {"long lists", "batches", "step", "evaluation"}
+    assert {row["part"] for row in found["rows"]} == set(gpu.PARTS)
     assert all(row["seconds"] > 0 for row in found["rows"] if not row["note"])
 
 
-def test_only_tests_that_need_a_gpu_are_run(found):
-    assert sum(found["tests"][how] for how in ("passed", "failed", "skipped")) == 1 and not found["tests"]["names"]
-
-
-def test_a_budget_that_is_used_up_is_told(tmp_path):
+def test_a_part_that_cannot_be_made_ready_is_told_and_what_was_found_is_on_the_disk(tmp_path, monkeypatch):
     path = tmp_path / "speed_gpu.json"
-    gpu.main(["--quick", "--out", str(path), "--budget", "0", "--tests", "nowhere"])
-    found = json.loads(path.read_text(encoding="utf-8"))
-    assert len(found["rows"]) == 9 and {row["note"] for row in found["rows"]} == {"not measured: the budget is used up"}
 
+    def last(*_):
+        assert [row["work"] for row in json.loads(path.read_text())["rows"]] == ["AP", "all"]
+        return []
 
-def test_what_was_found_is_on_the_disk_after_every_size(tmp_path):
-    report = gpu.Report(tmp_path / "found.json", "cpu", True)
-    for size in (1, 2):
-        report.add("batches", [{"work": "AP", "contender": "ours", "size": size, "seconds": 1.0, "note": ""}])
-        assert len(json.loads(report.path.read_text())["rows"]) == size
+    rows = [{"work": "AP", "contender": "ours", "size": 1, "seconds": 1.0, "bytes": None, "note": ""}]
+    parts = {"one": lambda *_: rows, "two": lambda *_: 1 / 0, "three": last}
+    monkeypatch.setattr(gpu, "PARTS", parts)
+    assert gpu.main(["--quick", "--out", str(path)]) == 0
+    found = json.loads(path.read_text())["rows"]
+    assert [row["note"][:31] for row in found] == ["", "not measured: ZeroDivisionError"]
 
 
 def test_goals_on_a_gpu_are_of_a_gpu(tmp_path):
@@ -135,7 +122,7 @@ def test_goals_on_a_gpu_are_of_a_gpu(tmp_path):
     for device, verdict in (("cpu", "not measured"), ("cuda", "pass")):
         rows = [row(device, "Smooth-AP", "ours", 2.0), row(device, "limit", PRODUCT, 1.0)]
         path.write_text(json.dumps({"rows": rows}))
-        lines = gpu.goals(bench.goal, path)
+        lines = bench.gpu_goals(path)
         assert [line.endswith(verdict) for line in lines if line.startswith("Smooth-AP, batch 4096")] == [True]
     assert sum(line.endswith("not measured") for line in lines) == len(lines) - 1
-    assert all(line.endswith("not measured") for line in gpu.goals(bench.goal, tmp_path / "nothing.json"))
+    assert all(line.endswith("not measured") for line in bench.gpu_goals(tmp_path / "nothing.json"))

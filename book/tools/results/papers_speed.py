@@ -163,19 +163,15 @@ def _gpu(found: Mapping[str, Any]) -> str:
     command = "```sh\npython -m benchmarks.gpu\n```\n"
     if not found:
         return f"Training steps, evaluation and memory on a GPU: {NOT_MEASURED} yet. They would be by\n\n{command}"
-    rows, versions, tests = found["rows"], found["versions"], found["tests"]
+    rows, versions = found["rows"], found["versions"]
     about = f"{found['machine']}; torch {versions['torch']}, CUDA {versions['cuda']}; {found['seconds'] / 60:.0f} min. "
-    about += f"Missing: {', '.join(found['missing']) or 'nothing'}. Tests that need a GPU: "
-    counted = ("passed", "failed", "skipped")
-    about += tests if isinstance(tests, str) else ", ".join(f"{tests[how]} {how}" for how in counted)
+    about += f"Missing: {', '.join(found['missing']) or 'nothing'}"
     shares = [row for row in tables.compare(rows) if row["part"] in ("step", "evaluation")]
-    waits = [row for row in rows if "synchronisations" in row]
     shown = [
         tables.pivot(rows, "step", "cuda"),
         tables.pivot(rows, "evaluation", "cuda"),
         tables.ratio_table(shares),
         tables.pivot(rows, "batches", "cuda", "bytes", lambda size: f"{size / 2**20:,.0f} MiB"),
-        [{"loss": row["work"], "waits for the GPU": str(row["synchronisations"])} for row in waits],
     ]
     missed = [f"* {row['part']}, {row['work']}, {row['contender']}: {row['note']}" for row in rows if row["note"]]
     return "\n\n".join([f"{about}. Made by", command, *map(markdown, filter(None, shown)), *missed]) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,7 +149,7 @@ def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
     given = dict(design["scales"][scale])
     budget = tuple(given.pop("budget", ()))
     arms = {name: _arm(name, **entry) for name, entry in design["arms"].items()}
-    ordered = {arm.name: arm for arm in _in_order(arms) if arm.lab in given["presets"]}
+    ordered = {name: arms[name] for name in with_needs(arms, arms) if arms[name].lab in given["presets"]}
     return Protocol(scale, **given, arms=ordered, budget=budget)
 
 
@@ -167,23 +167,6 @@ def _arm(name: str, *, lab: str = "retrieval", letters: bool = False, **entry: A
     lists = {key: tuple(entry.pop(key, ())) for key in ("search", "measure")}
     fields: dict[str, Any] = {"method": name, "lab": lab, "choose": CHOOSE[lab], **entry, **lists}
     return Arm(name, **fields)
-
-
-def _in_order(arms: Mapping[str, Arm]) -> Iterator[Arm]:
-    """Each after those that it needs."""
-    done: set[str] = set()
-
-    def visit(name: str) -> Iterator[Arm]:
-        if name not in arms:
-            raise ValueError(f"arm {name!r} is needed and not planned")
-        if name not in done:
-            done.add(name)
-            for other in arms[name].needs:
-                yield from visit(other)
-            yield arms[name]
-
-    for name in arms:
-        yield from visit(name)
 
 
 def _yaml(path: Path) -> Any:

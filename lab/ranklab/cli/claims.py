@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranklab.cli.shared import Runs, Scheduler, Workers, telling
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,24 +27,22 @@ def claims(
     arm: Annotated[
         list[str] | None, typer.Option(help="Search and train this arm alone; nothing is measured at the end.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="GPUs, or cores")] = None,
-    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Workers of this Dask scheduler.")] = None,
-    runs: Annotated[Path, typer.Option(help="Where the folders of the runs are made.")] = Path("runs") / "claims",
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    runs: Runs = Path("runs") / "claims",
     data: Annotated[
         Path | None, typer.Option(help="Folder of claims.yaml and the records; default: lab/records.")
     ] = None,
 ) -> None:
     """Put the claims of the papers to the test; what has been run is not run again."""
     from ranklab import claims as made
-    from ranklab.runs import SweepError
     from ranklab.runs.folders import find_records
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many runs as cores, and a thread each
-    try:
+    with telling("claims"):
         folder = data or find_records()
         entries, protocol = made.read_claims(folder), made.read_protocol(scale, folder)
-        how = {"workers": workers, "scheduler": scheduler}
-        campaign = made.Campaign(protocol, runs / scale, folder, **how)
+        campaign = made.Campaign(protocol, runs / scale, folder, workers=workers, scheduler=scheduler)
         if repeat:
             _repeat(campaign, repeat)
         elif run:
@@ -51,15 +51,6 @@ def claims(
             print(_planned(made.costs(protocol, folder / "results.jsonl")))
         if judge or (run and not arm and not repeat):
             print(_judged(protocol.of(entries), made.verdicts(entries, protocol, folder)))
-    except KeyboardInterrupt as error:
-        print(f"rankedu claims: {error}", file=sys.stderr)
-        raise typer.Exit(code=130) from None
-    except SweepError as error:
-        print(f"rankedu claims: {error}", file=sys.stderr)
-        raise typer.Exit(code=1) from None
-    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        print(f"rankedu claims: {error}", file=sys.stderr)
-        raise typer.Exit(code=2) from None
 
 
 def _run(campaign: "Campaign", arms: list[str] | None) -> None:

@@ -1,10 +1,11 @@
 """Commands of the data sets: list them, check them."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from ranklab.cli.shared import telling
 
 data = typer.Typer(
     help="The papers' data sets: what there is, and whether yours are whole.",
@@ -32,10 +33,7 @@ def check_data(
     """Compare a data set with what is published: lists, files and counts. Leaves with 1 if anything differs."""
     from ranklab.datasets import check
 
-    try:
+    with telling("data check"):
         report = check(name, data_root)
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        print(f"rankedu data check: {error}", file=sys.stderr)
-        raise typer.Exit(code=2) from None
     print(report)
     raise typer.Exit(code=int(not report.ok))

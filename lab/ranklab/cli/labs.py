@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranklab.cli.shared import Lab, Labs, Parameters, Preset, Runs, Scheduler, Timeout, Workers, telling
+
 if TYPE_CHECKING:
     from ranklab.runs import Run
 
@@ -15,39 +17,24 @@ SHOWN = 30
 
 
 def run(
-    lab: Annotated[str, typer.Argument(help="Name of the lab, for instance sodeep.")],
-    preset: Annotated[str | None, typer.Option(help="A file of presets/, without its ending.")] = None,
-    parameters: Annotated[
-        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Set a parameter; goes before the preset's.")
-    ] = None,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds that the run may take; one that hangs is tried twice.")
-    ] = 3600,
-    runs: Annotated[Path, typer.Option(help="Where the folder of the run is made.")] = Path("runs"),
-    labs: Annotated[Path | None, typer.Option(help="Folder of the labs; default: that of the checkout.")] = None,
+    lab: Lab,
+    preset: Preset = None,
+    parameters: Parameters = None,
+    timeout: Timeout = 3600,
+    runs: Runs = Path("runs"),
+    labs: Labs = None,
     force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
     explain: Annotated[bool, typer.Option("--list", help="List the lab's parameters and presets instead.")] = False,
 ) -> None:
     """Run a lab with a preset or parameters of your own; what has been run is not run again."""
-    from ranklab.runs import LabError, run_lab
+    from ranklab.runs import run_lab
 
-    try:
+    with telling("run"):
         if explain:
             print(_about(lab, labs))
             return
-        done = run_lab(
-            lab, preset=preset, assignments=parameters or (), labs=labs, runs=runs, timeout=timeout, force=force
-        )
-    except KeyboardInterrupt:
-        message = "stopped; the same command goes on, from the run's checkpoint if the lab keeps one"
-        print(f"rankedu run: {message}", file=sys.stderr)
-        raise typer.Exit(code=130) from None
-    except LabError as error:
-        print(f"rankedu run: {error}", file=sys.stderr)
-        raise typer.Exit(code=1) from None
-    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        print(f"rankedu run: {error}", file=sys.stderr)
-        raise typer.Exit(code=2) from None
+        asked = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
+        done = run_lab(lab, **asked, timeout=timeout, force=force)
     print("Nothing to do: it has been run (--force runs it again)." if done.skipped else "Done.")
     print(_metrics_of(done))
 
@@ -67,7 +54,7 @@ def _metrics_of(run: "Run") -> str:
 
 
 def sweep(
-    lab: Annotated[str, typer.Argument(help="Name of the lab, for instance retrieval.")],
+    lab: Lab,
     grid: Annotated[
         list[str] | None,
         typer.Option("--grid", metavar="KEY=VALUE,VALUE", help="Values of a parameter; all combinations are run."),
@@ -75,56 +62,30 @@ def sweep(
     seeds: Annotated[
         int | None, typer.Option(help="Run each with the seeds 0, 1, …, this number less one.", show_default="3")
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="A file of presets/, without its ending.")] = None,
-    parameters: Annotated[
-        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Set a parameter, the same in all runs.")
-    ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that a run may take; one that hangs is tried twice.")] = 3600,
-    runs: Annotated[Path, typer.Option(help="Where the folders of the runs are made.")] = Path("runs"),
-    labs: Annotated[Path | None, typer.Option(help="Folder of the labs; default: that of the checkout.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="GPUs, or cores")] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Use the workers of this Dask scheduler, tcp://HOST:PORT.")
-    ] = None,
+    preset: Preset = None,
+    parameters: Parameters = None,
+    timeout: Timeout = 3600,
+    runs: Runs = Path("runs"),
+    labs: Labs = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     resources: Annotated[
         list[str] | None, typer.Option(metavar="NAME=NUMBER", help="What a run takes of a worker there, such as GPU=1.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs and how far they are instead.")] = False,
 ) -> None:
     """Run a lab at every point of a grid, for several seeds; what has been run is not run again."""
-    from ranklab.runs import SweepError, plan_sweep
-    from ranklab.runs import sweep as run_all
+    from ranklab import runs as running
     from ranklab.runs.clusters import parse_resources
     from ranklab.runs.sweep_plan import list_states
 
-    given = parameters or ()
-    try:
+    with telling("sweep"):
+        asked = {"seeds": seeds, "preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         if dry_run:
-            planned = plan_sweep(lab, grid or (), seeds=seeds, preset=preset, assignments=given, labs=labs, runs=runs)
-            print(list_states(planned))
+            print(list_states(running.plan_sweep(lab, grid or (), **asked)))
             return
-        done = run_all(
-            lab,
-            grid or (),
-            seeds=seeds,
-            preset=preset,
-            assignments=given,
-            timeout=timeout,
-            workers=workers,
-            scheduler=scheduler,
-            resources=parse_resources(resources or ()),
-            labs=labs,
-            runs=runs,
-        )
-    except KeyboardInterrupt as error:
-        print(f"rankedu sweep: {error}", file=sys.stderr)
-        raise typer.Exit(code=130) from None
-    except SweepError as error:
-        print(f"rankedu sweep: {error}", file=sys.stderr)
-        raise typer.Exit(code=1) from None
-    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        print(f"rankedu sweep: {error}", file=sys.stderr)
-        raise typer.Exit(code=2) from None
+        how = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
+        done = running.sweep(lab, grid or (), **asked, **how, resources=parse_resources(resources or ()))
     fresh = sum(not run.skipped for run in done)
     now = "" if fresh == len(done) else f", {fresh} of them now"
     print(f"Done: {len(done)} of {len(done)} runs{now}." if fresh else f"Nothing to do: all {len(done)} runs are done.")
@@ -158,7 +119,7 @@ def results(
     """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
     from ranklab.runs import keep_runs, tabulate
 
-    try:
+    with telling("results"):
         tables = tabulate(
             runs or [Path("runs")],
             lab=lab,
@@ -173,11 +134,6 @@ def results(
         if keep is not None:
             written = keep_runs(tables.records, keep)
             print(f"{len(written)} of {len(tables.records)} records written to {keep}", file=sys.stderr)
-    except BrokenPipeError:  # of `rankedu results | head`
-        raise
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        print(f"rankedu results: {error}", file=sys.stderr)
-        raise typer.Exit(code=2) from None
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:

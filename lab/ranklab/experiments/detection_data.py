@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import Subset
 
 from rankedu.files import written
 from ranklab.datasets import open_detection
@@ -56,30 +57,22 @@ def open_data(parameters: Mapping[str, Any]) -> Data:
     return Data(train, test, title, count_objects(train))
 
 
-class _First:
+class _First(Subset[Any]):
     """The first pictures of a data set."""
 
-    def __init__(self, data: Any, images: int) -> None:
-        self.data, self.images = data, images
+    @property
+    def names(self) -> tuple[str, ...]:
+        found: tuple[str, ...] = self.dataset.names  # type: ignore[attr-defined]
+        return found
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "data":  # before it is set, as when it is unpickled
-            raise AttributeError(name)
-        return getattr(self.data, name)
-
-    def __len__(self) -> int:
-        return self.images
-
-    def __getitem__(self, index: int) -> tuple[Tensor, Detections]:
-        if not 0 <= index < self.images:
-            raise IndexError(f"index must be in [0, {self.images}), got {index}")
-        item: tuple[Tensor, Detections] = self.data[index]
-        return item
+    def target(self, index: int) -> Detections:
+        found: Detections = self.dataset.target(self.indices[index])  # type: ignore[attr-defined]
+        return found
 
 
 def first_of(data: Any, images: int) -> Any:
-    """The first so many pictures of a data set; all for 0, or where there are no more."""
-    return _First(data, images) if 0 < images < len(data) else data
+    """The first so many pictures of a data set; all where there are no more."""
+    return _First(data, range(images)) if images < len(data) else data
 
 
 def count_objects(data: Any) -> Tensor:

@@ -28,13 +28,6 @@ class Contrast:
     counts: Array
     threshold: float = 0.0
 
-    def __post_init__(self) -> None:
-        if self.sums.shape != self.counts.shape or self.sums.ndim != 2 or len(self.sums) < 2:
-            raise ValueError(
-                f"sums and counts must have one shape (seeds, letters) with two seeds or more, got {self.sums.shape} "
-                f"and {self.counts.shape}"
-            )
-
     @property
     def mean(self) -> float:
         """Over all queries of all seeds."""

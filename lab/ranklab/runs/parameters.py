@@ -1,6 +1,6 @@
 """The parameters of a lab: read from its `parameters` cell, and every value that is given checked against them.
 
-papermill itself only warns of a parameter that a notebook does not have, and runs it with the defaults.
+papermill only warns of a parameter that a notebook does not have, and runs it with the defaults.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rankedu.checks import did_you_mean
-from rankedu.extras import needed
 
 __all__ = ["Parameter", "check_parameters", "describe", "parse_assignments", "read_parameters"]
 
@@ -33,32 +32,28 @@ class Parameter:
 
 def read_parameters(notebook: Path) -> dict[str, Parameter]:
     """Read the cell tagged `parameters` of a lab, in its order; each needs a type, a help and a literal."""
-    declared = {}
-    papermill = needed("papermill", "labs are run by papermill")
-    for name, read in papermill.inspect_notebook(str(notebook)).items():
-        parameter = Parameter(name, read["inferred_type_name"].replace(" ", ""), None, read["help"])
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    source = next(("".join(c["source"]) for c in cells if "parameters" in c["metadata"].get("tags", [])), "")
+    lines, declared = source.splitlines(), {}
+    for node in ast.parse(source).body:
+        said = lines[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode().lstrip("# ").rstrip()
+        kind = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
+        if not isinstance(node, ast.AnnAssign) or not node.value or not said or _kind(kind) is None:
+            raise ValueError(
+                f"{notebook.name}: {ast.unparse(node)!r} must be declared as `name: type = value  # help`, of type "
+                f"{', '.join(_SCALARS)} or list[…] of one"
+            )
+        name = ast.unparse(node.target)
         where = f"{notebook.name}: parameter {name!r}"
-        if _kind(parameter.type) is None or not parameter.help:
-            raise ValueError(f"{where} must be declared as `name: type = value  # help`, got type {parameter.type!r}")
         try:
-            default = ast.literal_eval(read["default"])
-        except (ValueError, SyntaxError):
-            raise ValueError(f"{where} must have a literal as its default, got {read['default']}") from None
-        declared[name] = Parameter(name, parameter.type, checked(default, parameter, where), parameter.help)
-    lost = sorted(_annotated(notebook) - set(declared))
-    if lost:
-        raise ValueError(f"{notebook.name}: papermill cannot read {', '.join(lost)} (the help must hold no '=')")
+            default = ast.literal_eval(node.value)
+        except ValueError:
+            raise ValueError(f"{where} must have a literal as its default, got {ast.unparse(node.value)}") from None
+        parameter = Parameter(name, kind, default, said)
+        declared[name] = replace(parameter, default=checked(default, parameter, where))
     if not declared:
         raise ValueError(f"{notebook} must have a cell tagged 'parameters' that declares some, got none")
     return declared
-
-
-def _annotated(notebook: Path) -> set[str]:
-    """The names that the cell declares, read by Python itself."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    sources = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
-    nodes = ast.parse(sources[0]).body if sources else []
-    return {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
 
 
 def _kind(name: str) -> tuple[type, bool] | None:

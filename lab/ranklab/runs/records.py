@@ -76,7 +76,7 @@ def _below(folder: Path) -> Iterator[tuple[Path, Record | Exception]]:
 
 def _of_folder(folder: Path) -> Record:
     """Read what the runner left."""
-    manifest = _object(folder / "manifest.json")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     if manifest["status"] != "completed":
         raise ValueError(": ".join(filter(None, (manifest["status"], manifest.get("error")))))
     result = load_result(folder / "result.json")
@@ -123,16 +123,6 @@ def _of_text(text: str) -> Record:
     if not (isinstance(record.parameters, dict) and isinstance(record.metrics, dict)):
         raise ValueError("parameters and metrics must be objects")
     return record
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path.name} is no JSON, line {error.lineno}: {error.msg}") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path.name} is no object but {type(content).__name__}")
-    return content
 
 
 def _reason(error: Exception) -> str:

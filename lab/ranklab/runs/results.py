@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,6 @@ __all__ = ["RESULT_FOLDER", "check_result", "load_result", "save_result", "write
 
 #: Environment variable with the folder that results go to, instead of the current one.
 RESULT_FOLDER = "RANKEDU_RESULT_FOLDER"
-#: Key → what stands there, and whether it must.
-_SCHEMA = {
-    "lab": ("a string: the name of the lab", True),
-    "parameters": ("an object: every parameter of the lab with its value", True),
-    "metrics": ("an object of numbers or null, or of such objects", True),
-    "rows": ("a list of flat objects, the rows of a table", False),
-    "notes": ("a string", False),
-    "evidence": ("an object: by which code and start, and what was found of each query", False),
-    "machine": ("an object: where it was measured; save_result() adds it", False),
-}
 
 
 def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | None = None) -> Path:
@@ -62,14 +52,17 @@ def check_result(result: Any) -> None:
     """Raise ValueError where a result, made of plain values, is not as `save_result` describes it."""
     if not isinstance(result, dict):
         raise ValueError(f"result must be an object, got {type(result).__name__}")
-    for key, (expected, needed) in _SCHEMA.items():
-        if needed and key not in result:
-            raise ValueError(f"result must have the key {key!r} ({expected}), got {', '.join(map(repr, result))}")
+    for key in ("lab", "parameters", "metrics"):
+        if key not in result:
+            raise ValueError(
+                f"result must have the key {key!r} ({_SCHEMA[key][0]}), got {', '.join(map(repr, result))}"
+            )
     for key, value in result.items():
         if key not in _SCHEMA:
             raise ValueError(f"result must have the keys {', '.join(map(repr, _SCHEMA))} alone, got {key!r}")
-        if not _FITS[key](value):
-            raise ValueError(f"result[{key!r}] must be {_SCHEMA[key][0]}, got {value!r:.200}")
+        expected, fits = _SCHEMA[key]
+        if not fits(value):
+            raise ValueError(f"result[{key!r}] must be {expected}, got {value!r:.200}")
 
 
 def _is_number(value: Any) -> bool:
@@ -89,14 +82,19 @@ def _are_rows(value: Any) -> bool:
     return isinstance(value, list) and all(flat)
 
 
-_FITS = {
-    "lab": lambda value: isinstance(value, str) and bool(value),
-    "parameters": lambda value: isinstance(value, dict),
-    "metrics": _are_metrics,
-    "rows": _are_rows,
-    "notes": lambda value: isinstance(value, str),
-    "evidence": lambda value: isinstance(value, dict),
-    "machine": lambda value: isinstance(value, dict),
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+#: Key → what stands there, and whether a value does.
+_SCHEMA: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "lab": ("a string: the name of the lab", lambda value: isinstance(value, str) and bool(value)),
+    "parameters": ("an object: every parameter of the lab with its value", _is_object),
+    "metrics": ("an object of numbers or null, or of such objects", _are_metrics),
+    "rows": ("a list of flat objects, the rows of a table", _are_rows),
+    "notes": ("a string", lambda value: isinstance(value, str)),
+    "evidence": ("an object: by which code and start, and what was found of each query", _is_object),
+    "machine": ("an object: where it was measured; save_result() adds it", _is_object),
 }
 
 

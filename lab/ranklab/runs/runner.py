@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu import __version__
+from rankedu.extras import needed
 from ranklab.runs.locks import lock_run
 from ranklab.runs.planning import Run, plan
 from ranklab.runs.results import load_result, write_json
@@ -73,6 +74,7 @@ def execute(
     run: Run, preset: str | None, timeout: float, *, force: bool = False, progress: bool = False, attempts: int = 2
 ) -> Run:
     """Execute a planned run, unless that has been done; one that hangs is started up to `attempts` times."""
+    needed("papermill", "labs are run by papermill")
     with lock_run(run.folder):  # another process may be at it: then its result is ours
         result = None if force else run.finished()
         if result is not None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ranklab.runs.folders import find_lab, find_labs
 from ranklab.runs.locks import is_locked
 from ranklab.runs.parameters import Parameter, check_parameters, parse_assignments, read_parameters
 from ranklab.runs.planning import Run, plan
@@ -24,28 +22,19 @@ _TEXTS = r'\s*("[^"]*"|[^",\s][^",]*)\s*(,\s*("[^"]*"|[^",\s][^",]*)\s*)*'
 
 
 def plan_sweep(
-    lab: str,
-    grid: Mapping[str, Sequence[Any]] | Iterable[str] = (),
-    *,
-    seeds: int | None = None,
-    preset: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    assignments: Iterable[str] = (),
-    labs: str | os.PathLike[str] | None = None,
-    runs: str | os.PathLike[str] = "runs",
+    lab: str, grid: Mapping[str, Sequence[Any]] | Iterable[str] = (), *, seeds: int | None = None, **asked: Any
 ) -> list[Run]:
     """Check every point of a sweep, as :func:`sweep` takes it; those that are finished have their result."""
-    folder = find_labs(labs)
-    declared = read_parameters(find_lab(lab, folder))
+    base = plan(lab, **asked)
+    where = {"labs": base.source.parent, "runs": base.folder.parent.parent}
+    declared = read_parameters(base.source)
     if not isinstance(grid, Mapping):
         grid = parse_grid(grid, declared, lab=lab)
-    base = plan(lab, preset=preset, parameters=parameters, assignments=(texts := list(assignments)), labs=folder)
-    given = {*(parameters or {}), *(text.partition("=")[0] for text in texts)}
+    given = {*(asked.get("parameters") or {}), *(text.partition("=")[0] for text in asked.get("assignments", ()))}
     if seeds is None and "seed" not in declared:
         given.add("seed")  # a lab without one runs once at each point
     points = expand(grid, seeds=seeds, given=given)
-    planned = [plan(lab, parameters={**base.parameters, **point}, labs=folder, runs=runs) for point in points]
-    return list(map(with_result, planned))
+    return [with_result(plan(lab, parameters={**base.parameters, **point}, **where)) for point in points]
 
 
 def with_result(run: Run) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -30,16 +29,12 @@ def sweep(
     grid: Mapping[str, Sequence[Any]] | Iterable[str] = (),
     *,
     seeds: int | None = None,
-    preset: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    assignments: Iterable[str] = (),
-    labs: str | os.PathLike[str] | None = None,
-    runs: str | os.PathLike[str] = "runs",
     timeout: float = TIMEOUT,
     workers: int | None = None,
     scheduler: str | None = None,
     resources: Mapping[str, float] | None = None,
     progress: bool = True,
+    **asked: Any,
 ) -> list[Run]:
     """Run a lab at every point of a grid, for several seeds (default 3), but for what has been run; all points.
 
@@ -54,19 +49,8 @@ def sweep(
     each is done by one of them. Raises SweepError if runs failed twice, ConnectionError if no scheduler answers, and
     KeyboardInterrupt after Ctrl-C, once the processes have ended.
     """
-    _check(timeout, workers, scheduler, resources)
-    asked: dict[str, Any] = {"preset": preset, "parameters": parameters, "assignments": assignments}
-    planned = plan_sweep(lab, grid, seeds=seeds, **asked, labs=labs, runs=runs)
     how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler, "resources": resources}
-    return run_all(planned, preset, **how, progress=progress)
-
-
-def _check(timeout: float, workers: int | None, scheduler: str | None, resources: Mapping[str, float] | None) -> None:
-    check_timeout(timeout)
-    if scheduler is None and resources:
-        raise ValueError(f"resources are of the workers of a scheduler, which is not given, got {dict(resources)}")
-    if scheduler is not None and workers is not None:
-        raise ValueError(f"workers must be left out with a scheduler, whose workers are used, got {workers}")
+    return run_all(plan_sweep(lab, grid, seeds=seeds, **asked), asked.get("preset"), **how, progress=progress)
 
 
 def run_all(
@@ -82,7 +66,11 @@ def run_all(
     """Do planned runs of any parameters, as :func:`sweep` does those of a grid; all of them, finished."""
     from tqdm import tqdm
 
-    _check(timeout, workers, scheduler, resources)
+    check_timeout(timeout)
+    if scheduler is None and resources:
+        raise ValueError(f"resources are of the workers of a scheduler, which is not given, got {dict(resources)}")
+    if scheduler is not None and workers is not None:
+        raise ValueError(f"workers must be left out with a scheduler, whose workers are used, got {workers}")
     planned = [run if run.skipped else with_result(run) for run in planned]
     open_runs = list({run.folder: run for run in planned if not run.skipped}.values())
     done = {run.folder: run for run in planned if run.skipped}
@@ -115,7 +103,6 @@ def run_all(
 def _client(
     runs: list[Run], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
 ) -> AbstractContextManager[Any]:
-    """A client of the cluster that is wanted."""
     if scheduler is not None:
         return cluster_client(scheduler, resources)
     return local_client(local_environments(runs, workers))

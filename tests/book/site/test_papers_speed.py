@@ -114,21 +114,19 @@ def test_what_the_command_for_a_gpu_has_written_stands_in_the_tables(tmp_path, m
         row("long lists", "AP", "ours", 10**8, seconds=0.19),
         row("step", "Smooth-AP", "ours", 128, seconds=0.0004),
         row("batches", "Smooth-AP", "ours", 4096, seconds=0.01, bytes=2.0**28),
-        row("batches", "Smooth-AP", "ours", 512, synchronisations=9),
         row("evaluation", "all", "", 1_100_000, seconds=None) | {"note": "not measured: the budget is used up"},
     ]
     about = {"machine": "abacus", "versions": {"torch": "2.11", "cuda": "13.0"}, "missing": ["hypothesis"]}
-    about |= {"seconds": 420.0, "tests": {"passed": 80, "failed": 1, "skipped": 0, "names": ["a"]}}
+    about |= {"seconds": 420.0}
     file = tmp_path / "speed_gpu.json"
     file.write_text(json.dumps(about | {"rows": rows}))
     monkeypatch.setattr(papers_speed, "GPU", file)
     made = papers_speed.blocks([])
     assert ["AP, ours", "GPU, here", "–", "–", "–", "190 ms", "–"] in lines(made["rambo_tab_6"])
     assert "abacus; torch 2.11, CUDA 13.0; 7 min. Missing: hypothesis." in made["speed_gpu"]
-    assert "80 passed, 1 failed, 0 skipped" in made["speed_gpu"] and "the budget is used up" in made["speed_gpu"]
+    assert "the budget is used up" in made["speed_gpu"]
     found = lines(made["speed_gpu"])
     assert ["Smooth-AP", "ours", "400 µs"] in found and ["Smooth-AP", "ours", "256 MiB"] in found
-    assert ["Smooth-AP", "9"] in found
 
 
 def test_the_page_includes_every_block_and_repeats_no_printed_number():

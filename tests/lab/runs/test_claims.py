@@ -410,7 +410,7 @@ def test_what_cannot_be_planned_is_named(data, tmp_path):
 
     with pytest.raises(ValueError, match=r"claim 'elsewhere' must have parts in claims_plan\.yaml, or what is missing"):
         read_claims(written(missing={}))
-    with pytest.raises(ValueError, match="arm 'nobody' is needed and not planned"):
+    with pytest.raises(ValueError, match="arm 'nobody' is unknown"):
         read_protocol("cpu", written(arms={"x": {"method": "smooth_ap", "like": "nobody"}}))
     with pytest.raises(ValueError, match=r"arm 'hapier' is unknown \(did you mean 'happier'\?\)"):
         with_needs(["hapier"], read_protocol("cpu", data).arms)

@@ -207,12 +207,11 @@ def test_texts_are_read_as_the_parameters_type(labs):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("n = 3  # how many", "'n' must be declared as `name: type = value  # help`, got type 'None'"),
-        ("n: int = 3", "'n' must be declared as"),
-        ("n: complex = 3  # how many", "got type 'complex'"),
+        ("n = 3  # how many", "'n = 3' must be declared as `name: type = value  # help`"),
+        ("n: int = 3", "'n: int = 3' must be declared as"),
+        ("n: complex = 3  # how many", "of type int, float, str, bool or list"),
         ("n: int = 2 + 1  # how many", r"must have a literal as its default, got 2 \+ 1"),
-        ("n: int = 3  # how many\nm: int = 4  # so that m = n + 1", "papermill cannot read m .*must hold no '='"),
-        ("pass", "must have a cell tagged 'parameters' that declares some"),
+        ("# nothing", "must have a cell tagged 'parameters' that declares some"),
     ],
 )
 def test_a_lab_must_declare_its_parameters(tmp_path, write_lab, cell, message):

@@ -18,7 +18,7 @@ from ranklab.experiments.speed import contestants, published, stopwatch
 from ranklab.experiments.speed.contestants import ALONE, LISTS, LOSSES, OURS, VALUE, VALUES, WRITTEN, Batch, List
 from ranklab.experiments.speed.growth import ALGORITHMS, cells_of, exponents
 from ranklab.experiments.speed.published import PRINTED_MS
-from ranklab.experiments.speed.stopwatch import Limits, race, race_by_size
+from ranklab.experiments.speed.stopwatch import Limits, race
 from ranklab.experiments.speed.tables import (
     beside,
     compare,
@@ -128,19 +128,6 @@ def test_the_intervals_hold_the_truth_as_often_as_they_promise():
     assert (abs(held / 1000 - 0.95) < 0.02).all()  # three standard deviations of 1,000 draws
 
 
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ([(1, 1, 1.0)] * 3, "more than there are columns"),
-        ([(1, 1, 1.0), (2, 2, 2.0), (3, 3, 0.0), (4, 1, 1.0)], "of numbers > 0"),
-        ([(n, n, n) for n in (1, 2, 4, 8, 16)], "n and p that vary together"),
-    ],
-)
-def test_what_cannot_be_fitted_is_refused(cells, message):
-    with pytest.raises(ValueError, match=message):
-        exponents(cells)
-
-
 @pytest.mark.parametrize("method", ALGORITHMS.values(), ids=ALGORITHMS)
 def test_a_grid_has_lengths_and_counts_that_vary_by_themselves(method):
     for scale in (0.01, 1.0, 3.0):
@@ -209,12 +196,6 @@ def test_who_is_not_installed_says_so_and_others_are_timed(monkeypatch):
     rows = race([16], lambda size: batch.works([("FastAP", OURS), ("FastAP", "pytorch-metric-learning")]), Limits(1))
     assert rows[0]["seconds"] > 0 and rows[1]["seconds"] is None
     assert rows[1]["note"].startswith("not measured: ") and "pytorch_metric_learning" in rows[1]["note"]
-
-
-def test_the_rows_of_a_size_are_there_before_the_next_size_is_begun():
-    made = []
-    sizes = race_by_size([2, 1], lambda size: (made.append(size), {("sum", OURS): int})[1], Limits(rounds=1))
-    assert next(sizes)[0]["size"] == 1 and made == [1]
 
 
 def test_the_expectation_goes_on_from_what_was_not_tried(clockwork):

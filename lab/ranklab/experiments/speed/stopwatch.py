@@ -32,7 +32,7 @@ class Limits:
 
     A contender always gets one round; what is expected to go beyond `budget` or `memory` is not begun, nor what is
     larger than the size that `longest` names for its contender. Who wants what is not installed, or more memory of a
-    GPU than there is, is told as not measured; with `tolerant`, whoever fails.
+    GPU than there is, is told as not measured.
     """
 
     rounds: int = 5
@@ -40,7 +40,6 @@ class Limits:
     budget: float = 600.0
     memory: float = 2.0**31
     longest: Mapping[str, int] = field(default_factory=dict)
-    tolerant: bool = False
     begun: float = field(default_factory=lambda: time.monotonic())
 
     def left(self) -> float:
@@ -91,12 +90,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def race(*arguments: Any, **options: Any) -> list[Row]:
-    """All rows of :func:`race_by_size`, at once."""
-    return [row for rows in race_by_size(*arguments, **options) for row in rows]
-
-
-def race_by_size(
+def race(
     sizes: Iterable[int],
     works: Callable[[int], Mapping[Name, Work]],
     limits: Limits,
@@ -104,24 +98,25 @@ def race_by_size(
     device: str = "cpu",
     usual: Powers = GROWTH,
     growth: Mapping[Name, Powers] | None = None,
-    last: dict[Name, Row] | None = None,
-) -> Iterator[list[Row]]:
-    """Time contenders at growing sizes, in turn, and give the rows of each size as soon as they are there.
+) -> list[Row]:
+    """Time contenders at growing sizes, in turn.
 
     ``works`` makes of a size (what is done, who does it) → a function without arguments. Time and memory are expected
-    to grow with the ``usual`` powers of the size, or with others by ``growth``; ``last`` is known of a smaller size. A
-    row has ``work``, ``contender``, ``size``, ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak,
-    beyond what was there; None where that cannot be told, as if it is little) and ``note``. What was not tried has no
-    seconds; its note tells why, and ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
+    to grow with the ``usual`` powers of the size, or with others by ``growth``. A row has ``work``, ``contender``,
+    ``size``, ``seconds`` (the median), ``best``, ``rounds``, ``bytes`` (at the peak, beyond what was there; None where
+    that cannot be told, as if it is little) and ``note``. What was not tried has no seconds; its note tells why, and
+    ``expected seconds`` and ``expected bytes`` what was expected, if anything was.
     """
-    last, growth = {} if last is None else last, growth or {}
+    rows: list[Row] = []
+    last: dict[Name, Row] = {}
     for size in sorted(set(sizes)):
         with one_thread():
             contenders = works(size)
-            expected = {name: _expected(size, last.get(name), growth.get(name, usual)) for name in contenders}
+            expected = {name: _expected(size, last.get(name), (growth or {}).get(name, usual)) for name in contenders}
             found = _race_at(size, contenders, expected, limits, device)
         last |= found
-        yield list(found.values())
+        rows += found.values()
+    return rows
 
 
 def _race_at(
@@ -137,7 +132,7 @@ def _race_at(
         if rows[name]["note"]:
             rows[name] |= {f"expected {key}": value for key, value in expected[name].items()}
             continue
-        with _told(rows[name], limits):
+        with _told(rows[name]):
             cold[name], peak = peak_of(lambda work=work: clock(work, device), device)  # type: ignore[misc]
             rows[name]["bytes"] = peak if device != "cpu" or (peak or 0) > LITTLE else None
             times[name] = [cold[name]] if cold[name] > PATIENCE * limits.seconds else []  # too long to be warmed up
@@ -145,7 +140,7 @@ def _race_at(
         for name, taken in times.items():
             typical = statistics.median(taken) if taken else 0.0
             if len(taken) < limits.rounds and sum(taken) < limits.seconds and typical < limits.left():
-                with _told(rows[name], limits):
+                with _told(rows[name]):
                     taken.append(clock(works[name], device))
     for name, taken in times.items():
         if not taken:
@@ -156,14 +151,13 @@ def _race_at(
 
 
 @contextmanager
-def _told(row: Row, limits: Limits) -> Iterator[None]:
+def _told(row: Row) -> Iterator[None]:
     """Note why something could not be measured."""
     try:
         yield
-    except Exception as error:
-        if not limits.tolerant and not isinstance(error, (ImportError, torch.cuda.OutOfMemoryError)):
-            raise
-        row["note"] = f"not measured: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    except (ImportError, torch.cuda.OutOfMemoryError) as error:
+        said = str(error).partition("\n")[0]
+        row["note"] = f"not measured: {type(error).__name__}: {said}"
 
 
 def _expected(size: int, before: Row | None, growth: Powers) -> dict[str, float]:

@@ -15,7 +15,7 @@ from typing import Any
 from rankedu.checks import did_you_mean
 from ranklab.claims.protocol import CODES, RANDOM, Arm, Protocol, read_searches, with_needs
 from ranklab.experiments import detection, hierarchical_retrieval, retrieval
-from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient
+from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, shares_of_batches
 from ranklab.experiments._weights import keep_weights, kept_file
 from ranklab.methods.space import as_parameters
 from ranklab.runs.code import code_hash
@@ -24,9 +24,8 @@ from ranklab.runs.records import Record, collect_runs, flatten, keep_runs
 from ranklab.runs.results import write_json
 from ranklab.runs.search import search
 from ranklab.runs.sweeps import SweepError, run_all
-from ranklab.training.samplers import ClassBalancedSampler
 
-__all__ = ["Campaign"]
+__all__ = ["TEMPERATURE", "Campaign"]
 
 LABS: dict[str, Any] = {
     "retrieval": retrieval,
@@ -46,18 +45,11 @@ class Campaign:
 
     def __init__(self, protocol: Protocol, runs: Path, folder: Path, **how: Any) -> None:
         self.protocol, self.runs, self.folder, self.how = protocol, Path(runs).resolve(), Path(folder), how
+        self._weights, self._table = self.runs / "weights", self.folder / protocol.records
         self.starts: list[str] = []
         self.chosen: dict[str, dict[str, Any]] = {}
         self.trained: dict[str, list[Run]] = {}
         self.failures: list[str] = []  #: runs that failed twice, and why
-
-    @property
-    def _weights(self) -> Path:
-        return self.runs / "weights"
-
-    @property
-    def _table(self) -> Path:
-        return self.folder / self.protocol.records
 
     def train(self, names: Sequence[str] | None = None) -> None:
         """Do the starts, then arm by arm the search and the runs of all seeds: of the arms named, or of the budget."""
@@ -212,8 +204,6 @@ def _of_batches(outcome: Any, arm: Arm, parameters: Mapping[str, Any]) -> dict[s
     for size in arm.measure:
         drawn = batch_metrics(outcome.embeddings, labels, size, DRAWN // size, seed=seed)
         metrics[f"mAP of batches of {size}"] = float(drawn[:, 0].nanmean())
-        sampler = ClassBalancedSampler(labels, size, parameters["per_class"], batches=100, seed=1 + seed)
-        temperature = parameters["temperature"] or TEMPERATURE
-        shares = [pairs_with_gradient(outcome.embeddings[batch], temperature) for batch in sampler]
+        shares = shares_of_batches(outcome.embeddings, labels, size, parameters, batches=100, seed=1 + seed)
         metrics[f"P of batches of {size}"] = statistics.fmean(shares)
     return metrics

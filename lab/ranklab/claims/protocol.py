@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rankedu.checks import did_you_mean
 from ranklab.experiments import detection
 from ranklab.experiments._experiment import CODE
 from ranklab.methods.space import space_of
 from ranklab.runs.code import code_hash
 from ranklab.runs.folders import find_records
+from ranklab.runs.parameters import check_known
 from ranklab.runs.search import Between
 
 __all__ = ["Arm", "Claim", "Protocol", "read_claims", "read_protocol", "read_searches", "with_needs"]
@@ -179,7 +179,6 @@ def with_needs(names: Iterable[str], arms: Mapping[str, Arm]) -> list[str]:
     """Some arms in their order, each after those that it needs; ValueError for an unknown one."""
     found: list[str] = []
     for name in names:
-        if name not in arms:
-            raise ValueError(f"arm {name!r} is unknown{did_you_mean(name, arms)}; there are: {'; '.join(arms)}")
+        check_known("arm", name, arms)
         found += [*with_needs(arms[name].needs, arms), name]
     return list(dict.fromkeys(found))

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from rankedu.checks import did_you_mean
 from ranklab.datasets import DATASETS
 from ranklab.datasets.held_out import check_open
 from ranklab.datasets.unicode_tree import SHARES
@@ -24,6 +23,7 @@ from ranklab.experiments.retrieval_data import PROBE, Data, embed_all, open_data
 from ranklab.methods import Objective, find_method, make_loss, parse_settings
 from ranklab.models.build import NAMES, build
 from ranklab.runs.code import code_hash
+from ranklab.runs.parameters import check_known
 from ranklab.runs.results import RESULT_FOLDER
 from ranklab.training import History, Recipe, SuperClassSampler, pick_device, train
 
@@ -49,8 +49,7 @@ _FREE = ("data_root", "pictures", "workers", "recall_at", "checkpoint_every")
 def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in the defaults; ValueError for a parameter that there is not."""
     for name in given:
-        if name not in defaults:
-            raise ValueError(f"parameter {name!r} is unknown{did_you_mean(name, defaults)}; there are: {[*defaults]}")
+        check_known("parameter", name, defaults)
     return {**defaults, **given}
 
 
@@ -109,7 +108,8 @@ def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Names that exist, settings that the method has, and notes; ValueError or TypeError for any other."""
     settings, notes = chosen_settings(parameters)
     find_method(parameters["loss"]).check(settings)
-    check_known(parameters, dataset=DATASETS, model=NAMES)
+    check_known("dataset", parameters["dataset"], DATASETS)
+    check_known("model", parameters["model"], NAMES)
     check_splits(parameters)
     return settings, notes
 
@@ -128,15 +128,6 @@ def check_splits(parameters: Mapping[str, Any]) -> None:
         )
     for split in splits:
         check_open(split)
-
-
-def check_known(parameters: Mapping[str, Any], **known: Iterable[str]) -> None:
-    """Raise ValueError where a parameter is none of the names that are known for it."""
-    for parameter, names in known.items():
-        value, there = parameters[parameter], list(names)
-        if value not in there:
-            near = did_you_mean(value, there)
-            raise ValueError(f"{parameter} {value!r} is unknown{near}; there are: {', '.join(there)}")
 
 
 def start_note(net: Any, parameters: Mapping[str, Any]) -> list[str]:

@@ -11,8 +11,17 @@ from torch import Tensor, nn
 
 from rankedu.metrics import average_precision
 from rankedu.rankers import operating_region
+from ranklab.training.samplers import ClassBalancedSampler
 
-__all__ = ["TEMPERATURE", "THRESHOLD", "batch_metrics", "pairs_with_gradient", "staleness", "table"]
+__all__ = [
+    "TEMPERATURE",
+    "THRESHOLD",
+    "batch_metrics",
+    "pairs_with_gradient",
+    "shares_of_batches",
+    "staleness",
+    "table",
+]
 
 #: τ at which pairs are counted if the loss has none of its own, and what counts as a gradient (Smooth-AP supp. Eq. 1).
 TEMPERATURE, THRESHOLD = 0.01, 0.005
@@ -53,6 +62,15 @@ def pairs_with_gradient(embeddings: Tensor, temperature: float) -> float:
     """P of a batch: the share of pairs, of all queries, that are near enough to have a gradient."""
     unit = nn.functional.normalize(embeddings.detach().float(), dim=1)
     return float(operating_region(unit @ unit.T, temperature, THRESHOLD).mean())
+
+
+def shares_of_batches(
+    embeddings: Tensor, labels: Tensor, size: int, parameters: Mapping[str, Any], *, batches: int, seed: int = 1
+) -> list[float]:
+    """P of batches as the training has them, embedded by one network."""
+    sampler = ClassBalancedSampler(labels, size, parameters["per_class"], batches=batches, seed=seed)
+    temperature = parameters["temperature"] or TEMPERATURE
+    return [pairs_with_gradient(embeddings[batch], temperature) for batch in sampler]
 
 
 def staleness(embeddings: Mapping[int, Tensor], steps: int, age: int) -> float:

@@ -17,7 +17,7 @@ from rankedu.metrics import match_detections
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets.registry import DETECTION_NAMES
 from ranklab.datasets.scenes import SPLITS
-from ranklab.experiments._experiment import check_known, make_recipe, start_note, state_folder, with_defaults
+from ranklab.experiments._experiment import make_recipe, start_note, state_folder, with_defaults
 from ranklab.experiments._outcome import Trained, curve, noting, timed
 from ranklab.experiments._weights import weights_hash
 from ranklab.experiments.detection_data import (
@@ -35,6 +35,7 @@ from ranklab.experiments.retrieval import table
 from ranklab.models import StandInWarning, build_detector, operators
 from ranklab.models.detectors import DETECTORS
 from ranklab.runs.code import code_hash
+from ranklab.runs.parameters import check_known
 from ranklab.training import detect, pick_device, proposal_scores, train_detector
 from ranklab.training.logs import read_log
 
@@ -173,12 +174,13 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
 
 def check(parameters: Mapping[str, Any]) -> list[str]:
     """Names that exist, else ValueError; notes on what is set and not used."""
-    check_known(parameters, dataset=DETECTION_NAMES, model=DETECTORS, loss=LOSSES)
+    known = {"dataset": DETECTION_NAMES, "model": DETECTORS, "loss": LOSSES, "test_split": SPLITS[1:]}
+    for name, names in known.items():
+        check_known(name, parameters[name], names)
     if parameters["test_split"] != "test" and parameters["dataset"] != "scenes":
         raise ValueError(
             f"test_split must be 'test' for dataset {parameters['dataset']!r}, got {parameters['test_split']!r}"
         )
-    check_known(parameters, test_split=SPLITS[1:])
     if parameters["loss"] != "cross_entropy":
         return []
     settings = ("margin", "lam", "normalized", "memory", "class_agnostic_weight", "scores")

@@ -16,11 +16,17 @@ from torch import Tensor, nn
 
 from ranklab.experiments import _experiment
 from ranklab.experiments._experiment import fit, with_defaults
-from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, pairs_with_gradient, staleness, table
+from ranklab.experiments._minibatches import (
+    TEMPERATURE,
+    batch_metrics,
+    pairs_with_gradient,
+    shares_of_batches,
+    staleness,
+    table,
+)
 from ranklab.experiments._outcome import RetrievalOutcome
 from ranklab.experiments.retrieval import measure
 from ranklab.experiments.retrieval_data import Data, embed_all
-from ranklab.training.samplers import ClassBalancedSampler
 
 __all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
 
@@ -55,7 +61,7 @@ class _Watch(nn.Module):
 
     def __init__(self, net: Any, loss: Any, data: Data, moments: Sequence[int], parameters: Mapping[str, Any]) -> None:
         super().__init__()
-        self.loss, self.takes_paths, self.temperature = loss, loss.takes_paths, temperature_of(parameters)
+        self.loss, self.takes_paths, self.temperature = loss, loss.takes_paths, parameters["temperature"] or TEMPERATURE
         self.seen: dict[str, Any] = {"embeddings": {}, "shares": []}
         self._embed, self._moments = lambda: embed_all(net, data, parameters).cpu(), moments
 
@@ -74,11 +80,6 @@ class _Watch(nn.Module):
     def set_extra_state(self, state: dict[str, Any]) -> None:
         """Take over what was seen."""
         self.seen = state
-
-
-def temperature_of(parameters: Mapping[str, Any]) -> float:
-    """τ at which pairs are counted."""
-    return parameters["temperature"] or TEMPERATURE
 
 
 def run(
@@ -167,16 +168,9 @@ def _rows(statistics: Statistics, parameters: Mapping[str, Any]) -> list[dict[st
             for place, name in enumerate(("mAP", "R@1")):
                 row |= {f"batch {name}": float(drawn[:, place].mean())}
                 row |= {f"batch {name}, sd": float(drawn[:, place].std(correction=0))}
-            rows.append({**row, "P": _share_of(embeddings, labels, size, parameters)})
+            shares = shares_of_batches(embeddings, labels, size, parameters, batches=max(4, 1024 // size))
+            rows.append({**row, "P": sum(shares) / len(shares)})
     return rows
-
-
-def _share_of(embeddings: Tensor, labels: Tensor, size: int, parameters: Mapping[str, Any]) -> float:
-    """Mean P of batches as the training has them, embedded by one network."""
-    per_class, batches = parameters["per_class"], max(4, 1024 // size)
-    sampler = ClassBalancedSampler(labels, size, per_class, batches=batches, seed=1)
-    shares = [pairs_with_gradient(embeddings[batch], temperature_of(parameters)) for batch in sampler]
-    return sum(shares) / len(shares)
 
 
 def _shares_of_runs(

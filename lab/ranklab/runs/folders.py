@@ -8,7 +8,7 @@ from typing import Any
 
 from rankedu.checks import did_you_mean
 from ranklab import CHECKOUT
-from ranklab.runs.parameters import Parameter, read_parameters
+from ranklab.runs.parameters import Parameter, check_known, read_parameters
 
 __all__ = ["find_lab", "find_labs", "find_records", "list_labs", "list_presets", "read_preset"]
 
@@ -35,9 +35,7 @@ def list_labs(labs: Path) -> list[str]:
 
 def find_lab(lab: str, labs: Path) -> Path:
     """Find a lab's notebook; ValueError lists those that exist."""
-    known = list_labs(labs)
-    if lab not in known:
-        raise ValueError(f"lab {lab!r} is unknown{did_you_mean(lab, known)}; there are: {', '.join(known)}")
+    check_known("lab", lab, list_labs(labs))
     return labs / f"{lab}.ipynb"
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rankedu.checks import did_you_mean
 
-__all__ = ["Parameter", "check_parameters", "describe", "parse_assignments", "read_parameters"]
+__all__ = ["Parameter", "check_known", "check_parameters", "describe", "parse_assignments", "read_parameters"]
 
 _SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
@@ -92,6 +92,13 @@ def check_parameters(given: Mapping[str, Any], declared: Mapping[str, Parameter]
             )
     values = {name: checked(value, declared[name], f"lab {lab!r}: parameter {name!r}") for name, value in given.items()}
     return {name: values.get(name, parameter.default) for name, parameter in declared.items()}
+
+
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """ValueError for a name that is not known, with those that are."""
+    if name not in known:
+        there = ("; " if any("," in other for other in known) else ", ").join(known)
+        raise ValueError(f"{what} {name!r} is unknown{did_you_mean(name, known)}; there are: {there}")
 
 
 def describe(parameters: Iterable[Parameter]) -> str:

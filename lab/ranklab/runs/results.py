@@ -31,7 +31,7 @@ def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | N
     ...     load_result(path)["metrics"]
     {'error': 0.5}
     """
-    plain = {"machine": machine(), **_plain(result, "result")}
+    plain = _plain({"machine": machine(), **result})
     check_result(plain)
     path = Path(folder or os.environ.get(RESULT_FOLDER) or ".") / "result.json"
     write_json(path, plain)
@@ -98,21 +98,20 @@ _SCHEMA: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def _plain(value: Any, name: str) -> Any:
-    """Mappings, lists and numbers of any library as those of JSON."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry, f"{name}[{key!r}]") for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry, f"{name}[{number}]") for number, entry in enumerate(value)]
-    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
-        value = value.item()  # a number of NumPy's or torch's
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise TypeError(
-        f"{name} must be a number, a string, a list or a mapping, got {type(value).__name__} (use .item() or .tolist())"
-    )
+def _plain(result: Mapping[str, Any]) -> Any:
+    """Mappings, lists and numbers of any library as those of JSON; what is not finite as null."""
+
+    def other(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return dict(value)
+        if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+            return value.item()  # a number of NumPy's or torch's
+        raise TypeError(
+            f"result must hold numbers, strings, lists and mappings, got {value!r:.200}, {type(value).__name__} (use "
+            ".item() or .tolist())"
+        )
+
+    return json.loads(json.dumps(result, default=other), parse_constant=lambda _: None)
 
 
 def machine() -> dict[str, Any]:

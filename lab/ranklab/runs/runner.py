@@ -158,16 +158,9 @@ def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[s
 
 def _git_revision(folder: Path) -> dict[str, Any] | None:
     """The commit of the checkout that holds a folder, and whether files differ from it; None without one."""
-    revision = _git(folder, "rev-parse", "HEAD")
-    if revision is None:
-        return None
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    return {"revision": revision, "modified": bool(changes)}
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
+        said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return {"revision": said.removesuffix("-dirty"), "modified": said.endswith("-dirty")}

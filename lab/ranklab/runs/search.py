@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rankedu.checks import did_you_mean
 from rankedu.extras import needed
 from ranklab.runs.code import code_hash
 from ranklab.runs.locks import lock_run
+from ranklab.runs.parameters import check_known
 from ranklab.runs.planning import EXPERIMENTS, Run, plan
 from ranklab.runs.results import write_json
 from ranklab.runs.sweeps import SweepError, run_all
@@ -214,7 +214,5 @@ def _measured(planned: list[Run], preset: str | None, metric: str, how: Mapping[
         done = error.runs
     measured = {run.folder: run.result["metrics"] for run in done}
     for metrics in measured.values():
-        if metric not in metrics:
-            near = did_you_mean(metric, metrics)
-            raise ValueError(f"metric {metric!r} is unknown{near}; there are: {'; '.join(metrics)}")
+        check_known("metric", metric, metrics)
     return {folder: metrics[metric] for folder, metrics in measured.items()}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rankedu.checks import did_you_mean
+from ranklab.runs.parameters import check_known
 from ranklab.runs.records import Record
 
 __all__ = ["admit", "chosen", "metric_names", "of_one_code", "plain", "select"]
@@ -44,10 +45,8 @@ def select(records: Sequence[Record], lab: str | None = None, where: Mapping[str
         raise ValueError(f"lab {lab!r} has no finished runs{did_you_mean(lab, labs)}; these have: {', '.join(labs)}")
     records = [record for record in records if lab in (None, record.lab)]
     for name, value in (where or {}).items():
-        there = list(dict.fromkeys(plain(r.parameters[name]) for r in records if name in r.parameters))
-        if not there:
-            known = dict.fromkeys(parameter for record in records for parameter in record.parameters)
-            raise ValueError(f"parameter {name!r} is unknown{did_you_mean(name, known)}; there are: {', '.join(known)}")
+        check_known("parameter", name, dict.fromkeys(known for record in records for known in record.parameters))
+        there = dict.fromkeys(plain(r.parameters[name]) for r in records if name in r.parameters)
         records = chosen(records, {name: value})
         if not records:
             raise ValueError(f"no run has {name}={plain(value)}; there are: {', '.join(there)}")
@@ -90,8 +89,7 @@ def metric_names(records: Iterable[Record], wanted: Sequence[str] | str | None =
     if isinstance(wanted, str):
         wanted = _split(wanted, known)
     for name in wanted or ():
-        if name not in known:
-            raise ValueError(f"metric {name!r} is unknown{did_you_mean(name, known)}; there are: {'; '.join(known)}")
+        check_known("metric", name, known)
     return known if wanted is None else list(wanted)
 
 

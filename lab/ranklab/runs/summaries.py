@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankedu.checks import did_you_mean
+from ranklab.runs.parameters import check_known
 from ranklab.runs.records import Record
 from ranklab.runs.selection import plain
 
@@ -70,10 +70,9 @@ def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> lis
     """
     latest = {_key(record.parameters): record for record in sorted(records, key=lambda record: record.started)}
     runs = sorted(latest.values(), key=lambda record: (record.parameters.get("seed", 0), record.run))
-    known = {name for record in runs for name in record.parameters}
+    known = dict.fromkeys(name for record in runs for name in record.parameters)
     for name in by or ():
-        if name not in known:
-            raise ValueError(f"parameter {name!r} is unknown{did_you_mean(name, known)}; there are: {_list(known)}")
+        check_known("parameter", name, known)
     names = varying(runs) if by is None else list(by)
     groups: dict[str, list[Record]] = {}
     for record in runs:
@@ -81,7 +80,7 @@ def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> lis
     rows = [Row({name: group[0].parameters.get(name) for name in names}, group) for group in groups.values()]
     for row in rows:
         for name in varying(row.records):
-            values = _list({plain(record.parameters.get(name)) for record in row.records})
+            values = ", ".join(sorted({plain(record.parameters.get(name)) for record in row.records}))
             setting = ", ".join(f"{name}={plain(value)}" for name, value in row.parameters.items())
             raise ValueError(
                 f"runs with {setting or 'nothing told apart'} differ in {name!r} ({values}) and are not averaged: "
@@ -107,10 +106,6 @@ def best(values: Sequence[Value | None], *, less: bool = False) -> set[int]:
         return 0.0 if math.isnan(value.sd) else value.sd
 
     return {place for place, v in there.items() if abs(v.mean - top.mean) <= max(spread(v), spread(top))}
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 def _key(value: Any) -> str:

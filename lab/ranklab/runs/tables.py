@@ -50,7 +50,8 @@ def tabulate(
     The other arguments are those of ``select``, :func:`summarise` and ``metric_names``, by default the first
     few metrics of each lab. ValueError if nothing is there, or nothing that is asked for.
     """
-    _check_form(form)
+    if form not in _FORMS:
+        raise ValueError(f"format must be one of {', '.join(_FORMS)}, got {form!r}")
     records, skipped = collect_runs(*folders)
     places = ", ".join(map(str, folders))
     if not records:
@@ -72,7 +73,6 @@ def tabulate(
 
 def render(rows: Sequence[Row], metrics: Sequence[str], form: str = "markdown") -> str:
     """Write rows as a table, the best of the first metric first; in Markdown what is not worse is bold."""
-    _check_form(form)
     less = bool(metrics and _LESS.search(metrics[0]))
 
     def place(row: Row) -> tuple[bool, float]:
@@ -80,11 +80,6 @@ def render(rows: Sequence[Row], metrics: Sequence[str], form: str = "markdown") 
         return mean != mean, mean if less else -mean
 
     return _FORMS[form](sorted(rows, key=place), metrics)
-
-
-def _check_form(form: str) -> None:
-    if form not in _FORMS:
-        raise ValueError(f"format must be one of {', '.join(_FORMS)}, got {form!r}")
 
 
 def _markdown(rows: Sequence[Row], metrics: Sequence[str]) -> str:

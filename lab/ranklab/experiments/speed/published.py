@@ -73,16 +73,6 @@ def published_ap(
     return _mean(1 - within / ranks, relevance)
 
 
-def published_map(scores: Tensor, relevance: Tensor, lam: float, margin: float = 0.0) -> Tensor:
-    """Return AP over the classes, and across all classes in one list, in the ratio 2 : 1.
-
-    Source: RaMBO Eq. 22; RaMBO Eq. 23.
-    """
-    by_class = published_ap(scores.T, relevance.T, lam, margin)
-    across = published_ap(scores.T.reshape(-1), relevance.T.reshape(-1), lam, margin)
-    return (2 * by_class + across) / 3
-
-
 def published_recall(scores: Tensor, relevance: Tensor, lam: float, margin: float = 0.0) -> Tensor:
     r"""Return the mean of :math:`\log(1 + r_i)` over relevant items, r_i the irrelevant ones ahead.
 

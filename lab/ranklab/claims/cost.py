@@ -11,8 +11,6 @@ from ranklab.claims.protocol import Protocol
 from ranklab.runs.planning import plan
 from ranklab.runs.records import collect_runs
 
-__all__ = ["Cost", "costs"]
-
 #: Networks whose runs tell how long others take.
 SMALL = ("convnet", "narrow")
 

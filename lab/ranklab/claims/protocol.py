@@ -17,8 +17,6 @@ from ranklab.runs.folders import find_records
 from ranklab.runs.parameters import check_known
 from ranklab.runs.search import Between
 
-__all__ = ["Arm", "Claim", "Protocol", "read_claims", "read_protocol", "read_searches", "with_needs"]
-
 #: By which metric an arm is chosen, unless it says so itself.
 CHOOSE = {"retrieval": "mAP@R", "hierarchical_retrieval": "H-AP", "detection": "AP50"}
 #: By whose code the runs of a lab are known.

@@ -14,8 +14,6 @@ from ranklab.runs.judging import Contrast, Judgement, contrast, judge, milder
 from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.selection import admit
 
-__all__ = ["Verdicts", "verdicts"]
-
 
 @dataclass(frozen=True)
 class Verdicts:

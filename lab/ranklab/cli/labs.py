@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,7 +33,7 @@ def run(
         if explain:
             print(_about(lab, labs))
             return
-        asked = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
+        asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         done = run_lab(lab, **asked, timeout=timeout, force=force)
     print("Nothing to do: it has been run (--force runs it again)." if done.skipped else "Done.")
     print(_metrics_of(done))
@@ -80,11 +80,17 @@ def sweep(
     from ranklab.runs.sweep_plan import list_states
 
     with telling("sweep"):
-        asked = {"seeds": seeds, "preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
+        asked: dict[str, Any] = {
+            "seeds": seeds,
+            "preset": preset,
+            "assignments": parameters or (),
+            "labs": labs,
+            "runs": runs,
+        }
         if dry_run:
             print(list_states(running.plan_sweep(lab, grid or (), **asked)))
             return
-        how = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
+        how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
         done = running.sweep(lab, grid or (), **asked, **how, resources=parse_resources(resources or ()))
     fresh = sum(not run.skipped for run in done)
     now = "" if fresh == len(done) else f", {fresh} of them now"

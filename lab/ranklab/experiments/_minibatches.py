@@ -13,16 +13,6 @@ from rankedu.metrics import average_precision
 from rankedu.rankers import operating_region
 from ranklab.training.samplers import ClassBalancedSampler
 
-__all__ = [
-    "TEMPERATURE",
-    "THRESHOLD",
-    "batch_metrics",
-    "pairs_with_gradient",
-    "shares_of_batches",
-    "staleness",
-    "table",
-]
-
 #: τ at which pairs are counted if the loss has none of its own, and what counts as a gradient (Smooth-AP supp. Eq. 1).
 TEMPERATURE, THRESHOLD = 0.01, 0.005
 

@@ -22,8 +22,6 @@ from ranklab.methods import Objective
 from ranklab.runs.packing import pack
 from ranklab.training import History
 
-__all__ = ["RetrievalOutcome", "Trained", "add_evidence", "curve", "noting", "timed"]
-
 #: Points of the curve of the loss.
 POINTS = 24
 

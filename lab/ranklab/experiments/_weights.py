@@ -17,8 +17,6 @@ from ranklab.models.build import load_state, read_state
 from ranklab.runs.folders import find_records
 from ranklab.runs.results import RESULT_FOLDER
 
-__all__ = ["KEPT", "keep_weights", "kept_file", "load_kept", "weights_hash"]
-
 #: With this a value of the parameter `weights` begins that is a hash and no path.
 KEPT = "sha256:"
 HEAD = "embed."

@@ -13,8 +13,6 @@ from torch import Tensor
 from ranklab.datasets import DATASETS, open_dataset
 from ranklab.training.retrieval import embed
 
-__all__ = ["PROBE", "Data", "embed_all", "open_data", "small_classes"]
-
 #: Test images that are shown, and evaluated on at intervals: about so many.
 PROBE = 4096
 #: Of the augmentation of the test images.

@@ -10,8 +10,6 @@ from rankedu.checks import did_you_mean
 from ranklab import CHECKOUT
 from ranklab.runs.parameters import Parameter, check_known, read_parameters
 
-__all__ = ["find_lab", "find_labs", "find_records", "list_labs", "list_presets", "read_preset"]
-
 
 def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
     """Find the folder of the labs, by default that of the checkout; FileNotFoundError if it holds no notebook."""

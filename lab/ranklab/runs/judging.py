@@ -13,8 +13,6 @@ import numpy.typing as npt
 from ranklab.runs.packing import unpack
 from ranklab.runs.records import Record
 
-__all__ = ["Contrast", "Estimate", "Judgement", "bootstrap", "contrast", "judge", "milder", "of_letters", "resolution"]
-
 Array = npt.NDArray[np.float64]
 CONFIRMED, REFUTED, UNDECIDED = "confirmed here", "refuted here", "undecided here"
 SAMPLES, ALPHA = 10_000, 0.05

@@ -10,8 +10,6 @@ from typing import Any
 
 from rankedu.extras import needed
 
-__all__ = ["is_locked", "lock_run", "lock_table", "locks_folder"]
-
 
 def locks_folder(runs: Path) -> Path:
     """Where the locks are: beside the labs' folders, or the tables, one small file for each run or table."""

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["pack", "unpack"]
-
 
 def pack(values: Any, dtype: str) -> dict[str, Any]:
     """Compress an array (n,) of numbers that the type can hold; ValueError if it cannot hold them.

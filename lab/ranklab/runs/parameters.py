@@ -15,8 +15,6 @@ from typing import Any
 
 from rankedu.checks import did_you_mean
 
-__all__ = ["Parameter", "check_known", "check_parameters", "describe", "parse_assignments", "read_parameters"]
-
 _SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
 

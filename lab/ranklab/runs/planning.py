@@ -17,8 +17,6 @@ from ranklab.runs.folders import find_lab, find_labs, read_preset
 from ranklab.runs.parameters import check_parameters, parse_assignments, read_parameters
 from ranklab.runs.results import load_result
 
-__all__ = ["EXPERIMENTS", "Run", "fingerprint", "plan"]
-
 #: Where the experiments of the labs lie, a module each.
 EXPERIMENTS = "ranklab.experiments"
 

@@ -13,8 +13,6 @@ from rankedu.files import written
 from ranklab.runs.locks import lock_table
 from ranklab.runs.results import load_result
 
-__all__ = ["IGNORED_PARAMETERS", "Record", "collect_runs", "flatten", "keep_runs"]
-
 #: Parameters that say where a run found things or how it was driven, and change no number of it.
 IGNORED_PARAMETERS = ("data_root", "workers", "device", "pictures", "checkpoint_every")
 #: What is kept of the machine.

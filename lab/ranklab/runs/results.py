@@ -12,8 +12,6 @@ from typing import Any
 
 from rankedu.files import written
 
-__all__ = ["RESULT_FOLDER", "check_result", "load_result", "save_result", "write_json"]
-
 #: Environment variable with the folder that results go to, instead of the current one.
 RESULT_FOLDER = "RANKEDU_RESULT_FOLDER"
 

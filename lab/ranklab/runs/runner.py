@@ -21,8 +21,6 @@ from ranklab.runs.locks import lock_run
 from ranklab.runs.planning import Run, plan
 from ranklab.runs.results import load_result, write_json
 
-__all__ = ["TIMEOUT", "LabError", "check_timeout", "execute", "run_lab"]
-
 #: Seconds that a run may take, and that a kernel may take to start.
 TIMEOUT, START_TIMEOUT = 3600.0, 60
 #: These may go well the next time; an error of the lab would come again.

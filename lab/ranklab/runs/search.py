@@ -16,13 +16,10 @@ from typing import Any
 
 from rankedu.extras import needed
 from ranklab.runs.code import code_hash
-from ranklab.runs.locks import lock_run
 from ranklab.runs.parameters import check_known
 from ranklab.runs.planning import EXPERIMENTS, Run, plan
 from ranklab.runs.results import write_json
 from ranklab.runs.sweeps import SweepError, run_all
-
-__all__ = ["Between", "Search", "Trial", "importances", "search"]
 
 #: The split that may choose.
 CHOOSING = "val"
@@ -114,27 +111,19 @@ def search(
         )
     if not space:
         raise ValueError("space must have a setting to search for, got none")
-    key = _key(base, space, metric)
-    folder = Path(runs).resolve() / "searches" / key
-    with lock_run(folder):
-        study = _open_study(folder.with_suffix(".log"), key, space)
-        for _ in range(trials - len(study.trials)):
-            study.ask(fixed_distributions=_distributions(space))
-        drawn = study.trials[:trials]
-        settings = [as_parameters(trial.params, base.parameters) for trial in drawn]
-        planned = [
-            plan(lab, parameters={**base.parameters, **new}, labs=base.source.parent, runs=runs) for new in settings
-        ]
-        hopeful = [run for trial, run in zip(drawn, planned, strict=True) if trial.state.name != "FAIL"]
-        measured = _measured(hopeful, preset, metric, how)
-        made = []
-        for trial, new, run in zip(drawn, settings, planned, strict=True):
-            value = measured.get(run.folder)
-            if not trial.state.is_finished():
-                study.tell(trial.number, value, state=None if value is not None else _optuna().trial.TrialState.FAIL)
-            made.append(Trial(trial.params, new, value, run.folder.name))
+    kept = Path(runs).resolve() / "searches" / f"{_key(base, space, metric)}.json"
+    before = json.loads(kept.read_text(encoding="utf-8"))["trials"] if kept.exists() else []
+    failed = {trial["run"] for trial in before if trial["value"] is None}
+    points = _draw(space, trials)
+    settings = [as_parameters(point, base.parameters) for point in points]
+    planned = [plan(lab, parameters={**base.parameters, **new}, labs=base.source.parent, runs=runs) for new in settings]
+    measured = _measured([run for run in planned if run.folder.name not in failed], preset, metric, how)
+    made = [
+        Trial(point, new, measured.get(run.folder), run.folder.name)
+        for point, new, run in zip(points, settings, planned, strict=True)
+    ]
     found = Search(lab, metric, made)
-    write_json(folder.with_suffix(".json"), asdict(found))
+    write_json(kept, asdict(found))
     return found
 
 
@@ -183,8 +172,8 @@ def _distributions(space: Mapping[str, Between]) -> dict[str, Any]:
     }
 
 
-def _open_study(path: Path, name: str, space: Mapping[str, Between]) -> Any:
-    """The study that is kept in a file; its points do not hang on what came out at others."""
+def _draw(space: Mapping[str, Between], count: int) -> list[dict[str, Any]]:
+    """The first points of the sequence, whatever came out at others."""
     optuna = _optuna()
     base: Any = optuna.samplers.QMCSampler
 
@@ -194,14 +183,11 @@ def _open_study(path: Path, name: str, space: Mapping[str, Between]) -> Any:
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
             return _distributions(space)
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = Sobol(qmc_type="sobol", scramble=True, seed=0, warn_asynchronous_seeding=False)
-    return optuna.create_study(
-        storage=storage, sampler=sampler, study_name=name, direction="maximize", load_if_exists=True
-    )
+    study = optuna.create_study(sampler=sampler)
+    return [study.ask(fixed_distributions=_distributions(space)).params for _ in range(count)]
 
 
 def _measured(planned: list[Run], preset: str | None, metric: str, how: Mapping[str, Any]) -> dict[Path, Any]:

@@ -9,8 +9,6 @@ from rankedu.checks import did_you_mean
 from ranklab.runs.parameters import check_known
 from ranklab.runs.records import Record
 
-__all__ = ["admit", "chosen", "metric_names", "of_one_code", "plain", "select"]
-
 
 def plain(value: Any) -> str:
     """A parameter's value as it is given on the command line."""

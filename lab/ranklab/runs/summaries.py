@@ -13,8 +13,6 @@ from ranklab.runs.parameters import check_known
 from ranklab.runs.records import Record
 from ranklab.runs.selection import plain
 
-__all__ = ["Row", "Value", "best", "summarise", "value_of", "varying"]
-
 
 @dataclass(frozen=True)
 class Value:

@@ -12,8 +12,6 @@ from ranklab.runs.locks import is_locked
 from ranklab.runs.parameters import Parameter, check_parameters, parse_assignments, read_parameters
 from ranklab.runs.planning import Run, plan
 
-__all__ = ["expand", "list_states", "parse_grid", "plan_sweep", "run_state", "with_result"]
-
 #: How many seeds a sweep has that names none.
 SEEDS = 3
 #: Lists, and texts, with commas between them.

@@ -12,8 +12,6 @@ from ranklab.runs.planning import Run, fingerprint
 from ranklab.runs.runner import TIMEOUT, LabError, check_timeout, execute
 from ranklab.runs.sweep_plan import plan_sweep, with_result
 
-__all__ = ["SweepError", "run_all", "sweep"]
-
 
 class SweepError(RuntimeError):
     """Some runs of a sweep failed: ``failures`` are these, each with its error; ``runs`` are those that are done."""

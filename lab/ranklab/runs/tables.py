@@ -16,8 +16,6 @@ from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.selection import metric_names, of_one_code, plain, select
 from ranklab.runs.summaries import Row, Value, best, summarise
 
-__all__ = ["Tables", "render", "tabulate"]
-
 #: Columns where none are asked for.
 COLUMNS = 6
 

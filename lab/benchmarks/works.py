@@ -6,7 +6,6 @@ Each function makes one comparison: contenders by their names, ours the first, a
 import contextlib
 import importlib
 import io
-import json
 import math
 import os
 import statistics
@@ -17,7 +16,6 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +29,7 @@ from rankedu.metrics import evaluate_detections, evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
 from ranklab.experiments.speed import contestants
 from ranklab.experiments.speed.contestants import ALONE, LIMIT, LISTS, OURS, PRODUCT, Batch, List, alone, step
-from ranklab.experiments.speed.stopwatch import Work, peak_of
+from ranklab.experiments.speed.stopwatch import Work, peak_of, told
 
 Comparison = tuple[dict[str, Work], Callable[[], dict[str, float]]]
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,12 +45,6 @@ def compare(kind: type[List] | type[Batch], work: str, whos: tuple[str, ...], ou
     limits = {who for what, who in LISTS if what == LIMIT} | {PRODUCT}
     names = [(work, ours), *((LIMIT if who in limits else work, who) for who in whos)]
     return dict(zip(["ours", *whos], kind(**setting).works(names).values(), strict=True)), dict
-
-
-def told(call: str) -> Any:
-    """What one of these functions prints, in JSON, in a process of its own."""
-    command = [sys.executable, "-c", f"from benchmarks import works; works.{call}"]
-    return json.loads(subprocess.check_output(command, text=True, timeout=300, cwd=ROOT))
 
 
 # --- Lists and batches ------------------------------------------------------------------------------------------------
@@ -173,16 +165,16 @@ def beside_pml(n: int, dim: int = 256) -> Comparison:
 
 def evaluation_memory(n: int) -> Comparison:
     """Megabytes at the peak, in a process of its own."""
-    return {}, lambda: {"extra megabytes": round(told(f"evaluation_peak({n})"))}
+    return {}, lambda: {"extra megabytes": round(told(__name__, f"evaluation_peak({n})"))}
 
 
-def evaluation_peak(n: int) -> None:
+def evaluation_peak(n: int) -> float:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     for size in (300, n):  # the first loads the libraries
         work = partial(evaluate_retrieval, *catalogue(size), metrics=GRADED, progress=False)
         taken = peak_of(work)[1]
-    print(json.dumps(math.nan if taken is None else taken / 1e6))
+    return math.nan if taken is None else taken / 1e6
 
 
 # --- Detection --------------------------------------------------------------------------------------------------------
@@ -332,14 +324,14 @@ def first_frames() -> Comparison:
     def found():
         if not hasattr(os, "fork"):
             return {}
-        seconds = told("draw_explorables()")
+        seconds = told(__name__, "draw_explorables()")
         return {"seconds of the slowest": max(seconds), "seconds of the median": statistics.median(seconds)}
 
     return {}, found
 
 
-def draw_explorables() -> None:
-    """Print the seconds of each, drawn in a process that is forked from one that has imported and drawn something."""
+def draw_explorables() -> list[float]:
+    """The seconds of each, drawn in a process that is forked from one that has imported and drawn something."""
     from rankbook.kit import style
     from rankbook.kit.explorable import all_explorables
 
@@ -354,7 +346,7 @@ def draw_explorables() -> None:
     leaf = torch.rand(64, requires_grad=True)
     torch.optim.Adam([leaf])
     leaf.sort().values.sum().backward()
-    print(json.dumps([min(_forked(explorable) for _ in range(2)) for explorable in explorables]))
+    return [min(_forked(explorable) for _ in range(2)) for explorable in explorables]
 
 
 def _forked(explorable) -> float:

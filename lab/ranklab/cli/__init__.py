@@ -2,13 +2,13 @@
 
 import typer
 
-from ranklab.cli import claims, data, labs, search
+from ranklab.cli import claims, data, labs
 
 __all__ = ["add_to"]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the command `rankedu`."""
-    for command in (labs.run, labs.sweep, labs.results, search.search, claims.claims):
+    for command in (labs.run, labs.sweep, labs.results, labs.search, claims.claims):
         app.command()(command)
     app.add_typer(data.data, name="data")

@@ -1,4 +1,4 @@
-"""Commands of the labs: run one, sweep a grid of it, and read what came out."""
+"""Commands of the labs: run one, sweep a grid of it, search its settings, and read what came out."""
 
 import sys
 from collections.abc import Sequence
@@ -80,22 +80,56 @@ def sweep(
     from ranklab.runs.sweep_plan import list_states
 
     with telling("sweep"):
-        asked: dict[str, Any] = {
-            "seeds": seeds,
-            "preset": preset,
-            "assignments": parameters or (),
-            "labs": labs,
-            "runs": runs,
-        }
+        asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         if dry_run:
-            print(list_states(running.plan_sweep(lab, grid or (), **asked)))
+            print(list_states(running.plan_sweep(lab, grid or (), seeds=seeds, **asked)))
             return
         how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
-        done = running.sweep(lab, grid or (), **asked, **how, resources=parse_resources(resources or ()))
+        done = running.sweep(lab, grid or (), seeds=seeds, **asked, **how, resources=parse_resources(resources or ()))
     fresh = sum(not run.skipped for run in done)
     now = "" if fresh == len(done) else f", {fresh} of them now"
     print(f"Done: {len(done)} of {len(done)} runs{now}." if fresh else f"Nothing to do: all {len(done)} runs are done.")
     print(done[0].folder.parent)
+
+
+def search(
+    lab: Lab,
+    method: Annotated[str, typer.Option(help="The loss whose settings are searched for.")],
+    trials: Annotated[int, typer.Option(help="Runs, those included that have been made.")] = 20,
+    metric: Annotated[str, typer.Option(help="What the validation split chooses by.")] = "mAP@R",
+    preset: Preset = None,
+    parameters: Parameters = None,
+    timeout: Timeout = 3600,
+    runs: Runs = Path("runs"),
+    labs: Labs = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+) -> None:
+    """Search the learning rate and the own settings of a method by trials on the validation split."""
+    from ranklab.methods.space import as_parameters, space_of
+    from ranklab.runs.search import search as search_for
+
+    with telling("search"):
+        held = {text.partition("=")[0] for text in parameters or ()}
+        found = search_for(
+            lab,
+            space_of(method, without=held),
+            trials=trials,
+            metric=metric,
+            as_parameters=as_parameters,
+            preset=preset,
+            parameters={"loss": method},
+            assignments=parameters or (),
+            labs=labs,
+            runs=runs,
+            timeout=timeout,
+            workers=workers,
+            scheduler=scheduler,
+        )
+        best = found.best
+    chosen = " ".join(f"{name}={value:.4g}" for name, value in best.point.items())
+    print(f"{method}: {metric} {best.value:.4f} on the validation split with {chosen}")
+    print("; ".join(f"{name} {value:.4g}" for name, value in found.spread().items()) + f" of {trials} trials")
 
 
 def _about(lab: str, labs: Path | None) -> str:

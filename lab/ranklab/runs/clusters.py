@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from rankedu.checks import check_count
 from rankedu.extras import needed
 from ranklab.runs.planning import Run
 
@@ -28,8 +29,8 @@ def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[
     needed("distributed", "sweeps run on Dask")
     from dask.system import CPU_COUNT
 
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise ValueError(f"workers must be an integer >= 1, got {workers!r}")
+    if workers is not None:
+        check_count(workers, "workers")
     devices = _gpus({str(run.parameters.get("device", "cpu")) for run in runs})
     count = min(workers or len(devices) or CPU_COUNT, len(runs))
     threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, CPU_COUNT // count))

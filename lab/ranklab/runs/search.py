@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rankedu.checks import check_count
 from rankedu.extras import needed
 from ranklab.runs.code import code_hash
 from ranklab.runs.parameters import check_known
@@ -102,8 +103,7 @@ def search(
     tests on anything but the validation split, or if it does not measure the metric.
     """
     base = plan(lab, preset=preset, parameters=parameters, assignments=assignments, labs=labs, runs=runs)
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
-        raise ValueError(f"trials must be an integer >= 1, got {trials!r}")
+    check_count(trials, "trials")
     if (split := base.parameters.get("test_split")) != CHOOSING:
         raise ValueError(
             f"test_split must be {CHOOSING!r} in a search, got {split!r}: what is chosen on a split, that split can't "

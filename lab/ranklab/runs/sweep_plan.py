@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rankedu.checks import check_count
 from ranklab.runs.locks import is_locked
 from ranklab.runs.parameters import Parameter, check_parameters, parse_assignments, read_parameters
 from ranklab.runs.planning import Run, plan
@@ -24,7 +25,7 @@ def plan_sweep(
 ) -> list[Run]:
     """Check every point of a sweep, as :func:`sweep` takes it; those that are finished have their result."""
     base = plan(lab, **asked)
-    where = {"labs": base.source.parent, "runs": base.folder.parent.parent}
+    where: dict[str, Any] = {"labs": base.source.parent, "runs": base.folder.parent.parent}
     declared = read_parameters(base.source)
     if not isinstance(grid, Mapping):
         grid = parse_grid(grid, declared, lab=lab)
@@ -125,8 +126,8 @@ def expand(
     named = "seed" in grid or "seed" in fixed
     if seeds is not None and named:
         raise ValueError(f"seeds must be left out where the grid or the parameters name 'seed', got {seeds}")
-    if seeds is not None and (isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1):
-        raise ValueError(f"seeds must be an integer >= 1, how many, got {seeds!r} (--grid seed=5,7 takes others)")
+    if seeds is not None:
+        check_count(seeds, "seeds", hint="how many; --grid seed=5,7 takes others")
     axes: dict[str, Sequence[Any]] = {} if named else {"seed": range(seeds or SEEDS)}
     axes |= grid
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankedu.checks import check_choice
 from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.selection import metric_names, of_one_code, plain, select
 from ranklab.runs.summaries import Row, Value, best, summarise
@@ -48,8 +49,7 @@ def tabulate(
     The other arguments are those of ``select``, :func:`summarise` and ``metric_names``, by default the first
     few metrics of each lab. ValueError if nothing is there, or nothing that is asked for.
     """
-    if form not in _FORMS:
-        raise ValueError(f"format must be one of {', '.join(_FORMS)}, got {form!r}")
+    check_choice(form, tuple(_FORMS), name="format")
     records, skipped = collect_runs(*folders)
     places = ", ".join(map(str, folders))
     if not records:

@@ -106,7 +106,7 @@ def test_a_search_of_the_labs_cannot_reach_the_held_out_letters(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"trials": 0}, "trials must be an integer >= 1, got 0"),
+        ({"trials": 0}, "trials must be >= 1, got 0"),
         ({"metric": "scor"}, r"metric 'scor' is unknown \(did you mean 'score'\?\); there are: score"),
         ({"space": {}}, "space must have a setting to search for"),
     ],

@@ -271,7 +271,7 @@ BAD = {
     "by": (["--by", "loss,los"], "'los' is unknown"),
     "too_few": (["--by", "margin"], "differ in 'loss' (rambo_log, smooth_ap)"),
     "metric": (["--metrics", "mAP@R"], "metric 'mAP@R' is unknown"),
-    "format": (["--format", "html"], "format must be one of markdown, csv, json, got 'html'"),
+    "format": (["--format", "html"], "format must be one of 'markdown', 'csv', 'json', got 'html'"),
 }
 
 

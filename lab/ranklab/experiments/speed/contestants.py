@@ -4,10 +4,6 @@ A piece of work has a name and somebody who does it. What is asked for is made, 
 embeddings; nothing else is. The lab `speed` and `make bench` take their contenders from here.
 """
 
-import json
-import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -25,7 +21,7 @@ from rankedu.losses import APLoss, FastAPLoss, HAPLoss, OnEmbeddings, RecallLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, SupremumRanker
 from ranklab.experiments.speed import published
-from ranklab.experiments.speed.stopwatch import Name, Work, one_thread, peak_of
+from ranklab.experiments.speed.stopwatch import Name, Work, one_thread, peak_of, told
 
 OURS, WRITTEN, PML = "ours", "transcription", "pytorch-metric-learning"
 RELEASED, ALONE, BY_QUERY = "the released formula", "the loss alone", "query by query"
@@ -322,10 +318,8 @@ def bytes_a_score(
     names = list(names)
     if device == "cuda":
         return dict(zip(names, _peaks(names, n, share, seed, device), strict=True))
-    command = [sys.executable, "-c", f"from {__name__} import _told; _told()", json.dumps([names, n, share, seed])]
-    own = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}  # glibc then gives larger blocks back at once
-    said = subprocess.run(command, env=own, check=True, capture_output=True, text=True, timeout=600).stdout
-    return dict(zip(names, json.loads(said), strict=True))
+    early = {"MALLOC_MMAP_THRESHOLD_": "65536"}  # glibc then gives larger blocks back at once
+    return dict(zip(names, told(__name__, f"_peaks({names}, {n}, {share}, {seed})", **early), strict=True))
 
 
 def _peaks(names: Iterable[Name], n: int, share: float, seed: int, device: str = "cpu") -> list[float | None]:
@@ -333,14 +327,10 @@ def _peaks(names: Iterable[Name], n: int, share: float, seed: int, device: str =
     found = {}
     with one_thread():
         for length in (min(n, 10_000), min(n, 400_000), n):
-            for name, work in List(length, share, seed, device).works(map(tuple, names)).items():  # type: ignore[arg-type]
+            for name, work in List(length, share, seed, device).works(names).items():
                 peak = peak_of(work, device)[1]
                 found[name] = None if peak is None else peak / n
     return list(found.values())
-
-
-def _told() -> None:
-    print(json.dumps(_peaks(*json.loads(sys.argv[1]))))
 
 
 class Network:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ranklab.claims.protocol import Protocol
 from ranklab.runs.planning import plan
@@ -32,23 +33,21 @@ def costs(protocol: Protocol, table: Path) -> list[Cost]:
     rates = _rates(table, {arm.lab for arm in protocol.arms.values()}, gpu=device != "cpu")
     if not rates:
         raise ValueError(f"the scale {protocol.scale!r} can't be estimated: no run was measured on its kind of machine")
+    typical = statistics.median(rates.values())
+
+    def cost(arm: str, method: str, runs: int, given: Mapping[str, Any]) -> Cost:
+        seconds = given["steps"] * given["batch_size"] * rates.get(method, typical)
+        return Cost(arm, runs, given["steps"], runs * seconds / 3600)
+
     made = []
     if protocol.starts:
         start = plan("retrieval", preset=protocol.presets["start"]).parameters
-        made.append(("start", "normalized_softmax", protocol.starts, start))
+        made.append(cost("start", "normalized_softmax", protocol.starts, start))
     for arm in protocol.arms.values():
         base = plan(arm.lab, preset=protocol.preset(arm)).parameters
-        sizes = {
-            name: round(base[name] * factor) for name, factor in arm.times.items() if name in ("steps", "batch_size")
-        }
-        made.append((arm.name, arm.method, protocol.seeds + arm.searched * protocol.trials, {**base, **sizes}))
-    typical = statistics.median(rates.values())
-    return [
-        Cost(
-            name, runs, given["steps"], runs * given["steps"] * given["batch_size"] * rates.get(method, typical) / 3600
-        )
-        for name, method, runs, given in made
-    ]
+        sizes = {name: round(base[name] * factor) for name, factor in arm.times.items() if name in base}
+        made.append(cost(arm.name, arm.method, protocol.seeds + arm.searched * protocol.trials, {**base, **sizes}))
+    return made
 
 
 def _rates(table: Path, labs: Collection[str], *, gpu: bool) -> dict[str, float]:

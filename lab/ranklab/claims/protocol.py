@@ -156,8 +156,7 @@ def read_searches(protocol: Protocol, folder: Path | None = None) -> dict[str, A
     path = (folder or find_records()) / protocol.searches
     if not path.exists():
         return {"code": "", "starts": [], "arms": {}}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _arm(name: str, *, lab: str = "retrieval", letters: bool = False, **entry: Any) -> Arm:

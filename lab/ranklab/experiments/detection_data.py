@@ -38,8 +38,7 @@ class Data:
     @property
     def names(self) -> tuple[str, ...]:
         """``names[label - 1]``."""
-        found: tuple[str, ...] = self.test.names
-        return found
+        return tuple(self.test.names)
 
 
 def open_data(parameters: Mapping[str, Any]) -> Data:
@@ -62,12 +61,10 @@ class _First(Subset[Any]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        found: tuple[str, ...] = self.dataset.names  # type: ignore[attr-defined]
-        return found
+        return tuple(self.dataset.names)  # type: ignore[attr-defined]
 
-    def target(self, index: int) -> Detections:
-        found: Detections = self.dataset.target(self.indices[index])  # type: ignore[attr-defined]
-        return found
+    def target(self, index: int) -> Any:
+        return self.dataset.target(self.indices[index])  # type: ignore[attr-defined]
 
 
 def first_of(data: Any, images: int) -> Any:

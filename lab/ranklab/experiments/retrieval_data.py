@@ -42,8 +42,7 @@ class Data:
     @property
     def names(self) -> tuple[tuple[str, ...], ...]:
         """``names[level][label]``."""
-        found: tuple[tuple[str, ...], ...] = self.test.names
-        return found
+        return tuple(self.test.names)
 
     @property
     def pictures(self) -> Any:
@@ -90,10 +89,9 @@ class _Joined:
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
-    def load(self, index: int) -> Tensor:
+    def load(self, index: int) -> Any:
         first, second = self.parts
-        picture: Tensor = first.load(index) if index < len(first) else second.load(index - len(first))
-        return picture
+        return first.load(index) if index < len(first) else second.load(index - len(first))
 
 
 def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:

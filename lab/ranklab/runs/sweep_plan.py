@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,9 +14,6 @@ from ranklab.runs.planning import Run, plan
 
 #: How many seeds a sweep has that names none.
 SEEDS = 3
-#: Lists, and texts, with commas between them.
-_BRACKETS = r"\s*\[[^][]*\]\s*(,\s*\[[^][]*\]\s*)*"
-_TEXTS = r'\s*("[^"]*"|[^",\s][^",]*)\s*(,\s*("[^"]*"|[^",\s][^",]*)\s*)*'
 
 
 def plan_sweep(
@@ -86,21 +82,20 @@ def parse_grid(texts: Iterable[str], declared: Mapping[str, Parameter], *, lab: 
 
 
 def _split(values: str, parameter: Parameter) -> list[str]:
-    """Split at the commas that are in no brackets, for a list parameter, or in no quotes, for any other."""
-    name = parameter.name
-    if parameter.type.lower().startswith("list"):
-        if not re.fullmatch(_BRACKETS, values):
-            raise ValueError(
-                f"--grid {name} must have each of its values in brackets, got {values!r}: {name} is {parameter.type} "
-                f"(such as --grid '{name}=[a,b],[c]', which are two values)"
-            )
-        return re.findall(r"\[[^][]*\]", values)
-    if not re.fullmatch(_TEXTS, values):
-        raise ValueError(
-            f"--grid {name} must have values with commas between them, got {values!r} "
-            '(an empty text, or one with a comma, stands in double quotes: "")'
-        )
-    return [quoted or plain.strip() for quoted, plain in re.findall(r'\s*"([^"]*)"\s*|([^",]+)', values)]
+    """Split at the commas that are in no quotes, nor, for a list parameter, in brackets."""
+    import yaml
+
+    is_list = parameter.type.lower().startswith("list")
+    try:
+        entries = yaml.load(f"[{values}]", Loader=yaml.BaseLoader)  # it makes texts of everything
+    except yaml.YAMLError:
+        entries = []
+    if not entries or not all(isinstance(entry, list if is_list else str) for entry in entries):
+        wanted = f"each of its values in brackets ('{parameter.name}=[a,b],[c]' are two)"
+        if not is_list:
+            wanted = 'values with commas between them (an empty text, or one with a comma, in double quotes: "")'
+        raise ValueError(f"--grid {parameter.name} must have {wanted}, got {values!r}: it is {parameter.type}")
+    return [",".join(entry) if is_list else entry for entry in entries]
 
 
 def expand(

@@ -26,7 +26,7 @@ from benchmarks.works import FINE, MATMUL, catalogue, product
 from rankedu.files import written
 from rankedu.metrics import evaluate_retrieval
 from ranklab.experiments import speed
-from ranklab.experiments.speed.contestants import LIMIT, OURS, Batch, Network
+from ranklab.experiments.speed.contestants import LIMIT, OURS, Batch, network
 from ranklab.experiments.speed.stopwatch import Limits, Name, Row, Work, free_memory, processor, race
 
 RECORD = Path(__file__).resolve().parents[2] / "book" / "data" / "speed_gpu.json"
@@ -41,13 +41,10 @@ QUICK |= {"model": "convnet", "steps": [4, 8], "galleries": [200, 400]}
 
 def step(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
     """A network with mixed precision and its scaler, at most 256 pictures at a time, and losses of its embeddings."""
-    net = Network(chosen["model"], chosen["dim"], device=device)
-    if net.note:
-        raise ImportError(net.note)
 
     def works(size: int) -> dict[Name, Work]:
-        losses = Batch(size, device=device).works((loss, OURS) for loss in TRAINED)
-        return {(LIMIT, STEP): net.work(size, chunk=256, mixed=True), **losses}
+        own = network(chosen["model"], chosen["dim"], size, chunk=256, device=device, mixed=True)
+        return {(LIMIT, STEP): own, **Batch(size, device=device).works((loss, OURS) for loss in TRAINED)}
 
     return race(chosen["steps"], works, limits, device=device)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -56,7 +55,8 @@ def load_kept(net: EmbeddingNet, name: str, run: str | os.PathLike[str] | None =
     records of the checkout.
     """
     kept = name.removeprefix(KEPT)
-    tried = [kept_file(name, folder) for folder in _folders(run)]
+    here = Path(run or os.environ.get(RESULT_FOLDER) or ".").resolve()
+    tried = [here.parent.parent / "weights" / f"{kept}.pt", find_records() / "weights" / f"{kept}.pt"]
     file = next((path for path in tried if path.is_file()), None)
     if file is None:
         raise FileNotFoundError(
@@ -70,9 +70,3 @@ def load_kept(net: EmbeddingNet, name: str, run: str | os.PathLike[str] | None =
     new = {key: values for key, values in net.state_dict().items() if key.startswith(HEAD) and key not in state}
     load_state(net, {**state, **new}, file, of=type(net).__name__)
     net.pretrained = f"weights {kept}, head {'new' if new else 'kept'}"
-
-
-def _folders(run: str | os.PathLike[str] | None) -> Iterator[Path]:
-    yield Path(run or os.environ.get(RESULT_FOLDER) or ".").resolve().parent.parent / "weights"
-    with suppress(FileNotFoundError):
-        yield find_records() / "weights"

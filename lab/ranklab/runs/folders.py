@@ -23,7 +23,7 @@ def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
 
 def find_records() -> Path:
     """The folder of the records that are committed, `lab/records` of the same checkout."""
-    return find_labs().parent.parent / "lab" / "records"
+    return CHECKOUT / "lab" / "records"
 
 
 def list_labs(labs: Path) -> list[str]:

@@ -96,23 +96,18 @@ def _of_folder(folder: Path) -> Record:
 
 
 def _of_table(table: Path) -> Iterator[tuple[str, Record | Exception]]:
-    """What the lines of a table hold."""
-    for number, (_, found) in enumerate(_lines(table), 1):
-        yield f"{table}, line {number}", found
-
-
-def _lines(table: Path) -> Iterator[tuple[bytes, Record | Exception]]:
-    """Each line of a table, and its record, or why there is none."""
+    """Where each line of a table stands, and its record, or why there is none."""
     seen = set()
-    for line in table.read_bytes().splitlines():
+    for number, line in enumerate(table.read_bytes().splitlines(), 1):
+        where = f"{table}, line {number}"
         try:
             record = _of_text(line.decode())
             if (record.lab, record.run) in seen:
                 raise ValueError(f"{record.lab}/{record.run} has a line before")
             seen.add((record.lab, record.run))
-            yield line, record
+            yield where, record
         except (ValueError, TypeError) as error:
-            yield line, error
+            yield where, error
 
 
 def _of_text(text: str) -> Record:
@@ -153,8 +148,8 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | N
 def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[Record]:
     """Write records to a table, each as a line that replaces the one of the same lab and hash; those that changed it.
 
-    The lines are in the order of lab and hash; damaged ones stay as they are, at the end. The table is written whole or
-    not at all, under a lock: where two processes keep runs at a time, none is lost. ValueError for another ending.
+    The lines are in the order of lab and hash. The table is written whole or not at all, under a lock: where two
+    processes keep runs at a time, none is lost. ValueError for another ending, or if a line of the table is damaged.
     """
     table = Path(table)
     if table.suffix != TABLE:
@@ -163,22 +158,19 @@ def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[
             f"--runs FOLDER --keep FOLDER{TABLE})"
         )
     with lock_table(table):
-        kept: dict[tuple[str, str], bytes] = {}
-        damaged = []
-        for line, found in _lines(table) if table.exists() else ():
-            if isinstance(found, Record):
-                kept[found.lab, found.run] = line
-            else:
-                damaged.append(line)
-        changed = [record for record in records if kept.get((record.lab, record.run)) != _line(record)]
+        there, damaged = collect_runs(table) if table.exists() else ([], [])
+        if damaged:
+            raise ValueError(f"table must be whole to be written anew, got {damaged[0]} (mend or remove the line)")
+        kept = {(record.lab, record.run): record for record in there}
+        changed = [record for record in records if kept.get((record.lab, record.run)) != record]
         if changed:
-            kept |= {(record.lab, record.run): _line(record) for record in changed}
+            kept |= {(record.lab, record.run): record for record in changed}
             with written(table) as part:
-                part.write_bytes(b"\n".join([*(kept[key] for key in sorted(kept)), *damaged, b""]))
+                part.write_bytes(b"".join(_line(kept[key]) for key in sorted(kept)))
     return changed
 
 
 def _line(record: Record) -> bytes:
     """A record as a table has it."""
     content = {name: value for name, value in asdict(record).items() if value or name != "evidence"}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"

@@ -328,17 +328,21 @@ def test_without_a_budget_everything_is_told_to_be_missing():
     assert {line["here"] for line in found.backbone_table("cpu")} == {"not measured"}
 
 
-def test_a_resnet_that_cannot_be_had_is_replaced_and_the_note_says_so(monkeypatch):
+def test_a_resnet_that_cannot_be_had_is_told(monkeypatch):
     def refuse(name, **options):
-        if name.startswith("resnet"):
-            raise ImportError("torchvision is needed for the ResNets and can't be imported (no such module)")
-        return real(name, **options)
+        raise ImportError("torchvision is needed for the ResNets and can't be imported (no such module)")
 
-    real = models.build
     monkeypatch.setattr(models, "build", refuse)
-    parameters = {**speed.DEFAULTS, **SMALL, "model": "resnet50"}
-    rows = speed.beside_backbone(parameters, Limits(rounds=1), "cpu")
-    assert rows[0]["contender"] == "convnet_wide" and rows[0]["note"].startswith("instead of resnet50: torchvision is")
+    rows = speed.beside_backbone({**speed.DEFAULTS, **SMALL, "model": "resnet50"}, Limits(rounds=1), "cpu")
+    assert rows[0]["contender"] == "resnet50" and rows[0]["note"].startswith(
+        "not measured: ImportError: torchvision is"
+    )
+    assert [line["here"] == "not measured" for line in beside(rows)] == [True] + [False] * 6
+    assert not any(line["of the network"] for line in beside(rows))
+
+
+def test_a_loss_is_told_as_a_part_of_the_network():
+    rows = speed.beside_backbone({**speed.DEFAULTS, **SMALL}, Limits(rounds=1), "cpu")
     line = beside(rows)[1]
     assert line["by"] == "ours" and line["of the network"].endswith("(printed: 0.5 %)")
 

@@ -42,16 +42,12 @@ def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[R
 def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
     """A network on a batch of pictures, and each loss of Table S2, with its settings, on a batch of embeddings."""
     size, dim, seed = chosen["batch"], chosen["dim"], chosen["seed"]
-    network = contestants.Network(chosen["model"], dim, seed, device)
+    how = {name: chosen[name] for name in ("chunk", "image_size", "seed")}
     batch = contestants.Batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
-    works = {("backbone", network.name): network.work(size, chosen["chunk"], chosen["image_size"])}
+    works = {("backbone", chosen["model"]): contestants.network(chosen["model"], dim, size, **how, device=device)}
     for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():
         works |= {(title, who): work for (_, who), work in batch.works([(loss, OURS), (loss, WRITTEN)]).items()}
-    rows = race([size], lambda _: works, limits, device=device)
-    for row in rows:
-        if row["work"] == "backbone":
-            row["note"] = "; ".join(filter(None, (row["note"], network.note)))
-    return rows
+    return race([size], lambda _: works, limits, device=device)
 
 
 def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:

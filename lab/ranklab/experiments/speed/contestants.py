@@ -333,44 +333,45 @@ def _peaks(names: Iterable[Name], n: int, share: float, seed: int, device: str =
     return list(found.values())
 
 
-class Network:
-    """A network and its pictures: where a ResNet cannot be had, the wide net for glyphs stands in, by its name."""
+def network(
+    name: str,
+    dim: int,
+    batch: int,
+    *,
+    chunk: int = 0,
+    image_size: int = 224,
+    seed: int = 0,
+    device: str = "cpu",
+    mixed: bool = False,
+) -> Work:
+    """A network on a batch of pictures, forward and backward, a chunk of it at a time.
 
-    def __init__(self, name: str, dim: int, seed: int = 0, device: str = "cpu") -> None:
-        from ranklab.models import build
+    With ``mixed`` it is a step of SGD in mixed precision with its scaler, as a training on a GPU has it.
+    """
+    from ranklab.models import build
 
-        self.name, self.note, self.device = name, "", device
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it is not pretrained, and about operators of detection
-            torch.manual_seed(seed)
-            try:
-                net = build(name, dim=dim)
-            except ImportError as error:
-                self.name, self.note = "convnet_wide", f"instead of {name}: {str(error).split(' (')[0]}"
-                net = build(self.name, dim=dim)
-        self.net, self.seed = net.to(device), seed
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is not pretrained, and about operators of detection
+        torch.manual_seed(seed)
+        try:
+            net = build(name, dim=dim).to(device)
+        except ImportError as error:  # a ResNet, and no torchvision
+            return partial(_refuse, error)
+    channels, side = (3, image_size) if name.startswith("resnet") else (1, 32)
+    sizes = [len(part) for part in torch.arange(batch).split(chunk or batch)]
+    pictures = torch.rand(sizes[0], channels, side, side, generator=torch.Generator().manual_seed(seed)).to(device)
+    scaler = torch.amp.GradScaler(device, enabled=mixed and device != "cpu")
+    optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+    dtype = torch.bfloat16 if device == "cpu" else torch.float16
 
-    def work(self, batch: int, chunk: int = 0, image_size: int = 224, *, mixed: bool = False) -> Work:
-        """Forward and backward, a chunk of the batch at a time.
+    def forward_and_backward() -> None:
+        net.zero_grad()
+        for size in sizes:
+            with torch.autocast(device, dtype=dtype, enabled=mixed):
+                embeddings = net(pictures[:size])
+            scaler.scale(embeddings).backward(torch.ones_like(embeddings) / batch)
+        if mixed:
+            scaler.step(optimizer)
+            scaler.update()
 
-        With ``mixed`` it is a step of SGD in mixed precision with its scaler, as a training on a GPU has it.
-        """
-        channels, side = (3, image_size) if self.name.startswith("resnet") else (1, 32)
-        generator = torch.Generator().manual_seed(self.seed)
-        sizes = [len(part) for part in torch.arange(batch).split(chunk or batch)]
-        pictures = torch.rand(sizes[0], channels, side, side, generator=generator).to(self.device)
-        scaler = torch.amp.GradScaler(self.device, enabled=mixed and self.device != "cpu")
-        optimizer = torch.optim.SGD(self.net.parameters(), 1e-3)
-        dtype = torch.bfloat16 if self.device == "cpu" else torch.float16
-
-        def forward_and_backward() -> None:
-            self.net.zero_grad()
-            for size in sizes:
-                with torch.autocast(self.device, dtype=dtype, enabled=mixed):
-                    embeddings = self.net(pictures[:size])
-                scaler.scale(embeddings).backward(torch.ones_like(embeddings) / batch)
-            if mixed:
-                scaler.step(optimizer)
-                scaler.update()
-
-        return forward_and_backward
+    return forward_and_backward

@@ -39,20 +39,13 @@ def _counts(scores, temperature):
     return 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
 
 
-def _lists() -> list[tuple[list[float], float]]:
-    rng = np.random.default_rng(9)
-    lists: list[tuple[list[float], float]] = [([0.9, 0.8, 0.5], 0.1), ([0.2, 0.7], 1.0), ([0.5, 0.5, 0.1], 0.2)]
-    lists += [(rng.uniform(-1, 1, n).tolist(), t) for n, t in ((5, 0.05), (8, 0.1), (12, 0.3), (20, 1.0))]
-    return lists
-
-
 def _ap_cases() -> list[Case]:
-    rng = np.random.default_rng(10)
+    rng = np.random.default_rng(9)
     cases = []
-    for scores, temperature in _lists():
-        relevance = rng.random(len(scores)) < 0.4
-        relevance[rng.integers(len(scores))] = True
-        cases.append({"scores": np.array(scores), "relevance": relevance, "temperature": temperature})
+    for n, temperature in ((3, 0.1), (2, 1.0), (4, 0.2), (5, 0.05), (8, 0.1), (12, 0.3), (20, 1.0)):
+        relevance = rng.random(n) < 0.4
+        relevance[rng.integers(n)] = True
+        cases.append({"scores": rng.uniform(-1, 1, n).round(2), "relevance": relevance, "temperature": temperature})
     return cases
 
 

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from rankbook.ch10_fastap_histograms.figures import draw_counts
 from rankbook.ch10_fastap_histograms.study import fast_ap, soft_rank_ap
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
 from rankbook.kit.ranks import Array
 from rankedu.metrics import average_precision
-from rankedu.rankers import HistogramRanker
 
 #: The scores that stay where they are, the positives first. One more positive moves.
 FIXED = torch.tensor([0.6215, 0.0775, 0.8135, 0.7045, 0.4525, 0.3325, 0.1735, -0.1065, -0.3455], dtype=torch.float64)
@@ -113,12 +113,7 @@ def _slopes(bins: int) -> tuple[int, float]:
 def _histogram(axes: Axes, bins: int, score: float) -> float:
     """Soft counts, the negatives upon the positives, and the scores themselves below; returns the largest count."""
     scores = torch.cat([torch.tensor([score], dtype=torch.float64), FIXED])
-    ranker = HistogramRanker(bins)
-    everything = ranker.histogram(scores).numpy()
-    positives = ranker.histogram(scores, where=RELEVANT).numpy()
-    centres, width = np.linspace(1, -1, bins + 1), min(0.1, 1.4 / bins)
-    axes.bar(centres, positives, width, color=style.POSITIVE, antialiased=False)
-    axes.bar(centres, everything - positives, width, bottom=positives, color=style.NEGATIVE, antialiased=False)
+    everything, _ = draw_counts(axes, scores, RELEVANT, bins, min(0.1, 1.4 / bins), antialiased=False, linewidth=0)
     for mask, relevant in ((RELEVANT, True), (~RELEVANT, False)):
         x = scores[mask].numpy()
         look: Any = {"linestyle": "none", "markersize": 6, **style.mark(relevant)}

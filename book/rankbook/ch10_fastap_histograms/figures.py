@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from rankbook.ch10_fastap_histograms import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 from rankbook.kit.ranks import Array
 from rankbook.kit.relief import draw_blocks
-from rankbook.kit.section import view
+from rankbook.kit.section import surface, view
 from rankedu.rankers import HistogramRanker
 
 #: The chapter's five items by hand: A to E, of which B and D are relevant.
@@ -26,11 +27,9 @@ RELEVANT = (False, True, False, True, False)
 @style.style()
 def soft_bins(bins: int = 4) -> Figure:
     """The triangles of the bins, and the soft histogram of five items."""
-    scores, relevant = torch.tensor(FIVE), torch.tensor(RELEVANT)
-    ranker = HistogramRanker(bins)
-    everything, positives = ranker.histogram(scores), ranker.histogram(scores, where=relevant)
     centres = np.linspace(1, -1, bins + 1)
     figure, (above, below) = style.figure(2, 1, width=6.4, height=4.6, sharex=True)
+    everything, positives = draw_counts(below, torch.tensor(FIVE), torch.tensor(RELEVANT), bins, width=1.4 / bins)
     line = np.linspace(-1, 1, 401)
     for index, centre in enumerate(centres):
         above.plot(line, np.clip(1 - np.abs(line - centre) * bins / 2, 0, None), color=style.GREY, linewidth=1.5)
@@ -44,26 +43,30 @@ def soft_bins(bins: int = 4) -> Figure:
                 above.plot(score, share, markersize=7, **look)
         above.text(score, -0.14, name, ha="center", va="top", fontsize=11, color=look["color"])
     above.set(ylim=(-0.35, 1.35), yticks=(0, 0.5, 1), ylabel="share")
-    _bars(below, centres, positives.numpy(), everything.numpy(), width=0.7 * 2 / bins)
     below.set(xlim=(-1.25, 1.25), ylim=(0, 1.75), xlabel="score", ylabel="soft count $h_l$")
-    for centre, count in zip(centres, everything.tolist(), strict=True):
+    for centre, count in zip(centres, everything, strict=True):
         below.text(centre, count + 0.05, f"{count:g}", ha="center", fontsize=11)
     below.legend(loc="upper left")
-    facts = ", ".join(f"{count:g}" for count in everything.tolist())
+    facts = ", ".join(f"{count:g}" for count in everything)
     return style.describe(
         figure,
         f"Two panels over the score, from −1 at the left to 1 at the right. Above, {bins + 1} triangles, one at each "
         f"centre, each as wide as two bins; each of the items A to E stands on the one or two triangles that cover it, "
         "and its shares add up to one. Below, the sums of the shares, from the highest centre to the lowest: "
-        f"{facts}; the positives' part is {', '.join(f'{count:g}' for count in positives.tolist())}.",
+        f"{facts}; the positives' part is {', '.join(f'{count:g}' for count in positives)}.",
     )
 
 
-def _bars(axes: Axes, centres: Array, positives: Array, everything: Array, width: float) -> None:
-    """Soft counts, the negatives upon the positives."""
-    axes.bar(centres, positives, width, color=style.POSITIVE, label="relevant")
-    others: dict[str, Any] = {"bottom": positives, "edgecolor": "white", "label": "irrelevant"}
+def draw_counts(
+    axes: Axes, scores: Tensor, relevance: Tensor, bins: int, width: float, **look: Any
+) -> tuple[Array, Array]:
+    """Soft counts, the negatives upon the positives; returns those of all items, and those of the positives."""
+    ranker, centres = HistogramRanker(bins), np.linspace(1, -1, bins + 1)
+    everything, positives = (ranker.histogram(scores, where=among).numpy() for among in (None, relevance))
+    axes.bar(centres, positives, width, color=style.POSITIVE, label="relevant", **look)
+    others: dict[str, Any] = {"bottom": positives, "label": "irrelevant", "edgecolor": "white"} | look
     axes.bar(centres, everything - positives, width, **style.area(False), **others)
+    return everything, positives
 
 
 @paper_figure("RaMBO supp. Fig. 1b")
@@ -102,7 +105,7 @@ def _landscapes(
 ) -> list[dict[str, float]]:
     """Draw a soft-binned landscape on each of the axes, all on the vertical scale of the staircase."""
     seen = view(size)
-    heights = [study.histogram_landscape(seen.section, seen.coefficients, count) for count in bins]
+    heights = [surface(seen, HistogramRanker(count, study.SCORE_RANGE)) for count in bins]
     draw_blocks(axes, seen, heights, titles)
     surfaces = []
     for height in heights:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rankbook.kit.ranks import Array
-from rankedu.landscapes import Section
 from rankedu.losses import FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
@@ -58,29 +55,18 @@ def similarities(queries: int = 40, n: int = 300, positives: int = 12, seed: int
     return torch.where(relevance, near, far).clamp(-1, 1), relevance
 
 
-def histogram_landscape(section: Section, coefficients: Array, bins: int) -> Array:
-    """c·rk(y) on a section, with the soft ranks of a histogram; shape (resolution, resolution)."""
-    ranker = HistogramRanker(bins, SCORE_RANGE)
-    rows = [coefficients @ ranker(torch.from_numpy(row.copy())).numpy().T for row in section.points()]
-    return np.stack(rows)
-
-
 @functools.cache
-def measure_bias(bins: int, seed: int = 0) -> tuple[float, float]:
+def measure_bias(bins: int) -> tuple[float, float]:
     """How far FastAP, and AP of soft ranks, lie from AP on random similarities."""
-    scores, relevance = similarities(seed=seed)
+    scores, relevance = similarities()
     exact = average_precision(scores, relevance)
-    found = [(soft(scores, relevance, bins) - exact).mean().item() for soft in (fast_ap, soft_rank_ap)]
-    return found[0], found[1]
-
-
-#: One positive, a negative far above it, and a negative far below.
-ALONE = (0.9, -0.9)
+    fast, soft = (ap(scores, relevance, bins) - exact for ap in (fast_ap, soft_rank_ap))
+    return fast.mean().item(), soft.mean().item()
 
 
 def alone(scores: Tensor, bins: int) -> Tensor:
     """FastAP of a single positive with one negative far above it and one far below, at each of the scores."""
-    rows = torch.stack([scores, *(torch.full_like(scores, other) for other in ALONE)], dim=-1)
+    rows = torch.stack([scores, torch.full_like(scores, 0.9), torch.full_like(scores, -0.9)], dim=-1)
     return fast_ap(rows, torch.tensor([True, False, False]).expand_as(rows), bins)
 
 

@@ -29,9 +29,9 @@ def test_one_network_has_the_same_share_at_all_batch_sizes():
 
 def test_table_s2_has_printed_and_measured_numbers():
     rows = {row["name"]: row for row in study.table_s2(batch=16, rounds=1)}
-    assert [rows[name]["printed_ms"] for name in study.PRINTED] == [3.7, 4.2, 6.6]
-    assert all(rows[name]["measured_ms"] > 0 for name in (*study.PRINTED, "small net"))
-    assert rows["ResNet-50"]["measured_ms"] is None, "never on a CPU"
+    assert [row["printed_ms"] for row in rows.values()] == [3.7, 4.2, 6.6, None, 705.0]
+    assert rows.pop("ResNet-50")["measured_ms"] is None, "never on a CPU"
+    assert all(row["measured_ms"] > 0 for row in rows.values())
 
 
 def test_at_the_hot_end_all_lists_meet():

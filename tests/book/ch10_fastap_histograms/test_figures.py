@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rankbook.ch10_fastap_histograms import figures, study
-from rankedu.landscapes import random_coefficients, random_section, rank_landscape
+from rankbook.kit.section import surface, view
 from rankedu.losses import APLoss, FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
@@ -31,11 +31,10 @@ def test_the_five_items_by_hand():
 
 
 def test_more_bins_come_closer_to_the_true_landscape():
-    section, coefficients = random_section(seed=3, extent=1.2, resolution=30), random_coefficients(seed=3)
-    true = rank_landscape(section, coefficients)
-    errors = [np.abs(study.histogram_landscape(section, coefficients, bins) - true).mean() for bins in (5, 10, 20, 40)]
-    assert errors == sorted(errors, reverse=True) and errors[0] > 4 * errors[-1]
-    assert np.abs(study.histogram_landscape(section, coefficients, 20000) - true).mean() < 0.05
+    seen = view(30)
+    off = {b: surface(seen, HistogramRanker(b, study.SCORE_RANGE)) - seen.staircase for b in (5, 10, 20, 40, 20000)}
+    errors = [np.abs(height[seen.inside]).mean() for height in off.values()]
+    assert errors == sorted(errors, reverse=True) and errors[0] > 4 * errors[-2] and errors[-1] < 0.05
 
 
 def test_fast_ap_keeps_losing_what_was_predicted():

@@ -43,7 +43,7 @@ def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
 @paper_figure("RaMBO supp. Fig. 2c")
 def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figure:
     """The landscape with the ranking replaced by a learnt sorter."""
-    (seen, _), height = study.section_and_scores(size), study.surface(size, steps)
+    seen, height = study.learnt_surface(size, steps)
     figure, axes = style.figure(1, 2, width=7.2, height=3.0)
     draw_blocks(list(axes), seen, [seen.staircase, height], ["the true ranks", "a learnt sorter"])
     true, shown = study.heights(size, steps)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rankbook.kit.ranks import Array
-from rankbook.kit.section import View, view
+from rankbook.kit.section import View, surface, view
 from ranklab.contestants import LSTMRanker
 from ranklab.training.sorter_data import draw_scores
 from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors
@@ -22,46 +22,33 @@ SIZE = 160
 
 
 @functools.cache
-def trained(n: int = N, steps: int = STEPS, architecture: str = "lstm", seed: int = 0) -> tuple[LSTMRanker, Array]:
+def trained(n: int = N, steps: int = STEPS) -> tuple[LSTMRanker, Array]:
     """A sorter, frozen, and the error of each of its training steps, in ranks."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        ranker = LSTMRanker(n, architecture)
-    history = fit_sorter(ranker, steps=steps, seed=seed, progress=False)
+        torch.manual_seed(0)
+        ranker = LSTMRanker(n)
+    history = fit_sorter(ranker, steps=steps, seed=0, progress=False)
     return ranker.requires_grad_(False), np.array(history.losses)
 
 
 @functools.cache
-def section_and_scores(size: int) -> tuple[View, Tensor]:
-    """The book's section, and its score vectors on the scale of the training: the true ranks are the same."""
-    seen = view(size)
-    points = seen.section.points()
-    return seen, torch.from_numpy(points / points.std())
-
-
-@functools.cache
-def surface(size: int, steps: int) -> Array:
-    """The loss c·rk of a learnt sorter over the section."""
-    ranker, _ = trained(N, steps)
-    seen, scores = section_and_scores(size)
-    return np.stack([seen.coefficients @ _ranks(ranker, row).T for row in scores])
+def learnt_surface(size: int = SIZE, steps: int = STEPS) -> tuple[View, Array]:
+    """The book's section, and the loss c·rk of a learnt sorter over it, for the scores on the scale of its training."""
+    seen, (ranker, _) = view(size), trained(N, steps)
+    scale = seen.section.points().std()
+    return seen, surface(seen, lambda scores: ranker((scores / scale).float()).double())
 
 
 def heights(size: int = SIZE, steps: int = STEPS) -> tuple[Array, Array]:
     """The loss c·rk(y) at the points of the square, by the true ranks and by those of a learnt sorter."""
-    seen, _ = section_and_scores(size)
-    return seen.staircase[seen.inside], surface(size, steps)[seen.inside]
+    seen, height = learnt_surface(size, steps)
+    return seen.staircase[seen.inside], height[seen.inside]
 
 
 def section_error(size: int = SIZE, steps: int = STEPS) -> float:
     """By how many ranks the sorter is off on the score vectors of the square."""
-    seen, scores = section_and_scores(size)
-    return rank_error(trained(N, steps)[0], scores[torch.from_numpy(seen.inside)].float())
-
-
-def _ranks(ranker: LSTMRanker, scores: Tensor) -> Array:
-    """What it answers for float64 scores."""
-    return np.asarray(ranker(scores.float()).double().numpy())
+    seen, points = view(size), view(size).section.points()
+    return rank_error(trained(N, steps)[0], torch.from_numpy(points / points.std())[seen.inside].float())
 
 
 def errors(
@@ -86,9 +73,5 @@ def in_many_orders(n: int, steps: int, orders: int, seed: int) -> Tensor:
 
 def slopes(ranker: LSTMRanker, scores: Tensor) -> Tensor:
     """How each rank changes with its own score; a rank should never grow with it. Shape of the scores."""
-    leaf = scores.clone().requires_grad_()
-    ranks = ranker(leaf)
-    columns = [
-        torch.autograd.grad(ranks[:, i].sum(), leaf, retain_graph=True)[0][:, i] for i in range(scores.shape[-1])
-    ]
-    return torch.stack(columns, -1)
+    jacobian: Tensor = torch.autograd.functional.jacobian(lambda leaf: ranker(leaf).sum(0), scores)
+    return jacobian.diagonal(dim1=0, dim2=2)

@@ -7,6 +7,7 @@ import torch
 
 from rankbook.ch11_learned_sorters import figures, study
 from rankbook.kit import style
+from rankbook.kit.section import view
 from rankedu import rank
 from ranklab.training import draw_scores
 
@@ -18,8 +19,8 @@ def largest_step(surface):
 
 
 def test_the_landscape_of_a_sorter_is_smooth_and_not_the_true_one():
-    staircase = [largest_step(study.section_and_scores(size)[0].staircase) for size in (15, 60)]
-    learnt = [largest_step(study.surface(size, STEPS)) for size in (15, 60)]
+    staircase = [largest_step(view(size).staircase) for size in (15, 60)]
+    learnt = [largest_step(study.learnt_surface(size, STEPS)[1]) for size in (15, 60)]
     assert staircase[1] > 0.3 * staircase[0], "a wall is as high on a finer grid"
     assert learnt[1] < 0.3 * learnt[0], "a slope is not"
     true, shown = study.heights(60, STEPS)
@@ -28,9 +29,9 @@ def test_the_landscape_of_a_sorter_is_smooth_and_not_the_true_one():
 
 
 def test_both_surfaces_are_the_same_sum_of_ranks():
-    seen, scores = study.section_and_scores(15)
+    seen, points = view(15), view(15).section.points()
     true, learnt = study.heights(15, STEPS)
-    inside = scores[torch.from_numpy(seen.inside)]
+    inside = torch.from_numpy(points / points.std())[torch.from_numpy(seen.inside)]
     np.testing.assert_allclose(true, rank(inside).double().numpy() @ seen.coefficients)
     ranker, _ = study.trained(study.N, STEPS)
     np.testing.assert_allclose(learnt, ranker(inside.float()).double().numpy() @ seen.coefficients, atol=1e-3)

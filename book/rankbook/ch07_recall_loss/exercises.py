@@ -35,36 +35,19 @@ def steep(K):
     return 1 / (K * (K + 1))
 
 
-def halving(K):
-    return 0.5**K
-
-
-def all_alike(K):
-    return 1.0
-
-
 def weights_from_W(W):
     return W[1:] - W[:-1]
 
 
-def _rankings() -> list[Case]:
-    rng = np.random.default_rng(7)
-    cases: list[tuple[list[float], list[int]]] = [
-        ([0.9, 0.7, 0.6, 0.4, 0.3], [0, 1, 0, 0, 1]),
-        ([0.2, 0.9, 0.5, 0.7], [1, 0, 0, 1]),
-        ([0.1, 0.3, 0.2], [1, 0, 1]),
-        ([0.5, 0.4, 0.3], [1, 1, 0]),
-    ]
-    for size in (6, 8, 10):
-        relevant = np.zeros(size, int)
-        relevant[rng.permutation(size)[: size // 2]] = 1
-        cases.append(((rng.permutation(100)[:size] / 100).tolist(), relevant.tolist()))
-    return [{"scores": np.array(y), "relevance": np.array(rel).astype(bool)} for y, rel in cases]
-
-
 def _wishes() -> list[Case]:
-    wishes = (one_over_K, first_three_alone, steep, all_alike, halving, one_over_K, first_three_alone)
-    return [case | {"weight": weight} for case, weight in zip(_rankings(), wishes, strict=True)]
+    rng = np.random.default_rng(7)
+    first = np.array([0.9, 0.7, 0.6, 0.4, 0.3]), np.array([False, True, False, False, True])
+    cases: list[Case] = [{"scores": first[0], "relevance": first[1], "weight": one_over_K}]
+    weights = (first_three_alone, steep, one_over_K, first_three_alone, steep, one_over_K)
+    for size, weight in zip((3, 4, 5, 6, 8, 10), weights, strict=True):
+        scores, relevance = rng.permutation(100)[:size] / 100, rng.permutation(size) < size // 2
+        cases.append({"scores": scores, "relevance": relevance, "weight": weight})
+    return cases
 
 
 def _totals() -> list[Case]:
@@ -86,8 +69,6 @@ EXERCISES = (
              "takes the one weight at K = r_i: an item fails at every K up to r_i, so sum them"),
             (lambda y, rel, w: np.mean([_total(w, r - 1) for r in np.array(reference.rank(y))[rel]]),
              "counts everybody ahead: the relevant ones among them do not outrank it, subtract their rank"),
-            (lambda y, rel, w: np.mean([_total(w, r) for r in np.array(reference.rank(y))[rel]]),
-             "sums up to the rank itself: subtract the rank among the relevant items"),
             (lambda y, rel, w: np.mean([_total(w, r) / r if r else 0.0 for r in _outranked(y, rel)]),
              "averages over levels: W is the sum of the weights, not their mean"),
             (lambda y, rel, w: _total(w, min(_outranked(y, rel))),
@@ -102,7 +83,6 @@ EXERCISES = (
             (lambda W: np.diff(W, prepend=0.0), "has a weight too many: the first weight is that of K = 1"),
             (lambda W: np.cumsum(W)[1:], "sums once more: W is the sum already, take its steps"),
             (lambda W: W[1:] / np.arange(1, len(W)), "divides W(K) by K, which gives the mean weight up to K"),
-            (lambda W: np.gradient(W)[1:], "takes central differences: w_K is the one step from K − 1 to K"),
             (lambda W: W[1:], "returns W itself without W(0)"),
             (lambda W: np.gradient(W) if len(W) > 1 else W,
              "takes slopes at W(0), W(1), …: a weight is the step from one to the next"),

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from rankbook.ch07_recall_loss.study import best_positive_loss, places_gained
 from rankbook.kit import style
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
@@ -32,6 +30,20 @@ DESIGNS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def best_positive_loss(scores: Tensor, relevance: Tensor, lam: float) -> Tensor:
+    """The same weighted sum over K, of 1 − r@K itself: log(1 + r) of the best relevant item alone."""
+    ranks = BlackboxRanker(lam)(scores)
+    return torch.log(ranks[relevance].min())  # its rank is 1 + r
+
+
+def places_gained(loss: Callable[[Tensor], Tensor], scores: Tensor, lam: float) -> list[int]:
+    """How many places each item gains between y and y_λ: −λ times its gradient, whole numbers."""
+    leaf = scores.detach().clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(loss(leaf), leaf)
+    places: list[int] = (-lam * gradient).round().int().tolist()
+    return places
+
+
 @style.style()
 def who_gets_a_gradient(lam: float = 3.0) -> Figure:
     """One query, two losses with the same weights: recall as it is printed, and the refined one."""
@@ -46,7 +58,10 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
     facts = []
     for axis, (title, loss) in zip(axes, losses.items(), strict=True):
         places = places_gained(loss, torch.tensor(QUERY_SCORES), lam)
-        _signed_bars(axis, places)
+        for item, (gained, relevant) in enumerate(zip(places, QUERY_RELEVANT, strict=True), start=1):
+            axis.bar(item, gained, edgecolor="white", width=0.8, **style.area(bool(relevant)))
+            axis.plot(item, 0, markersize=6, **style.mark(bool(relevant)))
+        axis.axhline(0, color=style.GREY, linewidth=1, zorder=0)
         axis.set_title(title)
         moved = [f"item {i + 1} {places[i]:+d}" for i in range(len(places)) if places[i]]
         facts.append(", ".join(moved))
@@ -63,13 +78,6 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
         f"means that descent raises the score. For recall itself only these move: {facts[0]}. For the refined recall: "
         f"{facts[1]}.",
     )
-
-
-def _signed_bars(axis: Axes, places: Sequence[int]) -> None:
-    for item, (place, relevant) in enumerate(zip(places, QUERY_RELEVANT, strict=True), start=1):
-        axis.bar(item, place, edgecolor="white", width=0.8, **style.area(bool(relevant)))
-        axis.plot(item, 0, markersize=6, **style.mark(bool(relevant)))
-    axis.axhline(0, color=style.GREY, linewidth=1, zorder=0)
 
 
 @style.style()
@@ -109,14 +117,12 @@ def bricks(outranked: Sequence[int] = LATER) -> Figure:
 
 
 @style.style()
-def designs(shapes: Mapping[str, Callable[[Tensor], Tensor]] | None = None) -> Figure:
+def designs() -> Figure:
     """Closed forms W side by side: what a positive pays, and the next weight, which is its push."""
-    shapes = DESIGNS if shapes is None else shapes
     r = torch.arange(0.0, 102.0, dtype=torch.float64)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
     facts = []
-    lines = zip(shapes.items(), ("-", "--", "-.", ":", (0, (1, 3)), (0, (8, 3))), strict=False)
-    for (name, shape), line in lines:
+    for (name, shape), line in zip(DESIGNS.items(), ("-", "--", "-.", ":"), strict=True):
         paid = shape(r).numpy()
         push = np.diff(paid)
         left.plot(r[:31], paid[:31], linestyle=line, label=name)
@@ -136,7 +142,7 @@ def designs(shapes: Mapping[str, Callable[[Tensor], Tensor]] | None = None) -> F
 
 
 @style.style()
-def trained(results: Mapping[str, Mapping[str, Sequence[float]]], ylabel: str = "R@1 on new classes") -> Figure:
+def trained(results: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
     """Trained models compared: a mark for every run, a bar for the mean."""
     figure, axes = style.figure(1, len(results), width=6.8, height=3.3, sharey=True, squeeze=False)
     facts = []
@@ -148,7 +154,7 @@ def trained(results: Mapping[str, Mapping[str, Sequence[float]]], ylabel: str = 
             facts.append(f"{panel}, {name}: mean {mean:.2f}, from {min(values):.2f} to {max(values):.2f}")
         axis.set(title=panel, xlim=(-0.6, len(columns) - 0.4))
         axis.set_xticks(range(len(columns)), list(columns), rotation=30, ha="right", rotation_mode="anchor")
-    axes[0][0].set(ylabel=ylabel, ylim=(0, None))
+    axes[0][0].set(ylabel="R@1 on new classes", ylim=(0, None))
     return style.describe(
         figure, f"A dot for every trained model and a bar for each mean, in {len(results)} panels. {'; '.join(facts)}."
     )

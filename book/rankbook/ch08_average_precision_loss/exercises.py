@@ -43,11 +43,12 @@ def _by_class(scores, relevance):
 
 def _ranker_cases() -> list[Case]:
     rng = np.random.default_rng(10)
-    cases = [([0.9, 0.8, 0.5, 0.4, 0.1], [0, 1, 0, 1, 0], 4.0), ([0.3, 0.7, 0.2], [1, 0, 1], 8.0)]
-    for n, positives, lam in ((6, 2, 16.0), (8, 3, 32.0), (12, 4, 64.0)):
-        relevance = rng.permutation(np.arange(n) < positives).astype(int).tolist()
-        cases.append(((rng.permutation(100)[:n] / 100).tolist(), relevance, lam))
-    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=bool), "lam": lam} for y, rel, lam in cases]
+    first = np.array([0.9, 0.8, 0.5, 0.4, 0.1]), np.array([False, True, False, True, False])
+    cases: list[Case] = [{"scores": first[0], "relevance": first[1], "lam": 4.0}]
+    for n, positives, lam in ((3, 2, 8.0), (6, 2, 16.0), (8, 3, 32.0), (12, 4, 64.0)):
+        scores, relevance = rng.permutation(100)[:n] / 100, rng.permutation(n) < positives
+        cases.append({"scores": scores, "relevance": relevance, "lam": lam})
+    return cases
 
 
 def _rank_cases() -> list[Case]:
@@ -58,17 +59,14 @@ def _rank_cases() -> list[Case]:
 
 
 def _matrix_cases() -> list[Case]:
-    rng = np.random.default_rng(9)
-    cases: list[tuple[list[list[float]], list[list[int]]]] = [
-        ([[0.9, 0.2], [0.5, 0.4], [0.3, 0.1]], [[1, 0], [0, 1], [1, 1]]),
-        ([[0.9, 0.3], [0.6, 0.1]], [[1, 1], [0, 0]]),
-    ]
-    for items, classes in ((4, 3), (6, 2), (5, 4), (9, 3), (12, 5)):
+    rng = np.random.default_rng(19)
+    cases = []
+    for items, classes in ((3, 2), (3, 2), (4, 3), (6, 2), (5, 4), (9, 3), (12, 5)):
         scores = rng.permutation(items * classes).reshape(items, classes) / 100
         relevance = rng.random((items, classes)) < 0.4
         relevance[rng.permutation(items)[:2], :] = True  # every class has positives
-        cases.append((scores.tolist(), relevance.astype(int).tolist()))
-    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=bool)} for y, rel in cases]
+        cases.append({"scores": scores, "relevance": relevance})
+    return cases
 
 
 EXERCISES = (

@@ -106,14 +106,7 @@ def _row(axes: Axes, gained: Tensor, shift: float, title: str) -> None:
             axes.plot(x[mask], np.full(mask.sum(), base), **look)
             moves = mask & (np.abs(gain) > 0.5)
             length = np.sign(gain) * (0.16 + 0.04 * np.minimum(np.abs(gain), 7))
-            axes.quiver(
-                *(x[moves], np.full(moves.sum(), base), np.zeros(moves.sum()), length[moves]),
-                angles="xy",
-                scale_units="xy",
-                scale=1,
-                width=0.006,
-                color=style.POSITIVE if relevant else style.NEGATIVE,
-                antialiased=False,
-            )
+            zero, arrow = 0 * x[moves], dict[str, Any](angles="xy", scale_units="xy", scale=1, width=0.006)
+            axes.quiver(x[moves], base + zero, zero, length[moves], color=look["color"], antialiased=False, **arrow)
     axes.set(xlim=(-0.22, 1.1), ylim=(-0.55, 1.5), title=title, yticks=(1, 0), yticklabels=("fox", "badger"))
     axes.tick_params(axis="y", length=0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from rankbook.kit import linear_scorers
@@ -17,27 +17,29 @@ from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
 
-@dataclass(frozen=True)
-class Descent:
+class Descent(NamedTuple):
     """Training AP at each step, and the AP on other items at the end; one row a seed."""
 
     ap: Array
     held_out: Array
 
+    @property
+    def perfect(self) -> npt.NDArray[np.bool_]:
+        """At which steps each seed ranked perfectly."""
+        return self.ap > 1 - 1e-6
+
     def reached(self) -> int:
         """How many seeds ranked perfectly at some step."""
-        return int((self.ap > 1 - 1e-6).any(1).sum())
+        return int(self.perfect.any(1).sum())
 
     def median_step(self) -> float:
         """The step at which the median seed first ranked perfectly; infinite if it did not."""
-        perfect = self.ap > 1 - 1e-6
-        return float(np.median(np.where(perfect.any(1), perfect.argmax(1), np.inf)))
+        return float(np.median(np.where(self.perfect.any(1), self.perfect.argmax(1), np.inf)))
 
     def stayed(self) -> float:
         """Share of the steps after the first perfect ranking that were perfect as well."""
-        perfect = self.ap > 1 - 1e-6
-        after = np.cumsum(perfect, 1) > 0
-        return float(perfect[after].mean()) if after.any() else 0.0
+        after = np.cumsum(self.perfect, 1) > 0
+        return float(self.perfect[after].mean()) if after.any() else 0.0
 
 
 def train(loss: Any, *, seeds: int = 20, steps: int = 120) -> Descent:
@@ -55,7 +57,7 @@ def train(loss: Any, *, seeds: int = 20, steps: int = 120) -> Descent:
     return Descent(ap.numpy(), others.double().numpy())
 
 
-@functools.lru_cache(maxsize=32)
-def descend(within_grad: bool, lam: float, margin: float = 0.0) -> Descent:
+@functools.cache
+def descend(within_grad: bool, lam: float) -> Descent:
     """Train with the AP loss; see :func:`train`."""
-    return train(APLoss(BlackboxRanker(lam), margin, within_grad=within_grad))
+    return train(APLoss(BlackboxRanker(lam), within_grad=within_grad))

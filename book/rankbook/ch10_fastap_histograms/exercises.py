@@ -56,20 +56,9 @@ def _of_counts(scores, relevance, bins, formula):
     return formula(soft_histogram(scores[relevance], bins), soft_histogram(scores, bins))
 
 
-def _from_counts(positives, everything):
-    filled = positives > 0
-    return (positives * np.cumsum(positives) / np.cumsum(everything).clip(1e-9))[filled].sum() / positives.sum()
-
-
-def _above_only(positives, everything):
-    """The precision before the bin."""
-    above, all_above = np.cumsum(positives) - positives, np.cumsum(everything) - everything
-    return (positives * np.where(all_above > 0, above / np.maximum(all_above, 1e-9), 1.0)).sum() / positives.sum()
-
-
-def _nan_in_empty_bins(positives, everything):
+def _over_bins(positives, everything, total=np.sum):
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (positives * np.cumsum(positives) / np.cumsum(everything)).sum() / positives.sum()
+        return total(positives * np.cumsum(positives) / np.cumsum(everything)) / positives.sum()
 
 
 EXERCISES = (
@@ -77,16 +66,14 @@ EXERCISES = (
         "fast_ap(scores, relevance, bins): FastAP of one query, from its cosines in [−1, 1]; relevance is boolean, a "
         "bin may be empty.",
         reference.fast_ap, _queries, [
-            (lambda y, rel, bins: _from_counts(_hard(y[rel], bins), _hard(y, bins)),
+            (lambda y, rel, bins: _over_bins(_hard(y[rel], bins), _hard(y, bins), np.nansum),
              "gives each score to the nearest centre whole: share it between two"),
             (lambda y, rel, bins: reference.fast_ap(-y, rel, bins), "starts at the lowest centre: h_0 counts around 1"),
-            (lambda y, rel, bins: _of_counts(y, rel, bins, _above_only),
-             "takes the precision before the bin: H_l includes the bin itself"),
             (lambda y, rel, bins: _of_counts(y, rel, bins, lambda p, n: (np.cumsum(p) / np.cumsum(n))[p > 0].mean()),
              "averages over bins: weigh each by the positives in it"),
             (lambda y, rel, bins: _of_counts(y, rel, bins, lambda p, n: (p[p > 0] ** 2 / n[p > 0]).sum() / p.sum()),
              "takes the precision within each bin: cumulate both counts first"),
-            (lambda y, rel, bins: _of_counts(y, rel, bins, _nan_in_empty_bins),
+            (lambda y, rel, bins: _of_counts(y, rel, bins, _over_bins),
              "divides 0 by 0 where nobody has been met yet: such a bin adds nothing"),
             (lambda y, rel, bins: reference.fast_ap(y, rel, bins - 1),
              "has one centre too few: L bins have L + 1 centres"),

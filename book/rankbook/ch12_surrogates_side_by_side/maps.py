@@ -14,19 +14,7 @@ from matplotlib.figure import Figure
 from rankbook.ch03_ranking_is_a_solver.study import HEXAGON, HEXAGON_RANKS, plane
 from rankbook.ch12_surrogates_side_by_side import surrogates as known
 from rankbook.ch12_surrogates_side_by_side.quality import at, quality, strength_at
-from rankbook.ch12_surrogates_side_by_side.surrogates import (
-    COEFFICIENTS,
-    EXTENT,
-    LOOKS,
-    STEP,
-    SURROGATES,
-    best_in_plane,
-    down_in_plane,
-    loss_of,
-    no_gradient,
-    section,
-    surrogate,
-)
+from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, SURROGATES, loss_of, section, surrogate
 from rankbook.kit import style
 from rankbook.kit.ranks import Array, ranks_of
 from rankbook.kit.style import in_words
@@ -55,9 +43,9 @@ def one_walk(weak: float = 0.08, strong: float = 0.3) -> Figure:
         axis.plot(a, truth, color=style.GREY, linewidth=1.2, label="the loss itself")
         lifts = []
         for ranker, share, line in zip(rankers.values(), (weak, strong), ("-", "--"), strict=False):
-            values = surrogate(ranker, points, COEFFICIENTS)[0]
+            values = surrogate(ranker, points)[0]
             lifts.append((truth - values).mean())
-            axis.plot(a, values + lifts[-1], line, color=LOOKS[name].color, label=f"distorted by {share:.0%}")
+            axis.plot(a, values + lifts[-1], line, color=known.LOOKS[name].color, label=f"distorted by {share:.0%}")
         axis.set_title(f"{name}: {' and '.join(rankers)}")
         facts.append(f"{name} {' and '.join(rankers)}, moved by {' and '.join(f'{lift:+.0f}' for lift in lifts)}")
     for free in axes.flat[len(panels) :]:
@@ -81,10 +69,10 @@ def gradient_fields(distortion: float = 0.15) -> Figure:
     few = section(7, 0.86 * EXTENT)
     fields, facts = {}, []
     for name, ranker in ({name: at(name, distortion) for name in SURROGATES} | {"LSTM": known.sorter()}).items():
-        gained, down = quality(ranker).gained, down_in_plane(ranker, few)
+        gained, down = quality(ranker).gained, known.down_in_plane(ranker, few)
         fields[f"{name}\ngains {gained:.0%} of the best"] = down
-        facts.append(f"{name} {gained:.0%}, no arrow at {no_gradient(down).sum()} of 49 places")
-    fields[f"the best step of {STEP:g},\nfound by trying"] = best_in_plane(few)
+        facts.append(f"{name} {gained:.0%}, no arrow at {known.no_gradient(down).sum()} of 49 places")
+    fields[f"the best step of {known.STEP:g},\nfound by trying"] = known.best_in_plane(few)
     rows = math.ceil(len(fields) / 3)
     figure, axes = style.figure(rows, 3, width=7.2, height=2.6 * rows, sharex=True, sharey=True)
     height = loss_of(section(160).points())
@@ -100,8 +88,8 @@ def gradient_fields(distortion: float = 0.15) -> Figure:
         figure,
         f"{in_words(len(fields)).capitalize()} maps of the same loss in {BANDS} bands of height, with arrows downhill. "
         f"In {in_words(len(facts))}, the arrows of a surrogate, {in_words(len(SURROGATES))} of them at the strength "
-        f"that distorts the loss by {distortion:.0%}; in the last, the direction in which a step of {STEP:g} lowers "
-        f"the true loss most. What a step gains, as a share of the best: {'; '.join(facts)}.",
+        f"that distorts the loss by {distortion:.0%}; in the last, the direction in which a step of {known.STEP:g} "
+        f"lowers the true loss most. What a step gains, as a share of the best: {'; '.join(facts)}.",
     )
 
 
@@ -115,7 +103,7 @@ def draw_map(axis: Axes, height: Array, loss: Array) -> None:
 
 def draw_arrows(axis: Axes, places: Section, down: Array) -> None:
     """Draw arrows of one length, dots where there is no gradient."""
-    (a, b), still = np.meshgrid(*places.axes()), no_gradient(down)
+    (a, b), still = np.meshgrid(*places.axes()), known.no_gradient(down)
     u, v = (down[~still] / np.linalg.norm(down[~still], axis=-1, keepdims=True)).T
     axis.quiver(a[~still], b[~still], u, v, scale=13, width=0.011, pivot="mid", antialiased=False)
     axis.plot(a[still], b[still], "o", color="black", markersize=2.5, antialiased=False)

@@ -9,16 +9,7 @@ import numpy as np
 from torch import nn
 
 from rankbook.ch12_surrogates_side_by_side import surrogates as known
-from rankbook.ch12_surrogates_side_by_side.surrogates import (
-    COEFFICIENTS,
-    NOISE,
-    NOTHING,
-    SEED,
-    STEP,
-    SURROGATES,
-    loss_of,
-    surrogate,
-)
+from rankbook.ch12_surrogates_side_by_side.surrogates import COEFFICIENTS, STEP, SURROGATES, loss_of, surrogate
 from rankbook.kit.ranks import Array
 from rankedu.rankers.registry import SCORE_RANGE
 
@@ -38,14 +29,14 @@ class Quality(NamedTuple):
 @functools.cache
 def cloud() -> tuple[Array, Array, Array]:
     """Draw 128 standard normal score vectors; they, the book's coefficients c, and the loss c·rk(y) of each."""
-    points = np.random.default_rng(SEED).standard_normal((128, 20))
+    points = np.random.default_rng(known.SEED).standard_normal((128, 20))
     return points, COEFFICIENTS, loss_of(points)
 
 
 @functools.cache
 def best_steps() -> tuple[Array, Array]:
     """The best step of length 0.3 that was found at every vector of the cloud, from those of all methods, by trial."""
-    points, c, loss = cloud()
+    points, _, loss = cloud()
     random = np.random.default_rng(0)
     steps, gains = np.zeros_like(points), np.zeros(len(points))
 
@@ -58,7 +49,7 @@ def best_steps() -> tuple[Array, Array]:
 
     for how in SURROGATES.values():
         for strength in np.geomspace(0.003, 3.0, 10):
-            offer(-surrogate(how.make(float(strength)), points, c)[1])
+            offer(-surrogate(how.make(float(strength)), points)[1])
     for _ in range(400):
         offer(steps / STEP + 0.25 * random.standard_normal(points.shape) / np.sqrt(20))
     return steps, gains
@@ -66,11 +57,11 @@ def best_steps() -> tuple[Array, Array]:
 
 def quality(ranker: nn.Module) -> Quality:
     """Judge a ranker: see :class:`Quality`."""
-    points, c, loss = cloud()
+    points, _, loss = cloud()
     best, gains = best_steps()
-    values, gradients = surrogate(ranker, points, c)
+    values, gradients = surrogate(ranker, points)
     length = np.linalg.norm(gradients, axis=1)
-    alive = length > NOTHING * np.sqrt((length**2).mean())
+    alive = length > known.NOTHING * np.sqrt((length**2).mean())
     down = np.where(alive[:, None], -gradients / np.where(alive, length, 1.0)[:, None], 0.0)
     off = (values - loss) / loss.std()
     return Quality(
@@ -86,9 +77,9 @@ def quality(ranker: nn.Module) -> Quality:
 
 def _steadiness(ranker: nn.Module, draws: int = 4) -> float:
     """An unbiased estimate, from a few draws of the noise."""
-    points, c, _ = cloud()
-    noise = NOISE * np.random.default_rng(0).standard_normal((draws, *points.shape))
-    gradients = surrogate(ranker, points + noise, c)[1]
+    points = cloud()[0]
+    noise = known.NOISE * np.random.default_rng(0).standard_normal((draws, *points.shape))
+    gradients = surrogate(ranker, points + noise)[1]
     power = (gradients**2).sum()
     return float((draws**2 * (gradients.mean(0) ** 2).sum() - power) / ((draws - 1) * max(power, 1e-30)))
 
@@ -96,12 +87,12 @@ def _steadiness(ranker: nn.Module, draws: int = 4) -> float:
 @functools.cache
 def strength_at(method: str, distortion: float) -> float:
     """Find the strength at which a method distorts the loss so much; bisection."""
-    points, c, loss = cloud()
+    points, _, loss = cloud()
     how = SURROGATES[method]
     low, high = np.log(how.weakest), np.log(how.strongest)
     for _ in range(14):
         middle = (low + high) / 2
-        off = surrogate(how.make(float(np.exp(middle))), points, c)[0] - loss
+        off = surrogate(how.make(float(np.exp(middle))), points)[0] - loss
         low, high = (middle, high) if off.std() < distortion * loss.std() else (low, middle)
     return float(np.exp((low + high) / 2))
 
@@ -144,7 +135,7 @@ def _descent(ranker: nn.Module) -> tuple[Array, float]:
     way, left, norm = loss_of(y) - least, [], np.ones(1)
     for _ in range(61):
         left.append(((loss_of(y) - least) / way).mean())
-        gradient = surrogate(ranker, y, COEFFICIENTS)[1]
+        gradient = surrogate(ranker, y)[1]
         norm = np.linalg.norm(gradient, axis=1, keepdims=True)
         y -= 0.1 * np.divide(gradient, norm, out=np.zeros_like(y), where=norm > 1e-12)
     return np.array(left), float((norm <= 1e-12).mean())

@@ -40,7 +40,9 @@ def sorter() -> LSTMRanker:
     return trained_sorter(20, steps=SORTER_STEPS, progress=False)
 
 
-def surrogate(ranker: nn.Module, points: npt.ArrayLike, coefficients: npt.ArrayLike) -> tuple[Array, Array]:
+def surrogate(
+    ranker: nn.Module, points: npt.ArrayLike, coefficients: npt.ArrayLike = COEFFICIENTS
+) -> tuple[Array, Array]:
     """What a ranker makes of the loss c·rk(y): the function that its gradient belongs to, and the gradient.
 
     Score vectors have shape (..., n), the values (...). The function of a blackbox ranker, whose forward pass is exact,
@@ -71,8 +73,7 @@ def section(resolution: int, extent: float = EXTENT) -> Section:
 
 def down_in_plane(ranker: nn.Module, places: Section) -> Array:
     """Minus the part of a surrogate's gradient that lies in the plane, shape (resolution, resolution, 2)."""
-    gradients = surrogate(ranker, places.points(), COEFFICIENTS)[1]
-    return np.asarray(-gradients @ np.stack([places.u, places.v], axis=1))
+    return np.asarray(-surrogate(ranker, places.points())[1] @ np.stack([places.u, places.v], axis=1))
 
 
 def no_gradient(down: Array) -> npt.NDArray[np.bool_]:

@@ -65,24 +65,20 @@ def _path_cases() -> list[Case]:
 
 def _level_cases() -> list[Case]:
     rng = np.random.default_rng(14)
-    cases = [([2, 1, 1, 0], 1.0), ([2, 2, 1, 0], 1.0), ([3, 2, 1, 1, 2, 0], 2.0), ([3, 3, 1, 0, 1, 1], 0.5)]
-    for n, depth, alpha in ((8, 2, 1.0), (12, 3, 3.0), (20, 4, 1.5)):
-        listed = [*range(depth + 1), 1, 1, *rng.integers(0, depth + 1, n - depth - 3).tolist()]
-        cases.append((rng.permutation(listed).tolist(), alpha))
-    return [{"levels": np.array(levels), "alpha": alpha} for levels, alpha in cases]
+    cases: list[Case] = [{"levels": np.array([2, 1, 1, 0]), "alpha": 1.0}]
+    for n, depth, alpha in ((4, 2, 1.0), (6, 3, 2.0), (6, 3, 0.5), (8, 2, 1.0), (12, 3, 3.0), (20, 4, 1.5)):
+        listed = np.append(np.arange(depth + 1), rng.integers(0, depth + 1, n - depth - 1))
+        cases.append({"levels": rng.permutation(listed), "alpha": alpha})
+    return cases
 
 
 def _ranking_cases() -> list[Case]:
     rng = np.random.default_rng(15)
-    cases: list[tuple[list[float], list[float]]] = [
-        ([0.9, 0.8, 0.5, 0.4, 0.1], [2, 3, 0, 1, 3]),
-        ([0.2, 0.7, 0.4], [3, 1, 2]),
-        ([0.9, 0.5, 0.3, 0.6], [0.25, 0.1, 0.0, 0.1]),
-    ]
-    for n, values in ((6, 4), (9, 3), (15, 5)):
-        relevance = rng.integers(0, values, n)
-        cases.append(((rng.permutation(n) / 100).tolist(), relevance.tolist()))
-    return [{"scores": np.array(y), "relevance": np.array(rel, dtype=float)} for y, rel in cases]
+    first = np.array([0.9, 0.8, 0.5, 0.4, 0.1]), np.array([2.0, 3.0, 0.0, 1.0, 3.0])
+    cases: list[Case] = [{"scores": first[0], "relevance": first[1]}]
+    for n, values, step in ((3, 4, 1.0), (4, 3, 0.25), (6, 4, 1.0), (9, 3, 1.0), (15, 5, 1.0)):
+        cases.append({"scores": rng.permutation(n) / 100, "relevance": step * rng.integers(0, values, n)})
+    return cases
 
 
 EXERCISES = (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch07_recall_loss import figures, study
+from rankbook.ch07_recall_loss import figures
 from rankedu.losses import RecallLoss
 from rankedu.metrics import recall_at_k
 from rankedu.rankers import BlackboxRanker
@@ -24,7 +24,7 @@ def test_recall_moves_one_relevant_item_and_the_refined_one_moves_all():
 def test_the_loss_of_the_best_positive_is_the_weighted_sum_of_recall():
     weights = np.log1p(1 / np.arange(1.0, 15))
     printed = sum(w * (1 - recall_at_k(SCORES, RELEVANT, k).item()) for k, w in enumerate(weights, start=1))
-    assert study.best_positive_loss(SCORES, RELEVANT, lam=1.0).item() == pytest.approx(printed, abs=1e-6)
+    assert figures.best_positive_loss(SCORES, RELEVANT, lam=1.0).item() == pytest.approx(printed, abs=1e-6)
 
 
 @pytest.mark.parametrize("lam", [0.5, 3.0, 10.0, 100.0])
@@ -40,7 +40,7 @@ def test_with_falling_weights_only_irrelevant_items_are_passed(lam, shape):
         (push,) = torch.autograd.grad(figures.DESIGNS[shape](leaf).mean(), leaf)
         lifted = scores[relevant] + lam * push
         passed = (scores[~relevant] > scores[relevant, None]) & (scores[~relevant] < lifted[:, None])
-        places = torch.tensor(study.places_gained(lambda y, rel=relevant: loss(y, rel), scores, lam))
+        places = torch.tensor(figures.places_gained(lambda y, rel=relevant: loss(y, rel), scores, lam))
         assert torch.equal(places[relevant], passed.sum(1))
         assert torch.equal(places[~relevant], -passed.sum(0))
 

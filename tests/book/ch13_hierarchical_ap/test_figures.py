@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from rankbook.ch13_hierarchical_ap import figures, study
-from rankbook.ch13_hierarchical_ap.relevance import level_relevance
+from rankbook.ch13_hierarchical_ap.study import level_relevance
 from rankbook.kit import style
 from rankedu.hierarchy import relevance
 from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision

@@ -5,7 +5,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from rankbook.ch13_hierarchical_ap.relevance import level_relevance
+from rankbook.ch13_hierarchical_ap.study import level_relevance
 from rankedu import reference
 from rankedu.proofs.hierarchical import certificate
 

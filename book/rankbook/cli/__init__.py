@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rankedu.cli.doctor import Finding
+from rankbook.cli.checks import findings
+from rankedu.cli import doctor
 
 
 def figures(
@@ -40,14 +40,6 @@ def new_chapter(
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the command `rankedu`, and what they need to what its doctor looks at."""
-    from rankedu.cli import doctor
-
     app.command()(figures)
     app.command("new-chapter")(new_chapter)
-    doctor.CHECKS.append(_findings)
-
-
-def _findings() -> "list[Finding]":
-    from rankbook.cli.checks import findings
-
-    return findings()
+    doctor.CHECKS.append(findings)

@@ -33,6 +33,8 @@ def _kernel() -> Finding:
 
 
 def _browser() -> Finding:
-    found = next(filter(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome")), None)
+    found = next(
+        filter(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")), None
+    )
     fix = "install Chromium, e.g. apt-get install chromium; only the browser tests need it"
     return Finding("browser", found or "missing", found is not None, fix)

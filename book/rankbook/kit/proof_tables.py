@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from rankedu import reference
 from rankedu.proofs import hierarchical, rearrangement
 
 
@@ -19,7 +18,8 @@ def explain_swaps(proof: rearrangement.Certificate, names: Sequence[str]) -> str
     1    | c a b               | a over b | 1/4  | 11/4
     total gain 1/4 = 3 − 11/4, so rk(y) costs no more than this permutation
     """
-    order, value = _order(proof.permutation), proof.start_value
+    order = sorted(range(len(names)), key=proof.permutation.__getitem__)
+    value = proof.start_value
     rows = [("step", "ranking, best first", "swap", "gain", "y·π")]
     rows.append(("0", " ".join(names[i] for i in order), "", "", str(value)))
     for step, swap in enumerate(proof.swaps, 1):
@@ -44,18 +44,12 @@ def explain_h_ap(proof: hierarchical.Certificate, names: Sequence[str]) -> str:
     """
     steps = [f"{step} x rk{{rel >= {t}}}" for step, t in zip(proof.steps, proof.thresholds, strict=True)]
     rows: list[tuple[str, ...]] = [("item", "rank", "rel", *steps, "H-rank", "H-rank/rank")]
-    for k in _order(proof.permutation):
+    for k in sorted(range(len(names)), key=proof.permutation.__getitem__):
         ranks = (f"{s} x {r}" if r else "" for s, r in zip(proof.steps, proof.within[k], strict=True))
         rank, value = proof.permutation[k], proof.h_ranks[k]
         rows.append((names[k], str(rank), str(proof.relevance[k]), *ranks, str(value), str(value / rank)))
     total = sum(proof.relevance, Fraction(0))
     return _table(rows) + f"\nH-AP = {proof.h_ap * total} / {total} = {proof.h_ap}"
-
-
-def _order(ranks: Sequence[int]) -> list[int]:
-    """Items from the best rank to the worst."""
-    order: list[int] = reference.order([-rank for rank in ranks])
-    return order
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> str:

@@ -21,17 +21,8 @@ from matplotlib.ticker import NullLocator
 from rankbook.kit.scaling import fitted_exponent
 
 #: Okabe and Ito's palette, which readers with any common colour vision can tell apart.
-BLUE, ORANGE, GREEN, RED, SKY, PURPLE, YELLOW, BLACK = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#56B4E9",
-    "#CC79A7",
-    "#F0E442",
-    "#222222",
-)
-GREY = "#8A8A8A"
+BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+SKY, PURPLE, YELLOW, BLACK, GREY = "#56B4E9", "#CC79A7", "#F0E442", "#222222", "#8A8A8A"
 #: Relevant and irrelevant items look the same in the whole book: see :func:`mark` and :func:`area`.
 POSITIVE, NEGATIVE = BLUE, RED
 #: Sequential map of the landscapes: monotone in lightness, so it survives greyscale printing.
@@ -80,15 +71,8 @@ class Look(NamedTuple):
 
 
 #: Looks that can be facts apart by colour, by marker and by line. Red is kept for what stands apart.
-_LOOKS = (
-    Look(BLUE, "o", "-"),
-    Look(ORANGE, "s", "--"),
-    Look(GREEN, "^", "-."),
-    Look(PURPLE, "D", ":"),
-    Look(SKY, "v", "-"),
-    Look(BLACK, "P", "--"),
-    Look(GREY, "X", "-."),
-)
+_COLOURS, _LINES = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK, GREY), ("-", "--", "-.", ":", "-", "--", "-.")
+_LOOKS = tuple(map(Look, _COLOURS, "os^DvPX", _LINES))
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def test_bad_controls(make, message):
 def test_it_is_still_the_function(power):
     assert style.description(power(n=3)) == "0.5 x to the power of 3"
     assert power.caption == "Powers of x."
-    with pytest.raises(TypeError, match=r"takes \['n', 'scale'\], got \['m'\]"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'm'"):
         power(m=3)
 
 

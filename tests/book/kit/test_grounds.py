@@ -8,8 +8,7 @@ import pytest
 from rankbook.ch02_blackbox_differentiation import explorables as blackbox_differentiation
 from rankbook.ch04_interpolated_ranking import explorables as interpolated_ranking
 from rankbook.ch12_surrogates_side_by_side import explorables as surrogates_side_by_side
-from rankbook.kit import style
-from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, directions, ground, ground_of
+from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, directions, ground_of
 from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
 
 MAPS = (
@@ -58,19 +57,6 @@ def test_all_directions_have_letters():
     found = directions(np.stack([np.cos(angles), np.sin(angles)], -1))
     assert found.min() == 1 and found.max() == LETTERS - 1
     assert directions(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1e-12]])).tolist() == [0, 1, 1 + round((LETTERS - 1) / 4)]
-
-
-@pytest.mark.parametrize(
-    ("down", "loss", "message"),
-    [
-        (np.zeros((3, 3, 2)), np.zeros((SIDE, SIDE)), "down must be finite, of shape .*, got shape .3, 3, 2."),
-        (np.zeros((SIDE, SIDE, 2)), np.full((SIDE, SIDE), np.nan), "loss must be finite"),
-    ],
-)
-def test_bad_ground(down, loss, message):
-    _, axes = style.figure()
-    with pytest.raises(ValueError, match=message):
-        ground(axes, down, loss)
 
 
 def test_the_live_widget_has_the_map_of_its_picture():

@@ -7,6 +7,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,9 +78,6 @@ class Explorable:
 
     def __call__(self, **values: Any) -> Figure:
         """Draw the figure; controls that are not named keep their default."""
-        unknown = set(values) - set(self.controls)
-        if unknown:
-            raise TypeError(f"{self.name}() takes {list(self.controls)}, got {sorted(unknown)}")
         return self.draw(**{**self.defaults, **values})
 
     def grid(self) -> Iterator[dict[str, Any]]:
@@ -150,11 +148,8 @@ def goal(text: str, reached: Callable[[Any], bool], found: str) -> Callable[[Exp
 
 def is_live() -> bool:
     """Whether a kernel runs that can answer sliders, and shall: ``RANKEDU_EXPLORABLES=static`` leaves them out."""
-    if os.environ.get("RANKEDU_EXPLORABLES") == "static":
+    if os.environ.get("RANKEDU_EXPLORABLES") == "static" or not find_spec("ipywidgets"):
         return False
-    try:
-        import ipywidgets  # noqa: F401
-        from IPython import get_ipython
-    except ImportError:
-        return False
+    from IPython import get_ipython
+
     return getattr(get_ipython(), "kernel", None) is not None

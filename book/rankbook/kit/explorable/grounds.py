@@ -39,9 +39,6 @@ def ground(axes: Axes, down: Array, loss: Array) -> None:
     ``down`` is minus the gradient at places that span the axes, shape (SIDE, SIDE, 2), rows go up; ``loss`` the loss
     itself there, (SIDE, SIDE).
     """
-    for name, array, shape in (("down", down, (SIDE, SIDE, 2)), ("loss", loss, (SIDE, SIDE))):
-        if array.shape != shape or not np.isfinite(array).all():
-            raise ValueError(f"{name} must be finite, of shape {shape}, got shape {array.shape} (NaN or inf inside?)")
     vars(axes.figure)["_rankedu_ground"] = (axes, down, loss)
 
 

@@ -21,6 +21,7 @@ FAR = 6.0
 _LOOKS = {CONFIRMED: (style.BLUE, "o"), REFUTED: (style.NEGATIVE, "s"), UNDECIDED: (style.GREY, "D")}
 
 
+@style.style()
 def forest(judged: Mapping[str, Judgement]) -> Figure:
     """Draw a line for each claim, in standard units: how far its difference is from the threshold of its rule.
 
@@ -29,29 +30,28 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
     """
     made, axes = style.figure(height=max(2.2, 1.0 + 0.3 * len(judged)))
     sentences = []
-    with style.style():
-        for place, (name, judgement) in enumerate(reversed([*judged.items()])):
-            estimate = judgement.estimate
-            colour, marker = _LOOKS[judgement.verdict]
-            distance = (estimate.mean - estimate.threshold) / (estimate.half_width or 1.0)
-            if abs(distance) <= FAR:
-                axes.errorbar(distance, place, xerr=1.0, fmt=marker, color=colour, capsize=3, markersize=6)
-            else:
-                edge, side = (FAR, "right") if distance > 0 else (-FAR, "left")
-                axes.plot(edge, place, marker="<>"[distance > 0], color=colour, markersize=8)
-                axes.text(0.95 * edge, place, f"{distance:+.0f} ", ha=side, va="center", fontsize="small")
-            sentences.append(f"{name}: {judgement.verdict}, {distance:+.1f}")
-        for verdict in dict.fromkeys(judgement.verdict for judgement in judged.values()):
-            axes.plot([], [], _LOOKS[verdict][1], color=_LOOKS[verdict][0], label=verdict)
-        axes.axvline(0, color=style.BLACK, linewidth=1)
-        axes.set_yticks(range(len(judged)), list(judged)[::-1])
-        axes.set(
-            xlabel="distance from the threshold, in half-widths",
-            xlim=(-FAR - 1, FAR + 1),
-            ylim=(-0.6, len(judged) - 0.4),
-        )
-        style.legend_below(made, axes)
-        axes.grid(axis="x", alpha=0.3)
+    for place, (name, judgement) in enumerate(reversed([*judged.items()])):
+        estimate = judgement.estimate
+        colour, marker = _LOOKS[judgement.verdict]
+        distance = (estimate.mean - estimate.threshold) / (estimate.half_width or 1.0)
+        if abs(distance) <= FAR:
+            axes.errorbar(distance, place, xerr=1.0, fmt=marker, color=colour, capsize=3, markersize=6)
+        else:
+            edge, side = (FAR, "right") if distance > 0 else (-FAR, "left")
+            axes.plot(edge, place, marker="<>"[distance > 0], color=colour, markersize=8)
+            axes.text(0.95 * edge, place, f"{distance:+.0f} ", ha=side, va="center", fontsize="small")
+        sentences.append(f"{name}: {judgement.verdict}, {distance:+.1f}")
+    for verdict in dict.fromkeys(judgement.verdict for judgement in judged.values()):
+        axes.plot([], [], _LOOKS[verdict][1], color=_LOOKS[verdict][0], label=verdict)
+    axes.axvline(0, color=style.BLACK, linewidth=1)
+    axes.set_yticks(range(len(judged)), list(judged)[::-1])
+    axes.set(
+        xlabel="distance from the threshold, in half-widths",
+        xlim=(-FAR - 1, FAR + 1),
+        ylim=(-0.6, len(judged) - 0.4),
+    )
+    style.legend_below(made, axes)
+    axes.grid(axis="x", alpha=0.3)
     return style.describe(
         made,
         f"{len(judged)} claims, each with the distance of its difference from the threshold of its rule, in "
@@ -59,6 +59,7 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
     )
 
 
+@style.style()
 def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     """Draw a row of trials for each arm of {arm: [{"point": {setting: value}, "value": metric or None}, …]}.
 
@@ -67,21 +68,21 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     made, axes = style.figure(height=max(2.2, 1.2 + 0.3 * len(arms)))
     rates = [trial["point"]["lr"] for of_arm in arms.values() for trial in of_arm if trial["value"] is not None]
     sentences = []
-    with style.style():
-        for place, (name, of_arm) in enumerate(reversed([*arms.items()])):
-            done = [trial for trial in of_arm if trial["value"] is not None]
-            values = [100 * trial["value"] for trial in done]
-            look = {"cmap": "viridis", "norm": LogNorm(min(rates), max(rates)), "edgecolors": style.BLACK}
-            colours = [trial["point"]["lr"] for trial in done]
-            dots = axes.scatter(values, [place] * len(done), c=colours, s=28, linewidths=0.4, **look)
-            sentences.append(f"{name}: from {min(values):.1f} to {max(values):.1f}")
-        made.colorbar(dots, ax=axes, label="learning rate")
-        axes.set_yticks(range(len(arms)), list(arms)[::-1])
-        axes.set(xlabel="metric on val by which it is chosen (percent)", ylim=(-0.6, len(arms) - 0.4))
-        axes.grid(axis="x", alpha=0.3)
+    for place, (name, of_arm) in enumerate(reversed([*arms.items()])):
+        done = [trial for trial in of_arm if trial["value"] is not None]
+        values = [100 * trial["value"] for trial in done]
+        look = {"cmap": "viridis", "norm": LogNorm(min(rates), max(rates)), "edgecolors": style.BLACK}
+        colours = [trial["point"]["lr"] for trial in done]
+        dots = axes.scatter(values, [place] * len(done), c=colours, s=28, linewidths=0.4, **look)
+        sentences.append(f"{name}: from {min(values):.1f} to {max(values):.1f}")
+    made.colorbar(dots, ax=axes, label="learning rate")
+    axes.set_yticks(range(len(arms)), list(arms)[::-1])
+    axes.set(xlabel="metric on val by which it is chosen (percent)", ylim=(-0.6, len(arms) - 0.4))
+    axes.grid(axis="x", alpha=0.3)
     return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(sentences))}.")
 
 
+@style.style()
 def coordinates(name: str, trials: Sequence[Mapping[str, Any]], space: Mapping[str, Between]) -> Figure:
     """Draw the trials of an arm, given as in `trials`, each as a line through its settings.
 
@@ -92,9 +93,8 @@ def coordinates(name: str, trials: Sequence[Mapping[str, Any]], space: Mapping[s
     done = [(trial["point"], trial["value"]) for trial in trials if trial["value"] is not None]
     shares = importances(space, done)
     made, axes = style.figure(width=3.4, height=1.9)
-    with style.style():
-        _draw_lines(axes, space, sorted(done, key=lambda trial: trial[1]), shares)
-        axes.set_title(name, fontsize=10, pad=16)
+    _draw_lines(axes, space, sorted(done, key=lambda trial: trial[1]), shares)
+    axes.set_title(name, fontsize=10, pad=16)
     first = max(shares, key=shares.__getitem__)
     return style.describe(
         made,

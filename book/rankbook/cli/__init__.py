@@ -16,8 +16,7 @@ def figures(
     """Write every paper figure as PNG and SVG."""
     from rankbook.kit.figures import write_all
 
-    for path in write_all(out):
-        print(path)
+    print(*write_all(out), sep="\n")
 
 
 def new_chapter(
@@ -26,16 +25,13 @@ def new_chapter(
 ) -> None:
     """Write the files of a new chapter: text, figures, slider, exercises and tests, with brackets where you write."""
     from rankbook.kit.new_chapter import new_chapter as write
-    from rankbook.kit.new_chapter import next_steps
 
     try:
         written = write(slug, title)
     except (ValueError, OSError) as error:
         print(f"rankedu new-chapter: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None
-    for path in written:
-        print(path)
-    print(next_steps(written))
+    print(*written, "Next: write what stands in ⟨brackets⟩; book/contributing/chapter.md tells the rest", sep="\n")
 
 
 def add_to(app: typer.Typer) -> None:

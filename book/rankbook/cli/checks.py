@@ -14,6 +14,7 @@ _EXTRAS = {
     "book": ("sphinx", "sphinx-book-theme"),
     "test": ("nbval", "pytest", "hypothesis", "playwright"),
 }
+_BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def findings() -> list[Finding]:
@@ -33,8 +34,6 @@ def _kernel() -> Finding:
 
 
 def _browser() -> Finding:
-    found = next(
-        filter(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")), None
-    )
+    found = next(filter(shutil.which, _BROWSERS), None)
     fix = "install Chromium, e.g. apt-get install chromium; only the browser tests need it"
     return Finding("browser", found or "missing", found is not None, fix)

@@ -51,20 +51,3 @@ def placeholders(text: str) -> list[str]:
     """What is still to be written, with the numbers of the lines."""
     lines = enumerate(text.splitlines(), start=1)
     return [f"line {number}: {found}" for number, line in lines for found in PLACEHOLDER.findall(line)]
-
-
-def next_steps(written: list[Path]) -> str:
-    """What an author does next."""
-    text = written[0]
-    left = sum(len(placeholders(path.read_text(encoding="utf-8"))) for path in written)
-    number = text.name[:2]
-    return f"""\
-Next:
-  1. write what stands in ⟨brackets⟩, {left} places; the page "Writing a chapter" has the contract
-  2. make notebooks                                                  runs the chapter, writes its notebook
-     make exercises                                                  writes its starter and its solutions
-  3. .venv/bin/python -m pytest tests/book/site/test_contract.py -k {text.stem}
-                                                                     names the places that are left
-  4. .venv/bin/python book/tools build --preview {number}                     to look at it
-  5. give it a row in README.md, in the table of the chapters, and a line in CHANGELOG.md
-  6. give its exercise two wrong answers, in WRONG of tests/book/kit/test_wrong_answers.py"""

@@ -14,17 +14,12 @@ def in_turns(
 ) -> dict[str, float]:
     """Median seconds of each contender over so many rounds, after some that warm up."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    wait = torch.cuda.synchronize if device != "cpu" else lambda: None
     for _ in range(warm_up + rounds):
         for name, run in contenders.items():
-            seconds[name].append(_timed(run, device))
+            wait()
+            start = time.perf_counter()
+            run()
+            wait()
+            seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(taken[warm_up:]) for name, taken in seconds.items()}
-
-
-def _timed(run: Callable[[], object], device: str) -> float:
-    if device != "cpu":
-        torch.cuda.synchronize()
-    start = time.perf_counter()
-    run()
-    if device != "cpu":
-        torch.cuda.synchronize()
-    return time.perf_counter() - start

@@ -22,7 +22,7 @@ class Hostile:
 @pytest.mark.parametrize("name", PLAIN)
 def test_the_reference_passes(name):
     feedback = check(name, find(name).reference)
-    assert feedback.passed and feedback and feedback.right == feedback.cases >= 5
+    assert feedback.passed and feedback and len(find(name).cases()) >= 5
     assert str(feedback).startswith(f"✓ {name}: right on all")
 
 

@@ -83,7 +83,7 @@ def test_the_command_says_what_to_do_next(checkout, monkeypatch):
     assert done.exit_code == 0
     where = [str(checkout / file.format(nn=f"{NUMBER:02d}", slug=SLUG)) for file in FILES.values()]
     assert done.stdout.splitlines()[: len(where)] == where
-    assert "make notebooks" in done.stdout and f"--preview {NUMBER}" in done.stdout
+    assert "contributing/chapter.md" in done.stdout
     text = Path(where[0]).read_text(encoding="utf-8")
     assert f"(ch-{NUMBER})=\n# Sorting\n" in text and f"needs: [{NUMBER - 1}]" in text
 

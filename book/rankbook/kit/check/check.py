@@ -27,8 +27,6 @@ class Feedback:
     passed: bool  #: whether every case was right
     message: str  #: if not, the first input that went wrong, what came out, and in which way that is wrong
     hint: str = ""  #: the kind of mistake, if it is a known one, or what the wrong values have in common
-    right: int = 0  #: cases that were right
-    cases: int = 0
 
     def __bool__(self) -> bool:
         return self.passed
@@ -73,7 +71,7 @@ def _feedback(exercise: Exercise, answer: Any) -> Feedback:
     tried = outcomes(exercise, answer)
     wrong = [outcome for outcome in tried if outcome.problem is not None]
     if not wrong:
-        return Feedback(name, True, f"right on all {len(tried)} inputs.", right=len(tried), cases=len(tried))
+        return Feedback(name, True, f"right on all {len(tried)} inputs.")
     right = len(tried) - len(wrong)
     first = wrong[0]
     message, hint = str(first.problem), ""
@@ -82,7 +80,7 @@ def _feedback(exercise: Exercise, answer: Any) -> Feedback:
         message = f"for {show_case(first.case)} {gave} {show_value(first.value)}, {first.problem}."
         hint = _known(exercise, tried) or _common(exercise, tried)
     score = f"(Right on {right} of {len(tried)} inputs.)" if right or not first.stopped else ""
-    return Feedback(name, False, message, f"{hint} {score}".strip(), right, len(tried))
+    return Feedback(name, False, message, f"{hint} {score}".strip())
 
 
 def _known(exercise: Exercise, tried: list[Outcome]) -> str:

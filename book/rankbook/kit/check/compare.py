@@ -56,7 +56,7 @@ def difference(expected: Any, got: Any) -> str | None:
         isinstance(expected, (bool, np.bool_)) or str(getattr(got, "dtype", type(got).__name__)) == "bool"
     ):
         return "which is not so"
-    return _one(right, given) if right.ndim == 0 else _many(right, given)
+    return _how(right, given)
 
 
 def _shapes(right: Array, given: Array) -> str:
@@ -68,31 +68,25 @@ def _shapes(right: Array, given: Array) -> str:
     return f"where {wanted} expected, not shape {given.shape}"
 
 
-def _one(right: Array, given: Array) -> str:
-    """In which way a number is wrong."""
-    if same(given, -right):
-        return "which has the wrong sign"
-    if same(given, np.round(right, 3)) or same(given, np.round(right, 2)):
-        return "which is right to two digits only: don't round"
-    return f"which is {_size(given, right)}"
-
-
-def _many(right: Array, given: Array) -> str:
-    """In which way an array is wrong: first what is true of all its entries, then the first wrong one."""
-    if same(given, -right):
-        return "which has the wrong sign"
-    for step, size in ((1, "large"), (-1, "small")):
-        if same(given, right + step):
-            return f"where every entry is too {size} by exactly one"
-    if right.ndim == 1 and same(given, right[::-1]):
-        return "which holds the right numbers in reverse order"
+def _how(right: Array, given: Array) -> str:
+    """In which way a value is wrong: first what is true of all its entries, then the first wrong one."""
+    known = [(-right, "which has the wrong sign")]
+    known += [(np.round(right, digits), "which is right to two digits only: don't round") for digits in (2, 3)]
+    if right.ndim:
+        known += [(right + 1, "where every entry is too large by exactly one")]
+        known += [(right - 1, "where every entry is too small by exactly one")]
+        known += [(right[::-1], "which holds the right numbers in reverse order")]
+    for value, said in known:
+        if same(given, value):
+            return said
+    if right.ndim == 0:
+        return f"which is {_size(given, right)}"
     if same(np.sort(given, axis=None), np.sort(right, axis=None)):
         return "which holds the right numbers in another order"
-    off = np.flatnonzero(~np.isclose(given, right, rtol=1e-5, atol=1e-6, equal_nan=True))
-    index = int(off[0])
-    place = index if right.ndim == 1 else tuple(int(i) for i in np.unravel_index(index, right.shape))
-    how = _size(given.reshape(-1)[index], right.reshape(-1)[index])
-    return f"whose entry {place} is {how}" + (f" ({len(off)} entries are off)" if len(off) > 1 else "")
+    off = np.argwhere(~np.isclose(given, right, rtol=1e-5, atol=1e-6, equal_nan=True)).tolist()
+    first = tuple(off[0])
+    how = f"whose entry {first if right.ndim > 1 else first[0]} is {_size(given[first], right[first])}"
+    return how + (f" ({len(off)} entries are off)" if len(off) > 1 else "")
 
 
 def _size(given: Any, right: Any) -> str:

@@ -6,7 +6,6 @@ start + 1/2, and just beyond δ, where it is the offset. The first makes it jump
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -82,8 +81,10 @@ def upper_bound(**setting: Any) -> UpperBound:
     """
     ranker = SupremumRanker(**setting)
     start, delta, offset = ranker.start, ranker.delta, ranker.offset
-    named: dict[str, Any] = {"temperature": ranker.temperature, "slope": ranker.rho, "delta": delta}
-    step = partial(reference.happier_step, **named, offset=offset, start=start)
+
+    def step(x: float) -> float:
+        return float(reference.happier_step(x, ranker.temperature, ranker.rho, delta, offset, start))
+
     pieces, jumps = [Piece("x < 0", 0.0, 0, None)], [Jump(0.0, 0.5, start + 0.5 if delta else offset)]
     if delta:
         near = min(delta, ranker.temperature / 4)

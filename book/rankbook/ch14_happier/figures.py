@@ -188,9 +188,9 @@ def toy_training(names: Sequence[str] = study.RUNS) -> Figure:
     figure, axes = style.figure(height=3.7)
     facts = []
     for name, line in zip(names, ("-", ":", "--", "-."), strict=False):
-        run = study.descend(name)
-        style.draw_spread(axes, run.h_ap, said(name), linestyle=line)
-        facts.append(f"{said(name)}: {run.end():.2f}")
+        h_ap = study.descend(name)
+        style.draw_spread(axes, h_ap, said(name), linestyle=line)
+        facts.append(f"{said(name)}: {study.end(h_ap):.2f}")
     axes.set(xlabel="step", ylabel="training H-AP", ylim=(0.1, 1.02))
     axes.legend(loc="lower right")
     return style.describe(

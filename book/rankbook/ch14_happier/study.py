@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -65,20 +64,9 @@ def example() -> tuple[Tensor, Tensor]:
     return scores, torch.tensor([1, 2, 0, 1, 2, 0, 0, 2], dtype=torch.float64)
 
 
-@dataclass(frozen=True)
-class Descent:
-    """Training H-AP at each step; one row a seed."""
-
-    h_ap: Array
-
-    def end(self) -> float:
-        """The median over seeds of the last twenty steps."""
-        return float(np.median(self.h_ap[:, -20:].mean(1)))
-
-
 @functools.cache
-def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
-    """Train linear scorers of 20 features on lists of 40 items, 4 of relevance 2, 8 of relevance 1.
+def descend(name: str, seeds: int = 20, steps: int = 100) -> Array:
+    """H-AP while linear scorers of 20 features learn lists of 40 items, 4 of relevance 2, 8 of 1; a row for each seed.
 
     By name: "supremum" for HAPPIER's loss, "stopped 64" for blackbox ranks with λ = 64, "both 64" for the same with a
     gradient through H-rank.
@@ -92,7 +80,12 @@ def descend(name: str, seeds: int = 20, steps: int = 100) -> Descent:
     x = torch.randn(seeds, items, features, generator=generator)
     x[..., 0] += 0.5 * relevance
     start = 0.1 * torch.randn(seeds, features, generator=generator)
-    return Descent(linear_scorers.descend(loss, x, relevance, start, steps, hierarchical_average_precision)[1].numpy())
+    return linear_scorers.descend(loss, x, relevance, start, steps, hierarchical_average_precision)[1].numpy()
+
+
+def end(h_ap: Array) -> float:
+    """The median over seeds of the last twenty steps."""
+    return float(np.median(h_ap[:, -20:].mean(1)))
 
 
 RUNS = ("supremum", "stopped 16", "stopped 64", "both 64")

@@ -229,25 +229,17 @@ def table_1() -> Figure:
     """H-AP on Online Products as HAPPIER prints it: fine losses and their sums over levels."""
     figure, axes = style.figure(width=6.8, height=3.4)
     height = np.arange(len(TABLE_1))[::-1]
-    for y, (fine, hierarchical) in zip(height, TABLE_1.values(), strict=True):
-        if fine is not None and hierarchical is not None:
-            axes.plot([fine, hierarchical], [y, y], color=style.GREY, linewidth=3, zorder=1)
-        if fine is not None:
-            axes.plot(fine, y, "o", color=style.RED, markersize=10, label="fine labels" if y == height[0] else None)
-        if hierarchical is not None:
-            mark = {"label": "with the hierarchy"} if y == height[0] else {}
-            axes.plot(hierarchical, y, "D", color=style.BLUE, markersize=9, **mark)
+    fine, hierarchical = np.array(list(TABLE_1.values()), dtype=float).T
+    axes.hlines(height, fine, hierarchical, color=style.GREY, linewidth=3, zorder=1)
+    axes.plot(fine, height, "o", color=style.RED, markersize=10, label="fine labels")
+    axes.plot(hierarchical, height, "D", color=style.BLUE, markersize=9, label="with the hierarchy")
     axes.set_yticks(height, list(TABLE_1))
     axes.tick_params(axis="y", length=0)
     axes.set(xlabel="H-AP on Online Products, % (printed)", xlim=(40, 62))
     axes.legend(loc="upper right")
     kinds = ("fine", "with it")
-    facts = [
-        f"{name}: {value:g} {kind}"
-        for name, row in TABLE_1.items()
-        for value, kind in zip(row, kinds, strict=True)
-        if value is not None
-    ]
+    pairs = ((name, value, kind) for name, row in TABLE_1.items() for value, kind in zip(row, kinds, strict=True))
+    facts = [f"{name}: {value:g} {kind}" for name, value, kind in pairs if value is not None]
     return style.describe(
         figure,
         "H-AP in per cent on Stanford Online Products as printed in Table 1 of HAPPIER, with fine labels and with the "

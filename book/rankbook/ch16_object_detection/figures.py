@@ -134,21 +134,20 @@ def _histogram(axes: Axes, scores: Tensor, relevant: Tensor, margin: float) -> f
 
 
 @style.style()
-def learning_curves(seed: int = 0) -> Figure:
+def learning_curves() -> Figure:
     """Cross entropy and the AP loss on two kinds of scores, with two margins and λ of three lengths."""
-    runs: dict[str, dict[str, Any]] = {
-        "cross entropy": {},
-        "AP, log-odds, λ = 10": {"scores": "log-odds", "lam": 10.0},
-        "AP, log-odds": {"scores": "log-odds"},
-        "AP, probability, α = 0.01": {"scores": "probability", "margin": 0.01},
-        "AP, probability": {"scores": "probability"},
-        "AP, probability, λ of Alg. 1": {"scores": "probability", "normalized": False},
+    runs = {
+        "cross entropy": made.trained(),
+        "AP, log-odds, λ = 10": made.trained("log-odds", lam=10.0),
+        "AP, log-odds": made.trained("log-odds"),
+        "AP, probability, α = 0.01": made.trained("probability", margin=0.01),
+        "AP, probability": made.trained("probability"),
+        "AP, probability, λ of Alg. 1": made.trained("probability", normalized=False),
     }
     figure, axes = style.figure(width=7.2, height=4.0)
     colours = (style.BLACK, style.SKY, style.GREEN, style.PURPLE, style.BLUE, style.RED)
     facts = []
-    for (name, setting), colour, marker in zip(runs.items(), colours, "osD^vX", strict=True):
-        run = made.trained(seed=seed, **setting)
+    for (name, run), colour, marker in zip(runs.items(), colours, "osD^vX", strict=True):
         axes.plot(run.steps, run.mean_ap, color=colour, marker=marker, markersize=5, label=name)
         facts.append(f"{name} {run.mean_ap[-1]:.2f}")
     axes.set(xlabel="step", ylabel="mAP on held-out proposals", ylim=(0, 0.65))

@@ -73,16 +73,15 @@ def fresh_head(seed: int = 0) -> nn.Linear:
     return head
 
 
-def papers_loss(scores: str = "probability", **settings: Any) -> OnProposals:
-    """The loss of the paper's detection experiments, λ on the scale of the released code; settings override.
+def papers_loss(
+    scores: str = "probability", *, lam: float = 0.5, normalized: bool = True, margin: float = 0.15, length: int = 7
+) -> OnProposals:
+    """The loss of the paper's detection experiments, λ on the scale of the released code.
 
     Source: RaMBO Tab. 8.
     """
-    chosen = {"lam": 0.5, "normalized": True, "margin": 0.15, "length": 7, "class_agnostic_weight": 1 / 3} | settings
-    ranker = BlackboxRanker(chosen["lam"], chosen["normalized"])
-    memory = ScoreMemory(chosen["length"])
-    weight = chosen["class_agnostic_weight"]
-    return OnProposals(MAPLoss(ranker, chosen["margin"], memory, class_agnostic_weight=weight), scores)
+    ranker = BlackboxRanker(lam, normalized)
+    return OnProposals(MAPLoss(ranker, margin, ScoreMemory(length), class_agnostic_weight=1 / 3), scores)
 
 
 @dataclass(frozen=True)
@@ -123,11 +122,7 @@ def train(loss: nn.Module | None, *, steps: int = 120, seed: int = 0, every: int
     return Training(head, np.arange(0, steps + 1, every), np.stack(measured))
 
 
-def trained(scores: str | None = None, seed: int = 0, **settings: Any) -> Training:
-    """Cross entropy for None, else the paper's loss on these scores, with settings; trained once."""
-    return _trained(scores, seed, tuple(sorted(settings.items())))
-
-
 @functools.cache
-def _trained(scores: str | None, seed: int, settings: tuple[tuple[str, Any], ...]) -> Training:
-    return train(None if scores is None else papers_loss(scores, **dict(settings)), seed=seed)
+def trained(scores: str | None = None, **settings: Any) -> Training:
+    """Cross entropy for None, else the paper's loss on these scores, with settings; trained once."""
+    return train(None if scores is None else papers_loss(scores, **settings))

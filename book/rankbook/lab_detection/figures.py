@@ -40,21 +40,16 @@ def scenes_before_and_after(
     data: Any,
     before: Sequence[Detections],
     after: Sequence[Detections],
-    shown: Mapping[str, int] | None = None,
-    *,
     names: tuple[str, str] = ("before", "after"),
 ) -> Figure:
     """The first detections of some scenes, of each as many as it has objects, by two networks.
 
-    ``before`` and ``after`` are what they detect in the first pictures of the data set. Without ``shown``, indices of
-    pictures with a name each, three are chosen by how many objects more the second network finds.
+    ``before`` and ``after`` are what they detect in the first pictures of the data set, of which three are chosen by
+    how many objects more the second network finds.
     """
-    if len(before) != len(after):
-        raise ValueError(f"after must have the detections of {len(before)} pictures, as before, got {len(after)}")
-    if shown is None:
-        targets = [data.target(index) for index in range(len(before))]
-        rates = (torch.tensor([*map(study.found_of, found, targets)], dtype=torch.float64) for found in (before, after))
-        shown = choose_queries(*rates)
+    targets = [data.target(index) for index in range(len(before))]
+    rates = (torch.tensor([*map(study.found_of, found, targets)], dtype=torch.float64) for found in (before, after))
+    shown = choose_queries(*rates)
     figure, axes = style.figure(len(shown), 2, width=7.2, height=0.3 + 3.75 * len(shown), squeeze=False)
     facts = []
     for row, (title, index) in enumerate(shown.items()):
@@ -90,7 +85,8 @@ def _draw_scene(axes: Axes, image: Tensor, target: Detections, detections: Detec
         mark = RELEVANT if hit else IRRELEVANT
         for place in (hits == hit).nonzero()[:, 0].tolist():
             name = classes[int(detections["labels"][place]) - 1].replace("_", " ")
-            label = f"{mark.sign} {name} {_short(float(detections['scores'][place]))}"
+            score = f"{float(detections['scores'][place]):.2f}".removeprefix("0")
+            label = f"{mark.sign} {name} {score}"
             _draw_box(axes, detections["boxes"][place].tolist(), mark, label)
     return int(hits.sum())
 
@@ -107,11 +103,6 @@ def _draw_box(axes: Axes, box: Sequence[float], mark: Mark, label: str) -> None:
         axes.text(x1, y2 if low else y1, label, color=mark.colour, fontsize=9, path_effects=halo, **where)
 
 
-def _short(score: float) -> str:
-    """Two digits of a score, without the zero before the point."""
-    return f"{score:.2f}".removeprefix("0")
-
-
 @style.style()
 def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Sequence[int] | Tensor]) -> Figure:
     """How the proposals that hold a class score for it, and how all others do: a column for each network.
@@ -119,8 +110,6 @@ def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Se
     ``groups`` names sets of classes, from 1, a row each. A score is the log-odds of the class's probability, which for
     each class is in the order of the probability. Scores beyond 11 are counted at the edge.
     """
-    if not proposals or not groups:
-        raise ValueError(f"proposals and groups must have one at least, got {len(proposals)} and {len(groups)}")
     shape = {"height": 0.7 + 2.3 * len(groups), "squeeze": False, "sharex": True, "sharey": True}
     figure, axes = style.figure(len(groups), len(proposals), width=1.2 + 3.1 * len(proposals), **shape)
     facts = []
@@ -157,57 +146,39 @@ def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Se
     )
 
 
-Scored = tuple[Tensor, Tensor]
-
-
 @style.style()
-def ap_by_class(
-    found: Mapping[str, Tensor], frequency: Tensor, classes: Sequence[str], *, metric: str = "AP50"
-) -> Figure:
-    """A metric of each class, from the most frequent in training to the rarest.
+def ap_by_class(found: Mapping[str, Tensor], frequency: Tensor, classes: Sequence[str]) -> Figure:
+    """AP50 of each class, from the most frequent in training to the rarest.
 
     ``found`` has by method the values (C,), or (runs, C), of which the mean is drawn and a line from the least to the
     largest; ``frequency`` (C,) counts the objects of each class in training.
     """
     order = frequency.argsort(descending=True, stable=True)
-    places = np.arange(len(order))
+    places, half = np.arange(len(order)), (len(order) + 1) // 2
     figure, (upper, lower) = style.figure(2, 1, width=7.2, height=4.6, sharex=True, height_ratios=(3, 1))
     facts = []
     for number, (name, values) in enumerate(found.items()):
-        runs = torch.atleast_2d(values)
-        if runs.ndim != 2 or runs.shape[1] != len(frequency) or len(classes) != len(frequency):
-            raise ValueError(
-                f"found must have a value for each of {len(frequency)} classes, got {tuple(values.shape)} of {name!r}, "
-                f"and {len(classes)} names"
-            )
-        runs = runs[:, order].double()
+        runs = torch.atleast_2d(values)[:, order].double()
         mean, at = runs.nanmean(0), places + 0.16 * (number - (len(found) - 1) / 2)
         look = LOOKS[(number + (len(found) == 1)) % len(LOOKS)]
         upper.plot(at, mean.numpy(), linestyle="none", markersize=6, label=name, clip_on=False, zorder=3, **look)
         if len(runs) > 1:
-            upper.vlines(
-                at, runs.nan_to_num(2).amin(0), runs.nan_to_num(-1).amax(0), color=look["color"], linewidth=1.5
-            )
-        half = (len(places) + 1) // 2
+            ends = (limit(runs.numpy(), axis=0) for limit in (np.nanmin, np.nanmax))
+            upper.vlines(at, *ends, color=look["color"], linewidth=1.5)
         halves = [float(mean[part].nanmean()) for part in (slice(None, half), slice(half, None))]
         facts.append(f"{name}: the mean of the frequent half is {halves[0]:.2f}, of the rare half {halves[1]:.2f}")
     for axis in (upper, lower):
-        axis.axvline((len(places) + 1) // 2 - 0.5, color=style.GREY, linewidth=1, linestyle=":")
-    upper.set(ylim=(0, None), ylabel=metric)
+        axis.axvline(half - 0.5, color=style.GREY, linewidth=1, linestyle=":")
+    upper.set(ylim=(0, None), ylabel="AP50")
     lower.bar(places, frequency[order].numpy(), color=style.GREY)
     lower.set(yscale="log", ylabel="in training")
-    words = max(map(len, classes)) > 2
-    lower.set_xticks(
-        places,
-        [classes[int(index)].replace("_", " ") for index in order],
-        rotation=60 if words else 0,
-        ha="right" if words else "center",
-    )
+    turned: dict[str, Any] = {"rotation": 60, "ha": "right"} if max(map(len, classes)) > 2 else {}
+    lower.set_xticks(places, [classes[int(index)].replace("_", " ") for index in order], **turned)
     if len(found) > 1:
         figure.legend(loc="outside upper right", ncols=len(found))
     return style.describe(
         figure,
-        f"{metric} of each of {len(places)} classes, from the most frequent in training, "
+        f"AP50 of each of {len(places)} classes, from the most frequent in training, "
         f"{in_words(classes[int(order[0])])}, to the rarest, {in_words(classes[int(order[-1])])}. Below it, bars "
         f"of how often each occurs there, from {int(frequency.max())} to {int(frequency.min())} times, on a "
         "logarithmic axis. "

@@ -15,10 +15,10 @@ from torch import Tensor
 from rankbook.kit import pictures as _pictures
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
-from rankbook.kit.short_runs import characters
+from rankbook.kit.short_runs import Pictures, characters
 from rankbook.lab_hierarchical_retrieval import study
-from rankbook.lab_retrieval.study import check, class_of, in_words, ranked, spread
-from rankedu.checks import check_k
+from rankbook.lab_retrieval.study import check, class_of, gaining, in_words, ranked, spread
+from rankedu.hierarchy import check_paths
 
 #: Groups that get a look of their own on a map; the others are grey.
 SHOWN = 8
@@ -35,36 +35,28 @@ LOOKS = tuple(
 def class_map(
     embeddings: Tensor | Mapping[str, Tensor],
     labels: Tensor,
-    names: Sequence[Sequence[str]] | None = None,
-    *,
+    names: Sequence[Sequence[str]],
     levels: Sequence[int] = (0,),
-    perplexity: float = 30.0,
-    seed: int = 0,
-    limit: int | None = 800,
 ) -> Figure:
     """A t-SNE map of the classes' mean embeddings, a dot each, in the look of its group at a coarser level.
 
     Embeddings (N, dim), of several networks by name a column of maps each; labels (N, L), L ≥ 2, are paths from root to
-    leaf; each of ``levels``, 0 the coarsest, is a row of maps. At most ``limit`` classes are mapped. Distances between
-    clusters, and their sizes, mean nothing on such a map; the share above it, which is of all classes, does.
+    leaf, ``names`` those of each level; each of ``levels``, 0 the coarsest, is a row of maps. At most 800 classes are
+    mapped. Distances between clusters, and their sizes, mean nothing on such a map; the share above it does.
     """
     named = embeddings if isinstance(embeddings, Mapping) else {"": embeddings}
-    if labels.ndim != 2 or labels.shape[1] < 2:
-        raise ValueError(f"labels must have shape (N, L) with L >= 2, got {tuple(labels.shape)} (a group and a class)")
-    if not levels or not all(0 <= level < labels.shape[1] - 1 for level in levels):
-        raise ValueError(f"levels must be of 0 to {labels.shape[1] - 2}, got {tuple(levels)} (the last is the class)")
     figure, axes = style.figure(
         len(levels), len(named), width=1.6 + 2.85 * len(named), height=0.2 + 3.2 * len(levels), squeeze=False
     )
     facts = []
     for column, (name, embedded) in enumerate(named.items()):
         means, paths = study.class_means(embedded, labels)
-        mapped = spread(torch.arange(len(means)), limit)
-        places = study.tsne(means[mapped], perplexity, seed)
+        mapped = spread(torch.arange(len(means)), 800)
+        places = study.tsne(means[mapped])
         for row, level in enumerate(levels):
             groups, axis = paths[:, level], axes[row, column]
             share = study.same_neighbours(means, groups)
-            shown = _draw_map(axis, places, groups[mapped], None if names is None else names[level])
+            shown = _draw_map(axis, places, groups[mapped], names[level])
             axis.set_title(f"{name}\n{share:.0%} beside their own".strip())
             facts.append(f"level {level}{f', {name}' if name else ''} {share:.0%}")
             if column == len(named) - 1:
@@ -78,7 +70,7 @@ def class_map(
     )
 
 
-def _draw_map(axes: Axes, places: Any, groups: Tensor, names: Sequence[str] | None) -> list[str]:
+def _draw_map(axes: Axes, places: Any, groups: Tensor, names: Sequence[str]) -> list[str]:
     """The dots, the largest groups in colours and the others grey; the names of what is shown."""
     distinct, counts = torch.unique(groups, return_counts=True)
     largest = distinct[counts.argsort(descending=True, stable=True)[:SHOWN]]
@@ -86,16 +78,14 @@ def _draw_map(axes: Axes, places: Any, groups: Tensor, names: Sequence[str] | No
     for (marker, colour), group in zip(LOOKS, largest.tolist(), strict=False):
         members = (groups == group).numpy()
         edge = style.BLACK if colour == style.YELLOW else "white"
-        shown.append(f"group {group}" if names is None else _short(names[group]))
+        shown.append(_short(names[group]))
         look: dict[str, Any] = {"marker": marker, "color": colour, "s": 34, "linewidths": 0.5, "edgecolors": edge}
         axes.scatter(places[members, 0], places[members, 1], label=shown[-1], **look)
     others = ~torch.isin(groups, largest).numpy()
     if others.any():
         axes.scatter(places[others, 0], places[others, 1], color="#B8B8B8", s=9, zorder=0, label="the rest")
         shown.append(f"{len(distinct) - len(largest)} others")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.spines[:].set_visible(False)
+    axes.axis("off")
     return shown
 
 
@@ -111,29 +101,18 @@ BARS = ((style.ORANGE, "//"), (style.GREEN, ""), (style.BLUE, ".."), (style.PURP
 
 
 @style.style()
-def draw_severity(
-    embeddings: Mapping[str, Tensor],
-    labels: Tensor,
-    levels: Sequence[str] | None = None,
-    k: int = 5,
-    *,
-    limit: int | None = 2048,
-    candidates: Tensor | None = None,
-) -> Figure:
+def draw_severity(embeddings: Mapping[str, Tensor], labels: Tensor, levels: Sequence[str], k: int = 5) -> Figure:
     """How severe mistakes are, of some networks side by side: at the first place, and at the first k.
 
     Embeddings (N, dim) by the network's name, at most five; labels (N, L) are paths from root to leaf, whose ``levels``
-    have these names. So many queries are looked at, evenly spaced; None: all.
+    have these names. At most 2048 queries are looked at, evenly spaced.
     """
-    if not 1 <= len(embeddings) <= len(BARS):
-        raise ValueError(f"embeddings must be of one to {len(BARS)} networks, got {len(embeddings)}")
-    n_levels = 1 if labels.ndim == 1 else labels.shape[1]
-    kinds = _kinds(levels, n_levels)[:-1]
+    n_levels, kinds = len(levels), _kinds(levels)[:-1]
     figure, axes = style.figure(1, 2, width=7.2, height=3.7, sharey=True)
     width, facts = 0.8 / len(embeddings), []
     for axis, depth, title in zip(axes, (1, k), ("first result", f"first {k} results"), strict=True):
         for number, ((name, embedded), (colour, hatch)) in enumerate(zip(embeddings.items(), BARS, strict=False)):
-            top = study.levels_of_top(embedded, labels, depth, limit=limit, candidates=candidates)
+            top = study.levels_of_top(embedded, labels, depth, limit=2048)
             shares = 100 * study.severity(top, n_levels)[:-1].flip(0)
             places = np.arange(n_levels) + (number - (len(embeddings) - 1) / 2) * width
             look = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
@@ -154,12 +133,8 @@ def draw_severity(
     )
 
 
-def _kinds(levels: Sequence[str] | None, n_levels: int) -> list[str]:
+def _kinds(levels: Sequence[str]) -> list[str]:
     """What a result of each level is called, from 0, nothing in common, to L."""
-    if levels is None:
-        return ["nothing shared", *(f"{level} of {n_levels} levels" for level in range(1, n_levels)), "same class"]
-    if len(levels) != n_levels:
-        raise ValueError(f"levels must name each of the {n_levels} levels, got {len(levels)}")
     return [f"another {levels[0]}", *(f"same {level}" for level in levels)]
 
 
@@ -171,35 +146,29 @@ def hierarchical_retrievals(
     queries: Mapping[str, int] | None = None,
     k: int = 10,
     *,
-    levels: Sequence[str] | None = None,
+    levels: Sequence[str],
     classes: Sequence[str] | None = None,
-    candidates: Tensor | None = None,
 ) -> Figure:
     """What some queries retrieve first, by some networks, each result marked by the level that it shares.
 
     Arguments as for :func:`rankbook.lab_retrieval.figures.before_and_after`, embeddings by the network's name, labels
     (N, L) from root to leaf. Without ``queries`` three are chosen by the H-AP of the first network and the last.
     """
-    check_k(k)
-    if not embeddings:
-        raise ValueError("embeddings must be of one network at least, got none")
     rows = {name: check(embedded, labels)[0] for name, embedded in embeddings.items()}
-    paths = check(next(iter(embeddings.values())), labels)[1]
+    networks, paths = list(rows.values()), check_paths(labels, "labels").cpu()
     n_levels = paths.shape[1]
-    kinds, marks = _kinds(levels, n_levels), _pictures.marks_of(n_levels)
-    chosen = study.queries_by_h_ap(list(rows.values()), paths, candidates) if queries is None else dict(queries)
+    kinds, marks = _kinds(levels), _pictures.marks_of(n_levels)
+    chosen = gaining(networks[0], networks[-1], paths, metric=study.h_ap) if queries is None else queries
     tall = 1.72 * len(rows) - 0.1
     figure, axes = style.figure(len(chosen), 1, width=7.4, height=0.55 + 0.68 * tall * len(chosen), squeeze=False)
     facts = []
     for axis, (title, query) in zip(axes[:, 0], chosen.items(), strict=True):
-        if not 0 <= query < len(paths):
-            raise ValueError(f"queries must be in [0, {len(paths)}), got {query}")
         middle = (tall - 0.9) / 2 - 0.1
         _pictures.draw_row(axis, images, [query], [_pictures.QUERY], x=0.3, y=middle)
         axis.text(0.73, middle - 0.1, textwrap.fill(title, 9), ha="center", va="top")
         facts.append(f"{title}, {class_of(query, paths, classes)}")
         for number, (name, embedded) in enumerate(rows.items()):
-            items, shared = ranked(embedded, paths, query, candidates)
+            items, shared = ranked(embedded, paths, query)
             y = 1.72 * (len(rows) - 1 - number)
             _pictures.draw_row(axis, images, items[:k], [marks[level] for level in shared[:k].tolist()], x=1.6, y=y)
             value = study.h_ap_of_list(shared)
@@ -227,29 +196,29 @@ def _legend(figure: Figure, marks: Sequence[_pictures.Mark], kinds: Sequence[str
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), handlelength=1.2)
 
 
-@paper_figure("HAPPIER Fig. 5")
-def classes_on_a_map() -> Figure:
-    """Characters by script and by base letter, trained shortly for their leaves alone, and along the hierarchy.
+def _pair() -> tuple[dict[str, Tensor], Pictures]:
+    """Two networks that a short run has trained, and what they are shown.
 
     One seed, on letters and with a λ that were chosen because the difference shows there: an illustration, no evidence.
     The results page has networks that nobody chose, and a table over seeds.
     """
     run = characters()
-    pair = {"leaves alone": run.embeddings["Smooth-AP"], "HAPPIER, λ = 0": run.embeddings["HAPPIER, λ = 0"]}
-    return class_map(pair, run.test.labels, run.test.names, levels=(0, 1))
+    names = {"leaves alone": "Smooth-AP", "HAPPIER, λ = 0": "HAPPIER, λ = 0"}
+    return {shown: run.embeddings[name] for shown, name in names.items()}, run.test
+
+
+@paper_figure("HAPPIER Fig. 5")
+def classes_on_a_map() -> Figure:
+    """Characters by script and by base letter, trained shortly for their leaves alone, and along the hierarchy."""
+    pair, test = _pair()
+    return class_map(pair, test.labels, test.names, levels=(0, 1))
 
 
 @paper_figure("HAPPIER Fig. 6")
 def mistakes_on_glyphs() -> Figure:
-    """Retrievals by level, trained for the leaves alone and along the hierarchy, for some seconds.
-
-    Of the networks of :func:`classes_on_a_map`: an illustration, no evidence.
-    """
-    run = characters()
-    pair = {"leaves alone": run.embeddings["Smooth-AP"], "HAPPIER, λ = 0": run.embeddings["HAPPIER, λ = 0"]}
-    rows, paths = zip(*(check(each, run.test.labels) for each in pair.values()), strict=True)
-    queries = study.queries_by_h_ap(list(rows), paths[0]) | study.query_that_fails(rows, paths[0])
+    """Retrievals by level, trained for the leaves alone and along the hierarchy, for some seconds."""
+    pair, test = _pair()
+    rows = [check(each, test.labels)[0] for each in pair.values()]
+    queries = gaining(*rows, test.labels, metric=study.h_ap) | study.query_that_fails(rows, test.labels)
     levels = ("script", "base letter", "character")
-    return hierarchical_retrievals(
-        run.test.images, pair, run.test.labels, queries, levels=levels, classes=run.test.names[-1]
-    )
+    return hierarchical_retrievals(test.images, pair, test.labels, queries, levels=levels, classes=test.names[-1])

@@ -21,8 +21,7 @@ from rankbook.kit.figures import paper_figure
 from rankbook.kit.pictures import IRRELEVANT, QUERY, RELEVANT
 from rankbook.kit.ranks import Array
 from rankbook.kit.short_runs import ShortRuns, characters, letters
-from rankbook.lab_retrieval.study import check, choose_queries, class_of, pr_curve, ranked, spread, values, who_asks
-from rankedu.checks import check_k
+from rankbook.lab_retrieval.study import check, choose_queries, class_of, gaining, pr_curve, ranked, spread, values
 
 #: How the two networks are drawn.
 LOOKS: tuple[dict[str, Any], ...] = (
@@ -34,17 +33,14 @@ LOOKS: tuple[dict[str, Any], ...] = (
 def _draw_curve(axes: Axes, relevant: Tensor, look: Mapping[str, Any], name: str) -> float:
     """Draw the curve of a list from first to last; returns the area under it, the average precision."""
     recall, precision = pr_curve(relevant)
-    x, y = torch.cat([torch.zeros(1), recall]), torch.cat([precision[:1], precision])
-    axes.step(x.numpy(), y.numpy(), where="pre", label=name, **look)
+    axes.step([0, *recall.tolist()], [precision[0], *precision.tolist()], where="pre", label=name, **look)
     return float(precision.mean())
 
 
-def _curve_axes(axes: Axes, labelled: bool = True) -> None:
+def _curve_axes(axes: Axes) -> None:
+    ticks, names = [0, 0.5, 1], ["0", "½", "1"]
     axes.set(xlim=(0, 1), ylim=(0, 1.04), ylabel="precision")
-    axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-    axes.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-    if labelled:
-        axes.set_xlabel("recall")
+    axes.set(xticks=ticks, xticklabels=names, yticks=ticks, yticklabels=names)
 
 
 @style.style()
@@ -53,7 +49,7 @@ def before_and_after(
     embeddings_before: Tensor,
     embeddings_after: Tensor,
     labels: Tensor,
-    queries: Mapping[str, int] | Sequence[int] | None = None,
+    queries: Mapping[str, int] | None = None,
     k: int = 8,
     *,
     names: tuple[str, str] = ("before", "after"),
@@ -67,14 +63,13 @@ def before_and_after(
     a name each, three are chosen among 256 by their average precision. ``candidates``, bool (N,), says what may be
     retrieved where queries and gallery are apart. Items that tie with a positive stand before it.
     """
-    check_k(k)
     before, paths = check(embeddings_before, labels, name="embeddings_before")
     after, _ = check(embeddings_after, labels, name="embeddings_after")
-    chosen = _queries(queries, before, after, paths, candidates)
-    figure, axes = style.figure(len(chosen), 2, width=7.4, height=0.5 + 1.95 * len(chosen), width_ratios=(2.8, 1))
+    chosen = gaining(before, after, paths, candidates) if queries is None else queries
+    shape: dict[str, Any] = {"height": 0.5 + 1.95 * len(chosen), "width_ratios": (2.8, 1), "squeeze": False}
+    figure, axes = style.figure(len(chosen), 2, width=7.4, **shape)
     facts = []
-    for row, (title, query) in enumerate(chosen.items()):
-        left, right = np.atleast_2d(axes)[row]
+    for (left, right), (title, query) in zip(axes, chosen.items(), strict=True):
         _pictures.draw_row(left, images, [query], [QUERY], x=0.3, y=1.2)
         left.text(0.3 + _pictures.FILLED / 2, 1.1, textwrap.fill(title, 9), ha="center", va="top")
         aps = []
@@ -88,10 +83,10 @@ def before_and_after(
             left.text(1.75, y + 0.93, f"{names[number]}: AP {ap:.2f}", va="bottom")
             aps.append(f"{names[number]} {int(relevant[:k].sum())} of the first {k} are right, AP {ap:.2f}")
         _pictures.bare(left, 1.75 + k, -0.42, 3.15)
-        _curve_axes(right, labelled=row == len(chosen) - 1)
+        _curve_axes(right)
         facts.append(f"{title}, {class_of(query, paths, classes)}: {'; '.join(aps)}")
-    right = np.atleast_2d(axes)[0, 1]
-    figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    right.set_xlabel("recall")
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return style.describe(
         figure,
         f"A query in each of {len(chosen)} parts, and beside it two rows of the {k} pictures that are retrieved first, "
@@ -99,27 +94,6 @@ def before_and_after(
         "class, a dashed red frame and a cross is another. On the right the precision-recall curves of both lists, "
         f"{names[0]} dashed and {names[1]} solid. {'. '.join(facts)}.",
     )
-
-
-def _queries(
-    queries: Mapping[str, int] | Sequence[int] | None,
-    before: Tensor,
-    after: Tensor,
-    paths: Tensor,
-    candidates: Tensor | None,
-) -> dict[str, int]:
-    """The queries with their names, checked or chosen."""
-    if queries is None:
-        asked = who_asks(paths, candidates)
-        gained = [values(embedded, paths, asked, candidates) for embedded in (before, after)]
-        return choose_queries(gained[0], gained[1], asked)
-    named = dict(queries) if isinstance(queries, Mapping) else {f"item {query}": query for query in queries}
-    for query in named.values():
-        if not 0 <= query < len(paths):
-            raise ValueError(f"queries must be in [0, {len(paths)}), got {query}")
-    if not named:
-        raise ValueError("queries must name one at least, got none (None chooses three)")
-    return named
 
 
 @style.style()
@@ -136,10 +110,8 @@ def retrieved_page(
     classes: Sequence[str] | None = None,
 ) -> Figure:
     """One query: the first pages that two networks retrieve, both curves, and how soon the positives are found."""
-    check_k(k)
     before, paths = check(embeddings_before, labels, name="embeddings_before")
     after, _ = check(embeddings_after, labels, name="embeddings_after")
-    (query,) = _queries([query], before, after, paths, None).values()
     rows = math.ceil((min(k, len(paths) - 1) + 1) / columns)
     figure, whole = style.figure(width=7.4, height=2.6 + 0.76 * rows)
     whole.remove()
@@ -161,6 +133,7 @@ def retrieved_page(
             f"half of all {len(ranks)} positives stand at rank {middle:g} or before"
         )
     _curve_axes(curve)
+    curve.set_xlabel("recall")
     curve.legend(loc="lower left", fontsize=10)
     best = np.arange(1, len(ranks) + 1)
     found.plot(best, best / len(ranks), ":", color=style.GREY)
@@ -187,36 +160,26 @@ def _page(axes: Axes, images: Any, items: list[int], relevant: Tensor, columns: 
 
 
 @style.style()
-def curves(
-    runs: Mapping[str, Sequence[Mapping[str, Any]]] | Sequence[Mapping[str, Any]], metric: str = "R@1"
-) -> Figure:
-    """The loss of every step, and a metric wherever it was evaluated, of one run or of several by name.
+def curves(rows: Sequence[Mapping[str, Any]], metric: str = "R@1") -> Figure:
+    """The loss of every step of a run, and a metric wherever it was evaluated.
 
     A row has "step", and "loss", the metric or both. The thick line is a running mean of a twentieth of the run.
     """
-    named = runs if isinstance(runs, Mapping) else {"": runs}
-    measured = any(_series(rows, metric).size for rows in named.values())
-    figure, axes = style.figure(1, 1 + measured, width=7.0 if measured else 5.0, height=3.3, squeeze=False)
-    facts = []
-    for (name, look), rows in zip(style.looks(named).items(), named.values(), strict=True):
-        (steps, losses), (at, found) = _series(rows, "loss"), _series(rows, metric)
-        if not len(steps):
-            raise ValueError(f"runs must have rows with 'step' and 'loss', got none{f' for {name!r}' if name else ''}")
-        smooth = _running_mean(losses, max(1, len(losses) // 20))
-        axes[0, 0].plot(steps, losses, color=look.color, linewidth=0.7, alpha=0.35)
-        axes[0, 0].plot(steps, smooth, label=name, **look.line)
-        facts.append(f"{name or 'loss'}: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps")
-        if len(at):
-            axes[0, 1].plot(at, found, marker="o", markersize=5, clip_on=False, **look.line)
-            facts[-1] += f", {metric} {found[-1]:.3f} at the end and {found.max():.3f} at best"
+    (steps, losses), (at, found) = _series(rows, "loss"), _series(rows, metric)
+    if not len(steps):
+        raise ValueError("rows must have one with 'step' and 'loss', got none")
+    figure, axes = style.figure(1, 2 if len(at) else 1, width=7.0 if len(at) else 5.0, height=3.3, squeeze=False)
+    smooth = _running_mean(losses, max(1, len(losses) // 20))
+    axes[0, 0].plot(steps, losses, color=style.BLUE, linewidth=0.7, alpha=0.35)
+    axes[0, 0].plot(steps, smooth, color=style.BLUE)
     axes[0, 0].set(xlabel="step", title="loss")
-    if measured:
+    told = f"loss: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps"
+    if len(at):
+        axes[0, 1].plot(at, found, marker="o", markersize=5, clip_on=False, color=style.BLUE)
         axes[0, 1].set(xlabel="step", title=metric, xlim=axes[0, 0].get_xlim(), ylim=(0, None))
-    if len(named) > 1:
-        style.legend_below(figure, axes[0, 0], 3)
-    return style.describe(
-        figure, f"The loss{f' and {metric}' if measured else ''} against the step of training. {'. '.join(facts)}."
-    )
+        told += f", {metric} {found[-1]:.3f} at the end and {found.max():.3f} at best"
+    both = f"The loss{f' and {metric}' if len(at) else ''} against the step of training"
+    return style.describe(figure, f"{both}. {told}.")
 
 
 def _series(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
@@ -233,19 +196,17 @@ def _running_mean(numbers: Array, width: int) -> Array:
     return np.asarray((total - before) / np.minimum(places, width))
 
 
-def _of_run(
-    run: ShortRuns, before: str, after: str, queries: dict[str, int] | None = None, name: str | None = None
-) -> Figure:
-    """What two of the networks of a short run retrieve; the second may be called otherwise."""
-    embeddings, names = (run.embeddings[before], run.embeddings[after]), (before, name or after)
+def _of_run(run: ShortRuns, names: tuple[str, str], queries: dict[str, int] | None = None) -> Figure:
+    """What two of the networks of a short run retrieve."""
+    before, after = (run.embeddings[name] for name in names)
     test = run.test
-    return before_and_after(test.images, *embeddings, test.labels, queries, names=names, classes=test.names[-1])
+    return before_and_after(test.images, before, after, test.labels, queries, names=names, classes=test.names[-1])
 
 
 @paper_figure("RaMBO Fig. 4")
 def glyphs_by_rambo() -> Figure:
     """Retrievals of glyphs by a random network, and by one that RaMBO has trained for some seconds."""
-    return _of_run(characters(), "start", "RaMBO")
+    return _of_run(characters(), ("start", "RaMBO"))
 
 
 @functools.cache
@@ -255,16 +216,15 @@ def letter_queries() -> dict[str, int]:
     sizes = run.test.labels[:, 0].bincount()[run.test.labels[:, 0]]
     asked = spread((sizes > 200).nonzero()[:, 0])
     pair = (check(run.embeddings[name], run.test.labels) for name in ("softmax", "softmax + Smooth-AP"))
-    before, after = (values(embedded, paths, asked) for embedded, paths in pair)
-    return choose_queries(before, after, asked)
+    return choose_queries(*(values(embedded, paths, asked) for embedded, paths in pair), asked)
 
 
 def _letter_page(choice: str, baseline: str) -> Figure:
     run = letters()
     names = baseline, f"{baseline} + Smooth-AP"
-    embeddings = run.embeddings[names[0]], run.embeddings[names[1]]
-    query = letter_queries()[choice]
-    return retrieved_page(run.test.images, *embeddings, run.test.labels, query, names=names, classes=run.test.names[-1])
+    before, after = (run.embeddings[name] for name in names)
+    test, query = run.test, letter_queries()[choice]
+    return retrieved_page(test.images, before, after, test.labels, query, names=names, classes=test.names[-1])
 
 
 @paper_figure("Smooth-AP supp. Fig. S1")
@@ -301,7 +261,7 @@ def small_classes() -> Figure:
     by_gain = asked[(after - before).argsort(descending=True, stable=True)]
     shares = {"most improved": 0.0, "upper third": 1 / 3, "lower third": 2 / 3, "worst": 1.0}
     queries = {name: int(by_gain[round(share * (len(by_gain) - 1))]) for name, share in shares.items()}
-    return _of_run(run, "start", "Smooth-AP", queries)
+    return _of_run(run, ("start", "Smooth-AP"), queries)
 
 
 @paper_figure("Smooth-AP supp. Fig. S6")
@@ -314,4 +274,4 @@ def large_and_small_classes() -> Figure:
     for letter in (order[0], order[len(order) // 2], order[-1]):
         members = (run.test.labels[:, 0] == letter).nonzero()[:, 0]
         queries[f"|P| = {len(members) - 1}"] = int(members[len(members) // 2])
-    return _of_run(run, "start", "softmax + Smooth-AP", queries, name="Smooth-AP")
+    return _of_run(run, ("start", "softmax + Smooth-AP"), queries)

@@ -14,6 +14,8 @@ from rankedu.metrics import average_precision
 
 #: Queries that are looked at to choose some of them, evenly spaced: ranking all would take minutes on a large set.
 LIMIT = 256
+#: Of scores, levels and where, each (q, N).
+Metric = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def check(embeddings: Tensor, labels: Tensor, *, name: str = "embeddings") -> tuple[Tensor, Tensor]:
@@ -29,13 +31,8 @@ def check(embeddings: Tensor, labels: Tensor, *, name: str = "embeddings") -> tu
 
 
 def offered(paths: Tensor, candidates: Tensor | None) -> Tensor:
-    """What may be retrieved, a fresh bool tensor of shape (N,): the candidates, checked, or all."""
-    if candidates is None:
-        return torch.ones(len(paths), dtype=torch.bool)
-    if candidates.dtype != torch.bool or candidates.shape != (len(paths),):
-        got = f"{candidates.dtype} of shape {tuple(candidates.shape)}"
-        raise ValueError(f"candidates must be bool of shape ({len(paths)},), an entry for each label, got {got}")
-    return candidates.cpu().clone()
+    """What may be retrieved, a fresh bool tensor of shape (N,): the candidates, or all."""
+    return torch.ones(len(paths), dtype=torch.bool) if candidates is None else candidates.cpu().clone()
 
 
 def who_asks(paths: Tensor, candidates: Tensor | None, limit: int | None = LIMIT) -> Tensor:
@@ -60,12 +57,11 @@ def values(
     paths: Tensor,
     queries: Tensor,
     candidates: Tensor | None = None,
-    metric: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
-    chunk_size: int = 128,
+    metric: Metric | None = None,
 ) -> Tensor:
     """A metric of each query, by default the average precision of its class; nan where it has no positive."""
     found = []
-    for chunk in torch.split(queries, chunk_size):
+    for chunk in torch.split(queries, 128):
         scores, levels = embeddings[chunk] @ embeddings.T, hierarchy.levels(paths[chunk], paths)
         where = offered(paths, candidates).repeat(len(chunk), 1)
         where[torch.arange(len(chunk)), chunk] = False
@@ -91,10 +87,6 @@ def choose_queries(before: Tensor, after: Tensor, asked: Tensor | None = None) -
     >>> choose_queries(before, after)
     {'most improved': 0, 'typical': 1, 'worst': 2}
     """
-    if before.ndim != 1 or before.shape != after.shape:
-        raise ValueError(
-            f"after must have the shape (q,) of before, got {tuple(after.shape)} and {tuple(before.shape)}"
-        )
     gain = (after - before).double()
     valid = gain.isfinite().nonzero()[:, 0]
     if not len(valid):
@@ -105,14 +97,21 @@ def choose_queries(before: Tensor, after: Tensor, asked: Tensor | None = None) -
     return {name: int(indices[at]) for name, at in chosen.items() if name == "most improved" or at != falling[0]}
 
 
+def gaining(
+    before: Tensor, after: Tensor, paths: Tensor, candidates: Tensor | None = None, metric: Metric | None = None
+) -> dict[str, int]:
+    """Three queries, chosen by what a metric gains between two networks' embeddings."""
+    asked = who_asks(paths, candidates)
+    gained = (values(embedded, paths, asked, candidates, metric) for embedded in (before, after))
+    return choose_queries(*gained, asked)
+
+
 def pr_curve(relevant: Tensor) -> tuple[Tensor, Tensor]:
     """Recall and precision at each relevant item of a list, bool (n,), that is given from first to last.
 
     Each step of the curve is 1/r wide and ends at one of these points, so the area under it is the average precision.
     """
     ranks = relevant.nonzero()[:, 0].double() + 1
-    if not len(ranks):
-        raise ValueError("relevance must have a relevant item, got none (leave such queries out)")
     place = torch.arange(1, len(ranks) + 1, dtype=torch.float64)
     return place / len(ranks), place / ranks
 

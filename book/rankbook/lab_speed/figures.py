@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from rankbook.kit import style
 from ranklab.experiments.speed.tables import duration, size_text
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["batch_times", "exponents", "list_times"]
 
 Row = Mapping[str, Any]
 #: Who is drawn how: colour, marker, line.

@@ -69,7 +69,7 @@ def test_which_inversions_blackbox_ranks_see(a, b, gap):
 
 
 def test_blackbox_ranks_train_as_well_as_the_step_if_lam_is_large_enough():
-    ends = {name: study.descend(name, seeds=8, steps=50).end() for name in ("supremum", "stopped 4", "stopped 64")}
+    ends = {name: study.end(study.descend(name, seeds=8, steps=50)) for name in ("supremum", "stopped 4", "stopped 64")}
     assert ends["stopped 4"] + 0.1 < min(ends["supremum"], ends["stopped 64"])
     assert abs(ends["stopped 64"] - ends["supremum"]) < 0.1
 

@@ -68,16 +68,12 @@ def test_pictures_are_chosen_by_what_they_gain_and_told():
     assert len(missed) == 2
 
 
-@pytest.mark.parametrize(
-    ("before", "message"),
-    [(4, "before and after must have a query with a value"), (3, "after must have the detections of 3 pictures")],
-)
-def test_pictures_that_cannot_be_shown_are_named(before, message):
+def test_pictures_without_objects_are_refused():
     data = Pictures()
     empty = [{"boxes": BOXES[:0], "labels": torch.empty(0).long(), "scores": torch.empty(0)}] * 4
     data[:] = [data[2]] * 4
-    with pytest.raises(ValueError, match=message):
-        scenes_before_and_after(data, empty[:before], empty)
+    with pytest.raises(ValueError, match="before and after must have a query with a value"):
+        scenes_before_and_after(data, empty, empty)
 
 
 def proposals():
@@ -106,8 +102,6 @@ def test_histograms_hold_every_proposal_and_say_how_many_are_wrong():
     assert "before, frequent classes: 2 positives; of what scores above the middle one, 67% are negatives" in told
     nobody = Proposals(torch.randn(4, 3), torch.zeros(4).long(), torch.ones(4))
     assert "0 positives" in style.description(score_histograms({"after": nobody}, groups))
-    with pytest.raises(ValueError, match="proposals and groups must have one at least, got 0 and 2"):
-        score_histograms({}, groups)
 
 
 def test_classes_go_from_frequent_to_rare_and_halves_are_told():
@@ -128,5 +122,3 @@ def test_several_runs_are_a_mean_with_a_range():
     assert upper.lines[1].get_ydata().tolist() == pytest.approx([0.3, 0.6, 0.0])
     (ranges,) = upper.collections
     assert ranges.get_segments()[0][:, 1].tolist() == pytest.approx([0.2, 0.4])
-    with pytest.raises(ValueError, match=r"a value for each of 2 classes, got \(3,\) of 'one', and 3 names"):
-        ap_by_class({"one": runs[0]}, torch.tensor([3, 2]), Pictures.names)

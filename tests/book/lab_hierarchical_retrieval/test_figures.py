@@ -35,20 +35,11 @@ def test_ties_go_against_the_query():
     assert study.levels_of_top(torch.ones(4, 2), labels)[0].tolist() == [0]
 
 
-def test_levels_of_top_of_a_gallery_that_is_apart():
-    labels = torch.tensor([[0, 0], [0, 0], [0, 1]])
-    gallery = torch.tensor([False, True, True])
-    embeddings = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
-    assert study.levels_of_top(embeddings, labels, candidates=gallery).tolist() == [[1]]
-
-
 def test_severity_counts_what_could_be_avoided():
-    assert study.severity(torch.tensor([[3, 1], [-1, -1], [0, 3]])).tolist() == [0.25, 0.25, 0.0, 0.5]
+    assert study.severity(torch.tensor([[3, 1], [-1, -1], [0, 3]]), 3).tolist() == [0.25, 0.25, 0.0, 0.5]
     assert study.severity(torch.tensor([1, 1]), n_levels=2).tolist() == [0.0, 1.0, 0.0]
-    with pytest.raises(ValueError, match="levels_of_top must have a level >= 0, got none"):
-        study.severity(torch.tensor([-1]))
-    with pytest.raises(ValueError, match="levels_of_top must be at most n_levels=1, got 2"):
-        study.severity(torch.tensor([2]), n_levels=1)
+    with pytest.raises(ValueError, match="labels must have a class of two items at least, got none"):
+        study.severity(torch.tensor([-1]), 1)
 
 
 def test_the_bars_are_the_shares():
@@ -61,19 +52,6 @@ def test_the_bars_are_the_shares():
     assert f"first result, tree: {expected[:2].sum():.1f} % wrong" in style.description(made)
     hatches = {bars[0].get_hatch() for bars in made.axes[0].containers}
     assert len(hatches) == 2, "the networks differ without colour"
-
-
-@pytest.mark.parametrize(
-    ("embeddings", "levels", "message"),
-    [
-        ({}, None, "embeddings must be of one to 5 networks, got 0"),
-        ({"tree": tree()[0]}, ("class",), "levels must name each of the 2 levels, got 1"),
-    ],
-    ids=["no network", "names"],
-)
-def test_bars_of_nothing_are_refused(embeddings, levels, message):
-    with pytest.raises(ValueError, match=message):
-        figures.draw_severity(embeddings, tree()[1], levels)
 
 
 def test_the_map_shows_every_class_and_says_what_is_near():
@@ -92,23 +70,9 @@ def test_small_groups_are_grey_and_several_maps_stand_side_by_side():
     leaves = torch.arange(22)
     labels = torch.stack([leaves // 2, leaves], 1)
     embeddings = torch.randn(22, 4, generator=torch.Generator().manual_seed(0))
-    made = figures.class_map({"one": embeddings, "other": -embeddings}, labels)
+    made = figures.class_map({"one": embeddings, "other": -embeddings}, labels, [[f"group {i}" for i in range(11)]])
     assert len(made.axes) == 2 and len(made.axes[0].collections) == figures.SHOWN + 1
     assert "3 others" in style.description(made)
-
-
-@pytest.mark.parametrize(
-    ("labels", "levels", "message"),
-    [
-        (torch.arange(6), (0,), r"labels must have shape \(N, L\) with L >= 2, got \(6,\)"),
-        (torch.arange(12).view(6, 2), (1,), r"levels must be of 0 to 0, got \(1,\)"),
-        (torch.zeros(6, 2, dtype=torch.int64), (0,), "labels must have five classes at least to be mapped, got 1"),
-    ],
-    ids=["one level", "the leaf", "one class"],
-)
-def test_a_map_of_nothing_is_refused(labels, levels, message):
-    with pytest.raises(ValueError, match=message):
-        figures.class_map(torch.randn(6, 3), labels, levels=levels)
 
 
 def test_retrievals_are_signed_by_their_level():
@@ -122,15 +86,15 @@ def test_retrievals_are_signed_by_their_level():
     signs = [text.get_text() for text in made.axes[0].texts]
     assert [sign for sign in signs if sign in ("✓", "✗", "1")] == [{2: "✓", 1: "1", 0: "✗"}[level] for level in shared]
     assert f"levels {shared}" in style.description(made) and "a cross is another group" in style.description(made)
-    with pytest.raises(ValueError, match=r"queries must be in \[0, 18\), got 18"):
-        figures.hierarchical_retrievals(images, {"tree": embeddings}, labels, {"mine": 18})
 
 
 def test_by_itself_it_chooses_by_h_ap():
     embeddings, labels = tree(noise=1.5)
     noise = torch.randn(embeddings.shape, generator=torch.Generator().manual_seed(1))
     images = torch.zeros(len(labels), 3, 8, 8)
-    made = figures.hierarchical_retrievals(images, {"noise": noise, "tree": embeddings}, labels, k=3)
+    made = figures.hierarchical_retrievals(
+        images, {"noise": noise, "tree": embeddings}, labels, k=3, levels=("group", "class")
+    )
     assert [name in style.description(made) for name in ("most improved", "typical", "worst")] == [True] * 3
 
 

@@ -29,8 +29,6 @@ def test_the_area_under_the_curve_is_the_average_precision():
     recall, precision = pr_curve(relevance)
     area = (precision * torch.diff(recall, prepend=torch.zeros(1))).sum()
     assert area.item() == pytest.approx(average_precision(-torch.arange(60.0), relevance).item(), abs=1e-6)
-    with pytest.raises(ValueError, match="relevance must have a relevant item, got none"):
-        pr_curve(torch.zeros(3, dtype=torch.bool))
 
 
 def test_a_ranking_puts_ties_against_the_query_and_never_holds_it():
@@ -44,7 +42,7 @@ def test_a_ranking_puts_ties_against_the_query_and_never_holds_it():
 def test_the_values_are_those_of_the_rankings():
     _, _, embeddings, labels = scene(noise=1.0)
     rows, paths = check(embeddings, torch.cat([labels[:-1], torch.tensor([99])]))
-    found = values(rows, paths, torch.arange(len(paths)), chunk_size=5)
+    found = values(rows, paths, torch.arange(len(paths)))
     for query, value in enumerate(found[:-1].tolist()):
         _, levels = ranked(rows, paths, query)
         assert value == pytest.approx(pr_curve(levels == 1)[1].mean().item(), abs=1e-6)
@@ -66,8 +64,6 @@ def test_queries_ask_the_gallery_where_it_is_apart():
     paths = torch.zeros(10, 1, dtype=torch.int64)
     assert who_asks(paths, gallery).tolist() == [0, 1, 2, 3]
     assert who_asks(paths, None, limit=2).tolist() == [0, 9]
-    with pytest.raises(ValueError, match=r"candidates must be bool of shape \(10,\).* got torch.int64"):
-        who_asks(paths, gallery.long())
 
 
 @pytest.mark.parametrize("channels", [None, 1, 3])
@@ -105,20 +101,17 @@ def test_a_page_holds_the_query_and_what_it_retrieves():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"queries": [24]}, r"queries must be in \[0, 24\), got 24"),
-        ({"queries": []}, "queries must name one at least"),
-        ({"k": 0}, "k must be >= 1"),
         ({"embeddings_after": torch.ones(3, 2)}, r"embeddings_after must be a tensor of shape \(24, dim\)"),
         ({"embeddings_before": torch.full((24, 2), torch.nan)}, "embeddings_before must be finite, got 48"),
         ({"images": torch.zeros(24, 2, 8, 8)}, r"images must have shape .* got one of shape \(2, 8, 8\)"),
     ],
-    ids=["no such query", "no query", "k", "rows", "nan", "two channels"],
+    ids=["rows", "nan", "two channels"],
 )
 def test_before_and_after_refuses(change, message):
     images, before, after, labels = scene()
     given = {"images": images, "embeddings_before": before, "embeddings_after": after, "labels": labels} | change
     with pytest.raises(ValueError, match=message):
-        before_and_after(**({"queries": [0]} | given))
+        before_and_after(**given, queries={"mine": 0})
 
 
 class Files:
@@ -157,10 +150,8 @@ def test_the_curves_of_a_log():
     made = curves(log())
     assert len(made.axes) == 2 and "R@1 0.250 at the end" in style.description(made)
     assert len(curves([{"step": 1, "loss": 2.0}]).axes) == 1, "nothing was evaluated"
-    both = curves({"one": log(), "other": log(falling=0.8)})
-    assert {line.get_linestyle() for line in both.axes[1].get_lines()} == {"-", "--"}
 
 
 def test_a_log_without_losses_is_refused():
-    with pytest.raises(ValueError, match=r"runs must have rows with 'step' and 'loss', got none for 'one'"):
-        curves({"one": [{"step": 1, "loss": None}]})
+    with pytest.raises(ValueError, match=r"rows must have one with 'step' and 'loss', got none"):
+        curves([{"step": 1, "loss": None}])

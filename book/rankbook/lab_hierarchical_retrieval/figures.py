@@ -219,6 +219,6 @@ def mistakes_on_glyphs() -> Figure:
     """Retrievals by level, trained for the leaves alone and along the hierarchy, for some seconds."""
     pair, test = _pair()
     rows = [check(each, test.labels)[0] for each in pair.values()]
-    queries = gaining(*rows, test.labels, metric=study.h_ap) | study.query_that_fails(rows, test.labels)
+    queries = gaining(rows[0], rows[1], test.labels, metric=study.h_ap) | study.query_that_fails(rows, test.labels)
     levels = ("script", "base letter", "character")
     return hierarchical_retrievals(test.images, pair, test.labels, queries, levels=levels, classes=test.names[-1])

@@ -216,7 +216,8 @@ def letter_queries() -> dict[str, int]:
     sizes = run.test.labels[:, 0].bincount()[run.test.labels[:, 0]]
     asked = spread((sizes > 200).nonzero()[:, 0])
     pair = (check(run.embeddings[name], run.test.labels) for name in ("softmax", "softmax + Smooth-AP"))
-    return choose_queries(*(values(embedded, paths, asked) for embedded, paths in pair), asked)
+    before, after = (values(embedded, paths, asked) for embedded, paths in pair)
+    return choose_queries(before, after, asked)
 
 
 def _letter_page(choice: str, baseline: str) -> Figure:

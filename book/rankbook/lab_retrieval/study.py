@@ -102,8 +102,8 @@ def gaining(
 ) -> dict[str, int]:
     """Three queries, chosen by what a metric gains between two networks' embeddings."""
     asked = who_asks(paths, candidates)
-    gained = (values(embedded, paths, asked, candidates, metric) for embedded in (before, after))
-    return choose_queries(*gained, asked)
+    first, last = (values(embedded, paths, asked, candidates, metric) for embedded in (before, after))
+    return choose_queries(first, last, asked)
 
 
 def pr_curve(relevant: Tensor) -> tuple[Tensor, Tensor]:

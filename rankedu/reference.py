@@ -398,7 +398,9 @@ def happier_lower_step(x, below=10, above=25):
 
 
 def happier_loss(y, rel, step=happier_step, lower=None):
-    """1 - H-AP with ranks from above: less relevant items count by the step (Eq. 5).
+    """1 - H-AP with ranks from above: less relevant items count by the step.
+
+    Source: HAPPIER Eq. 5.
 
     Of two tied items the less relevant stands below. A lower step: H-rank from below.
     >>> round(happier_loss([0.9, 0.8, 0.7, 0.1], [0.5, 0.0, 1.0, 0.0]), 4)

@@ -6,7 +6,9 @@ import numpy as np
 
 
 def fitted_exponent(seconds: dict[int, float]) -> tuple[float, float]:
-    """Fit seconds ∝ n^k, length → seconds, as in RaMBO Tab. 1; the 95 % interval is k ± margin.
+    """Fit seconds ∝ n^k, length → seconds; the 95 % interval is k ± margin.
+
+    Source: RaMBO Tab. 1.
 
     >>> k, margin = fitted_exponent({10: 1.0, 100: 100.0, 1000: 10_000.0})
     >>> round(k, 6), round(margin, 6)

@@ -82,7 +82,7 @@ def _pooled_once(scores, strength):
 def _projection_cases() -> list[Case]:
     rng = np.random.default_rng(12)
     cases: list[Case] = [{"scores": np.array([0.5, 0.25]), "strength": 1.0}]
-    sizes, strengths = (5, 2, 3, 5, 6, 8, 10, 15, 12), (0.125, 0.125, 0.12, 0.1, 0.2, 0.07, 0.15, 0.03, 5.0)
+    sizes, strengths = (5, 2, 3, 5, 6, 8, 10, 15, 12), (0.127, 0.127, 0.123, 0.101, 0.203, 0.071, 0.151, 0.031, 5.0)
     for size, strength in zip(sizes, strengths, strict=True):
         cases.append({"scores": rng.permutation(101)[:size] / 100, "strength": strength})
     return cases

@@ -10,13 +10,16 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rankbook.ch06_ties_and_margins.study import MARGINS, STEPS, TrainedScorer, train_scorer
+from rankbook.ch06_ties_and_margins.study import EVERY, MARGINS, STEPS, train_scorer
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, dial, explorable, goal, hold, tell
+from rankbook.kit.ranks import Array
 
 FRAMES, NOISE = 12, 0.1
 #: So many items of each class are drawn.
 POSITIVES, NEGATIVES = 8, 16
+#: Which looks at the run are the frames.
+LOOKS = np.arange(FRAMES) * (STEPS // EVERY) // (FRAMES - 1)
 
 
 @goal(
@@ -35,32 +38,25 @@ POSITIVES, NEGATIVES = 8, 16
 @style.style()
 def collapse_film(step: int, margin: float) -> Figure:
     """A training run in twelve frames: the scores of 24 items, as they are and under a magnifying glass."""
-    run = train_scorer(margin)
-    look, shown = _look(run, step), _shown(run)
-    scores, spread = run.weights[look] @ run.features.T, _measures(run)[0]
-    value, noisy = (measure[look] for measure in _measures(run)[1:])
+    run, look = train_scorer(margin), LOOKS[step]
+    spread, exact, off = _measures(margin)
+    value, noisy, scores = exact[look], off[look], run.weights[look] @ run.features.T
     figure, (plain, glass, below) = style.figure(3, 1, width=5.6, height=5.2)
-    smaller = [other for other in reversed(MARGINS) if other < margin]
     tell(figure, ap=float(value), noisy=float(noisy), spread=float(spread[look]), last=step == FRAMES - 1)
-    tell(figure, cost=_cost(margin, step), smaller=[_cost(other, step) for other in smaller])
+    costs = [_measures(other)[1:, look] @ (1, -1) for other in MARGINS if other <= margin]
+    tell(figure, cost=float(costs[-1]), smaller=[float(cost) for cost in costs[-2::-1]])
     style.place(figure, *((0.15, bottom, 0.82, 0.2) for bottom in (0.745, 0.425, 0.11)))
-    _strip(plain, scores[shown], run.relevance[shown], limit=5.0, label="score")
-    _strip(glass, scores[shown] / spread[look], run.relevance[shown], limit=3.0, label="score / spread")
+    _strip(plain, scores, run.relevance, 5.0, "score")
+    _strip(glass, scores / spread[look], run.relevance, 3.0, "score / spread")
     plain.set_title(f"step {run.steps[look]}:  AP = {value:.2f},  with errors of {NOISE:g}: {noisy:.2f}", fontsize=12)
     below.set_yscale("log")
     below.plot(run.steps, spread, color=style.GREY, linewidth=1, antialiased=False)
     below.plot(run.steps[: look + 1], spread[: look + 1], color=style.BLACK, antialiased=False)
     below.plot(run.steps[look], spread[look], "o", color=style.BLACK)
-    below.set(
-        xlim=(-50, STEPS + 50),
-        xticks=(0, 1000, 2000, 3000),
-        ylim=(0.02, 6),
-        yticks=(0.1, 1),
-        yticklabels=("0.1", "1"),
-        ylabel="spread",
-    )
+    below.set(xlim=(-50, STEPS + 50), xticks=(0, 1000, 2000, 3000), ylabel="spread")
+    below.set(ylim=(0.02, 6), yticks=(0.1, 1), yticklabels=("0.1", "1"))
     below.minorticks_off()
-    hold(below, step=lambda frame: (run.steps[_look(run, frame)], spread[_look(run, frame)]))
+    hold(below, step=lambda frame: (run.steps[LOOKS[frame]], spread[LOOKS[frame]]))
     below.set_xlabel("step of gradient descent", labelpad=1)
     return style.describe(
         figure,
@@ -72,36 +68,20 @@ def collapse_film(step: int, margin: float) -> Figure:
     )
 
 
-def _look(run: TrainedScorer, step: int) -> int:
-    return step * (len(run.steps) - 1) // (FRAMES - 1)
-
-
 @functools.cache
-def _measures(run: TrainedScorer) -> tuple[npt.NDArray[np.float64], ...]:
-    return run.spread(), run.average_precision(), run.average_precision(NOISE)
-
-
-def _cost(margin: float, step: int) -> float:
-    """How much of AP the errors cost at a frame."""
+def _measures(margin: float) -> Array:
+    """The spread at each look, AP, and AP under errors."""
     run = train_scorer(margin)
-    _, exact, noisy = _measures(run)
-    return float((exact - noisy)[_look(run, step)])
+    return np.stack([run.spread(), run.average_precision(), run.average_precision(NOISE)])
 
 
-@functools.cache
-def _shown(run: TrainedScorer) -> npt.NDArray[np.int64]:
-    return np.concatenate([np.flatnonzero(run.relevance)[:POSITIVES], np.flatnonzero(~run.relevance)[:NEGATIVES]])
-
-
-def _strip(
-    axis: Axes, scores: npt.NDArray[np.float64], relevance: npt.NDArray[np.bool_], *, limit: float, label: str
-) -> None:
-    """Positives in the upper row, negatives in the lower one."""
+def _strip(axis: Axes, scores: Array, relevance: npt.NDArray[np.bool_], limit: float, label: str) -> None:
+    """The first positives in the upper row, the first negatives in the lower one."""
     look: dict[str, Any] = {"linestyle": "none", "markersize": 9, "antialiased": False}
     axis.axhline(0.5, color="0.85", linewidth=1, zorder=0)
-    for group, good in ((relevance, True), (~relevance, False)):
-        row = float(good) + 0.28 * (np.arange(group.sum()) % 3 - 1)
-        axis.plot(scores[group], row, **look, **style.mark(good))
+    for good, count in ((True, POSITIVES), (False, NEGATIVES)):
+        row = float(good) + 0.28 * (np.arange(count) % 3 - 1)
+        axis.plot(scores[relevance == good][:count], row, **look, **style.mark(good))
     axis.set(xlim=(-limit, limit), ylim=(-0.65, 1.65), xticks=(-limit + 1, 0, limit - 1))
     axis.set_yticks((0, 1), ("neg.", "pos."))
     axis.set_xlabel(label, labelpad=1)

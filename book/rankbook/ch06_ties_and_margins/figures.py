@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,28 +17,25 @@ from rankbook.kit.ranks import Array
 
 
 @style.style()
-def fan_around_a_tie(scales: tuple[float, float] = (1.0, 1e-6)) -> Figure:
+def fan_around_a_tie() -> Figure:
     """Every value of AP meets in the tie of three scores, and no magnifying glass changes the picture."""
     norm = BoundaryNorm([0.25, 0.4, 0.75, 1.25], 3)
     colours = ListedColormap([style.RED, style.YELLOW, style.SKY])
     figure, axes = style.figure(1, 2, width=6.8, height=3.7)
-    shares: dict[float, float] = {}
-    for axis, scale in zip(axes, scales, strict=True):
+    for axis, scale, ends in zip(axes, (1.0, 1e-6), (("-1", "0", "1"), ("-1e-06", "0", "1e-06")), strict=True):
         side = scale * np.linspace(-1, 1, 400)
         a, b = np.meshgrid(side, side)
         value = 1.0 / (1 + (b > a).astype(float) + (-a - b > a))  # the third score is −a − b
         axis.imshow(value, origin="lower", extent=(-scale, scale) * 2, cmap=colours, norm=norm, interpolation="nearest")
         axis.plot(0, 0, "o", color=style.BLACK, markersize=7)
-        ends = ("-1", "0", "1") if scale == 1 else (f"-{scale:g}", "0", f"{scale:g}")
         axis.set_xticks((-scale, 0, scale), ends)
         axis.set_yticks((-scale, 0, scale), ends)
         axis.set(xlabel="score of the relevant item")
         for at, text in (((0.6, 0.0), "AP = 1"), ((0.1, 0.7), "1/2"), ((-0.1, -0.7), "1/2"), ((-0.65, 0.0), "1/3")):
             axis.text(at[0] * scale, at[1] * scale, text, ha="center", va="center")
-        shares = {float(v): float((value == v).mean()) for v in np.unique(value)}
     axes[0].set(ylabel="of an irrelevant one", title="around a tie")
     axes[1].set(title="a million times closer")
-    facts = ", ".join(f"{share:.0%} for AP = {v:.2f}" for v, share in sorted(shares.items()))
+    facts = ", ".join(f"{(value == v).mean():.0%} for AP = {v:.2f}" for v in np.unique(value))
     return style.describe(
         figure,
         "Two square maps of AP for three items, one of them relevant, whose scores add up to zero; the tie of all "
@@ -48,14 +45,13 @@ def fan_around_a_tie(scales: tuple[float, float] = (1.0, 1e-6)) -> Figure:
 
 
 @style.style()
-def shift_curves(noise: Sequence[float] = (0.01, 0.1), n: int = 200, positives: int = 20) -> Figure:
+def shift_curves() -> Figure:
     """AP of lists that are all perfect in training, after every score has moved a little."""
-    gaps = np.geomspace(1e-4, 1.0, 33)
-    relevance = np.arange(n) < positives
+    gaps, relevance = np.geomspace(1e-4, 1.0, 33), np.arange(200) < 20
     figure, axes = style.figure(width=6.4, height=3.5)
     axes.semilogx(gaps, np.ones_like(gaps), ":", color=style.BLACK, label="as trained")
     facts = []
-    for sigma, line, colour in zip(noise, ("-", "--"), (style.BLUE, style.ORANGE), strict=False):
+    for sigma, line, colour in ((0.01, "-", style.BLUE), (0.1, "--", style.ORANGE)):
         values = np.array([study.expected_ap_after_shift(gap, sigma, relevance) for gap in gaps])
         axes.semilogx(gaps, values, line, color=colour, label=f"scores move by {sigma:g}")
         facts.append(
@@ -82,8 +78,8 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
         for relevant, count in ((False, negatives), (True, positives)):
             lines = scores[:, run.relevance == relevant][:, :count]
             colour, look = (style.POSITIVE, "-") if relevant else (style.NEGATIVE, "--")
-            axis.plot(run.steps, lines, look, color=colour, linewidth=1.2)
-            axis.plot([], [], look, color=colour, label="positive" if relevant else "negative")
+            labels = ["positive" if relevant else "negative"] + [""] * (count - 1)
+            axis.plot(run.steps, lines, look, color=colour, linewidth=1.2, label=labels)
         spread, value = run.spread(), run.average_precision()
         axis.set(title=_margin(alpha), xlabel="step of gradient descent")
         facts.append(
@@ -101,21 +97,19 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
 
 
 @style.style()
-def spread_and_brittleness(noise: float = 0.1) -> Figure:
+def spread_and_brittleness() -> Figure:
     """The spread of the scores during training for several margins, and AP when each score is a little off."""
     figure, (left, right) = style.figure(1, 2, width=7.0, height=3.6, sharex=True)
+    noise = 0.1
     looks = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
     colours = (style.RED, style.ORANGE, style.PURPLE, style.BLUE, style.GREEN)
     facts = []
     for alpha, look, colour in zip(study.MARGINS, looks, colours, strict=True):
         run = study.train_scorer(alpha)
-        options: dict[str, Any] = {"linestyle": look, "color": colour, "linewidth": 1.8}
-        left.semilogy(run.steps, run.spread(), label=f"α = {alpha:g}", **options)
-        right.plot(run.steps, run.average_precision(noise), **options)
-        facts.append(
-            f"α = {alpha:g}: spread {run.spread()[-1]:.2f}, AP {run.average_precision()[-1]:.2f}, "
-            f"{run.average_precision(noise)[-1]:.2f} if the scores are off"
-        )
+        spread, exact, off = run.spread(), run.average_precision(), run.average_precision(noise)
+        left.semilogy(run.steps, spread, linestyle=look, color=colour, linewidth=1.8, label=f"α = {alpha:g}")
+        right.plot(run.steps, off, linestyle=look, color=colour, linewidth=1.8)
+        facts.append(f"α = {alpha:g}: spread {spread[-1]:.2f}, AP {exact[-1]:.2f}, {off[-1]:.2f} if the scores are off")
     left.set(xlabel="step", ylabel="spread of the scores", ylim=(0.02, 6), yticks=(0.1, 1), yticklabels=("0.1", "1"))
     right.set(xlabel="step", ylabel=f"AP, scores off by {noise:g}", ylim=(0.3, 1.02))
     left.legend(loc="lower left", fontsize=10, handlelength=2.6)
@@ -127,7 +121,7 @@ def spread_and_brittleness(noise: float = 0.1) -> Figure:
 
 
 @style.style()
-def gap_and_spread(margin: float = 0.4, lam: float = study.LANDSCAPE_LAM) -> Figure:
+def gap_and_spread(margin: float = 0.4) -> Figure:
     """The AP loss over the gap between two classes and the spread within them, without a margin and with one."""
     figure, axes = style.figure(1, 2, width=7.2, height=3.9, sharey=True)
     edges = np.linspace(0, 0.8, 9)
@@ -136,7 +130,7 @@ def gap_and_spread(margin: float = 0.4, lam: float = study.LANDSCAPE_LAM) -> Fig
     facts = []
     for axis, alpha in zip(axes, (0.0, margin), strict=True):
         shown = axis.imshow(study.landscape(alpha), extent=(*study.GAPS, *study.SPREADS), **look)
-        still, count = _arrows(axis, alpha, lam)
+        still, count = _arrows(axis, alpha)
         axis.plot(alpha, 0, "D", color=style.RED, markersize=9, clip_on=False, zorder=5, markeredgecolor="white")
         axis.set(xlabel="gap", xlim=study.GAPS, ylim=study.SPREADS, title=_margin(alpha))
         facts.append(f"α = {alpha:g}: tip at gap {alpha:g}; no gradient at {still} of {count} places")
@@ -152,10 +146,11 @@ def gap_and_spread(margin: float = 0.4, lam: float = study.LANDSCAPE_LAM) -> Fig
     )
 
 
-def _arrows(axis: Axes, margin: float, lam: float) -> tuple[int, int]:
+def _arrows(axis: Axes, margin: float) -> tuple[int, int]:
     """Draw the directions of descent on a coarse grid; count the places without one."""
     gap, spread = (a.ravel() for a in np.meshgrid(np.linspace(-0.45, 1.05, 7), np.linspace(0.1, 0.9, 5)))
-    moves = np.array([study.gap_spread_descent(g, s, margin, lam) for g, s in zip(gap, spread, strict=True)])
+    places = zip(gap, spread, strict=True)
+    moves = np.array([study.gap_spread_descent(*place, margin, study.LANDSCAPE_LAM) for place in places])
     length = np.hypot(*moves.T)
     still = length == 0
     unit = moves[~still] / length[~still, None]
@@ -175,9 +170,8 @@ def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
     for axis, (alpha, history) in zip(axes[0], histories.items(), strict=True):
         same, other, spread = np.asarray(history).T
         step = np.arange(1, len(same) + 1)
-        axis.fill_between(
-            step, other - spread, np.minimum(other + spread, 1), color=style.NEGATIVE, alpha=0.25, linewidth=0
-        )
+        low, high = other - spread, np.minimum(other + spread, 1)
+        axis.fill_between(step, low, high, color=style.NEGATIVE, alpha=0.25, linewidth=0)
         axis.plot(step, other, "--", color=style.NEGATIVE, label="two characters")
         axis.plot(step, same, color=style.POSITIVE, label="one character")
         axis.set(title=_margin(alpha), xlabel="step of Adam", ylim=(-0.5, 1.05))

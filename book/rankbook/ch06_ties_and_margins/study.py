@@ -46,9 +46,7 @@ class TrainedScorer:
 
 
 @functools.lru_cache(maxsize=32)
-def train_scorer(
-    margin: float = 0.0, *, lam: float = LAM, rate: float = RATE, steps: int = STEPS, seed: int = 0
-) -> TrainedScorer:
+def train_scorer(margin: float = 0.0, *, steps: int = STEPS, seed: int = 0) -> TrainedScorer:
     """Train a linear scorer for average precision by plain gradient descent, RaMBO's loss with this margin.
 
     Each step draws 128 new items from two normal clouds in four dimensions, a quarter of them relevant, whose centres
@@ -69,7 +67,7 @@ def train_scorer(
         if step % EVERY == 0:
             looks.append(weights)
         batch, labels = draw_items(BATCH, random)
-        weights = weights - rate * (batch.T @ ap_gradient(batch @ weights, labels, lam, margin))
+        weights = weights - RATE * (batch.T @ ap_gradient(batch @ weights, labels, LAM, margin))
     return TrainedScorer(np.arange(0, steps + 1, EVERY), np.array(looks), features, relevance)
 
 
@@ -99,9 +97,7 @@ def overtaking_lengths(scores: Array, relevance: Mask, lam: float, margin: float
     return shifted[j] - shifted[i]
 
 
-def _two_rankings(
-    scores: Array, relevance: Mask, lam: float, margin: float
-) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _two_rankings(scores: Array, relevance: Mask, lam: float, margin: float) -> tuple[Array, Any, Any]:
     """The shifted scores, their ranks, and their ranks after the step along dAP loss/drk."""
     shifted = scores + np.where(relevance, -margin / 2, margin / 2)
     before = ranks_of(shifted)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any
 
 import matplotlib
 import numpy as np
-import numpy.typing as npt
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -16,7 +14,7 @@ from torch import Tensor
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, dial, explorable, goal, ground, hold, log_slider, strip, tell
 from rankbook.kit.explorable.controls import Control
-from rankbook.kit.ranks import Array
+from rankbook.kit.ranks import Array, ranks_of
 from rankedu.blackbox import differentiate
 from rankedu.solvers import shortest_path
 
@@ -53,24 +51,12 @@ def along_line(direction: Array, lam: float) -> dict[str, Array]:
     bends = np.concatenate([kinks(SCORES, direction), kinks(shifted, direction)])
     corners = np.unique(np.concatenate([[-REACH, REACH], bends[np.abs(bends) < REACH]]).round(12))
     t = np.sort(np.concatenate([corners, (corners[1:] + corners[:-1]) / 2]))
-    before = optimal_value(SCORES + t[:, None] * direction)
-    after = optimal_value(shifted + t[:, None] * direction)
-    middles = t[1::2]
-    return {
-        "t": t,
-        "corners": corners,
-        "middles": middles,
-        "before": before,
-        "after": after,
-        "smooth": (after - before) / lam,
-        "stairs": _mean_rank(SCORES + middles[:, None] * direction),
-        "floor": _mean_rank(shifted + middles[:, None] * direction),
-    }
-
-
-def _mean_rank(z: Array) -> Array:
-    ranks = np.argsort(np.argsort(-z, axis=-1, kind="stable"), axis=-1) + 1.0
-    return np.asarray(ranks @ MEAN_RANK)
+    now, then = (origin + t[:, None] * direction for origin in (SCORES, shifted))
+    before, after = optimal_value(now), optimal_value(then)
+    stairs, floor = (ranks_of(line[1::2]) @ MEAN_RANK for line in (now, then))
+    smooth = (after - before) / lam
+    found = {"t": t, "corners": corners, "before": before, "after": after, "smooth": smooth, "stairs": stairs}
+    return {**found, "floor": floor, "slopes": np.diff(smooth) / np.diff(t)}
 
 
 @goal(
@@ -97,13 +83,13 @@ def one_dimensional_section(lam: float, line: str) -> Figure:
     at = along_line(LINES[line], lam)
     same = np.isclose(at["smooth"][1::2], at["stairs"], atol=1e-9)
     share = float(np.diff(at["corners"])[same].sum() / (2 * REACH))
-    steepest = float(np.abs(np.diff(at["smooth"]) / np.diff(at["t"])).max())
+    steepest = float(np.abs(at["slopes"]).max())
+    bend = 1 + np.flatnonzero(~np.isclose(at["slopes"][1:], at["slopes"][:-1], atol=1e-6))
     made, (top, bottom) = style.figure(2, 1, width=6.4, height=5.6, sharex=True, height_ratios=[3, 2])
 
     top.stairs(at["floor"], at["corners"], baseline=at["stairs"], fill=True, color=style.SKY, alpha=0.25)
     top.stairs(at["stairs"], at["corners"], baseline=None, color=style.BLACK, lw=2.0, label="loss f = c·s(y)")
     top.plot(at["t"], at["smooth"], color=style.RED, lw=2.2, label="$f_\\lambda$")
-    bend = _bends(at)
     top.plot(at["t"][bend], at["smooth"][bend], "o", ms=4, color=style.RED)
     top.stairs(np.where(same, 1.12, 1.02), at["corners"], baseline=1.02, fill=True, color=style.GREEN)
     top.plot([], [], color=style.GREEN, lw=5, label="here $f_\\lambda=f$")
@@ -113,13 +99,8 @@ def one_dimensional_section(lam: float, line: str) -> Figure:
     bottom.fill_between(at["t"], at["before"], at["after"], color=style.ORANGE, alpha=0.25, lw=0)
     bottom.plot(at["t"], at["before"], color=style.BLACK, label="m(y)")
     bottom.plot(at["t"], at["after"], color=style.ORANGE, label="m(y + λc)")
-    bottom.set(
-        xlabel="position t on the line y + t·d",
-        ylabel="optimal value",
-        xlim=(-REACH, REACH),
-        ylim=(-20.5, 13),
-        yticks=(-20, -10, 0, 10),
-    )
+    bottom.set(xlabel="position t on the line y + t·d", xlim=(-REACH, REACH))
+    bottom.set(ylabel="optimal value", ylim=(-20.5, 13), yticks=(-20, -10, 0, 10))
     bottom.legend(loc="lower center", ncols=2, frameon=False)
     tell(made, share=share, steepest=steepest, gap=float((at["stairs"] - at["smooth"][1::2]).max()))
     tell(
@@ -134,16 +115,10 @@ def one_dimensional_section(lam: float, line: str) -> Figure:
         made,
         f"""Along the line on which {line}, for λ = {lam:g}. Above: the mean rank of two relevant items is a staircase
         between {at["stairs"].min():g} and {at["stairs"].max():g}; its interpolation is continuous, made of
-        {int(bend.sum()) + 1} straight pieces, never above the staircase, equal to it on {share:.0%} of the line, and
+        {len(bend) + 1} straight pieces, never above the staircase, equal to it on {share:.0%} of the line, and
         at its steepest has slope {steepest:.1f}. Below: two concave curves, the optimal value at y and at y + λc; their
         distance divided by λ is the interpolation.""",
     )
-
-
-def _bends(at: dict[str, Array]) -> npt.NDArray[np.bool_]:
-    """Mark the points t, ends excluded, at which the slope of the interpolation changes."""
-    slopes = np.diff(at["smooth"]) / np.diff(at["t"])
-    return np.concatenate([[False], ~np.isclose(slopes[1:], slopes[:-1], atol=1e-6), [False]])
 
 
 # --- On a plane -------------------------------------------------------------------------------------------------
@@ -202,20 +177,17 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
     levels = np.arange(-0.5, 13) / 3  # the whole numbers stand in the middle of a colour
     made, panels = style.figure(1, 2, width=7.0, height=4.2, sharex=True, sharey=True)
     made.set_layout_engine("constrained", rect=(0, 0.14, 1, 0.86))
-    drawn: Any = None
     for axes, values, title in zip(panels, (truth, smooth), ("the loss f", f"$f_\\lambda$, λ = {lam:g}"), strict=True):
         drawn = axes.contourf(line, line, values, levels=levels, cmap=style.LANDSCAPE, vmin=-0.2, vmax=4.2)
         axes.set(title=title, xlabel="first direction", aspect="equal", xticks=(-3, 0, 3), yticks=(-3, 0, 3))
     panels[0].set_ylabel("second direction")
     every = slice(6, None, 12)
     arrows = -gradient[every, every]
-    length = np.linalg.norm(arrows, axis=-1, keepdims=True)
-    arrows = np.divide(arrows, length, out=np.zeros_like(arrows), where=length > 0)
-    shown = length[..., 0] > 1e-12
+    length = np.linalg.norm(arrows, axis=-1)
+    shown = length > 1e-12
     column, row = np.meshgrid(line[every], line[every])
-    panels[1].quiver(
-        column[shown], row[shown], arrows[shown, 0], arrows[shown, 1], color="white", scale=16, width=0.008, pivot="mid"
-    )
+    ways = (arrows[shown] / length[shown, None]).T
+    panels[1].quiver(column[shown], row[shown], *ways, color="white", scale=16, width=0.008, pivot="mid")
     ground(panels[1], -gradient[::3, ::3], truth[::3, ::3])
     bar = made.colorbar(drawn, ax=panels, ticks=range(5), shrink=0.85)
     bar.set_label("wrong rows")
@@ -242,8 +214,7 @@ SHOWN = (0, 1, 2, 3, 4, 5, 6, 10, 20, 40)
 def target_path() -> Tensor:
     """Give the wanted path on the 8 × 8 grid, 1 for its cells."""
     target = torch.zeros(SIDE, SIDE, dtype=torch.float64)
-    for cell in TARGET:
-        target[cell] = 1.0
+    target[tuple(zip(*TARGET, strict=True))] = 1.0
     return target
 
 
@@ -312,9 +283,7 @@ def shortest_path_on_a_grid(lam: float, step: int) -> Figure:
             left.text(column, row, mark, ha="center", va="center", fontsize=13, fontweight="bold", color=style.BLACK,
                       bbox={"boxstyle": "circle,pad=0.08", "fc": "white", "ec": "none"})  # fmt: skip
     left.set(xticks=[], yticks=[])
-    left.legend(
-        loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=2, columnspacing=1.0, handlelength=1.5, frameon=False
-    )
+    left.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=2, handlelength=1.5, frameon=False)
     for other in (0.01, 0.1, 1.0, 10.0, 100.0):
         right.plot(learn_path(other)[3], color="#cccccc", lw=1, ds="steps-post", antialiased=False)
     right.plot(losses, color=style.RED, lw=1.5, ds="steps-post", antialiased=False)

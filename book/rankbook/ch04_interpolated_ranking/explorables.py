@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import matplotlib as mpl
 import numpy as np
@@ -54,12 +55,12 @@ LINE_GRADIENT = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
 @style.style()
 def interpolation_landscape(lam: float, seed: int) -> Figure:
     """What the optimiser sees instead of a staircase: a loss linear in 20 ranks, on a plane through score space."""
-    section, few, many, span = _plane(seed)
+    section, few, many, best, span, most = _plane(seed)
     coefficients = random_coefficients(seed=seed)
     height = interpolated_landscape(section, coefficients, lam)
     low, high = float(height.min()), float(height.max())
     flat = float((section_gradient(many, coefficients, lam) == 0).all(-1).mean())
-    edges, colours = _bands(seed)
+    edges, colours = _bands(best, span, most)
     norm = BoundaryNorm(edges, colours.N)
     figure, axes = style.figure(width=5.6, height=5.0)
     style.place(figure, (0.11, 0.226, 0.64, 0.717))
@@ -77,7 +78,6 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     axes.set_title(f"no gradient on {flat:.0%} of the plane")
     places = Section(section.origin, section.u, section.v, EXTENT, SIDE)
     ground(axes, -section_gradient(places, coefficients, lam), rank_landscape(places, coefficients))
-    best, most = _reach(seed)
     _scale(figure.add_axes((0.88, 0.226, 0.09, 0.717)), edges, colours, (low, high), (best, most))
     tell(figure, flat=flat, range=high - low, span=span, top=(high - best) / (most - best))
     strip(figure, (0.11, 0.065, 0.64, 0.06), "lam", lam, (0.01, 1), label="λ ", ends=(0.001, 10))
@@ -89,10 +89,9 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     )
 
 
-def _bands(seed: int) -> tuple[Array, ListedColormap]:
+def _bands(least: float, span: float, most: float) -> tuple[Array, ListedColormap]:
     """Edges and colours of the bands, the same for all λ: ten over the staircase's range, and on to the best loss."""
-    least, most = _reach(seed)
-    height = _plane(seed)[3] / BANDS
+    height = span / BANDS
     count = math.ceil((most - least) / height)
     shares = (np.arange(count) / (count - 1)) ** 2  # most of the colours are for the upper part, where there is relief
     painted = mpl.colormaps[style.LANDSCAPE](DARKEST + (1 - DARKEST) * shares)
@@ -100,9 +99,7 @@ def _bands(seed: int) -> tuple[Array, ListedColormap]:
     return most + height * np.arange(-count, 1.0), ListedColormap(painted)
 
 
-def _scale(
-    axes: Axes, edges: Array, colours: ListedColormap, found: tuple[float, float], reach: tuple[float, float]
-) -> None:
+def _scale(axes: Axes, edges: Array, colours: ListedColormap, found: Sequence[float], reach: Sequence[float]) -> None:
     """The bands where the surface lies, on a scale that is the same for all λ, so that it is seen to sink."""
     inside = np.clip(edges, *found)
     axes.bar(0.5, np.diff(inside), 1, inside[:-1], color=colours.colors, antialiased=False)
@@ -112,21 +109,14 @@ def _scale(
     axes.set_yticks(reach, [f"best\n{reach[0]:.0f}", f"{reach[1]:.0f}"])
 
 
-@functools.cache
-def _reach(seed: int) -> tuple[float, float]:
-    """The least that the loss can be, and the highest step of the staircase on the plane."""
-    c = random_coefficients(seed=seed)
-    least = np.sort(c)[::-1] @ np.arange(1.0, len(c) + 1)
-    return float(least), float(rank_landscape(_plane(seed)[0], c).max())
-
-
 @functools.lru_cache(maxsize=16)
-def _plane(seed: int) -> tuple[Section, Section, Section, float]:
-    """A fine grid to paint, a coarse one for arrows, one to count on, and the range of the staircase."""
-    section = random_section(seed=seed, extent=EXTENT, resolution=200)
+def _plane(seed: int) -> tuple[Section, Section, Section, float, float, float]:
+    """A fine grid to paint, a coarse one for arrows, one to count on; the best loss, the staircase's range and top."""
+    section, c = random_section(seed=seed, extent=EXTENT, resolution=200), random_coefficients(seed=seed)
     few = Section(section.origin, section.u, section.v, 0.85 * EXTENT, 6)
     many = Section(section.origin, section.u, section.v, EXTENT, 50)
-    return section, few, many, float(np.ptp(rank_landscape(section, random_coefficients(seed=seed))))
+    stairs, least = rank_landscape(section, c), np.sort(c)[::-1] @ np.arange(1.0, len(c) + 1)
+    return section, few, many, float(least), float(np.ptp(stairs)), float(stairs.max())
 
 
 @goal(
@@ -166,12 +156,8 @@ def secant(lam: float, position: float) -> Figure:
     below.legend(loc="upper right")
     hold(above, position=lambda t: (t, _along(np.array([t]))[0].item()))
     hold(above, lam=lambda lam: (position + lam, _along(np.array([position + lam]))[0].item()))
-    tell(
-        figure,
-        loss=float(loss),
-        slope=float(slope),
-        passed=len(np.unique(losses[(times >= start) & (times < end)])) - 1,
-    )
+    passed = len(np.unique(losses[(times >= start) & (times < end)])) - 1
+    tell(figure, loss=float(loss), slope=float(slope), passed=passed)
     above.set_title(f"$f$ = {loss:.0f},   $f_\\lambda$ = slope = mean = {slope:.2f}")
     return style.describe(
         figure,
@@ -185,6 +171,5 @@ def secant(lam: float, position: float) -> Figure:
 def _along(times: Array) -> tuple[Array, Array]:
     """m and f at y + t·c."""
     z = LINE_SCORES + times[:, None] * LINE_GRADIENT
-    order = np.argsort(-z, axis=-1, kind="stable")
-    count = np.arange(1.0, len(LINE_SCORES) + 1)
+    order, count = np.argsort(-z, axis=-1, kind="stable"), np.arange(1.0, len(LINE_SCORES) + 1)
     return np.take_along_axis(z, order, -1) @ count, LINE_GRADIENT[order] @ count

@@ -75,21 +75,20 @@ def interpolated_ranking_landscape(lam: float = 0.06) -> Figure:
 
 
 @style.style()
-def gradient_bars(lams: tuple[float, float, float] = (0.05, 0.25, 4.0)) -> Figure:
+def gradient_bars() -> Figure:
     """Who is pushed up and who down: five items, the loss rk(B) + rk(E), three strengths."""
     scores = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
     incoming = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
     figure, axes = style.figure(1, 3, width=6.4, height=2.9, sharey=True, sharex=True)
     facts = []
-    for axis, lam in zip(axes, lams, strict=True):
+    for axis, lam in zip(axes, (0.05, 0.25, 4.0), strict=True):
         places = ranks_of(scores) - ranks_of(scores + lam * incoming)
-        for item, (place, c) in enumerate(zip(places, incoming, strict=True)):
-            axis.barh(item, place, edgecolor="white", **style.area(c > 0))
+        looks = [style.area(c > 0) for c in incoming]
+        look: Any = {key: [one[key] for one in looks] for key in ("color", "hatch")}
+        bars = axis.barh(range(5), places, edgecolor="white", **look)
+        axis.bar_label(bars, [f"{place:+d}".replace("+0", "0") for place in places], padding=3, fontsize=11)
         axis.axvline(0, color=style.BLACK, linewidth=1)
         axis.set(title=f"λ = {lam:g}", xlim=(-3.4, 3.4), xticks=(-2, 0, 2))
-        for item, place in enumerate(places):
-            axis.text(place + np.sign(place + 0.1) * 0.25, item, f"{place:+d}".replace("+0", "0"), va="center",
-                      ha="left" if place >= 0 else "right", fontsize=11)  # fmt: skip
         facts.append(f"λ = {lam:g}: " + ", ".join(f"{n} {p:+d}" for n, p in zip("ABCDE", places, strict=True)))
     axes[0].set_yticks(range(5), [f"{n}  {y}" for n, y in zip("ABCDE", scores, strict=True)])
     axes[0].invert_yaxis()
@@ -104,27 +103,23 @@ def gradient_bars(lams: tuple[float, float, float] = (0.05, 0.25, 4.0)) -> Figur
 
 
 @style.style()
-def useful_strengths(sizes: tuple[int, ...] = (20, 200, 2000), trials: int = 20) -> Figure:
+def useful_strengths() -> Figure:
     """How much of the gradient is non-zero, and how far the interpolation strays, against λ in units of the spread."""
     ratios = np.geomspace(1e-4, 1e2, 25)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
     reached = []
-    looks = zip(sizes, ("-", "--", ":"), "o^s", (style.BLUE, style.ORANGE, style.GREEN), strict=False)
+    looks = ((20, "-", "o", style.BLUE), (200, "--", "^", style.ORANGE), (2000, ":", "s", style.GREEN))
     for n, line, mark, colour in looks:
-        moved, strayed = np.array([regime(n, ratio, trials) for ratio in ratios]).T
-        options = {"color": colour, "linestyle": line, "label": f"n = {n}"}
-        left.semilogx(ratios, moved, **options)
-        right.semilogx(ratios, strayed, **{**options, "linestyle": "none", "marker": mark, "markersize": 6})
+        moved, strayed = np.array([regime(n, ratio, trials=20) for ratio in ratios]).T
+        left.semilogx(ratios, moved, line, color=colour, label=f"n = {n}")
+        right.semilogx(ratios, strayed, mark, color=colour, label=f"n = {n}", markersize=6)
         reached.append(f"n = {n}: half of the items have a gradient from {np.interp(0.5, moved, ratios):.2g} on")
     right.semilogx(ratios, sunk(ratios), color=style.BLACK, linewidth=1, label="closed form", zorder=0)
-    left.set(title="items with a gradient", ylim=(-0.03, 1.03))
-    right.set(title="$f_\\lambda$ on its way down to the best loss", ylim=(-0.03, 1.03))
-    for axis in (left, right):
-        axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axis.set_xlabel("λ · sd(c) / sd(y)")
-        axis.set_xticks([1e-4, 1e-2, 1, 1e2])
     left.legend(loc="lower right", handlelength=1.8)
     right.legend(loc="upper left", handlelength=1.8)
+    for axis, title in ((left, "items with a gradient"), (right, "$f_\\lambda$ on its way down to the best loss")):
+        axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axis.set(title=title, xlabel="λ · sd(c) / sd(y)", xticks=[1e-4, 1e-2, 1, 1e2], ylim=(-0.03, 1.03))
     return style.describe(
         figure,
         f"Two rising curves for each list length against λ times the spread of c over the spread of the scores. Left, "

@@ -14,14 +14,13 @@ def rank_min(scores):
     return np.array(reference.rank(scores, "min"))
 
 
-def evaluate(embeddings, labels, *, itself=False, unit=True, lonely=None, metric=reference.map_at_r, other=None):
+def evaluate(embeddings, labels, *, itself=False, unit=True, lonely=None, metric=reference.map_at_r, sign=1):
     """R@1 and mAP@R; the options make the mistakes."""
-    rows, columns = ((x / np.linalg.norm(x, axis=1, keepdims=True) if unit else x) for x in (embeddings, embeddings))
-    columns = columns if other is None else -rows
+    rows = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True) if unit else embeddings
     found = []
     for query, label in enumerate(labels):
         others = itself | (np.arange(len(labels)) != query)
-        cosines, relevant = columns[others] @ rows[query], labels[others] == label
+        cosines, relevant = sign * rows[others] @ rows[query], labels[others] == label
         if relevant.any():
             found.append((reference.recall_at_k(cosines, relevant, 1), metric(cosines, relevant)))
         elif lonely is not None:
@@ -132,7 +131,7 @@ EXERCISES = (
              "reads the list to its end: AP@R stops at rank R"),
             (lambda e, labels: evaluate(e, labels, metric=lambda y, r: reference.precision_at_k(y, r, sum(r))),
              "takes the share of relevant items among the first R: AP@R adds precisions up"),
-            (lambda e, labels: evaluate(-e, labels, other=e), "puts the most distant item first"),
+            (lambda e, labels: evaluate(e, labels, sign=-1), "puts the most distant item first"),
         ],
     ),
 )  # fmt: skip

@@ -64,6 +64,18 @@ def _layer(backward):
     return lambda solver, lam: autograd.with_backward(solver, lambda y, c: backward(solver, y, c, lam))
 
 
+#: Layers, made of a solver and λ, that go wrong on the way back.
+WRONG_LAYERS = (
+    (_layer(lambda f, y, c, lam: -(f(y + lam * c) - f(y)) / lam),
+     "turns the sign around: a step against the gradient must lead towards the perturbed solution"),
+    (_layer(lambda f, y, c, lam: f(y + lam * c) - f(y)), "forgets to divide by λ"),
+    (_layer(lambda f, y, c, lam: (f(y - lam * c) - f(y)) / lam), "moves y by −λ times the gradient instead of +λ"),
+    (_layer(lambda f, y, c, lam: (f(y + c) - f(y)) / lam), "moves y by the gradient without the factor λ"),
+    (_layer(lambda f, y, c, lam: c * (f(y + lam * c) - f(y)) / lam),
+     "multiplies by the incoming gradient once more: it has done its work inside the solver"),
+    (_layer(lambda f, y, c, lam: c), "lets the incoming gradient pass through as it is"),
+)  # fmt: skip
+
 EXERCISES = (
     Exercise(
         "blackbox_layer(solver, lam): a function of a torch tensor y that returns solver(y) and hands back the "
@@ -71,19 +83,11 @@ EXERCISES = (
         lambda solver, y, weights, lam: [solver(y), blackbox_gradient(solver, y, weights, lam)],
         lambda: [dict(zip(("solver", "y", "weights", "lam"), case.values(), strict=True)) for case in _cases()],
         [
-            (_layer(lambda f, y, c, lam: -(f(y + lam * c) - f(y)) / lam),
-             "turns the sign around: a step against the gradient must lead towards the perturbed solution"),
-            (_layer(lambda f, y, c, lam: f(y + lam * c) - f(y)), "forgets to divide by λ"),
-            (_layer(lambda f, y, c, lam: lam * (f(y + lam * c) - f(y))), "multiplies by λ instead of dividing"),
-            (_layer(lambda f, y, c, lam: (f(y - lam * c) - f(y)) / lam),
-             "moves y by −λ times the gradient instead of +λ"),
-            (_layer(lambda f, y, c, lam: (f(y + c) - f(y)) / lam), "moves y by the gradient without the factor λ"),
+            *WRONG_LAYERS,
             (lambda solver, lam: solver,
              "returns the solution alone: autograd then finds no gradient, as the solver has none"),
+            (_layer(lambda f, y, c, lam: lam * (f(y + lam * c) - f(y))), "multiplies by λ instead of dividing"),
             (_layer(lambda f, y, c, lam: f(y + lam * c) / lam), "leaves out the unperturbed solution"),
-            (_layer(lambda f, y, c, lam: c * (f(y + lam * c) - f(y)) / lam),
-             "multiplies by the incoming gradient once more: it has done its work inside the solver"),
-            (_layer(lambda f, y, c, lam: c), "lets the incoming gradient pass through as it is"),
         ],
         use=lambda answer, solver, y, weights, lam: autograd.layer(answer(_on_tensors(solver), lam), y, weights),
         arrays=("numpy",),

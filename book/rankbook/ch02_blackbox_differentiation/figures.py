@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,9 @@ def three_solvers() -> Figure:
     """Three solvers, the costs that they read and the solutions that they return."""
     made, (left, middle, right) = style.figure(1, 3, width=7.6, height=3.1)
     scores = np.array([0.5, 0.9, 0.1, 0.7, 0.3])
-    left.barh(range(5), scores, color=style.SKY, height=0.7)
+    bars = left.barh(range(5), scores, color=style.SKY, height=0.7)
     ranks = ranks_of(scores)
-    for row, (score, place) in enumerate(zip(scores, ranks, strict=True)):
-        left.text(score + 0.04, row, f"{place:.0f}", va="center", fontweight="bold", color=style.RED)
+    left.bar_label(bars, ranks, padding=3, fontweight="bold", color=style.RED)
     left.set(title="ranking", xlim=(0, 1.15), xticks=[], yticks=[], xlabel="y: scores, s: ranks")
     left.invert_yaxis()
 
@@ -46,15 +46,14 @@ def three_solvers() -> Figure:
 def lower_envelope() -> Figure:
     """Six lines, one for each ranking of three items; their lower envelope; and its slope."""
     origin, direction = np.array([-0.8, 0.6, 0.2]), np.array([1.0, 0.0, -1.0])
-    permutations = np.array([[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]], dtype=float)
+    rankings = np.array([*permutations((1.0, 2.0, 3.0))])
     t = np.linspace(-1.0, 2.0, 601)
-    lines = (origin + t[:, None] * direction) @ permutations.T
+    lines = (origin + t[:, None] * direction) @ rankings.T
     least = lines.min(axis=1)
-    slopes = (permutations @ direction)[lines.argmin(axis=1)]
+    slopes = (rankings @ direction)[lines.argmin(axis=1)]
     jumps = np.flatnonzero(np.diff(slopes))
     made, (top, bottom) = style.figure(2, 1, width=6.4, height=5.0, sharex=True, height_ratios=[3, 2])
-    top.plot(t, lines, color=style.GREY, lw=1.2)
-    top.plot([], [], color=style.GREY, lw=1.2, label="z·s, one line a ranking s")
+    top.plot(t, lines, color=style.GREY, lw=1.2, label=["z·s, one line a ranking s", *[""] * 5])
     top.plot(t, least, color=style.BLUE, lw=3.5, label="optimal value m(z)")
     top.plot(t[jumps], least[jumps], "o", color=style.BLUE, ms=7)
     top.set(ylabel="cost of the ranking", ylim=(-4.5, 5.0))
@@ -62,9 +61,8 @@ def lower_envelope() -> Figure:
     edges = np.concatenate([[t[0]], t[jumps], [t[-1]]])
     steps = slopes[np.append(jumps, len(t) - 1)]
     bottom.stairs(steps, edges, baseline=None, color=style.BLACK, lw=2.0)
-    for place in t[jumps]:
-        for axes in (top, bottom):
-            axes.axvline(place, color=style.GREY, lw=0.8, ls=":")
+    for axes in (top, bottom):
+        axes.vlines(t[jumps], -5, 5, color=style.GREY, lw=0.8, ls=":")
     bottom.set(xlabel="position t on the line z = y + t·d", ylabel="slope of m\n= d·s(z)", xlim=(t[0], t[-1]))
     bottom.set(ylim=(-2.6, 2.6), yticks=(-2, -1, 0, 1, 2))
     return style.describe(

@@ -85,17 +85,9 @@ def _rows(answer: Callable[[Any], Any], scores: Any) -> Any:
 
 def _pairs() -> list[tuple[list[float], list[int]]]:
     rng = np.random.default_rng(4)
-    pairs = [
-        ([0.5, 1.0], [1, 2]),
-        ([0.5, 0.25, 1.0], [1, 2, 3]),
-        ([0.5, 0.25, 1.0], [2, 3, 1]),
-        ([0.5, 0.5, 0.25], [2, 1, 3]),
-        ([0.5, 0.5, 0.25], [1, 2, 3]),
-        ([0.25, 0.5, 0.5, 1.0], [3, 1, 4, 2]),
-        ([1.0, 1.0, 1.0], [3, 1, 2]),
-        ([1.0, 0.75, 0.75, 0.5], [1, 3, 2, 4]),
-    ]
-    for size in (4, 5, 6, 7):
+    pairs = [([0.5, 1.0], [1, 2]), ([0.5, 0.25, 1.0], [1, 2, 3]), ([0.5, 0.25, 1.0], [2, 3, 1])]
+    pairs += [([0.5, 0.5, 0.25], [2, 1, 3]), ([1.0, 0.75, 0.75, 0.5], [1, 3, 2, 4])]
+    for size in (3, 4, 4, 4, 5, 6, 7):
         scores = rng.integers(0, 2 * size, size) / 4
         pairs.append((scores.tolist(), (1 + rng.permutation(size)).tolist()))
     return pairs

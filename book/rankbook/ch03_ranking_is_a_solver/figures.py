@@ -117,15 +117,14 @@ def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
     figure, (above, below) = style.figure(2, 1, width=6.8, height=5.6, sharex=True, height_ratios=[2, 1])
     path, values = walk(proof)
     steps = np.arange(len(path))
-    for item, (name, score) in enumerate(zip(NAMES, SCORES, strict=True)):
+    for name, score, line in zip(NAMES, SCORES, zip(*path, strict=True), strict=True):
         fill, ink = _shade(score)
-        line = [ranks[item] for ranks in path]
         above.plot(steps, line, color=fill, linewidth=5, solid_joinstyle="round", zorder=1)
         for step in (0, steps[-1]):
             above.scatter(step, line[step], s=480, color=[fill], edgecolor=style.BLACK, zorder=3)
             above.text(step, line[step], name, color=ink, ha="center", va="center", zorder=4)
+    tag = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": style.BLACK}
     for step, swap in enumerate(proof.swaps):
-        tag = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": style.BLACK}
         above.text(step + 0.5, swap.rank + 0.5, decimal(swap.gain), ha="center", va="center", fontsize=11, bbox=tag)
     above.set(ylim=(len(start) + 0.5, 0.5), yticks=range(1, len(start) + 1), ylabel="rank")
     above.set_title("who saves what by changing places", loc="left")
@@ -160,9 +159,7 @@ def fan_and_section() -> Figure:
         fan.plot(*(scale * start), marker="o", color=style.BLACK, markersize=6)
     fan.plot([0, 1.9 * start[0]], [0, 1.9 * start[1]], color=style.BLACK, linewidth=1, linestyle=":")
     step = np.array([-0.5, -0.85])
-    fan.annotate(
-        "", start + step, start, arrowprops={"arrowstyle": "-|>", "color": style.ORANGE, "linewidth": 2.4}, zorder=5
-    )
+    arrow(fan, start, start + step, style.ORANGE)
     fan.text(start[0] + 0.1, start[1] + 0.17, "y", fontsize=13)
     fan.text(start[0] + step[0] + 0.1, start[1] + step[1] - 0.12, "y + λc", color=DARK_ORANGE, fontsize=13)
     fan.set(xlim=(-2.75, 2.75), ylim=(-2.75, 2.75), aspect="equal")
@@ -183,11 +180,10 @@ def _draw_section(axis: Any) -> None:
     a, values, pairs = section_of_five()
     levels = np.unique(values.round(9))
     bounds = np.concatenate([[levels[0] - 1], (levels[1:] + levels[:-1]) / 2, [levels[-1] + 1]])
-    norm = BoundaryNorm(bounds.tolist(), MAP.N, extend="neither") if len(levels) > 1 else None
+    norm = BoundaryNorm(bounds.tolist(), MAP.N)
     axis.pcolormesh(a, a, values, cmap=MAP, norm=norm, shading="nearest", rasterized=True)
     for constant, along_u, along_v in pairs:  # the line y_i = y_j in the section's own coordinates
-        ends = [(p, -(constant + along_u * p) / along_v) for p in (-2.0, 2.0)]
-        axis.plot(*zip(*ends, strict=True), color="white", linewidth=1.2)
+        axis.plot([-2, 2], [-(constant + along_u * p) / along_v for p in (-2, 2)], color="white", linewidth=1.2)
     axis.set(xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xticks=[-2, 0, 2], yticks=[-2, 0, 2])
     axis.set(xlabel="along u", ylabel="along v")
     axis.set_title("five items: a section", loc="left")
@@ -262,11 +258,11 @@ def draw_solid(axis: Any, turn: float, path: Sequence[tuple[int, ...]]) -> tuple
     return x, z
 
 
-def arrow(axis: Any, start: Array, end: Array, color: str, linewidth: float = 2.4, **options: Any) -> None:
+def arrow(axis: Any, start: Array, end: Array, color: str, linewidth: float = 2.4) -> None:
     """An arrow between two points, unless they are one."""
     if float(np.hypot(*(end - start))) < 0.02:
         return
-    look = {"arrowstyle": "-|>", "color": color, "linewidth": linewidth, "shrinkA": 0, "shrinkB": 0, **options}
+    look = {"arrowstyle": "-|>", "color": color, "linewidth": linewidth, "shrinkA": 0, "shrinkB": 0}
     axis.annotate("", end, start, arrowprops=look, zorder=8)
 
 

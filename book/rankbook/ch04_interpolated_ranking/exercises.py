@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankbook.ch02_blackbox_differentiation.exercises import WRONG_LAYERS
 from rankbook.kit.check import autograd
 from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
@@ -43,7 +44,7 @@ def _order(y):
     return 1.0 + (-y).argsort(stable=True)
 
 
-def _ranker(backward, forward=_ranks):
+def _ranker(backward, forward):
     """A ranker with another backward or forward pass."""
     return lambda scores, lam: autograd.with_backward(forward, lambda y, c: backward(y, c, lam))(scores)
 
@@ -54,12 +55,7 @@ EXERCISES = (
         "Algorithm 1. Two rows are compared: the ranks, and the gradient of weights · ranks with respect to the "
         "scores.",
         lambda scores, weights, lam: [reference.rank(scores), reference.rank_gradient(scores, weights, lam)], _cases, [
-            (_ranker(lambda y, c, lam: (_ranks(y) - _ranks(y + lam * c)) / lam),
-             "turns the sign around: descent must raise those who rank better after the step"),
-            (_ranker(lambda y, c, lam: _ranks(y + lam * c) - _ranks(y)), "forgets to divide by λ"),
-            (_ranker(lambda y, c, lam: (_ranks(y - lam * c) - _ranks(y)) / lam),
-             "moves the scores by −λ times the gradient instead of +λ"),
-            (_ranker(lambda y, c, lam: (_ranks(y + c) - _ranks(y)) / lam), "moves the scores without the factor λ"),
+            *[(lambda y, lam, layer=layer: layer(_ranks, lam)(y), hint) for layer, hint in WRONG_LAYERS],
             (lambda y, lam: _ranks(y),
              "returns the ranks alone: they are piecewise constant, and autograd finds no gradient"),
             (_ranker(lambda y, c, lam: (_order(y + lam * c) - _order(y)) / lam, _order),
@@ -68,11 +64,8 @@ EXERCISES = (
              "counts ranks from the bottom: rank 1 is the largest score"),
             (_ranker(lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam, lambda y: _ranks(y) - 1),
              "counts ranks from 0: the best rank is 1"),
-            (_ranker(lambda y, c, lam: c * (_ranks(y + lam * c) - _ranks(y)) / lam),
-             "multiplies by the incoming gradient once more"),
             (_ranker(lambda y, c, lam: (_ranks(y + lam * c) - _ranks(y)) / lam / len(y), lambda y: _ranks(y) / len(y)),
              "divides the ranks by n, as the released code does"),
-            (_ranker(lambda y, c, lam: c), "lets the incoming gradient pass through as it is"),
         ],
         use=lambda answer, scores, weights, lam: autograd.layer(lambda leaf: answer(leaf, lam), scores, weights),
         arrays=("numpy",),

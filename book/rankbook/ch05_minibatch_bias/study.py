@@ -112,22 +112,20 @@ def expected_map(ranking: Ranking, members: int) -> float:
 
 @functools.lru_cache(maxsize=64)
 def sample_estimates(
-    ranking: Ranking, batch_size: int, *, batches: int = 100, length: int = 0, per_class: int = 0, seed: int = 0
+    ranking: Ranking, batch_size: int, *, batches: int = 100, length: int = 0, per_class: int = 0
 ) -> Array:
     """The mAP of random batches, shape (batches,); nan for one in which no query has a relevant item.
 
     A memory adds ``length`` batches to every list, which share no item with the current one. With ``per_class``, so
     many of each of some random classes are drawn, else items at random.
     """
-    drawn = _draws(ranking.labels, batch_size, batches, length, per_class, seed)
+    drawn = _draws(ranking.labels, batch_size, batches, length, per_class)
     return np.array([_batch_map(ranking, queries, members) for queries, members in drawn])
 
 
-def _draws(
-    labels: Ints, batch_size: int, batches: int, length: int, per_class: int, seed: int
-) -> Iterator[tuple[Ints, Ints]]:
+def _draws(labels: Ints, batch_size: int, batches: int, length: int, per_class: int = 0) -> Iterator[tuple[Ints, Ints]]:
     """Batches, and the lists they rank: a pass through the data in random order, then the next."""
-    random = np.random.default_rng([batch_size, seed])
+    random = np.random.default_rng([batch_size, 0])
     total = min((1 + length) * batch_size, len(labels))
     start, items = len(labels), np.arange(len(labels))
     for _ in range(batches):
@@ -179,7 +177,7 @@ def gradients(lam: float = 50.0) -> tuple[Array, dict[tuple[int, int], Array]]:
     try:
         whole = _gradient(embeddings, labels, everything, everything[:0], lam)
         for (m, tau), batches in GRADIENTS.items():
-            drawn = _draws(labels.numpy(), m, 2 * batches, tau, 0, 0)
+            drawn = _draws(labels.numpy(), m, 2 * batches, tau)
             made = (
                 _gradient(embeddings, labels, torch.from_numpy(queries), torch.from_numpy(members[m:]), lam)
                 for queries, members in drawn

@@ -49,7 +49,7 @@ def test_true_map_is_average_precision(ranking):
 
 def test_a_sampled_batch_is_ranked_by_itself(ranking):
     points, labels = study.synthetic_embeddings(classes=20, per_class=6, dim=8, noise=0.35, seed=1)
-    for queries, members in study._draws(labels, 12, 5, 2, 0, 0):
+    for queries, members in study._draws(labels, 12, 5, 2):
         assert len(set(members)) == 36 and list(members[:12]) == list(queries)
         scores = torch.from_numpy(points[queries] @ points[members].T)
         where = torch.from_numpy(queries[:, None] != members)

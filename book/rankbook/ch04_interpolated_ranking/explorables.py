@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 
 import matplotlib as mpl
 import numpy as np
@@ -25,6 +24,7 @@ from rankedu.landscapes import (
     section_gradient,
 )
 
+Reach = tuple[float, float]
 EXTENT, BANDS = 1.2, 10
 #: Of the landscape's colours, so that black arrows show.
 DARKEST = 0.3
@@ -99,7 +99,7 @@ def _bands(least: float, span: float, most: float) -> tuple[Array, ListedColorma
     return most + height * np.arange(-count, 1.0), ListedColormap(painted)
 
 
-def _scale(axes: Axes, edges: Array, colours: ListedColormap, found: Sequence[float], reach: Sequence[float]) -> None:
+def _scale(axes: Axes, edges: Array, colours: ListedColormap, found: Reach, reach: Reach) -> None:
     """The bands where the surface lies, on a scale that is the same for all λ, so that it is seen to sink."""
     inside = np.clip(edges, *found)
     axes.bar(0.5, np.diff(inside), 1, inside[:-1], color=colours.colors, antialiased=False)

@@ -13,7 +13,7 @@ import torch
 from rankbook.kit.ranks import Array, ranks_of
 from rankedu.metrics import average_precision
 
-Mask = npt.NDArray[np.bool_]
+Mask, Ints = npt.NDArray[np.bool_], npt.NDArray[np.int64]
 #: The training run of the chapter: strength of the interpolation, step of gradient descent, number of steps.
 LAM, RATE, STEPS, EVERY = 300.0, 0.05, 3300, 30
 BATCH, DIM, SEPARATION, SHARE = 128, 4, 3.0, 0.25
@@ -97,7 +97,7 @@ def overtaking_lengths(scores: Array, relevance: Mask, lam: float, margin: float
     return shifted[j] - shifted[i]
 
 
-def _two_rankings(scores: Array, relevance: Mask, lam: float, margin: float) -> tuple[Array, Any, Any]:
+def _two_rankings(scores: Array, relevance: Mask, lam: float, margin: float) -> tuple[Array, Ints, Ints]:
     """The shifted scores, their ranks, and their ranks after the step along dAP loss/drk."""
     shifted = scores + np.where(relevance, -margin / 2, margin / 2)
     before = ranks_of(shifted)

@@ -13,7 +13,8 @@ import torch
 from rankbook.kit.ranks import Array, ranks_of
 from rankedu.metrics import average_precision
 
-Mask, Ints = npt.NDArray[np.bool_], npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 #: The training run of the chapter: strength of the interpolation, step of gradient descent, number of steps.
 LAM, RATE, STEPS, EVERY = 300.0, 0.05, 3300, 30
 BATCH, DIM, SEPARATION, SHARE = 128, 4, 3.0, 0.25
@@ -25,7 +26,7 @@ MARGINS = (0.0, 0.02, 0.05, 0.1, 0.2)
 class TrainedScorer:
     """A training run of :func:`train_scorer`, looked at k times."""
 
-    steps: npt.NDArray[np.int64]  # (k,)
+    steps: Ints  # (k,)
     weights: Array  # of the linear scorer, (k, dim)
     features: Array  # of items that are never trained on, (n, dim)
     relevance: Mask  # (n,)

@@ -45,11 +45,8 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
         axes.plot([], [], _LOOKS[verdict][1], color=_LOOKS[verdict][0], label=verdict)
     axes.axvline(0, color=style.BLACK, linewidth=1)
     axes.set_yticks(range(len(judged)), list(judged)[::-1])
-    axes.set(
-        xlabel="distance from the threshold, in half-widths",
-        xlim=(-FAR - 1, FAR + 1),
-        ylim=(-0.6, len(judged) - 0.4),
-    )
+    axes.set(xlim=(-FAR - 1, FAR + 1), ylim=(-0.6, len(judged) - 0.4))
+    axes.set_xlabel("distance from the threshold, in half-widths")
     style.legend_below(made, axes)
     axes.grid(axis="x", alpha=0.3)
     return style.describe(

@@ -15,8 +15,6 @@ from rankbook.kit.explorable.kept import hold, pick, tell
 from rankedu.metrics import average_precision, map_at_r, ndcg, precision_at_k, recall_at_k, spearman
 from rankedu.ranks import rank
 
-_FAINT = "#D9D9D9"
-
 
 def all_metrics(scores: Tensor, gains: Tensor = GAINS) -> dict[str, float]:
     """Every metric of chapter 1 for one query; an item is relevant if it gains anything."""
@@ -115,7 +113,7 @@ def _bars(axes: Axes, before: dict[str, float], now: dict[str, float]) -> None:
     for row, (name, value) in enumerate(now.items()):
         y, low = -row, -1.0 if name == "Spearman" else 0.0
         start, end = ((v - low) / (1 - low) for v in (before[name], value))
-        axes.plot([0, 1], [y, y], color=_FAINT, linewidth=5, solid_capstyle="round", zorder=1)
+        axes.plot([0, 1], [y, y], color="#D9D9D9", linewidth=5, solid_capstyle="round", zorder=1)
         axes.text(-0.045, y, name, ha="right", va="center", size=12)
         axes.text(1.04, y, f"{value:.2f}".replace("-", "−"), ha="left", va="center", size=12, weight="bold")
         if name == "Spearman":

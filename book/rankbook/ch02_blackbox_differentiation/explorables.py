@@ -103,12 +103,8 @@ def one_dimensional_section(lam: float, line: str) -> Figure:
     bottom.set(ylabel="optimal value", ylim=(-20.5, 13), yticks=(-20, -10, 0, 10))
     bottom.legend(loc="lower center", ncols=2, frameon=False)
     tell(made, share=share, steepest=steepest, gap=float((at["stairs"] - at["smooth"][1::2]).max()))
-    tell(
-        made,
-        range=float(np.ptp(at["smooth"])),
-        stairs=float(np.ptp(at["stairs"])),
-        least=optimal_value(MEAN_RANK).item(),
-    )
+    least = optimal_value(MEAN_RANK).item()
+    tell(made, range=float(np.ptp(at["smooth"])), stairs=float(np.ptp(at["stairs"])), least=least)
     # λ pulls the orange curve away from the black one.
     hold(bottom, lam=lambda lam: (0.0, optimal_value(SCORES + lam * MEAN_RANK)))
     return style.describe(

@@ -73,12 +73,12 @@ def permutahedron_hexagon(angle: float, lam: float) -> Figure:
     tell(figure, tied=len(chosen) > 1, length=float(np.linalg.norm(gradient)), best=chosen == [likes_best])
     tell(figure, longest=max(float(np.linalg.norm(gradient_at(*stops))) for stops in product(_directions, _lams.stops)))
     cost = decimal(float(scores @ chosen[0]), 2)
-    where = f"the corner {_joined(chosen[0])}" if len(chosen) == 1 else f"both ends of an edge, {_both(chosen)}, a tie"
-    moved = (
-        "picks the same corner, so the gradient is 0"
-        if aimed[0] == chosen[0]
-        else f"picks {_joined(aimed[0])}, so the gradient is {_vector(gradient)}"
-    )
+    where = f"the corner {_joined(chosen[0])}"
+    if len(chosen) > 1:
+        where = f"both ends of an edge, {' and '.join(map(_joined, chosen))}, a tie"
+    moved = "picks the same corner, so the gradient is 0"
+    if aimed[0] != chosen[0]:
+        moved = f"picks {_joined(aimed[0])}, so the gradient is {_vector(gradient)}"
     return style.describe(
         figure,
         f"The hexagon of the six rankings of three items. With −y at {angle} degrees, y = {_vector(scores)}, the least "
@@ -233,7 +233,3 @@ def _vector(values: Array) -> str:
 
 def _joined(ranks: Ranks) -> str:
     return " ".join(map(str, ranks))
-
-
-def _both(listed: list[Ranks]) -> str:
-    return " and ".join(map(_joined, listed))

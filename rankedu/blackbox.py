@@ -17,6 +17,10 @@ __all__ = ["Solver", "differentiate", "interpolate"]
 
 #: Scores to the solution of a combinatorial problem, both of shape (..., n).
 Solver = Callable[[Tensor], Tensor]
+#: λ, or what chooses it from the scores and the gradient that comes in.
+Strength = float | Callable[[Tensor, Tensor], float]
+#: Hears of the scores, the gradient that came in and the one that goes out.
+Told = Callable[[Tensor, Tensor, Tensor], None]
 
 
 def _solve(solver: Solver, scores: Tensor) -> Tensor:
@@ -32,25 +36,28 @@ def _solve(solver: Solver, scores: Tensor) -> Tensor:
 
 class _Blackbox(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, solver: Solver, lam: float) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, solver: Solver, lam: Strength, told: Told | None) -> Tensor:
         solution = _solve(solver, scores)
         ctx.save_for_backward(scores, solution)
-        ctx.solver, ctx.lam = solver, lam
+        ctx.solver, ctx.lam, ctx.told = solver, lam, told
         return solution
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
         scores, solution = ctx.saved_tensors
         with torch.no_grad():
-            perturbed = scores + ctx.lam * gradient
+            lam = ctx.lam(scores, gradient) if callable(ctx.lam) else ctx.lam
+            perturbed = scores + lam * gradient
             if perturbed.isnan().any():  # an overflow on its way to a gradient scaler, which will skip the step
                 found = torch.full_like(scores, torch.nan)
             else:
-                found = (_solve(ctx.solver, perturbed) - solution) / ctx.lam
-        return once(found), None, None
+                found = (_solve(ctx.solver, perturbed) - solution) / lam
+            if ctx.told is not None:
+                ctx.told(scores, gradient, found)
+        return once(found), None, None, None
 
 
-def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
+def differentiate(solver: Solver, lam: Strength, *, told: Told | None = None) -> Callable[[Tensor], Tensor]:
     r"""Make a solver differentiable: the same values, and Algorithm 1's gradient.
 
     With the incoming gradient g = ∂L/∂s, the backward pass calls the solver once more:
@@ -64,8 +71,10 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
     ----------
     solver : callable, Tensor (...) -> Tensor (...)
         Minimises y·s over a discrete set; returns s of the shape of y, in any dtype.
-    lam : float
-        Strength λ > 0 of the interpolation, in units of a score per unit of gradient.
+    lam : float, or callable, (scores, gradient) -> float
+        Strength λ > 0 of the interpolation, in units of a score per unit of gradient; or what chooses it, backward.
+    told : callable, (scores, gradient, result) -> None, optional
+        Hears, backward, what came in and what goes out.
 
     Notes
     -----
@@ -86,11 +95,11 @@ def differentiate(solver: Solver, lam: float) -> Callable[[Tensor], Tensor]:
     >>> scores.grad
     tensor([ 1.,  0., -1.])
     """
-    lam = check_lam(lam)
+    lam = lam if callable(lam) else check_lam(lam)
 
     def differentiable(scores: Tensor) -> Tensor:
         check_floating(scores)
-        solution: Tensor = _Blackbox.apply(scores, solver, lam)
+        solution: Tensor = _Blackbox.apply(scores, solver, lam, told)
         return solution
 
     return differentiable

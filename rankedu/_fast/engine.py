@@ -48,7 +48,7 @@ def loss_of_positives(
     """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if not within_grad and on_packed_keys(ranker, scores):
-        return packed.loss_of_positives(part, scores, positive, where, margin, ranker.lam, ranker.normalized)
+        return packed.loss_of_positives(ranker, part, scores, positive, where, margin)
     if in_tiles(ranker):
         within = "hard" if isinstance(ranker, SupremumRanker) else "soft" if within_grad else "stopped"
         shifted = shift(scores.detach(), positive, margin)

@@ -12,7 +12,7 @@ counting beats sorting. Ranks are exactly those of `rankedu.rankers.BlackboxRank
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,10 @@ import torch
 from torch import Tensor
 
 from rankedu._fast.gradient import Part, wanted, with_gradient
+from rankedu.rankers.base import shift
+
+if TYPE_CHECKING:
+    from rankedu.rankers.blackbox import BlackboxRanker
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -260,11 +264,11 @@ class _Counted:
 
 
 def loss_of_positives(
-    part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, margin: float, lam: float, normalized: bool
+    ranker: "BlackboxRanker", part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, margin: float
 ) -> Tensor:
     """Sum up what the positives, at least one, add to the loss after the shift by the margin.
 
-    The scores are `packable`; ``normalized`` says whether λ is in the scale of rk/n. The gradient, that of Algorithm 1
+    The scores are `packable`. The gradient, that of Algorithm 1
     for the loss itself, is made here. O(n log n), or O(p n) for at most 9 positives a query. At the peak keys take 8
     bytes a score, and the gradient, which is kept, 4.
     """
@@ -281,10 +285,21 @@ def loss_of_positives(
     value, slopes = part.with_slopes(ranks, within, size)
     if slopes is None:
         return value
-    of_row = torch.full((len(positive), 1), lam)
-    if normalized:  # then λ is that of rk/n, for the n items that take part in each row
-        of_row *= n if where is None else where.sum(-1, keepdim=True).clamp(min=1)
-    gradient = _gradient(found, slopes[0], of_row)
+    count = torch.ones(len(positive), 1)
+    if ranker.normalized:  # then λ is that of rk/n, for the n items that take part in each row
+        count *= n if where is None else where.sum(-1, keepdim=True).clamp(min=1)
+    item = torch.from_numpy((low(found.key) >> 1).astype(np.int64))
+
+    def as_ranked() -> tuple[Tensor, Tensor, Tensor | None]:
+        """What Algorithm 1 is given: the scores after the shift, and the gradient of the ranker's ranks."""
+        of_ranks = torch.zeros(positive.shape)
+        of_ranks[query, item] = slopes[0].float() * count[query, 0]
+        return shift(scores.detach().reshape(-1, n), positive, margin), of_ranks, where
+
+    lam = ranker.strength(*as_ranked()) if ranker.auto else ranker.lam
+    gradient = _gradient(found, slopes[0], lam * count)
+    if not gradient[query, item].any():
+        ranker.no_step(*as_ranked())
     if where is not None:
         gradient.masked_fill_(~where, 0.0)
     return with_gradient(value, scores, gradient, where)

@@ -4,6 +4,7 @@ from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers.base import Ranker
 from rankedu.rankers.blackbox import BlackboxRanker
 from rankedu.rankers.histogram import HistogramRanker
+from rankedu.rankers.reach import LongStepWarning, NoStepWarning, crossings, suggest_lam
 from rankedu.rankers.registry import RANKERS, Strength, register
 from rankedu.rankers.sigmoid import SigmoidRanker, operating_region
 from rankedu.rankers.supremum import PRESETS, InfimumStep, SupremumRanker
@@ -14,11 +15,15 @@ __all__ = [
     "BlackboxRanker",
     "HistogramRanker",
     "InfimumStep",
+    "LongStepWarning",
+    "NoStepWarning",
     "PairwiseRanker",
     "Ranker",
     "SigmoidRanker",
     "Strength",
     "SupremumRanker",
+    "crossings",
     "operating_region",
     "register",
+    "suggest_lam",
 ]

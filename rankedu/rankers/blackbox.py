@@ -1,12 +1,19 @@
 """The ranker of RaMBO: exact ranks, and the gradient of their interpolation."""
 
+import math
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from rankedu.blackbox import differentiate
-from rankedu.checks import check_lam
+from rankedu.checks import check_lam, warn_caller
 from rankedu.rankers.base import Ranker, wide
+from rankedu.rankers.reach import LongStepWarning, NoStepWarning, crossings
 from rankedu.ranks import rank
+
+#: How much of the way, on a logarithmic scale, λ goes at each batch to that of the batch.
+FOLLOW = 0.05
 
 
 class BlackboxRanker(Ranker):
@@ -16,8 +23,10 @@ class BlackboxRanker(Ranker):
 
     Parameters
     ----------
-    lam : float
-        Strength λ > 0 of the interpolation: the further apart the scores, the larger it must be.
+    lam : float or "auto"
+        Strength λ > 0 of the interpolation: the further apart the scores, the larger it must be. "auto" takes it from
+        the data: at the first batch the λ at which half of the pairs change places in which the gradient raises the
+        lower item and not the other, then slowly what later batches would take. It is in ``state_dict``.
     normalized : bool
         Divide the ranks by the number n of items that take part in the row; those among members too, so that the ratio
         of the two is a precision (Eq. 21). This is the scale of the released code, whose λ is n times smaller for the
@@ -29,7 +38,9 @@ class BlackboxRanker(Ranker):
     :func:`rankedu.blackbox.differentiate`, twice the incoming gradient is twice the λ; the losses of
     :mod:`rankedu.losses` differentiate themselves at weight 1, so that they can be scaled. float32 counts exactly up to
     2²⁴: give longer rows as float64. Explained in chapter 4.
-    Raises ValueError for ``lam`` that is not a finite number > 0.
+    Warns once, by `NoStepWarning`, if no step reaches the next item, so that the whole gradient is 0; by
+    `LongStepWarning` if every step is a hundred times longer than all scores are wide.
+    Raises ValueError for ``lam`` that is neither a finite number > 0 nor "auto".
     Source: RaMBO Alg. 1; RaMBO Prop. 1; RaMBO Eq. 11.
 
     >>> ranker = BlackboxRanker(lam=4.0)
@@ -44,13 +55,70 @@ class BlackboxRanker(Ranker):
 
     linear = False
 
-    def __init__(self, lam: float, normalized: bool = False) -> None:
+    def __init__(self, lam: float | str = "auto", normalized: bool = False) -> None:
         super().__init__()
-        self.lam = check_lam(lam)
+        self.auto = isinstance(lam, str) and lam == "auto"
+        self.lam = math.nan if self.auto else check_lam(lam)  # type: ignore[arg-type]
+        self.share = 0.5  # of the pairs, for "auto"
         self.normalized = bool(normalized)
+        self._told = False
 
     def extra_repr(self) -> str:
-        return f"lam={self.lam:g}, normalized={self.normalized}"
+        lam = f"'auto', now {self.lam:.3g}" if self.auto else f"{self.lam:g}"
+        return f"lam={lam}, normalized={self.normalized}"
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        if self.auto:
+            destination[f"{prefix}lam"] = torch.tensor(self.lam, dtype=torch.float64)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        found = state_dict.get(f"{prefix}lam")
+        if self.auto and found is not None:
+            self.lam = float(found)
+        kept = {name: value for name, value in state_dict.items() if name != f"{prefix}lam"} if self.auto else state_dict
+        super()._load_from_state_dict(kept, prefix, *others)
+
+    def strength(self, scores: Tensor, gradient: Tensor, members: Tensor | None) -> float:
+        """λ for a step along this gradient: as given, or, of "auto", what the pairs ask for, slowly followed."""
+        if self.auto and (self.training or math.isnan(self.lam)):
+            lam, _ = crossings(scores, gradient, members)
+            if len(lam):
+                asked = 1.001 * float(lam.quantile(self.share))  # just beyond the place where two items meet
+                self.lam = asked if math.isnan(self.lam) else self.lam ** (1 - FOLLOW) * asked**FOLLOW
+        return 1.0 if math.isnan(self.lam) else self.lam
+
+    def no_step(self, scores: Tensor, gradient: Tensor, members: Tensor | None) -> None:
+        """Warn, once, that the gradient is 0; not where no item stands under one that it should pass."""
+        lam, gap = crossings(scores, gradient, members)
+        if self._told or not len(lam):
+            return
+        self._told = True
+        warn_caller(
+            f"lam must be so large that a step reaches the next item, got {self.lam:.3g}: the gradient is 0. The largest "
+            f"step, lam times the gradient of a rank, is {self.lam * gradient.abs().max():.2g}, the nearest item "
+            f"that is to be passed {gap.min():.2g} away. lam={lam.min():.2g} moves a first pair of items, "
+            f"lam={lam.quantile(0.1):.2g} a tenth of them (lam='auto' finds one)",
+            NoStepWarning,
+        )
+
+    def _hear(self, scores: Tensor, gradient: Tensor, found: Tensor, members: Tensor | None) -> None:
+        if self._told or math.isnan(self.lam) or not gradient.any():
+            return
+        if not found.any():
+            self.no_step(scores, gradient, members)
+            return
+        steps = self.lam * gradient.abs()
+        inside = scores if members is None else scores[members]
+        shortest, wide = steps[steps > 0].min(), inside.max() - inside.min()
+        if shortest > 100 * wide > 0 and shortest.isfinite():
+            self._told = True
+            warn_caller(
+                f"lam must leave the steps shorter than the scores are wide, got {self.lam:.3g} with a gradient of ranks "
+                f"that makes steps of {shortest:.2g} or more among scores {wide:.2g} wide: the gradient no longer depends "
+                "on the scores (is the loss scaled? scale a loss of rankedu.losses, not your own of ranks)",
+                LongStepWarning,
+            )
 
     def ranks_of_positives(
         self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
@@ -72,7 +140,11 @@ class BlackboxRanker(Ranker):
             count = scores.shape[-1] if where is None else where.sum(-1, keepdim=True).clamp(min=1)
             return ranks.to(values) / count
 
-        ranks = differentiate(solver, self.lam)
+        ranks = differentiate(
+            solver,
+            (lambda y, gradient: self.strength(y, gradient, members)) if self.auto else self.lam,
+            told=lambda y, gradient, found: self._hear(y, gradient, found, members),
+        )
         if members is None:
             return ranks(wide(scores))
         # Cut off on both sides: neither a score nor a gradient outside, be it NaN, reaches those who take part.

@@ -1,0 +1,217 @@
+"""How far a step reaches: the λ at which pairs change places, one that is taken from the data, and the warnings."""
+
+import copy
+import math
+import warnings
+
+import pytest
+import torch
+from drawn import coin, cosines, gradient, random
+
+from rankedu import readable
+from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SpearmanLoss
+from rankedu.rankers import BlackboxRanker, LongStepWarning, NoStepWarning, crossings, suggest_lam
+from rankedu.rankers.blackbox import FOLLOW
+
+LOSSES = {
+    "recall": lambda lam, normalized=False: RecallLoss(BlackboxRanker(lam, normalized), margin=0.05),
+    "loglog": lambda lam, normalized=False: RecallLoss(BlackboxRanker(lam, normalized), 0.05, weights="loglog"),
+    "ap": lambda lam, normalized=False: APLoss(BlackboxRanker(lam, normalized), margin=0.05),
+    "ap, both ranks": lambda lam, normalized=False: APLoss(BlackboxRanker(lam, normalized), 0.05, within_grad=True),
+    "h-ap": lambda lam, normalized=False: HAPLoss(BlackboxRanker(lam, normalized), margin=0.05),
+}
+
+
+def collapsed(classes, each, spread=1e-3, dtype=torch.float64):
+    """Embeddings around one point: as a network without batch normalisation makes them before it has learnt."""
+    embeddings = torch.ones(classes * each, 16).to(dtype) + spread * random(classes * each, 16, dtype=dtype)
+    return embeddings, torch.arange(classes).repeat_interleave(each)
+
+
+def by_pairs(y, g, members):
+    """λ_ij of one list, pair by pair."""
+    for i in range(len(y)):
+        for j in range(len(y)):
+            if members[i] and members[j] and g[i] != 0 and g[i] * g[j] <= 0 and (y[j] - y[i]) * (g[i] - g[j]) > 0:
+                yield (y[j] - y[i]) / (g[i] - g[j])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_crossings_are_those_of_all_pairs(masked):
+    y, g = cosines(4, 9), random(4, 9, seed=1) * coin(4, 9, seed=2)
+    members = coin(4, 9, p=0.7, seed=3) if masked else torch.ones(4, 9, dtype=torch.bool)
+    expected = sorted(x for row in zip(y.tolist(), g.tolist(), members.tolist(), strict=True) for x in by_pairs(*row))
+    lam, gap = crossings(y, g, members if masked else None)
+    torch.testing.assert_close(lam.sort().values, torch.tensor(expected, dtype=torch.float64))
+    assert len(expected) > 10 and (gap > 0).all() and len(gap) == len(lam)
+
+
+def test_an_item_passes_another_from_its_crossing_on():
+    y, g = torch.tensor([0.9, 0.5, 0.1]), torch.tensor([0.0, 0.0, 2.0])
+    for lam in sorted(crossings(y, g)[0].tolist()):
+        before, after = ((y + scale * lam * g).argsort(descending=True).tolist() for scale in (0.999, 1.001))
+        assert before.index(2) == after.index(2) + 1
+
+
+def test_of_a_long_list_every_so_manieth_pair_is_looked_at(monkeypatch):
+    y, g = cosines(2, 500), random(2, 500, seed=1).clamp(min=0) * coin(2, 500, p=0.2, seed=2)
+    whole = crossings(y, g)[0]
+    monkeypatch.setattr("rankedu.rankers.reach.MOST", 5000)
+    some = crossings(y, g)[0]
+    assert 500 < len(some) < len(whole) / 4
+    assert some.median() == pytest.approx(whole.median().item(), rel=0.25)
+
+
+@pytest.mark.parametrize("each", [2, 4])
+@pytest.mark.parametrize("classes", [4, 16])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_where_scores_have_collapsed_lam_is_that_of_the_formula(classes, each, normalized):
+    """margin · P · Q · (1 + r), over n on the scale of rk/n: P partners, Q queries, r irrelevant items above each."""
+    queries, partners = classes * each, each - 1
+    n, r = queries - 1, queries - each
+    expected = 0.05 * partners * queries * (1 + r) / (n if normalized else 1)
+    found = suggest_lam(OnEmbeddings(LOSSES["recall"](1.0, normalized)), *collapsed(classes, each))
+    assert found == pytest.approx(expected, rel=2e-3)
+    for factor, moves in ((0.99, False), (1.01, True)):
+        loss = OnEmbeddings(LOSSES["recall"](factor * expected, normalized))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert bool(gradient(loss, *collapsed(classes, each)).any()) == moves
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("make", [LOSSES[name] for name in ("recall", "loglog", "ap", "h-ap")])
+def test_the_suggestion_reaches_the_share_that_was_asked_for(make, share):
+    scores, relevance = cosines(5, 20), coin(5, 20, seed=1)
+    lam = suggest_lam(make(1.0), scores, relevance.double(), share=share)
+    loss, seen = make(lam), []
+    loss.ranker._hear = lambda y, g, found, members: seen.append(crossings(y, g, members)[0])
+    with readable():
+        gradient(loss, scores, relevance.double())
+    assert (torch.cat(seen) <= lam).double().mean().item() == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("share", [0.1, 0.6])
+@pytest.mark.parametrize("make", LOSSES.values(), ids=LOSSES)
+def test_auto_is_the_same_on_packed_keys_and_by_the_definition(make, share, masked, normalized):
+    fast, slow = make("auto", normalized), make("auto", normalized)
+    for seed in range(4):
+        scores, relevance = cosines(6, 30, seed=seed, dtype=torch.float32), coin(6, 30, p=share, seed=seed + 9)
+        where = coin(6, 30, p=0.8, seed=seed + 50) if masked else None
+        found = gradient(fast, scores, relevance, where=where)
+        with readable():
+            expected = gradient(slow, scores, relevance, where=where)
+        assert fast.ranker.lam == pytest.approx(slow.ranker.lam, rel=1e-5)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-7)
+        assert found.any()
+
+
+def test_auto_begins_with_the_first_batch_and_follows_slowly():
+    loss = LOSSES["recall"]("auto")
+    first, second = ((cosines(6, 30, seed=seed), coin(6, 30, seed=seed + 1)) for seed in (0, 5))
+    asked = [suggest_lam(loss, *batch) for batch in (first, second)]
+    gradient(loss, *first)
+    assert loss.ranker.lam == pytest.approx(asked[0]) and asked[1] != pytest.approx(asked[0], rel=0.01)
+    gradient(loss, *second)
+    expected = math.exp((1 - FOLLOW) * math.log(asked[0]) + FOLLOW * math.log(asked[1]))
+    assert loss.ranker.lam == pytest.approx(expected)
+    with torch.no_grad():
+        loss(*first)
+    loss.eval()
+    gradient(loss, *first)
+    assert loss.ranker.lam == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 65536.0])
+def test_auto_does_not_care_for_the_scale_of_the_gradient_or_of_the_scores(scale):
+    scores, c = cosines(9), random(9, seed=1).clamp(min=0)
+    plain, of_loss, of_scores = BlackboxRanker(), BlackboxRanker(), BlackboxRanker()
+    expected = gradient(lambda y: plain(y) @ c, scores)
+    torch.testing.assert_close(gradient(lambda y: of_loss(y) @ c, scores, scale=scale), scale * expected)
+    torch.testing.assert_close(gradient(lambda y: of_scores(y) @ c, scale * scores), expected / scale)
+
+
+def test_auto_is_told_and_kept():
+    loss = OnEmbeddings(LOSSES["recall"]("auto"))
+    assert "lam='auto', now nan" in repr(loss)
+    gradient(loss, *collapsed(4, 4))
+    lam = loss.loss.ranker.lam
+    assert f"lam='auto', now {lam:.3g}" in repr(loss)
+    other = OnEmbeddings(LOSSES["recall"]("auto"))
+    other.load_state_dict(loss.state_dict())
+    assert other.loss.ranker.lam == lam and copy.deepcopy(loss).loss.ranker.lam == lam
+    fixed = OnEmbeddings(LOSSES["recall"](2.0))
+    assert not fixed.state_dict()
+    fixed.load_state_dict({})
+    OnEmbeddings(LOSSES["recall"]("auto")).load_state_dict({})  # a checkpoint from before there was a first batch
+
+
+def test_auto_of_a_batch_that_is_ranked_perfectly_waits_for_the_next():
+    loss, scores, relevance = LOSSES["ap"]("auto"), torch.tensor([0.9, 0.1]), torch.tensor([True, False])
+    gradient(loss, scores, relevance)
+    assert math.isnan(loss.ranker.lam)
+    gradient(loss, -scores, relevance)
+    assert loss.ranker.lam > 0
+
+
+def test_a_step_that_reaches_nobody_is_told_once_with_the_lam_that_does():
+    loss, batch = OnEmbeddings(LOSSES["recall"](0.2, True)), collapsed(16, 4, dtype=torch.float32)
+    with pytest.warns(NoStepWarning, match=r"got 0\.2: the gradient is 0.* step.* is 0\.0011, .* 0\.05 away.* lam=9\.3 ") as told:
+        assert loss(batch[0].requires_grad_(), batch[1]) > 1
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss(*batch)
+    with readable(), pytest.warns(NoStepWarning, match=r"lam=9\.3 "):
+        gradient(OnEmbeddings(LOSSES["recall"](0.2, True)), *collapsed(16, 4))
+
+
+@pytest.mark.parametrize("way", [torch.no_grad, readable])
+def test_nothing_is_told_without_a_gradient_or_of_a_perfect_ranking(way):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with torch.no_grad():
+            LOSSES["recall"](1e-3)(cosines(5, 20), coin(5, 20, seed=1))
+        with way():
+            for make in LOSSES.values():
+                loss = make(1e-3)
+                value = loss(torch.tensor([0.9, 0.5, 0.1]).requires_grad_(), torch.tensor([True, False, False]))
+                assert value == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mean_over_classes_is_told_too(seed):
+    relevance = torch.nn.functional.one_hot(torch.arange(8) % 4).bool()
+    with pytest.warns(NoStepWarning):
+        gradient(MAPLoss(BlackboxRanker(1e-6), 0.1), random(8, 4, seed=seed, dtype=torch.float32), relevance)
+
+
+def test_steps_that_pass_everything_are_told_once():
+    ranker, scores = BlackboxRanker(4.0), cosines(9)
+    with pytest.warns(LongStepWarning, match=r"steps of .*e\+05 or more among scores .* wide"):
+        gradient(lambda y: ranker(y)[1], scores, scale=65536)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradient(lambda y: ranker(y)[1], scores, scale=65536)
+        gradient(lambda y: BlackboxRanker(4.0)(y)[1], scores)
+        gradient(LOSSES["ap"](60.0), scores, coin(9), scale=65536)
+
+
+def test_bad_input():
+    batch = cosines(5, 20), coin(5, 20, seed=1)
+    with pytest.raises(ValueError, match="loss must have a BlackboxRanker, got SmoothAPLoss without"):
+        suggest_lam(SmoothAPLoss(), *batch)
+    with pytest.raises(ValueError, match=r"share must be finite and in \(0, 1\], got 0.0"):
+        suggest_lam(LOSSES["ap"](1.0), *batch, share=0)
+    with pytest.raises(ValueError, match="relevance must have a relevant item under an irrelevant one"):
+        suggest_lam(LOSSES["ap"](1.0), batch[1].double(), batch[1])
+    with pytest.raises(TypeError, match="lam must be a number > 0, got 'often'"):
+        BlackboxRanker("often")
+
+
+def test_the_loss_that_was_asked_stays_as_it_is():
+    loss = SpearmanLoss(BlackboxRanker(2.0))
+    assert suggest_lam(loss, cosines(3, 9), cosines(3, 9, seed=1)) > 0
+    assert loss.ranker.lam == 2 and not loss.ranker.auto

@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from rankedu._fast.gradient import Part, wanted, with_gradient
-from rankedu.rankers.base import shift
 
 if TYPE_CHECKING:
     from rankedu.rankers.blackbox import BlackboxRanker
@@ -294,7 +293,8 @@ def loss_of_positives(
         """What Algorithm 1 is given: the scores after the shift, and the gradient of the ranker's ranks."""
         of_ranks = torch.zeros(positive.shape)
         of_ranks[query, item] = slopes[0].float() * count[query, 0]
-        return shift(scores.detach().reshape(-1, n), positive, margin), of_ranks, where
+        half = torch.where(positive, -margin / 2, margin / 2)
+        return scores.detach().reshape(-1, n) + half, of_ranks, where
 
     lam = ranker.strength(*as_ranked()) if ranker.auto else ranker.lam
     gradient = _gradient(found, slopes[0], lam * count)

@@ -73,11 +73,10 @@ class BlackboxRanker(Ranker):
             destination[f"{prefix}lam"] = torch.tensor(self.lam, dtype=torch.float64)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
-        found = state_dict.get(f"{prefix}lam")
-        if self.auto and found is not None:
-            self.lam = float(found)
-        kept = {name: value for name, value in state_dict.items() if name != f"{prefix}lam"} if self.auto else state_dict
-        super()._load_from_state_dict(kept, prefix, *others)
+        if self.auto and f"{prefix}lam" in state_dict:
+            state_dict = dict(state_dict)
+            self.lam = float(state_dict.pop(f"{prefix}lam"))
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     def strength(self, scores: Tensor, gradient: Tensor, members: Tensor | None) -> float:
         """λ for a step along this gradient: as given, or, of "auto", what the pairs ask for, slowly followed."""
@@ -94,11 +93,11 @@ class BlackboxRanker(Ranker):
         if self._told or not len(lam):
             return
         self._told = True
+        step = self.lam * gradient.abs().max()
         warn_caller(
-            f"lam must be so large that a step reaches the next item, got {self.lam:.3g}: the gradient is 0. The largest "
-            f"step, lam times the gradient of a rank, is {self.lam * gradient.abs().max():.2g}, the nearest item "
-            f"that is to be passed {gap.min():.2g} away. lam={lam.min():.2g} moves a first pair of items, "
-            f"lam={lam.quantile(0.1):.2g} a tenth of them (lam='auto' finds one)",
+            f"lam must be so large that a step reaches the next item, got {self.lam:.3g}: the gradient is 0. The "
+            f"longest step, lam times the gradient of a rank, is {step:.2g}, the nearest item to pass {gap.min():.2g} away. "
+            f"lam={lam.min():.2g} moves a first pair, lam={lam.quantile(0.1):.2g} a tenth (lam='auto' finds one)",
             NoStepWarning,
         )
 
@@ -114,9 +113,9 @@ class BlackboxRanker(Ranker):
         if shortest > 100 * wide > 0 and shortest.isfinite():
             self._told = True
             warn_caller(
-                f"lam must leave the steps shorter than the scores are wide, got {self.lam:.3g} with a gradient of ranks "
-                f"that makes steps of {shortest:.2g} or more among scores {wide:.2g} wide: the gradient no longer depends "
-                "on the scores (is the loss scaled? scale a loss of rankedu.losses, not your own of ranks)",
+                f"lam must leave steps shorter than the scores are wide, got {self.lam:.3g}, with which they are "
+                f"{shortest:.2g} or more among scores {wide:.2g} wide: the gradient no longer depends on the scores "
+                "(is the loss scaled? scale one of rankedu.losses, or take lam='auto')",
                 LongStepWarning,
             )
 

@@ -96,7 +96,7 @@ class BlackboxRanker(Ranker):
         step = self.lam * gradient.abs().max()
         warn_caller(
             f"lam must be so large that a step reaches the next item, got {self.lam:.3g}: the gradient is 0. The "
-            f"longest step, lam times the gradient of a rank, is {step:.2g}, the nearest item to pass {gap.min():.2g} away. "
+            f"longest step, lam times the gradient of a rank, is {step:.2g}, the nearest item {gap.min():.2g} away. "
             f"lam={lam.min():.2g} moves a first pair, lam={lam.quantile(0.1):.2g} a tenth (lam='auto' finds one)",
             NoStepWarning,
         )
@@ -109,12 +109,12 @@ class BlackboxRanker(Ranker):
             return
         steps = self.lam * gradient.abs()
         inside = scores if members is None else scores[members]
-        shortest, wide = steps[steps > 0].min(), inside.max() - inside.min()
-        if shortest > 100 * wide > 0 and shortest.isfinite():
+        shortest, width = steps[steps > 0].min(), inside.max() - inside.min()
+        if shortest > 100 * width > 0 and shortest.isfinite():
             self._told = True
             warn_caller(
                 f"lam must leave steps shorter than the scores are wide, got {self.lam:.3g}, with which they are "
-                f"{shortest:.2g} or more among scores {wide:.2g} wide: the gradient no longer depends on the scores "
+                f"{shortest:.2g} or more among scores {width:.2g} wide: the gradient no longer depends on the scores "
                 "(is the loss scaled? scale one of rankedu.losses, or take lam='auto')",
                 LongStepWarning,
             )

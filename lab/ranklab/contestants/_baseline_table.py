@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from rankedu.checks import did_you_mean
 from rankedu.extras import needed
 from ranklab.contestants._histogram_loss import HistogramLoss
 
-
-class KnownBaseline(NamedTuple):
-    """How a baseline is made, and what it is."""
-
-    make: Callable[..., tuple[Any, Any]]  # settings -> the loss, and its miner or None
-    optimises: str
-    proxies: bool  # learns a vector for each class: make takes n_classes and dim too
-    references: bool  # can compare with other embeddings than the batch's own
-    raw: bool  # takes the embeddings as they are, not at length 1
-
-
-BASELINES: dict[str, KnownBaseline] = {}
-
-
-def _enter(*, proxies: bool = False, references: bool = True, raw: bool = False) -> Callable[[Any], Any]:
-    """Enter a function under its name; the docstring says what the loss optimises."""
-
-    def enter(make: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
-        BASELINES[make.__name__] = KnownBaseline(make, make.__doc__ or "", proxies, references, raw)
-        return make
-
-    return enter
+#: From settings to the loss, and its miner or None.
+Maker = Callable[..., tuple[Any, Any]]
 
 
 def _pml(module: str) -> Any:
@@ -38,20 +17,17 @@ def _pml(module: str) -> Any:
     return needed(f"pytorch_metric_learning.{module}", "baseline() needs pytorch-metric-learning")
 
 
-@_enter()
 def contrastive(pos_margin: float = 0.0, neg_margin: float = 1.0) -> tuple[Any, Any]:
     """Distances of pairs: those of one class shrink to 0, all others grow to a margin."""
     return _pml("losses").ContrastiveLoss(pos_margin, neg_margin), None
 
 
-@_enter()
 def triplet_semihard(margin: float = 0.2) -> tuple[Any, Any]:
     """Order of two distances: a negative farther off than the positive, but by less than a margin, is moved away."""
     miner = _pml("miners").TripletMarginMiner(margin=margin, type_of_triplets="semihard")
     return _pml("losses").TripletMarginLoss(margin), miner
 
 
-@_enter()
 def triplet_distance_weighted(
     margin: float = 0.2, cutoff: float = 0.5, nonzero_loss_cutoff: float = 1.4
 ) -> tuple[Any, Any]:
@@ -60,7 +36,6 @@ def triplet_distance_weighted(
     return _pml("losses").TripletMarginLoss(margin), miner
 
 
-@_enter()
 def margin(
     margin: float = 0.2,
     beta: float = 1.2,
@@ -74,13 +49,11 @@ def margin(
     return _pml("losses").MarginLoss(margin, nu, beta, learn_beta=learn_beta), miner
 
 
-@_enter()
 def lifted_structure(pos_margin: float = 0.0, neg_margin: float = 1.0) -> tuple[Any, Any]:
     """Each positive pair against all negatives of both its ends at once, by a soft maximum."""
     return _pml("losses").LiftedStructureLoss(neg_margin, pos_margin), None
 
 
-@_enter(references=False, raw=True)
 def n_pair() -> tuple[Any, Any]:
     """Softmax over one partner for each class of the batch: the item's own must have the largest dot product."""
     # As published, lengths count; the library would normalise them, and logits in [−1, 1] teach little.
@@ -88,13 +61,11 @@ def n_pair() -> tuple[Any, Any]:
     return _pml("losses").NPairsLoss(distance=raw), None
 
 
-@_enter()
 def angular(alpha: float = 40.0) -> tuple[Any, Any]:
     """The angle at the negative in a triangle with a positive pair: it must be below alpha degrees."""
     return _pml("losses").AngularLoss(alpha), None
 
 
-@_enter()
 def multi_similarity(
     alpha: float = 2.0, beta: float = 50.0, base: float = 0.5, epsilon: float = 0.1
 ) -> tuple[Any, Any]:
@@ -102,27 +73,26 @@ def multi_similarity(
     return _pml("losses").MultiSimilarityLoss(alpha, beta, base), _pml("miners").MultiSimilarityMiner(epsilon)
 
 
-@_enter()
 def histogram(n_bins: int = 100) -> tuple[Any, Any]:
     """The probability that a random negative pair is more similar than a random positive pair, all queries in one."""
     return HistogramLoss(n_bins), None
 
 
-@_enter(proxies=True, references=False)
 def normalized_softmax(n_classes: int, dim: int, temperature: float = 0.05) -> tuple[Any, Any]:
     """Classification by cosine to one learnt vector for each class: softmax over cosines divided by a temperature."""
     return _pml("losses").NormalizedSoftmaxLoss(n_classes, dim, temperature), None
 
 
-@_enter(proxies=True, references=False)
 def proxy_nca_pp(n_classes: int, dim: int, scale: float = 9.0) -> tuple[Any, Any]:
     """Classification by squared distance to one learnt vector for each class: softmax over minus scale times it."""
     return _pml("losses").ProxyNCALoss(n_classes, dim, softmax_scale=scale), None
 
 
-def find_baseline(name: str) -> KnownBaseline:
-    """Look up a name; a wrong one is answered by the nearest, and all there are."""
-    if name not in BASELINES:
-        hint = did_you_mean(str(name).lower().replace("-", "_").replace(" ", "_"), BASELINES)
-        raise ValueError(f"name must be one of {', '.join(map(repr, sorted(BASELINES)))}, got {name!r}{hint}")
-    return BASELINES[name]
+#: By their names. Those that learn a vector for each class take n_classes and dim, too.
+BASELINES: dict[str, Maker] = {
+    make.__name__: make
+    for make in (
+        *(contrastive, triplet_semihard, triplet_distance_weighted, margin, lifted_structure, n_pair, angular),
+        *(multi_similarity, histogram, normalized_softmax, proxy_nca_pp),
+    )
+}

@@ -9,13 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from rankedu.checks import check_count
+from rankedu.checks import check_count, did_you_mean
 from rankedu.losses.base import eager
 from rankedu.losses.clustering import check_class_ids
 from rankedu.losses.on_embeddings import check_embeddings
-from ranklab.contestants._baseline_table import BASELINES, find_baseline
-
-__all__ = ["baseline", "baseline_names", "baseline_settings", "describe_baseline"]
+from ranklab.contestants import _baseline_table as table
 
 
 class Baseline(nn.Module):
@@ -58,10 +56,10 @@ class Baseline(nn.Module):
     def _prepare(self, embeddings: Tensor) -> Tensor:
         """At length 1, if the loss wants that, in float32 at least."""
         wide = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
-        return wide if BASELINES[self.name].raw else normalize(wide, dim=1)
+        return wide if self.name == "n_pair" else normalize(wide, dim=1)
 
     def _check_references(self, embeddings: Tensor, ref_emb: Tensor, ref_labels: Tensor) -> None:
-        if not BASELINES[self.name].references:
+        if self.n_classes is not None or self.name == "n_pair":
             raise ValueError(
                 f"ref_emb must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
                 "items of the batch alone)"
@@ -103,19 +101,19 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     >>> len(list(baseline("proxy_nca_pp", n_classes=100, dim=2).parameters()))
     1
     """
-    known = find_baseline(name)
-    allowed = [p for p in inspect.signature(known.make).parameters if p not in ("n_classes", "dim")]
+    known = baseline_settings(name)
+    allowed = [setting for setting in known if setting not in ("n_classes", "dim")]
     for setting in settings:
         if setting not in allowed:
             raise TypeError(
                 f"settings of {name!r} must be among {', '.join(allowed) or 'none at all'}, got {setting!r}"
             )
-    if known.proxies:
-        for key, value in (("n_classes", n_classes), ("dim", dim)):
-            hint = f"{name!r} learns a vector for each class: baseline({name!r}, n_classes=100, dim=512)"
-            check_count(value, key, hint=hint)  # type: ignore[arg-type]
-        settings |= {"n_classes": n_classes, "dim": dim}
-    return Baseline(name, *known.make(**settings), n_classes if known.proxies else None)
+    if "n_classes" not in known:
+        return Baseline(name, *_maker(name)(**settings), None)
+    hint = f"{name!r} learns a vector for each class: baseline({name!r}, n_classes=100, dim=512)"
+    for key, value in (("n_classes", n_classes), ("dim", dim)):
+        check_count(value, key, hint=hint)  # type: ignore[arg-type]
+    return Baseline(name, *_maker(name)(n_classes, dim, **settings), n_classes)
 
 
 def baseline_names() -> tuple[str, ...]:
@@ -124,7 +122,7 @@ def baseline_names() -> tuple[str, ...]:
     >>> "triplet_semihard" in baseline_names()
     True
     """
-    return tuple(sorted(BASELINES))
+    return tuple(sorted(table.BASELINES))
 
 
 def baseline_settings(name: str) -> dict[str, Any]:
@@ -136,7 +134,7 @@ def baseline_settings(name: str) -> dict[str, Any]:
     >>> baseline_settings("contrastive")
     {'pos_margin': 0.0, 'neg_margin': 1.0}
     """
-    keywords = inspect.signature(find_baseline(name).make).parameters.values()
+    keywords = inspect.signature(_maker(name)).parameters.values()
     return {keyword.name: None if keyword.default is keyword.empty else keyword.default for keyword in keywords}
 
 
@@ -146,4 +144,12 @@ def describe_baseline(name: str) -> str:
     >>> describe_baseline("contrastive")
     'Distances of pairs: those of one class shrink to 0, all others grow to a margin.'
     """
-    return find_baseline(name).optimises
+    return _maker(name).__doc__ or ""
+
+
+def _maker(name: str) -> table.Maker:
+    """Look up a name; a wrong one is answered by the nearest, and all there are."""
+    if name not in table.BASELINES:
+        hint = did_you_mean(str(name).lower().replace("-", "_").replace(" ", "_"), table.BASELINES)
+        raise ValueError(f"name must be one of {', '.join(map(repr, baseline_names()))}, got {name!r}{hint}")
+    return table.BASELINES[name]

@@ -11,8 +11,6 @@ from rankedu.checks import check_number
 from rankedu.losses.base import ScoreLoss, tile_size, wanted, with_gradient
 from rankedu.rankers.base import wide
 
-__all__ = ["ErrorDrivenAPLoss"]
-
 
 class ErrorDrivenAPLoss(ScoreLoss):
     r"""One minus average precision; what is sent back is the error of each pair, not a derivative (Chen et al. 2019).
@@ -34,9 +32,6 @@ class ErrorDrivenAPLoss(ScoreLoss):
     delta : float
         δ ≥ 0, half the width of the step, in units of a score; the published 1 is for the logits of a detector. At 0,
         H is the step itself, ½ at a tie.
-    interpolated : bool
-        Count for each relevant item the best precision at it or at any relevant item with a lower score, as
-        detection's AP does and the published code; its L_ij shrink in proportion.
     reduction : {"mean", "sum", "none"}
         As in :class:`~rankedu.losses.APLoss`.
 
@@ -63,24 +58,23 @@ class ErrorDrivenAPLoss(ScoreLoss):
     tensor([ 0.4167, -0.2500, -0.1667,  0.0000])
     """
 
-    def __init__(self, delta: float = 1.0, interpolated: bool = False, *, reduction: str = "mean") -> None:
+    def __init__(self, delta: float = 1.0, *, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.delta = check_number(delta, "delta", least=0, hint="in units of a score: 1 for logits, 0 for none")
-        self.interpolated = bool(interpolated)
 
     def extra_repr(self) -> str:
-        return f"delta={self.delta:g}, interpolated={self.interpolated}"
+        return f"delta={self.delta:g}"
 
     def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         scores = wide(scores)
         learning = wanted(scores)
         with torch.no_grad():
-            value, update = _errors(scores, positive, where, self.delta, self.interpolated, learning)
+            value, update = _errors(scores, positive, where, self.delta, learning)
         return with_gradient(value, scores, update, where)
 
 
 def _errors(
-    scores: Tensor, positive: Tensor, where: Tensor | None, delta: float, interpolated: bool, learning: bool
+    scores: Tensor, positive: Tensor, where: Tensor | None, delta: float, learning: bool
 ) -> tuple[Tensor, Tensor | None]:
     """Count, for each positive, what is above; if an update is wanted, look at the pairs again: none is stored."""
     n, here = scores.shape[-1], torch.ones_like(positive) if where is None else where
@@ -91,19 +85,17 @@ def _errors(
         above[tile] = steps.sum(-1) - 0.5  # less its own H(0)
         negatives[tile] = steps.masked_fill_(positive[query[tile]], 0.0).sum(-1)
     error = negatives / (1 + above)
-    kept = _interpolated(error, y, query, item) if interpolated else error
     count = positive.sum(-1)
     weight = 1 / (count[query] * (count > 0).sum()).to(y)
     if not learning:
-        return (weight * kept).sum(), None
-    # L_ij = H / (1 + above), times the weight and, if interpolated, the share of the error that is kept
-    factor = weight * (kept / error).nan_to_num(0.0) / (1 + above)
+        return (weight * error).sum(), None
+    factor = weight / (1 + above)  # L_ij = H / (1 + above), times the weight
     update = torch.zeros_like(y)
     for tile, steps in tiles(y, here, query, item, delta):
         update.index_add_(0, query[tile], steps.mul_(factor[tile, None]))
     update.masked_fill_(positive, 0.0)
-    update[query, item] = -weight * kept
-    return (weight * kept).sum(), update
+    update[query, item] = -weight * error
+    return (weight * error).sum(), update
 
 
 def tiles(scores: Tensor, here: Tensor, query: Tensor, item: Tensor, delta: float) -> Any:
@@ -118,12 +110,3 @@ def tiles(scores: Tensor, here: Tensor, query: Tensor, item: Tensor, delta: floa
         else:
             steps.div_(2 * delta).add_(0.5).clamp_(0.0, 1.0)
         yield tile, steps.mul_(here[query[tile]])
-
-
-def _interpolated(error: Tensor, scores: Tensor, query: Tensor, item: Tensor) -> Tensor:
-    """For each positive the smallest error at it or at any positive of its query with a lower score."""
-    worst_first = scores[query, item].argsort(stable=True)
-    worst_first = worst_first[query[worst_first].argsort(stable=True)]
-    sizes: list[int] = query.unique_consecutive(return_counts=True)[1].tolist()
-    smallest = [one.cummin(0).values for one in error[worst_first].split(sizes)]
-    return torch.empty_like(error).scatter_(0, worst_first, torch.cat(smallest))

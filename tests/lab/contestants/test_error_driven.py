@@ -19,7 +19,7 @@ def step(x, delta):
     return min(max(x / (2 * delta) + 0.5, 0.0), 1.0)
 
 
-def definition(y, positive, delta, interpolated=False):
+def definition(y, positive, delta):
     """The value and the update of one list, by the sums over i, j and k."""
     y, n = y.tolist(), len(y)
     P, N = ([i for i in range(n) if bool(positive[i]) is kind] for kind in (True, False))
@@ -27,11 +27,6 @@ def definition(y, positive, delta, interpolated=False):
     for i in P:
         denominator = 1 + sum(step(y[k] - y[i], delta) for k in range(n) if k != i)
         error[i] = {j: step(y[j] - y[i], delta) / denominator for j in N}
-    total = {i: sum(error[i].values()) for i in P}
-    if interpolated:
-        for i in P:
-            best = min(total[k] for k in P if y[k] <= y[i])
-            error[i] = {j: e * best / total[i] if total[i] else 0.0 for j, e in error[i].items()}
     update = torch.zeros(n, dtype=torch.float64)
     for i, j in product(P, N):
         update[j] += error[i][j] / len(P)
@@ -40,17 +35,16 @@ def definition(y, positive, delta, interpolated=False):
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.01, 0.5, 1.0, 10.0])
-@pytest.mark.parametrize("interpolated", [False, True])
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("tile", [1, 30, 1 << 20])
-def test_value_and_update_are_the_definition(monkeypatch, delta, interpolated, ties, tile):
+def test_value_and_update_are_the_definition(monkeypatch, delta, ties, tile):
     monkeypatch.setitem(tiles.TILE, "cpu", tile)
     for seed, p in product(range(3), (0.1, 0.4, 0.9)):
         y, relevance = random(17, seed=seed), coin(17, seed=seed + 5, p=p)
         relevance[seed] = True
         y = (2 * y).round() / 2 if ties else y
-        value, update = definition(y, relevance, delta, interpolated)
-        loss = ErrorDrivenAPLoss(delta, interpolated)
+        value, update = definition(y, relevance, delta)
+        loss = ErrorDrivenAPLoss(delta)
         assert abs(loss(y, relevance).item() - value) < 1e-12
         torch.testing.assert_close(gradient(loss, y, relevance), update, rtol=1e-12, atol=1e-12)
 
@@ -66,19 +60,10 @@ def test_without_width_it_is_average_precision(delta, n):
         torch.testing.assert_close(found, 1 - average_precision(orders, relevance), rtol=0, atol=1e-7)
 
 
-def test_interpolated_precision_never_rises_with_recall():
-    """Of the precisions 1, 2/4, 3/5 the second becomes 3/5."""
-    y, relevance = torch.arange(5.0).flip(0), torch.tensor([True, False, False, True, True])
-    plain, interpolated = (ErrorDrivenAPLoss(0.0, i)(y, relevance).item() for i in (False, True))
-    assert abs(plain - (1 - (1 + 2 / 4 + 3 / 5) / 3)) < 1e-6
-    assert abs(interpolated - (1 - (1 + 3 / 5 + 3 / 5) / 3)) < 1e-6
-
-
 @pytest.mark.parametrize("delta", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("interpolated", [False, True])
-def test_update_sums_to_zero_and_is_bounded(delta, interpolated):
+def test_update_sums_to_zero_and_is_bounded(delta):
     y, relevance = random(3, 40), coin(3, 40)
-    found = gradient(ErrorDrivenAPLoss(delta, interpolated), y, relevance)
+    found = gradient(ErrorDrivenAPLoss(delta), y, relevance)
     assert found.any() and found.sum(-1).abs().max() < 1e-12
     count = 3 * relevance.sum(-1, keepdim=True)
     assert ((found <= 0) | ~relevance).all() and ((found >= 0) | relevance).all()

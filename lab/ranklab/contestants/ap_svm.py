@@ -12,8 +12,6 @@ from rankedu.losses.base import ScoreLoss, positives, wanted, with_gradient
 from rankedu.rankers.base import wide
 from ranklab.contestants.interleaving import INFERENCE, Floats, Ints
 
-__all__ = ["APSVMLoss", "most_violated_ranking"]
-
 Bools = npt.NDArray[np.bool_]
 
 LEAVE_OUT = "differences of infinite ones are no scores: leave them out with where=scores.isfinite()"

@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from rankedu.checks import check_count, check_values
 
-__all__ = ["equivariance_error"]
-
 
 @torch.no_grad()
 def equivariance_error(ranker: nn.Module, scores: Tensor, *, draws: int = 8, seed: int = 0) -> float:

@@ -8,8 +8,6 @@ from torch import Tensor
 from rankedu.checks import check_floating, check_not_nan, check_values
 from rankedu.rankers.base import wide
 
-__all__ = ["exact_sorter", "exact_sorter_temperature"]
-
 #: The constant of the released code.
 STEEPNESS = 6.8
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from rankedu.checks import check_choice, check_count, check_finite, check_mask, check_not_nan, check_values
-from rankedu.rankers.base import Ranker
-
-__all__ = ["ARCHITECTURES", "LSTMRanker"]
+from rankedu.checks import check_choice, check_count, check_finite
+from rankedu.rankers.base import Ranker, wide
 
 #: Architecture → hidden size and layers that sort lists of 20 well after a minute of training on one core.
 ARCHITECTURES: dict[str, tuple[int, int]] = {"lstm": (32, 2), "gru": (32, 2), "conv": (64, 4), "mlp": (256, 2)}
@@ -39,10 +36,14 @@ class LSTMRanker(Ranker):
     O(n h² + n² h) for each row and hidden size h. Nothing is guaranteed, neither ranks in [1, n], nor their sum, nor
     equal ranks for equal scores, nor that the items may be reordered (:func:`equivariance_error`). The training saw
     scores in [-1, 1] and standard normal ones: bring yours into that range, for outside it the error grows without
-    bound. A trained sorter is frozen: its parameters have no gradient, the scores do. Explained in chapter 11.
-    Raises ValueError for an unknown architecture, n < 2, or a size < 1; TypeError for a size that is not an int.
+    bound. A trained sorter is frozen: its parameters have no gradient, the scores do. Scores are sorted in the dtype of
+    its parameters. The network has no way to leave an item out, so ``where`` and ``members`` must be all True, and the
+    losses that rank within the relevant items, as those of AP and recall do, cannot take it. Explained in chapter 11.
+    Raises ValueError for an unknown architecture, n < 2, or a size < 1, when called also for another length, an item
+    left out, another device, or an infinity; TypeError for a size that is not an int.
     Source: RaMBO Tab. 1.
 
+    >>> import torch
     >>> ranker = LSTMRanker(4)
     >>> scores = torch.tensor([[0.9, 0.1, 0.5, -0.3]], requires_grad=True)
     >>> ranker(scores).shape
@@ -65,44 +66,14 @@ class LSTMRanker(Ranker):
     def extra_repr(self) -> str:
         return f"n={self.n}, architecture={self.architecture!r}, hidden={self.hidden}, layers={self.layers}"
 
-    def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank all items of each row; the largest score has rank 1, if the network is right.
-
-        Scores are finite, of the sorter's length and on its device; they are sorted in the dtype of its parameters.
-        ``where`` must be all True: the network has no way to leave an item out. All else as
-        :meth:`~rankedu.rankers.SigmoidRanker.forward`; raises ValueError for another length, an item left out, another
-        device, NaN or an infinity.
-        """
-        self._check(scores, where)
-        if where is not None:
-            self._check_all(where, "where", "leaves out")
-        self._check_scores(scores)
-        wide = torch.promote_types(scores.dtype, torch.float32)
-        rows = scores.reshape(-1, self.n).to(self.head.weight.dtype)
-        if len(rows) == 0:
-            return scores.to(wide)
-        ranks: Tensor = self.n * self.head(self.body(rows))
-        return ranks.view(scores.shape).to(wide)
-
-    def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Refuse to rank some of the items, with a ValueError: they are a shorter list, which asks for another sorter.
-
-        So losses that rank within the relevant items, as those of AP and recall do, cannot take this ranker.
-        """
-        check_values(scores)
-        check_mask(members, scores, name="members")
-        self._check_all(members, "members", "excludes")
-        return self.forward(scores, where=where)
-
-    def _check_all(self, mask: Tensor, name: str, verb: str) -> None:
-        if not mask.all():
+    def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
+        if members is not None and not members.all():
             raise ValueError(
-                f"{name} must be all True, for a learned sorter ranks lists of exactly n={self.n} items, got one that "
-                f"{verb} {int((~mask).sum())} of {mask.numel()} (losses of the ranks alone, as SpearmanLoss, need no "
-                "such thing; where p items remain in each row, give them to train_sorter(p); or take SigmoidRanker)"
+                f"where and members must be all True, for a learned sorter ranks lists of exactly n={self.n} items, "
+                f"got {int((~members).sum())} of {members.numel()} left out (losses of the ranks alone, as "
+                "SpearmanLoss, need no such thing; where p items remain in each row, give them to train_sorter(p); "
+                "or take SigmoidRanker)"
             )
-
-    def _check_scores(self, scores: Tensor) -> None:
         length, device = scores.shape[-1], self.head.weight.device
         if length != self.n:
             raise ValueError(
@@ -114,8 +85,12 @@ class LSTMRanker(Ranker):
                 f"scores must be on the device of the ranker, {device}, got {scores.device} "
                 "(move the ranker with ranker.to(scores.device))"
             )
-        check_not_nan(scores, None)
         check_finite(scores, None, "a network takes no infinity: clip them, e.g. scores.clamp(-1, 1)")
+        rows = scores.reshape(-1, self.n).to(self.head.weight.dtype)
+        if len(rows) == 0:
+            return wide(scores)
+        ranks: Tensor = self.n * self.head(self.body(rows))
+        return ranks.view(scores.shape).to(wide(scores))
 
 
 class _Recurrent(nn.Module):

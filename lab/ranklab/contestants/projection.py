@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,6 @@ from torch import Tensor
 from rankedu.checks import check_finite, check_number
 from rankedu.extras import needed
 from rankedu.rankers.base import Ranker, wide
-
-__all__ = ["ProjectionRanker"]
 
 Array = npt.NDArray[Any]
 
@@ -95,19 +93,15 @@ class ProjectionRanker(Ranker):
         return empty.masked_scatter(members, ranks.to(empty.dtype))
 
 
-class _Blocks(NamedTuple):
-    """The blocks of all rows, in one list."""
+def _find_blocks(values: Array, sizes: list[int], strength: float) -> tuple[Array, Array, Array, Array]:
+    """Find the blocks of each row; the rows stand one after another in ``values``.
 
-    block: Array  # (items,): the block of each item
-    first: Array  # (blocks,): the best item of each block
-    size: Array  # (blocks,): how many items it has
-    middle: Array  # (blocks,): the mean of the ranks that it occupies
-
-
-def _find_blocks(values: Array, sizes: list[int], strength: float) -> _Blocks:
-    """Find the blocks of each row; the rows stand one after another in ``values``."""
+    Returns the block of each item (items,), and of each block its best item, how many it has, and the mean of the ranks
+    that it occupies, (blocks,) each.
+    """
     isotonic_regression = needed("scipy.optimize", "ProjectionRanker needs SciPy 1.12 or newer").isotonic_regression
-    block, first, size, middle = np.empty(len(values), dtype=np.int64), [], [], []
+    none = np.empty(0, dtype=np.int64)
+    block, first, size, middle = np.empty(len(values), dtype=np.int64), [none], [none], [none / 2]
     start = blocks = 0
     for n in filter(None, sizes):
         order = start + np.argsort(-values[start : start + n], kind="stable")
@@ -120,6 +114,4 @@ def _find_blocks(values: Array, sizes: list[int], strength: float) -> _Blocks:
         size.append(np.diff(edges))
         middle.append((edges[:-1] + 1 + edges[1:]) / 2)
         start, blocks = start + n, blocks + len(edges) - 1
-    if not first:
-        return _Blocks(block, block, block, block.astype(np.float64))
-    return _Blocks(block, np.concatenate(first), np.concatenate(size), np.concatenate(middle))
+    return block, np.concatenate(first), np.concatenate(size), np.concatenate(middle)

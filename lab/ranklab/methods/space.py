@@ -12,8 +12,6 @@ from typing import Any
 from ranklab.methods import find_method
 from ranklab.runs.search import Between
 
-__all__ = ["as_parameters", "space_of"]
-
 RATE = {"lr": Between(1e-4, 2e-2, log=True)}
 _MARGIN, _LAM = Between(0.0, 0.2), Between(0.2, 50.0, log=True)
 _TEMPERATURE = Between(0.003, 0.2, log=True)

@@ -37,8 +37,6 @@ from ranklab.contestants import (
     baseline_settings,
 )
 
-__all__ = ["METHODS", "Method", "TrainingSet"]
-
 
 class TrainingSet(NamedTuple):
     """What a loss may need to know of the training set, and of the network."""

@@ -14,8 +14,6 @@ from ranklab.datasets.augmentation import augment
 from ranklab.training import distributed
 from ranklab.training.loading import FileData, RetrievalData, ahead, in_memory, leaves, load_pictures
 
-__all__ = ["Batch", "batches"]
-
 Made = Generator[tuple[Tensor, Tensor, Tensor | None], None, None]
 
 

@@ -16,8 +16,6 @@ from ranklab.training.device import random_state, set_random_state
 from ranklab.training.logs import History
 from ranklab.training.recipe import Recipe, Updates, all_finite
 
-__all__ = ["TrainingState", "load", "save"]
-
 KIND = "rankedu training run, 1"
 
 
@@ -85,24 +83,16 @@ class TrainingState:
         self.check()
         distributed.average(self.net.buffers())
         random = distributed.collect(random_state(self.device))  # dropout differs from process to process
-        failed: OSError | None = None
         if distributed.is_main():
             parts = {name: part.state_dict() for name, part in self._parts().items()}
             own = {"history": asdict(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
-            try:
-                save({**parts, **own, "random": random}, path)
-            except OSError as error:
-                failed = error
-        if failed := distributed.collect(failed)[0]:  # nobody goes on before the file is there
-            raise failed
+            save({**parts, **own, "random": random}, path)
+        distributed.collect(None)  # nobody goes on before the file is there
 
     def load(self, path: Path, steps: int) -> None:
         """Go on where a checkpoint was written, if it was; a ValueError names in what it is of another run."""
-        there = distributed.collect(path.exists())
-        if not any(there):
+        if not path.exists():
             return
-        if not all(there):
-            raise ValueError(f"folder must be one that all processes see, got {path} on {sum(there)} of {len(there)}")
         state, instead = load(path), "(use another folder, or resume=False to begin anew)"
         if state["step"] > steps:
             raise ValueError(

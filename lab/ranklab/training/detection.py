@@ -14,16 +14,15 @@ from torch import Tensor, nn
 
 from rankedu.checks import check_count, check_number
 from rankedu.metrics import match_detections
+from ranklab.datasets.voc import DetectionData
 from ranklab.training import distributed
 from ranklab.training.checkpoints import TrainingState
-from ranklab.training.detection_batches import DetectionBatch, DetectionData, Target, batches, in_order
+from ranklab.training.detection_batches import DetectionBatch, Target, batches, in_order
 from ranklab.training.device import seeded
 from ranklab.training.large_batch import autocast
 from ranklab.training.logs import Clock, History
 from ranklab.training.loop import run_steps
 from ranklab.training.recipe import Recipe, all_finite
-
-__all__ = ["COLUMNS", "detect", "detector_step", "evaluate_detector", "proposal_scores", "train_detector"]
 
 #: What torchvision's Faster R-CNN is trained with: "loss" is the sum of these, the classifier's with its weight.
 LOSSES = ("loss_classifier", "loss_box_reg", "loss_objectness", "loss_rpn_box_reg")
@@ -129,7 +128,7 @@ def detect(
     """Find the objects in every picture: ``boxes`` (N, 4), ``scores`` and ``labels`` each, best first, on the CPU."""
     shown = _shown(net, data, batch_size, workers, progress)
     parts = ("boxes", "scores", "labels")
-    return [{name: found[name].cpu() for name in parts} for batch, _ in shown for found in net(batch.images)]
+    return [{name: found[name].cpu() for name in parts} for batch in shown for found in net(batch.images)]
 
 
 @torch.no_grad()
@@ -138,9 +137,9 @@ def evaluate_detector(
 ) -> dict[str, float]:
     """Measure "AP50", the mean over classes of average precision at an overlap of one half, and its 11-point form."""
     detections, truths = [], []
-    for batch, targets in _shown(net, data, batch_size, workers, progress):
+    for batch in _shown(net, data, batch_size, workers, progress):
         detections += [{name: values.cpu() for name, values in found.items()} for found in net(batch.images)]
-        truths += targets
+        truths += batch.truths
     matches = match_detections(detections, truths, n_classes=len(data.names))
     kinds = {"AP50": "all-point", "AP50 11-point": "11-point"}
     return {name: float(matches.average_precision(kind).nanmean()) for name, kind in kinds.items()}
@@ -160,7 +159,7 @@ def proposal_scores(
             f"net must be one of ranklab.models.build_detector, got a {type(net).__name__} (it keeps scores)"
         )
     seen = []
-    for batch, _ in _shown(net, data, batch_size, workers, progress):
+    for batch in _shown(net, data, batch_size, workers, progress):
         net(batch.images, batch.targets)
         seen.append([part.cpu() for part in heads.last])
     logits, labels = (torch.cat(parts) for parts in zip(*seen, strict=True))
@@ -169,7 +168,7 @@ def proposal_scores(
 
 def _shown(
     net: nn.Module, data: DetectionData, batch_size: int, workers: int, progress: bool
-) -> Iterator[tuple[DetectionBatch, list[Target]]]:
+) -> Iterator[DetectionBatch]:
     """The pictures in order, with a progress bar; meanwhile a network with sound weights is in eval mode."""
     from tqdm import tqdm
 
@@ -179,8 +178,8 @@ def _shown(
     net.eval()
     try:
         with tqdm(desc="detecting", unit="picture", total=len(data), disable=None if progress else True) as bar:
-            for batch, truths in in_order(data, batch_size=batch_size, device=device, workers=workers):
-                yield batch, truths
-                bar.update(len(truths))
+            for batch in in_order(data, batch_size=batch_size, device=device, workers=workers):
+                yield batch
+                bar.update(len(batch.truths))
     finally:
         net.train(was_training)

@@ -13,8 +13,6 @@ from torch import Tensor
 from ranklab.datasets.voc import DetectionData
 from ranklab.training.loading import ahead, generator_of, load
 
-__all__ = ["DetectionBatch", "DetectionData", "Target", "batches", "in_order"]
-
 Target = dict[str, Tensor]
 
 
@@ -23,6 +21,7 @@ class DetectionBatch(NamedTuple):
 
     images: list[Tensor]  #: (3, H, W), from 0 to 1, on the network's device
     targets: list[Target]  #: "boxes" (M, 4) and "labels" (M,); on a difficult object the label is −1
+    truths: list[Target]  #: the data set's own targets, on the CPU
     draws: None = None  #: nothing is drawn from one batch to the next
 
 
@@ -42,29 +41,28 @@ def batches(
     """
     order = _epochs(len(data), seed, first * batch_size)
     keys = ([(next(order), step, place) for place in range(batch_size)] for step in range(first, steps))
-    for batch, _ in _load(data, seed, keys, device, workers):
-        yield batch
+    return _load(data, seed, keys, device, workers)
 
 
 def in_order(
     data: DetectionData, *, batch_size: int, device: torch.device, workers: int = 0
-) -> Generator[tuple[DetectionBatch, list[Target]], None, None]:
-    """Load all pictures once, as they are, each batch with the data set's own targets on the CPU."""
+) -> Generator[DetectionBatch, None, None]:
+    """Load all pictures once, as they are."""
     keys = ([(index,) for index in part.tolist()] for part in torch.arange(len(data)).split(batch_size))
     return _load(data, None, keys, device, workers)
 
 
 def _load(
     data: DetectionData, seed: int | None, keys: Iterable[Any], device: torch.device, workers: int
-) -> Generator[tuple[DetectionBatch, list[Target]], None, None]:
-    """What a detector takes, pictures from 0 to 1 and labels that leave out what is difficult; and what was loaded."""
+) -> Generator[DetectionBatch, None, None]:
+    """What a detector takes: pictures from 0 to 1, and labels that leave out what is difficult."""
     loaded = load(partial(_view, data, seed), keys, workers=workers, pin=device.type == "cuda", collate=list)
     with closing(loaded if workers else ahead(loaded)) as ready:
         for items in ready:
             images = [image.to(device, non_blocking=True).float() / 255 for image, _ in items]
             known = ((target["boxes"], target["labels"].masked_fill(target["difficult"], -1)) for _, target in items)
             targets = [{"boxes": boxes.to(device), "labels": labels.to(device)} for boxes, labels in known]
-            yield DetectionBatch(images, targets), [target for _, target in items]
+            yield DetectionBatch(images, targets, [target for _, target in items])
 
 
 def _view(data: DetectionData, seed: int | None, key: tuple[int, ...]) -> tuple[Tensor, Target]:

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-__all__ = ["pick_device", "random_state", "seeded", "set_random_state"]
-
 
 def pick_device(name: str = "auto") -> torch.device:
     """Find a device, "auto", "cpu", "cuda" or "cuda:1"; under ``torchrun`` a GPU is this process's own."""

@@ -15,7 +15,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 __all__ = [
-    "anywhere",
     "average",
     "average_gradients",
     "broadcast",
@@ -102,20 +101,12 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
 
 @torch.no_grad()
 def average(tensors: Iterable[Tensor]) -> None:
-    """Replace floating-point tensors by their mean over the processes, in one message for each dtype."""
-    if world_size() == 1:
-        return
-    by_dtype: dict[torch.dtype, list[Tensor]] = {}
+    """Replace floating-point tensors by their mean over the processes."""
     for tensor in tensors:
-        if tensor.is_floating_point():
-            by_dtype.setdefault(tensor.dtype, []).append(tensor)
-    for group in by_dtype.values():
-        message = torch.cat([tensor.flatten() for tensor in group])
-        dist.all_reduce(message)
-        message /= world_size()
-        parts = message.split([tensor.numel() for tensor in group])
-        for tensor, part in zip(group, parts, strict=True):
-            tensor.copy_(part.view_as(tensor))
+        if world_size() > 1 and tensor.is_floating_point():
+            mean = tensor.contiguous()
+            dist.all_reduce(mean)
+            tensor.copy_(mean / world_size())
 
 
 @torch.no_grad()
@@ -135,15 +126,6 @@ def collect(value: Any) -> list[Any]:
     values: list[Any] = [None] * world_size()
     dist.all_gather_object(values, value)
     return values
-
-
-def anywhere(flag: bool, device: torch.device) -> bool:
-    """Whether a flag is set in any process, so that all of them stop after the same step."""
-    if world_size() == 1:
-        return flag
-    flags = torch.tensor(float(flag), device=device)
-    dist.all_reduce(flags)
-    return bool(flags > 0)
 
 
 def _all(tensor: Tensor) -> list[Tensor]:

@@ -15,8 +15,6 @@ import torch
 
 from rankedu.files import written
 
-__all__ = ["COLUMNS", "Clock", "History", "csv_log", "read_log"]
-
 #: Of the log of a retrieval. R@1 and mAP are empty but where it was evaluated.
 COLUMNS = ("step", "loss", "lr", "R@1", "mAP")
 

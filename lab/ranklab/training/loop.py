@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
-from types import FrameType
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import Any
 
 import torch
@@ -19,8 +16,6 @@ from ranklab.training.batches import Batch
 from ranklab.training.checkpoints import TrainingState
 from ranklab.training.large_batch import embed_for_gradient
 from ranklab.training.logs import COLUMNS, Clock, csv_log
-
-__all__ = ["Step", "one_step", "run_steps"]
 
 #: Takes a step with a batch, and returns at least its "loss"; if that is not finite, the weights are left as they were.
 #: The clock gets the marks "scored" and "judged", between which the loss is at work.
@@ -46,26 +41,6 @@ def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]
     if math.isfinite(number):
         run.updates.apply()
     return {"loss": number}
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """While it is entered, the first Ctrl-C is only noted; a second one acts at once. In the main thread alone."""
-    noted: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield noted
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def note(number: int, frame: FrameType | None) -> None:
-        noted.append(number)
-        signal.signal(signal.SIGINT, before)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def run_steps(
@@ -94,7 +69,6 @@ def run_steps(
         closing(batches),
         run.updates,
         csv_log(path.with_name("log.csv") if path and main else None, after=run.step, columns=columns) as (log, file),
-        _interrupts() as interrupts,
         tqdm(desc="training", unit="step", initial=run.step, total=steps, disable=hidden) as bar,
     ):
         for step in range(run.step + 1, steps + 1):
@@ -106,13 +80,9 @@ def run_steps(
             log.writerow(row)
             bar.set_postfix({"loss": f"{row['loss']:.3f}", **shown}, refresh=False)
             bar.update()
-            stop = distributed.anywhere(bool(interrupts), run.device)
-            if path is not None and (stop or step % checkpoint_every == 0 or step == steps):
+            if path is not None and (step % checkpoint_every == 0 or step == steps):
                 file.flush()
                 run.save(path)
-            if stop:
-                then = f"the same call goes on from {path}" if path else "without a folder nothing is kept"
-                raise KeyboardInterrupt(f"stopped after step {step} of {steps}: {then}")
 
 
 def _timed_step(

@@ -13,8 +13,6 @@ from torch.optim import Optimizer
 
 from rankedu.checks import check_choice, check_count, check_number
 
-__all__ = ["OPTIMIZERS", "SCHEDULES", "Recipe", "Updates", "all_finite"]
-
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,

@@ -11,8 +11,6 @@ from torch import Tensor
 
 from rankedu.checks import check_count
 
-__all__ = ["BatchSampler", "ClassBalancedSampler", "SuperClassSampler"]
-
 #: Of the sets of super-classes; all are kept, to be gone through in turn.
 MOST = 1_000_000
 

@@ -9,8 +9,6 @@ from torch import Tensor
 
 from rankedu.checks import check_choice, check_count
 
-__all__ = ["DISTRIBUTIONS", "draw_scores"]
-
 Draw = Callable[[int, int, torch.Generator], Tensor]
 
 

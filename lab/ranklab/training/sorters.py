@@ -20,8 +20,6 @@ from ranklab.datasets.cache import cached_arrays
 from ranklab.training.logs import History
 from ranklab.training.sorter_data import DISTRIBUTIONS, draw_scores
 
-__all__ = ["fit_sorter", "rank_error", "sorter_errors", "train_sorter", "trained_sorter"]
-
 #: Highest learning rate of Adam, and the steps that take about a minute on one core for lists of 20.
 LEARNING_RATE = {"lstm": 2e-2, "gru": 2e-2, "conv": 5e-3, "mlp": 2e-3}
 STEPS = {"lstm": 6000, "gru": 4000, "conv": 7000, "mlp": 20000}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from itertools import islice
 
 import pytest
@@ -125,43 +124,6 @@ def test_a_run_can_be_made_longer_or_begun_anew(tmp_path, glyphs):
         run(glyphs, memory, tmp_path, steps=4)
     _, _, anew = run(glyphs, memory, tmp_path, steps=4, resume=False)
     assert anew.losses == short.losses and anew.interrupted == []
-
-
-# --- Ctrl-C --------------------------------------------------------------------------------------------------------
-
-
-class Impatient(ClusterLoss):
-    """Somebody presses Ctrl-C while the loss of one step is computed."""
-
-    at = 4
-
-    def forward(self, embeddings, labels):
-        self.at -= 1
-        if self.at == 0:
-            signal.raise_signal(signal.SIGINT)
-        return super().forward(embeddings, labels)
-
-
-def impatient(data):
-    return proxies(data, Impatient)
-
-
-def test_ctrl_c_finishes_the_step_and_keeps_a_checkpoint(tmp_path, glyphs):
-    handler = signal.getsignal(signal.SIGINT)
-    net, _, history = run(glyphs, proxies, tmp_path / "whole")
-    message = rf"stopped after step 4 of {STEPS}: the same call goes on from .*checkpoint.pt"
-    with pytest.raises(KeyboardInterrupt, match=message):
-        run(glyphs, impatient, tmp_path / "stopped", checkpoint_every=100)
-    assert signal.getsignal(signal.SIGINT) is handler
-    again, _, resumed = run(glyphs, proxies, tmp_path / "stopped")
-    assert resumed.interrupted == [4]
-    assert resumed.losses == history.losses
-    assert same(net.state_dict(), again.state_dict())
-
-
-def test_ctrl_c_without_a_folder(glyphs):
-    with pytest.raises(KeyboardInterrupt, match="stopped after step 4 of 8: without a folder nothing is kept"):
-        run(glyphs, impatient, None)
 
 
 # --- files that are not as they should be --------------------------------------------------------------------------

@@ -55,9 +55,8 @@ def test_unequal_shares_are_refused(found):
         assert process["unequal"].startswith("embeddings must be as many on every process, got [3, 4]")
 
 
-def test_the_first_process_writes_and_one_stops_all(found):
+def test_the_first_process_writes(found):
     assert [process["main"] for process in found[1]] == [True, False]
-    assert [process["anywhere"] for process in found[1]] == [[True, False]] * 2
 
 
 def test_a_process_that_is_alone():

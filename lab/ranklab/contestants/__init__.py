@@ -13,21 +13,9 @@ from ranklab.contestants.lstm import LSTMRanker
 from ranklab.contestants.over_levels import SumOverLevels
 from ranklab.contestants.projection import ProjectionRanker
 
-__all__ = [
-    "APSVMLoss",
-    "ErrorDrivenAPLoss",
-    "LSTMRanker",
-    "ProjectionRanker",
-    "SumOverLevels",
-    "baseline",
-    "baseline_names",
-    "baseline_settings",
-    "describe_baseline",
-    "equivariance_error",
-    "exact_sorter",
-    "exact_sorter_temperature",
-    "most_violated_ranking",
-]
+__all__ = ["APSVMLoss", "ErrorDrivenAPLoss", "LSTMRanker", "ProjectionRanker", "SumOverLevels", "baseline"]
+__all__ += ["baseline_names", "baseline_settings", "describe_baseline", "equivariance_error", "exact_sorter"]
+__all__ += ["exact_sorter_temperature", "most_violated_ranking"]
 
 register("projection", ProjectionRanker, Strength("ε", 1e-4, 0.1, 30.0, ProjectionRanker))
 register(

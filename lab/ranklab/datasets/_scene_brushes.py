@@ -81,14 +81,16 @@ def _sample(image: Floats, x: Floats, y: Floats) -> Floats:
     first += width
     left = flat[first]
     lower = left + x * (flat[first + 1] - left)
-    return upper + y * (lower - upper)
+    between: Floats = upper + y * (lower - upper)
+    return between
 
 
 def _plate(u: Floats, v: Floats, half: float, scale: float) -> Floats:
     """A square with round corners, |u|⁴ + |v|⁴ ≤ half⁴."""
     u, v = u * u, v * v
     radius = np.sqrt(np.sqrt(u * u + v * v))
-    return np.clip((np.float32(half) - radius) * np.float32(scale) + np.float32(0.5), 0, 1)
+    covered: Floats = np.clip((np.float32(half) - radius) * np.float32(scale) + np.float32(0.5), 0, 1)
+    return covered
 
 
 def knots(size: int) -> list[Floats]:
@@ -131,7 +133,8 @@ def colours(generator: np.random.Generator, *shape: int, chroma: float) -> Float
     draws = generator.random((*shape, 3), dtype=np.float32)
     hue = np.float32(2 * math.pi) * (draws[..., :1] + np.array([0, 1 / 3, 2 / 3], np.float32))
     grey, colour = np.float32(0.1) + np.float32(0.8) * draws[..., 1:2], chroma * np.sqrt(draws[..., 2:])
-    return np.clip(grey + colour * np.cos(hue), 0, 1)
+    drawn: Floats = np.clip(grey + colour * np.cos(hue), 0, 1)
+    return drawn
 
 
 def contrasting(candidates: Floats, other: Floats, least: float, most: float = math.inf) -> Floats:

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from rankedu.checks import check_number
+from rankedu.checks import check_number, check_tensor
 
 #: At strength 1: half-widths of the uniform draws, and the standard deviation of the noise.
 ROTATION, SCALE, SHEAR, SHIFT, NOISE = 0.25, 0.2, 0.2, 0.15, 0.25
@@ -49,8 +49,7 @@ def _augment(clean: Tensor, jitter: Tensor, noise: Tensor, strength: float) -> T
 
 def _as_pictures(images: Tensor) -> Tensor:
     """Check the images and bring them to (B, 1, H, W), from 0 to 1."""
-    if not isinstance(images, Tensor):
-        raise TypeError(f"images must be a torch.Tensor, got {type(images).__name__} (use torch.as_tensor(images))")
+    check_tensor(images, "images")
     if images.ndim == 3:
         images = images[:, None]
     if images.ndim != 4 or images.shape[1] != 1:

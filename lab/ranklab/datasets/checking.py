@@ -1,7 +1,7 @@
 """Is a data set whole? Its lists, files and counts against what is published."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -103,33 +103,20 @@ def _shared(rows: Sequence[ListedImage], facts: Published) -> list[str]:
 
 
 def _check_voc(devkit: Path, facts: Published) -> tuple[list[Count], list[str]]:
-    """Pascal VOC; 2007 is complete without 2012."""
+    """Pascal VOC, whose annotations must be readable; 2007 is complete without 2012."""
     counts: list[Count] = []
     problems: list[str] = []
     for part, published in facts.counts.items():
         year, split = part.split()
         if year != "2007" and not (devkit / f"VOC{year}").is_dir():
             continue
-        annotations, wrong, missing = _annotations(voc.listed(devkit, int(year), split))
-        problems += _complaint(f"unreadable annotations of {part}", wrong, facts)
+        annotations = {path: voc.read_annotation(path) for path in voc.listed(devkit, int(year), split)}
+        pictures = [voc.picture(path, annotation) for path, annotation in annotations.items()]
+        missing = [picture for picture in pictures if not picture.is_file()]
         problems += _complaint(f"missing pictures of {part}", missing, facts)
-        difficult = sum(sum(annotation.difficult) for annotation in annotations)
-        names = [name for annotation in annotations for name in annotation.names]
+        difficult = sum(sum(annotation.difficult) for annotation in annotations.values())
+        names = [name for annotation in annotations.values() for name in annotation.names]
         found = {"images": len(annotations), "objects": len(names) - difficult, "difficult": difficult}
         found["classes"] = len(set(names))
         counts += [Count(part, what, count, published.get(what)) for what, count in found.items()]
     return counts, problems
-
-
-def _annotations(paths: Iterable[Path]) -> tuple[list[voc.Annotation], list[Path], list[Path]]:
-    """The annotations that can be read, those that cannot, and the pictures that are missing."""
-    annotations, wrong, missing = [], [], []
-    for path in paths:
-        try:
-            annotations.append(voc.read_annotation(path))
-        except (FileNotFoundError, ValueError):
-            wrong.append(path)
-        else:
-            image = voc.picture(path, annotations[-1])
-            missing += [] if image.is_file() else [image]
-    return annotations, wrong, missing

@@ -25,12 +25,12 @@ def data_folder(facts: Published, root: str | os.PathLike[str] | None = None) ->
     if not chosen:
         raise FileNotFoundError(
             f"{facts.title}: name the folder of your data sets with root=, --data-root or $RANKEDU_DATA; it must hold "
-            f"the folder {facts.folders[0]!r} ({facts.where()})"
+            f"the folder {facts.folder!r} ({facts.where()})"
         )
-    for name in facts.folders:
-        if (Path(chosen).expanduser() / name).is_dir():
-            return Path(chosen).expanduser() / name
-    raise missing(Path(chosen).expanduser() / facts.folders[0], facts)
+    folder = Path(chosen).expanduser() / facts.folder
+    if not folder.is_dir():
+        raise missing(folder, facts)
+    return folder
 
 
 def read_lines(path: Path, facts: Published) -> list[str]:

@@ -3,9 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
-
-from torch import Tensor
+from typing import Any
 
 from rankedu.checks import check_choice
 from ranklab.datasets.files import ImageFiles
@@ -24,17 +22,9 @@ _YEARS: Mapping[str, tuple[int, ...]] = {"voc07": (2007,), "voc0712": (2007, 201
 DETECTION_NAMES = ("scenes", *_YEARS)
 
 
-class Data(Protocol):
-    """What every data set has: a split, labels from root to leaf, and their names."""
-
-    split: str
-    labels: Tensor
-    names: tuple[tuple[str, ...], ...]
-
-    def __len__(self) -> int: ...
-
-
-def open_dataset(name: str, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any) -> Data:
+def open_dataset(
+    name: str, split: str = "train", root: str | os.PathLike[str] | None = None, **settings: Any
+) -> UnicodeGlyphs | ImageFiles:
     """Open a split of a data set of :data:`DATASETS`, below ``root`` or ``$RANKEDU_DATA``.
 
     It has ``labels`` (N, L), ``names`` and ``split``; the glyphs have ``images``, the others ``load(index,
@@ -99,7 +89,7 @@ def catalogue(root: str | os.PathLike[str] | None = None) -> str:
     lines = []
     for name, facts in {**DATASETS, **DETECTION}.items():
         try:
-            found = f"found in {data_folder(facts, root)}" if facts.folders else "drawn on this machine"
+            found = f"found in {data_folder(facts, root)}" if facts.folder else "drawn on this machine"
         except FileNotFoundError:
             found = "not found"
         lines.append(f"{name:14}{facts.title} ({found})")
@@ -115,7 +105,7 @@ def markdown(datasets: Mapping[str, Published] = DATASETS) -> str:
     for name, facts in datasets.items():
         if facts.url:
             title, published = f"[{facts.title}]({facts.url})", f"{_counted(facts)} ({facts.counted_by})"
-            lines.append(f"| `{name}` {title} | {' → '.join(facts.levels)} | {published} | `{facts.folders[0]}` |")
+            lines.append(f"| `{name}` {title} | {' → '.join(facts.levels)} | {published} | `{facts.folder}` |")
     return "\n".join(lines) + "\n"
 
 

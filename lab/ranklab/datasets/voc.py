@@ -50,6 +50,7 @@ class VOC:
     """
 
     flips = True
+    names: tuple[str, ...] = NAMES
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class VOC:
             raise ValueError(f"years must be {(2007,)} for the split {split!r}, got {tuple(years)} ({hint})")
         if images is not None:
             check_count(images, "images", hint="None takes all")
-        self.split, self.years, self.names = split, tuple(years), NAMES
+        self.split, self.years = split, tuple(years)
         devkit = data_folder(FACTS, root)
         self._paths = [path for year in self.years for path in listed(devkit, year, split)][:images]
         self._labels = {name: label for label, name in enumerate(NAMES, 1)}
@@ -137,10 +138,7 @@ def _text(element: ElementTree.Element, tag: str) -> str:
 
 def _box(item: ElementTree.Element) -> tuple[float, float, float, float]:
     """The edges of a box. The parts of a person have boxes of their own, further down; they are not read."""
-    box = item.find("bndbox")
-    if box is None:
-        raise ValueError("<object> has no <bndbox>")
-    left, top, right, bottom = (float(_text(box, tag)) for tag in ("xmin", "ymin", "xmax", "ymax"))
+    left, top, right, bottom = (float(_text(item, f"bndbox/{tag}")) for tag in ("xmin", "ymin", "xmax", "ymax"))
     if right < left or bottom < top:
         raise ValueError(f"<bndbox> ends before it begins: {left:g}, {top:g}, {right:g}, {bottom:g}")
     return left - 1, top - 1, right, bottom

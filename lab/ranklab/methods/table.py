@@ -221,17 +221,16 @@ _TITLES = {
 }
 
 
-def _enter_baselines() -> None:
-    def maker(name: str, proxies: bool) -> Callable[..., nn.Module]:
-        return lambda train, **settings: baseline(name, *(_sizes(train) if proxies else ()), **settings)
+def _make_baseline(name: str, proxies: bool, train: TrainingSet, **settings: Any) -> nn.Module:
+    return baseline(name, *(_sizes(train) if proxies else ()), **settings)
 
-    for name in baseline_names():
-        title, source = _TITLES.get(name, (name.replace("_", " ").capitalize(), "not in a table"))
-        settings = baseline_settings(name)
-        proxies = "n_classes" in settings
-        own = {key: value for key, value in settings.items() if key not in ("n_classes", "dim")}
-        METHODS[name] = Method(name, title, source, False, proxies, own, maker(name, proxies))
 
+for _name in baseline_names():
+    _title, _source = _TITLES.get(_name, (_name.replace("_", " ").capitalize(), "not in a table"))
+    _settings = baseline_settings(_name)
+    _proxies = "n_classes" in _settings
+    _own = {key: value for key, value in _settings.items() if key not in ("n_classes", "dim")}
+    METHODS[_name] = Method(_name, _title, _source, False, _proxies, _own, partial(_make_baseline, _name, _proxies))
 
 #: Of which methods the tables have the sum over levels.
 _SUMS = {
@@ -241,31 +240,21 @@ _SUMS = {
 }
 
 
-def _enter_sums() -> None:
-    """Of each method that knows one level alone the sum over all levels."""
-
-    def maker(method: Method) -> Callable[..., nn.Module]:
-        def make(train: TrainingSet, **settings: Any) -> nn.Module:
-            if train.labels is None or train.labels.ndim != 2:
-                shape = "None" if train.labels is None else f"shape {tuple(train.labels.shape)}"
-                raise ValueError(
-                    f"labels must be the paths (N, L) of the training set for 'sum_{method.name}', got {shape}"
-                )
-            return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
-
-        return make
-
-    for method in [method for method in METHODS.values() if not method.paths]:
-        METHODS[f"sum_{method.name}"] = replace(
-            method,
-            name=f"sum_{method.name}",
-            title=f"Σ {method.title}",
-            source=_SUMS.get(method.name, "not in a table"),
-            paths=True,
-            make=maker(method),
-            is_sum=True,
-        )
+def _make_sum(method: Method, train: TrainingSet, **settings: Any) -> nn.Module:
+    """The sum over all levels of a method that knows one level alone."""
+    if train.labels is None or train.labels.ndim != 2:
+        shape = "None" if train.labels is None else f"shape {tuple(train.labels.shape)}"
+        raise ValueError(f"labels must be the paths (N, L) of the training set for 'sum_{method.name}', got {shape}")
+    return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
 
 
-_enter_baselines()
-_enter_sums()
+for _method in [method for method in METHODS.values() if not method.paths]:
+    METHODS[f"sum_{_method.name}"] = replace(
+        _method,
+        name=f"sum_{_method.name}",
+        title=f"Σ {_method.title}",
+        source=_SUMS.get(_method.name, "not in a table"),
+        paths=True,
+        make=partial(_make_sum, _method),
+        is_sum=True,
+    )

@@ -1,7 +1,5 @@
 """Small convolutional networks: the book's, trained in under a minute on a laptop, and wider relatives."""
 
-from collections.abc import Sequence
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -32,35 +30,23 @@ class ConvNet(EmbeddingNet):
 
 
 class WideConvNet(EmbeddingNet):
-    """Embed small pictures on the unit sphere: stages of a strided convolution and residual blocks, and a linear map.
+    """Embed small pictures on the unit sphere: strided convolutions, a residual block, and a linear map.
 
-    ``channels`` and ``blocks`` are one number a stage, and each stage halves the side; a large ``kernel`` of the first
-    convolution looks at whole strokes. About 190,000 parameters at the default.
+    A large kernel of the first convolution looks at whole strokes. About 190,000 parameters.
     """
 
-    def __init__(
-        self,
-        dim: int = 64,
-        *,
-        channels: Sequence[int] = (24, 48, 96),
-        blocks: Sequence[int] = (0, 1, 0),
-        kernel: int = 7,
-        pool: int = 4,
-        in_channels: int = 1,
-        layer_norm: bool = False,
-    ) -> None:
+    def __init__(self, dim: int = 64, *, in_channels: int = 1, layer_norm: bool = False) -> None:
         super().__init__()
-        if len(blocks) != len(channels):
-            raise ValueError(f"blocks must be one number for each of {len(channels)} stages, got {tuple(blocks)}")
-        if kernel % 2 == 0:
-            raise ValueError(f"kernel must be odd, got {kernel} (the book uses 7)")
         self.picture = (in_channels, None, None)
-        layers: list[nn.Module] = []
-        for before, after, count in zip((in_channels, *channels), channels, blocks, strict=False):
-            layers += convolution(before, after, 3 if layers else kernel, stride=2)
-            layers += [Residual(after) for _ in range(count)]
-        self.features = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(pool), nn.Flatten())
-        self.embed = embedding_head(pool * pool * channels[-1], dim, layer_norm=layer_norm)
+        self.features = nn.Sequential(
+            *convolution(in_channels, 24, 7, stride=2),
+            *convolution(24, 48, stride=2),
+            Residual(48),
+            *convolution(48, 96, stride=2),
+            nn.AdaptiveAvgPool2d(4),
+            nn.Flatten(),
+        )
+        self.embed = embedding_head(16 * 96, dim, layer_norm=layer_norm)
 
 
 class NarrowBackbone(nn.Sequential):

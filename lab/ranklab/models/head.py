@@ -52,34 +52,23 @@ def embedding_head(features: int, dim: int, *, layer_norm: bool = False) -> nn.M
     return nn.Sequential(nn.LayerNorm(features, elementwise_affine=False), linear) if layer_norm else linear
 
 
-class _Frozen(nn.Module):
+class _FrozenBatchNorm(nn.BatchNorm2d):
     """Batch norm that no ``train()`` unfreezes."""
 
-    def train(self: Net, mode: bool = True) -> Net:
+    def train(self, mode: bool = True) -> "_FrozenBatchNorm":
         """Stay in eval mode, whatever is asked for."""
         self.training = False
         return self
 
 
-class _Frozen1d(_Frozen, nn.BatchNorm1d):
-    """Of vectors."""
-
-
-class _Frozen2d(_Frozen, nn.BatchNorm2d):
-    """Of pictures."""
-
-
-_FROZEN: dict[type[nn.Module], type[nn.Module]] = {nn.BatchNorm1d: _Frozen1d, nn.BatchNorm2d: _Frozen2d}
-
-
 def freeze_batch_norm(net: Net) -> Net:
-    """Freeze every batch norm of a network for good, in place: statistics, scale and shift stay as they are.
+    """Freeze every batch norm of pictures in a network for good, in place: statistics, scale and shift stay.
 
     A batch of a few classes has other statistics than the test set, above all one that is drawn from two super-classes.
     Pretrained statistics are better left alone; those of a random start, mean 0 and variance 1, normalise nothing.
     """
     for module in net.modules():
-        if type(module) in _FROZEN:
-            module.__class__ = _FROZEN[type(module)]
+        if type(module) is nn.BatchNorm2d:
+            module.__class__ = _FrozenBatchNorm
             module.eval().requires_grad_(False)
     return net

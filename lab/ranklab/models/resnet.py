@@ -17,45 +17,30 @@ RESNETS = {"resnet34": "ResNet34_Weights", "resnet50": "ResNet50_Weights"}
 class ResNetEmbedding(EmbeddingNet):
     """Embed pictures on the unit sphere: a ResNet up to its pooling, and the head of the papers.
 
-    ``backbone`` is anything with torchvision's names, ``conv1``, ``maxpool`` and ``fc``. If it reads another number of
-    channels, its first convolution is replaced. The small stem is for pictures of about 32 × 32: a convolution of 3 × 3
-    with stride 1, and no pooling; the usual one shrinks a picture fourfold before the first block.
+    ``backbone`` is anything with torchvision's names, ``conv1``, ``maxpool`` and ``fc``. For a single channel it gets a
+    small stem, for pictures of about 32 × 32: a convolution of 3 × 3 with stride 1, and no pooling; the usual one
+    shrinks a picture fourfold before the first block.
 
     Source: RaMBO Sec. 5.1.
     """
 
-    def __init__(
-        self,
-        backbone: nn.Module,
-        dim: int = 512,
-        *,
-        layer_norm: bool = False,
-        in_channels: int = 3,
-        small_stem: bool = False,
-    ) -> None:
+    def __init__(self, backbone: nn.Module, dim: int = 512, *, layer_norm: bool = False, in_channels: int = 3) -> None:
         super().__init__()
+        if in_channels not in (1, 3):
+            raise ValueError(f"in_channels must be 1 or 3 for a ResNet, got {in_channels}")
         parts: Any = backbone
-        features, first = parts.fc.in_features, parts.conv1
-        if small_stem:
-            parts.conv1 = nn.Conv2d(in_channels, first.out_channels, 3, padding=1, bias=False)
+        features, self.new_stem = parts.fc.in_features, in_channels == 1
+        if self.new_stem:
+            parts.conv1 = nn.Conv2d(1, parts.conv1.out_channels, 3, padding=1, bias=False)
             parts.maxpool = nn.Identity()
-        elif first.in_channels != in_channels:
-            parts.conv1 = nn.Conv2d(
-                in_channels, first.out_channels, first.kernel_size, first.stride, first.padding, bias=False
-            )
         parts.fc = nn.Identity()
-        self.picture, self.new_stem = (in_channels, None, None), parts.conv1 is not first
+        self.picture = (in_channels, None, None)
         self.features = backbone
         self.embed = embedding_head(features, dim, layer_norm=layer_norm)
 
 
 def resnet(
-    name: str,
-    dim: int = 512,
-    *,
-    pretrained: bool = False,
-    layer_norm: bool = False,
-    in_channels: int = 3,
+    name: str, dim: int = 512, *, pretrained: bool = False, layer_norm: bool = False, in_channels: int = 3
 ) -> ResNetEmbedding:
     """Make torchvision's ResNet-34 or ResNet-50 with an embedding head; a single channel gets the small stem.
 
@@ -66,7 +51,7 @@ def resnet(
     backbone = getattr(torchvision.models, name)(weights=None)
     file = cached_weights(torchvision, RESNETS[name]) if pretrained else None
     start = load_cached(torchvision, backbone, file)
-    net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels, small_stem=in_channels == 1)
+    net = ResNetEmbedding(backbone, dim, layer_norm=layer_norm, in_channels=in_channels)
     net.pretrained = f"{start}, but for a new first convolution" if start != "random" and net.new_stem else start
     return net
 

@@ -8,22 +8,6 @@ from ranklab.training.samplers import ClassBalancedSampler, SuperClassSampler
 from ranklab.training.sorter_data import draw_scores
 from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors, train_sorter, trained_sorter
 
-__all__ = [
-    "ClassBalancedSampler",
-    "History",
-    "Recipe",
-    "SuperClassSampler",
-    "detect",
-    "draw_scores",
-    "evaluate",
-    "evaluate_detector",
-    "fit_sorter",
-    "pick_device",
-    "proposal_scores",
-    "rank_error",
-    "sorter_errors",
-    "train",
-    "train_detector",
-    "train_sorter",
-    "trained_sorter",
-]
+__all__ = ["ClassBalancedSampler", "History", "Recipe", "SuperClassSampler", "detect", "draw_scores", "evaluate"]
+__all__ += ["evaluate_detector", "fit_sorter", "pick_device", "proposal_scores", "rank_error", "sorter_errors", "train"]
+__all__ += ["train_detector", "train_sorter", "trained_sorter"]

@@ -11,40 +11,32 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.files import written
-from ranklab.training import distributed
 from ranklab.training.device import random_state, set_random_state
 from ranklab.training.logs import History
 from ranklab.training.recipe import Recipe, Updates, all_finite
 
-KIND = "rankedu training run, 1"
+KIND = "rankedu training run, 2"
 
 
 def save(state: dict[str, Any], path: Path) -> None:
-    """Write tensors, numbers, words and containers of these to a file, whole or not at all; an OSError names it."""
+    """Write tensors, numbers, words and containers of these to a file, whole or not at all."""
     packed = io.BytesIO()  # torch would not say why it could not write
     torch.save({"kind": KIND, **state}, packed)
-    try:
-        with written(path) as part:
-            part.write_bytes(packed.getbuffer())
-    except OSError as error:
-        what = "the one before is kept" if path.exists() else "there is none"
-        message = f"checkpoint {path} could not be written: {error.strerror} ({what}; make room and go on)"
-        raise OSError(error.errno, message) from error
+    with written(path) as part:
+        part.write_bytes(packed.getbuffer())
 
 
 def load(path: Path) -> dict[str, Any]:
     """Read what :func:`save` wrote, onto the CPU; nothing in the file is executed. A ValueError if it is damaged."""
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        if dict(state).get("kind") != KIND:
+            raise ValueError(f"its kind is not {KIND!r}")
     except Exception as error:  # torch has many names for it
         raise ValueError(
-            f"checkpoint {path} cannot be read: it is damaged, or was not written by rankedu "
+            f"checkpoint {path} cannot be read: it is damaged, or was not written by this version of rankedu "
             "(move it away to begin anew, or use another folder)"
         ) from error
-    if not isinstance(state, dict) or state.get("kind") != KIND:
-        raise ValueError(
-            f"checkpoint {path} must be a {KIND!r}, got another file (move it away, or use another folder)"
-        )
     return state
 
 
@@ -79,15 +71,11 @@ class TrainingState:
             raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint, unless a weight is not finite; all processes call it, and the first one writes."""
+        """Write a checkpoint, unless a weight is not finite."""
         self.check()
-        distributed.average(self.net.buffers())
-        random = distributed.collect(random_state(self.device))  # dropout differs from process to process
-        if distributed.is_main():
-            parts = {name: part.state_dict() for name, part in self._parts().items()}
-            own = {"history": asdict(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
-            save({**parts, **own, "random": random}, path)
-        distributed.collect(None)  # nobody goes on before the file is there
+        parts = {name: part.state_dict() for name, part in self._parts().items()}
+        own = {"history": asdict(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
+        save({**parts, **own, "random": random_state(self.device)}, path)
 
     def load(self, path: Path, steps: int) -> None:
         """Go on where a checkpoint was written, if it was; a ValueError names in what it is of another run."""
@@ -112,8 +100,7 @@ class TrainingState:
         self.step, self.draws, self.history = state["step"], state["draws"], History(**state["history"])
         if self.step < steps:
             self.history.interrupted.append(self.step)
-        if distributed.rank() < len(state["random"]):
-            set_random_state(state["random"][distributed.rank()], self.device)
+        set_random_state(state["random"], self.device)
 
     @property
     def device(self) -> torch.device:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from rankedu.checks import check_count, check_number
 from rankedu.metrics import match_detections
 from ranklab.datasets.voc import DetectionData
-from ranklab.training import distributed
 from ranklab.training.checkpoints import TrainingState
 from ranklab.training.detection_batches import DetectionBatch, Target, batches, in_order
 from ranklab.training.device import seeded
@@ -53,10 +52,6 @@ def train_detector(
     ``weight`` multiplies the classifier's loss, whose time is ``loss_seconds``; ``losses`` are sums of all. ``seed``
     decides on order, mirroring and sampled proposals; torch's global generator is left as it was.
     """
-    if distributed.world_size() > 1:
-        raise RuntimeError(
-            f"a detector is trained by one process, got {distributed.world_size()} (start it without torchrun)"
-        )
     check_count(steps, "steps", least=0)
     check_count(batch_size, "batch_size")
     check_count(seed, "seed", least=0)
@@ -149,16 +144,11 @@ def evaluate_detector(
 def proposal_scores(
     net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Score all proposals of every picture, as they are made in a test: class logits (P, C + 1) and labels (P,).
+    """Score a detector's proposals in every picture, as they are made in a test: class logits (P, C + 1), labels (P,).
 
     The label is −1 for those that are neither object nor background.
     """
-    heads: Any = getattr(net, "roi_heads", None)
-    if not hasattr(heads, "last"):
-        raise TypeError(
-            f"net must be one of ranklab.models.build_detector, got a {type(net).__name__} (it keeps scores)"
-        )
-    seen = []
+    seen, heads = [], cast(Any, net).roi_heads
     for batch in _shown(net, data, batch_size, workers, progress):
         net(batch.images, batch.targets)
         seen.append([part.cpu() for part in heads.last])

@@ -6,26 +6,15 @@ Start them with ``torchrun --nproc-per-node 2 ...``; all that is here does nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
-__all__ = [
-    "average",
-    "average_gradients",
-    "broadcast",
-    "collect",
-    "gather",
-    "is_main",
-    "joined",
-    "own_part",
-    "rank",
-    "world_size",
-]
+__all__ = ["gather", "joined", "own_part", "rank", "world_size"]
 
 
 def world_size() -> int:
@@ -36,11 +25,6 @@ def world_size() -> int:
 def rank() -> int:
     """The number of this process, from 0."""
     return dist.get_rank() if world_size() > 1 else 0
-
-
-def is_main() -> bool:
-    """Whether this process is the one that writes files and shows progress."""
-    return rank() == 0
 
 
 @contextmanager
@@ -84,7 +68,7 @@ def gather(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """Collect the shares of all processes, with their gradient: (b, dim) to (processes · b, dim), and the labels.
 
     Backward, the gradients that all processes have for a share are added: if each computes the loss of the whole
-    batch, the mean over processes (:func:`average_gradients`, DistributedDataParallel) is the gradient of one with all.
+    batch, the mean over processes, as DistributedDataParallel takes it, is the gradient of one with all.
     """
     if world_size() == 1:
         return embeddings, labels
@@ -92,40 +76,6 @@ def gather(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     if len(set(sizes)) > 1:
         raise ValueError(f"embeddings must be as many on every process, got {sizes} (share the batch out evenly)")
     return _Gather.apply(embeddings), torch.cat(_all(labels))
-
-
-def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace each gradient by its mean over the processes."""
-    average(parameter.grad for parameter in parameters if parameter.grad is not None)
-
-
-@torch.no_grad()
-def average(tensors: Iterable[Tensor]) -> None:
-    """Replace floating-point tensors by their mean over the processes."""
-    for tensor in tensors:
-        if world_size() > 1 and tensor.is_floating_point():
-            mean = tensor.contiguous()
-            dist.all_reduce(mean)
-            tensor.copy_(mean / world_size())
-
-
-@torch.no_grad()
-def broadcast(*modules: Any) -> None:
-    """Let every process begin with the parameters and buffers of the first one; what is no module is passed over."""
-    if world_size() == 1:
-        return
-    for module in modules:
-        for tensor in (*module.parameters(), *module.buffers()) if isinstance(module, nn.Module) else ():
-            dist.broadcast(tensor.data, src=0)
-
-
-def collect(value: Any) -> list[Any]:
-    """Small values of all processes, on every process."""
-    if world_size() == 1:
-        return [value]
-    values: list[Any] = [None] * world_size()
-    dist.all_gather_object(values, value)
-    return values
 
 
 def _all(tensor: Tensor) -> list[Tensor]:

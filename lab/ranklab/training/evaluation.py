@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from rankedu.metrics import UndefinedMetricWarning, evaluate_retrieval
 from ranklab.datasets.augmentation import augment
-from ranklab.training.loading import FileData, RetrievalData, in_memory, leaves, load_pictures
+from ranklab.training.loading import RetrievalData, in_memory, leaves, load_pictures
 
 __all__ = ["embed", "evaluate"]
 
@@ -20,7 +20,7 @@ PART = 64
 
 
 def evaluate(
-    net: nn.Module, data: RetrievalData | FileData, *, strength: float = 1.0, seed: int = 1, workers: int = 0
+    net: nn.Module, data: RetrievalData, *, strength: float = 1.0, seed: int = 1, workers: int = 0
 ) -> dict[str, float]:
     """Measure R@1 and mAP: each query with a second item of its class ranks all other items by cosine similarity.
 
@@ -40,7 +40,7 @@ def evaluate(
 @torch.no_grad()
 def embed(
     net: nn.Module,
-    images: Tensor | RetrievalData | FileData,
+    images: Tensor | RetrievalData,
     *,
     strength: float = 1.0,
     generator: torch.Generator | None = None,
@@ -50,15 +50,14 @@ def embed(
     """Embed images (N, H, W) or a data set in eval mode, ``chunk_size`` at a time: (N, dim) on the network's device."""
     device, was_training = next(net.parameters()).device, net.training
     if isinstance(images, Tensor) or in_memory(images):
-        pictures = images if isinstance(images, Tensor) else cast(RetrievalData, images).images
+        pictures = images if isinstance(images, Tensor) else cast(Any, images).images
         chunks: Iterator[Tensor] = (
             augment(chunk.to(device), generator=generator, strength=strength) for chunk in pictures.split(chunk_size)
         )
     else:
-        files = cast(FileData, images)
-        parts = torch.arange(len(files)).split(chunk_size)
+        parts = torch.arange(len(images.labels)).split(chunk_size)
         keys = [[(index, 0, 0) for index in part.tolist()] for part in parts]
-        chunks = (chunk.to(device) for chunk in load_pictures(files, keys, workers=workers))
+        chunks = (chunk.to(device) for _, chunk in load_pictures(images, keys, workers=workers))
     net.eval()
     try:
         size = PART if device.type == "cpu" else chunk_size

@@ -14,34 +14,25 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-__all__ = ["FileData", "RetrievalData", "ahead", "generator_of", "in_memory", "leaves", "load", "load_pictures"]
+__all__ = ["RetrievalData", "ahead", "generator_of", "in_memory", "leaves", "load", "load_pictures"]
 
 
 class RetrievalData(Protocol):
-    """What the loop needs of a data set in memory; :class:`ranklab.datasets.UnicodeGlyphs` has it."""
+    """What the loop needs of a data set: labels (N,) or (N, L) int, from root to leaf; and its pictures.
 
-    images: Tensor  # (N, H, W) uint8
-    labels: Tensor  # (N,) or (N, L) int, from root to leaf
+    In memory they are ``images``, uint8 (N, H, W). On disk, ``load(index, generator=None)`` gives one, (3, S, S): as it
+    is tested with, or, with a generator, another view of it; and there is a length.
+    """
 
-
-class FileData(Protocol):
-    """What it needs of pictures on disk; :class:`ranklab.datasets.files.ImageFiles` has it."""
-
-    labels: Tensor  # (N,) or (N, L) int, from root to leaf
-
-    def __len__(self) -> int: ...
-
-    def load(self, index: int, generator: torch.Generator | None = None) -> Tensor:
-        """A picture (3, S, S): as it is tested with, or, with a generator, another view of it."""
-        ...
+    labels: Tensor
 
 
-def in_memory(data: RetrievalData | FileData) -> bool:
+def in_memory(data: RetrievalData) -> bool:
     """Whether the pictures are a tensor."""
     return hasattr(data, "images")
 
 
-def leaves(data: RetrievalData | FileData) -> Tensor:
+def leaves(data: RetrievalData) -> Tensor:
     """The class of each item: the labels, or their last column."""
     return data.labels if data.labels.ndim == 1 else data.labels[:, -1]
 
@@ -53,15 +44,15 @@ def generator_of(*key: int) -> torch.Generator:
 
 
 def load_pictures(
-    data: FileData, keys: Iterable[Any], *, seed: int | None = None, workers: int = 0, pin: bool = False
-) -> Generator[Tensor, None, None]:
-    """Load pictures (b, 3, S, S) from disk by lists of (index, step, place); with a seed each is another view."""
+    data: Any, keys: Iterable[Any], *, seed: int | None = None, workers: int = 0, pin: bool = False
+) -> Generator[tuple[Tensor, Tensor], None, None]:
+    """Load by lists of (index, step, place): indices (b,) and pictures (b, 3, S, S); with a seed, each another view."""
     return load(partial(_picture, data, seed), keys, workers=workers, pin=pin)
 
 
-def _picture(data: FileData, seed: int | None, key: tuple[int, int, int]) -> Tensor:
+def _picture(data: Any, seed: int | None, key: tuple[int, int, int]) -> tuple[int, Tensor]:
     index, *place = key
-    return data.load(index) if seed is None else data.load(index, generator_of(seed, *place))
+    return index, data.load(index) if seed is None else data.load(index, generator_of(seed, *place))
 
 
 class _Items(Dataset[Any]):

@@ -13,8 +13,6 @@ from typing import Any, TextIO
 
 import torch
 
-from rankedu.files import written
-
 #: Of the log of a retrieval. R@1 and mAP are empty but where it was evaluated.
 COLUMNS = ("step", "loss", "lr", "R@1", "mAP")
 
@@ -67,18 +65,15 @@ def csv_log(
     path: Path | None, *, after: int = 0, columns: Sequence[str] = COLUMNS
 ) -> Iterator[tuple[csv.DictWriter[str], TextIO]]:
     """Open a table that grows by a line a step, of which the lines ``after`` a step are dropped; no file for None."""
-
-    def writer(file: TextIO) -> csv.DictWriter[str]:
-        return csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-
-    if path is not None:
-        kept = [row for row in _rows(path) if int(row["step"]) <= after] if after else []
-        with written(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-            table = writer(file)
-            table.writeheader()
-            table.writerows(kept)
-    with open(path or os.devnull, "a", newline="", encoding="utf-8") as file:
-        yield writer(file), file
+    kept = [row for row in _rows(path) if int(row["step"]) <= after] if path and after else []
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path or os.devnull, "w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        table.writeheader()
+        table.writerows(kept)
+        file.flush()
+        yield table, file
 
 
 def read_log(path: Path) -> list[dict[str, float]]:

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from rankedu.checks import check_count
-from ranklab.training import distributed
 from ranklab.training.batches import Batch
 from ranklab.training.checkpoints import TrainingState
 from ranklab.training.large_batch import embed_for_gradient
@@ -23,20 +22,18 @@ Step = Callable[[TrainingState, Any, Clock], dict[str, float]]
 
 
 def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]:
-    """Embed, compute the loss of the batch of all processes and its gradient, update the weights."""
+    """Embed, compute the loss and its gradient, update the weights."""
     recipe = run.updates.recipe
     embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)
     embeddings.requires_grad_()
     clock.mark("scored")
-    gathered, labels = distributed.gather(embeddings, batch.labels)
-    if gathered.detach().sum().isnan():  # in all processes, so that none waits for another
+    if embeddings.detach().sum().isnan():
         return {"loss": math.nan}
-    value = run.loss(gathered, labels)
+    value = run.loss(embeddings, batch.labels)
     torch.autograd.backward(value)
     clock.mark("judged")
     if embeddings.grad is not None:
         backward(run.updates.scale(embeddings.grad))
-    distributed.average_gradients(run.updates.parameters())
     number = float(value.item())
     if math.isfinite(number):
         run.updates.apply()
@@ -62,13 +59,12 @@ def run_steps(
         if number is not None:
             check_count(number, name, hint="it counts steps")
     evaluate_every, checkpoint_every = evaluate_every or steps, checkpoint_every or max(1, steps // 10)
-    clock, step_by, main, shown = Clock(run.device), step_by or one_step, distributed.is_main(), {}
-    path = run.path
-    hidden = None if progress and main else True  # None: shown on a terminal
+    clock, step_by, path, shown = Clock(run.device), step_by or one_step, run.path, {}
+    hidden = None if progress else True  # None: shown on a terminal
     with (
         closing(batches),
         run.updates,
-        csv_log(path.with_name("log.csv") if path and main else None, after=run.step, columns=columns) as (log, file),
+        csv_log(path.with_name("log.csv") if path else None, after=run.step, columns=columns) as (log, file),
         tqdm(desc="training", unit="step", initial=run.step, total=steps, disable=hidden) as bar,
     ):
         for step in range(run.step + 1, steps + 1):
@@ -105,10 +101,9 @@ def _timed_step(
 
 
 def _timed_evaluation(run: TrainingState, evaluate: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """Evaluate the network with the mean of all processes' statistics."""
+    """Evaluate the network, if its weights are finite."""
     started = time.perf_counter()
     run.check()
-    distributed.average(run.net.buffers())
     measured = evaluate()
     run.history.evaluations.append({"step": run.step, **measured})
     run.history.evaluating += time.perf_counter() - started

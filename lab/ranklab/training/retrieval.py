@@ -9,11 +9,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ranklab.training import distributed
 from ranklab.training.batches import batches
 from ranklab.training.checkpoints import TrainingState
 from ranklab.training.evaluation import embed, evaluate
-from ranklab.training.loading import FileData, RetrievalData, leaves
+from ranklab.training.loading import RetrievalData, leaves
 from ranklab.training.logs import History
 from ranklab.training.loop import run_steps
 from ranklab.training.recipe import Recipe
@@ -24,7 +23,7 @@ __all__ = ["History", "Recipe", "RetrievalData", "embed", "evaluate", "train"]
 
 def train(
     net: nn.Module,
-    data: RetrievalData | FileData,
+    data: RetrievalData,
     loss: Callable[[Tensor, Tensor], Tensor],
     *,
     steps: int,
@@ -33,7 +32,7 @@ def train(
     lr: float = 1e-3,
     seed: int = 0,
     strength: float = 1.0,
-    test: RetrievalData | FileData | None = None,
+    test: RetrievalData | None = None,
     evaluate_every: int | None = None,
     progress: bool = True,
     sampler: Iterable[Tensor] | None = None,
@@ -52,9 +51,8 @@ def train(
     and ``log.csv``; with ``resume`` the run goes on from there: on a CPU to the result, bit for bit, of a run that
     never stopped. The start is the caller's: set ``torch.manual_seed`` before you make the network.
 
-    1,200 steps on :class:`~ranklab.datasets.UnicodeGlyphs` take about a minute on two cores. Under ``torchrun``
-    (see :mod:`ranklab.training.distributed`) each process embeds its share of the batch, and the loss sees all of
-    it: the gradient is that of one process, but for batch norm, whose statistics are then those of a share.
+    1,200 steps on :class:`~ranklab.datasets.UnicodeGlyphs` take about a minute on two cores. For several processes, see
+    :mod:`ranklab.training.distributed`.
     """
     paths = bool(getattr(loss, "takes_paths", False)) if paths is None else paths
     shared = {"seed": seed, "strength": strength, "paths": paths, "items": len(data.labels)}
@@ -62,7 +60,6 @@ def train(
         shared |= {"batch_size": batch_size, "per_class": per_class}
         sampler = ClassBalancedSampler(leaves(data), batch_size, per_class, batches=steps, seed=seed)
     run = TrainingState(net, loss, recipe, lr, steps=steps, folder=folder, resume=resume, **shared)
-    distributed.broadcast(net, loss)
     net.train()
     drawn: dict[str, Any] = {"first": run.step, "seed": seed, "strength": strength, "draws": run.draws}
     run_steps(

@@ -12,16 +12,6 @@ from rankedu.checks import check_choice, check_count
 Draw = Callable[[int, int, torch.Generator], Tensor]
 
 
-def _uniform(n: int, lists: int, generator: torch.Generator) -> Tensor:
-    """Independent and uniform in [-1, 1]."""
-    return torch.rand(lists, n, generator=generator) * 2 - 1
-
-
-def _normal(n: int, lists: int, generator: torch.Generator) -> Tensor:
-    """Independent and standard normal."""
-    return torch.randn(lists, n, generator=generator)
-
-
 def _evenly_spaced(n: int, lists: int, generator: torch.Generator) -> Tensor:
     """From one end of a random part of [-1, 1] to the other, upwards or downwards, in equal steps."""
     start, end = (torch.rand(2, lists, 1, generator=generator) * 2 - 1).unbind(0)
@@ -48,8 +38,8 @@ def _any_of(kinds: dict[str, Draw], n: int, lists: int, generator: torch.Generat
 
 
 _PURE: dict[str, Draw] = {
-    "uniform": _uniform,
-    "normal": _normal,
+    "uniform": lambda n, lists, generator: torch.rand(lists, n, generator=generator) * 2 - 1,
+    "normal": lambda n, lists, generator: torch.randn(lists, n, generator=generator),
     "evenly spaced": _evenly_spaced,
     "shuffled": _shuffled,
 }

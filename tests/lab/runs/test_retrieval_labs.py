@@ -153,16 +153,16 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(lab, small, tmp_path,
     steps, one_step = [], loop.one_step
 
     def stopping(*arguments):
-        if len(steps) == 3:
-            signal.raise_signal(signal.SIGINT)
         steps.append(None)
+        if len(steps) == 4:
+            signal.raise_signal(signal.SIGINT)
         return one_step(*arguments)
 
     monkeypatch.setattr(loop, "one_step", stopping)
     with pytest.raises(KeyboardInterrupt):
         run(parameters, tmp_path / "killed", progress=False)
     outcome, found = metrics(tmp_path / "killed")
-    assert found == expected and outcome.history.interrupted == [4]
+    assert found == expected and outcome.history.interrupted == [3]
     outcome.close()
     assert [path.name for path in (tmp_path / "killed").iterdir()] == ["net.pt"]
 

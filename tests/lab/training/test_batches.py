@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ranklab.datasets import augment
-from ranklab.training import ClassBalancedSampler, distributed, evaluate, train
+from ranklab.training import ClassBalancedSampler, evaluate, train
 from ranklab.training.batches import batches
 from ranklab.training.loading import ahead
 from ranklab.training.retrieval import embed
@@ -80,24 +80,6 @@ def test_seed_step_and_place_determine_a_picture_on_disk(workers):
     assert (twins[0] != twins[1]).all()
     assert (first[0].images[0] != first[2].images[1]).all()  # and so at two steps
     assert torch.equal(first[2].images, made(Files(), seed=1)[2].images)  # whoever loads it
-
-
-@pytest.mark.parametrize("kind", ["memory", "disk"])
-@pytest.mark.parametrize("processes", [2, 4])
-def test_the_shares_of_all_processes_are_the_batch(monkeypatch, glyphs, kind, processes):
-    data = glyphs if kind == "memory" else Files()
-    whole = made(data, seed=3)
-    monkeypatch.setattr(distributed, "world_size", lambda: processes)
-    shares = []
-    for rank in range(processes):
-        monkeypatch.setattr(distributed, "rank", lambda rank=rank: rank)
-        shares.append(made(data, seed=3))
-    for step, batch in enumerate(whole):
-        assert torch.equal(torch.cat([share[step].images for share in shares]), batch.images)
-        assert torch.equal(torch.cat([share[step].labels for share in shares]), batch.labels)
-    monkeypatch.setattr(distributed, "world_size", lambda: 3)
-    with pytest.raises(ValueError, match="batch_size must be a multiple of the 3 processes, got 4"):
-        made(data)
 
 
 @pytest.mark.parametrize("workers", [0, 1])

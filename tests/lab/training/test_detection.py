@@ -22,7 +22,6 @@ from ranklab.training import (
     checkpoints,
     detect,
     detection,
-    distributed,
     evaluate_detector,
     proposal_scores,
     train_detector,
@@ -282,12 +281,6 @@ def test_there_must_be_pictures():
         train_detector(Fake(), Pictures(0), steps=1, lr=0.1)
 
 
-def test_one_process_trains(monkeypatch):
-    monkeypatch.setattr(distributed, "world_size", lambda: 2)
-    with pytest.raises(RuntimeError, match="a detector is trained by one process, got 2"):
-        run()
-
-
 # --- what it finds -------------------------------------------------------------------------------------------------
 
 
@@ -319,11 +312,6 @@ def test_an_exploded_network_is_refused():
     nn.init.constant_(net.score.weight, torch.nan)
     with pytest.raises(ValueError, match="net must have finite weights"):
         evaluate_detector(net, Pictures())
-
-
-def test_scores_of_proposals_need_a_head_that_keeps_them():
-    with pytest.raises(TypeError, match=r"net must be one of ranklab.models.build_detector, got a Fake"):
-        proposal_scores(Fake(), Pictures())
 
 
 # --- the real one --------------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ LIBRARIES = {
     *("torch", "torchvision", "numpy", "scipy", "sympy", "matplotlib", "pillow"),
     *("scikit-learn", "pytorch-metric-learning", "torchmetrics"),
 }
-#: Folders whose files are read by path: `… / "book" / "data" / "printed"`.
-DATA = (("book", "data"), ("lab", "records"))
+#: Paths of data: `… / "book" / "data" / "printed"`, `… / "lab" / "records"`, `Path(__file__).parent / "live.css"`.
+_PATH = re.compile(r"(Path\(__file__\)\.parent|'book' / 'data'|'lab' / 'records')((?: / '[^']+')*)")
 _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -61,21 +61,12 @@ def _tree(path: Path) -> ast.Module:
 
 def _data(module: Path, tree: ast.Module) -> set[Path]:
     """The files that the paths in a piece of code lead to; of a folder, all that lie in it."""
-    places = {place for node in code.walk(tree) for place in _places(module, node)}
-    return {path for place in places for path in (place.rglob("*") if place.is_dir() else [place]) if path.is_file()}
-
-
-def _places(module: Path, node: ast.AST) -> set[Path]:
-    """Where `… / "book" / "data" / "printed"` and `Path(__file__).parent / "page" / "live.css"` lead."""
-    parts: list[object] = []
-    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        parts.insert(0, node.right.value if isinstance(node.right, ast.Constant) else None)
-        node = node.left
-    if not parts or None in parts:
-        return set()
-    names = [str(part) for part in parts]
-    if ast.unparse(node) == "Path(__file__).parent":
-        file = module.parent.joinpath(*names)
-        return {file} if file.is_file() else set()
-    whole = module.suffix == ".md"  # a text says just what it reads, code may only lead there
-    return {ROOT.joinpath(*names)} if tuple(names[:2]) in DATA and (whole or len(names) > 2) else set()
+    found = set()
+    for base, below in _PATH.findall("\n".join(ast.unparse(node) for node in tree.body)):
+        names = re.findall(r"'([^']+)'", below)
+        beside = base.startswith("Path")
+        folder = module.parent if beside else ROOT.joinpath(*re.findall(r"\w+", base))
+        place = folder.joinpath(*names)
+        if names or (module.suffix == ".md" and not beside):  # a text says just what it reads, code may only lead there
+            found |= {path for path in ([place] if beside or place.is_file() else place.rglob("*")) if path.is_file()}
+    return found

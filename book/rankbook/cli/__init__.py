@@ -1,13 +1,11 @@
 """Commands of the book: write its figures, begin a chapter; and what the doctor looks at for its sake."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from rankbook.cli.checks import findings
-from rankedu.cli import doctor
 
 
 def figures(
@@ -36,6 +34,8 @@ def new_chapter(
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the command `rankedu`, and what they need to what its doctor looks at."""
+    from rankedu.cli import doctor
+
     app.command()(figures)
     app.command("new-chapter")(new_chapter)
-    doctor.CHECKS.append(findings)
+    doctor.CHECKS.append(lambda: import_module("rankbook.cli.checks").findings())

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from rankedu import reference
 from rankedu.rankers import SupremumRanker
 
-__all__ = ["Jump", "Piece", "UpperBound", "Violation", "explain_bound", "upper_bound"]
-
 
 class Piece(NamedTuple):
     """One part of a step, held against the Heaviside function H."""

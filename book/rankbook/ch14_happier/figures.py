@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -34,15 +33,12 @@ def five_items() -> Figure:
         y = len(rows) - 1 - row
         total = 0.0
         for j in range(5):
-            value, colour, hatch, text = 1.0, style.GREY, "", "1"
+            value, text, face = float(scores[j] >= scores[k]), "{:g}", {"color": "#E6E6E6", "edgecolor": style.GREY}
             if relevance[j] < relevance[k]:
-                value = float(ranker.step(scores[j] - scores[k]))
-                colour, hatch, text = style.ORANGE, "//", f"{value:.2f}"
-            elif scores[j] < scores[k]:
-                value, text = 0.0, "0"
-            face = style.YELLOW if hatch else "#E6E6E6"
-            axes.bar(j, 0.84, 0.9, bottom=y - 0.42, color=face, edgecolor=colour, hatch=hatch, linewidth=0.8)
-            axes.text(j, y, text, ha="center", va="center", bbox=box)
+                value, text = float(ranker.step(scores[j] - scores[k])), "{:.2f}"
+                face = {"color": style.YELLOW, "edgecolor": style.ORANGE, "hatch": "//"}
+            axes.bar(j, 0.84, 0.9, bottom=y - 0.42, linewidth=0.8, **face)
+            axes.text(j, y, text.format(value), ha="center", va="center", bbox=box)
             total += value
         axes.text(4.65, y, f"rank({names[k]}) = {total:.2f}", va="center")
         facts.append(f"{names[k]} has {total:.2f}")
@@ -176,21 +172,15 @@ def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> Non
     axes.spines["left"].set_visible(False)
 
 
-def said(name: str) -> str:
-    """How a figure names a run."""
-    kind, _, lam = name.partition(" ")
-    return "HAPPIER's step" if kind == "supremum" else f"blackbox, λ = {lam}{', both' if kind == 'both' else ''}"
-
-
 @style.style()
-def toy_training(names: Sequence[str] = study.RUNS) -> Figure:
+def toy_training() -> Figure:
     """Training H-AP by the step of HAPPIER, and by blackbox ranks at several λ."""
     figure, axes = style.figure(height=3.7)
     facts = []
-    for name, line in zip(names, ("-", ":", "--", "-."), strict=False):
+    for (name, label), line in zip(study.RUNS.items(), ("-", ":", "--", "-."), strict=True):
         h_ap = study.descend(name)
-        style.draw_spread(axes, h_ap, said(name), linestyle=line)
-        facts.append(f"{said(name)}: {study.end(h_ap):.2f}")
+        style.draw_spread(axes, h_ap, label, linestyle=line)
+        facts.append(f"{label}: {study.end(h_ap):.2f}")
     axes.set(xlabel="step", ylabel="training H-AP", ylim=(0.1, 1.02))
     axes.legend(loc="lower right")
     return style.describe(

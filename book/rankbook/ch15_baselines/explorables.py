@@ -122,7 +122,7 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     hold(axes[0], angle=lambda angle: (np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))))
     here = np.deg2rad(angle)
     axes[0].plot(np.cos(here), np.sin(here), "o", markersize=17, fillstyle="none", color=style.BLACK, antialiased=False)
-    batch.draw_steps(axes[0], angles, steps, longest=0.5, full=longest(loss), width=0.007, smooth=False)
+    batch.draw_steps(axes[0], angles, steps, full=longest(loss), width=0.007, smooth=False)
     axes[0].set(xlim=(-1.75, 1.75), ylim=(-0.1, 1.5))
     axes[0].set_title(f"{study.title(loss)}: {value:.3f}    AP {ap:.2f}    H-AP {hap:.2f}")
     plain: Any = {"antialiased": False}  # the frames weigh a third less

@@ -81,17 +81,16 @@ def draw_steps(
     axes: Axes,
     angles: Sequence[float],
     steps: Array,
-    longest: float = 0.55,
     full: float | None = None,
     width: float = 0.012,
     smooth: bool = True,
 ) -> None:
-    """Arrows beside the items, so that none is hidden; a ``full`` step, by default the longest, gets the length."""
+    """Arrows beside the items, so that none is hidden; a ``full`` step, by default the longest, is 1/2 long."""
     length = np.linalg.norm(steps, axis=1)
     full = full or float(length.max())
     if full < 1e-9:
         return
-    shown = longest * steps / full
+    shown = 0.5 * steps / full
     moves = length > 0.02 * full
     start = np.deg2rad(np.array(angles))[moves]
     look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": width, "color": style.BLACK, "zorder": 2}

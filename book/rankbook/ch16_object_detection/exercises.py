@@ -10,22 +10,22 @@ from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 
 
-def blame(scores, relevance):
-    rank = 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
-    above = scores[:, None] > scores[None, :]  # above[j, i]: j stands above i
-    charged = np.where(above & relevance[None, :], 1 / rank[None, :], 0).sum(axis=1)
-    return np.where(relevance, 0, charged) / relevance.sum()
+def blame(scores, relevance, *, weigh=lambda rank: 1 / rank, own=False, everyone=False):
+    """What each item is charged; the options make the mistakes."""
+    above = scores[:, None] > scores  # above[j, i]: j stands above i
+    weights = weigh(1 + above.sum(axis=0))
+    charged = ((above & relevance) * (weights[:, None] if own else weights)).sum(axis=1)
+    return np.where(relevance, charged if everyone else 0, charged) / relevance.sum()
 
 
 def chance_of_absence(share, pictures, length):
     return (1 - share) ** (pictures * (1 + length))
 
 
-def voc_ap(hits, objects):
+def voc_ap(hits, objects, *, beyond=lambda precision: np.maximum.accumulate(precision[::-1])[::-1]):
+    """The area under the precision envelope; the option makes the mistakes."""
     ranks = 1 + np.flatnonzero(hits)
-    precision = np.arange(1, len(ranks) + 1) / ranks
-    envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    return envelope.sum() / objects
+    return beyond(np.arange(1, len(ranks) + 1) / ranks).sum() / objects
 
 
 def _proposal_loss(logits, labels, margin, *, kind="log-odds", share=1 / 3, absent=None, turn=1, background=False):
@@ -63,21 +63,11 @@ def _least_lambda(scores, relevance, margin, *, bound=False, nearest=False, last
     return needed[int(np.argmin(gaps))] if nearest else max(needed) if last else min(needed)
 
 
-def _above(scores, relevance):
-    rank = 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
-    return (scores[:, None] > scores[None, :]) & relevance[None, :], rank
-
-
-def _precisions(hits):
-    ranks = 1 + np.flatnonzero(hits)
-    return np.arange(1, len(ranks) + 1) / ranks
-
-
 def _eleven(hits, objects):
-    precision = _precisions(hits)
-    envelope = np.maximum.accumulate(precision[::-1])[::-1]
     wanted = np.maximum(-(-np.arange(11) * objects // 10), 1)
-    return sum(envelope[k - 1] for k in wanted if k <= len(envelope)) / 11
+    ranks = 1 + np.flatnonzero(hits)
+    precision = np.arange(1, len(ranks) + 1) / ranks
+    return sum(precision[k - 1 :].max() for k in wanted if k <= len(ranks)) / 11
 
 
 #: Items of the lists that are drawn, and how many of them are relevant.
@@ -127,13 +117,13 @@ EXERCISES = (
         "positive below it, divided by the number of positives; no ties.",
         blame, _list_cases, [
             (lambda y, rel: blame(-y, rel), "puts the smallest score first"),
-            (lambda y, rel: np.where(rel, 0, (_above(y, rel)[0] / (len(y) + 1 - _above(y, rel)[1])).sum(1)) / rel.sum(),
+            (lambda y, rel: blame(y, rel, weigh=lambda rank: 1 / (len(rank) + 1 - rank)),
              "counts ranks from the bottom: rank 1 is the largest score"),
-            (lambda y, rel: np.where(rel, 0, _above(y, rel)[0].sum(axis=1)) / rel.sum(),
+            (lambda y, rel: blame(y, rel, weigh=np.ones_like),
              "counts the positives below without weighing them by one over their rank"),
-            (lambda y, rel: np.where(rel, 0, _above(y, rel)[0].sum(axis=1) / _above(y, rel)[1]) / rel.sum(),
+            (lambda y, rel: blame(y, rel, own=True),
              "divides by the rank of the negative: it is the rank of the positive below"),
-            (lambda y, rel: np.where(_above(y, rel)[0], 1 / _above(y, rel)[1][None, :], 0).sum(axis=1) / rel.sum(),
+            (lambda y, rel: blame(y, rel, everyone=True),
              "charges the positives as well: a positive above another is no mistake"),
         ],
     ),
@@ -158,9 +148,9 @@ EXERCISES = (
         voc_ap, _hit_cases, [
             (lambda hits, objects: voc_ap(hits, hits.sum()),
              "divides by the objects that were found: one that nobody found counts too, with precision 0"),
-            (lambda hits, objects: _precisions(hits).sum() / objects,
+            (lambda hits, objects: voc_ap(hits, objects, beyond=lambda precision: precision),
              "takes the precisions as they are, as Eq. 4 does: the envelope takes the best at this recall or beyond"),
-            (lambda hits, objects: np.maximum.accumulate(_precisions(hits)).sum() / objects,
+            (lambda hits, objects: voc_ap(hits, objects, beyond=np.maximum.accumulate),
              "takes the best precision so far: the envelope looks at larger recalls, not at smaller ones"),
             (_eleven, "samples the envelope at the recalls 0, 0.1, …, 1: that is VOC 2007's"),
             (lambda hits, objects: voc_ap(hits, objects) * objects,

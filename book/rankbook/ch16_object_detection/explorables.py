@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,14 +22,13 @@ EASY = (-5.0, 1.2)
 LIMITS = (-9.5, 5.5)
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What both losses say, and how each is divided: cars, the window, easy background."""
 
     cross_entropy: float
     ap: float
-    cross_entropy_shares: tuple[float, float, float]
-    blame: tuple[float, float]
+    cross_entropy_shares: list[float]
+    blame: list[float]
 
 
 @functools.cache
@@ -48,15 +46,10 @@ def judge(ratio: int, window: float) -> Judgement:
     log_odds = np.concatenate([CARS, [odd], easy(ratio)])
     relevant = np.arange(len(log_odds)) < len(CARS)
     terms = np.logaddexp(0, np.where(relevant, -log_odds, log_odds))
-    groups = (slice(0, len(CARS)), slice(len(CARS), len(CARS) + 1), slice(len(CARS) + 1, None))
-    shares = [float(terms[group].sum() / terms.sum()) for group in groups]
-    charged = blame(log_odds, relevant)
-    return Judgement(
-        float(terms.mean()),
-        float(1 - charged.sum()),
-        (shares[0], shares[1], shares[2]),
-        (float(charged[groups[1]].sum()), float(charged[groups[2]].sum())),
-    )
+    first = [0, len(CARS), len(CARS) + 1]
+    shares = np.add.reduceat(terms, first) / terms.sum()
+    charged = np.add.reduceat(blame(log_odds, relevant), first)
+    return Judgement(float(terms.mean()), float(1 - charged.sum()), shares.tolist(), charged.tolist())
 
 
 @goal(
@@ -90,10 +83,10 @@ def two_judges(ratio: int, window: float) -> Figure:
     _scores(above, ratio, float(np.log(window / (1 - window))))
     lost = 1 - found.ap
     begin, low = judge(3, 0.85), judge(ratio, 0.05)
-    tell(figure, entropy=found.cross_entropy, ap=found.ap, easy=found.cross_entropy_shares[2], blame=found.blame[1])
+    tell(figure, entropy=found.cross_entropy, ap=found.ap, easy=found.cross_entropy_shares[2], blame=found.blame[2])
     tell(figure, entropy_before=begin.cross_entropy, ap_before=begin.ap, entropy_low=low.cross_entropy, ap_low=low.ap)
     tell(figure, count=ratio * len(CARS), strayed=int((easy(ratio) > CARS[0]).sum()))
-    rows = (found.cross_entropy_shares, (0.0, *(part / lost if lost > 1e-12 else 0.0 for part in found.blame)))
+    rows = (found.cross_entropy_shares, [part / lost if lost > 1e-12 else 0.0 for part in found.blame])
     _shares(below, rows, lost > 1e-12)
     below.set_title(f"cross entropy {found.cross_entropy:.3f}      AP {found.ap:.3f}")
     cars, odd, plain = (round(100 * share) for share in found.cross_entropy_shares)
@@ -102,7 +95,7 @@ def two_judges(ratio: int, window: float) -> Figure:
         f"Ten cars with log-odds from -1 to 4, {ratio * len(CARS)} easy background proposals around -5, and a window "
         f"with probability {window:g}. Cross entropy is {found.cross_entropy:.3f}: {cars} % of it comes from the cars, "
         f"{odd} % from the window and {plain} % from the easy background. AP is {found.ap:.3f}; of what it lacks, "
-        f"{found.blame[0]:.3f} is charged to the window and {found.blame[1]:.3f} to the easy background.",
+        f"{found.blame[1]:.3f} is charged to the window and {found.blame[2]:.3f} to the easy background.",
     )
 
 
@@ -123,7 +116,7 @@ def _scores(axes: Axes, ratio: int, odd: float) -> None:
     axes.set(xlim=LIMITS, ylim=(0, 6000), xlabel="score: probability of a car", ylabel="proposals")
 
 
-def _shares(axes: Axes, rows: tuple[tuple[float, ...], ...], imperfect: bool) -> None:
+def _shares(axes: Axes, rows: tuple[list[float], ...], imperfect: bool) -> None:
     """Two bars of length one: what each loss is made of."""
     looks = ((style.POSITIVE, "", "cars"), (style.NEGATIVE, "", "window"), (style.NEGATIVE, "//", "easy background"))
     for height, row in zip((1, 0), rows, strict=True):

@@ -191,9 +191,8 @@ def _series(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
 
 def _running_mean(numbers: Array, width: int) -> Array:
     """The mean of each number and those before it, as many as there are up to a width."""
-    total, places = np.cumsum(numbers), np.arange(1, len(numbers) + 1)
-    before = np.concatenate([np.zeros(width), total])[: len(total)]
-    return np.asarray((total - before) / np.minimum(places, width))
+    total = np.convolve(numbers, np.ones(width))[: len(numbers)]
+    return np.asarray(total / np.minimum(np.arange(1, len(numbers) + 1), width))
 
 
 def _of_run(run: ShortRuns, names: tuple[str, str], queries: dict[str, int] | None = None) -> Figure:

@@ -116,14 +116,18 @@ def _lines(axes: Axes, rows: Sequence[Row], work: str) -> list[str]:
     """A line for each contender of one piece of work; what they say in words."""
     facts = []
     for who, (colour, marker, line) in LOOKS.items():
-        points = [row for row in rows if (row["work"], row["contender"]) == (work, who)]
-        if points:
-            x, y = [row["size"] for row in points], [row["seconds"] for row in points]
+        x, y = _seconds(rows, work, who)
+        if x:
             axes.plot(x, y, marker=marker, color=colour, linestyle=line, markersize=5, label=who)
-            facts.append(
-                f"{work}, {who}: {duration(y[0])} at {size_text(x[0])} to {duration(y[-1])} at {size_text(x[-1])}"
-            )
+            ends = (f"{duration(y[i])} at {size_text(x[i])}" for i in (0, -1))
+            facts.append(f"{work}, {who}: {' to '.join(ends)}")
     return facts
+
+
+def _seconds(rows: Sequence[Row], work: str, who: str) -> tuple[list[int], list[float]]:
+    """The sizes that a contender was timed at, and how long it took."""
+    points = [row for row in rows if (row["work"], row["contender"]) == (work, who)]
+    return [row["size"] for row in points], [row["seconds"] for row in points]
 
 
 def _limit_lines(axes: Axes, rows: Sequence[Row]) -> None:
@@ -131,9 +135,7 @@ def _limit_lines(axes: Axes, rows: Sequence[Row]) -> None:
     names = dict.fromkeys(row["contender"] for row in rows if row["work"] == "limit")
     looks = [(style.GREY, ":"), (style.GREY, "-."), (style.BLACK, ":"), (style.BLACK, "--")]
     for name, (colour, line) in zip(names, itertools.cycle(looks), strict=False):
-        points = [row for row in rows if (row["work"], row["contender"]) == ("limit", name)]
-        axes.plot([row["size"] for row in points], [row["seconds"] for row in points], color=colour, linestyle=line,
-                  linewidth=1.3, label=name)  # fmt: skip
+        axes.plot(*_seconds(rows, "limit", name), color=colour, linestyle=line, linewidth=1.3, label=name)
 
 
 def _limits_in_words(rows: Sequence[Row]) -> list[str]:

@@ -11,7 +11,7 @@ START = {
     "best": None,
     "tick": False,
 }
-TEMPERATURE, SLOPE, DELTA = 0.01, 100.0, 0.05
+SLOPE, DELTA = 100.0, 0.05
 LEFT, RIGHT, MIDDLE = 34, 446, 250
 TOP, BOTTOM = 108, 218
 
@@ -21,7 +21,7 @@ def hunt(state):
     y, rel, start, offset = state["scores"], state["relevance"], state["start"], state["offset"]
 
     def step(x):
-        return happier_step(x, TEMPERATURE, SLOPE, DELTA, offset, start)
+        return happier_step(x, slope=SLOPE, delta=DELTA, offset=offset, start=start)
 
     loss, miss = happier_loss(y, rel, step), 1 - hierarchical_average_precision(y, rel)
     gap, best = loss - miss, state["best"]
@@ -101,10 +101,8 @@ def bars(loss, miss, gap, best):
 
 def words(shown):
     """The picture for those who do not see it."""
-    found = shown["best"]
-    lowest = (
-        "No list is found yet on which it is below" if found is None else f"The lowest so far is {found['gap']:.3f}"
-    )
+    best = shown["best"]
+    lowest = "No list is found yet on which it is below" if best is None else f"The lowest so far is {best['gap']:.3f}"
     return (
         f"Five items with relevances between 0 and 1. With a start of {shown['start']:.2f} and an offset of "
         f"{shown['offset']:.2f} the loss is {shown['loss']:.3f} and 1 − H-AP is {shown['metric']:.3f}: a difference of "

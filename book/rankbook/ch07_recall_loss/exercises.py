@@ -69,8 +69,6 @@ EXERCISES = (
              "takes the one weight at K = r_i: an item fails at every K up to r_i, so sum them"),
             (lambda y, rel, w: np.mean([_total(w, r - 1) for r in np.array(reference.rank(y))[rel]]),
              "counts everybody ahead: the relevant ones among them do not outrank it, subtract their rank"),
-            (lambda y, rel, w: np.mean([_total(w, r) / r if r else 0.0 for r in _outranked(y, rel)]),
-             "averages over levels: W is the sum of the weights, not their mean"),
             (lambda y, rel, w: _total(w, min(_outranked(y, rel))),
              "looks at the best relevant item alone, as r@K does: all of them count"),
             (lambda y, rel, w: loss_from_weights(-y, rel, w), "counts those behind: larger scores stand ahead"),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import torch
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from rankbook.kit import style
@@ -90,12 +89,10 @@ def bricks(outranked: Sequence[int] = LATER) -> Figure:
     figure, (left, right) = style.figure(1, 2, width=6.8, height=4.0, sharey=True)
     shades = (style.BLUE, style.SKY)
     for column, count in enumerate(r):
-        for k in range(1, count + 1):
-            low = float(total[k - 1])
-            for axis, shade in ((left, shades[column % 2]), (right, shades[(k - 1) % 2])):
-                corner = (column + 0.53, low)
-                brick = Rectangle(corner, 0.94, weights[k - 1], facecolor=shade, edgecolor="white", linewidth=1.5)
-                axis.add_patch(brick)
+        for k in range(count):
+            look = {"width": 0.94, "bottom": total[k], "edgecolor": "white", "linewidth": 1.5}
+            left.bar(column + 1, weights[k], color=shades[column % 2], **look)
+            right.bar(column + 1, weights[k], color=shades[k % 2], **look)
         left.text(column + 1, total[count] + 0.04, f"{total[count]:.2f}", ha="center", va="bottom")
     for k, count in enumerate(failing, start=1):
         middle = total[k - 1] + weights[k - 1] / 2

@@ -37,10 +37,6 @@ def _within(ranks):
     return 1 + (ranks[None, :] < ranks[:, None]).sum(axis=1)
 
 
-def _by_class(scores, relevance):
-    return 1 - reference.mean_average_precision_loss(scores, relevance)
-
-
 def _ranker_cases() -> list[Case]:
     rng = np.random.default_rng(10)
     first = np.array([0.9, 0.8, 0.5, 0.4, 0.1]), np.array([False, True, False, True, False])
@@ -112,13 +108,11 @@ EXERCISES = (
         "class_agnostic_ap(scores, relevance): AP of all classes in one list; a row for each item, a column for each "
         "class, no ties.",
         class_agnostic_ap, _matrix_cases, [
-            (_by_class, "averages over the classes: that is mAP"),
-            (lambda y, rel: _by_class(y.T, rel.T),
+            (lambda y, rel: 1 - reference.mean_average_precision_loss(y, rel), "averages over the classes: that is mAP"),
+            (lambda y, rel: 1 - reference.mean_average_precision_loss(y.T, rel.T),
              "ranks the classes of each item: the list holds every score of the matrix"),
             (lambda y, rel: class_agnostic_ap(y.T, rel), "flattens scores and relevance in different orders"),
             (lambda y, rel: class_agnostic_ap(-y, rel), "puts the smallest score first"),
-            (lambda y, rel: class_agnostic_ap(y - y.max(axis=0), rel),
-             "brings the classes to one scale first: that is what APC wants the model to do"),
         ],
     ),
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,8 @@ def two_classes(shift: float, lam: float) -> Figure:
     hold(axes[1], shift=lambda shift: (float(SCORES[0, 1]) + shift, 0.0))
     moved = (all_in_one.sum(0)[1]).round().item()
     moving = bool(two.any() or all_in_one.any())
-    tell(figure, map=mean, apc=one, apc_best=_best(), badgers=moved + 0.0, moving=moving)
+    best = max(measure(stop)[1] for stop in two_classes.controls["shift"].stops)
+    tell(figure, map=mean, apc=one, apc_best=best, badgers=moved + 0.0, moving=moving)
     return style.describe(
         figure,
         f"Scores of seven photographs for foxes and for badgers, the badgers shifted by {shift:g}. AP of the foxes "
@@ -87,12 +87,6 @@ def two_classes(shift: float, lam: float) -> Figure:
         f"λ = {lam:g} mAP moves {int((two != 0).sum())} of 14 scores and the badgers as a whole by 0 places; APC moves "
         f"{int((all_in_one != 0).sum())}, and the badgers as a whole by {moved + 0.0:+.0f} places.",
     )
-
-
-@functools.cache
-def _best() -> float:
-    """The largest APC at a stop of the slider."""
-    return max(measure(shift)[1] for shift in two_classes.controls["shift"].stops)
 
 
 def _row(axes: Axes, gained: Tensor, shift: float, title: str) -> None:

@@ -74,8 +74,7 @@ def _strip(axes: Axes, height: float, y: Array, relevant: npt.NDArray[np.bool_],
     for place, i in enumerate(order):
         colour = style.POSITIVE if relevant[i] else style.NEGATIVE
         tile = Rectangle((place, height - 0.38), 0.94, 0.76, facecolor=colour, alpha=0.35, edgecolor=colour)
-        if not relevant[i]:
-            tile.set_hatch("//")
+        tile.set_hatch("" if relevant[i] else "//")
         axes.add_patch(tile)
         text = axes.text(place + 0.47, height, f"{names[i]}\n.{round(100 * y[i]):02d}", ha="center", va="center")
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1})

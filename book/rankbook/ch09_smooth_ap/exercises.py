@@ -24,7 +24,7 @@ def _gradient(scores, relevance, temperature, step=1e-6):
 
 def _by_pairs(scores, relevance, temperature, *, within=True, own=True):
     """The gradient pair by pair; the options make the mistakes."""
-    counts = _counts(scores, temperature) * (1 - np.eye(len(scores)))
+    counts = (1 - np.eye(len(scores))) / (1 + np.exp((scores[:, None] - scores) / temperature))
     ranks, inside = 1 + counts.sum(axis=1), 1 + counts @ relevance
     push = (inside / ranks**2)[:, None] - within * np.where(relevance, 1 / ranks[:, None], 0)
     push = relevance[:, None] * push * counts * (1 - counts) / temperature / relevance.sum()
@@ -33,10 +33,6 @@ def _by_pairs(scores, relevance, temperature, *, within=True, own=True):
 
 def operating_width(temperature, threshold):
     return 2 * temperature * np.arccosh(np.sqrt(1 / (4 * temperature * threshold)))
-
-
-def _counts(scores, temperature):
-    return 1 / (1 + np.exp((scores[:, None] - scores[None, :]) / temperature))
 
 
 def _ap_cases() -> list[Case]:
@@ -91,8 +87,6 @@ EXERCISES = (
              "leaves out the inner derivative: d/dx σ(x/τ) has a factor 1/τ"),
             (lambda temperature, threshold: 2 * np.arccosh(np.sqrt(1 / (4 * temperature * threshold))),
              "measures in units of τ: multiply by the temperature"),
-            (lambda *case: 2 * operating_width(*case),
-             "gives the whole width of the region: from 0 to its edge it is half of that"),
             (lambda temperature, threshold: temperature * np.log(1 / (temperature * threshold)),
              "takes the tail for the whole: exp(−x/τ)/τ is the slope far from 0 only"),
         ],

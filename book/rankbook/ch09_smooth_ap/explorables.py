@@ -19,6 +19,7 @@ from rankedu.rankers import operating_region
 SIZES, PER_CLASS, DIM, SPREAD = (16, 32, 64, 128, 256, 512), 8, 16, 0.9
 #: A larger step of descent is felt.
 FELT = 1e-3
+SMALL: dict[str, Any] = {**style.mark(False), "markeredgewidth": 1.0, "antialiased": False}
 
 
 @functools.cache
@@ -75,9 +76,8 @@ def who_learns(temperature: float, size: int) -> Figure:
     exact_512, smooth_512, _, _ = measure(temperature, 512)
     figure, (top, bottom) = style.figure(2, 1, width=6.2, height=5.2)
     tell(figure, exact=exact, smooth=smooth, off=abs(exact - smooth), exact_512=exact_512, smooth_512=smooth_512)
-    tell(
-        figure, moved=moved, moved_64=int((push_64.abs() > FELT).sum()), others=size - 1, share=share, share_64=share_64
-    )
+    tell(figure, moved=moved, moved_64=int((push_64.abs() > FELT).sum()), others=size - 1)
+    tell(figure, share=share, share_64=share_64)
     style.place(figure, (0.16, 0.646, 0.82, 0.265), (0.16, 0.221, 0.82, 0.318))
     _cloud(top, scores, relevance)
     top.set_title(f"AP {exact:.2f}, smooth AP {smooth:.2f}, P = {share:.2f}")
@@ -86,7 +86,7 @@ def who_learns(temperature: float, size: int) -> Figure:
     bottom.vlines(scores[relevance], 0, push[relevance], color=style.POSITIVE, linewidth=1.5)
     bottom.plot(scores[relevance], push[relevance], linestyle="none", markersize=6, **style.mark(True))
     down = ~relevance & felt
-    bottom.plot(scores[down], push[down], linestyle="none", markersize=4, **_small())
+    bottom.plot(scores[down], push[down], linestyle="none", markersize=4, **SMALL)
     bottom.set_yscale("symlog", linthresh=1e-3)
     bottom.set(xlim=(-0.75, 1.02), ylim=(-100, 100), xlabel="cosine with the query", ylabel="descent")
     bottom.set_yticks([-10, -0.1, 0, 0.1, 10], ["−10", "−0.1", "0", "0.1", "10"])
@@ -101,16 +101,12 @@ def who_learns(temperature: float, size: int) -> Figure:
     )
 
 
-def _small() -> dict[str, Any]:
-    return {**style.mark(False), "markeredgewidth": 1.0, "antialiased": False}
-
-
 def _cloud(axis: Axes, scores: Tensor, relevance: Tensor) -> None:
     """The relevant scores on a line; the irrelevant ones on seven, in turn, so that many do not become a bar."""
     axis.plot(scores[relevance], torch.ones(int(relevance.sum())), linestyle="none", markersize=7, **style.mark(True))
     others = scores[~relevance].sort().values
     lines = torch.arange(len(others)) * 3 % 7
-    axis.plot(others, lines / 7 - 0.6, linestyle="none", markersize=4, **_small())
+    axis.plot(others, lines / 7 - 0.6, linestyle="none", markersize=4, **SMALL)
     axis.set(xlim=(-0.75, 1.02), ylim=(-0.8, 1.5))
     axis.set_yticks([-0.15, 1], ["irrelevant", "relevant"])
     axis.set_xticklabels([])

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankbook.ch09_smooth_ap import study
@@ -86,8 +85,12 @@ def proportion_by_batch_size(
     left.set(xlabel="batch size m", ylabel="P", ylim=(0, None), title="pairs that have a gradient")
     style.xticks(left, batch_sizes)
     style.legend_below(figure, left, 2, fontsize=10)
-    _region(right, temperature)
     width = study.operating_width(temperature)
+    x = torch.linspace(-3 * width, 3 * width, 601, dtype=torch.float64)
+    right.plot(x, SigmoidRanker(temperature).step(x), color=style.BLUE)
+    right.axvspan(-width, width, color=style.YELLOW, alpha=0.45, linewidth=0)
+    right.set(xlabel="difference", ylabel="sigmoid", title=f"operating region, τ = {temperature:g}")
+    right.set_xticks([-width, 0, width], [f"−{width:.2f}", "0", f"{width:.2f}"])
     return style.describe(
         figure,
         f"Left, P against the batch size at τ = {temperature:g}. "
@@ -98,13 +101,3 @@ def proportion_by_batch_size(
         + f"Right, the sigmoid, with the differences up to "
         f"±{width:.3f} shaded, where its slope exceeds {study.THRESHOLD:g}.",
     )
-
-
-def _region(axis: Axes, temperature: float) -> None:
-    """Fig. S7b: the sigmoid, and where it has a gradient worth the name."""
-    width = study.operating_width(temperature)
-    x = torch.linspace(-3 * width, 3 * width, 601, dtype=torch.float64)
-    axis.plot(x, SigmoidRanker(temperature).step(x), color=style.BLUE)
-    axis.axvspan(-width, width, color=style.YELLOW, alpha=0.45, linewidth=0)
-    axis.set(xlabel="difference", ylabel="sigmoid", title=f"operating region, τ = {temperature:g}")
-    axis.set_xticks([-width, 0, width], [f"−{width:.2f}", "0", f"{width:.2f}"])

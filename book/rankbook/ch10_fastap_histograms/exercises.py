@@ -84,8 +84,6 @@ EXERCISES = (
         histogram_rank, _score_cases, [
             (lambda y, bins: _read_at(y, bins, lambda h: np.cumsum(h)),
              "gives each bin its last place H_l: those who share a bin share its middle"),
-            (lambda y, bins: histogram_rank(y, bins) - 0.5, "leaves out the ½: the best possible rank is 1"),
-            (lambda y, bins: histogram_rank(y, bins) + 0.5, "adds 1: an item counts itself already, as one half"),
             (lambda y, bins: _read_at(y, bins, lambda h: 0.5 + np.cumsum(h) - h),
              "counts only those in higher bins, and nobody in its own"),
             (lambda y, bins: len(y) + 1 - histogram_rank(y, bins), "gives the largest score the largest rank"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from rankbook.ch10_fastap_histograms.figures import draw_counts
 from rankbook.ch10_fastap_histograms.study import fast_ap, soft_rank_ap
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
-from rankbook.kit.ranks import Array
 from rankedu.metrics import average_precision
 
 #: The scores that stay where they are, the positives first. One more positive moves.
@@ -32,20 +31,17 @@ def losses(scores: Tensor, bins: int) -> tuple[Tensor, Tensor, Tensor]:
     return 1 - exact, 1 - fast_ap(rows, relevance, bins), 1 - soft_rank_ap(rows, relevance, bins)
 
 
+def slopes(scores: Sequence[float], bins: int) -> Tensor:
+    """The slopes of FastAP's loss at some scores."""
+    leaf = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+    (found,) = torch.autograd.grad(losses(leaf, bins)[1].sum(), leaf)
+    return found
+
+
 def at(score: float, bins: int) -> tuple[float, float, float, float]:
     """The three losses at a score, and the slope of FastAP's."""
-    leaf = torch.tensor([score], dtype=torch.float64, requires_grad=True)
-    exact, fast, soft = losses(leaf, bins)
-    (slope,) = torch.autograd.grad(fast.sum(), leaf)
-    return exact.item(), fast.item(), soft.item(), slope.item() + 0.0
-
-
-@functools.lru_cache(maxsize=64)
-def curves(bins: int) -> tuple[Array, Array, Array, Array]:
-    """The losses along the way of the moving positive."""
-    line = torch.linspace(LEAST, LARGEST, 625, dtype=torch.float64)
-    exact, fast, soft = losses(line, bins)
-    return line.numpy(), exact.numpy(), fast.numpy(), soft.numpy()
+    exact, fast, soft = losses(torch.tensor([score], dtype=torch.float64), bins)
+    return exact.item(), fast.item(), soft.item(), slopes([score], bins).item() + 0.0
 
 
 @goal(
@@ -77,7 +73,8 @@ def one_score(bins: int, score: float) -> Figure:
     figure, (above, below) = style.figure(2, 1, width=6.2, height=5.0, sharex=True)
     style.place(figure, (0.11, 0.655, 0.87, 0.27), (0.11, 0.11, 0.87, 0.49))
     most = _histogram(above, bins, score)
-    line, *three = curves(bins)
+    line = torch.linspace(LEAST, LARGEST, 625, dtype=torch.float64)
+    three = losses(line, bins)
     looks = (("AP", style.BLACK, "-"), ("FastAP", style.ORANGE, "-"), ("AP of soft ranks", style.GREEN, "--"))
     for values, (name, colour, dash) in zip(three, looks, strict=True):
         below.plot(line, values, dash, color=colour, label=name, linewidth=1.6, antialiased=False)
@@ -88,10 +85,10 @@ def one_score(bins: int, score: float) -> Figure:
     below.set(xlim=(-0.66, 1.04), ylim=(0.2, 0.85), xlabel="score of the moving positive", ylabel="loss")
     hold(below, score=lambda score: (score, np.interp(score, line, three[1])))
     below.legend(loc="lower left", ncols=3, handlelength=1.4, columnspacing=1.0)
-    (wrong, steepest), (wrong_80, steepest_80) = _slopes(bins), _slopes(80)
-    apart = max(exact, fast, soft) - min(exact, fast, soft)
-    tell(figure, slope=slope, apart=apart, positions=len(one_score.controls["score"].values))
-    tell(figure, wrong=wrong, steepest=steepest, wrong_80=wrong_80, steepest_80=steepest_80)
+    apart, positions = max(exact, fast, soft) - min(exact, fast, soft), one_score.controls["score"].values
+    here, with_80 = slopes(positions, bins).numpy(), slopes(positions, 80).numpy()
+    tell(figure, slope=slope, apart=apart, positions=len(positions), wrong=int((here > 1e-9).sum()))
+    tell(figure, steepest=abs(here).max(), wrong_80=int((with_80 > 1e-9).sum()), steepest_80=abs(with_80).max())
     way = "up" if slope < -1e-9 else "down" if slope > 1e-9 else "nowhere"
     above.set_title(f"FastAP's loss {fast:.2f}, AP's {exact:.2f}; the gradient moves it {way}")
     return style.describe(
@@ -101,13 +98,6 @@ def one_score(bins: int, score: float) -> Figure:
         f"FastAP's {fast:.3f} with a slope of {slope:.2f}, and that of soft ranks {soft:.3f}. A descent step moves the "
         f"score {way}.",
     )
-
-
-@functools.cache
-def _slopes(bins: int) -> tuple[int, float]:
-    """At how many positions of the slider the item is moved down, and the steepest slope at any of them."""
-    slopes = [at(score, bins)[3] for score in one_score.controls["score"].values]
-    return sum(slope > 1e-9 for slope in slopes), max(map(abs, slopes))
 
 
 def _histogram(axes: Axes, bins: int, score: float) -> float:

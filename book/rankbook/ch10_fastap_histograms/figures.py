@@ -75,9 +75,9 @@ def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
     figure, axes = style.figure(2, 2, width=6.4, height=5.0)
     surfaces = _landscapes(list(axes.flat), bins, [f"{count} bins" for count in bins])
     facts = "; ".join(
-        f"{count} bins: heights from {fact['low']:.0f} to {fact['high']:.0f}, {fact['error']:.1f} away from the true "
-        f"landscape on average, or {fact['shape']:.1f} (root mean square) once both are centred"
-        for count, fact in zip(bins, surfaces, strict=True)
+        f"{count} bins: {heights}, {away:.1f} away from the true landscape on average, or {shape:.1f} (root mean "
+        "square) once both are centred"
+        for count, (heights, away, shape) in zip(bins, surfaces, strict=True)
     )
     return style.describe(
         figure,
@@ -91,27 +91,27 @@ def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
 def soft_binning_landscape(bins: int = 10) -> Figure:
     """The landscape with the ranking replaced by soft binning."""
     figure, axes = style.figure(width=6.4, height=4.2)
-    fact = _landscapes([axes], [bins], [""], size=900)[0]
+    [(heights, away, _)] = _landscapes([axes], [bins], [""], size=900)
     return style.describe(
         figure,
-        f"One large block with a gently curved slope on top: heights from {fact['low']:.0f} to {fact['high']:.0f}. "
+        f"One large block with a gently curved slope on top: {heights}. "
         f"The peaks and basins of the true landscape are gone; faint straight creases run where a score crosses one of "
-        f"the centres of the {bins} bins. It is {fact['error']:.1f} away from the true landscape on average.",
+        f"the centres of the {bins} bins. It is {away:.1f} away from the true landscape on average.",
     )
 
 
 def _landscapes(
     axes: Sequence[Any], bins: Sequence[int], titles: Sequence[str], size: int = 520
-) -> list[dict[str, float]]:
-    """Draw a soft-binned landscape on each of the axes, all on the vertical scale of the staircase."""
+) -> list[tuple[str, float, float]]:
+    """Draw a soft-binned landscape on each of the axes; its heights, and how far it is off, also once centred."""
     seen = view(size)
     heights = [surface(seen, HistogramRanker(count, study.SCORE_RANGE)) for count in bins]
     draw_blocks(axes, seen, heights, titles)
     surfaces = []
     for height in heights:
         error, shown = (height - seen.staircase)[seen.inside], height[seen.inside]
-        away, shape = np.abs(error).mean(), error.std()
-        surfaces.append({"low": shown.min(), "high": shown.max(), "error": float(away), "shape": float(shape)})
+        told = f"heights from {shown.min():.0f} to {shown.max():.0f}"
+        surfaces.append((told, float(np.abs(error).mean()), float(error.std())))
     return surfaces
 
 

@@ -104,11 +104,6 @@ def _gradient_cases() -> list[Case]:
     return [{"scores": case["scores"], "coefficients": c, "strength": case["strength"]} for case, c in drawn]
 
 
-def _hard_step(scores, relevance, delta):
-    step = (scores[None, :] > scores[:, None]).astype(float)
-    return _update(scores, relevance, step, step.sum(axis=1))
-
-
 def _update_cases() -> list[Case]:
     rng = np.random.default_rng(13)
     first = np.array([0.9, 0.8, 0.7, 0.1]), np.array([False, True, True, False]), 0.125
@@ -148,7 +143,6 @@ EXERCISES = (
              "does not divide by the standard deviation of the loss"),
             (_measure(lambda soft, true: np.var(soft - true) / np.var(true)),
              "compares variances: the distortion is a quotient of standard deviations"),
-            (lambda y, c, share: np.log(equal_distortion(y, c, share)), "returns the logarithm of the temperature"),
             (lambda y, c, share: 2 * equal_distortion(y, c, share),
              "smooths with half the temperature: σ(x) is (1 + tanh(x/2))/2"),
         ],
@@ -163,8 +157,6 @@ EXERCISES = (
              "takes the mean over all items: only those of a block share their ranks"),
             (lambda y, c, strength: -(c - _near(y, strength) @ c) / strength,
              "joins neighbours that are nearer than the strength, once: blocks that overlap afterwards are one"),
-            (lambda y, c, strength: strength**2 * projection_gradient(y, c, strength),
-             "multiplies by the strength: the scores are divided by it"),
             (lambda y, c, strength: strength * projection_gradient(y, c, strength),
              "differentiates by −y/ε: the scores themselves have the factor 1/ε more"),
             (lambda y, c, strength: projection_gradient(y, c, strength)[np.argsort(-y, kind="stable")],
@@ -179,7 +171,8 @@ EXERCISES = (
              "counts the item as half above itself: the sum in the denominator leaves it out"),
             (lambda y, rel, d: _update(y, rel, _step(y, d), _step(y, d)[:, ~rel].sum(axis=1)),
              "counts the irrelevant items alone in the denominator: all others belong there"),
-            (_hard_step, "takes the step itself, without its width: H rises from 0 at −δ to 1 at δ"),
+            (lambda y, rel, d: error_driven_update(y, rel, 1e-9),
+             "takes the step itself, without its width: H rises from 0 at −δ to 1 at δ"),
             (lambda y, rel, d: np.where(rel, error_driven_update(y, rel, d), 0.0),
              "moves the relevant items only: each pair pushes its irrelevant item down as well"),
         ],

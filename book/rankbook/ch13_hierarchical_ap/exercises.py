@@ -43,11 +43,6 @@ def _nested(among, rel, step=np.subtract, within=np.greater_equal, over=np.sum, 
     return (h_rank[rel > 0] / ranks[rel > 0]).sum() / over(rel)
 
 
-def _at_least(levels, alpha):
-    counts = np.bincount(levels)[::-1].cumsum()[::-1]
-    return (levels / levels.max()) ** alpha / counts[levels]
-
-
 def _path_cases() -> list[Case]:
     rng = np.random.default_rng(13)
     cases = [
@@ -56,10 +51,8 @@ def _path_cases() -> list[Case]:
         ([7], [[7], [3], [7]]),
     ]
     for n, depth in ((6, 3), (9, 2), (12, 4), (20, 3)):
-        paths = rng.integers(0, 2, (n, depth))
-        paths[-1] = [*paths[0, :-1], 1 - paths[0, -1]]
-        paths[-2] = [1 - paths[0, 0], *paths[0, 1:]]
-        cases.append((paths[0].tolist(), paths[1:].tolist()))
+        paths = rng.integers(0, 2, (n, depth)).tolist()
+        cases.append((paths[0], paths[1:]))
     return [{"query": np.array(query), "paths": np.array(paths)} for query, paths in cases]
 
 
@@ -106,13 +99,12 @@ EXERCISES = (
         relevance_eq4, _level_cases, [
             (lambda levels, alpha: (levels / levels.max()) ** alpha,
              "gives each item the weight of its level: the items of a level share it"),
-            (_at_least, "divides by the number of items of this level or finer: that is the monotone variant"),
+            (lambda levels, alpha: (levels / levels.max()) ** alpha / np.bincount(levels)[::-1].cumsum()[::-1][levels],
+             "divides by the number of items of this level or finer: that is the monotone variant"),
             (lambda levels, alpha: (levels / (levels.max() - 1)) ** alpha / np.bincount(levels)[levels],
              "divides the level by L − 1, as the released code does: the paper divides by L"),
             (lambda levels, alpha: (levels / levels.max() / np.bincount(levels)[levels]) ** alpha,
              "raises the count to the power of α as well"),
-            (lambda levels, alpha: alpha * (levels / levels.max()) / np.bincount(levels)[levels],
-             "multiplies by α, which is an exponent"),
             (lambda levels, alpha: (levels / levels.max()) / np.bincount(levels)[levels], "leaves α out"),
             (lambda levels, alpha: (levels / levels.max()) ** alpha / len(levels),
              "divides by the number of all items: each level is counted by itself"),

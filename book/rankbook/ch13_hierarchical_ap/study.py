@@ -38,13 +38,12 @@ def measure(listed: Sequence[int] | Tensor, alpha: float = 1.0, n_levels: int = 
     levels = torch.as_tensor(listed)
     scores = order_of(levels.shape[-1]).expand(levels.shape)
     graded = relevance(levels, alpha, n_levels=n_levels)
-    values = (
-        average_precision(scores, levels == n_levels),
-        hierarchical_average_precision(scores, graded),
-        average_set_intersection(scores, levels),
-        ndcg(scores, 2.0**levels - 1),
-    )
-    return dict(zip(METRICS, values, strict=True))
+    return {
+        "AP": average_precision(scores, levels == n_levels),
+        "H-AP": hierarchical_average_precision(scores, graded),
+        "ASI": average_set_intersection(scores, levels),
+        "NDCG": ndcg(scores, 2.0**levels - 1),
+    }
 
 
 def glyph_rankings() -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:

@@ -40,11 +40,9 @@ def weights_from_W(W):
 
 
 def _wishes() -> list[Case]:
-    rng = np.random.default_rng(7)
-    first = np.array([0.9, 0.7, 0.6, 0.4, 0.3]), np.array([False, True, False, False, True])
-    cases: list[Case] = [{"scores": first[0], "relevance": first[1], "weight": one_over_K}]
-    weights = (first_three_alone, steep, one_over_K, first_three_alone, steep, one_over_K)
-    for size, weight in zip((3, 4, 5, 6, 8, 10), weights, strict=True):
+    rng, cases = np.random.default_rng(7), []
+    weights = (one_over_K, first_three_alone, steep, one_over_K, first_three_alone, steep, one_over_K)
+    for size, weight in zip((5, 3, 4, 5, 6, 8, 10), weights, strict=True):
         scores, relevance = rng.permutation(100)[:size] / 100, rng.permutation(size) < size // 2
         cases.append({"scores": scores, "relevance": relevance, "weight": weight})
     return cases

@@ -40,10 +40,10 @@ def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figu
 
 
 @style.style()
-def temperature_trade(lists: int = 6, n: int = 20, positives: int = 4, seed: int = 0) -> Figure:
+def temperature_trade(lists: int = 6, n: int = 20, positives: int = 4) -> Figure:
     """What a temperature costs: the value is biased where it is large, the gradient dies where it is small."""
     temperatures = np.geomspace(1e-4, 10, 81)
-    values, norms, exact = study.by_temperature(temperatures, lists, n, positives, seed)
+    values, norms, exact = study.by_temperature(temperatures, lists, n, positives)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
     limit = (1 + (positives - 1) / 2) / (1 + (n - 1) / 2)
     left.semilogx(temperatures, values, color=style.BLUE, linewidth=1.5)

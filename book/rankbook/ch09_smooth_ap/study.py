@@ -43,11 +43,9 @@ def operating_width(temperature: float, threshold: float = THRESHOLD) -> float:
     return 2 * temperature * math.acosh(math.sqrt(steepest / threshold)) if steepest > threshold else 0.0
 
 
-def by_temperature(
-    temperatures: Array, lists: int, n: int, positives: int, seed: int = 0
-) -> tuple[Array, Array, Array]:
+def by_temperature(temperatures: Array, lists: int, n: int, positives: int) -> tuple[Array, Array, Array]:
     """Smooth AP of random lists and the length of its gradient, (temperatures, lists) each; and the AP of the lists."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     scores = torch.rand(lists, n, generator=generator, dtype=torch.float64) * 2 - 1
     relevance = torch.arange(n).lt(positives).expand(lists, n)
     values, norms = [], []

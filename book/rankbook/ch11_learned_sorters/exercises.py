@@ -47,11 +47,8 @@ def _error_after(teach, n, steps, seed):
 def _judge_error(case: Case, error: float) -> str | None:
     """Better than 0.6 of what it is off to answer the middle rank always."""
     middle = np.abs(np.arange(1, case["n"] + 1) - (case["n"] + 1) / 2).mean()
-    if error < 0.6 * middle:
-        return None
-    return (
-        f"so many ranks is it off: {error / middle:.1f} times what always answering the middle gives, and 0.6 is enough"
-    )
+    off = f"{error / middle:.1f} times what always answering the middle gives, and 0.6 is enough"
+    return None if error < 0.6 * middle else f"so many ranks is it off: {off}"
 
 
 def _rankings() -> list[Case]:

@@ -105,10 +105,16 @@ def _gradient_cases() -> list[Case]:
 
 
 def _update_cases() -> list[Case]:
-    rng = np.random.default_rng(13)
-    first = np.array([0.9, 0.8, 0.7, 0.1]), np.array([False, True, True, False]), 0.125
-    cases = [dict(zip(("scores", "relevance", "delta"), first, strict=True))]
-    for size, positives, delta in ((2, 1, 0.5), (5, 2, 1.0), (6, 2, 0.3), (8, 3, 1.0), (10, 1, 0.2), (12, 5, 0.5)):
+    rng, cases = np.random.default_rng(13), []
+    for size, positives, delta in (
+        (4, 2, 0.125),
+        (2, 1, 0.5),
+        (5, 2, 1.0),
+        (6, 2, 0.3),
+        (8, 3, 1.0),
+        (10, 1, 0.2),
+        (12, 5, 0.5),
+    ):
         scores, relevance = rng.permutation(200)[:size] / 100, rng.permutation(size) < positives
         cases.append({"scores": scores, "relevance": relevance, "delta": delta})
     return cases

@@ -93,14 +93,8 @@ def _tree(axes: Axes) -> None:
         if parent:
             axes.plot((x, at[parent][0]), (y, at[parent][1]), color=style.GREY, linewidth=1.5, zorder=0)
         colour = COLOURS[CARS[name]] if name in CARS else "white"
-        axes.text(
-            x,
-            y,
-            name.replace(" ", "\n") if y == 0 else name,
-            ha="center",
-            va="center",
-            bbox={"boxstyle": "round", "facecolor": _pale(colour), "edgecolor": style.GREY if y else colour},
-        )
+        box = {"boxstyle": "round", "facecolor": _pale(colour), "edgecolor": style.GREY if y else colour}
+        axes.text(x, y, name if y else name.replace(" ", "\n"), ha="center", va="center", bbox=box)
         if name in CARS:
             axes.text(x, -0.55, f"level {CARS[name]}", ha="center", va="top", fontsize=11)
     axes.set(xlim=(-0.5, 3.75), ylim=(-0.95, 3.3))

@@ -106,15 +106,8 @@ def _gradient_cases() -> list[Case]:
 
 def _update_cases() -> list[Case]:
     rng, cases = np.random.default_rng(13), []
-    for size, positives, delta in (
-        (4, 2, 0.125),
-        (2, 1, 0.5),
-        (5, 2, 1.0),
-        (6, 2, 0.3),
-        (8, 3, 1.0),
-        (10, 1, 0.2),
-        (12, 5, 0.5),
-    ):
+    drawn = ((4, 2, 0.125), (2, 1, 0.5), (5, 2, 1.0), (6, 2, 0.3), (8, 3, 1.0), (10, 1, 0.2), (12, 5, 0.5))
+    for size, positives, delta in drawn:
         scores, relevance = rng.permutation(200)[:size] / 100, rng.permutation(size) < positives
         cases.append({"scores": scores, "relevance": relevance, "delta": delta})
     return cases

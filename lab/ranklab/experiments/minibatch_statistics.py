@@ -97,19 +97,14 @@ def run(
     steps = chosen["steps"]
     moments = {round(part * steps) for part in MOMENTS} | {max(0, steps - age) for age in chosen["ages"]}
     full = {**_experiment.DEFAULTS, **{k: v for k, v in chosen.items() if k in _experiment.DEFAULTS}, "pictures": False}
+    full["ages"] = chosen["ages"]  # by which a checkpoint is known: it holds what was measured at these moments
 
     def watch(net: Any, loss: Any, data: Data) -> nn.Module:
         _check_sizes(chosen, data)
         return _Watch(net, loss, data, sorted(moments), chosen)
 
     outcome = fit(full, folder, watch=watch, progress=progress)
-    embeddings = outcome.judged.seen["embeddings"]
-    if missing := sorted(moments - {steps} - set(embeddings)):
-        raise ValueError(
-            f"ages must be those with which the run in {outcome.state} began, got {chosen['ages']}: nothing was "
-            f"measured after {missing[0]} steps (use another folder)"
-        )
-    statistics = Statistics(outcome, {**embeddings, steps: outcome.embeddings})
+    statistics = Statistics(outcome, {**outcome.judged.seen["embeddings"], steps: outcome.embeddings})
     statistics.rows = _rows(statistics, chosen)
     statistics.shares = _shares_of_runs(outcome, chosen, full, progress)
     statistics.staleness = {age: staleness(statistics.embeddings, steps, age) for age in chosen["ages"] if age <= steps}

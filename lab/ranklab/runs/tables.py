@@ -30,8 +30,6 @@ class Tables:
 
     text: str  #: the tables, one a lab
     records: list[Record]  #: the runs in them
-    rows: dict[str, list[Row]]  #: by the lab
-    metrics: dict[str, list[str]]  #: the columns, by the lab
     skipped: list[str]  #: which run is unfinished, damaged or of other code, and what is wrong with it
 
 
@@ -60,13 +58,13 @@ def tabulate(
     labs = list(dict.fromkeys(record.lab for record in records))
     if form != "markdown" and len(labs) > 1:
         raise ValueError(f"format {form} is for one lab, got {', '.join(labs)} (choose with --lab)")
-    by_lab = {name: [record for record in records if record.lab == name] for name in labs}
-    rows = {name: summarise(runs, by) for name, runs in by_lab.items()}
-    columns = {name: metric_names(runs, metrics)[: None if metrics else COLUMNS] for name, runs in by_lab.items()}
-    parts = [render(rows[name], columns[name], form) for name in labs]
-    if form == "markdown":
-        parts = [f"### {name}\n\n{part}\n" for name, part in zip(labs, parts, strict=True)]
-    return Tables("\n".join(parts), records, rows, columns, skipped)
+    parts = []
+    for name in labs:
+        runs = [record for record in records if record.lab == name]
+        columns = metric_names(runs, metrics)[: None if metrics else COLUMNS]
+        head, foot = (f"### {name}\n\n", "\n") if form == "markdown" else ("", "")
+        parts.append(head + render(summarise(runs, by), columns, form) + foot)
+    return Tables("\n".join(parts), records, skipped)
 
 
 def render(rows: Sequence[Row], metrics: Sequence[str], form: str = "markdown") -> str:

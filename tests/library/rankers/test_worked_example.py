@@ -76,7 +76,7 @@ def told(tmp_path_factory):
     line, row = block_after("`rankedu/rankers/registry.py`").strip().split("\n\n")
     put(registry, line, before="from rankedu.rankers.sigmoid")
     registry.write_text(registry.read_text(encoding="utf-8") + row + "\n", encoding="utf-8")
-    put(head, block_after("`rankedu/rankers/__init__.py`").strip(), before="from rankedu.rankers.registry")
+    put(head, block_after("`rankedu/rankers/__init__.py`").strip(), before="from rankedu.rankers.reach")
     put(head, '    "NoiseRanker",', before='    "PairwiseRanker",')
     done = fresh.run(
         [sys.executable, "-c", LOOK],

@@ -1,7 +1,5 @@
 """The README as a package index shows it: a link into the repository is whole there, or it is no link."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sphinx configuration of the book. Run through `book/tools/site/build.py`, which stages the source."""
 
-from __future__ import annotations
-
 import importlib.metadata
 
 from sphinx.ext import autosummary

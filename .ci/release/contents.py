@@ -3,8 +3,6 @@
 `python .ci/release/contents.py dist` looks at the one wheel and the one sdist of that folder.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tarfile

@@ -3,8 +3,6 @@
 Prints what it has tried; leaves with 1 at the first thing that is not as it should be.
 """
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import importlib.metadata

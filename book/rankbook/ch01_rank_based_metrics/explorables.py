@@ -1,7 +1,5 @@
 """The explorable of chapter 1: one score moves, and every metric answers."""
 
-from __future__ import annotations
-
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Figures of chapter 1: rankings, what the metrics read off them, and what ties do to both."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

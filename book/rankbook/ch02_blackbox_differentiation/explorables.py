@@ -1,7 +1,5 @@
 """Chapter 2: what the strength λ does to a staircase on a line, on a plane, and to a path that has to be learnt."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 

@@ -1,7 +1,5 @@
 """Chapter 2: solvers, their optimal value, and what the strength λ buys."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chapter 2, computed: its theorem on examples, how often a strength helps, and a loss that is not linear."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chapter 3: the permutahedron of three items, and of four with the proof of Theorem 1 walking down its edges."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from fractions import Fraction

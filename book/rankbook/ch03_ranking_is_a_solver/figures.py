@@ -1,7 +1,5 @@
 """The figures of chapter 3: a bar with five weights, a sort with price tags, and the polytope of all rankings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """Chapter 3, computed: the polytopes of all rankings, and a section through the scores of five items."""
 
-from __future__ import annotations
-
 import functools
 from fractions import Fraction
 from itertools import combinations, permutations

@@ -1,7 +1,5 @@
 """Explorables of chapter 4: the landscape that λ makes, and λ as the length of a step."""
 
-from __future__ import annotations
-
 import functools
 import math
 

@@ -1,7 +1,5 @@
 """Chapter 4, computed: how much of the gradient is there, and how far the interpolation strays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

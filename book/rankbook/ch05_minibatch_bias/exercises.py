@@ -2,8 +2,6 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
 
-from __future__ import annotations
-
 from math import comb
 
 import numpy as np

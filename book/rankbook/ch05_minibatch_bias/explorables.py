@@ -1,7 +1,5 @@
 """Explorable of chapter 5: what batches of a given size and memory say about the data set."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.figure import Figure
 

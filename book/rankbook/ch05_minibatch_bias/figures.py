@@ -1,7 +1,5 @@
 """Figures of chapter 5: what a mini-batch says about the metric of the whole data set."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chapter 5, computed: what random batches say about the mAP and the gradient of the whole."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The explorable of chapter 6: a collapse, frame by frame, and what a margin makes of it."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

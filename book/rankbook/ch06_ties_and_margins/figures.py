@@ -1,7 +1,5 @@
 """Figures of chapter 6: what happens around a tie, a collapse, and what a margin does about it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

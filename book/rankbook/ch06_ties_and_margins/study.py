@@ -1,7 +1,5 @@
 """Chapter 6, computed: a scorer that collapses or does not, and the AP gradient near a tie."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Any

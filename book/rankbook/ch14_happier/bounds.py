@@ -4,8 +4,6 @@ The parts of the step rise, so it is at least 1 for all x > 0 if and only if it 
 start + 1/2, and just beyond δ, where it is the offset. The first makes it jump at 0: no bound is continuous.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any, NamedTuple
 

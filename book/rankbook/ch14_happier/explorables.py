@@ -1,7 +1,5 @@
 """Explorables of chapter 14: which steps keep the bound, and what their gradient sees."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

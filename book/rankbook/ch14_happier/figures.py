@@ -1,7 +1,5 @@
 """Figures of chapter 14: what is smoothed, steps and their bound, another ranker, HAPPIER's α and λ."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chapter 14, trained on glyphs: short runs that a page can wait for, and what the claims page measured of α and λ."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterator

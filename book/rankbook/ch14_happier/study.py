@@ -1,7 +1,5 @@
 """Chapter 14, computed: the smoothed H-AP, its bound, and another ranker."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from functools import partial

@@ -2,8 +2,6 @@
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Explorable of chapter 15: one embedding of the batch moves along the arc, and a loss says where it should go."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

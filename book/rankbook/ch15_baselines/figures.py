@@ -5,8 +5,6 @@ parent, c is a stranger. The space has eleven dimensions, two for the plane and 
 makes the pull of each single pair readable from an ordinary gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

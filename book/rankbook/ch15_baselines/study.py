@@ -1,7 +1,5 @@
 """Chapter 15, computed: sixteen losses on one batch, and what each of them knows of ranks."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from functools import partial

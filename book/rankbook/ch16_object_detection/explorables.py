@@ -1,7 +1,5 @@
 """Explorable of chapter 16: one list of proposals, judged by cross entropy and by average precision."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 

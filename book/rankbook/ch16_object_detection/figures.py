@@ -1,7 +1,5 @@
 """Figures of chapter 16: proposals as lists, who is absent from a batch, short lists, and the scale of the scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

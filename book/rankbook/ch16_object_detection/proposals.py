@@ -1,7 +1,5 @@
 """Synthetic proposals: what a detector's head sees, without the detector. Made in milliseconds, for chapter 16."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Chapter 16, computed: who is to blame, who is absent, and what a short list says."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from math import comb

@@ -1,7 +1,5 @@
 """The figure of the data card: what the glyphs look like, plain and augmented."""
 
-from __future__ import annotations
-
 import torch
 from matplotlib.figure import Figure
 

@@ -1,7 +1,5 @@
 """The figure of the scenes' data card: what is on them, and where."""
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 

@@ -1,7 +1,5 @@
 """How much a test flatters a network whose step the test has chosen: trainings that two test sets follow all along."""
 
-from __future__ import annotations
-
 import functools
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Numbers and figures of the errata page: what a text says against what its tables give, and what bins do to a list."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Numbers of the errata page: what a text says against what its tables give, and what bins do to a list."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Any

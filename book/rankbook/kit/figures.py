@@ -1,7 +1,5 @@
 """The papers' figures, one file a chapter, and the book's style."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The folders beside this one: one a chapter, named as its text, and one for each page or lab that draws."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import rankbook

@@ -1,7 +1,5 @@
 """Linear scorers, one a list, trained side by side with a loss of scores and relevance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """A new chapter of the book: its text with every section of the contract, figures, a slider, exercises and tests."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

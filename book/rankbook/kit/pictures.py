@@ -1,7 +1,5 @@
 """Rows of retrieved pictures, each in a frame that says what it is by colour, by line and by a sign."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Certificates of `rankedu.proofs`, written out for readers: a line for each step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Arrays, and ranks in NumPy, for long loops over short lists, where the overhead of tensors would count."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

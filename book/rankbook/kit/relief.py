@@ -1,7 +1,5 @@
 """Landscapes as solid blocks: the book's section of score space, seen by a viewer from the front and above."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

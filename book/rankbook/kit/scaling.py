@@ -1,7 +1,5 @@
 """How time grows with the length of a list."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

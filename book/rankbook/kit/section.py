@@ -1,7 +1,5 @@
 """The book's section of score space, as a viewer sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Networks trained for a few seconds, so that ``make figures`` can draw what training does. The labs train longer."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """One look for every figure: colour-blind safe, legible at 600 pixels, described in words."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager

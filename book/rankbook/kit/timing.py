@@ -1,7 +1,5 @@
 """How long contenders take, in turns: what else the machine does meets all of them alike."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Mapping

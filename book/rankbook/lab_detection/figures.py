@@ -1,7 +1,5 @@
 """Figures of the detection experiments: what is detected, how classes are scored, and which of them profit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

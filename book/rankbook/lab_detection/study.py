@@ -1,7 +1,5 @@
 """What detections hit, and how proposals score for their classes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Figures of the hierarchical experiments: a map of the classes, how severe mistakes are, and retrievals by level."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any

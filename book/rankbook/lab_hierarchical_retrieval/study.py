@@ -1,7 +1,5 @@
 """What hierarchical experiments measure: neighbours of classes, and how severe mistakes are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

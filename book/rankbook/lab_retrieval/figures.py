@@ -1,7 +1,5 @@
 """Figures of the retrieval experiments: what queries retrieve before and after training, and how a run went."""
 
-from __future__ import annotations
-
 import functools
 import math
 import statistics

@@ -1,7 +1,5 @@
 """What a query retrieves, and which queries are worth a picture."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Figures of the lab `speed`: seconds on logarithmic axes, and exponents with their intervals."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any

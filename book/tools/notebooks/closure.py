@@ -3,8 +3,6 @@
 Found by reading the source, so that it can be asked for without running anything.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

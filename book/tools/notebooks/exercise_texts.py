@@ -1,7 +1,5 @@
 """Read the exercises out of a chapter's text: what is asked, the reader's stub, the solution, what it needs."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 `python book/tools exercises` makes `notebooks/exercises/NN_slug.ipynb` and `notebooks/solutions/NN_slug.ipynb`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from pathlib import Path

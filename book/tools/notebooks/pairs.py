@@ -9,8 +9,6 @@ all cores, `execute --all` every one. Where nothing but the text between the cel
 takes it over and keeps the outputs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

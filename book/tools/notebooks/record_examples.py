@@ -3,8 +3,6 @@
 `python book/tools examples` runs those that have changed since.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The statements of a chapter that a piece of its code needs: imports, definitions, what these need in turn."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import symtable

@@ -5,8 +5,6 @@ keeps what it took in `book/data/timings.json`. One thread, and the processor's 
 the first do not count what else the machine was doing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 `python book/tools pictures keep runs` copies it to `data/pictures`.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ runs stand beside which row, and `lab/records/results.jsonl` holds records of th
 the commands of the sweeps.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What stands on the results page beside the tables: where runs come from, the figures' numbers, all commands."""
 
-from __future__ import annotations
-
 import json
 import re
 import statistics

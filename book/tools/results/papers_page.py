@@ -1,7 +1,5 @@
 """How the papers' tables look on the results page: printed numbers and ours side by side, and where ours come from."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -4,8 +4,6 @@
 the vectors to `data/pictures`. The book's build draws from these, so that nothing is trained for a page.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 A name comes into the reference by standing in the `__all__` of its package, or of a public module within.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """What `architecture.md` shows: who imports from whom as a picture, and every ranker."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

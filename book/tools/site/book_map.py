@@ -1,7 +1,5 @@
 """The front page's map of the book, drawn from what the chapters say they need, and its reading paths."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Mapping, Sequence

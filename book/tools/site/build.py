@@ -7,8 +7,6 @@ need not be done again.
 warnings only printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import json

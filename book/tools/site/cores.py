@@ -1,7 +1,5 @@
 """Work on all cores at once: one process a core, each with its own interpreter."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from collections.abc import Iterator

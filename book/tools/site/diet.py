@@ -5,8 +5,6 @@ pages load; pictures say how large they are, so that nothing jumps, and load whe
 places where a line may break, and slips of Sphinx's markup are put right.
 """
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import Executor
 from functools import cache, partial

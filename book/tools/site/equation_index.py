@@ -4,8 +4,6 @@ Three sources, which must agree: `data/sources.yaml` lists what is printed, the 
 `@paper_figure` decorators say what a function implements, the paper maps say where it is explained and tested.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

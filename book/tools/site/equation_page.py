@@ -1,7 +1,5 @@
 """The page of the equation index: paper by paper, each item with its place in the book, its functions and tests."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Iterator

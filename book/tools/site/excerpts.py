@@ -4,8 +4,6 @@ Sphinx's own script fetches each page that it found, which a browser forbids for
 page alone loads this file (`search.js`).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Sphinx marks the place of frames, which may still be being drawn; `fill` puts th
 explorable is whole at once, and `write_scripts` translates what it computes with.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

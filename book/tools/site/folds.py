@@ -5,8 +5,6 @@ label begins with `aside-`, and of each cell what its metadata hides in JupyterL
 left to `predict.js`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from docutils import nodes

@@ -1,7 +1,5 @@
 """The parts of the book that are made and not written: indexes, result tables, the card of the data set."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -7,8 +7,6 @@ something else in JavaScript (division by zero, `==` of lists, the truth of an e
 of the small library `py` in `python.js`. Names and order stay, so the translation can be read beside its source.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import json

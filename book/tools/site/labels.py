@@ -1,7 +1,5 @@
 """What a cross-reference of the book means outside of it: kind, number, title, text, and where it stands."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@
 trains one step, and leaves its gradient in the parameters.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ elsewhere. Only for GitHub is it known where a file is edited and launched; with
 that leads nowhere, and what changed comes from the history alone.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re

@@ -1,7 +1,5 @@
 """Turn the book's MyST into Markdown that every notebook shows: references become links with numbers."""
 
-from __future__ import annotations
-
 import os
 import re
 from functools import cache

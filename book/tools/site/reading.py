@@ -3,8 +3,6 @@
 The front matter of the chapters says it, `rankedu: {chapter, needs, read, run}`, and `data/paths.yaml`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

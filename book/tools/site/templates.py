@@ -1,7 +1,5 @@
 """The templates of what the book's tools draw; values are escaped where `| e` says so."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of the page "Use it in your project": which loss, which settings, and what it did in the short runs."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

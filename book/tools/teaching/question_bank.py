@@ -1,7 +1,5 @@
 """The question bank: `data/questions.yaml` and the self-tests of the chapters, as a page and for quiz systems."""
 
-from __future__ import annotations
-
 import html
 import json
 import random

@@ -4,8 +4,6 @@
 questions and exercises are those of the chapters.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import re

@@ -3,8 +3,6 @@
 Nothing here opens the held-out letters: :meth:`Campaign.measure` can work only within the command that does.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import tempfile

@@ -1,7 +1,5 @@
 """What the runs of a protocol would take, by the time that such runs took."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

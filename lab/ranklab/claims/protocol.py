@@ -1,7 +1,5 @@
 """What is claimed, by which rule it is judged, which arms are compared, and what the searches chose for them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

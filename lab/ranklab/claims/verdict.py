@@ -1,7 +1,5 @@
 """What is to be said of the claims, by their records."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

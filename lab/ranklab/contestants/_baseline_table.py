@@ -1,7 +1,5 @@
 """How each baseline is made: one function a loss, whose docstring says what the loss optimises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

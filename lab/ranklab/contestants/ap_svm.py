@@ -1,7 +1,5 @@
 """AP-SVM: a convex upper bound of one minus average precision, and two ways to find the ranking that attains it."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import torch

@@ -1,7 +1,5 @@
 """The losses that rank losses are measured against, made by name, called in one way."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

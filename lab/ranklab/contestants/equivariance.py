@@ -1,7 +1,5 @@
 """Does the order in which the items are given matter to a ranker?"""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The error-driven AP loss: the value is average precision's, the update that of a perceptron."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

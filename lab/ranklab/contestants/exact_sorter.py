@@ -1,7 +1,5 @@
 """SoDeep's hand-made sorter, `sorter_exact` in the released code: a sigmoid rank before Smooth-AP."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ See :func:`ranklab.contestants.most_violated_ranking`. Both are given the positi
 the negatives in any order, and maximise :math:`f_j` for each negative j, counted from the best.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One loss for every level of a hierarchy, added up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """The opposite smoothing: not the ranks are moved, but the scores are projected onto the hull of all rankings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the training labs share: from parameters to a network that is trained, and goes on training where it was."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """What is measured of mini-batches: their metrics, the pairs that have a gradient, and how stale a memory is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

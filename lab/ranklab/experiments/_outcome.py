@@ -1,7 +1,5 @@
 """What a run of a training lab leaves behind, beside its files."""
 
-from __future__ import annotations
-
 import shutil
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Weights that are named by what they hold: a file that any later run finds by its hash, whatever wrote it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What the lab `detection` does: train a Faster R-CNN by cross entropy or by an AP loss, and measure it by AP50."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What the lab `hierarchical_retrieval` does: train with a hierarchy of labels, and measure every level, as HAPPIER."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ RaMBO's Fig. 2 (the metric of a batch against its size), Smooth-AP's Fig. S7 (th
 and what a memory adds: longer lists, of items that are out of date.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

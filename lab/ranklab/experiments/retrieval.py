@@ -1,7 +1,5 @@
 """What the lab `retrieval` does: train a network for retrieval, and measure it as RaMBO and Smooth-AP do."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What the lab `sodeep` measures: how well networks of several kinds learn to sort, and where they fail."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

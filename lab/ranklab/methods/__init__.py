@@ -1,7 +1,5 @@
 """The methods of the papers' tables by name: each a loss of embeddings and labels, with its published settings."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

@@ -4,8 +4,6 @@ The same number of trials for all is fair only if the spaces are alike in size: 
 and reaches about as far to either side as makes a difference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

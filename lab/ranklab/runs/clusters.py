@@ -1,7 +1,5 @@
 """Where the runs of a sweep are done: processes of this machine, or any Dask cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -3,8 +3,6 @@
 The source is read, nothing is run. Runs, searches, notebooks and frames are all held current by this one hash.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Where labs and their presets are."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Is a difference between two methods more than chance? Paired by seed, over seeds and letters, by families."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

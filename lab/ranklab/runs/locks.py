@@ -1,7 +1,5 @@
 """One lock for each run and each table: it belongs to one process, until that ends, however it ends."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

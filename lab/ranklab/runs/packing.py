@@ -1,7 +1,5 @@
 """Arrays as short texts, so that a record in JSON can hold a number for every query."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from typing import Any

@@ -3,8 +3,6 @@
 papermill only warns of a parameter that a notebook does not have, and runs it with the defaults.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

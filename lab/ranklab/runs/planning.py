@@ -1,7 +1,5 @@
 """Which run is asked for: everything checked before anything starts, and a folder that belongs to it alone."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

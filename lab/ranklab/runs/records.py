@@ -1,7 +1,5 @@
 """Finished runs as records, the lines of a table: what is said of a run, and nothing of the machine's folders."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping

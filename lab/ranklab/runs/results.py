@@ -1,7 +1,5 @@
 """What a lab leaves behind: one `result.json`, checked and written whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

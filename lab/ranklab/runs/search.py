@@ -1,7 +1,5 @@
 """Search the settings of a lab: quasi-random trials, each an ordinary run, judged on the validation split alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Which runs, and which of their metrics, a table is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

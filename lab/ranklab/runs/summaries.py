@@ -1,7 +1,5 @@
 """Runs of one setting brought together: mean and standard deviation over the seeds; settings are never averaged."""
 
-from __future__ import annotations
-
 import json
 import math
 import statistics

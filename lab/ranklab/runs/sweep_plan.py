@@ -1,7 +1,5 @@
 """What a sweep would do: texts of the command line → a grid → runs, all checked, and how far each is."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Sweeps: a lab at every point of a grid, for several seeds, on the workers of a Dask cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any

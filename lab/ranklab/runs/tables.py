@@ -1,7 +1,5 @@
 """Tables of finished runs in Markdown, CSV and JSON."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

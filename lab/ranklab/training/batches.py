@@ -1,7 +1,5 @@
 """From data and a sampler to batches of pictures and labels, made ahead of the step that uses them."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from itertools import islice

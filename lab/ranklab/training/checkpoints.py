@@ -1,7 +1,5 @@
 """Checkpoints: all that a training run needs to go on as if it had never stopped."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The training of an object detector, whose classifier may learn from a loss on ranks; and what it finds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Pictures with boxes in batches: every epoch in another order, mirrored at random where that may be done."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial

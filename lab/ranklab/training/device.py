@@ -1,7 +1,5 @@
 """Which device a run is on, by name, and the random numbers that are drawn there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Start them with ``torchrun --nproc-per-node 2 ...``; all that is here does nothing in a process that is alone.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

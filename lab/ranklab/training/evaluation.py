@@ -1,7 +1,5 @@
 """What a network is judged by in a moment: how well it retrieves the items of a data set from each other."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any, cast

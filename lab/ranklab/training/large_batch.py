@@ -1,7 +1,5 @@
 """Embed a batch in chunks, so that the graph of one chunk at a time is kept: batch 4096 on a small device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any

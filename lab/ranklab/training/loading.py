@@ -1,7 +1,5 @@
 """What a data set is to the loop, and how its pictures are loaded before they are asked for."""
 
-from __future__ import annotations
-
 import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterable

@@ -1,7 +1,5 @@
 """The loop itself, and its step for retrieval: embed a batch, let the loss say how it should move, move the weights."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Generator, Sequence

@@ -1,7 +1,5 @@
 """The training loop of the book."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path

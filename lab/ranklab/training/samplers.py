@@ -1,7 +1,5 @@
 """Which items make a batch: a ranking loss learns nothing from a batch in which no two items share a class."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from itertools import islice

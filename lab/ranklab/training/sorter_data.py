@@ -1,7 +1,5 @@
 """The lists that a sorter learns from: SoDeep's mixture of distributions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Teach a network to sort, as SoDeep does: made-up lists, their true ranks, the absolute error."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

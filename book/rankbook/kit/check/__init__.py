@@ -1,7 +1,5 @@
 """Exercises that answer back: `check` tells at once whether a function is right, and what it got wrong."""
 
-from __future__ import annotations
-
 from rankbook.kit.check.check import Feedback, check
 from rankbook.kit.check.spec import find, names
 

@@ -1,7 +1,5 @@
 """What a reader's layer or loss does inside autograd: its value, and the gradient that it hands back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The answer itself is not given away: the feedback names the input, what the func
 wrong; where the values are those of a known mistake on *every* input, that mistake; or else what they have in common.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 import sys

@@ -1,7 +1,5 @@
 """Compare what a reader's function returned with what was expected, and say in which way it is wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

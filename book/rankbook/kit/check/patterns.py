@@ -1,7 +1,5 @@
 """What wrong answers have in common: a relation to the right ones on every input, or where they are wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Run a reader's function on one input after the other; nothing it does gets out."""
 
-from __future__ import annotations
-
 import copy
 import io
 import sys

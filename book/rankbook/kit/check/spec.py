@@ -1,7 +1,5 @@
 """What an exercise is made of: a statement, inputs, the definition, and the mistakes people make; and all of them."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

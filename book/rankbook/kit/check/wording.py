@@ -1,7 +1,5 @@
 """Put values, inputs and exceptions into words: plain numbers, rounded, the same text on every machine."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import traceback

@@ -1,7 +1,5 @@
 """Explorables: one Python function is the figure, the live widget and the static slider."""
 
-from __future__ import annotations
-
 import importlib
 
 from rankbook.kit.explorable.controls import Control, choice, dial, log_slider, slider

@@ -1,7 +1,5 @@
 """The controls of an explorable: each is a short, ordered list of values, so none can be driven out of range."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

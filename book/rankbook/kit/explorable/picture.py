@@ -1,7 +1,5 @@
 """The picture of an explorable that a kernel runs, with the handles and the ball that the pages of the book have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

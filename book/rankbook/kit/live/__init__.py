@@ -6,8 +6,6 @@ state in → state and scene out (`marks.scene`), in plain Python that imports `
 and everywhere else it is a picture.
 """
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Mapping

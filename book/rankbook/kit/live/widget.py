@@ -1,7 +1,5 @@
 """A live explorable in JupyterLab: the same handles as in the page, and a kernel that answers them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

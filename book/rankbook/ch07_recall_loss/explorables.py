@@ -1,7 +1,5 @@
 """Explorable of chapter 7: from the weights of recall at K to the push that each relevant item gets."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Figures of chapter 7: who gets a gradient, bricks counted twice, and what weights make of a rank."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

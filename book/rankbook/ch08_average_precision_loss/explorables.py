@@ -1,7 +1,5 @@
 """Explorable of chapter 8: two classes in two lists, and in one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

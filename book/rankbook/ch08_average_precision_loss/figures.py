@@ -1,7 +1,5 @@
 """Figures of chapter 8: how hard each positive is pushed, two lists and one, and the stopped gradient."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

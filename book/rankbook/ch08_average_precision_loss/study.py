@@ -1,7 +1,5 @@
 """Chapter 8, computed: linear scorers trained with the AP loss."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Explorable of chapter 9: who of a batch lies in the operating region, and what gradient that gives."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

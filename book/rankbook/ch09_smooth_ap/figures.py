@@ -1,7 +1,5 @@
 """Figures of chapter 9: the sigmoid, its operating region, what the temperature trades, and Table S2 measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chapter 9, computed: the operating region, its share of pairs in training, and Table S2 measured."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import math

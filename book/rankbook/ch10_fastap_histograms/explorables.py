@@ -1,7 +1,5 @@
 """Explorable of chapter 10: what one score sees, in few bins and in many."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures of chapter 10: scores in soft bins, what that does to the landscape, and what it costs in precision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

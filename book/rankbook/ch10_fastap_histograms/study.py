@@ -1,7 +1,5 @@
 """Chapter 10, computed: AP in soft bins, its bias, its slopes, and what is trained with it."""
 
-from __future__ import annotations
-
 import functools
 
 import torch

@@ -1,7 +1,5 @@
 """Explorable of chapter 11: a sorter at several stages of its training, and a score that moves through its list."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Figures of chapter 11: a network that has learnt to sort, and where it has not."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Chapter 11, computed: a network that is trained to sort, and what it makes of the section."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

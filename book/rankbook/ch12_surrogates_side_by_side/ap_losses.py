@@ -1,7 +1,5 @@
 """The losses of Table 1 that are made for AP, on one walk, and the ranking that an AP-SVM trains against."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The explorable of chapter 12: every ranker that has a strength, on one section, at the same distortion."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures of chapter 12: the surrogates as curves and as solid blocks, and what they cost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

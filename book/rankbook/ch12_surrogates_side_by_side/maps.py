@@ -1,7 +1,5 @@
 """The surrogates of chapter 12 on maps: a walk, which way each says is down, and the hexagon of three items."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How good a surrogate is: what it distorts, and what its gradient is worth, in numbers."""
 
-from __future__ import annotations
-
 import functools
 from typing import NamedTuple
 

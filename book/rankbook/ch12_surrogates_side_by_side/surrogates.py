@@ -1,7 +1,5 @@
 """Chapter 12, computed: every registered ranker that has a strength, on one section of score space."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

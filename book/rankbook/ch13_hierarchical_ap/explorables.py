@@ -1,7 +1,5 @@
 """Explorable of chapter 13: one bad mistake moves through a ranking, and four metrics judge it."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.figure import Figure
 

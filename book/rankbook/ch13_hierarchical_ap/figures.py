@@ -1,7 +1,5 @@
 """Figures of chapter 13: mistakes that AP cannot tell apart, H-rank in pieces, what α weighs, and what it all costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Chapter 13, computed: four metrics of a ranking by levels, where they disagree, and what H-AP costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial

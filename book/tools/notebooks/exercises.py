@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import io
 import re
 from pathlib import Path
 
@@ -133,7 +134,7 @@ def block() -> str:
 
 def feedback() -> str:
     """What `check` says to the example on the page."""
-    with contextlib.redirect_stdout(None):  # where `check` prints outside of a notebook
+    with contextlib.redirect_stdout(io.StringIO()):  # where `check` prints outside of a notebook
         answer = check("rank_min", lambda scores: (scores[None, :] >= scores[:, None]).sum(axis=1))
     return "".join(f"> {line}".rstrip() + "\n" for line in answer._repr_markdown_().splitlines())
 

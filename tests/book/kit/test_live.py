@@ -29,6 +29,12 @@ def test_each_is_a_picture_in_words_and_asks_a_question(name):
     assert explorable(explorable()["state"]) == explorable(), "what is shown is a function of the state"
 
 
+@pytest.mark.parametrize("name", names())
+def test_a_page_can_run_each(name):
+    for module in javascript.needed(Live(name).module):
+        assert javascript.translate(module).startswith(f'py.modules["{module}"]')
+
+
 def test_a_name_that_is_none():
     with pytest.raises(ValueError, match=r"must be one of .*descend.*, got 'decsend'"):
         Live("decsend")

@@ -11,7 +11,7 @@ START = {
     "best": None,
     "tick": False,
 }
-SLOPE, DELTA = 100.0, 0.05
+TEMPERATURE, SLOPE, DELTA = 0.01, 100.0, 0.05
 LEFT, RIGHT, MIDDLE = 34, 446, 250
 TOP, BOTTOM = 108, 218
 
@@ -21,7 +21,7 @@ def hunt(state):
     y, rel, start, offset = state["scores"], state["relevance"], state["start"], state["offset"]
 
     def step(x):
-        return happier_step(x, slope=SLOPE, delta=DELTA, offset=offset, start=start)
+        return happier_step(x, TEMPERATURE, SLOPE, DELTA, offset, start)  # by place, so that a page can run it
 
     loss, miss = happier_loss(y, rel, step), 1 - hierarchical_average_precision(y, rel)
     gap, best = loss - miss, state["best"]

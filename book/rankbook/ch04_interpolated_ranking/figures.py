@@ -10,8 +10,7 @@ from rankbook.ch04_interpolated_ranking.study import regime, sunk
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 from rankbook.kit.ranks import ranks_of
-from rankbook.kit.relief import draw_blocks
-from rankbook.kit.section import EXTENT, SEED, view
+from rankbook.kit.relief import EXTENT, SEED, draw_blocks, view
 from rankedu.landscapes import interpolated_landscape, random_section, section_gradient
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from rankbook.kit import linear_scorers
+from rankbook.kit import short_runs
 from rankbook.kit.ranks import Array
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
@@ -50,7 +50,7 @@ def train(loss: Any, *, seeds: int = 20, steps: int = 120) -> Descent:
     start = 0.1 * torch.randn(seeds, features, generator=generator)
     loss = copy.deepcopy(loss)
     loss.ranker.lam *= seeds
-    weight, ap = linear_scorers.descend(loss, x[:, :items], positive[:, :items], start, steps, average_precision)
+    weight, ap = short_runs.descend(loss, x[:, :items], positive[:, :items], start, steps, average_precision)
     others = average_precision((x[:, items:] @ weight[..., None])[..., 0], positive[:, items:])
     return Descent(ap.numpy(), others.double().numpy())
 

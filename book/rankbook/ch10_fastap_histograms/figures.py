@@ -13,8 +13,7 @@ from rankbook.ch10_fastap_histograms import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 from rankbook.kit.ranks import Array
-from rankbook.kit.relief import draw_blocks
-from rankbook.kit.section import surface, view
+from rankbook.kit.relief import draw_blocks, surface, view
 from rankedu.rankers import HistogramRanker
 
 #: The chapter's five items by hand: A to E, of which B and D are relevant.

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from rankbook.kit.ranks import Array
-from rankbook.kit.section import View, surface, view
+from rankbook.kit.relief import View, surface, view
 from ranklab.contestants import LSTMRanker
 from ranklab.training.sorter_data import draw_scores
 from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors

@@ -56,10 +56,10 @@ def what_each_optimises() -> Figure:
     walks = {name: ap_walk(loss, shifts) for name, loss in ap_losses().items()}
     left.plot(shifts, walks["RaMBO"][0], color=style.GREY, linewidth=5, alpha=0.5)
     facts = []
-    looks = style.looks(walks) | {"AP-SVM": style.Look(style.RED, "", "-")}
+    looks = style.looks(walks, marker="") | {"AP-SVM": {"color": style.RED}}
     for name, (values, pushes) in walks.items():
-        left.plot(shifts, values, label=name, **looks[name].line)
-        right.plot(shifts, pushes, **looks[name].line)
+        left.plot(shifts, values, label=name, **looks[name])
+        right.plot(shifts, pushes, **looks[name])
         facts.append(
             f"{name}: from {values[0]:.2f} to {values[-1]:.2f}, push from {pushes[0]:.2f} to {abs(pushes[-1]):.2f}"
         )

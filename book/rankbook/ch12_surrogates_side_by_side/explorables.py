@@ -59,7 +59,7 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     tell(figure, nothing=found.nothing, gained=found.gained, weakest=ends[0], strongest=ends[1])
     tell(figure, sigmoid=_judged("sigmoid", distortion).nothing, agreement=_agreement(down))
     shares = {"no gradient": found.nothing, "gain": found.gained, "steadiness": found.steadiness}
-    bars.barh(list(shares), list(shares.values()), color=known.LOOKS[method].color, height=0.5)
+    bars.barh(list(shares), list(shares.values()), color=known.LOOKS[method]["color"], height=0.5)
     for place, share in enumerate(shares.values()):
         bars.text(min(share, 0.66) + 0.03, place + 0.38, f"{share:.0%}", va="center", fontsize=11)
     bars.set(xlim=(0, 1), ylim=(2.65, -0.45), xticks=(0, 1), xticklabels=("0 %", "100 %"), title="in 20 dimensions")

@@ -13,8 +13,7 @@ from rankbook.ch12_surrogates_side_by_side.quality import descents, quality, str
 from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, LOOKS, SEED, STEP, SURROGATES, loss_of, surrogate
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
-from rankbook.kit.relief import draw_blocks
-from rankbook.kit.section import surface, view
+from rankbook.kit.relief import draw_blocks, surface, view
 from rankbook.kit.style import in_words
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
 from rankedu.rankers.registry import SCORE_RANGE
@@ -38,8 +37,8 @@ def two_items(width: float = 0.4) -> Figure:
     facts = []
     for name, ranker in makers.items():
         values, gradients = surrogate(ranker, points, c)
-        left.plot(lead, values, label=name, **LOOKS[name].line)
-        right.plot(lead, -gradients[:, 1], **LOOKS[name].line)
+        left.plot(lead, values, label=name, **LOOKS[name] | {"marker": ""})
+        right.plot(lead, -gradients[:, 1], **LOOKS[name] | {"marker": ""})
         moving = lead[-gradients[:, 1] > 0.1]
         facts.append(f"{name}: from {moving.min():.2f} to {moving.max():.2f}".replace("-", "−"))
     left.set(xlabel="lead of the second item", title="its rank", yticks=(1, 1.5, 2))
@@ -108,7 +107,7 @@ def trade_offs() -> Figure:
     for name, found in sweep().items():
         for axis, key in zip(axes, titles, strict=True):
             x, y = [max(one.distortion, 1e-3) for one in found], [getattr(one, key) for one in found]
-            axis.plot(x, y, label=name, markersize=4, **LOOKS[name].all)
+            axis.plot(x, y, label=name, markersize=4, **LOOKS[name])
         best = max(found, key=lambda one: one.gained)
         facts.append(f"{name} gains {best.gained:.0%} at best, at a distortion of {best.distortion:.0%}")
     for axis, (key, title) in zip(axes, titles.items(), strict=True):
@@ -134,7 +133,7 @@ def walks_down(distortions: Sequence[float] = (0.05, 0.2, 0.7)) -> Figure:
     for axis, distortion in zip(axes, distortions, strict=True):
         ways = {name: left for name, (left, _) in descents(distortion).items()}
         for name, left in ways.items():
-            axis.plot(left, label=name, **LOOKS[name].line)
+            axis.plot(left, label=name, **LOOKS[name] | {"marker": ""})
         facts.append(f"at {distortion:.0%}: {', '.join(f'{name} {left[-1]:.0%}' for name, left in ways.items())}")
         axis.set(title=f"distorted by {distortion:.0%}", xlabel="steps of 0.1", ylim=(-0.02, 1.02))
     axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))

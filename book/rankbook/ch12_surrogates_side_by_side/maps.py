@@ -43,7 +43,7 @@ def one_walk(weak: float = 0.08, strong: float = 0.3) -> Figure:
         for ranker, share, line in zip(rankers.values(), (weak, strong), ("-", "--"), strict=False):
             values = surrogate(ranker, points)[0]
             lifts.append((truth - values).mean())
-            axis.plot(a, values + lifts[-1], line, color=known.LOOKS[name].color, label=f"distorted by {share:.0%}")
+            axis.plot(a, values + lifts[-1], line, color=known.LOOKS[name]["color"], label=f"distorted by {share:.0%}")
         axis.set_title(f"{name}: {' and '.join(rankers)}")
         facts.append(f"{name} {' and '.join(rankers)}, moved by {' and '.join(f'{lift:+.0f}' for lift in lifts)}")
     for free in axes.flat[len(panels) :]:

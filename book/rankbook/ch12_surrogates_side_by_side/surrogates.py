@@ -27,7 +27,7 @@ NOTHING = 1e-3
 SORTER_STEPS = 400
 #: Every registered ranker that has a strength to turn, and how each is drawn. Red is the LSTM's.
 SURROGATES = turnable()
-LOOKS = style.looks(SURROGATES) | {"LSTM": style.Look(style.RED, "*", "-")}
+LOOKS = style.looks(SURROGATES) | {"LSTM": {"color": style.RED, "marker": "*"}}
 #: Of the loss c·rk(y).
 COEFFICIENTS = random_coefficients(seed=SEED)
 

@@ -12,12 +12,12 @@ from scipy import stats
 from torch import Tensor, nn
 
 from rankbook.ch14_happier.study import losses
-from rankbook.kit.folders import CHECKOUT
 from rankbook.kit.ranks import Array
 from rankedu import hierarchy
 from rankedu.losses import HAPPIERLoss
 from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import SupremumRanker
+from ranklab import CHECKOUT
 from ranklab.datasets import UnicodeGlyphs, augment
 from ranklab.models import ConvNet
 from ranklab.runs import Record, collect_runs

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from rankbook.ch14_happier.bounds import upper_bound
-from rankbook.kit import linear_scorers
+from rankbook.kit import short_runs
 from rankbook.kit.ranks import Array
 from rankbook.kit.timing import in_turns
 from rankedu.losses import HAPLoss
@@ -78,7 +78,7 @@ def descend(name: str, seeds: int = 20, steps: int = 100) -> Array:
     x = torch.randn(seeds, items, features, generator=generator)
     x[..., 0] += 0.5 * relevance
     start = 0.1 * torch.randn(seeds, features, generator=generator)
-    return linear_scorers.descend(loss, x, relevance, start, steps, hierarchical_average_precision)[1].numpy()
+    return short_runs.descend(loss, x, relevance, start, steps, hierarchical_average_precision)[1].numpy()
 
 
 def end(h_ap: Array) -> float:

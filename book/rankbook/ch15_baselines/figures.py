@@ -163,7 +163,7 @@ def folding_the_fan() -> Figure:
     facts = []
     for name, look in COMPARED.items():
         ratio = study.folded(name, factors) / study.folded(name, factors)[one]
-        axes.plot(factors, ratio, label=study.title(name), markevery=4, markersize=7, **look.all)
+        axes.plot(factors, ratio, label=study.title(name), markevery=4, markersize=7, **look)
         facts.append(f"{study.title(name)} from {ratio[0]:.2f} to {ratio[-1]:.2f}")
     axes.set(xlabel="factor on all angles", ylabel="loss, relative to factor 1", ylim=(0, 2.6), xlim=(0.05, 1.25))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -184,7 +184,7 @@ def pull_by_place() -> Figure:
         places = np.arange(1, len(pull) + 1)
         behind: dict[str, Any] = {"markersize": 13, "fillstyle": "none", "markeredgewidth": 2}
         size = behind if name == "contrastive" else {"markersize": 7}
-        axes.plot(places, pull, label=study.title(name), **COMPARED[name].all, **size)
+        axes.plot(places, pull, label=study.title(name), **COMPARED[name], **size)
         facts.append(f"{study.title(name)} {pull[-1]:.2f}")
     axes.set(xlabel="negatives above the positive", ylabel="pull, relative to one above", ylim=(0, None))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

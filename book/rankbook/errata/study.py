@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from rankbook.ch10_fastap_histograms.study import fast_ap
-from rankbook.kit.folders import CHECKOUT
+from ranklab import CHECKOUT
 
 #: The papers' tables as printed.
 PRINTED = CHECKOUT / "book" / "data" / "printed"

@@ -1,14 +1,14 @@
-"""The papers' figures, one file a chapter, and the book's style."""
+"""The papers' figures, one file a chapter; figures and definitions in a notebook."""
 
 import importlib
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from rankbook.kit import style
-from rankbook.kit.folders import modules
+from rankbook.kit import modules, style
 
 _REGISTRY: dict[str, Callable[[], Figure]] = {}
 
@@ -39,6 +39,14 @@ def show(made: Figure) -> None:
         raise ValueError("figure must be described, got none: call style.describe(figure, 'what it shows') first")
     data: dict[str, Any] = {"image/png": style.png(made), "text/plain": f"Figure: {text}"}
     publish_display_data(data, metadata={"image/png": {"alt": text}})
+
+
+def show_source(*functions: Callable[..., Any]) -> Any:
+    """The source of definitions, which a notebook displays as highlighted code, and a page of the book, too."""
+    from IPython.display import Markdown
+
+    source = "\n\n".join(map(inspect.getsource, functions))
+    return Markdown(f"```python\n{source}```")
 
 
 def write_all(folder: Path) -> list[Path]:

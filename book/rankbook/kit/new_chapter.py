@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from rankbook.kit.folders import CHECKOUT
+from ranklab import CHECKOUT
 
 #: What stands in brackets is to be replaced by the author; a test of the book names those that are left.
 PLACEHOLDER = re.compile(r"⟨[^⟩]*⟩")

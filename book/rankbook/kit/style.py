@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import cycle
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -16,7 +16,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from rankbook.kit.scaling import fitted_exponent
+from rankbook.kit.timing import fitted_exponent
 
 #: Okabe and Ito's palette, which readers with any common colour vision can tell apart.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -50,27 +50,9 @@ _RC: Any = {
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-class Look(NamedTuple):
-    """Colour, marker and line of one method among several; ``look.line`` and ``look.all`` are options of a plot."""
-
-    color: str
-    marker: str
-    linestyle: str
-
-    @property
-    def line(self) -> dict[str, Any]:
-        """Options of a line without markers."""
-        return {"color": self.color, "linestyle": self.linestyle}
-
-    @property
-    def all(self) -> dict[str, Any]:
-        """Options of a line with markers."""
-        return self._asdict()
-
-
 #: Looks that can be facts apart by colour, by marker and by line. Red is kept for what stands apart.
 _COLOURS, _LINES = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK, GREY), ("-", "--", "-.", ":", "-", "--", "-.")
-_LOOKS = tuple(map(Look, _COLOURS, "os^DvPX", _LINES))
+_LOOKS = [{"color": c, "marker": m, "linestyle": ls} for c, m, ls in zip(_COLOURS, "os^DvPX", _LINES, strict=True)]
 
 
 @contextmanager
@@ -98,9 +80,9 @@ def place(made: Figure, *boxes: tuple[float, float, float, float]) -> None:
         axes.set_position(box)
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look for each of some methods."""
-    return dict(zip(names, cycle(_LOOKS), strict=False))
+def looks(names: Iterable[str], **same: Any) -> dict[str, dict[str, Any]]:
+    """A look for each of some methods: options of a plot, and those that are the same for all."""
+    return {name: look | same for name, look in zip(names, cycle(_LOOKS), strict=False)}
 
 
 def mark(relevant: bool) -> dict[str, Any]:

@@ -108,7 +108,7 @@ MODEL = """async ([source, state]) => {
 
 def test_in_jupyterlab_the_ball_is_dropped_where_the_reader_points(window):
     """It rolls as Python has it, anew where the kernel sends another map, and goes where there is none."""
-    picture = pytest.importorskip("rankbook.kit.explorable.picture", exc_type=ImportError).Picture
+    picture = pytest.importorskip("rankbook.kit.explorable.sliders", exc_type=ImportError).Picture
     made = interpolation_landscape()
     made.canvas.draw()
     ground = ground_of(made)

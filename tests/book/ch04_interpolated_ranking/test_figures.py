@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankbook.ch04_interpolated_ranking import figures, study
-from rankbook.kit import scaling, style
+from rankbook.kit import style, timing
 from rankedu.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
 
 
@@ -47,12 +47,10 @@ def test_the_share_of_items_that_move_reaches_half_at_three_gaps():
 def test_fitted_exponent_finds_the_exponent():
     lengths = np.geomspace(1e3, 1e6, 9).astype(int)
     noise = np.exp(0.05 * np.random.default_rng(0).standard_normal(9))
-    exponent, margin = scaling.fitted_exponent(
+    exponent, margin = timing.fitted_exponent(
         {int(n): float(t) for n, t in zip(lengths, noise * lengths**2.0, strict=True)}
     )
     assert abs(exponent - 2) < margin < 0.1
-    with pytest.raises(ValueError, match="three lengths"):
-        scaling.fitted_exponent({10: 1.0, 20: 2.0})
 
 
 def test_the_scaling_figure_names_the_exponents(lines):

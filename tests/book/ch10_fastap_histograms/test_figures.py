@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rankbook.ch10_fastap_histograms import figures, study
-from rankbook.kit.section import surface, view
+from rankbook.kit.relief import surface, view
 from rankedu.losses import APLoss, FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker

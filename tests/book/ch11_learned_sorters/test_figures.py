@@ -7,7 +7,7 @@ import torch
 
 from rankbook.ch11_learned_sorters import figures, study
 from rankbook.kit import style
-from rankbook.kit.section import view
+from rankbook.kit.relief import view
 from rankedu import rank
 from ranklab.training import draw_scores
 

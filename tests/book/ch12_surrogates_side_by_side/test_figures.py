@@ -11,7 +11,7 @@ import torch
 from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, maps, surrogates
 from rankbook.ch12_surrogates_side_by_side import quality as surrogate_quality
 from rankbook.kit import style
-from rankbook.kit.section import surface, view
+from rankbook.kit.relief import surface, view
 from rankedu.landscapes import rank_landscape
 from rankedu.losses import APLoss
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker

@@ -35,11 +35,6 @@ def test_a_page_can_run_each(name):
         assert javascript.translate(module).startswith(f'py.modules["{module}"]')
 
 
-def test_a_name_that_is_none():
-    with pytest.raises(ValueError, match=r"must be one of .*descend.*, got 'decsend'"):
-        Live("decsend")
-
-
 def test_a_nan_is_an_error():
     explorable = live(descend)
     with pytest.raises(ValueError, match="JSON"):

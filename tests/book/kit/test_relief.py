@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankbook.kit import relief
-from rankbook.kit.section import view
+from rankbook.kit.relief import view
 
 
 @pytest.mark.parametrize("stepped", [True, False])

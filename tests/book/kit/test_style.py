@@ -25,8 +25,8 @@ def test_items_are_drawn_with_their_names_in_the_marks():
 
 def test_looks_differ_by_marker_and_by_line_or_colour():
     looks = style.looks(map(str, range(7)))
-    assert len({look.marker for look in looks.values()}) == 7
-    assert len({(look.color, look.linestyle) for look in looks.values()}) == 7
+    assert len({look["marker"] for look in looks.values()}) == 7
+    assert len({(look["color"], look["linestyle"]) for look in looks.values()}) == 7
     assert style.looks("abcdefgh")["h"] == style.looks("a")["a"], "then they begin anew"
 
 

@@ -6,7 +6,7 @@ import re
 
 from tools.notebooks import pairs
 
-from rankbook.kit.definitions import show_source
+from rankbook.kit.figures import show_source
 from rankedu import reference
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from rankbook.kit.folders import modules
+from rankbook.kit import modules
 
 Case = dict[str, Any]
 

@@ -2,11 +2,11 @@
 
 import importlib
 
+from rankbook.kit import modules
 from rankbook.kit.explorable.controls import Control, choice, dial, log_slider, slider
 from rankbook.kit.explorable.core import Explorable, explorable, goal
 from rankbook.kit.explorable.grounds import ground
 from rankbook.kit.explorable.kept import hold, pick, strip, tell
-from rankbook.kit.folders import modules
 
 __all__ = [
     "Control",
@@ -41,7 +41,5 @@ def all_explorables() -> dict[str, Explorable]:
 def load(address: str) -> Explorable:
     """The explorable at ``module:function``."""
     module, _, name = address.partition(":")
-    value = getattr(importlib.import_module(module), name, None)
-    if not isinstance(value, Explorable):
-        raise ValueError(f"address must name an explorable as 'module:function', got {address!r}")
-    return value
+    found: Explorable = getattr(importlib.import_module(module), name)
+    return found

@@ -27,12 +27,6 @@ class Control:
     format: Callable[[Any], str]  #: value → what the reader sees beside the slider
     play: bool = False  #: whether a button runs through the values, as for the steps of a training run
 
-    def __post_init__(self) -> None:
-        if not set(self.stops) <= set(self.values):
-            raise ValueError(f"stops must be among the values {list(self.values)}, got {list(self.stops)}")
-        if self.default not in self.stops:
-            raise ValueError(f"default must be one of the stops {list(self.stops)}, got {self.default!r}")
-
     @property
     def names(self) -> bool:
         """Whether the values are names, to choose from, and not places on a scale."""

@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 import html
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anywidget
 import ipywidgets
+import traitlets
 
-from rankbook.kit.explorable.picture import Picture
+from rankbook.kit.explorable.grounds import SIDE
+from ranklab import CHECKOUT
 
 if TYPE_CHECKING:
     from rankbook.kit.explorable.core import Explorable
+
+
+_HERE = Path(__file__).parent
+#: How the ball rolls, here as in the pages.
+ROLLS = CHECKOUT / "book" / "_static" / "roll.js"
+
+
+class Picture(anywidget.AnyWidget):
+    """PNG bytes, their description, where they are held, and a map for a ball."""
+
+    _esm = "\n".join(path.read_text(encoding="utf-8") for path in (ROLLS, _HERE / "picture.js"))
+    _css = (_HERE / "picture.css").read_text(encoding="utf-8")
+    value = traitlets.Bytes().tag(sync=True)
+    alt = traitlets.Unicode().tag(sync=True)
+    #: Name of a control → its ``stops`` and ``choice``, as :func:`~rankbook.kit.explorable.kept.holds` finds them, and
+    #: ``at``, the number of the stop where it stands.
+    holds = traitlets.Dict().tag(sync=True)
+    #: Name of a control, the number of the stop that it shall go to, and the number of the move.
+    moved: Any = traitlets.List().tag(sync=True)
+    #: The map that a ball can roll on, as `Ground` keeps it, or nothing; places along each of its sides.
+    ground = traitlets.Dict().tag(sync=True)
+    side = traitlets.Int(SIDE).tag(sync=True)
 
 
 def widget(explorable: Explorable) -> ipywidgets.Widget:

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rankbook.kit import modules
 from rankbook.kit.explorable.core import MIME, is_live
-from rankbook.kit.folders import modules
 
 #: What the marks look like.
 LOOK = Path(__file__).parent / "page" / "live.css"
@@ -28,8 +28,6 @@ class Live:
     """The live explorable in the file of that name; call it with a state for what it shows then."""
 
     def __init__(self, name: str) -> None:
-        if name not in _modules():
-            raise ValueError(f"a live explorable must be one of {', '.join(names())}, got {name!r}")
         self.name, self.module = name, _modules()[name]
         found = import_module(self.module)
         self.scene, self.start = getattr(found, name), found.START

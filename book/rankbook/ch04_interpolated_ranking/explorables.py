@@ -50,7 +50,6 @@ LINE_GRADIENT = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
     "{span:.0f}. All arrows agree on a single bowl. Its lowest place need not be where the staircase is lowest.",
 )
 @explorable(lam=log_slider(0.001, 10, default=0.1, stops=12), seed=dial(0, 4))
-@style.style()
 def interpolation_landscape(lam: float, seed: int) -> Figure:
     """What the optimiser sees instead of a staircase: a loss linear in 20 ranks, on a plane through score space."""
     section, few, many, best, span, most = _plane(seed)
@@ -132,7 +131,6 @@ def _plane(seed: int) -> tuple[Section, Section, Section, float, float, float]:
 @explorable(
     lam=log_slider(0.02, 0.8, default=0.25, stops=8), position=slider(0.0, 0.434, default=0.0, steps=32, stops=5)
 )
-@style.style()
 def secant(lam: float, position: float) -> Figure:
     """λ is a step length: f_λ is the slope of a secant of m, and the mean of f over the step."""
     times = np.linspace(0, 1.3, 1301)

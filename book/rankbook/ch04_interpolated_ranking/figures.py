@@ -71,7 +71,6 @@ def interpolated_ranking_landscape(lam: float = 0.06) -> Figure:
     )
 
 
-@style.style()
 def gradient_bars() -> Figure:
     """Who is pushed up and who down: five items, the loss rk(B) + rk(E), three strengths."""
     scores = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
@@ -99,7 +98,6 @@ def gradient_bars() -> Figure:
     )
 
 
-@style.style()
 def useful_strengths() -> Figure:
     """How much of the gradient is non-zero, and how far the interpolation strays, against λ in units of the spread."""
     ratios = np.geomspace(1e-4, 1e2, 25)
@@ -144,7 +142,6 @@ def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict
     return surfaces
 
 
-@style.style()
 def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
     """Seconds against list length (method → length → seconds) on two logarithmic axes, with the fitted exponents.
 

@@ -32,7 +32,6 @@ BINS = np.linspace(0, 1, 41)
     "spread that remains, {spread:.3f}, is that of the queries.",
 )
 @explorable(batch_size=choice(SIZES, default=64), memory=choice((0, 1, 3, 7), label="memory τ, in batches"))
-@style.style()
 def batch_size_and_bias(batch_size: int, memory: int) -> Figure:
     """The mAP of random batches, beside that of the data set (1024 items in 64 synthetic clusters on a sphere)."""
     truth, estimates = synthetic_ranking().mean_ap, _estimates(batch_size, memory)

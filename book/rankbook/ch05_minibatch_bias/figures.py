@@ -22,7 +22,6 @@ def draw_sizes_axis(axes: Axes, sizes: Sequence[int], label: str) -> None:
     axes.legend(loc="upper right")
 
 
-@style.style()
 def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4) -> Figure:
     """One relevant item in a long list, and what a few random batches leave of those ahead of it."""
     random = np.random.default_rng(3)
@@ -51,7 +50,6 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4) -> Figu
     )
 
 
-@style.style()
 def one_positive() -> Figure:
     """Expected precision in a batch against the true rank, and how much of it is thinning, how much Jensen."""
     n, middle = 10_000, 100
@@ -123,7 +121,6 @@ def _by_size(axes: Axes, ranking: Ranking, sizes: Sequence[int], per_class: int 
     return ", ".join(f"{text} at {m}" for text, m in zip(shown, sizes, strict=True))
 
 
-@style.style()
 def composition(ranking: Ranking, sizes: Sequence[int], per_class: int = 4) -> Figure:
     """The same, for batches drawn at random and for batches with a few items of each class."""
     largest = len(np.unique(ranking.labels)) * per_class
@@ -140,7 +137,6 @@ def composition(ranking: Ranking, sizes: Sequence[int], per_class: int = 4) -> F
     )
 
 
-@style.style()
 def memory_and_bias() -> Figure:
     """Batch mAP with memory, against the length of the lists that are ranked."""
     ranking = study.synthetic_ranking()
@@ -166,7 +162,6 @@ def memory_and_bias() -> Figure:
     )
 
 
-@style.style()
 def gradient_bias() -> Figure:
     """Averaging gradients of mini-batches: the noise goes, the bias stays."""
     whole, found = study.gradients()
@@ -195,7 +190,6 @@ def gradient_bias() -> Figure:
     )
 
 
-@style.style()
 def staleness(errors: dict[float, dict[int, float]], margin: float) -> Figure:
     """How wrong remembered scores are, against the age of the memory."""
     figure, axes = style.figure(width=6.4, height=3.5)

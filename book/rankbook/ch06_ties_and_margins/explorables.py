@@ -33,7 +33,6 @@ LOOKS = np.arange(FRAMES) * (STEPS // EVERY) // (FRAMES - 1)
     " a cost of {smaller[0]:.2f}, although its AP is as good. The margin chooses the scale.",
 )
 @explorable(step=dial(0, FRAMES - 1, label="frame", play=True), margin=choice(MARGINS))
-@style.style()
 def collapse_film(step: int, margin: float) -> Figure:
     """A training run in twelve frames: the scores of 24 items, as they are and under a magnifying glass."""
     run, look = train_scorer(margin), LOOKS[step]

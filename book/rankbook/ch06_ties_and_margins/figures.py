@@ -14,7 +14,6 @@ from rankbook.kit.figures import paper_figure
 from rankbook.kit.ranks import Array
 
 
-@style.style()
 def fan_around_a_tie() -> Figure:
     """Every value of AP meets in the tie of three scores, and no magnifying glass changes the picture."""
     norm = BoundaryNorm([0.25, 0.4, 0.75, 1.25], 3)
@@ -42,7 +41,6 @@ def fan_around_a_tie() -> Figure:
     )
 
 
-@style.style()
 def shift_curves() -> Figure:
     """AP of lists that are all perfect in training, after every score has moved a little."""
     gaps, relevance = np.geomspace(1e-4, 1.0, 33), np.arange(200) < 20
@@ -94,7 +92,6 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
     )
 
 
-@style.style()
 def spread_and_brittleness() -> Figure:
     """The spread of the scores during training for several margins, and AP when each score is a little off."""
     figure, (left, right) = style.figure(1, 2, width=7.0, height=3.6, sharex=True)
@@ -118,7 +115,6 @@ def spread_and_brittleness() -> Figure:
     )
 
 
-@style.style()
 def gap_and_spread(margin: float = 0.4) -> Figure:
     """The AP loss over the gap between two classes and the spread within them, without a margin and with one."""
     figure, axes = style.figure(1, 2, width=7.2, height=3.9, sharey=True)
@@ -157,7 +153,6 @@ def _arrows(axis: Axes, margin: float) -> tuple[int, int]:
     return int(still.sum()), len(still)
 
 
-@style.style()
 def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
     """Cosines within the batches of a training run, for several margins.
 

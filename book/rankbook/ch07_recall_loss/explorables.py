@@ -45,7 +45,6 @@ def _last(cut_off: int | str) -> int:
     power=slider(0, 2, default=1, steps=31, stops=7, label="power p"),
     cut_off=choice((1, 3, 10, NO_CUT), default=NO_CUT, label="largest K"),
 )
-@style.style()
 def weights_to_loss(power: float, cut_off: int | str) -> Figure:
     """From weights to a loss: w_K = 1/K^p up to a largest K, their sum W(r), and who is pushed."""
     w = weights(power, cut_off)

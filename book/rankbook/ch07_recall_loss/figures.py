@@ -41,7 +41,6 @@ def places_gained(loss: Callable[[Tensor], Tensor], scores: Tensor, lam: float) 
     return places
 
 
-@style.style()
 def who_gets_a_gradient(lam: float = 3.0) -> Figure:
     """One query, two losses with the same weights: recall as it is printed, and the refined one."""
     relevance = torch.tensor(QUERY_RELEVANT).bool()
@@ -77,7 +76,6 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
     )
 
 
-@style.style()
 def bricks(outranked: Sequence[int] = LATER) -> Figure:
     """Lemma 1: a wall of bricks, counted by columns and by rows."""
     r, height = np.array(outranked), int(max(outranked))
@@ -111,7 +109,6 @@ def bricks(outranked: Sequence[int] = LATER) -> Figure:
     )
 
 
-@style.style()
 def designs() -> Figure:
     """Closed forms W side by side: what a positive pays, and the next weight, which is its push."""
     r = torch.arange(0.0, 102.0, dtype=torch.float64)
@@ -136,7 +133,6 @@ def designs() -> Figure:
     )
 
 
-@style.style()
 def trained(results: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
     """Trained models compared: a mark for every run, a bar for the mean."""
     figure, axes = style.figure(1, len(results), width=6.8, height=3.3, sharey=True, squeeze=False)

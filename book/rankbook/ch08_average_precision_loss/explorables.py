@@ -61,7 +61,6 @@ def places(shift: float, lam: float, weight: float) -> Tensor:
     shift=slider(-0.2, 0.6, default=0.0, steps=41, stops=9, label="shift of the badger scores"),
     lam=Control(LAMS, (1.0, 2.0, 5.0, 10.0, 100.0), 10.0, None, "{:g}".format),
 )
-@style.style()
 def two_classes(shift: float, lam: float) -> Figure:
     """One list a class (mAP) or one list for all (APC): who is pushed up, who down, on the same scores."""
     by_class, one = measure(shift)

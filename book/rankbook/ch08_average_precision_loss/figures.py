@@ -20,7 +20,6 @@ SCORES = ((0.90, 0.35), (0.80, 0.25), (0.60, 0.15), (0.50, 0.10), (0.40, 0.05))
 RELEVANT = ((True, True), (True, True), (False, False), (False, False), (False, False))
 
 
-@style.style()
 def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure:
     """How hard AP and the logarithmic recall loss push a positive, by the number of negatives above it."""
     r = np.arange(0, most + 1)
@@ -42,7 +41,6 @@ def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure
     )
 
 
-@style.style()
 def two_lists_and_one() -> Figure:
     """The same scores as one list a class, and as a single list."""
     scores, relevant = np.array(SCORES), np.array(RELEVANT)
@@ -79,7 +77,6 @@ def _strip(axes: Axes, height: float, y: Array, relevant: npt.NDArray[np.bool_],
     return float(average_precision(torch.from_numpy(y[None]), torch.from_numpy(relevant[None])))
 
 
-@style.style()
 def stopped_or_not(lams: Sequence[float] = (16.0, 64.0, 256.0)) -> Figure:
     """Training AP with and without the gradient through the ranks among the positives."""
     figure, axes = style.figure(1, len(lams), width=7.2, height=3.3, sharey=True)

@@ -64,7 +64,6 @@ def measure(temperature: float, size: int) -> tuple[float, float, float, Tensor]
     temperature=log_slider(1e-3, 1, default=0.01, steps=31, stops=7, label="temperature τ"),
     size=choice(SIZES, default=64, label="batch size m"),
 )
-@style.style()
 def who_learns(temperature: float, size: int) -> Figure:
     """One query of a batch: its scores, and the gradient that Smooth-AP gives to each."""
     exact, smooth, share, push = measure(temperature, size)

@@ -12,7 +12,6 @@ from rankbook.kit.figures import paper_figure
 from rankedu.rankers import SigmoidRanker
 
 
-@style.style()
 def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figure:
     """The staircase of one comparison, smoothed at three temperatures, and the slopes that this makes."""
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
@@ -37,7 +36,6 @@ def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figu
     )
 
 
-@style.style()
 def temperature_trade(lists: int = 6, n: int = 20, positives: int = 4) -> Figure:
     """What a temperature costs: the value is biased where it is large, the gradient dies where it is small."""
     temperatures = np.geomspace(1e-4, 10, 81)

@@ -64,7 +64,6 @@ def at(score: float, bins: int) -> tuple[float, float, float, float]:
     bins=choice((2, 4, 7, 10, 20, 40, 80), default=10),
     score=slider(-0.487, 0.893, default=0.413, steps=47, stops=7, label="score of the moving positive"),
 )
-@style.style()
 def one_score(bins: int, score: float) -> Figure:
     """A positive moves through a list: the bins that it falls into, and three losses along its way."""
     exact, fast, soft, slope = at(score, bins)

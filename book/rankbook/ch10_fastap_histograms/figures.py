@@ -21,7 +21,6 @@ FIVE = (0.75, 0.5, 0.0, -0.25, -0.75)
 RELEVANT = (False, True, False, True, False)
 
 
-@style.style()
 def soft_bins(bins: int = 4) -> Figure:
     """The triangles of the bins, and the soft histogram of five items."""
     centres = np.linspace(1, -1, bins + 1)
@@ -112,7 +111,6 @@ def _landscapes(
     return surfaces
 
 
-@style.style()
 def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 5120, 20480)) -> Figure:
     """What AP loses in bins, and what it keeps losing in however many."""
     fast, soft = np.abs(np.array([study.measure_bias(count) for count in bins])).T
@@ -134,7 +132,6 @@ def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 
     )
 
 
-@style.style()
 def scallops(bins: Sequence[int] = (10, 40)) -> Figure:
     """AP of one lonely positive on its way down: it ought to be constant."""
     line = torch.linspace(0.4499, -0.4499, 1802, dtype=torch.float64)  # no centre among them: the slope jumps there
@@ -161,7 +158,6 @@ def scallops(bins: Sequence[int] = (10, 40)) -> Figure:
     )
 
 
-@style.style()
 def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
     """Who gets a gradient, with few bins and with many."""
     relevant, scores = np.array(study.LIST_RELEVANT), np.array(study.LIST)
@@ -190,7 +186,6 @@ def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
     )
 
 
-@style.style()
 def training_against_bins(
     bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 640), dims: Sequence[int] = (4, 32)
 ) -> Figure:

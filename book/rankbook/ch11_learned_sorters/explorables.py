@@ -44,7 +44,6 @@ def answers(steps: int, moving: Tensor) -> tuple[Tensor, Tensor]:
     steps=choice(STAGES, default=80, label="training steps"),
     score=slider(-REACH, REACH, default=0.5, steps=61, stops=13, label="score of E"),
 )
-@style.style()
 def sorter_and_truth(steps: int, score: float) -> Figure:
     """Item E moves through a list of five; a learnt sorter follows."""
     line = torch.linspace(-REACH, REACH, 601)

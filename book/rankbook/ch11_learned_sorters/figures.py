@@ -12,7 +12,6 @@ from rankedu.ranks import rank
 from ranklab.training.sorter_data import DISTRIBUTIONS, draw_scores
 
 
-@style.style()
 def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
     """The training error of a sorter, and its ranks beside the true ones on a list that it has not seen."""
     ranker, errors = study.trained(n, steps)
@@ -54,7 +53,6 @@ def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figur
     )
 
 
-@style.style()
 def where_it_fails(n: int = study.N, steps: int = study.STEPS, lists: int = 300) -> Figure:
     """The error of a sorter by kind of list, and when the scores leave the scale of its training."""
     scales, shifts = np.geomspace(0.01, 100, 17), np.linspace(-4, 4, 17)
@@ -82,7 +80,6 @@ def where_it_fails(n: int = study.N, steps: int = study.STEPS, lists: int = 300)
     )
 
 
-@style.style()
 def order_matters(n: int = study.N, steps: int = study.STEPS, orders: int = 200, seed: int = 0) -> Figure:
     """One list of scores, given in many orders: the ranks that each item gets."""
     answers = study.in_many_orders(n, steps, orders, seed)

@@ -48,7 +48,6 @@ def margin_of_ap_svm(relevant: int, irrelevant: int) -> float:
     return irrelevant / (2 * relevant) * sum(1 / k for k in range(2, relevant + 2))
 
 
-@style.style()
 def what_each_optimises() -> Figure:
     """Four relevant items move past twelve others: the value of each loss, and the push that it gives."""
     shifts = np.linspace(-0.65, 0.65, 261)
@@ -75,7 +74,6 @@ def what_each_optimises() -> Figure:
     )
 
 
-@style.style()
 def most_violated() -> Figure:
     """Eight items by their scores, and in the ranking that an AP-SVM trains against."""
     scores = torch.tensor([0.95, 0.8, 0.72, 0.6, 0.45, 0.4, 0.2, 0.1], dtype=torch.float64)

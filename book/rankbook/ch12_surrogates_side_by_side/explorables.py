@@ -41,7 +41,6 @@ DISTORTIONS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
     method=choice(tuple(SURROGATES), label="method"),
     distortion=Control(DISTORTIONS, DISTORTIONS, 0.1, "distortion", "{:.0%}".format),
 )
-@style.style()
 def method_and_strength(method: str, distortion: float) -> Figure:
     """One plane through the loss, every way to smooth it, each at the strength that distorts it equally."""
     ranker, found = at(method, distortion), _judged(method, distortion)

@@ -20,7 +20,6 @@ from rankedu.rankers.registry import SCORE_RANGE
 from ranklab.contestants import ProjectionRanker
 
 
-@style.style()
 def two_items(width: float = 0.4) -> Figure:
     """Two items: the rank of the second against its lead, as each ranker sees it, and the slope that it gives."""
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
@@ -76,7 +75,6 @@ def four_landscapes(lam: float = 0.06, bins: int = 10, size: int = 420) -> Figur
     )
 
 
-@style.style()
 def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
     """One section of the loss as it is, and as every ranker with a strength makes it, at one distortion."""
     seen = view(size, seed=SEED, extent=EXTENT)
@@ -98,7 +96,6 @@ def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
     )
 
 
-@style.style()
 def trade_offs() -> Figure:
     """What a distortion buys: places with a gradient, steps that gain, a gradient that stands still under noise."""
     figure, axes = style.figure(1, 3, width=7.4, height=3.7, sharex=True)
@@ -125,7 +122,6 @@ def trade_offs() -> Figure:
     )
 
 
-@style.style()
 def walks_down(distortions: Sequence[float] = (0.05, 0.2, 0.7)) -> Figure:
     """From 64 random score vectors down each surrogate: what remains of the true loss."""
     figure, axes = style.figure(1, 3, width=7.4, height=3.6, sharey=True, sharex=True)
@@ -147,7 +143,6 @@ def walks_down(distortions: Sequence[float] = (0.05, 0.2, 0.7)) -> Figure:
     )
 
 
-@style.style()
 def measured_table(seconds: dict[str, dict[int, float]]) -> Figure:
     """Seconds against list length for every row of the table (method → length → seconds), with fitted exponents.
 

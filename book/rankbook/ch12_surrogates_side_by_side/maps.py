@@ -23,7 +23,6 @@ from ranklab.contestants import ProjectionRanker
 BANDS = 10
 
 
-@style.style()
 def one_walk(weak: float = 0.08, strong: float = 0.3) -> Figure:
     """The same walk through the section, as every ranker sees it, at two strengths."""
     a = np.linspace(-EXTENT, EXTENT, 601)
@@ -61,7 +60,6 @@ def one_walk(weak: float = 0.08, strong: float = 0.3) -> Figure:
     )
 
 
-@style.style()
 def gradient_fields(distortion: float = 0.15) -> Figure:
     """Which way is down: every ranker on the same map, and the direction that truly gains most."""
     few = section(7, 0.86 * EXTENT)
@@ -107,7 +105,6 @@ def draw_arrows(axis: Axes, places: Section, down: Array) -> None:
     axis.plot(a[still], b[still], "o", color="black", markersize=2.5, antialiased=False)
 
 
-@style.style()
 def two_smoothings(scores: tuple[float, float, float] = (0.5, 0.42, 0.1)) -> Figure:
     """Three items: the projection moves the solution into the hexagon; blackbox jumps between two of its corners."""
     figure, (left, right) = style.figure(1, 2, width=7.2, height=4.0)

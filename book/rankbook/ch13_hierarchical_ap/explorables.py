@@ -45,7 +45,6 @@ def judge(rank: int, alpha: float) -> tuple[dict[str, float], dict[str, float]]:
     rank=dial(1, 10, default=2, label="rank of the stranger"),
     alpha=log_slider(0.125, 8, default=1.0, steps=31, stops=5),
 )
-@style.style()
 def drag_a_ranking(rank: int, alpha: float) -> Figure:
     """One bad mistake, moved through a ranking, against two mild ones: which ranking is better?"""
     severe, mild = judge(rank, alpha)

@@ -150,7 +150,6 @@ def two_inversions() -> Figure:
 FIVE = {"A": 2, "B": 3, "C": 0, "D": 1, "E": 3}
 
 
-@style.style()
 def nested_ranks() -> Figure:
     """H-rank as a sum of ordinary ranks in ever smaller sets."""
     proof = certificate(list(FIVE.values()), range(1, 6))
@@ -183,7 +182,6 @@ def nested_ranks() -> Figure:
     )
 
 
-@style.style()
 def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
     """Which level's AP weighs how much in H-AP, by α."""
     alphas = np.geomspace(0.1, 20, 200)
@@ -205,7 +203,6 @@ def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
     )
 
 
-@style.style()
 def cost(sizes: Sequence[int] = (250, 500, 1000, 2000, 4000)) -> Figure:
     """The time of H-AP, by its definition and by nested sets."""
     pairs, nested = study.time_both(sizes).T

@@ -46,7 +46,6 @@ def decide(start: float, offset: float) -> tuple[UpperBound, str]:
     "It is lost as soon as the offset is below 1; a fall at δ alone does not break it.",
 )
 @explorable(start=slider(0, 1, default=0.5, steps=21, stops=5), offset=slider(0.5, 2, default=1.44, steps=31, stops=7))
-@style.style()
 def step_and_bound(start: float, offset: float) -> Figure:
     """Set the step by its start and its offset: when does the loss stay above the metric?"""
     found, verdict = decide(start, offset)
@@ -110,7 +109,6 @@ def pushes(temperature: float, slope: float) -> tuple[float, float, Tensor]:
     temperature=log_slider(0.001, 0.1, default=0.01, steps=21, stops=7),
     slope=choice((0, 1, 10, 100, 1000), default=100, label="slope ρ"),
 )
-@style.style()
 def who_moves(temperature: float, slope: float) -> Figure:
     """Temperature and slope: which of the mistakes in one ranking are felt, and how hard?"""
     value, hard, push = pushes(temperature, slope)

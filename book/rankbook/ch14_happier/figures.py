@@ -18,7 +18,6 @@ from rankedu.rankers import BlackboxRanker, SupremumRanker
 COLOURS = (style.RED, style.ORANGE, style.POSITIVE)
 
 
-@style.style()
 def five_items() -> Figure:
     """All comparisons behind the denominators of five items: which are counted, and which are smoothed."""
     figure, axes = style.figure(width=6.6, height=3.7)
@@ -59,7 +58,6 @@ def five_items() -> Figure:
 SHOWN = {"start ½, joined": "joined", "HAPPIER": "happier", "its iNaturalist setting": "happier_inat"}
 
 
-@style.style()
 def steps() -> Figure:
     """Three settings of the step beside the staircase that they stand for, and their slope."""
     figure, axes = style.figure(1, 2, width=7.2, height=3.8, width_ratios=(1.7, 1))
@@ -101,7 +99,6 @@ def broken_line(ranker: SupremumRanker, low: float, high: float) -> Tensor:
     return torch.cat(parts)
 
 
-@style.style()
 def broken_bounds() -> Figure:
     """How often each setting breaks its promise, by the spread of the scores."""
     figure, axes = style.figure(height=3.6)
@@ -122,7 +119,6 @@ def broken_bounds() -> Figure:
     )
 
 
-@style.style()
 def two_gradients(lam: float = 32.0) -> Figure:
     """Where a descent step moves each item of one list: by HAPPIER's step, and by blackbox ranks.
 
@@ -170,7 +166,6 @@ def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> Non
     axes.spines["left"].set_visible(False)
 
 
-@style.style()
 def toy_training() -> Figure:
     """Training H-AP by the step of HAPPIER, and by blackbox ranks at several λ."""
     figure, axes = style.figure(height=3.7)
@@ -188,7 +183,6 @@ def toy_training() -> Figure:
     )
 
 
-@style.style()
 def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
     """Time of the loss by all pairs and by sorting, against the length of the list."""
     found = study.seconds(lengths)

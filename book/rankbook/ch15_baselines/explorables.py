@@ -107,7 +107,6 @@ def best_places() -> tuple[float, float]:
     loss=Control(OPTIONS, OPTIONS, "contrastive", "loss", study.title),
     angle=slider(5, 175, default=72, steps=35, stops=7, label="angle of a3"),
 )
-@style.style()
 def one_item_moves(loss: str, angle: float) -> Figure:
     """Item a3 moves along the arc: the step that a loss gives to each item, and its value beside AP and H-AP."""
     value, steps = step(loss, angle)

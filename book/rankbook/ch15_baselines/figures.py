@@ -42,7 +42,6 @@ TABLE_1 = {
 }
 
 
-@style.style()
 def the_batch() -> Figure:
     """Nine embeddings on an arc, named, and the proxies of their classes."""
     figure, axes = style.figure(width=6.4, height=3.9)
@@ -96,7 +95,6 @@ def draw_steps(
     axes.quiver(BESIDE * np.cos(start), BESIDE * np.sin(start), shown[moves, 0], shown[moves, 1], **look)
 
 
-@style.style()
 def sixteen_steps() -> Figure:
     """The step of descent that each loss gives to each embedding of the batch."""
     figure, grid = style.figure(6, 3, width=7.2, height=9.4)
@@ -119,7 +117,6 @@ def sixteen_steps() -> Figure:
     )
 
 
-@style.style()
 def who_pulls_whom() -> Figure:
     """Every pair of the batch under every loss: pulled together, pushed apart, or left alone."""
     values = study.heat()
@@ -154,7 +151,6 @@ def who_pulls_whom() -> Figure:
     )
 
 
-@style.style()
 def folding_the_fan() -> Figure:
     """All rankings stay as they are, and most losses change."""
     factors = tuple(np.round(np.linspace(0.1, 1.2, 23), 3).tolist())
@@ -174,7 +170,6 @@ def folding_the_fan() -> Figure:
     )
 
 
-@style.style()
 def pull_by_place() -> Figure:
     """The pull on a positive against the number of negatives above it: who knows that it stands deep in the list?"""
     figure, axes = style.figure(width=7.0, height=3.8)
@@ -195,7 +190,6 @@ def pull_by_place() -> Figure:
     )
 
 
-@style.style()
 def cousins_and_strangers() -> Figure:
     """Fine losses, their sums over levels, and H-AP: the total pull on each kind of pair."""
     figure, axes = style.figure(width=7.2, height=4.2)
@@ -221,7 +215,6 @@ def cousins_and_strangers() -> Figure:
     )
 
 
-@style.style()
 def table_1() -> Figure:
     """H-AP on Online Products as HAPPIER prints it: fine losses and their sums over levels."""
     figure, axes = style.figure(width=6.8, height=3.4)

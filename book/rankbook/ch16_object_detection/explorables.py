@@ -72,7 +72,6 @@ def judge(ratio: int, window: float) -> Judgement:
     ratio=choice((1, 3, 10, 30, 100, 300), default=3, label="easy background per car"),
     window=slider(0.05, 0.95, default=0.85, steps=19, stops=8, label="score of the window"),
 )
-@style.style()
 def two_judges(ratio: int, window: float) -> Figure:
     """Ten cars, one window that looks like a car, and easy background: what cross entropy and AP see of them."""
     found = judge(ratio, window)

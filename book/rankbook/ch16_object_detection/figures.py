@@ -19,7 +19,6 @@ from rankedu.metrics import average_precision
 from ranklab.datasets.scenes import CLASSES, Scenes
 
 
-@style.style()
 def pictured_proposals(scene: int = 11) -> Figure:
     """A scene with proposals, and the table of which proposal is relevant to which class."""
     picture, target = Scenes("train")[scene]
@@ -51,7 +50,6 @@ def pictured_proposals(scene: int = 11) -> Figure:
     )
 
 
-@style.style()
 def absent_classes(lengths: Sequence[int] = (0, 1, 7)) -> Figure:
     """How often a class has no positive in a batch of eight pictures and what is remembered."""
     figure, axes = style.figure(1, 2, width=7.2, height=3.5, sharey=True)
@@ -72,7 +70,6 @@ def absent_classes(lengths: Sequence[int] = (0, 1, 7)) -> Figure:
     )
 
 
-@style.style()
 def short_lists(labels: Sequence[int] = (1, 5, 20), lengths: Sequence[int] = (0, 1, 3, 7, 15, 31)) -> Figure:
     """What the AP of a class looks like in a list of 1 + τ batches."""
     figure, axes = style.figure(width=6.4, height=3.6)
@@ -94,7 +91,6 @@ def short_lists(labels: Sequence[int] = (1, 5, 20), lengths: Sequence[int] = (0,
     )
 
 
-@style.style()
 def score_scales(margin: float = 0.15) -> Figure:
     """The three scores of a fresh and of a trained head, with the margin as a yardstick."""
     test = made.held_out()
@@ -131,7 +127,6 @@ def _histogram(axes: Axes, scores: Tensor, relevant: Tensor, margin: float) -> f
     return float(scores.std())
 
 
-@style.style()
 def learning_curves() -> Figure:
     """Cross entropy and the AP loss on two kinds of scores, with two margins and λ of three lengths."""
     runs = {

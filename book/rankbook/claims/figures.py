@@ -21,7 +21,6 @@ FAR = 6.0
 _LOOKS = {CONFIRMED: (style.BLUE, "o"), REFUTED: (style.NEGATIVE, "s"), UNDECIDED: (style.GREY, "D")}
 
 
-@style.style()
 def forest(judged: Mapping[str, Judgement]) -> Figure:
     """Draw a line for each claim, in standard units: how far its difference is from the threshold of its rule.
 
@@ -56,7 +55,6 @@ def forest(judged: Mapping[str, Judgement]) -> Figure:
     )
 
 
-@style.style()
 def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     """Draw a row of trials for each arm of {arm: [{"point": {setting: value}, "value": metric or None}, …]}.
 
@@ -79,7 +77,6 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(sentences))}.")
 
 
-@style.style()
 def coordinates(name: str, trials: Sequence[Mapping[str, Any]], space: Mapping[str, Between]) -> Figure:
     """Draw the trials of an arm, given as in `trials`, each as a line through its settings.
 

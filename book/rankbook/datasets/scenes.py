@@ -10,7 +10,6 @@ from ranklab.datasets.scenes import Scenes
 SHOWN = (3, 6, 11, 15, 17)
 
 
-@style.style()
 def contact_sheet() -> Figure:
     """A row of pictures, and the same with a box around every object."""
     data = Scenes(images=max(SHOWN) + 1)

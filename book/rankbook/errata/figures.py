@@ -17,7 +17,6 @@ LOOKS = {
 }
 
 
-@style.style()
 def gains() -> Figure:
     """How far each gain in HAPPIER's text lies from that of its table, and how far rounding reaches."""
     figure, axes = style.figure(width=7.0, height=5.8)
@@ -46,7 +45,6 @@ def _short(gain: Gain) -> str:
     return f"{gain.data}, {gain.metric}, {study.PARTS.get(gain.over, f'over {gain.over}')}"
 
 
-@style.style()
 def bins_of_a_perfect_list(bins: Sequence[int] = tuple(range(2, 41))) -> Figure:
     """The loss of a perfectly ranked batch by the number of FastAP's bins."""
     figure, axes = style.figure(width=5.6, height=2.8)

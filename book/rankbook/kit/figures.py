@@ -17,8 +17,8 @@ def paper_figure(source: str) -> Callable[[Callable[..., Figure]], Callable[...,
     """Register a function under the printed figure that it draws in the book's style, such as ``"RaMBO Fig. 1"``."""
 
     def register(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-        _REGISTRY[source] = style.style()(draw)
-        return _REGISTRY[source]
+        _REGISTRY[source] = draw
+        return draw
 
     return register
 

@@ -1,8 +1,7 @@
 """One look for every figure: colour-blind safe, legible at 600 pixels, described in words."""
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from itertools import cycle
 from typing import Any
 
@@ -27,24 +26,27 @@ POSITIVE, NEGATIVE = BLUE, RED
 LANDSCAPE = "viridis"
 
 DPI = 100
-_RC: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 12,
-    "axes.titlesize": 12,
-    "axes.labelsize": 12,
-    "xtick.labelsize": 11,
-    "ytick.labelsize": 11,
-    "legend.fontsize": 11,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]),
-    "lines.linewidth": 2.0,
-    "image.cmap": LANDSCAPE,
-    "figure.facecolor": "white",
-    "svg.hashsalt": "rankedu",
-    "svg.fonttype": "path",
-}
+# All that is drawn where this is imported has the look.
+mpl.rcParams.update(
+    {
+        "font.family": "DejaVu Sans",
+        "font.size": 12,
+        "axes.titlesize": 12,
+        "axes.labelsize": 12,
+        "xtick.labelsize": 11,
+        "ytick.labelsize": 11,
+        "legend.fontsize": 11,
+        "legend.frameon": False,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]),
+        "lines.linewidth": 2.0,
+        "image.cmap": LANDSCAPE,
+        "figure.facecolor": "white",
+        "svg.hashsalt": "rankedu",
+        "svg.fonttype": "path",
+    }
+)
 
 #: Numbers in words, as descriptions have them.
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -55,22 +57,13 @@ _COLOURS, _LINES = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK, GREY), ("-", "--", 
 _LOOKS = [{"color": c, "marker": m, "linestyle": ls} for c, m, ls in zip(_COLOURS, "os^DvPX", _LINES, strict=True)]
 
 
-@contextmanager
-def style() -> Iterator[None]:
-    """Apply the book's style to what is drawn inside the block."""
-    with mpl.rc_context(_RC):
-        yield
-
-
 def figure(
     rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 4.0, **options: Any
 ) -> tuple[Figure, Any]:
     """Make a figure in the book's style."""
-    with style():
-        made = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
-        FigureCanvasAgg(made)
-        axes = made.subplots(rows, columns, **options)
-    return made, axes
+    made = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(made)
+    return made, made.subplots(rows, columns, **options)
 
 
 def place(made: Figure, *boxes: tuple[float, float, float, float]) -> None:
@@ -181,6 +174,5 @@ def webp(made: Figure) -> bytes:
 
 def _saved(made: Figure, **options: Any) -> bytes:
     buffer = io.BytesIO()
-    with style():
-        made.savefig(buffer, dpi=DPI, **options)
+    made.savefig(buffer, dpi=DPI, **options)
     return buffer.getvalue()

@@ -33,7 +33,6 @@ LOOKS: tuple[dict[str, Any], ...] = (
 )
 
 
-@style.style()
 def scenes_before_and_after(
     data: Any,
     before: Sequence[Detections],
@@ -101,7 +100,6 @@ def _draw_box(axes: Axes, box: Sequence[float], mark: Mark, label: str) -> None:
         axes.text(x1, y2 if low else y1, label, color=mark.colour, fontsize=9, path_effects=halo, **where)
 
 
-@style.style()
 def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Sequence[int] | Tensor]) -> Figure:
     """How the proposals that hold a class score for it, and how all others do: a column for each network.
 
@@ -144,7 +142,6 @@ def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Se
     )
 
 
-@style.style()
 def ap_by_class(found: Mapping[str, Tensor], frequency: Tensor, classes: Sequence[str]) -> Figure:
     """AP50 of each class, from the most frequent in training to the rarest.
 

@@ -29,7 +29,6 @@ LOOKS = tuple(
 )
 
 
-@style.style()
 def class_map(
     embeddings: Tensor | Mapping[str, Tensor],
     labels: Tensor,
@@ -98,7 +97,6 @@ def _short(name: str) -> str:
 BARS = ((style.ORANGE, "//"), (style.GREEN, ""), (style.BLUE, ".."), (style.PURPLE, "xx"), (style.SKY, "\\\\"))
 
 
-@style.style()
 def draw_severity(embeddings: Mapping[str, Tensor], labels: Tensor, levels: Sequence[str], k: int = 5) -> Figure:
     """How severe mistakes are, of some networks side by side: at the first place, and at the first k.
 
@@ -136,7 +134,6 @@ def _kinds(levels: Sequence[str]) -> list[str]:
     return [f"another {levels[0]}", *(f"same {level}" for level in levels)]
 
 
-@style.style()
 def hierarchical_retrievals(
     images: Any,
     embeddings: Mapping[str, Tensor],

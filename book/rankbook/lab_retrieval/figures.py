@@ -41,7 +41,6 @@ def _curve_axes(axes: Axes) -> None:
     axes.set(xticks=ticks, xticklabels=names, yticks=ticks, yticklabels=names)
 
 
-@style.style()
 def before_and_after(
     images: Any,
     embeddings_before: Tensor,
@@ -94,7 +93,6 @@ def before_and_after(
     )
 
 
-@style.style()
 def retrieved_page(
     images: Any,
     embeddings_before: Tensor,
@@ -157,7 +155,6 @@ def _page(axes: Axes, images: Any, items: list[int], relevant: Tensor, columns: 
     _pictures.bare(axes, columns, -math.ceil(len(items) / columns) + 0.94, 0.94)
 
 
-@style.style()
 def curves(rows: Sequence[Mapping[str, Any]], metric: str = "R@1") -> Figure:
     """The loss of every step of a run, and a metric wherever it was evaluated.
 

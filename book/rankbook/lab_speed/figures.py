@@ -22,7 +22,6 @@ LOOKS = {
 }
 
 
-@style.style()
 def list_times(rows: Sequence[Row], printed: Mapping[int, float] | None = None) -> Figure:
     """Draw the seconds of a loss of one long list against its length: AP on the left, recall on the right.
 
@@ -45,7 +44,6 @@ def list_times(rows: Sequence[Row], printed: Mapping[int, float] | None = None) 
     return style.describe(figure, f"Seconds against the length of a list, on logarithmic axes. {'; '.join(facts)}.")
 
 
-@style.style()
 def batch_times(rows: Sequence[Row]) -> Figure:
     """Draw the seconds of each loss of a batch against the batch's size, a panel each, beside one matrix product."""
     timed = _timed(rows)
@@ -74,7 +72,6 @@ def batch_times(rows: Sequence[Row]) -> Figure:
     return style.describe(figure, f"Seconds against the batch size, on logarithmic axes. {'; '.join(facts)}.")
 
 
-@style.style()
 def exponents(rows: Sequence[Row]) -> Figure:
     """Draw the measured exponents of n and p with their 95 % intervals, and those that the formulas have.
 

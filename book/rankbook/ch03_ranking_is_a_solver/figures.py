@@ -93,7 +93,7 @@ def rank_and_order() -> Figure:
         axis.text(0, -item, name, color=ink, ha="center", va="center")
         axis.text(2, -rank, str(rank), color=ink, ha="center", va="center")
         axis.text(-0.22, -item, f"item {item}, score {decimal(score)}", ha="right", va="center", fontsize=11)
-        axis.text(-1.62, -item, f"$\\pi({item}) = {rank}$", ha="center", va="center", color=style.BLUE, fontsize=10)
+        axis.text(-1.62, -item, f"$\\pi({item}) = {rank}$", ha="center", va="center", color=style.BLUE, size=10)
         axis.text(
             2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", ha="center", va="center", color=DARK_PURPLE, fontsize=10
         )

@@ -1,7 +1,5 @@
 """Chapter 1, rank-based metrics: ranks by counting, average precision, ties, a whole evaluation."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check.spec import Case, Exercise

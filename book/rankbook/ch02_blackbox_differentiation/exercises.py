@@ -1,7 +1,5 @@
 """Chapter 2, blackbox differentiation: a layer with the gradient of Eq. 10, and the function it belongs to."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check import autograd

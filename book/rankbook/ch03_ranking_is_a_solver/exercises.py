@@ -1,7 +1,5 @@
 """Chapter 3, ranking is a solver: swaps of neighbours, proofs made of them, and all that minimises."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import math
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Chapter 4, interpolated ranking: Algorithm 1 inside autograd, the scale of λ in paper and code, and f_λ."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chapter 5, mini-batch bias and memory: what a batch is expected to say, and a memory of the batches before."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
-
 from math import comb
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chapter 6, ties and margins: the values that meet in a tie, and a margin that prevents a collapse."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 from itertools import permutations
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chapter 7, the recall loss: a loss from any weights, and weights from a closed form."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check.spec import Case, Exercise

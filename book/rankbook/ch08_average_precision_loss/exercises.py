@@ -1,7 +1,5 @@
 """Chapter 8, the average precision loss: a loss from any ranker, its gradient, and all classes in one list."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check import autograd

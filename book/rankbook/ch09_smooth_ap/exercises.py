@@ -1,7 +1,5 @@
 """Chapter 9, Smooth-AP: the value, its gradient pair by pair, and who still has one."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check.spec import Case, Exercise

@@ -1,7 +1,5 @@
 """Chapter 10, FastAP: FastAP from soft histograms, and the rank that a histogram gives."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check.spec import Case, Exercise

@@ -1,7 +1,5 @@
 """Chapter 11, learned sorters: a network that is taught to sort, and the loss of two rankings."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check.spec import Case, Exercise

@@ -1,7 +1,5 @@
 """Chapter 12, surrogates side by side: equal distortion, projection and its gradient, and the error-driven update."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check.spec import Case, Exercise

@@ -23,8 +23,6 @@ SEED, EXTENT = 3, 2.4
 STEP, NOISE = 0.3, 0.05
 #: A gradient shorter than this share of the root mean square over the section counts as none.
 NOTHING = 1e-3
-#: Steps for which the book's small sorter is trained: some five seconds on one core.
-SORTER_STEPS = 400
 #: Every registered ranker that has a strength to turn, and how each is drawn. Red is the LSTM's.
 SURROGATES = turnable()
 LOOKS = style.looks(SURROGATES) | {"LSTM": {"color": style.RED, "marker": "*"}}
@@ -35,7 +33,7 @@ COEFFICIENTS = random_coefficients(seed=SEED)
 @functools.cache
 def sorter() -> LSTMRanker:
     """The book's small LSTM for lists of 20: trained once for a few seconds, then read from the cache."""
-    return trained_sorter(20, steps=SORTER_STEPS, progress=False)
+    return trained_sorter(20, steps=400, progress=False)
 
 
 def surrogate(

@@ -1,7 +1,5 @@
 """Chapter 13, hierarchical average precision: levels, relevance, and H-AP by nested rankings."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check.spec import Case, Exercise

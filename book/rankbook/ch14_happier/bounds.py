@@ -32,21 +32,13 @@ class Jump(NamedTuple):
         return self.left < self.right
 
 
-class Violation(NamedTuple):
-    """A ranking whose loss is below the true one."""
-
-    scores: tuple[float, ...]
-    relevance: tuple[float, ...]
-    loss: float
-    true: float  #: 1 − H-AP; 1 − AP if all relevances are 0 or 1.
-
-
 class UpperBound(NamedTuple):
     """Whether a setting of the `SupremumRanker` keeps the bound. Made by `upper_bound`."""
 
     pieces: tuple[Piece, ...]  #: The parts of the step for x ≠ 0.
     jumps: tuple[Jump, ...]  #: All places where it is not continuous.
-    violations: tuple[Violation, ...]  #: For AP and for H-AP; none if the bound holds.
+    #: Scores and relevance of two items, their loss, and 1 − AP or 1 − H-AP, which is larger; none if the bound holds.
+    violations: tuple[tuple[tuple[float, float], tuple[float, float], float, float], ...]
 
     @property
     def holds(self) -> bool:
@@ -72,7 +64,7 @@ def upper_bound(**setting: Any) -> UpperBound:
     >>> bound = upper_bound()
     >>> bound.holds, bound.monotone, bound.continuous
     (True, True, False)
-    >>> upper_bound(offset=1, start=0).violations[0].scores
+    >>> upper_bound(offset=1, start=0).violations[0][0]
     (0.0025, 0.0)
     """
     ranker = SupremumRanker(**setting)
@@ -93,7 +85,7 @@ def upper_bound(**setting: Any) -> UpperBound:
     pair, violations = [(piece.witness, 0.0) for piece in pieces if piece.witness is not None][:1], []
     for scores, relevance in product(pair, ((0.0, 1.0), (1.0, 2.0))):
         true = 1 - reference.hierarchical_average_precision(scores, relevance)
-        violations.append(Violation(scores, relevance, reference.happier_loss(scores, relevance, step), true))
+        violations.append((scores, relevance, reference.happier_loss(scores, relevance, step), true))
     return UpperBound(tuple(pieces), tuple(jump for jump in jumps if jump.left != jump.right), tuple(violations))
 
 

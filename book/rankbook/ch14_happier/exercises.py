@@ -1,7 +1,5 @@
 """Chapter 14, HAPPIER: the step, a loss with any step, a bound that breaks, and the clustering loss."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chapter 15, the baselines: contrastive loss, calibration, CSL, the pulls of any loss, and what no threshold fits."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 from typing import Any
 
 import numpy as np

@@ -70,20 +70,6 @@ def share(loss: str, angle: float) -> float:
     return abs(turn(loss, angle)) / max(float(np.linalg.norm(step(loss, angle)[1], axis=1).max()), 1e-12)
 
 
-def minima(loss: str) -> int:
-    """Local minima of the loss inside the arc."""
-    curve = np.round(losses_along_the_arc(loss), 9)
-    return int(((curve[1:-1] < curve[:-2]) & (curve[1:-1] < curve[2:])).sum())
-
-
-@functools.cache
-def best_places() -> tuple[float, float]:
-    """The least and the largest angle at which mean AP is at its best."""
-    found = metrics_along_the_arc()[:, 0]
-    best = GRID[found > found.max() - 1e-9]
-    return float(best.min()), float(best.max())
-
-
 @goal(
     "At its place in the batch, 72 degrees, find the loss that sends a3 away from its class.",
     lambda at: at.angle == 72 and at.turn > 1e-6,
@@ -134,7 +120,9 @@ def one_item_moves(loss: str, angle: float) -> Figure:
     goes = turn(loss, angle)
     length = np.linalg.norm(steps, axis=1)
     tell(figure, name=study.title(loss), turn=goes, share=share(loss, angle), smooth=share("smooth_ap", angle))
-    tell(figure, minima=minima(loss), least=float(GRID[int(curve.argmin())]), best=best_places())
+    best, even = GRID[metrics[:, 0] > metrics[:, 0].max() - 1e-9], np.round(curve, 9)
+    minima = int(((even[1:-1] < even[:-2]) & (even[1:-1] < even[2:])).sum())
+    tell(figure, minima=minima, least=float(GRID[int(curve.argmin())]), best=(float(best.min()), float(best.max())))
     where = "does not move" if abs(goes) < 1e-6 else f"is sent to {'larger' if goes > 0 else 'smaller'} angles"
     return style.describe(
         figure,

@@ -5,20 +5,17 @@ parent, c is a stranger. The space has eleven dimensions, two for the plane and 
 makes the pull of each single pair readable from an ordinary gradient.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from rankbook.ch15_baselines import study
 from rankbook.kit import style
 from rankbook.kit.ranks import Array
-
-Loss = Callable[[Tensor, Tensor], Tensor]
 
 NAMES = tuple(f"{c}{i}" for c in "abc" for i in (1, 2, 3))
 #: So far from the middle of the arc, whose radius is 1, are the arrows drawn.

@@ -256,20 +256,14 @@ def knowledge() -> dict[str, dict[str, float]]:
     return found
 
 
-@functools.cache
-def _sixty() -> tuple[Tensor, Tensor, Tensor]:
-    """Twenty classes of three in eight dimensions, their means, and paths: two classes a parent."""
+def _batches_over_whole(name: str) -> float:
+    """Of twenty classes of three around their means in eight dimensions, two classes a parent."""
     generator = torch.Generator().manual_seed(15)
     means = torch.randn(20, 8, generator=generator, dtype=torch.float64)
     noise = torch.randn(60, 8, generator=generator, dtype=torch.float64)
     classes = torch.arange(60) // 3
-    return means[classes] + 0.7 * noise, means, torch.stack([classes // 2, classes], 1)
-
-
-def _batches_over_whole(name: str) -> float:
-    items, means, paths = _sixty()
+    items, paths = normalize(means[classes] + 0.7 * noise, dim=1), torch.stack([classes // 2, classes], 1)
     loss = make(name, normalize(means, dim=1), paths[::3])
-    items = normalize(items, dim=1)
     draws = 8 if name in RANDOM else 1
     whole = descent(loss, items, paths, draws)[0]
     parts = [descent(loss, items[at : at + 12], paths[at : at + 12], draws)[0] for at in range(0, 60, 12)]

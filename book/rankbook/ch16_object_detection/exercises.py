@@ -1,7 +1,5 @@
 """Chapter 16, object detection: charges, absence, VOC's AP, the whole loss on proposals, and the λ that it needs."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 import numpy as np
 
 from rankbook.kit.check.spec import Case, Exercise

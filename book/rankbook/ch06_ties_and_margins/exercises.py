@@ -86,11 +86,8 @@ EXERCISES = (
         "items' ranks, with a margin. A loop trains the weights of a linear scorer by it, on 500 noisy batches of 16 "
         "items; without a margin the weights, which are what is judged, shrink and the scores collapse.",
         lambda seed, lam, margin, steps: _train(margin_gradient, seed, lam, margin, steps), _runs, [
-            (lambda y, r, lam, m: margin_gradient(y, r, lam, 0.0), "leaves the margin out"),
             (lambda y, r, lam, m: margin_gradient(y, r, lam, -m),
              "turns the shift around, which makes the task easier instead of harder: relevant scores go down"),
-            (lambda y, r, lam, m: margin_gradient(y, r, lam, 2 * m),
-             "shifts each side by the whole margin: together the two shifts make α"),
             (lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
             (lambda y, r, lam, m: -margin_gradient(y, r, lam, m),
              "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"),

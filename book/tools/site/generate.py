@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from rankbook.datasets import glyphs, scenes
+from rankbook.datasets import figures as sheets
 from rankbook.kit import style
 from ranklab import CHECKOUT as ROOT
 from ranklab import datasets as data
@@ -46,8 +46,8 @@ def write_tables(folder: Path) -> None:
     architecture_page.write(folder)
     exercises.write_blocks(folder)
     question_bank.write(folder)
-    (folder / "glyphs.png").write_bytes(style.png(glyphs.contact_sheet()))
-    (folder / "scenes.png").write_bytes(style.png(scenes.contact_sheet()))
+    (folder / "glyphs.png").write_bytes(style.png(sheets.glyphs()))
+    (folder / "scenes.png").write_bytes(style.png(sheets.scenes()))
 
 
 def vocabulary() -> list[dict[str, str]]:

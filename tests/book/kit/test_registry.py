@@ -11,7 +11,7 @@ import pytest
 from rankbook.ch01_rank_based_metrics.figures import depth_curves
 from rankbook.ch02_blackbox_differentiation.figures import lower_envelope
 from rankbook.ch03_ranking_is_a_solver.figures import swap_path
-from rankbook.datasets.glyphs import contact_sheet
+from rankbook.datasets.figures import glyphs
 from rankbook.kit import short_runs, style
 from rankbook.kit.figures import all_figures, show, write_all
 from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
@@ -62,9 +62,7 @@ def test_write_all(tmp_path, monkeypatch):
     assert b"<svg" in (tmp_path / "made" / "rambo_fig_1.svg").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "draw", [depth_curves, lower_envelope, swap_path, contact_sheet], ids=lambda draw: draw.__name__
-)
+@pytest.mark.parametrize("draw", [depth_curves, lower_envelope, swap_path, glyphs], ids=lambda draw: draw.__name__)
 def test_a_figure_is_drawn_alike_twice(draw):
     assert style.png(draw()) == style.png(draw())
 

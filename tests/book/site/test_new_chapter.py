@@ -52,7 +52,7 @@ def checkout(tmp_path):
 
 
 def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout):
-    for folder in ("book/rankbook", "book/tools"):
+    for folder in ("book/rankbook", "book/tools", "lab/ranklab"):
         shutil.copytree(ROOT / folder, checkout / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "book" / "data" / "sources.yaml", checkout / "book" / "data")
     for file in ("tests/conftest.py", "tests/shared/equation_gaps.py", "tests/book/site/test_contract.py"):
@@ -64,7 +64,9 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
         cwd=checkout,
         env={
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(checkout / "book"), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONPATH": os.pathsep.join(
+                [str(checkout / "book"), str(checkout / "lab"), os.environ.get("PYTHONPATH", "")]
+            ),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # none is needed
             "RANKEDU_EXPLORABLES": "static",
         },

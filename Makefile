@@ -86,7 +86,7 @@ test: validate lint  ## run every check
 
 # What could be measured is recorded, and held against the goals, also if a row fails.
 bench: export OMP_NUM_THREADS = 1
-bench: $(VENV)/.has-test  ## measure speed as ratios; tell which goals are met and what got slower
+bench: $(VENV)/.has-test  ## measure speed as ratios; tell which goals are met
 	$(PY) -m benchmarks
 
 ##@ For a release

@@ -1,8 +1,6 @@
-"""Measure rows, keep what was found, tell which goals are met and what got slower: `python -m benchmarks [WORD ...]`.
+"""Measure rows, keep what was found, and tell which goals are met: `python -m benchmarks [WORD ...]`.
 
-Words choose rows by a part of their names. Rows that are not measured are kept as they are in the record, and so are
-those that got slower by more than a third, unless `--accept` says that they may be: else the next run would compare
-with a slow one.
+Words choose rows by a part of their names. Rows that are not measured are kept as they are in the record.
 """
 
 import argparse
@@ -20,12 +18,11 @@ import torch
 
 from benchmarks import gpu
 from benchmarks.rows import GPU_GOALS, Row, rows
-from rankedu.files import written
 from ranklab.experiments.speed.contestants import LIMIT, OURS
 from ranklab.experiments.speed.stopwatch import Limits, processor, race
+from ranklab.runs.results import write_json
 
 RECORD = Path(__file__).resolve().parents[2] / "book" / "data" / "speed.json"
-SLOWER = 4 / 3
 
 
 def measure(row: Row) -> dict:
@@ -76,57 +73,33 @@ def goal(title: str, ours: float | None, at_most: float, beside: str) -> str:
     return f"{title:52} {'—' if ours is None else f'{ours:.3g}':>7} of {at_most:<6.3g} {beside:32} {verdict}"
 
 
-def slower(row: Row, now: dict, before: dict) -> list[str]:
-    """What of a row needs more than a third more than before: ratios, and what else has a goal."""
-    lines = []
-    for what, ours in now["found"].items():
-        earlier = before.get("found", {}).get(what)
-        counts = what.startswith("ratio") or what in row.goals
-        if counts and earlier is not None and ours > SLOWER * earlier:
-            lines.append(f"SLOWER {row.name}, {what}: {ours:.3g}, was {earlier:.3g}")
-    return lines
-
-
-def keep(path: Path, kept: dict[str, dict]) -> None:
-    """Write the record, whole or not at all."""
-    record = {
-        "rows": [kept[name] for name in sorted(kept)],
-        "machine": f"{processor()}, {torch.backends.cpu.get_cpu_capability()}",
-        "versions": f"torch {torch.__version__}, NumPy {numpy.__version__}",
-        "gpu": gpu.RECORD.exists(),
-    }
-    with written(path) as part:
-        part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("words", nargs="*", help="measure the rows with one of these in their names")
     parser.add_argument("--record", type=Path, default=RECORD)
-    parser.add_argument("--accept", action="store_true", help="keep also what got slower")
-    parser.add_argument("--shrink", type=int, default=1, help="divide all sizes, for a trial; nothing is kept")
     chosen = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     before = json.loads(chosen.record.read_text(encoding="utf-8"))["rows"] if chosen.record.exists() else []
-    kept, measured, late, failed = {row["work"]: row for row in before}, {}, [], []
-    declared = rows(chosen.shrink)
+    kept, measured, failed = {row["work"]: row for row in before}, {}, []
+    declared = rows()
     for row in declared:
         if chosen.words and not any(word in row.name for word in chosen.words):
             continue
         try:
-            now = measured[row.name] = measure(row)
+            now = measured[row.name] = kept[row.name] = measure(row)
         except Exception:
             failed.append(f"FAILED {row.name}: {traceback.format_exc()}")
             continue
         told = ", ".join(f"{what} {number:.3g}" for what, number in now["found"].items())
         print(f"{row.name}: {now['seconds']:.3g} s; {told}", flush=True)
-        slowed = slower(row, now, kept.get(row.name, {})) if chosen.shrink == 1 else []
-        late += slowed
-        if chosen.shrink == 1 and (chosen.accept or not slowed):
-            kept[row.name] = now
-            keep(chosen.record, kept)
-    print("\n".join(["", *(goals(declared, measured) + gpu_goals(gpu.RECORD) if chosen.shrink == 1 else []), ""]))
-    print("\n".join([*late, *failed]) or "Nothing got slower than its kept ratio by more than a third.")
+        record = {
+            "rows": [kept[name] for name in sorted(kept)],
+            "machine": f"{processor()}, {torch.backends.cpu.get_cpu_capability()}",
+            "versions": f"torch {torch.__version__}, NumPy {numpy.__version__}",
+            "gpu": gpu.RECORD.exists(),
+        }
+        write_json(chosen.record, record)
+    print("\n".join(["", *goals(declared, measured), *gpu_goals(gpu.RECORD), "", *failed]))
     return bool(failed)
 
 

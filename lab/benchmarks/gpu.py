@@ -43,7 +43,7 @@ def step(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
     """A network with mixed precision and its scaler, at most 256 pictures at a time, and losses of its embeddings."""
 
     def works(size: int) -> dict[Name, Work]:
-        own = network(chosen["model"], chosen["dim"], size, chunk=256, device=device, mixed=True)
+        own = network(chosen["model"], chosen["dim"], size, 256, device, mixed=True)
         return {(LIMIT, STEP): own, **Batch(size, device=device).works((loss, OURS) for loss in TRAINED)}
 
     return race(chosen["steps"], works, limits, device=device)

@@ -6,7 +6,6 @@ Each function makes one comparison: contenders by their names, ours the first, a
 import contextlib
 import importlib
 import io
-import math
 import os
 import statistics
 import subprocess
@@ -28,7 +27,7 @@ from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_detections, evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
 from ranklab.experiments.speed import contestants
-from ranklab.experiments.speed.contestants import ALONE, LIMIT, LISTS, OURS, PRODUCT, Batch, List, alone, step
+from ranklab.experiments.speed.contestants import LIMIT, LISTS, OURS, PRODUCT, Batch, List, alone, step
 from ranklab.experiments.speed.stopwatch import Work, peak_of, told
 
 Comparison = tuple[dict[str, Work], Callable[[], dict[str, float]]]
@@ -77,7 +76,7 @@ def other_ranker(name: str, size: int) -> Comparison:
     batch = Batch(size, halves=True)
     ranker = {"sigmoid": SigmoidRanker(0.01), "blackbox": BlackboxRanker(50.0)}[name]
     loss = HAPLoss(ranker, within_grad=name == "sigmoid")
-    return {"ours": alone(batch, loss, "H-AP"), "HAPPIER": batch.works([("H-AP", ALONE)])["H-AP", ALONE]}, dict
+    return {"ours": alone(batch, "H-AP", loss), "HAPPIER": alone(batch, "H-AP")}, dict
 
 
 def map_with_memory(batch: int, classes: int = 20) -> Comparison:
@@ -174,7 +173,7 @@ def evaluation_peak(n: int) -> float:
     for size in (300, n):  # the first loads the libraries
         work = partial(evaluate_retrieval, *catalogue(size), metrics=GRADED, progress=False)
         taken = peak_of(work)[1]
-    return math.nan if taken is None else taken / 1e6
+    return taken / 1e6
 
 
 # --- Detection --------------------------------------------------------------------------------------------------------
@@ -322,8 +321,6 @@ def first_frames() -> Comparison:
     """Seconds of every explorable until its first picture, in a kernel that is warm and has nothing in its caches."""
 
     def found():
-        if not hasattr(os, "fork"):
-            return {}
         seconds = told(__name__, "draw_explorables()")
         return {"seconds of the slowest": max(seconds), "seconds of the median": statistics.median(seconds)}
 

@@ -42,9 +42,11 @@ def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[R
 def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
     """A network on a batch of pictures, and each loss of Table S2, with its settings, on a batch of embeddings."""
     size, dim, seed = chosen["batch"], chosen["dim"], chosen["seed"]
-    how = {name: chosen[name] for name in ("chunk", "image_size", "seed")}
     batch = contestants.Batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
-    works = {("backbone", chosen["model"]): contestants.network(chosen["model"], dim, size, **how, device=device)}
+    network = contestants.network(
+        chosen["model"], dim, size, chosen["chunk"], device, image_size=chosen["image_size"], seed=seed
+    )
+    works = {("backbone", chosen["model"]): network}
     for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():
         works |= {(title, who): work for (_, who), work in batch.works([(loss, OURS), (loss, WRITTEN)]).items()}
     return race([size], lambda _: works, limits, device=device)

@@ -39,12 +39,12 @@ MARGIN = 0.02
 Loss = Callable[..., Tensor]
 
 
-def step(loss: Callable[[Tensor], Tensor], start: Tensor) -> Work:
-    """A loss of a tensor, forward and backward; the gradient is given up at once."""
+def step(loss: Callable[[Tensor], Tensor], start: Tensor, gradient: Tensor | None = None) -> Work:
+    """A loss of a tensor, or what has a given gradient, forward and backward; the gradient is given up at once."""
     leaf = start.detach().requires_grad_()
 
     def forward_and_backward() -> None:
-        loss(leaf).backward()
+        loss(leaf).backward(gradient)
         leaf.grad = None
 
     return forward_and_backward
@@ -225,14 +225,10 @@ def _written(batch: Batch, work: str) -> Work:
     return step(loss, batch.embeddings)
 
 
-def alone(batch: Batch, loss: Loss, work: str) -> Work:
-    """A loss of similarities that are there."""
-    relevance = batch.relevance_of(work)
+def alone(batch: Batch, work: str, other: Loss | None = None) -> Work:
+    """A loss of similarities that are there, or another one in its place."""
+    loss, relevance = other or LOSSES[work][0](batch), batch.relevance_of(work)
     return step(lambda scores: loss(scores, relevance, where=batch.where), batch.cosines(batch.embeddings))
-
-
-def _alone(batch: Batch, work: str) -> Work:
-    return alone(batch, LOSSES[work][0](batch), work)
 
 
 def _query_by_query(batch: Batch, work: str) -> Work:
@@ -254,13 +250,7 @@ def _of_pml(batch: Batch, work: str) -> Work:
 def _product(batch: Batch) -> Work:
     """The similarities of all with all, and their gradient."""
     gradient = torch.randn(batch.size, batch.size, generator=torch.Generator().manual_seed(batch.seed))
-    leaf, gradient = batch.embeddings.detach().requires_grad_(), gradient.to(batch.device)
-
-    def forward_and_backward() -> None:
-        (leaf @ leaf.T).backward(gradient)
-        leaf.grad = None
-
-    return forward_and_backward
+    return step(lambda leaf: leaf @ leaf.T, batch.embeddings, gradient.to(batch.device))
 
 
 def _scores(batch: Batch) -> tuple[Tensor, Tensor]:
@@ -300,7 +290,7 @@ def _of_scikit_learn(batch: Batch) -> Work:
 
 
 #: Who makes what of a loss's name.
-WHO = {OURS: _ours, WRITTEN: _written, ALONE: _alone, BY_QUERY: _query_by_query, PML: _of_pml}
+WHO = {OURS: _ours, WRITTEN: _written, ALONE: alone, BY_QUERY: _query_by_query, PML: _of_pml}
 #: Who finds the mean average precision of the batch, from scores that are there, without a gradient.
 VALUES = {OURS: _value, "torchmetrics": _of_torchmetrics, "scikit-learn": _of_scikit_learn}
 
@@ -337,11 +327,11 @@ def network(
     name: str,
     dim: int,
     batch: int,
+    chunk: int,
+    device: str,
     *,
-    chunk: int = 0,
     image_size: int = 224,
     seed: int = 0,
-    device: str = "cpu",
     mixed: bool = False,
 ) -> Work:
     """A network on a batch of pictures, forward and backward, a chunk of it at a time.

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, LSTMRanker
 from ranklab.experiments.speed.contestants import LOSSES, List, Loss
@@ -29,42 +28,28 @@ class Algorithm(NamedTuple):
     claim: Callable[[float, float], float]  # (n, p) → what grows as printed, or else as its own paper or we say
 
 
-class _Sorter(torch.nn.Module):
+def so_deep(one: List) -> Loss:
     """SoDeep's network with as many hidden units as there are items, as the table has it."""
-
-    def __init__(self, n: int) -> None:
-        super().__init__()
-        self.sorter = LSTMRanker(n, hidden=n, layers=1).requires_grad_(False)
-
-    def forward(self, scores: Tensor, relevance: Tensor) -> Tensor:
-        ranks: Tensor = self.sorter(scores)
-        return ranks[relevance].mean()
-
-
-def n_log_n(n: float, p: float) -> float:
-    return n * math.log(n)
-
-
-def n_p(n: float, p: float) -> float:
-    return n * p
+    sorter = LSTMRanker(one.size, hidden=one.size, layers=1).requires_grad_(False).to(one.device)
+    return lambda scores, relevance: sorter(scores)[relevance].mean()  # type: ignore[no-any-return]
 
 
 LONG, MIDDLE, SHORT = (100_000, 1_000_000), (20_000, 200_000), (3_000, 30_000)
 FEW, MANY = (30, 300), (100, 1_000)
 (RAMBO, RAMBO_WRITTEN), (SMOOTH, SMOOTH_WRITTEN) = LOSSES["RaMBO AP"], LOSSES["Smooth-AP"]
 ALGORITHMS = {
-    "RaMBO": Algorithm(RAMBO, LONG, MANY, "O(n log n)", n_log_n),
-    "RaMBO, transcription": Algorithm(RAMBO_WRITTEN, MIDDLE, MANY, "", n_log_n),
+    "RaMBO": Algorithm(RAMBO, LONG, MANY, "O(n log n)", lambda n, p: n * math.log(n)),
+    "RaMBO, transcription": Algorithm(RAMBO_WRITTEN, MIDDLE, MANY, "", lambda n, p: n * math.log(n)),
     "Mohapatra et al.": Algorithm(
         lambda _: APSVMLoss("mohapatra"), MIDDLE, MANY, "O(n log p)", lambda n, p: n * math.log(p)
     ),
-    "Chen et al.": Algorithm(lambda _: ErrorDrivenAPLoss(1.0), SHORT, FEW, "O(np)", n_p),
+    "Chen et al.": Algorithm(lambda _: ErrorDrivenAPLoss(1.0), SHORT, FEW, "O(np)", lambda n, p: n * p),
     "Yue et al.": Algorithm(lambda _: APSVMLoss("yue"), SHORT, FEW, "O(n²)", lambda n, p: n * n),
     "FastAP": Algorithm(LOSSES["FastAP"][0], LONG, MANY, "O((n + p)L)", lambda n, p: n),
-    "SoDeep": Algorithm(lambda one: _Sorter(one.size), (64, 192), (4, 16), "O((n + p)h²), h ≈ n", lambda n, p: n**3),
-    "Smooth-AP": Algorithm(SMOOTH, SHORT, FEW, "", n_p),
+    "SoDeep": Algorithm(so_deep, (64, 192), (4, 16), "O((n + p)h²), h ≈ n", lambda n, p: n**3),
+    "Smooth-AP": Algorithm(SMOOTH, SHORT, FEW, "", lambda n, p: n * p),
     "Smooth-AP, transcription": Algorithm(SMOOTH_WRITTEN, (300, 2_000), (4, 40), "", lambda n, p: n * n),
-    "SupAP (HAPPIER)": Algorithm(LOSSES["SupAP"][0], SHORT, FEW, "", n_p),
+    "SupAP (HAPPIER)": Algorithm(LOSSES["SupAP"][0], SHORT, FEW, "", lambda n, p: n * p),
 }
 
 

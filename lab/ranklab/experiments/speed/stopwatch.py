@@ -20,8 +20,6 @@ Name = tuple[str, str]  # what is done, and who does it
 Row = dict[str, Any]
 Powers = tuple[float, float]
 T = TypeVar("T")
-#: With which powers of the size time and memory are expected to grow, where nothing else is said.
-GROWTH = (1.2, 1.0)
 #: A first call, which warms up, is given another one unless it takes so many times the seconds of a contender.
 PATIENCE = 3
 #: Bytes up to which a process may take what it has kept from earlier work.
@@ -99,7 +97,7 @@ def race(
     limits: Limits,
     *,
     device: str = "cpu",
-    usual: Powers = GROWTH,
+    usual: Powers = (1.2, 1.0),
     growth: Mapping[Name, Powers] | None = None,
 ) -> list[Row]:
     """Time contenders at growing sizes, in turn.

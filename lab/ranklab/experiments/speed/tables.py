@@ -1,6 +1,5 @@
 """What the lab `speed` found, as rows, as the nested metrics of a record, as tables, and as ratios with a verdict."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -60,14 +59,27 @@ def compare(rows: Iterable[Row]) -> list[Row]:
 
 def ratio_table(ratios: Sequence[Row], sizes: Mapping[int, str] | None = None) -> list[dict[str, str]]:
     """Lay out ratios with their verdicts: a line for each of ours and each other, a column for each size."""
-    heads = sizes or {size: size_text(size) for size in sorted({row["size"] for row in ratios})}
-    lines: dict[tuple[str, str, str], dict[str, str]] = {}
-    for row in ratios:
-        key = row["work"], row["against"], row["device"]
-        empty = dict(zip(("ours", "over", "on"), key, strict=True)) | dict.fromkeys(heads.values(), "–")
-        line = lines.setdefault(key, empty)
-        if row["size"] in heads:
-            line[heads[row["size"]]] = f"{ratio_text(row['ratio'])} {row['verdict']}"
+    cells = [
+        (
+            {"ours": row["work"], "over": row["against"], "on": row["device"]},
+            row["size"],
+            f"{ratio_text(row['ratio'])} {row['verdict']}",
+        )
+        for row in ratios
+    ]
+    return _by_size(cells, sizes)
+
+
+def _by_size(
+    cells: Sequence[tuple[dict[str, str], int, str]], sizes: Mapping[int, str] | None = None
+) -> list[dict[str, str]]:
+    """Cells (of which line, in which column, the text): a line for each name, a column for each size."""
+    heads = sizes or {size: size_text(size) for size in sorted({size for _, size, _ in cells})}
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
+    for names, size, text in cells:
+        line = lines.setdefault(tuple(names.values()), names | dict.fromkeys(heads.values(), "–"))
+        if size in heads:
+            line[heads[size]] = text
     return list(lines.values())
 
 
@@ -92,15 +104,12 @@ def pivot(
     rows: Iterable[Row], part: str, device: str, what: str = "seconds", text: Callable[[float], str] | None = None
 ) -> list[dict[str, str]]:
     """Lay out a part as a table: a line for each contender, a column for each size."""
-    measured = [row for row in rows if (row["part"], row["device"]) == (part, device) and what in row]
-    sizes = sorted({row["size"] for row in measured})
-    lines: dict[tuple[str, str], dict[str, str]] = {}
-    for row in measured:
-        key, value = (row["work"], row["contender"]), row[what]
-        empty = {"work": key[0], "by": key[1], **{size_text(size): "–" for size in sizes}}
-        cell = _not(row) if value is None else (text or duration)(value)
-        lines.setdefault(key, empty)[size_text(row["size"])] = cell
-    return list(lines.values())
+    cells = []
+    for row in rows:
+        if (row["part"], row["device"]) == (part, device) and what in row:
+            cell = _not(row) if row[what] is None else (text or duration)(row[what])
+            cells.append(({"work": row["work"], "by": row["contender"]}, row["size"], cell))
+    return _by_size(cells)
 
 
 def _not(row: Mapping[str, Any]) -> str:
@@ -186,7 +195,5 @@ def exponent_text(value: float, margin: float) -> str:
 
 def seconds_of(text: str) -> float:
     """Read what :func:`duration` writes, and papers print."""
-    match = re.fullmatch(r"([\d.]+) (µs|ms|s)", text)
-    if match is None:
-        raise ValueError(f"text must be a number and µs, ms or s, got {text!r}")
-    return round(float(match[1]) * _UNITS[match[2]], 9)
+    value, unit = text.split()
+    return round(float(value) * _UNITS[unit], 9)

@@ -44,7 +44,7 @@ def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> l
     size, dim, seed = chosen["batch"], chosen["dim"], chosen["seed"]
     batch = contestants.Batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
     network = contestants.network(
-        chosen["model"], dim, size, chosen["chunk"], device, image_size=chosen["image_size"], seed=seed
+        chosen["model"], dim, size, chosen["chunk"], device, pixels=chosen["image_size"], seed=seed
     )
     works = {("backbone", chosen["model"]): network}
     for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():

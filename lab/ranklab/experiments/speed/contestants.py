@@ -324,15 +324,7 @@ def _peaks(names: Iterable[Name], n: int, share: float, seed: int, device: str =
 
 
 def network(
-    name: str,
-    dim: int,
-    batch: int,
-    chunk: int,
-    device: str,
-    *,
-    image_size: int = 224,
-    seed: int = 0,
-    mixed: bool = False,
+    name: str, dim: int, batch: int, chunk: int, device: str, *, pixels: int = 224, seed: int = 0, mixed: bool = False
 ) -> Work:
     """A network on a batch of pictures, forward and backward, a chunk of it at a time.
 
@@ -347,7 +339,7 @@ def network(
             net = build(name, dim=dim).to(device)
         except ImportError as error:  # a ResNet, and no torchvision
             return partial(_refuse, error)
-    channels, side = (3, image_size) if name.startswith("resnet") else (1, 32)
+    channels, side = (3, pixels) if name.startswith("resnet") else (1, 32)
     sizes = [len(part) for part in torch.arange(batch).split(chunk or batch)]
     pictures = torch.rand(sizes[0], channels, side, side, generator=torch.Generator().manual_seed(seed)).to(device)
     scaler = torch.amp.GradScaler(device, enabled=mixed and device != "cpu")

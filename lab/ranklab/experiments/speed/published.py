@@ -87,10 +87,6 @@ def _differences(scores: Tensor) -> Tensor:
     return scores.unsqueeze(-2) - scores.unsqueeze(-1)
 
 
-def _here(scores: Tensor, where: Tensor | None) -> Tensor:
-    return torch.ones_like(scores, dtype=torch.bool) if where is None else where
-
-
 def published_smooth_ap(
     scores: Tensor, relevance: Tensor, where: Tensor | None = None, temperature: float = 0.01
 ) -> Tensor:
@@ -102,55 +98,50 @@ def published_smooth_ap(
     if where is not None:
         others = others * where.unsqueeze(-2)
     steps = 1 / (1 + torch.exp(-_differences(scores) / temperature)) * others
-    positive = relevance & _here(scores, where)
+    positive = relevance if where is None else relevance & where
     ranks = 1 + steps.sum(-1)
     within = 1 + (steps * positive.unsqueeze(-2)).sum(-1)
     return _mean(1 - within / ranks, positive)
 
 
-def published_fast_ap(scores: Tensor, relevance: Tensor, where: Tensor | None = None, bins: int = 10) -> Tensor:
+def published_fast_ap(scores: Tensor, relevance: Tensor, where: Tensor, bins: int = 10) -> Tensor:
     r"""Return one minus AP of a histogram of distances, to which every item adds by linear pulses around the centres.
 
     .. math:: \mathrm{FastAP} = \frac{1}{N^+} \sum_{l} \frac{H^+_l\, h^+_l}{H_l}, \qquad
               h_l = \sum_j \max(0, 1 - |z_j - c_l| / \Delta)
     """
-    here = _here(scores, where)
     centres = torch.linspace(0, 4, bins + 1).to(scores)
     pulses = (1 - (2 - 2 * scores.unsqueeze(-1) - centres).abs() * bins / 4).clamp(min=0)
-    histogram = (pulses * here.unsqueeze(-1)).sum(-2)
-    of_positives = (pulses * (relevance & here).unsqueeze(-1)).sum(-2)
+    histogram = (pulses * where.unsqueeze(-1)).sum(-2)
+    of_positives = (pulses * (relevance & where).unsqueeze(-1)).sum(-2)
     cumulated, above = histogram.cumsum(-1), of_positives.cumsum(-1)
     precision = torch.where(cumulated > 0, above / cumulated.clamp(min=1e-12), 0.0)
-    count = (relevance & here).sum(-1)
+    count = (relevance & where).sum(-1)
     return 1 - ((of_positives * precision).sum(-1) / count.clamp(min=1)).sum() / (count > 0).sum()
 
 
-def published_h_ap(
-    scores: Tensor, relevance: Tensor, where: Tensor | None = None, *, step: Callable[[Tensor], Tensor]
-) -> Tensor:
+def published_h_ap(scores: Tensor, relevance: Tensor, where: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
     """Return one minus H-AP; the items of lower relevance count with a step in the rank, all others with H.
 
     Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
     """
-    x, here = _differences(scores), _here(scores, where)
-    of_k, of_j, counted = relevance.unsqueeze(-1), relevance.unsqueeze(-2), here.unsqueeze(-2)
+    x = _differences(scores)
+    of_k, of_j, counted = relevance.unsqueeze(-1), relevance.unsqueeze(-2), where.unsqueeze(-2)
     hard = (x >= 0).to(x)
     ranks = (torch.where(of_j < of_k, step(x), hard) * counted).sum(-1)
     h_ranks = (torch.minimum(of_k, of_j) * hard * counted).sum(-1)
-    ratio = torch.where((relevance > 0) & here, h_ranks / ranks.clamp(min=0.5), 0.0)
-    total = (relevance * here).sum(-1)
+    ratio = torch.where((relevance > 0) & where, h_ranks / ranks.clamp(min=0.5), 0.0)
+    total = (relevance * where).sum(-1)
     return 1 - (ratio.sum(-1)[total > 0] / total[total > 0]).mean()
 
 
-def published_sup_ap(
-    scores: Tensor, relevance: Tensor, where: Tensor | None = None, *, step: Callable[[Tensor], Tensor]
-) -> Tensor:
+def published_sup_ap(scores: Tensor, relevance: Tensor, where: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
     """Return one minus an AP whose ranks count the irrelevant items by a step, and the relevant ones by H.
 
     Source: HAPPIER Sec. 3.2.
     """
-    x, here = _differences(scores), _here(scores, where)
-    others, positives = ~relevance & here, relevance & here
+    x = _differences(scores)
+    others, positives = ~relevance & where, relevance & where
     against = step(x).masked_fill(~others.unsqueeze(-2), 0.0).sum(-1)
     within = ((x >= 0) & positives.unsqueeze(-2)).sum(-1)
     return _mean(1 - within / (within + against).clamp(min=0.5), positives)

@@ -31,7 +31,7 @@ class Algorithm(NamedTuple):
 def so_deep(one: List) -> Loss:
     """SoDeep's network with as many hidden units as there are items, as the table has it."""
     sorter = LSTMRanker(one.size, hidden=one.size, layers=1).requires_grad_(False).to(one.device)
-    return lambda scores, relevance: sorter(scores)[relevance].mean()  # type: ignore[no-any-return]
+    return lambda scores, relevance: sorter(scores)[relevance].mean()
 
 
 LONG, MIDDLE, SHORT = (100_000, 1_000_000), (20_000, 200_000), (3_000, 30_000)

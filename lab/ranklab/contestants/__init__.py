@@ -6,10 +6,9 @@ Importing it adds its rankers to the table `rankedu.rankers.RANKERS`.
 from rankedu.rankers.registry import RANKERS, Strength, register
 from ranklab.contestants.ap_svm import APSVMLoss, most_violated_ranking
 from ranklab.contestants.baselines import baseline, baseline_names, baseline_settings, describe_baseline
-from ranklab.contestants.equivariance import equivariance_error
 from ranklab.contestants.error_driven import ErrorDrivenAPLoss
 from ranklab.contestants.exact_sorter import exact_sorter, exact_sorter_temperature
-from ranklab.contestants.lstm import LSTMRanker
+from ranklab.contestants.lstm import LSTMRanker, equivariance_error
 from ranklab.contestants.over_levels import SumOverLevels
 from ranklab.contestants.projection import ProjectionRanker
 

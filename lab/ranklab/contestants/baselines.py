@@ -42,7 +42,12 @@ class Baseline(nn.Module):
         if (ref_emb is None) != (ref_labels is None):
             raise ValueError("ref_emb and ref_labels must be given together, got one of the two")
         if ref_emb is not None and ref_labels is not None:
-            self._check_references(embeddings, ref_emb, ref_labels)
+            if self.n_classes is not None or self.name == "n_pair":
+                raise ValueError(
+                    f"ref_emb must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
+                    "items of the batch alone)"
+                )
+            check_embeddings(ref_emb, ref_labels, prefix="ref_", like=embeddings)
         with torch.autocast(embeddings.device.type, enabled=False):
             batch = (self._prepare(embeddings), labels)
             references = (None if ref_emb is None else self._prepare(ref_emb), ref_labels)
@@ -55,14 +60,6 @@ class Baseline(nn.Module):
         """At length 1, if the loss wants that, in float32 at least."""
         wide = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
         return wide if self.name == "n_pair" else normalize(wide, dim=1)
-
-    def _check_references(self, embeddings: Tensor, ref_emb: Tensor, ref_labels: Tensor) -> None:
-        if self.n_classes is not None or self.name == "n_pair":
-            raise ValueError(
-                f"ref_emb must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
-                "items of the batch alone)"
-            )
-        check_embeddings(ref_emb, ref_labels, prefix="ref_", like=embeddings)
 
 
 def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **settings: Any) -> nn.Module:

@@ -73,12 +73,10 @@ class SumOverLevels(nn.Module):
         for level, (loss, known) in enumerate(zip(self.losses, self.classes, strict=True), start=1):
             here = (paths[:, level - 1] >= 0).to(embeddings.device)
             own = embeddings if here.all() else embeddings[here]
-            numbers = [self._number(known, tuple(path[:level])) for path in paths.tolist() if path[level - 1] >= 0]
-            if numbers:
-                total = total + loss(own, torch.tensor(numbers, device=embeddings.device))
+            prefixes = [tuple(path[:level]) for path in paths.tolist() if path[level - 1] >= 0]
+            for prefix in prefixes:
+                if prefix not in known:
+                    raise ValueError(f"labels must be among those of the training set, got {list(prefix)}")
+            if prefixes:
+                total = total + loss(own, torch.tensor([known[prefix] for prefix in prefixes], device=own.device))
         return total
-
-    def _number(self, known: dict[tuple[int, ...], int], prefix: tuple[int, ...]) -> int:
-        if prefix not in known:
-            raise ValueError(f"labels must be among those of the training set, got {list(prefix)}")
-        return known[prefix]

@@ -29,28 +29,18 @@ def cache_folder(root: str | os.PathLike[str] | None = None) -> Path:
 def cached_arrays(file: str, make: Callable[[], Arrays], root: str | os.PathLike[str] | None = None) -> Arrays:
     """Read named arrays from a cache file; make them and write it, if it is absent or damaged."""
     path = cache_folder(root) / file
-    arrays = _read(path)
-    if arrays is None:
-        arrays = make()
-        _write(path, arrays)
-    return arrays
-
-
-def _read(path: Path) -> Arrays | None:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files if name != "sha256"}  # older files have a checksum more
+        with np.load(path, allow_pickle=False) as kept:
+            return {name: kept[name] for name in kept.files if name != "sha256"}  # older files have a checksum more
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        return None
-
-
-def _write(path: Path, arrays: Arrays) -> None:
+        arrays = make()
     try:
-        with written(path) as part, part.open("wb") as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        with written(path) as part, part.open("wb") as opened:
+            np.savez_compressed(opened, **arrays)  # type: ignore[arg-type]
     except OSError as error:
         warnings.warn(
             f"{path.name} could not be kept in {path.parent} ({error.strerror or error}), so it is made anew at every "
             "start: name a folder that can be written with root= or $RANKEDU_DATA",
-            stacklevel=4,
+            stacklevel=3,
         )
+    return arrays

@@ -1,9 +1,8 @@
 """Data sets of image files: labels in memory, pictures decoded when they are asked for."""
 
 import struct
-import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from ranklab.datasets.lists import ListedImage, missing, number_paths
 from ranklab.datasets.published import Published
 from ranklab.datasets.transforms import CROPS, draw, view
 
-__all__ = ["CorruptImage", "ImageFiles", "read_image"]
-
+__all__ = ["ImageFiles", "read_image"]
 
 #: What decoders raise of a damaged file.
 UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error, zlib.error)
@@ -28,9 +26,7 @@ class ImageFiles:
 
     Labels are numbered over the rows of all parts, training first, so that they are the same in all splits. Opening
     reads the lists only; a missing image is an error when it is asked for. For ``crop`` see
-    :func:`ranklab.datasets.transforms.view`. With ``on_corrupt="skip"`` a file that cannot be decoded is named in a
-    warning, and the next image of its class takes its place. In a test such a stand-in finds its double, so mend or
-    unlist the file before you report a number.
+    :func:`ranklab.datasets.transforms.view`.
     """
 
     def __init__(
@@ -42,11 +38,9 @@ class ImageFiles:
         *,
         image_size: int = 224,
         crop: str = "area",
-        on_corrupt: str = "raise",
     ) -> None:
         check_choice(split, tuple(facts.splits), name="split")
         check_choice(crop, CROPS, name="crop")
-        check_choice(on_corrupt, ("raise", "skip"), name="on_corrupt")
         check_count(image_size, "image_size", hint="the papers use 224")
         labels, self.names = number_paths(row.names for row in rows)
         keep = [index for part in facts.splits[split] for index, row in enumerate(rows) if row.part == part]
@@ -55,8 +49,7 @@ class ImageFiles:
         self.facts, self.folder, self.split, self.levels = facts, folder, split, facts.levels
         self.paths = [folder / rows[index].file for index in keep]
         self.labels = labels[keep]
-        self.image_size, self.crop, self.on_corrupt = image_size, crop, on_corrupt
-        self._named: set[Path] = set()
+        self.image_size, self.crop = image_size, crop
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -72,35 +65,13 @@ class ImageFiles:
     def load(self, index: int, generator: torch.Generator | None = None) -> Tensor:
         """Decode one image, (3, S, S), normalised as ImageNet: the view of the test, or one the generator draws."""
         draws = None if generator is None else draw(generator)
-        for candidate in self._candidates(index):
-            path = self.paths[candidate]
-            try:
-                return read_image(
-                    path, self.facts, lambda image: view(image, draws, size=self.image_size, crop=self.crop)
-                )
-            except CorruptImage as error:
-                if self.on_corrupt == "raise":
-                    raise ValueError(f"{error} (on_corrupt='skip' takes another image of its class)") from None
-                if path not in self._named:
-                    self._named.add(path)
-                    warnings.warn(f"{error}; another image of its class takes its place", stacklevel=2)
-        name = self.names[-1][int(self.labels[index, -1])]
-        raise ValueError(f"{self.paths[index]} cannot be decoded, nor can any other image of its class, {name!r}")
-
-    def _candidates(self, index: int) -> Iterator[int]:
-        """The index itself, then those that come after it in its class, round and round."""
-        yield index
-        same = (self.labels[:, -1] == self.labels[index, -1]).nonzero().flatten().tolist()
-        at = same.index(range(len(self))[index])
-        yield from same[at + 1 :] + same[:at]
-
-
-class CorruptImage(ValueError):
-    """A file that is there and cannot be decoded."""
+        return read_image(
+            self.paths[index], self.facts, lambda image: view(image, draws, size=self.image_size, crop=self.crop)
+        )
 
 
 def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Tensor:
-    """Open a file and make a tensor of it; a CorruptImage if it is no picture, a FileNotFoundError if it is missing."""
+    """Open a file and make a tensor of it; a ValueError if it is no picture, a FileNotFoundError if it is missing."""
     needed("PIL", "rankedu decodes images with Pillow")
     from PIL import Image
 
@@ -112,4 +83,4 @@ def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Te
     except (*UNREADABLE, Image.DecompressionBombError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk, not the picture
-        raise CorruptImage(f"{path} cannot be decoded: {error}") from None
+        raise ValueError(f"{path} cannot be decoded: {error} (mend the file, or take it off the list)") from None

@@ -28,8 +28,8 @@ def open_dataset(
     """Open a split of a data set of :data:`DATASETS`, below ``root`` or ``$RANKEDU_DATA``.
 
     It has ``labels`` (N, L), ``names`` and ``split``; the glyphs have ``images``, the others ``load(index,
-    generator)``. Settings are the data set's own: ``image_size``, ``crop`` and ``on_corrupt`` of image files, ``level``
-    of the queries and galleries of DyML.
+    generator)``. Settings are the data set's own: ``image_size`` and ``crop`` of image files, ``level`` of the queries
+    and galleries of DyML.
 
     Examples
     --------

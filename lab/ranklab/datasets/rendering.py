@@ -100,8 +100,8 @@ def _matplotlib() -> tuple[Any, Any]:
 
 def _draw(font: Any, code: int | None) -> npt.NDArray[np.uint8]:
     """Draw one glyph (or the box for a missing one) centred on the writing line, smaller if it would not fit."""
-    constants = _matplotlib()[1]  # they became an enumeration in matplotlib 3.10
-    flags = constants.LoadFlags.NO_HINTING if hasattr(constants, "LoadFlags") else constants.LOAD_NO_HINTING
+    matplotlib, ft2font = _matplotlib()  # in 3.10 the flags became an enumeration, in 3.11 the canvas an array
+    flags = ft2font.LoadFlags.NO_HINTING if hasattr(ft2font, "LoadFlags") else ft2font.LOAD_NO_HINTING
     points = POINTS
     while True:
         font.set_size(points, DPI)
@@ -115,15 +115,9 @@ def _draw(font: Any, code: int | None) -> npt.NDArray[np.uint8]:
     if min(width, height) <= 0:
         return np.zeros((SIZE, SIZE), np.uint8)
     row = min(max(BASELINE - top, 0), SIZE - height)
-    return _paint(font, glyph, (SIZE - width) // 2 - left, row)
-
-
-def _paint(font: Any, glyph: Any, x: int, y: int) -> npt.NDArray[np.uint8]:
-    """Draw a loaded glyph; the canvas is an array since matplotlib 3.11, and was an object of its own before."""
-    matplotlib, ft2font = _matplotlib()
     old = matplotlib.__version_info__ < (3, 11)
     canvas = ft2font.FT2Image(SIZE, SIZE) if old else np.zeros((SIZE, SIZE), np.uint8)
-    font.draw_glyph_to_bitmap(canvas, x, y, glyph, antialiased=True)
+    font.draw_glyph_to_bitmap(canvas, (SIZE - width) // 2 - left, row, glyph, antialiased=True)
     return np.array(canvas, dtype=np.uint8)
 
 

@@ -28,7 +28,7 @@ from ranklab.training import History, Recipe, SuperClassSampler, pick_device, tr
 #: The parameters of the lab `retrieval`. Where a number is the method's own, -1 or 0 stands for it, see the lab.
 DEFAULTS: dict[str, Any] = (
     {"dataset": "glyphs", "data_root": "", "train_split": "train", "test_split": "test", "salt": "0", "letters": False}
-    | {"image_size": 224, "crop": "area", "on_corrupt": "raise"}
+    | {"image_size": 224, "crop": "area"}
     | {"model": "convnet", "dim": 64, "pretrained": False, "weights": ""}
     | {"layer_norm": False, "freeze_batch_norm": False}
     | {"loss": "rambo_log", "margin": -1.0, "lam": 0.0, "temperature": 0.0, "memory": 0, "weight": -1.0, "settings": ""}

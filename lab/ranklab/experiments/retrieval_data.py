@@ -98,7 +98,7 @@ def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:
     """Open the training and the test split, and the gallery where it is apart; the settings are of the test alone."""
     name, root = parameters["dataset"], parameters["data_root"] or None
     facts = DATASETS[name]
-    own = ("image_size", "crop", "on_corrupt") if facts.folder else ("salt", "letters")
+    own = ("image_size", "crop") if facts.folder else ("salt", "letters")
     common = {key: parameters[key] for key in own if key in parameters}
     train = open_dataset(name, parameters.get("train_split", "train"), root, **common)
     test, gallery = ("query", "gallery") if facts.separate_gallery else (parameters.get("test_split", "test"), None)

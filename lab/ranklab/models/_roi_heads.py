@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -32,7 +32,7 @@ class RoIHeads(_Parent):  # type: ignore[misc]
         """Make torchvision's heads ours, in place."""
         ours: Any = heads
         ours.__class__ = cls
-        ours.classifier_loss, ours.mark, ours.last = classifier_loss, _ignore, None
+        ours.classifier_loss, ours.mark, ours.last = classifier_loss, lambda stage: None, None
         return ours  # type: ignore[no-any-return]
 
     def select_training_samples(self, proposals: list[Tensor], targets: Any) -> Any:
@@ -60,24 +60,13 @@ class RoIHeads(_Parent):  # type: ignore[misc]
             labels = self.__dict__.pop("_labels")
             losses["cross_entropy"] = losses["loss_classifier"].detach()
             self.mark("scored")
-            losses["loss_classifier"] = self._judge(logits, labels)
+            with torch.autocast(logits.device.type, enabled=False):
+                wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+                losses["loss_classifier"] = self.classifier_loss(wide, labels)
             self.mark("judged")
             self.last = logits.detach(), labels
         elif targets is not None:
-            self.last = logits.detach(), self._label(proposals, targets)
+            boxes = [target["boxes"].to(proposals[0]) for target in targets]
+            labels = self.assign_targets_to_proposals(proposals, boxes, [target["labels"] for target in targets])[1]
+            self.last = logits.detach(), torch.cat(labels)
         return result, losses
-
-    def _judge(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss of the logits in float32 at least."""
-        with torch.autocast(logits.device.type, enabled=False):
-            value: Tensor = self.classifier_loss(logits.to(torch.promote_types(logits.dtype, torch.float32)), labels)
-        return value
-
-    def _label(self, proposals: Sequence[Tensor], targets: list[dict[str, Tensor]]) -> Tensor:
-        boxes = [target["boxes"].to(proposals[0]) for target in targets]
-        labels = self.assign_targets_to_proposals(proposals, boxes, [target["labels"] for target in targets])[1]
-        return torch.cat(labels)
-
-
-def _ignore(stage: str) -> None:
-    """Nobody keeps the time."""

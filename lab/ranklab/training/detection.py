@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -82,15 +81,19 @@ def train_detector(
 
 def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, weight: float = 1.0) -> dict[str, float]:
     """Take a step by the sum of the losses; return it, "loss", and each; "cross_entropy" is no part of it."""
+    heads = cast(Any, run.net).roi_heads
+    before, heads.mark = heads.mark, clock.mark
     for name in ("scored", "judged"):  # of a detector that marks nothing no time is measured
         clock.mark(name)
     try:
-        with _marking(run.net, clock), autocast(run.device, run.updates.recipe.amp):
+        with autocast(run.device, run.updates.recipe.amp):
             losses = run.net(batch.images, batch.targets)
     except ValueError:
         if all_finite(run.updates.parameters()):
             raise
         return {"loss": math.nan}  # what exploded in the step before cannot be ranked
+    finally:
+        heads.mark = before
     factors = {name: {"loss_classifier": weight, "cross_entropy": 0.0}.get(name, 1.0) for name in losses}
     total = sum(factor * losses[name].float() for name, factor in factors.items() if factor)
     torch.autograd.backward(run.updates.scale(total))
@@ -98,20 +101,6 @@ def detector_step(run: TrainingState, batch: DetectionBatch, clock: Clock, *, we
     if math.isfinite(values[0]):
         run.updates.apply()
     return dict(zip(("loss", *losses), values, strict=True))
-
-
-@contextmanager
-def _marking(net: Any, clock: Clock) -> Iterator[None]:
-    """Let the detector's head mark when its loss begins and ends, if it can."""
-    heads: Any = getattr(net, "roi_heads", None)
-    if not hasattr(heads, "mark"):
-        yield
-        return
-    before, heads.mark = heads.mark, clock.mark
-    try:
-        yield
-    finally:
-        heads.mark = before
 
 
 @torch.no_grad()

@@ -1,28 +1,19 @@
 """Which device a run is on, by name, and the random numbers that are drawn there."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
+from rankedu.checks import check_choice
+
 
 def pick_device(name: str = "auto") -> torch.device:
-    """Find a device, "auto", "cpu", "cuda" or "cuda:1"; under ``torchrun`` a GPU is this process's own."""
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if name == "cpu" or (name == "auto" and count == 0):
-        return torch.device("cpu")
-    kind, colon, number = name.partition(":")
-    if kind not in ("auto", "cuda") or (kind == "auto" and colon) or (colon and not number.isdigit()):
-        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:0', 'cuda:1', ..., got {name!r}")
-    index = int(number) if colon else int(os.environ.get("LOCAL_RANK", 0))
-    if index >= count:
-        there = f"those there are 0 to {count - 1}" if count else "torch finds none on this machine"
-        raise ValueError(
-            f"device must be available, got {name!r}: no GPU number {index}, {there} (use 'cpu' or 'auto')"
-        )
-    return torch.device("cuda", index)
+    """Find a device of this machine, "cpu", "cuda" or "cuda:1"; "auto" is the first GPU, if there is one."""
+    found = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    check_choice(name, ["auto", "cpu", *found, *(["cuda"] if found else [])], name="device")
+    return torch.device([*found, "cpu"][0] if name in ("auto", "cuda") else name)
 
 
 def random_state(device: torch.device) -> list[Tensor]:

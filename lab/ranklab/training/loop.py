@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from rankedu.checks import check_count
-from ranklab.training.batches import Batch
 from ranklab.training.checkpoints import TrainingState
 from ranklab.training.large_batch import embed_for_gradient
+from ranklab.training.loading import Batch
 from ranklab.training.logs import COLUMNS, Clock, csv_log
 
 #: Takes a step with a batch, and returns at least its "loss"; if that is not finite, the weights are left as they were.

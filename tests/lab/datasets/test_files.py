@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -152,63 +151,30 @@ def test_a_generator_decides_the_view_and_moves_on_by_the_same_step_for_every_im
 
 
 @pytest.mark.parametrize("length", [0, 200])
-def test_a_corrupt_image_is_named_or_passed_over(tree, length):
+def test_a_corrupt_image_is_named(tree, length):
     folder, _ = tree
     (folder / "3.jpg").write_bytes((folder / "3.jpg").read_bytes()[:length])
-    with pytest.raises(ValueError, match=r"3\.jpg cannot be decoded: .*on_corrupt='skip'"):
+    with pytest.raises(ValueError, match=r"3\.jpg cannot be decoded: .*take it off the list"):
         open_tree(tree).load(3)
-    data = open_tree(tree, on_corrupt="skip")
-    with pytest.warns(UserWarning, match=r"3\.jpg cannot be decoded.* another image of its class") as caught:
-        stand_in = data.load(3)
-    assert len(caught) == 1
-    assert torch.equal(stand_in, data.load(4)), "the next lamp"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert torch.equal(data.load(3), stand_in), "named once"
-    g, h = generator(), generator()
-    data.load(3, g)
-    data.load(4, h)
-    assert torch.equal(g.get_state(), h.get_state())
 
 
-def test_the_last_of_a_class_is_replaced_by_the_first(tree):
-    (tree[0] / "4.jpg").write_bytes(b"<html>not found</html>")
-    data = open_tree(tree, on_corrupt="skip")
-    with pytest.warns(UserWarning, match=r"4\.jpg"):
-        stand_in = data.load(4)
-    assert torch.equal(stand_in, data.load(1))
-    assert torch.equal(stand_in, data.load(-2)), "an index from the end is the same image"
-
-
-def test_a_class_of_one_corrupt_image_has_no_stand_in(tree):
-    (tree[0] / "5.jpg").write_bytes(b"<html>not found</html>")
-    data = open_tree(tree, on_corrupt="skip")
-    with (
-        pytest.warns(UserWarning, match=r"5\.jpg"),
-        pytest.raises(ValueError, match="other image of its class, 'sofa'"),
-    ):
-        data.load(5)
-
-
-@pytest.mark.parametrize("on_corrupt", ["raise", "skip"])
-def test_a_missing_image_is_an_error_that_says_who_publishes_it(tree, on_corrupt):
+def test_a_missing_image_is_an_error_that_says_who_publishes_it(tree):
     (tree[0] / "3.jpg").unlink()
     with pytest.raises(FileNotFoundError, match=r"3\.jpg is missing \(.*cvgl\.stanford\.edu"):
-        open_tree(tree, on_corrupt=on_corrupt).load(3)
+        open_tree(tree).load(3)
 
 
 def test_trouble_of_the_disk_is_not_a_corrupt_image(tree):
     (tree[0] / "3.jpg").unlink()
     (tree[0] / "3.jpg").mkdir()
     with pytest.raises(IsADirectoryError):
-        open_tree(tree, on_corrupt="skip").load(3)
+        open_tree(tree).load(3)
 
 
 @pytest.mark.parametrize(
     ("split", "settings", "message"),
     [
         ("validation", {}, "split must be one of 'train', 'test', got 'validation'"),
-        ("train", {"on_corrupt": "ignore"}, "on_corrupt must be one of 'raise', 'skip'"),
         ("train", {"image_size": 0}, "image_size must be >= 1, got 0"),
     ],
 )

@@ -168,7 +168,7 @@ BAD = {
     "share": ({"class_agnostic_weight": 2.0}, r"class_agnostic_weight must be finite and in \[0, 1\], got 2.0"),
     "recipe": ({"optimizer": "adm"}, "optimizer must be one of .*, got 'adm'"),
     "weight": ({"weight": -1.0}, "weight must be finite and > 0, got -1.0"),
-    "device": ({"device": "cuda:99"}, "device must be available, got 'cuda:99'"),
+    "device": ({"device": "cuda:99"}, "device must be one of 'auto', 'cpu'"),
     "split": ({"test_split": "vall"}, r"test_split 'vall' is unknown \(did you mean 'val'\?\)"),
     "door": ({"test_split": "held_out"}, "split must not be 'held_out' before the end"),
     "photographs": (

@@ -189,7 +189,7 @@ BAD = {
         "step must be one of",
     ),
     "recipe": ({"optimizer": "adm"}, "optimizer must be one of .*, got 'adm'"),
-    "device": ({"device": "cuda:99"}, "device must be available, got 'cuda:99'"),
+    "device": ({"device": "cuda:99"}, "device must be one of 'auto', 'cpu'"),
     "batch": ({"batch_size": 20000}, "batch_size must be at most"),
     "super_class": ({"super_classes": 50, "batch_size": 200}, "super"),
     "data": (

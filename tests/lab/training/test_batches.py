@@ -10,8 +10,7 @@ from torch import nn
 
 from ranklab.datasets import augment
 from ranklab.training import ClassBalancedSampler, evaluate, train
-from ranklab.training.batches import batches
-from ranklab.training.loading import ahead
+from ranklab.training.loading import ahead, batches
 from ranklab.training.retrieval import embed
 
 CPU = torch.device("cpu")

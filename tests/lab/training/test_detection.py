@@ -63,7 +63,7 @@ class Fake(nn.Module):
     def __init__(self):
         super().__init__()
         self.norm, self.score = nn.BatchNorm1d(3), nn.Linear(3, 3)
-        self.steps = 0
+        self.steps, self.roi_heads = 0, SimpleNamespace(mark=print)
 
     def forward(self, images, targets=None):
         colours = torch.stack([image.mean((1, 2)) for image in images])
@@ -198,10 +198,6 @@ def test_the_log_has_all_losses_and_the_loss_is_their_weighted_sum(tmp_path):
 
 def test_the_head_tells_when_its_loss_begins_and_ends():
     class Marked(Fake):
-        def __init__(self):
-            super().__init__()
-            self.roi_heads = SimpleNamespace(mark=print)
-
         def forward(self, images, targets=None):
             if self.training:
                 self.roi_heads.mark("scored")

@@ -133,23 +133,15 @@ def test_gradients_are_clipped():
 def test_a_device_is_picked_by_name(monkeypatch, name, gpus, expected):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
-    monkeypatch.delenv("LOCAL_RANK", raising=False)
     assert str(pick_device(name)) == expected
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    if name in ("auto", "cuda") and gpus > 1:
-        assert str(pick_device(name)) == "cuda:1"
 
 
 @pytest.mark.parametrize(
     ("name", "gpus", "message"),
     [
-        (
-            "cuda",
-            0,
-            r"device must be available, got 'cuda': no GPU number 0, torch finds none on this machine \(use 'cpu'",
-        ),
-        ("cuda:2", 2, "no GPU number 2, those there are 0 to 1"),
-        ("gpu", 2, "device must be 'auto', 'cpu', 'cuda' or 'cuda:0', 'cuda:1', ..., got 'gpu'"),
+        ("cuda", 0, "device must be one of 'auto', 'cpu', got 'cuda'"),
+        ("cuda:2", 2, "got 'cuda:2'"),
+        ("gpu", 2, "device must be one of 'auto', 'cpu', 'cuda:0', 'cuda:1', 'cuda', got 'gpu'"),
         ("cuda:x", 2, "got 'cuda:x'"),
         ("cuda:", 2, "got 'cuda:'"),
         ("auto:0", 2, "got 'auto:0'"),
@@ -158,6 +150,5 @@ def test_a_device_is_picked_by_name(monkeypatch, name, gpus, expected):
 def test_a_device_that_is_not_there(monkeypatch, name, gpus, message):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
-    monkeypatch.delenv("LOCAL_RANK", raising=False)
     with pytest.raises(ValueError, match=message):
         pick_device(name)

@@ -1,10 +1,12 @@
 """The pictures of the results page: what trained networks retrieve, drawn from embeddings that are kept.
 
-`python book/tools pictures keep runs` embeds part of the test glyphs by the networks of some finished runs and writes
-the vectors to `data/pictures`. The book's build draws from these, so that nothing is trained for a page.
+`python book/tools pictures keep runs` embeds part of the test glyphs by the networks of some finished runs, and writes
+the vectors to `data/pictures`; what runs of the lab `detection` have found it copies there. The book's build draws from
+these, so that nothing is trained for a page.
 """
 
 import argparse
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,14 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.kit import style
+from rankbook.lab_detection import figures as detections
 from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
 from rankbook.lab_retrieval import figures as retrieval
 from rankbook.lab_retrieval import study
+from ranklab.experiments.detection import DEFAULTS, LOSSES
+from ranklab.experiments.detection_data import Findings, halves
+from ranklab.experiments.detection_data import open_data as open_scenes
 from ranklab.experiments.retrieval_data import Data, embed_all, open_data
-from tools.results import detection_pictures
 from tools.results.papers import DATA, find_run, find_sweep
 
 FOLDER = DATA / "pictures"
@@ -31,6 +36,11 @@ RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "smooth_ap": ("retrieval", "losses", {"loss": "smooth_ap", "seed": 0}),
     "fine": ("hierarchical_retrieval", "losses", {"loss": "smooth_ap", "seed": 0}),
     "happier": ("hierarchical_retrieval", "losses", {"loss": "happier", "seed": 0}),
+}
+#: Of detectors: name → grid, and what tells the runs from the others of the grid.
+DETECTORS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cross_entropy": ("cross entropy", {"loss": "cross_entropy", "weight": 4.0}),
+    "rambo_map": ("λ and margin", {"loss": "rambo_map", "lam": 12.5, "margin": 0.15}),
 }
 START = "start"  # of all of them: one network that has learnt nothing
 
@@ -63,6 +73,25 @@ def _write(name: str, embeddings: Tensor) -> Path:
     return path
 
 
+def keep_detections(runs: Path) -> Iterator[Path]:
+    """Copy what the first seed of each has found, and write AP50 by class of all seeds; yields the files written."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    by_class = {}
+    for name, (grid, own) in DETECTORS.items():
+        sweep = find_sweep("detection", grid)
+        folders = [
+            find_run(runs / "detection", {**sweep.shared(), **own, "seed": seed})[0] for seed in range(sweep.seeds)
+        ]
+        by_class[name] = np.stack([Findings.load(folder / "detections.npz").ap.numpy() for folder in folders])
+        yield Path(shutil.copyfile(folders[0] / "detections.npz", _found(name)))
+    np.savez_compressed(_found("ap"), **by_class)  # type: ignore[arg-type]
+    yield _found("ap")
+
+
+def _found(name: str) -> Path:
+    return FOLDER / f"detection_{name}.npz"
+
+
 def read(name: str) -> Tensor:
     """Kept embeddings, shape (images, dim)."""
     return torch.from_numpy(np.load(FOLDER / f"{name}.npy").astype(np.float32))
@@ -70,7 +99,7 @@ def read(name: str) -> Tensor:
 
 def blocks(folder: Path) -> dict[str, str]:
     """Draw the pictures into a folder; name → the Markdown that shows them."""
-    made = {**_retrievals(), **detection_pictures.blocks()}
+    made = {**_retrievals(), **_detections()}
     return {
         name: "\n".join(show(folder, f"{name}_{number}", figure) for number, figure in enumerate(figures))
         for name, figures in made.items()
@@ -98,6 +127,26 @@ def _retrievals() -> dict[str, list[Figure]]:
     }
 
 
+def _detections() -> dict[str, list[Figure]]:
+    """Name → figures."""
+    findings = {name: Findings.load(_found(name)) for name in DETECTORS}
+    (first, one), (second, other) = findings.items()
+    test = open_scenes({**DEFAULTS, **one.parameters, "data_root": "", "train_images": 1}).test
+    groups = halves(one.frequency)
+    with np.load(_found("ap")) as file:
+        by_class: dict[str, Tensor] = {LOSSES[name]: torch.from_numpy(file[name]) for name in DETECTORS}
+    return {
+        "detections": [
+            detections.scenes_before_and_after(test, other.before, other.after),
+            detections.scenes_before_and_after(test, one.after, other.after, names=(LOSSES[first], LOSSES[second])),
+        ],
+        "proposals": [
+            detections.score_histograms({LOSSES[name]: run.proposals_after for name, run in findings.items()}, groups)
+        ],
+        "ap_by_class": [detections.ap_by_class(by_class, one.frequency, one.names)],
+    }
+
+
 def _ap(embeddings: Tensor, labels: Tensor) -> Tensor:
     """Average precision of each query by the finest level."""
     from rankedu.metrics import average_precision
@@ -120,7 +169,7 @@ def main() -> None:
     parser.add_argument("command", choices=["keep"])
     parser.add_argument("runs", type=Path, help="folder of the runs, mostly `runs`")
     runs = parser.parse_args().runs
-    for path in (*keep(runs), *detection_pictures.keep(runs)):
+    for path in (*keep(runs), *keep_detections(runs)):
         print(path)
 
 

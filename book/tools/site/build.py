@@ -39,7 +39,7 @@ def inputs() -> str:
     read = [path for path in found if path.is_file() and not hidden.search(path.relative_to(ROOT).as_posix())]
     read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / ".github" / "workflows" / "ci.yml"]
     settings = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH")]
-    return hashed(read, repr(page_links.history()), importlib.metadata.version("sphinx"), *settings, whole=True)
+    return hashed(read, importlib.metadata.version("sphinx"), *settings, whole=True)
 
 
 def is_built(html: Path) -> bool:

@@ -1,16 +1,14 @@
-"""A Sphinx extension: what each page says of itself. Launch it, take its notebooks, edit it, see what changed.
+"""A Sphinx extension: what each page says of itself. Launch it, take its notebooks, edit it.
 
 The repository's address has one place: `Repository` among `[project.urls]` in `pyproject.toml`. The environment
 variable `RANKEDU_REPOSITORY` stands in for it (and `RANKEDU_BRANCH` for `main`), for a copy that is published from
 elsewhere. Only for GitHub is it known where a file is edited and launched; without an address no page has a button
-that leads nowhere, and what changed comes from the history alone.
+that leads nowhere.
 """
 
 import importlib.metadata
 import os
 import re
-import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,6 @@ import nbformat
 from tools.notebooks import pairs
 
 ROOT = pairs.ROOT
-#: How many changes are listed below a page.
-KEPT = 5
 
 
 def address() -> str:
@@ -64,42 +60,10 @@ def write_notebooks(source: Path) -> None:
         nbformat.write(made, target)
 
 
-@cache
-def history() -> dict[str, list[tuple[str, str]]]:
-    """File of the book → date and subject of the changes that touched it, the newest first.
-
-    Empty where there is no history, or only the end of one: a shallow clone would name its last change on every page.
-    """
-    changes: dict[str, list[tuple[str, str]]] = {}
-    if _git("rev-parse", "--is-shallow-repository") != "false":
-        return changes
-    log = _git("log", "--no-merges", "--format=%x00%cs%x09%s", "--name-only", "--", "book")
-    for change in log.split("\0")[1:]:
-        about, *files = [line for line in change.splitlines() if line]
-        date, _, subject = about.partition("\t")
-        for file in files:
-            changes.setdefault(file, []).append((date, subject))
-    return changes
-
-
-def _git(*words: str) -> str:
-    """What git says in the repository; nothing where it is not installed or finds no repository of ours."""
-    try:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
-    except OSError:
-        return ""
-    ours = (ROOT / ".git").exists()  # not that of a folder in which the book happens to lie
-    return done.stdout.strip() if ours and done.returncode == 0 else ""
-
-
 def about(page: str) -> dict[str, Any]:
-    """What a page shows of itself: its changes, its notebooks, and where it can be edited, followed and launched.
-
-    The front page shows no changes: a reader would take those of its wording for the book's.
-    """
+    """What a page shows of itself: its notebooks, and where it can be edited, followed and launched."""
     files = sources(page)
-    changes = history().get(files[0], [])[:KEPT] if files and page != "index" else []
-    found: dict[str, Any] = {"changes": changes, "launch": "", "downloads": notebooks(page)}
+    found: dict[str, Any] = {"launch": "", "downloads": notebooks(page)}
     site, branch = address(), os.environ.get("RANKEDU_BRANCH", "main")
     if files and site.startswith("https://github.com/"):
         found |= {"edit": f"{site}/edit/{branch}/{files[0]}", "history": f"{site}/commits/{branch}/{files[0]}"}
@@ -111,7 +75,7 @@ def about(page: str) -> dict[str, Any]:
 
 def add_context(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they show."""
-    context["about_page"] = about(page) if doctree else {"changes": [], "launch": "", "downloads": {}}
+    context["about_page"] = about(page) if doctree else {"launch": "", "downloads": {}}
 
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -183,12 +183,10 @@ def test_the_equation_index_has_every_number_of_the_papers():
     assert len(numbers) > 100 and all(number in told for number in numbers)
 
 
-def test_the_page_tells_what_changed_and_offers_nothing_that_is_not_configured():
+def test_the_page_offers_nothing_that_is_not_configured():
     from tools.site import page_links
 
     page = parsed(HTML / "chapters" / "01_rank_based_metrics.html")
-    told = [about for about in page.of("details") if about.get("class") == "page-changes"]
-    assert bool(told) == bool(page_links.about("chapters/01_rank_based_metrics")["changes"] or page_links.address())
     launched = [about for about in page.of("a") if "mybinder.org" in about.get("href", "")]
     assert bool(launched) == bool(page_links.address())
 

@@ -1,8 +1,6 @@
-"""What a page says of itself: where it is edited, where it is launched, what changed."""
+"""What a page says of itself: where it is edited, where it is launched."""
 
 from __future__ import annotations
-
-import subprocess
 
 import nbformat
 import pytest
@@ -10,7 +8,6 @@ from tools.site import page_links
 
 GITHUB = "https://github.com/someone/rankedu"
 FILE, NOTEBOOK = "book/chapters/01_rank_based_metrics.md", "notebooks/01_rank_based_metrics.ipynb"
-PAGES = ["index", "glossary"]
 
 
 @pytest.mark.parametrize(
@@ -60,11 +57,6 @@ def test_a_page_is_made_of_its_text_and_its_notebook():
     assert page_links.sources("genindex") == []
 
 
-def test_the_front_page_tells_no_changes_of_its_wording(monkeypatch):
-    monkeypatch.setattr(page_links, "history", lambda: {f"book/{page}.md": [("2026-01-02", "A")] for page in PAGES})
-    assert [bool(page_links.about(page)["changes"]) for page in PAGES] == [False, True]
-
-
 def test_a_chapter_has_notebooks_to_take_and_a_page_has_none():
     found = page_links.about("chapters/01_rank_based_metrics")["downloads"]
     assert found == {
@@ -83,30 +75,3 @@ def test_a_notebook_to_take_has_the_cells_and_no_outputs(tmp_path):
         assert [cell.source for cell in made.cells] == [cell.source for cell in was.cells]
         assert not any(cell.get("outputs") for cell in made.cells) and set(made.metadata) == {"kernelspec"}
         nbformat.validate(made)
-
-
-def test_what_changed_is_read_from_the_history(monkeypatch, tmp_path):
-    monkeypatch.setattr(page_links, "ROOT", tmp_path)
-    page_links.history.cache_clear()
-    assert page_links.history() == {}, "no history, no footer"
-    (tmp_path / "book").mkdir()
-    for text, subject in (("a", "A page"), ("b", "The page says b, <not> a")):
-        (tmp_path / "book" / "page.md").write_text(text)
-        git(tmp_path, "init", "-q")
-        git(tmp_path, "add", "-A")
-        git(tmp_path, "commit", "-q", "-m", subject)
-    page_links.history.cache_clear()
-    [newest, oldest] = page_links.history()["book/page.md"]
-    assert newest == ("2026-01-02", "The page says b, <not> a") and oldest[1] == "A page"
-    shallow = tmp_path / "shallow"
-    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{tmp_path}", str(shallow))
-    monkeypatch.setattr(page_links, "ROOT", shallow)
-    page_links.history.cache_clear()
-    assert page_links.history() == {}, "the end of a history would be told of every page"
-    page_links.history.cache_clear()
-
-
-def git(folder, *words):
-    when = {"GIT_AUTHOR_DATE": "2026-01-02T12:00:00Z", "GIT_COMMITTER_DATE": "2026-01-02T12:00:00Z"}
-    who = ["-c", "user.name=A Tester", "-c", "user.email=tester@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, env={**when, "PATH": page_links.os.environ["PATH"]})

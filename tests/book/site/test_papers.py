@@ -11,7 +11,7 @@ import sys
 import pytest
 from bs4 import BeautifulSoup
 from scipy.stats import spearmanr
-from tools.results import detection_pictures, papers, papers_lists, papers_page, pictures
+from tools.results import papers, papers_lists, papers_page, pictures
 
 from ranklab.runs import Record, plan
 
@@ -315,8 +315,8 @@ def test_the_networks_of_the_pictures_stand_in_the_tables(tmp_path):
 
 
 def test_the_detectors_of_the_pictures_stand_in_the_tables(tmp_path):
-    for grid, own in detection_pictures.RUNS.values():
+    for grid, own in pictures.DETECTORS.values():
         points = papers.find_sweep("detection", grid).points()
         assert sum(own.items() <= point.items() for point in points) == 1
     with pytest.raises(FileNotFoundError, match="must hold a finished run with"):
-        next(detection_pictures.keep(tmp_path))
+        next(pictures.keep_detections(tmp_path))

@@ -30,6 +30,7 @@ __all__ = [
     "check_mask",
     "check_not_nan",
     "check_number",
+    "check_rows",
     "check_tensor",
     "check_values",
     "check_where",
@@ -42,6 +43,8 @@ __all__ = [
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 #: Dtypes of scores.
 RANKABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, *INTEGERS)
+#: The least length of a vector that has a direction.
+SHORTEST = 1e-12
 
 
 def check_tensor(values: Any, name: str) -> None:
@@ -102,10 +105,29 @@ def check_floating(values: Tensor, *, name: str = "scores") -> None:
         )
 
 
+def check_rows(embeddings: Tensor, name: str) -> None:
+    """A matrix of at least one row, each of zeros or of a length that neither over- nor underflows."""
+    check_values(embeddings, name=name)
+    check_floating(embeddings, name=name)
+    if embeddings.ndim != 2 or not len(embeddings):
+        raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
+    values, dtype = embeddings.detach(), torch.promote_types(embeddings.dtype, torch.float32)
+    length = torch.linalg.vector_norm(values, dim=1, dtype=dtype)
+    odd = ~(length.isfinite() & (length >= SHORTEST))
+    if odd.any() and (odd := odd & values.any(1)).any():
+        row = int(odd.nonzero()[0])
+        worst, most = values[row, values[row].abs().argmax()].item(), torch.finfo(dtype).max ** 0.5
+        raise ValueError(
+            f"{name} must be finite, with rows of length 0 or from {SHORTEST:g} to {most:.2g}, got {worst:g} in row "
+            f"{row} (find what made it: the input, or the network? Or drop the row and its label)"
+        )
+
+
 def check_integers(values: Tensor, name: str, hint: str) -> None:
     """Whole numbers."""
     check_tensor(values, name)
     if values.dtype not in INTEGERS:
+        hint = f"if all are whole: {name}.long(); else {hint}" if values.is_floating_point() else hint
         raise TypeError(f"{name} must be integers, got {values.dtype} ({hint})")
 
 
@@ -114,12 +136,13 @@ def check_like(values: Tensor, scores: Tensor, *, name: str, other: str = "score
     check_tensor(values, name)
     if values.shape != scores.shape:
         shape = tuple(scores.shape)
-        hint = "(one for each)"
+        hints = []
+        if name == "relevance" and values.shape == scores.shape[:-1]:
+            hints.append("one a row? If these are embeddings and labels: rankedu.losses.OnEmbeddings(loss)")
         if 0 < values.ndim < scores.ndim and values.shape == scores.shape[-values.ndim :]:
-            hint = f"(where all rows share it, use {name}.expand{shape})"
-        elif name == "relevance" and values.shape == scores.shape[:-1]:
-            hint = "(one a row? If these are embeddings and labels: rankedu.losses.OnEmbeddings(loss))"
-        raise ValueError(f"{name} must have the shape of {other}, {shape}, got {tuple(values.shape)} {hint}")
+            hints.append(f"where all rows share it, use {name}.expand{shape}")
+        hint = "; ".join(hints) or "one for each"
+        raise ValueError(f"{name} must have the shape of {other}, {shape}, got {tuple(values.shape)} ({hint})")
     if values.device != scores.device:
         raise ValueError(
             f"{name} must be on the device of {other}, {scores.device}, got {values.device} "
@@ -143,8 +166,7 @@ def check_where(where: Tensor | None, scores: Tensor, *, other: str = "scores") 
 def relevant_items(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
     """Check all three; say who is relevant and takes part."""
     check_values(scores)
-    positive = as_relevance(relevance, scores)
-    check_where(where, scores)
+    positive = as_relevance(relevance, scores, where)
     return positive if where is None else positive & where
 
 
@@ -159,23 +181,28 @@ def as_graded(
         graded.masked_fill_(~where, 0.0)
     bad = ~(graded.isfinite() & (graded >= 0))
     if bad.any():
+        value = graded[bad][0].item()
         hint = hint or "0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels))"
-        raise ValueError(f"{name} must be finite and >= 0, got {graded[bad][0].item()} ({hint})")
+        hint += f"; leave padding out by where={name} >= 0" if value < 0 else ""
+        raise ValueError(f"{name} must be finite and >= 0, got {value} ({hint})")
     return graded
 
 
-def as_relevance(relevance: Tensor, scores: Tensor) -> Tensor:
-    """Binary relevance as bool: bool, or numbers that are exactly 0 or 1."""
+def as_relevance(relevance: Tensor, scores: Tensor, where: Tensor | None = None) -> Tensor:
+    """Binary relevance as bool: bool, or numbers that are exactly 0 or 1 for who takes part."""
     check_like(relevance, scores, name="relevance")
+    check_where(where, scores)
     if relevance.dtype == torch.bool:
         return relevance
     positive = relevance == 1
     odd = ~positive & (relevance != 0)
+    if odd.any() and where is not None:
+        odd &= where
     if odd.any():
-        raise ValueError(
-            f"relevance must be bool, or 0 and 1, got {relevance[odd][0].item()} (graded relevance is for ndcg(); "
-            "else choose what counts as relevant, e.g. relevance > 0)"
-        )
+        value = relevance[odd][0].item()
+        hint = "grades are for HAPLoss, or ndcg(); class ids for OnEmbeddings(loss); else use relevance > 0 or the like"
+        hint = "leave padding out by where=relevance >= 0" if value < 0 else hint
+        raise ValueError(f"relevance must be bool, or 0 and 1, got {value} ({hint})")
     return positive
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu._fast.engine import eager
-from rankedu.checks import as_relevance, check_count, check_floating, check_mask, check_not_nan, check_values
+from rankedu.checks import as_relevance, check_count, check_floating, check_not_nan, check_values
 from rankedu.losses.on_embeddings import check_embeddings
 
 __all__ = ["EmbeddingMemory", "ScoreMemory"]
@@ -94,10 +94,9 @@ class ScoreMemory(_Memory):
         check_floating(scores)
         if scores.ndim != 2:
             raise ValueError(f"scores must have shape (batch, classes) to be remembered, got {tuple(scores.shape)}")
-        positive = as_relevance(relevance, scores)
+        positive = as_relevance(relevance, scores, where)
         if where is None:
             where = torch.ones_like(positive)
-        check_mask(where, scores, name="where")
         check_not_nan(scores, where)
         all_scores, all_relevance, everywhere = self._extend((scores, positive, where), unit="classes")
         return all_scores, all_relevance, everywhere

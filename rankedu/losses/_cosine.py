@@ -1,13 +1,14 @@
 """Similarities; the cosine with a gradient that needs one product less where the queries are the candidates."""
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
+
+from rankedu.checks import SHORTEST
 
 SIMILARITIES = ("cosine", "dot", "euclidean")
-SHORTEST = 1e-12  # a shorter vector is divided by this instead of its length, as by torch's ``normalize``
 
 
 def similarities(embeddings: Tensor, ref_emb: Tensor, kind: str) -> Tensor:
@@ -37,7 +38,14 @@ def cosine(embeddings: Tensor, ref_emb: Tensor) -> Tensor:
         if ref_emb is embeddings:
             similarities: Tensor = _Own.apply(queries)
             return similarities
-        return normalize(queries, dim=1) @ normalize(ref_emb.to(queries.dtype), dim=1).T
+        return _unit(queries)[0] @ _unit(ref_emb.to(queries.dtype))[0].T
+
+
+def _unit(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows of length 1, and their lengths: infinite for a row of zeros, which stays, and has no gradient."""
+    length = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
+    length = length.masked_fill(length < SHORTEST, math.inf)
+    return vectors / length, length
 
 
 class _Own(torch.autograd.Function):
@@ -45,8 +53,7 @@ class _Own(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, embeddings: Tensor) -> Tensor:
-        length = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True).clamp_min_(SHORTEST)
-        unit = embeddings / length
+        unit, length = _unit(embeddings)
         ctx.save_for_backward(embeddings, unit, length)
         similarities: Tensor = unit @ unit.T
         return similarities
@@ -55,10 +62,9 @@ class _Own(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         embeddings, unit, length = ctx.saved_tensors
         if torch.is_grad_enabled():  # a graph of the gradient is wanted
-            length = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True).clamp_min(SHORTEST)
-            unit = embeddings / length
+            unit, length = _unit(embeddings)
         with torch.autocast(gradient.device.type, enabled=False):
             pulled = gradient.T.contiguous().add_(gradient) @ unit  # a sum that reads columns is six times as slow
-        along = (pulled * unit).sum(1, keepdim=True) * (length > SHORTEST)
+        along = (pulled * unit).sum(1, keepdim=True)
         pulled_embeddings: Tensor = (pulled - along * unit) / length
         return pulled_embeddings

@@ -85,7 +85,7 @@ class ScoreLoss(nn.Module):
         relevance : Tensor of bool, shape (..., n)
             Numbers that are exactly 0 or 1 will do. Rows may have different numbers of relevant items.
         where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
+            Items that take part. Default: all; padding is left out by this alone, whatever its relevance.
 
         Returns
         -------

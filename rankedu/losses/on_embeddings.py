@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from rankedu import hierarchy
 from rankedu._fast.engine import eager
-from rankedu.checks import check_choice, check_floating, check_like, check_values
+from rankedu.checks import check_choice, check_integers, check_like, check_not_nan, check_rows
 from rankedu.losses._cosine import SIMILARITIES, similarities
 
 
@@ -102,9 +102,9 @@ class OnEmbeddings(nn.Module):
         Parameters
         ----------
         embeddings : Tensor, shape (batch, dim)
-            Floating point, of any length from 1e-12 to 1e18. These are the queries.
+            Floating point, of any length from 1e-12 to 1e18; a row of zeros has no gradient of its cosines.
         labels : Tensor, shape (batch,) or (batch, L)
-            Classes, of any dtype: equal ones match, even if both are −1. Or integer paths from root to leaf, −1 below
+            Classes, of any real dtype: equal ones match, two −1 too. Or integer paths from root to leaf, −1 below
             the end of a path, which matches nothing.
         indices_tuple : tuple of Tensor of int64, optional
             What a miner of pytorch-metric-learning returns: three tensors (queries, their positives, their negatives)
@@ -180,25 +180,19 @@ class OnEmbeddings(nn.Module):
 def check_embeddings(
     embeddings: Tensor, labels: Tensor, *, prefix: str = "", paths: bool = False, like: Tensor | None = None
 ) -> None:
-    """Check a finite matrix of embeddings, as wide as another, and one label, or path if these may be, for each row."""
+    """Check a matrix of embeddings, as wide as another, and one label, or path if these may be, for each row."""
     name = f"{prefix}embeddings"
-    check_values(embeddings, name=name)
-    check_floating(embeddings, name=name)
-    if embeddings.ndim != 2:
-        raise ValueError(f"{name} must have shape (batch, dim), got {tuple(embeddings.shape)} (flatten other axes)")
+    check_rows(embeddings, name)
     if like is not None and embeddings.shape[1] != like.shape[1]:
         shape = tuple(embeddings.shape)
         raise ValueError(f"{name} must have shape (batch, {like.shape[1]}), got {shape} (what is compared is as wide)")
     one_level = paths and isinstance(labels, Tensor) and labels.ndim == 2 and labels.shape[1] > 0
     what, rows = (f"{prefix}labels[:, 0]", labels[:, 0]) if one_level else (f"{prefix}labels", labels)
     check_like(rows, embeddings[:, 0], name=what, other=f"{name}[:, 0]")
-    values = embeddings.detach()
-    if not values.sum().isfinite() and not values.isfinite().all():
-        row = int((~values.isfinite()).any(1).nonzero()[0])
-        odd = values[row][~values[row].isfinite()][0].item()
-        raise ValueError(
-            f"{name} must be finite, got {odd} in row {row} (find what made it: the input, or the network?)"
-        )
+    hint = "number the classes from 0"
+    if one_level or rows.is_complex():
+        check_integers(labels, f"{prefix}labels", hint)
+    check_not_nan(rows, None, name=what, hint=hint)
 
 
 def check_indices(indices: Any) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_floating, check_values
+from rankedu.checks import SHORTEST
 
 TILE = 256  # queries; from here on the product is about as fast as it gets
 LOWEST = 8  # fewer rows would be a product of another kind, and slow
@@ -27,21 +27,6 @@ def tile_height(queries: int, items: int) -> int:
     return height
 
 
-def check_matrix(embeddings: Tensor, *, name: str) -> None:
-    """A matrix of at least one row, each of finite length."""
-    check_values(embeddings, name=name)
-    check_floating(embeddings, name=name)
-    if embeddings.ndim != 2 or not len(embeddings):
-        raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
-    length = torch.linalg.vector_norm(embeddings.detach(), dim=1, dtype=_wider(embeddings.dtype))
-    if not length.isfinite().all():
-        first = int((~length.isfinite()).nonzero()[0])
-        raise ValueError(
-            f"{name} must have rows of finite length, got length {length[first].item()} at row {first} "
-            "(NaN, infinity, or an overflow: find what made it, or drop the row and its label)"
-        )
-
-
 def _wider(*dtypes: torch.dtype) -> torch.dtype:
     """At least float32: in 16 bits a test set has more items than there are similarities."""
     return functools.reduce(torch.promote_types, dtypes, torch.float32)
@@ -49,7 +34,7 @@ def _wider(*dtypes: torch.dtype) -> torch.dtype:
 
 def _unit(embeddings: Tensor) -> Tensor:
     """Rows of length 1, in place; those of length 0 stay."""
-    return embeddings.div_(torch.linalg.vector_norm(embeddings, dim=1, keepdim=True).clamp_min(1e-12))
+    return embeddings.div_(torch.linalg.vector_norm(embeddings, dim=1, keepdim=True).clamp_min(SHORTEST))
 
 
 @contextmanager

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_choice, check_count, check_tensor
+from rankedu.checks import check_choice, check_count, check_rows, check_tensor
 from rankedu.hierarchy import warn_inverted
 from rankedu.metrics._formulas import Formulas, exactly
 from rankedu.metrics._processes import check_process_group, gather, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree
-from rankedu.metrics._similarities import Similarities, check_matrix, full_precision
+from rankedu.metrics._similarities import Similarities, full_precision
 from rankedu.metrics._streaming import Where, stream
 from rankedu.metrics.binary import UndefinedMetricWarning
 from rankedu.metrics.names import parse
@@ -177,6 +177,9 @@ class RetrievalMetrics:
 
     def update(self, embeddings: Tensor, labels: Tensor, *, gallery: bool = False) -> None:
         """Add queries, or items of a gallery of its own: embeddings (n, dim) and labels (n,), (n, L) or (n, C)."""
+        prefix = "gallery_" if gallery else ""
+        check_tensor(embeddings, f"{prefix}embeddings")
+        check_tensor(labels, f"{prefix}labels")
         self._parts[gallery].append((embeddings.detach(), labels.detach()))
 
     def compute(self) -> dict[str, Any]:
@@ -236,7 +239,7 @@ def _check(
         if matrix is None or ids is None:
             continue
         name = "gallery" if prefix else "embeddings"
-        check_matrix(matrix, name=name)
+        check_rows(matrix, name)
         check_tensor(ids, f"{prefix}labels")
         if ids.ndim not in (1, 2) or len(ids) != len(matrix):
             raise ValueError(

@@ -15,6 +15,11 @@ def test_run_says_what_was_wrong_and_what_exists(tmp_path):
         (["sodeep", "--preset", "sodeep_quik"], "did you mean 'sodeep_quick'"),
         (["sodeep", "-p", "step=1"], "did you mean 'steps'?"),
         (["sodeep", "-p", "steps=x"], "'steps' must be int, got 'x'"),
+        (["sodeep", "-p", "architectures", "[gru, conv]"], "key=value in one word, got 'architectures [gru, conv]'"),
+        (
+            ["minibatch_statistics", "-p", "batch_sizes=[8, x]"],
+            "'batch_sizes' must be list[int], entries separated by com",
+        ),
         (["retrieval", "-p", "loss=smothap"], "loss 'smothap' is unknown (did you mean 'smooth_ap'"),
         (["detection", "-p", "dataset=voc7"], "dataset 'voc7' is unknown (did you mean 'voc07'"),
         (["sodeep", "--labs", str(tmp_path)], "--labs DIR"),

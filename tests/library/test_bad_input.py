@@ -77,14 +77,16 @@ BAD = {
     "relevance_graded": (
         lambda: average_precision(y, torch.tensor([0.0, 2.0, 1.0])),
         ValueError,
-        r"relevance must be bool, or 0 and 1, got 2.0 .*ndcg",
+        r"relevance must be bool, or 0 and 1, got 2.0 .*HAPLoss, or ndcg\(\); class ids for OnEmbeddings\(loss\)",
     ),
+    "relevance_padded": (lambda: SmoothAPLoss()(y, 2.0 * yes - 1), ValueError, "got -1.0 .*by where=relevance >= 0"),
+    "relevance_square": (lambda: SmoothAPLoss()(torch.rand(3, 3), yes), ValueError, r"OnEmbeddings\(loss\); .*expand"),
     "relevance_nan": (lambda: map_at_r(y, torch.tensor([0, nan, 1])), ValueError, "relevance .* got nan"),
     "lam_none": (lambda: BlackboxRanker(None), TypeError, "lam must be a number > 0, got None"),
     "k_0": (lambda: recall_at_k(y, yes, k=0), ValueError, "k must be >= 1, got 0"),
     "k_negative": (lambda: ndcg(y, yes, k=-1), ValueError, "k must be >= 1, got -1"),
     "k_float": (lambda: precision_at_k(y, yes, k=1.5), TypeError, "k must be an int, got float"),
-    "gains_negative": (lambda: ndcg(y, -y), ValueError, "gains must be finite and >= 0, got -0.3"),
+    "gains_negative": (lambda: ndcg(y, -y), ValueError, "gains must be finite and >= 0, got -0.3.*where=gains >= 0"),
     "gains_nan": (lambda: ndcg(y, y * nan), ValueError, "gains must be finite .* got nan"),
     "gains_shape": (lambda: ndcg(y, y[:2]), ValueError, r"gains .* \(3,\), got \(2,\)"),
     "target_nan": (lambda: spearman(y, y * nan), ValueError, "target must not contain NaN, got 3 of 3"),
@@ -128,6 +130,11 @@ BAD = {
 def test_the_error_names_the_parameter(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_the_remedy_for_padding_is_one():
+    padded = torch.tensor([1, 0, -1])
+    assert average_precision(y, padded, where=padded >= 0) == average_precision(y[:2], padded[:2])
 
 
 TAKE_LAM = {

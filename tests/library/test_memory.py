@@ -201,7 +201,7 @@ BAD = {
         "holds batches of 3 dimensions, got one of 2",
     ),
     "NaN": (lambda: ScoreMemory(1)(s * nan, s), ValueError, "scores must not contain NaN"),
-    "NaN embedding": (lambda: EmbeddingMemory(1)(s * nan, y), ValueError, "embeddings must be finite, got nan"),
+    "NaN embedding": (lambda: EmbeddingMemory(1)(s * nan, y), ValueError, "embeddings must be finite, .* got nan"),
     "one axis": (lambda: ScoreMemory(1)(y, y), ValueError, r"\(batch, classes\) to be remembered, got \(2,\)"),
     "relevance": (lambda: ScoreMemory(1)(s, 2 * s), ValueError, "relevance must be bool, or 0 and 1"),
     "labels": (lambda: EmbeddingMemory(1)(s, y[:1]), ValueError, r"labels .* \(2,\), got \(1,\)"),

@@ -9,6 +9,7 @@ __all__ = ["add_to"]
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the command `rankedu`."""
-    for command in (labs.run, labs.sweep, labs.results, labs.search, claims.claims):
+    app.command(context_settings={"allow_extra_args": True})(labs.run)  # which says what was wrong with them
+    for command in (labs.sweep, labs.results, labs.search, claims.claims):
         app.command()(command)
     app.add_typer(data.data, name="data")

@@ -17,6 +17,7 @@ SHOWN = 30
 
 
 def run(
+    context: typer.Context,
     lab: Lab,
     preset: Preset = None,
     parameters: Parameters = None,
@@ -30,6 +31,11 @@ def run(
     from ranklab.runs import run_lab
 
     with telling("run"):
+        if context.args:
+            words = " ".join([*(parameters or ()), *context.args])
+            raise ValueError(
+                f"-p must be followed by key=value in one word, got {words!r} (such as -p batch_sizes=8,16)"
+            )
         if explain:
             print(_about(lab, labs))
             return

@@ -21,7 +21,7 @@ from ranklab.experiments.retrieval_data import PROBE, Data, embed_all, open_data
 from ranklab.methods import Objective, find_method, make_loss, parse_settings
 from ranklab.models.build import NAMES, build
 from ranklab.runs.code import code_hash
-from ranklab.runs.parameters import check_known
+from ranklab.runs.parameters import check_alike, check_known
 from ranklab.runs.results import RESULT_FOLDER
 from ranklab.training import History, Recipe, SuperClassSampler, pick_device, train
 
@@ -45,9 +45,10 @@ _FREE = ("data_root", "pictures", "workers", "recall_at", "checkpoint_every")
 
 
 def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the defaults; ValueError for a parameter that there is not."""
-    for name in given:
+    """Fill in the defaults; ValueError for a parameter that there is not, TypeError for one of another type."""
+    for name, value in given.items():
         check_known("parameter", name, defaults)
+        check_alike(value, defaults[name], f"parameter {name!r}")
     return {**defaults, **given}
 
 

@@ -72,6 +72,14 @@ def checked(value: Any, parameter: Parameter, where: str) -> Any:
     raise TypeError(f"{where} must be {parameter.type}, got {value!r}, {type(value).__name__} ({parameter.help}{hint})")
 
 
+def check_alike(value: Any, default: Any, where: str) -> None:
+    """TypeError for a value of another type than the default's; an empty list is one of integers."""
+    kind = type(default).__name__
+    if isinstance(default, list):
+        kind = f"list[{type(default[0]).__name__ if default else 'int'}]"
+    checked(value, Parameter("", kind, default, f"for instance {default!r}"), where)
+
+
 def _is(value: Any, scalar: type) -> bool:
     if scalar is not bool and isinstance(value, bool):
         return False
@@ -108,15 +116,15 @@ def parse_assignments(assignments: Iterable[str], declared: Mapping[str, Paramet
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
-            raise ValueError(f"-p must be followed by key=value, got {assignment!r} (for instance -p seed=1)")
+            raise ValueError(f"-p must be followed by key=value, got {assignment!r} (in one word: -p seed=1)")
         if name not in declared:
             check_parameters({name: text}, declared, lab=lab)  # raises
         try:
             values[name] = _parse(text, declared[name].type)
         except ValueError:
-            raise ValueError(
-                f"lab {lab!r}: parameter {name!r} must be {declared[name].type}, got {text!r} ({declared[name].help})"
-            ) from None
+            wanted, said = declared[name].type, declared[name].help
+            wanted += ", entries separated by commas" if "[" in wanted else ""
+            raise ValueError(f"lab {lab!r}: parameter {name!r} must be {wanted}, got {text!r} ({said})") from None
     return values
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_count
+from rankedu.checks import check_count, check_tensor
 
 #: Of the sets of super-classes; all are kept, to be gone through in turn.
 MOST = 1_000_000
@@ -58,15 +58,21 @@ class ClassBalancedSampler(BatchSampler):
     def __init__(
         self, labels: Tensor, batch_size: int = 128, per_class: int = 4, *, batches: int = 1000, seed: int = 0
     ) -> None:
+        check_tensor(labels, "labels")
         if labels.ndim != 1 or labels.is_floating_point() or len(labels) == 0:
+            hint = "if all are whole: labels.long()" if labels.ndim == 1 else "one class for each item"
+            if labels.ndim == 2:
+                hint = "number the paths: labels.unique(dim=0, return_inverse=True)[1]"
             raise ValueError(
-                f"labels must be integers of shape (N,), got {labels.dtype} of shape {tuple(labels.shape)}"
+                f"labels must be integers of shape (N,), got {labels.dtype} of shape {tuple(labels.shape)} ({hint})"
             )
         super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
         if len(self.classes) < self.classes_per_batch:
+            most = len(self.classes) * per_class
+            hint = f"use batch_size={most}, or a larger per_class" if most else "use a smaller per_class"
             raise ValueError(
-                f"batch_size must be at most {len(self.classes) * per_class}, got {batch_size}: "
-                f"there are {len(self.classes)} classes to draw {per_class} items from"
+                f"batch_size must be at most {most}, got {batch_size}: there are {len(self.classes)} classes to draw "
+                f"{per_class} items from ({hint})"
             )
 
     def _draw(self, generator: torch.Generator) -> Iterator[Tensor]:
@@ -96,6 +102,7 @@ class SuperClassSampler(BatchSampler):
         batches: int = 1000,
         seed: int = 0,
     ) -> None:
+        check_tensor(labels, "labels")
         if labels.ndim != 2 or labels.is_floating_point() or len(labels) == 0 or labels.shape[1] < 2:
             raise ValueError(
                 f"labels must be integers of shape (N, L) with L >= 2, got {labels.dtype} of shape "

@@ -176,6 +176,7 @@ def test_what_a_method_has_not_is_noted_and_not_used():
 
 BAD = {
     "parameter": ({"marginn": 0.1}, r"parameter 'marginn' is unknown \(did you mean 'margin'\?\)"),
+    "type": ({"milestones": "[8, 16]"}, r"parameter 'milestones' must be list\[int\], got '\[8, 16\]', str"),
     "loss": ({"loss": "rambo_lok"}, r"loss 'rambo_lok' is unknown \(did you mean 'rambo_log'"),
     "dataset": (
         {"dataset": "glyph"},

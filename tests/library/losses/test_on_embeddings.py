@@ -108,15 +108,15 @@ def test_no_two_of_a_class_is_zero_and_one_warning():
 
 on = OnEmbeddings(APLoss(BlackboxRanker(1.0)))
 remembering = OnEmbeddings(APLoss(BlackboxRanker(1.0)), memory=EmbeddingMemory(1))
-e, two = random(2, 3), torch.tensor([1, 1])
+e, two, nan = random(2, 3), torch.tensor([1, 1]), float("nan")
 BAD = {
     "labels": (
         lambda: on(e, two[:1]),
         ValueError,
         r"labels must have the shape of embeddings\[:, 0\], \(2,\), got \(1,\)",
     ),
-    "one axis": (lambda: on(e[0], two), ValueError, r"embeddings must have shape \(batch, dim\), got \(3,\)"),
-    "NaN": (lambda: on(e / 0 * 0, two), ValueError, "embeddings must be finite, got nan in row 0"),
+    "one axis": (lambda: on(e[0], two), ValueError, r"embeddings must have shape \(n, dim\) .* got \(3,\)"),
+    "NaN": (lambda: on(e / 0 * 0, two), ValueError, "embeddings must be finite, .* got nan in row 0"),
     "integers": (lambda: on(e.long(), two), TypeError, "embeddings must be floating point"),
     "refs alone": (lambda: on(e, two, None, e + 1), ValueError, "ref_labels must be given with ref_emb"),
     "labels alone": (lambda: on(e, two, None, None, two), ValueError, "ref_emb must be given with ref_labels"),
@@ -128,7 +128,32 @@ BAD = {
     "infinity": (
         lambda: on(e.masked_fill(e == e[1, 0], float("-inf")), two),
         ValueError,
-        "must be finite, got -inf in row 1",
+        "must be finite, .* got -inf in row 1",
+    ),
+    "too long": (
+        lambda: on((e * 1e30).float(), two),
+        ValueError,
+        r"from 1e-12 to 1.8e\+19, got .*e\+30 in row 0 \(find",
+    ),
+    "too short": (
+        lambda: on(e, two, None, e * 1e-30, two),
+        ValueError,
+        "ref_embeddings .* from 1e-12 to .*e-30 in row 0",
+    ),
+    "NaN label": (
+        lambda: on(e, two / torch.tensor([1, nan])),
+        ValueError,
+        r"labels .* NaN, got 1 .*\(1,\) .*number the",
+    ),
+    "complex": (
+        lambda: on(e, two, None, e + 1, two * 1j),
+        TypeError,
+        "ref_labels must be integers, got torch.complex64",
+    ),
+    "float paths": (
+        lambda: on(e, torch.ones(2, 2)),
+        TypeError,
+        r"labels must be integers, .*all are whole: labels.long\(\)",
     ),
     "words": (
         lambda: on(e, ["cat", "dog"]),
@@ -153,12 +178,13 @@ def by_normalize(embeddings):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_cosines_of_a_batch_have_the_gradient_of_normalised_products(dtype):
     embeddings = random(7, 5, dtype=dtype)
-    embeddings[2], embeddings[3] = 0.0, 1e-14  # shorter than what normalize divides by
+    embeddings[2] = 0.0
     weights = random(7, 7, seed=1, dtype=dtype)
     found, expected = (embeddings.clone().requires_grad_() for _ in range(2))
     torch.testing.assert_close(cosine(found, found), by_normalize(expected))
     cosine(found, found).backward(weights)
     by_normalize(expected).backward(weights)
+    expected.grad[2] = 0.0  # which has no direction; normalize divides by 1e-12
     torch.testing.assert_close(found.grad, expected.grad)
 
 

@@ -521,8 +521,10 @@ BAD = {
         ValueError,
         r"labels of bool must have shape \(n, C\), .* got \(4,\)",
     ),
-    "nan": (bad(embeddings=rows), ValueError, "embeddings must have rows of finite length, got length nan at row 4444"),
+    "nan": (bad(embeddings=rows), ValueError, "embeddings must be finite, .* got nan in row 4444"),
+    "short": (bad(embeddings=torch.full((4, 3), 1e-30)), ValueError, "length 0 or from 1e-12 .* got 1e-30 in row 0"),
     "empty": (bad(embeddings=torch.ones(0, 3)), ValueError, r"n, dim >= 1, got \(0, 3\)"),
+    "batch_list": (lambda: RetrievalMetrics().update(rows, [0]), TypeError, "^labels must be a torch.Tensor, got list"),
     "labels_list": (bad(labels=[0, 0, 1, 1]), TypeError, "^labels must be a torch.Tensor, got list"),
     "gallery_alone": (bad(gallery=torch.ones(2, 3)), ValueError, "gallery_labels must be given with gallery"),
     "gallery_dim": (

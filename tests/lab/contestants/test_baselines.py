@@ -359,7 +359,7 @@ BAD = {
     "references": (lambda: make("n_pair")(x, LABELS, None, x + 1, LABELS), ValueError, "ref_emb must be None"),
     "one of two": (lambda: make("contrastive")(x, LABELS, None, x), ValueError, "must be given together"),
     "dims": (lambda: make("contrastive")(x, LABELS, None, x[:, :3], LABELS), ValueError, r"\(batch, 8\), got"),
-    "NaN": (lambda: make("contrastive")(x * torch.nan, LABELS), ValueError, "embeddings must be finite, got nan"),
+    "NaN": (lambda: make("contrastive")(x * torch.nan, LABELS), ValueError, "embeddings must be finite, .* got nan"),
     "make": (lambda: SumOverLevels(baseline("contrastive"), LABELS), TypeError, "make_loss must make the loss"),
     "path type": (lambda: SumOverLevels(flat, LABELS / 2), TypeError, "labels must be integers, got torch.float32"),
     "paths": (lambda: SumOverLevels(flat, LABELS[None, None]), ValueError, r"shape \(n,\) or \(n, L\) .* \(1, 1, 12\)"),

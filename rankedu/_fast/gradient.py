@@ -1,10 +1,19 @@
-"""A loss whose gradient was made with its value: backward, it is multiplied by what comes in, and nothing else."""
+"""A loss whose gradient was made with its value: backward, it is multiplied by what comes in, and nothing else.
 
+And the λ that such a gradient wants of Algorithm 1, from the pairs of items that change places.
+"""
+
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+#: Pairs that are looked at, at most: some milliseconds, and a median that is known to about a hundredth.
+MOST = 1 << 17
+#: How much of the way, on a logarithmic scale, λ goes at each batch to that of the batch.
+FOLLOW = 0.05
 
 
 class Part(NamedTuple):
@@ -82,6 +91,57 @@ def once(gradient: Tensor) -> Tensor:
         return gradient
     passed: Tensor = _Once.apply(gradient, torch.zeros((), requires_grad=True))
     return passed
+
+
+def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    r"""The λ at which pairs of items change places, and how far these are apart.
+
+    Algorithm 1 ranks :math:`\mathbf{y} + \lambda \mathbf{g}` again. An item i that the gradient raises passes an item j
+    above it that the gradient does not raise at :math:`\lambda_{ij} = (y_j - y_i) / (g_i - g_j)`.
+
+    Parameters
+    ----------
+    scores, gradient : Tensor, shape (..., n)
+        What is ranked, with any margin, and the gradient by the ranks.
+    members : Tensor of bool, shape (..., n), optional
+        Items that are ranked. Default: all.
+
+    Returns
+    -------
+    tuple of Tensor, shape (k,) each
+        λ > 0 and y_j − y_i > 0, of all such pairs, or, of more than 2¹⁷ pairs of items, of every so manieth.
+
+    Notes
+    -----
+    O(p n) for p items with a gradient, and at most some milliseconds. Explained in chapter 4.
+    Source: RaMBO Alg. 1.
+
+    >>> crossings(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([0.0, 0.0, 2.0]))[0]
+    tensor([0.4000, 0.2000])
+    """
+    y, g = (x.detach().reshape(-1, x.shape[-1]) for x in (scores, gradient))
+    here = None if members is None else members.reshape(y.shape)
+    row, item = (g if here is None else g.masked_fill(~here, 0.0)).nonzero(as_tuple=True)
+    columns = slice(None, None, -(-y.shape[-1] // MOST))
+    width = len(range(y.shape[-1])[columns])
+    some = slice(None, None, max(1, -(-len(row) * width // MOST)))
+    row, item = row[some], item[some]
+    ahead = y[row, columns] - y[row, item, None]
+    slower = g[row, item, None] - g[row, columns]
+    pairs = (ahead * slower > 0) & ahead.isfinite() & (g[row, columns] * g[row, item, None] <= 0)
+    if here is not None:
+        pairs &= here[row, columns]
+    return ahead[pairs] / slower[pairs], ahead[pairs].abs()
+
+
+def strength(ranker: Any, scores: Tensor, gradient: Tensor, members: Tensor | None) -> float:
+    """λ of a blackbox ranker for a step along this gradient: as given, or, of "auto", slowly what the pairs ask for."""
+    if ranker.auto and (ranker.training or math.isnan(ranker.lam)):
+        lam, _ = crossings(scores, gradient, members)
+        if len(lam):
+            asked = 1.001 * float(lam.quantile(ranker.share))  # just beyond the place where two items meet
+            ranker.lam = asked if math.isnan(ranker.lam) else ranker.lam ** (1 - FOLLOW) * asked**FOLLOW
+    return 1.0 if math.isnan(ranker.lam) else float(ranker.lam)
 
 
 class _Known(torch.autograd.Function):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu._fast.gradient import Part, wanted, with_gradient
+from rankedu._fast.gradient import Part, strength, with_gradient
 
 if TYPE_CHECKING:
     from rankedu.rankers.blackbox import BlackboxRanker
@@ -279,7 +279,7 @@ def loss_of_positives(
     ranks, within = (torch.from_numpy(x.astype(dtype)) for x in (found.rank, found.within))
     query = torch.from_numpy(found.query)
     size = torch.bincount(query, minlength=len(positive))[query]
-    if not wanted(scores):
+    if not (scores.requires_grad and torch.is_grad_enabled()):
         return part(ranks, within, size)
     value, slopes = part.with_slopes(ranks, within, size)
     if slopes is None:
@@ -296,7 +296,7 @@ def loss_of_positives(
         half = torch.where(positive, -margin / 2, margin / 2)
         return scores.detach().reshape(-1, n) + half, of_ranks, where
 
-    lam = ranker.strength(*as_ranked()) if ranker.auto else ranker.lam
+    lam = strength(ranker, *as_ranked()) if ranker.auto else ranker.lam
     gradient = _gradient(found, slopes[0], lam * count)
     if not gradient[query, item].any():
         ranker.no_step(*as_ranked())

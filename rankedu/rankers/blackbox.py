@@ -6,14 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rankedu._fast.gradient import crossings, strength
 from rankedu.blackbox import differentiate
 from rankedu.checks import check_lam, warn_caller
 from rankedu.rankers.base import Ranker, wide
-from rankedu.rankers.reach import LongStepWarning, NoStepWarning, crossings
+from rankedu.rankers.reach import LongStepWarning, NoStepWarning
 from rankedu.ranks import rank
-
-#: How much of the way, on a logarithmic scale, λ goes at each batch to that of the batch.
-FOLLOW = 0.05
 
 
 class BlackboxRanker(Ranker):
@@ -78,15 +76,6 @@ class BlackboxRanker(Ranker):
             self.lam = float(state_dict.pop(f"{prefix}lam"))
         super()._load_from_state_dict(state_dict, prefix, *others)
 
-    def strength(self, scores: Tensor, gradient: Tensor, members: Tensor | None) -> float:
-        """λ for a step along this gradient: as given, or, of "auto", what the pairs ask for, slowly followed."""
-        if self.auto and (self.training or math.isnan(self.lam)):
-            lam, _ = crossings(scores, gradient, members)
-            if len(lam):
-                asked = 1.001 * float(lam.quantile(self.share))  # just beyond the place where two items meet
-                self.lam = asked if math.isnan(self.lam) else self.lam ** (1 - FOLLOW) * asked**FOLLOW
-        return 1.0 if math.isnan(self.lam) else self.lam
-
     def no_step(self, scores: Tensor, gradient: Tensor, members: Tensor | None) -> None:
         """Warn, once, that the gradient is 0; not where no item stands under one that it should pass."""
         lam, gap = crossings(scores, gradient, members)
@@ -141,7 +130,7 @@ class BlackboxRanker(Ranker):
 
         ranks = differentiate(
             solver,
-            (lambda y, gradient: self.strength(y, gradient, members)) if self.auto else self.lam,
+            (lambda y, gradient: strength(self, y, gradient, members)) if self.auto else self.lam,
             told=lambda y, gradient, found: self._hear(y, gradient, found, members),
         )
         if members is None:

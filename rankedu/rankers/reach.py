@@ -1,4 +1,4 @@
-"""How far a step of Algorithm 1 reaches: the λ at which two items change places, and a λ that is taken from these."""
+"""How far a step of Algorithm 1 reaches: a λ from the data, and what is told if it reaches nobody, or everybody."""
 
 import copy
 import math
@@ -7,11 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rankedu._fast.gradient import crossings as crossings
 from rankedu._fast.switch import readable
 from rankedu.checks import check_number
-
-#: Pairs that are looked at, at most: some milliseconds, and a median that is known to about a hundredth.
-MOST = 1 << 17
 
 
 class NoStepWarning(UserWarning):
@@ -20,47 +18,6 @@ class NoStepWarning(UserWarning):
 
 class LongStepWarning(UserWarning):
     """The steps of a blackbox ranker are longer than all distances: the gradient no longer depends on the scores."""
-
-
-def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    r"""The λ at which pairs of items change places, and how far these are apart.
-
-    Algorithm 1 ranks :math:`\mathbf{y} + \lambda \mathbf{g}` again. An item i that the gradient raises passes an item j
-    above it that the gradient does not raise at :math:`\lambda_{ij} = (y_j - y_i) / (g_i - g_j)`.
-
-    Parameters
-    ----------
-    scores, gradient : Tensor, shape (..., n)
-        What is ranked, with any margin, and the gradient by the ranks.
-    members : Tensor of bool, shape (..., n), optional
-        Items that are ranked. Default: all.
-
-    Returns
-    -------
-    tuple of Tensor, shape (k,) each
-        λ > 0 and y_j − y_i > 0, of all such pairs, or, of more than 2¹⁷ pairs of items, of every so manieth.
-
-    Notes
-    -----
-    O(p n) for p items with a gradient, and at most some milliseconds. Explained in chapter 4.
-    Source: RaMBO Alg. 1.
-
-    >>> crossings(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([0.0, 0.0, 2.0]))[0]
-    tensor([0.4000, 0.2000])
-    """
-    y, g = (x.detach().reshape(-1, x.shape[-1]) for x in (scores, gradient))
-    here = None if members is None else members.reshape(y.shape)
-    row, item = (g if here is None else g.masked_fill(~here, 0.0)).nonzero(as_tuple=True)
-    columns = slice(None, None, -(-y.shape[-1] // MOST))
-    width = len(range(y.shape[-1])[columns])
-    some = slice(None, None, max(1, -(-len(row) * width // MOST)))
-    row, item = row[some], item[some]
-    ahead = y[row, columns] - y[row, item, None]
-    slower = g[row, item, None] - g[row, columns]
-    pairs = (ahead * slower > 0) & ahead.isfinite() & (g[row, columns] * g[row, item, None] <= 0)
-    if here is not None:
-        pairs &= here[row, columns]
-    return ahead[pairs] / slower[pairs], ahead[pairs].abs()
 
 
 def suggest_lam(loss: nn.Module, scores: Tensor, relevance: Tensor, *, share: float = 0.5, **options: Any) -> float:

@@ -9,9 +9,9 @@ import torch
 from drawn import coin, cosines, gradient, random
 
 from rankedu import readable
+from rankedu._fast.gradient import FOLLOW
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SpearmanLoss
 from rankedu.rankers import BlackboxRanker, LongStepWarning, NoStepWarning, crossings, suggest_lam
-from rankedu.rankers.blackbox import FOLLOW
 
 LOSSES = {
     "recall": lambda lam, normalized=False: RecallLoss(BlackboxRanker(lam, normalized), margin=0.05),
@@ -56,7 +56,7 @@ def test_an_item_passes_another_from_its_crossing_on():
 def test_of_a_long_list_every_so_manieth_pair_is_looked_at(monkeypatch):
     y, g = cosines(2, 500), random(2, 500, seed=1).clamp(min=0) * coin(2, 500, p=0.2, seed=2)
     whole = crossings(y, g)[0]
-    monkeypatch.setattr("rankedu.rankers.reach.MOST", 5000)
+    monkeypatch.setattr("rankedu._fast.gradient.MOST", 5000)
     some = crossings(y, g)[0]
     assert 500 < len(some) < len(whole) / 4
     assert some.median() == pytest.approx(whole.median().item(), rel=0.25)

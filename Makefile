@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides notebooks exercises timings links results claims bench validate test lint hooks venv dist package clean
+.PHONY: help book lab figures slides notebooks exercises timings links results claims bench validate test check lint hooks venv dist package clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -61,6 +61,9 @@ venv: $(VENV)/.has-test  ## make .venv with everything that the checks need
 hooks: $(VENV)/.has-test  ## let git check what you commit
 	$(PY) -m pre_commit install
 
+check: lint  ## check style and types, and run the tests of what changed since main: a minute for a chapter's figures
+	$(PY) tests/changed.py
+
 lint: $(VENV)/.has-test  ## check style and types
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -68,7 +71,6 @@ lint: $(VENV)/.has-test  ## check style and types
 
 # First of all, while a fresh environment holds what `lab` brings and nothing else but nbval. The kernels run as on an
 # old processor and with two threads, the notebooks were made with one: a digit that hangs on either is found here.
-validate test: export PYTHONPATH := $(CURDIR)/tests/without$(if $(PYTHONPATH),:$(PYTHONPATH))
 validate: export OMP_NUM_THREADS = 2
 validate: export OMP_WAIT_POLICY = passive
 validate: export RANKEDU_DATA = $(CURDIR)/book/_build/validated

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from pathlib import Path
 
@@ -10,18 +9,8 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))  # the package `tools` that makes the book lies there
-sys.path.insert(0, str(ROOT / "tests" / "shared"))  # and here `fresh`
-
-collect_ignore_glob = ["without*"]  # which raises when it is imported
+sys.path.insert(0, str(ROOT / "tests" / "shared"))
 
 # A first call imports, and a busy machine waits: how long an example took says nothing about it.
 settings.register_profile("rankedu", deadline=None)
 settings.load_profile("rankedu")
-
-# What is imported and collected stays until the end: Python need not look through it for garbage, again and again.
-gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    gc.freeze()
-    gc.enable()

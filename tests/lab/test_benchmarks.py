@@ -1,10 +1,10 @@
 """What `make bench` and the command for a GPU measure, keep and tell."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
-import fresh
 import pytest
 
 from benchmarks import __main__ as bench
@@ -27,8 +27,7 @@ def test_every_kept_row_is_measured_again_and_every_goal_is_of_something_that_is
 @pytest.mark.parametrize(
     "row", [row for row in rows(64) if row.name[:5] not in ("train", "start")], ids=lambda r: r.name
 )
-def test_a_row_can_be_measured(row, monkeypatch):
-    monkeypatch.setattr("subprocess.run", fresh.run)
+def test_a_row_can_be_measured(row):
     found = bench.measure(row._replace(rounds=1, seconds=0.01))
     assert found["seconds"] > 0 and all(number == number for number in found["found"].values())
     assert all(bench.value(found["found"], what) is not None for what in row.goals)
@@ -83,7 +82,7 @@ sys.exit(gpu.main(sys.argv[1:]))
 
 def test_the_command_for_a_gpu_runs_with_torch_and_numpy_alone(tmp_path):
     path = tmp_path / "speed_gpu.json"
-    fresh.run([sys.executable, "-c", BARE, "--quick", "--out", str(path)], check=True, cwd=ROOT)
+    subprocess.run([sys.executable, "-c", BARE, "--quick", "--out", str(path)], check=True, cwd=ROOT)
     found = json.loads(path.read_text(encoding="utf-8"))
     assert "pytorch_metric_learning" in found["missing"] and "torchvision" in found["missing"]
     notes = {(row["work"], row["contender"]): row["note"] for row in found["rows"]}

@@ -28,6 +28,7 @@ SWITCHES = [
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 #: Milliseconds: what does come, comes on a machine that is slow and busy too.
 PATIENCE = 120_000
+DESK = {"width": 1280, "height": 900}
 
 
 def patient(new_context):
@@ -76,3 +77,30 @@ def window(chromium):
         return windows[kind]
 
     return window
+
+
+@pytest.fixture
+def visit(chromium):
+    """Opens addresses offline, those of a test in one window unless it has other settings; no script may fail."""
+    contexts, errors = [], []
+
+    def visit(address, **options):
+        if not contexts or options:
+            contexts.append(chromium.new_context(offline=True, **{"viewport": DESK, **options}))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(address)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert not errors
+
+
+@pytest.fixture
+def reader(visit):
+    """Opens pages of the built book."""
+    import walk
+
+    return lambda address, **options: visit(f"{walk.HTML.as_uri()}/{address}", **options)

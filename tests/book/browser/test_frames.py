@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 import walk
 from rolling import roll
-from tools.notebooks import pairs
-from tools.site.explorables import markup, write_frames
 
 from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape
 from rankbook.kit import style
@@ -17,12 +14,6 @@ from rankbook.kit.explorable import Control, choice, explorable, goal, hold, pic
 from rankbook.kit.explorable.grounds import SIDE
 
 pytestmark = pytest.mark.browser
-STATIC = pairs.ROOT / "book" / "_static"
-HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Frames</title><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="book.css">
-<script src="explorable.js"></script><script src="roll.js" defer></script><script src="ball.js" defer></script>
-<script src="kept.js" defer></script></head>
-<body><main style="padding: 1rem"><h1>Frames</h1>"""
 
 
 @goal("Bring B to its right end.", lambda at: at.reach == ("B", 4), "{item} is at {score:g}.")
@@ -52,13 +43,7 @@ def hills(lam: float):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("frames")
-    for name in ("book.css", "explorable.js", "roll.js", "ball.js", "kept.js"):
-        shutil.copy(STATIC / name, made)
-    for name, shown in (("page", two_lanes), ("hills", hills)):
-        page = markup(shown, write_frames(shown, made / f"{name}-frames"), f"{name}-frames")
-        (made / f"{name}.html").write_text(f"{HEAD}{page}</main></body></html>", encoding="utf-8")
-    return made
+    return walk.framed(tmp_path_factory.mktemp("frames"), page=two_lanes, hills=hills)
 
 
 @pytest.fixture
@@ -68,23 +53,14 @@ def kept(folder) -> dict:
 
 
 @pytest.fixture
-def reader(chromium, folder):
-    pages = []
-
-    def visit(name="page", **options):
-        page = chromium.new_context(**{"viewport": walk.SIZES["desk"], **options}).new_page()
-        pages.append(page)
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.goto((folder / f"{name}.html").as_uri())
+def reader(visit, folder):
+    def reader(name="page", **options):
+        page = visit((folder / f"{name}.html").as_uri(), **options)
         if options.get("java_script_enabled", True):
             page.wait_for_selector("[data-handle]", state="attached")
         return page
 
-    yield visit
-    for page in pages:
-        assert not page.errors
-        page.context.close()
+    return reader
 
 
 def shown(page) -> str:
@@ -145,15 +121,16 @@ def test_a_finger_drags_a_ring_and_scrolls_beside_it(reader):
             there = {"x": x + share * dx, "y": y + share * dy}
             finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [there]})
         finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        page.wait_for_timeout(100)
 
     page.evaluate("document.body.style.height = '3000px'")
     x, y = ring(page, "score")
     swipe(x, y, -150, 2)
-    assert shown(page) == "A at 0" and page.evaluate("scrollY") == 0
+    page.locator("figure.explorable img[alt='A at 0']").wait_for()
+    assert page.evaluate("scrollY") == 0
     picture = page.locator("figure.explorable img").bounding_box()
     swipe(picture["x"] + 0.8 * picture["width"], picture["y"] + 0.9 * picture["height"], 0, -100)
-    assert shown(page) == "A at 0" and page.evaluate("scrollY") > 0
+    page.wait_for_function("scrollY > 0")
+    assert shown(page) == "A at 0"
 
 
 def test_names_are_chosen_with_the_keyboard(reader):

@@ -71,7 +71,7 @@ def wait_for(address: str, server: subprocess.Popen, log) -> None:
             return
         except (urllib.error.URLError, TimeoutError):
             time.sleep(0.5)
-    raise AssertionError(log.read_text())
+    raise AssertionError(f"JupyterLab did not answer at {address} within a minute:\n{log.read_text()}")
 
 
 def accept_dialogs(page):

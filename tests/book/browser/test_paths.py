@@ -20,26 +20,6 @@ OURS = ".path-bar, .path-mark, .path-choice, .path-forget"
 THEORY = next(way for way in DATA["ways"] if way["name"] == "theory")
 
 
-@pytest.fixture
-def reader(chromium):
-    """Opens addresses of the book in one browser, which keeps what it is told."""
-    contexts = []
-
-    def visit(address, **options):
-        if not contexts or options:
-            contexts.append(chromium.new_context(offline=True, **{"viewport": walk.SIZES["desk"], **options}))
-        page = contexts[-1].new_page()
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.goto(f"{walk.HTML.as_uri()}/{address}")
-        return page
-
-    yield visit
-    for context in contexts:
-        assert not [error for page in context.pages for error in page.errors]
-        context.close()
-
-
 def take(page, name="loss"):
     """Open the fold of a path on the front page, and take it."""
     fold = page.locator(f"#path-{name}")
@@ -65,12 +45,12 @@ def test_a_path_leads_from_step_to_step_to_its_end(reader):
     for number, step in enumerate(LOSS["steps"], 1):
         bar = page.get_by_role("navigation", name="Reading path")
         page.wait_for_url(lambda url, step=step: unquote(url).endswith(step["address"]))
-        walk.found_again(page, partial(stands_at, page, number))
+        walk.found_again(page, f"step {number} in its bar", partial(stands_at, page, number))
         assert unquote(page.evaluate("location.href")).endswith(step["address"]) and LOSS["title"] in bar.inner_text()
         bar.locator(".path-next").click()
     page.wait_for_url("**/index.html#path-loss")
     fold = page.locator("#path-loss")
-    walk.found_again(page, lambda: fold.locator("li", has_text="read").count() == len(LOSS["steps"]))
+    walk.found_again(page, "every step read", lambda: fold.locator("li", has_text="read").count() == len(LOSS["steps"]))
     assert fold.get_by_role("link", name="All read").is_visible()
     assert set(kept(page, "rankedu:read")) == {step["address"] for step in LOSS["steps"]}
 
@@ -80,13 +60,13 @@ def test_a_path_is_left_and_what_was_read_can_be_forgotten(reader):
     assert not page.locator(".path-forget").is_visible()
     take(page).get_by_role("link", name="Go on").click()
     page.wait_for_url(lambda url: unquote(url).endswith(LOSS["steps"][0]["address"]))
-    walk.found_again(page, partial(stands_at, page, 1))
+    walk.found_again(page, "step 1 in its bar", partial(stands_at, page, 1))
     page.locator(".path-next").click()
     page.get_by_role("button", name="Leave the path").press("Enter")
     expect(page.locator(".path-bar")).to_have_count(0)
-    walk.reloaded(page, lambda: not page.locator(".path-bar").count())
+    walk.reloaded(page, "no bar", lambda: not page.locator(".path-bar").count())
     page.goto(f"{walk.HTML.as_uri()}/index.html")
-    walk.found_again(page, page.locator(".path-forget").is_visible)
+    walk.found_again(page, "a button to forget", page.locator(".path-forget").is_visible)
     page.get_by_role("button", name="Forget what I have read").click()
     expect(page.get_by_text("read\u00a0✓")).to_have_count(0)
     assert kept(page, "rankedu:read") is None
@@ -97,10 +77,10 @@ def test_the_bar_shows_on_the_pages_of_the_path_alone(reader):
     take(page)
     assert not page.locator(".path-bar").count()
     page = reader("use-it.html")
-    walk.found_again(page, page.locator(".path-bar").is_visible)
+    walk.found_again(page, "a bar", page.locator(".path-bar").is_visible)
     assert not reader("glossary.html").locator(".path-bar").count()
     fourth = reader(LOSS["steps"][3]["address"])
-    walk.found_again(fourth, fourth.locator(".path-bar").count)
+    walk.found_again(fourth, "a bar", fourth.locator(".path-bar").count)
     assert "step 4 of" in fourth.locator(".path-bar").inner_text()
 
 
@@ -137,7 +117,7 @@ def test_predictions_that_were_answered_are_counted_beside_the_chapter(reader):
     told = f"1 of {count} predicted"
     page.locator(".bd-links .path-mark", has_text=told).wait_for(state="attached")
     front = reader("index.html")
-    walk.found_again(front, lambda: told in front.locator("#path-idea li").inner_text())
+    walk.found_again(front, told, lambda: told in front.locator("#path-idea li").inner_text())
     page.locator("form.prediction").first.get_by_role("button", name="Fold again").click()
     page.wait_for_function("!document.querySelector('.bd-links').innerText.includes('predicted')")
 
@@ -148,7 +128,7 @@ def test_a_path_is_taken_without_hindering_anybody(reader, address, size):
     """Nothing is wider than the window, axe finds nothing, and paper shows none of it."""
     take(reader("index.html", viewport=walk.SIZES[size]))
     page = reader(address)
-    walk.found_again(page, page.locator(".path-bar, .path-choice a").count)
+    walk.found_again(page, "the path", page.locator(".path-bar, .path-choice a").count)
     ours = page.locator(OURS)
     assert not walk.width(page)
     page.emulate_media(media="print")
@@ -216,7 +196,7 @@ def test_a_question_is_answered_scored_and_found_again(reader):
     second.get_by_role("button", name="Answer").click()
     expect(second.locator("[role=status]")).to_contain_text("see why")
     expect(score).to_have_text(re.compile("^1 of 2 right"))
-    walk.reloaded(page, lambda: score.inner_text().startswith("1 of 2 right"))
+    walk.reloaded(page, "the score", lambda: score.inner_text().startswith("1 of 2 right"))
     assert "1 of 2 right" in page.locator(".question-total").inner_text()
     second.get_by_role("button", name="Again").click()
     expect(score).to_have_text(re.compile("^1 of 1 right"))

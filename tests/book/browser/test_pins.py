@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 import walk
-from tools.notebooks import pairs
-from tools.site.explorables import markup, write_frames
 
 from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, choice, explorable
 
 pytestmark = pytest.mark.browser
-STATIC = pairs.ROOT / "book" / "_static"
-FILES = ("book.css", "pin.css", "explorable.js", "roll.js", "ball.js", "kept.js", "pin.js")
-HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Pins</title><meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<link rel="stylesheet" href="book.css"><link rel="stylesheet" href="pin.css">
-<script src="explorable.js"></script><script src="roll.js" defer></script>
-<script src="ball.js" defer></script><script src="kept.js" defer></script>
-<script src="pin.js" defer></script></head><body><main style="padding: 1rem"><h1>Pins</h1>"""
 
 
 @explorable(item=choice("AB", label="item"), lam=Control((1, 2, 3), (1, 2, 3), 2, None, str))
@@ -40,31 +28,12 @@ def hills(lam: float):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("pins")
-    for name in FILES:
-        shutil.copy(STATIC / name, made)
-    for name, shown in (("page", a_place), ("hills", hills)):
-        page = markup(shown, write_frames(shown, made / f"{name}-frames"), f"{name}-frames")
-        (made / f"{name}.html").write_text(f"{HEAD}{page}</main></body></html>", encoding="utf-8")
-    return made
+    return walk.framed(tmp_path_factory.mktemp("pins"), page=a_place, hills=hills)
 
 
 @pytest.fixture
-def reader(chromium, folder):
-    pages = []
-
-    def visit(name="page", **options):
-        page = chromium.new_context(**{"viewport": walk.SIZES["desk"], **options}).new_page()
-        pages.append(page)
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.goto((folder / f"{name}.html").as_uri())
-        return page
-
-    yield visit
-    for page in pages:
-        assert not page.errors
-        page.context.close()
+def reader(visit, folder):
+    return lambda name="page", **options: visit((folder / f"{name}.html").as_uri(), **options)
 
 
 def shown(page) -> list[str]:

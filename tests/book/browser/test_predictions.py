@@ -10,20 +10,6 @@ pytestmark = pytest.mark.browser
 CHAPTERS = [name for name in walk.PAGES if name.startswith("chapters/")]
 
 
-@pytest.fixture
-def reader(chromium):
-    """Opens chapters in one context, so that what a page keeps is found by the next visit."""
-    context = chromium.new_context(offline=True, viewport=walk.SIZES["desk"])
-
-    def visit(name):
-        page = context.new_page()
-        page.goto((walk.HTML / name).as_uri())
-        return page
-
-    yield visit
-    context.close()
-
-
 def test_an_answer_is_shown_beside_the_result_and_found_again(reader):
     page = reader(CHAPTERS[0])
     box, reveal = page.locator(".admonition.predict").first, page.locator(".admonition.reveal").first
@@ -36,11 +22,11 @@ def test_an_answer_is_shown_beside_the_result_and_found_again(reader):
     expect(reveal).to_contain_text("You said", use_inner_text=True)
     assert reveal.is_visible() and not show.is_visible()
     said = reveal.locator(".prediction-said").inner_text()
-    walk.reloaded(page, reveal.is_visible)
+    walk.reloaded(page, "the answer open", reveal.is_visible)
     assert reveal.locator(".prediction-said").inner_text() == said
     again.click()
     expect(reveal).to_be_hidden()
-    walk.reloaded(page, lambda: not reveal.is_visible())
+    walk.reloaded(page, "the answer folded", lambda: not reveal.is_visible())
     skip.click()
     expect(reveal).to_be_visible()
     assert not reveal.locator(".prediction-said").inner_text()
@@ -106,5 +92,5 @@ def test_each_kind_of_field_takes_an_answer_and_puts_it_back(chromium, tmp_path,
     act(page.locator("#p"))
     page.get_by_role("button", name="Show", exact=True).click()
     expect(reveal).to_contain_text(said, use_inner_text=True)
-    walk.reloaded(page, lambda: said in reveal.inner_text())
+    walk.reloaded(page, said, lambda: said in reveal.inner_text())
     page.context.close()

@@ -154,7 +154,7 @@ def test_the_choice_of_dark_is_kept(reader):
             choose_dark(page, switch.first)
     assert page.evaluate(theme) == "dark" and page.evaluate(ground) != light
     page.goto((walk.HTML / CHAPTER).as_uri())
-    walk.found_again(page, lambda: page.evaluate(theme) == "dark")
+    walk.found_again(page, "the dark theme", lambda: page.evaluate(theme) == "dark")
 
 
 def choose_dark(page, switch):

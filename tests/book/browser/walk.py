@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -12,12 +13,32 @@ from urllib.parse import unquote, urlsplit
 import pace as paces
 from tools.notebooks import pairs
 from tools.site import reading
+from tools.site.explorables import markup, write_frames
 
 HTML = pairs.ROOT / "book" / "_build" / "html"
 PAGES = sorted(str(path.relative_to(HTML)) for path in HTML.rglob("*.html") if "_static" not in path.parts)
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 812}}
 #: Bytes that a page may weigh, everything that it fetches counted as it lies on the disk, uncompressed.
 FRONT, OTHER = 1_300_000, 3_000_000
+
+
+FRAMES = ("book.css", "pin.css", "explorable.js", "roll.js", "ball.js", "kept.js", "pin.js")
+HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Frames</title><meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="book.css"><link rel="stylesheet" href="pin.css">
+<script src="explorable.js"></script><script src="roll.js" defer></script>
+<script src="ball.js" defer></script><script src="kept.js" defer></script>
+<script src="pin.js" defer></script></head><body><main style="padding: 1rem"><h1>Frames</h1>"""
+
+
+def framed(folder: Path, **explorables) -> Path:
+    """Write a page for each explorable, made of frames, with the scripts and the style of the book."""
+    for name in FRAMES:
+        shutil.copy(pairs.ROOT / "book" / "_static" / name, folder)
+    for name, shown in explorables.items():
+        page = markup(shown, write_frames(shown, folder / f"{name}-frames"), f"{name}-frames")
+        (folder / f"{name}.html").write_text(f"{HEAD}{page}</main></body></html>", encoding="utf-8")
+    return folder
 
 
 def opened(chromium, name: str, **options):
@@ -40,20 +61,20 @@ def visited(page, name: str):
     return page
 
 
-def reloaded(page, holds: Callable[[], bool]) -> None:
+def reloaded(page, what: str, holds: Callable[[], bool]) -> None:
     """Reload a page until it has found again what it kept."""
     page.reload()
-    found_again(page, holds)
+    found_again(page, what, holds)
 
 
-def found_again(page, holds: Callable[[], bool]) -> None:
+def found_again(page, what: str, holds: Callable[[], bool]) -> None:
     """Reload a page until it has found what another kept: the browser writes that down in a process of its own."""
     for _ in range(40):
         if holds():
             return
         page.wait_for_timeout(250)
         page.reload()
-    raise AssertionError("what was kept is not found again")
+    raise AssertionError(f"{page.url}, reloaded 40 times, never had {what}")
 
 
 def requests(page) -> list[str]:

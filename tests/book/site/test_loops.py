@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 from importlib.util import find_spec
 
-import fresh
 import pytest
 import torch
 from tools.notebooks import pairs
@@ -18,37 +15,10 @@ KEPT = json.loads(loops.RECORD.read_text(encoding="utf-8"))["loops"]
 PAGE = (pairs.ROOT / "book" / "loops.md").read_text(encoding="utf-8")
 
 
-#: Both processes have what they import from the one that begins them.
-TWO = """if True:
-    import functools, importlib.util, sys, torch
-    import torch.distributed.fsdp
-    from torch import multiprocessing
-    from tools.site import loops
-    if importlib.util.find_spec("pytorch_metric_learning"):
-        import pytorch_metric_learning.utils.distributed
-    if sys.platform == "linux":
-        multiprocessing.spawn = functools.partial(multiprocessing.start_processes, start_method="fork")
-    if __name__ == "__main__":
-        torch.save(loops._in_processes(2), sys.argv[1])
-"""
-
-
-@pytest.fixture(scope="module")
-def of_two(tmp_path_factory):
-    """What the loops of two processes find."""
-    file = tmp_path_factory.mktemp("loops") / "found.pt"
-    paths = os.pathsep.join([str(pairs.ROOT / "book"), os.environ.get("PYTHONPATH", str(pairs.ROOT))])
-    done = fresh.run([sys.executable, "-c", TWO, str(file)], env={**os.environ, "PYTHONPATH": paths})
-    assert done.returncode == 0, done.stderr
-    return torch.load(file)
-
-
 @pytest.mark.filterwarnings("ignore")  # of trainers
 @pytest.mark.parametrize("loop", loops.LOOPS, ids=lambda loop: loop.key)
-def test_the_table_is_what_the_loops_find(loop, tmp_path, monkeypatch, request):
+def test_the_table_is_what_the_loops_find(loop, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    if loop.processes == 2:
-        monkeypatch.setattr(loops, "_in_processes", lambda _: request.getfixturevalue("of_two"))
     if loop.needs and find_spec(loop.needs) is None:
         pytest.skip(f"{loop.needs} is not installed")
     state = torch.get_rng_state()

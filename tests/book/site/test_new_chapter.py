@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
-import fresh
 import pytest
 from typer.testing import CliRunner
 
@@ -59,7 +59,7 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
         shutil.copy(ROOT / file, checkout / file)
     written = new_chapter(SLUG, "Sorting softly", checkout)
     left = [f"{file.name}, {found}" for file in written for found in placeholders(file.read_text(encoding="utf-8"))]
-    done = fresh.run(
+    done = subprocess.run(
         [sys.executable, "-c", TRY, *map(str, written)],
         cwd=checkout,
         env={
@@ -70,6 +70,8 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # none is needed
             "RANKEDU_EXPLORABLES": "static",
         },
+        capture_output=True,
+        text=True,
     )
     told = done.stdout + done.stderr
     assert re.findall(r"^FAILED .*::(\w+)", done.stdout, re.MULTILINE) == ["test_no_placeholder_is_left"], told

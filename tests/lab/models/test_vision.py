@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import warnings
 from types import ModuleType, SimpleNamespace
 
-import fresh
 import pytest
 import torch
 
@@ -39,7 +39,7 @@ assert boxes.batched_nms(*given, torch.tensor([0, 1, 0]), 0.5).tolist() == [2, 1
 
 
 def test_after_an_import_that_failed():
-    ended = fresh.run([sys.executable, "-c", FIRST_FAILS_THEN_WORKS])
+    ended = subprocess.run([sys.executable, "-c", FIRST_FAILS_THEN_WORKS], capture_output=True, text=True)
     if ended.returncode == 77:
         pytest.skip("torchvision's own operators load here")
     assert ended.returncode == 0, ended.stderr
@@ -71,7 +71,7 @@ except ImportError as error:
 def test_a_torchvision_that_does_not_fit_is_told_with_its_own_words(tmp_path):
     """In a process of its own: where the real one was imported before, its operators are registered already."""
     (tmp_path / "torchvision.py").write_text("raise RuntimeError('built for another torch')")
-    ended = fresh.run([sys.executable, "-c", FAILS, str(tmp_path)])
+    ended = subprocess.run([sys.executable, "-c", FAILS, str(tmp_path)], capture_output=True, text=True)
     assert "torchvision is needed for the zoo and can't be imported (" in ended.stdout, ended.stderr
     assert "built for another torch" in ended.stdout
 

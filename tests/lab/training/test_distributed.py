@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
-import fresh
 import pytest
 import torch
 import two_processes
@@ -17,10 +17,12 @@ from ranklab.training import distributed
 def found(tmp_path_factory):
     """What each of two processes has saved."""
     folder = tmp_path_factory.mktemp("two")
-    torchrun = [sys.executable, "-c", "from torch.distributed.run import main; main()", "--standalone"]
-    done = fresh.run(
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    done = subprocess.run(
         [*torchrun, "--nproc-per-node", "2", two_processes.__file__, str(folder)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,7 +11,6 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-import fresh
 import numpy as np
 import pytest
 import typer
@@ -81,27 +81,27 @@ def test_with_typer_alone_help_doctor_and_evaluate_work(tmp_path):
                 assert not end.code, arguments
             print("and then")
     """
-    done = fresh.run([sys.executable, "-c", code], cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     parts = done.stdout.split("and then\n")
     assert all(said in part for said, part in zip(asked, parts, strict=False)) and len(parts) == len(asked) + 1
 
 
-def test_help_and_the_package_import_without_torch():
-    code = "import sys, rankedu, rankedu.cli; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
-def test_the_core_imports_with_torch_and_numpy_alone():
-    """Everything heavier is imported inside the functions that need it."""
-    heavy = ["scipy", "matplotlib", "sympy", "ipywidgets", "typer", "tqdm", "PIL", "IPython", "sphinx", "docutils"]
-    parts = "ranks, blackbox, solvers, rankers, metrics, landscapes"
-    code = (
-        f"import sys; sys.modules.update(dict.fromkeys({heavy}, None)); "
-        f"from rankedu import {parts}, proofs, reference; "
-        "import rankbook.kit.check"
-    )
-    done = fresh.run([sys.executable, "-c", code])
+def test_what_is_heavy_is_imported_where_it_is_needed():
+    """Help and the package without torch; the core with torch and NumPy alone."""
+    heavy = ["scipy", "matplotlib", "sympy", "ipywidgets", "tqdm", "PIL", "IPython", "sphinx", "docutils"]
+    code = f"""if True:
+        import sys
+        sys.modules.update(dict.fromkeys({heavy}))
+        import rankedu, rankedu.cli
+        assert "torch" not in sys.modules
+        sys.modules["typer"] = None
+        from rankedu import ranks, blackbox, solvers, rankers, metrics, landscapes, proofs, reference
+        import rankbook.kit.check, torch
+        rankedu.losses.SmoothAPLoss()(torch.rand(4), torch.tensor([True, False, False, True]))
+        assert "torch._dynamo" not in sys.modules, "the compiler"
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -109,17 +109,14 @@ def test_the_core_imports_with_torch_and_numpy_alone():
 def installed(tmp_path_factory):
     """Run the command as a plain install does: of the repository the library alone is there."""
     folder = tmp_path_factory.mktemp("plain")
-    home = Path(rankedu.__file__).parent
-    shutil.copytree(home, folder / "rankedu", ignore=shutil.ignore_patterns("__pycache__"))
-    checkout = str(home.parent)  # an environment of a checkout has it on its path
-    code = (
-        f"import sys; inside = lambda path: path.startswith({checkout!r}) and 'site-packages' not in path; "
-        "sys.path = [sys.argv.pop(1), *(path for path in sys.path if not inside(path))]; "
-        "from rankedu.__main__ import main; main()"
-    )
+    shutil.copytree(Path(rankedu.__file__).parent, folder / "rankedu", ignore=shutil.ignore_patterns("__pycache__"))
+    libraries = os.pathsep.join(path for path in sys.path if path.endswith(("site-packages", "dist-packages")))
 
     def installed(*arguments: str):
-        return fresh.run([sys.executable, "-c", code, str(folder), *arguments], cwd=folder)
+        """With -S no file there can put the checkout on the path, as an editable install does."""
+        command = [sys.executable, "-S", "-m", "rankedu", *arguments]
+        environment = os.environ | {"PYTHONPATH": libraries}
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
     return installed
 

@@ -1,9 +1,9 @@
 """AP and mAP losses: against their definitions, against f_λ, and the fast path against the readable one."""
 
+import subprocess
 import sys
 from itertools import permutations, product
 
-import fresh
 import pytest
 import torch
 from drawn import coin, gradient, random
@@ -237,7 +237,7 @@ before = kib("VmRSS")
 loss(y, relevance).backward()
 print(1024 * (kib("VmHWM") - before) / n)
 """
-    run = fresh.run([sys.executable, "-c", script], timeout=120)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     if "clear_refs" in run.stderr:
         pytest.skip("the peak of memory cannot be reset here")
     assert run.returncode == 0, run.stderr

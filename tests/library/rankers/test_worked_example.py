@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fresh
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,10 +77,13 @@ def told(tmp_path_factory):
     registry.write_text(registry.read_text(encoding="utf-8") + row + "\n", encoding="utf-8")
     put(head, block_after("`rankedu/rankers/__init__.py`").strip(), before="from rankedu.rankers.reach")
     put(head, '    "NoiseRanker",', before='    "PairwiseRanker",')
-    done = fresh.run(
+    paths = os.pathsep.join(map(str, (copy, ROOT / "lab", ROOT / "book")))
+    done = subprocess.run(
         [sys.executable, "-c", LOOK],
         cwd=copy,
-        env={**os.environ, "PYTHONPATH": str(copy), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # none is needed
+        env={**os.environ, "PYTHONPATH": paths, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # none is needed
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     last = done.stdout.splitlines()[-1]

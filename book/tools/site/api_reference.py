@@ -26,7 +26,7 @@ class Page(NamedTuple):
 
 PROOFS = tuple(f"rankedu.proofs.{name}" for name in importlib.import_module("rankedu.proofs").__all__)
 DATASETS = tuple(f"ranklab.datasets.{name}" for name in ("files", "published", "rendering", "transforms"))
-TRAINING = tuple(f"ranklab.training.{name}" for name in ("distributed", "evaluation", "large_batch", "loading"))
+TRAINING = tuple(f"ranklab.training.{name}" for name in ("distributed", "large_batch", "loading", "retrieval"))
 EXPERIMENTS = tuple(
     f"ranklab.experiments.{name}"
     for name in ("retrieval", "hierarchical_retrieval", "detection", "minibatch_statistics", "sodeep")

@@ -16,6 +16,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from ranklab.datasets.augmentation import augment
 
+__all__ = ["RetrievalData", "ahead", "batches", "generator_of", "in_memory", "leaves", "load", "load_pictures"]
+
 
 class RetrievalData(Protocol):
     """What the loop needs of a data set: labels (N,) or (N, L) int, from root to leaf; and its pictures.

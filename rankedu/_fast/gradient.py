@@ -121,7 +121,9 @@ def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -
     """
     y, g = (x.detach().reshape(-1, x.shape[-1]) for x in (scores, gradient))
     here = None if members is None else members.reshape(y.shape)
-    row, item = (g if here is None else g.masked_fill(~here, 0.0)).nonzero(as_tuple=True)
+    row, item = g.nonzero(as_tuple=True)
+    if here is not None:
+        row, item = row[here[row, item]], item[here[row, item]]
     columns = slice(None, None, -(-y.shape[-1] // MOST))
     width = len(range(y.shape[-1])[columns])
     some = slice(None, None, max(1, -(-len(row) * width // MOST)))
@@ -132,6 +134,19 @@ def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -
     if here is not None:
         pairs &= here[row, columns]
     return ahead[pairs] / slower[pairs], ahead[pairs].abs()
+
+
+def as_ranked(
+    rows: Tensor, positive: Tensor, margin: float, own: tuple[Tensor, Tensor, Tensor]
+) -> tuple[Tensor, Tensor]:
+    """What Algorithm 1 is given where positives alone have a gradient: shifted scores, (q, n), and that gradient.
+
+    ``own`` is the row of each positive, its place there, and its slope.
+    """
+    query, item, slope = own
+    gradient = torch.zeros_like(rows)
+    gradient[query, item] = slope
+    return rows + torch.where(positive, -margin / 2, margin / 2), gradient
 
 
 def strength(ranker: Any, scores: Tensor, gradient: Tensor, members: Tensor | None) -> float:

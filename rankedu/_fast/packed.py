@@ -19,7 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu._fast.gradient import Part, strength, with_gradient
+from rankedu._fast.gradient import Part, as_ranked, strength, with_gradient
 
 if TYPE_CHECKING:
     from rankedu.rankers.blackbox import BlackboxRanker
@@ -267,9 +267,8 @@ def loss_of_positives(
 ) -> Tensor:
     """Sum up what the positives, at least one, add to the loss after the shift by the margin.
 
-    The scores are `packable`. The gradient, that of Algorithm 1
-    for the loss itself, is made here. O(n log n), or O(p n) for at most 9 positives a query. At the peak keys take 8
-    bytes a score, and the gradient, which is kept, 4.
+    The scores are `packable`. The gradient, that of Algorithm 1 for the loss itself, is made here. O(n log n), or
+    O(p n) for at most 9 positives a query. At the peak keys take 8 bytes a score, and the gradient, which is kept, 4.
     """
     n = scores.shape[-1]
     positive, where = positive.reshape(-1, n), None if where is None else where.reshape(-1, n)
@@ -277,7 +276,7 @@ def loss_of_positives(
     found = _find(pack(scores.detach().reshape(-1, n).numpy(), label, here, margin), label)
     dtype = np.float32 if n <= EXACT else np.float64
     ranks, within = (torch.from_numpy(x.astype(dtype)) for x in (found.rank, found.within))
-    query = torch.from_numpy(found.query)
+    query, item = torch.from_numpy(found.query), torch.from_numpy((low(found.key) >> 1).astype(np.int64))
     size = torch.bincount(query, minlength=len(positive))[query]
     if not (scores.requires_grad and torch.is_grad_enabled()):
         return part(ranks, within, size)
@@ -287,19 +286,12 @@ def loss_of_positives(
     count = torch.ones(len(positive), 1)
     if ranker.normalized:  # then λ is that of rk/n, for the n items that take part in each row
         count *= n if where is None else where.sum(-1, keepdim=True).clamp(min=1)
-    item = torch.from_numpy((low(found.key) >> 1).astype(np.int64))
-
-    def as_ranked() -> tuple[Tensor, Tensor, Tensor | None]:
-        """What Algorithm 1 is given: the scores after the shift, and the gradient of the ranker's ranks."""
-        of_ranks = torch.zeros(positive.shape)
-        of_ranks[query, item] = slopes[0].float() * count[query, 0]
-        half = torch.where(positive, -margin / 2, margin / 2)
-        return scores.detach().reshape(-1, n) + half, of_ranks, where
-
-    lam = strength(ranker, *as_ranked()) if ranker.auto else ranker.lam
+    own = query, item, slopes[0].float() * count[query, 0]
+    rows = scores.detach().reshape(-1, n)
+    lam = strength(ranker, *as_ranked(rows, positive, margin, own), where) if ranker.auto else ranker.lam
     gradient = _gradient(found, slopes[0], lam * count)
     if not gradient[query, item].any():
-        ranker.no_step(*as_ranked())
+        ranker.no_step(*as_ranked(rows, positive, margin, own), where)
     if where is not None:
         gradient.masked_fill_(~where, 0.0)
     return with_gradient(value, scores, gradient, where)

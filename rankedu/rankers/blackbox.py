@@ -96,9 +96,12 @@ class BlackboxRanker(Ranker):
         if not found.any():
             self.no_step(scores, gradient, members)
             return
-        steps = self.lam * gradient.abs()
-        inside = scores if members is None else scores[members]
-        shortest, width = steps[steps > 0].min(), inside.max() - inside.min()
+        width = scores.max() - scores.min()
+        if not self.lam * torch.maximum(gradient.max(), -gradient.min()) > 100 * width > 0:
+            return
+        inside = slice(None) if members is None else members
+        shortest = self.lam * gradient[gradient != 0].abs().min()
+        width = scores[inside].max() - scores[inside].min()
         if shortest > 100 * width > 0 and shortest.isfinite():
             self._told = True
             warn_caller(

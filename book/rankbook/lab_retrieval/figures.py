@@ -155,26 +155,36 @@ def _page(axes: Axes, images: Any, items: list[int], relevant: Tensor, columns: 
     _pictures.bare(axes, columns, -math.ceil(len(items) / columns) + 0.94, 0.94)
 
 
-def curves(rows: Sequence[Mapping[str, Any]], metric: str = "R@1") -> Figure:
-    """The loss of every step of a run, and a metric wherever it was evaluated.
+def curves(
+    runs: Mapping[str, Sequence[Mapping[str, Any]]] | Sequence[Mapping[str, Any]], metric: str = "R@1"
+) -> Figure:
+    """The loss of every step, and a metric wherever it was evaluated, of one run or of several by name.
 
     A row has "step", and "loss", the metric or both. The thick line is a running mean of a twentieth of the run.
     """
-    (steps, losses), (at, found) = _series(rows, "loss"), _series(rows, metric)
-    if not len(steps):
-        raise ValueError("rows must have one with 'step' and 'loss', got none")
-    figure, axes = style.figure(1, 2 if len(at) else 1, width=7.0 if len(at) else 5.0, height=3.3, squeeze=False)
-    smooth = _running_mean(losses, max(1, len(losses) // 20))
-    axes[0, 0].plot(steps, losses, color=style.BLUE, linewidth=0.7, alpha=0.35)
-    axes[0, 0].plot(steps, smooth, color=style.BLUE)
+    named = runs if isinstance(runs, Mapping) else {"": runs}
+    measured = any(_series(rows, metric).size for rows in named.values())
+    figure, axes = style.figure(1, 1 + measured, width=7.0 if measured else 5.0, height=3.3, squeeze=False)
+    facts = []
+    for (name, look), rows in zip(style.looks(named).items(), named.values(), strict=True):
+        (steps, losses), (at, found) = _series(rows, "loss"), _series(rows, metric)
+        if not len(steps):
+            raise ValueError(f"runs must have rows with 'step' and 'loss', got none{f' for {name!r}' if name else ''}")
+        smooth = _running_mean(losses, max(1, len(losses) // 20))
+        axes[0, 0].plot(steps, losses, color=look["color"], linewidth=0.7, alpha=0.35)
+        axes[0, 0].plot(steps, smooth, label=name, **look | {"marker": ""})
+        facts.append(f"{name or 'loss'}: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps")
+        if len(at):
+            axes[0, 1].plot(at, found, markersize=5, clip_on=False, **look)
+            facts[-1] += f", {metric} {found[-1]:.3f} at the end and {found.max():.3f} at best"
     axes[0, 0].set(xlabel="step", title="loss")
-    told = f"loss: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps"
-    if len(at):
-        axes[0, 1].plot(at, found, marker="o", markersize=5, clip_on=False, color=style.BLUE)
+    if measured:
         axes[0, 1].set(xlabel="step", title=metric, xlim=axes[0, 0].get_xlim(), ylim=(0, None))
-        told += f", {metric} {found[-1]:.3f} at the end and {found.max():.3f} at best"
-    both = f"The loss{f' and {metric}' if len(at) else ''} against the step of training"
-    return style.describe(figure, f"{both}. {told}.")
+    if len(named) > 1:
+        style.legend_below(figure, axes[0, 0], 3)
+    return style.describe(
+        figure, f"The loss{f' and {metric}' if measured else ''} against the step of training. {'. '.join(facts)}."
+    )
 
 
 def _series(rows: Sequence[Mapping[str, Any]], name: str) -> Array:

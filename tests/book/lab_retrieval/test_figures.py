@@ -153,5 +153,6 @@ def test_the_curves_of_a_log():
 
 
 def test_a_log_without_losses_is_refused():
-    with pytest.raises(ValueError, match=r"rows must have one with 'step' and 'loss', got none"):
+    assert "AP loss: from" in style.description(curves({"AP loss": log(), "cross entropy": log()}))
+    with pytest.raises(ValueError, match=r"runs must have rows with 'step' and 'loss', got none"):
         curves([{"step": 1, "loss": None}])

@@ -62,8 +62,7 @@ LOCAL = {
 LOSSES = ["losses.average_precision", "losses.recall", "losses.on_embeddings", "losses.margin", "memory"]
 OTHERS = ["losses.on_proposals"]
 CONTESTANTS = [
-    f"ranklab.contestants.{name}"
-    for name in ("ap_svm", "baselines", "equivariance", "error_driven", "exact_sorter", "over_levels")
+    f"ranklab.contestants.{name}" for name in ("ap_svm", "baselines", "error_driven", "exact_sorter", "over_levels")
 ]
 SOFT = ["rankers.histogram", "losses.fast_ap", "losses.spearman"]
 HIERARCHICAL = ["losses.hierarchical", "losses.clustering", "losses.csl"]

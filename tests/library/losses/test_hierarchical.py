@@ -470,7 +470,7 @@ def test_what_one_list_takes():
     scores, drawn = torch.randn(n, requires_grad=True), torch.rand(n)
     relevance = (drawn < 0.01) + 0.5 * (drawn > 0.99)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
-        HAPLoss(BlackboxRanker(50.0), margin=0.1)(scores, relevance).backward()
+        HAPLoss(BlackboxRanker(1e9), margin=0.1)(scores, relevance).backward()
     sizes = [event.nbytes() for event in found.profiler.kineto_results.events() if event.name() == "[memory]"]
     assert 20 * n < max(itertools.accumulate(sizes)) < 40 * n
 

@@ -1,0 +1,149 @@
+"""What do the tests catch? Small faults are put into the code, one at a time: `make mutants`, hours on two cores.
+
+    python tests/mutants.py library|lab [--count N] [--seed S] [--only PATH]
+
+The faults are cosmic-ray's: a place is drawn, then one of the operators that apply there. Each mutant runs, in a fork of
+this process, the tests of its part that reach the line (found by one run with pytest-cov), until the first fails or the
+time is up. What came out stands in `mutants/PART.jsonl`, a line a mutant; one that is there is not run again. Survivors
+that no test can kill are listed, with the reason, in `tests/equivalent_mutants.txt`.
+"""
+
+import argparse
+import ast
+import difflib
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNS = ["splits", "held_out", "unicode_tree", "search", "judging", "code", "planning", "locks", "records", "verdict", "space"]
+PARTS = {
+    "library": (
+        [
+            *(f"rankedu/{name}.py" for name in ("ranks", "blackbox", "hierarchy", "memory")),
+            *(f"rankedu/{folder}/*.py" for folder in ("_fast", "rankers", "losses", "metrics")),
+        ],
+        ["tests/library", "rankedu"],
+    ),
+    "lab": (["lab/ranklab/*/*.py"], ["tests/lab", "lab/ranklab"]),
+}
+#: cosmic-ray's experimental operators.
+LEFT_OUT = ("core/VariableReplacer", "core/VariableInserter")
+LIMIT = 240  # seconds a mutant
+
+
+def files(part: str) -> list[Path]:
+    """What is mutated; of the labs, what decides: splits, search, verdicts, identity of runs, locks."""
+    found = sorted(path for pattern in PARTS[part][0] for path in ROOT.glob(pattern))
+    return [path for path in found if part == "library" or path.stem in RUNS]
+
+
+def places(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
+    """Position → the operators that apply there, each with the number of the occurrence; annotations are left out."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.plugins import get_operator, operator_names
+
+    source = path.read_text(encoding="utf-8")
+    hints = [getattr(node, kind, None) for node in ast.walk(ast.parse(source)) for kind in ("annotation", "returns")]
+    spans = [((h.lineno, h.col_offset), (h.end_lineno, h.end_col_offset)) for h in hints if h is not None]
+    nodes = list(ast_nodes(get_ast(source)))
+    found: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    for name in operator_names():
+        if name in LEFT_OUT:
+            continue
+        spots = [spot for node in nodes for spot in get_operator(name)().mutation_positions(node)]
+        for number, (start, _) in enumerate(spots):
+            if not any(low <= start < high for low, high in spans):
+                found.setdefault(start, []).append((name, number))
+    return found
+
+
+def drawn(part: str, count: int, seed: int) -> list[tuple[Path, int, str, int]]:
+    """Mutants as file, line, operator, occurrence: places without replacement, then an operator at each."""
+    rng = random.Random(seed)
+    every = [(path, spot, sorted(ways)) for path in files(part) for spot, ways in sorted(places(path).items())]
+    chosen = rng.sample(every, min(count, len(every)))
+    return [(path, spot[0], *rng.choice(ways)) for path, spot, ways in chosen]
+
+
+def reached(part: str) -> dict[str, dict[int, set[str]]]:
+    """File → line → the tests that run it, from one run of all tests of the part."""
+    from coverage.numbits import numbits_to_nums
+
+    data = ROOT / "mutants" / f"{part}.coverage"
+    if not data.exists():
+        data.parent.mkdir(exist_ok=True)
+        source = [f"--cov={folder}" for folder in ("rankedu", "lab/ranklab")]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *source, "--cov-context=test", "--cov-report="]
+        subprocess.run([*command, *PARTS[part][1]], cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data)}, check=False)
+    found: dict[str, dict[int, set[str]]] = {}
+    query = "select path, context, numbits from line_bits join file on file_id = file.id join context on context_id = context.id"
+    for path, context, bits in sqlite3.connect(data).execute(query):
+        test = context.partition("|")[0].partition("[")[0]
+        for line in numbits_to_nums(bits):
+            found.setdefault(path, {}).setdefault(line, set()).add(test)
+    return found
+
+
+def verdict(tests: list[str], log: Path) -> str:
+    """Killed, survived or out of time: what the tests say in a fork of this process, which has imported no code of ours."""
+    if not (child := os.fork()):
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+        os.dup2(1, 2)
+        signal.alarm(LIMIT)
+        import pytest
+
+        os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--tb=line", *tests]))
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        return "time" if os.WTERMSIG(status) == signal.SIGALRM else "killed"
+    return "survived" if os.WEXITSTATUS(status) in (0, 5) else "killed"
+
+
+def main() -> None:
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    by_line = reached(asked.part)
+    import hypothesis  # noqa: F401  what the forks then have
+    import numpy  # noqa: F401
+    import pytest  # noqa: F401
+    import torch  # noqa: F401
+
+    table = ROOT / "mutants" / f"{asked.part}.jsonl"
+    done = {line for text in (table.read_text().splitlines() if table.exists() else ()) for line in [json.loads(text)["name"]]}
+    for path, line, operator, number in drawn(asked.part, asked.count, asked.seed):
+        source = path.read_text(encoding="utf-8")
+        mutant = mutate_code(source, get_operator(operator)(), number)
+        name = f"{path.relative_to(ROOT)}:{line} {operator.removeprefix('core/')} {number}"
+        if name in done or mutant is None or mutant == source:
+            continue
+        lines = by_line.get(str(path), {})
+        tests = sorted(test for test in lines.get(line, ()) if test) or sorted({t for ts in lines.values() for t in ts if t})
+        start = time.time()
+        try:
+            path.write_text(mutant, encoding="utf-8")
+            found = verdict(tests, table.with_suffix(".log")) if tests else "not reached"
+        finally:
+            path.write_text(source, encoding="utf-8")
+        change = [d for d in difflib.unified_diff(source.splitlines(), mutant.splitlines(), n=0) if d[:3] not in ("---", "+++", "@@ ")]
+        record = {"name": name, "verdict": found, "change": change, "tests": len(tests), "seconds": round(time.time() - start, 1)}
+        with table.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+        print(f"{found:9} {record['seconds']:6.1f} s  {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

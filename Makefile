@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides notebooks exercises timings links results claims bench validate test check lint hooks venv dist package clean
+.PHONY: help book lab figures slides notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -90,6 +90,13 @@ test: validate lint  ## run every check
 bench: export OMP_NUM_THREADS = 1
 bench: $(VENV)/.has-test  ## measure speed as ratios; tell which goals are met
 	$(PY) -m benchmarks
+
+# Files are changed in place, so it is done in a clone.
+mutants: export PYTHONPATH = .:lab:book
+mutants: $(VENV)/.has-mutants  ## put small faults into the code and see which the tests find; hours
+	test -d mutants/clone || git clone -q . mutants/clone
+	cd mutants/clone && $(abspath $(PY)) tests/mutants.py library --count 300
+	cd mutants/clone && $(abspath $(PY)) tests/mutants.py lab --count 120
 
 ##@ For a release
 

@@ -1,11 +1,11 @@
 """What do the tests catch? Small faults are put into the code, one at a time: `make mutants`, hours on two cores.
 
-    python tests/mutants.py library|lab [--count N] [--seed S] [--only PATH]
+    python tests/mutants.py library|lab [--count N] [--seed S]
 
-The faults are cosmic-ray's: a place is drawn, then one of the operators that apply there. Each mutant runs, in a fork of
-this process, the tests of its part that reach the line (found by one run with pytest-cov), until the first fails or the
-time is up. What came out stands in `mutants/PART.jsonl`, a line a mutant; one that is there is not run again. Survivors
-that no test can kill are listed, with the reason, in `tests/equivalent_mutants.txt`.
+The faults are cosmic-ray's: a place is drawn, then one of the operators that apply there. Each mutant runs, in a fork
+of this process, the tests of its part that reach the line (found by one run with pytest-cov), until the first fails or
+the time is up. What came out stands in `mutants/PART.jsonl`, a line a mutant; one that is there is not run again. Files
+are changed in place, so run it in a clone of its own, as `make mutants` does.
 """
 
 import argparse
@@ -18,12 +18,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = ["splits", "held_out", "unicode_tree", "search", "judging", "code", "planning", "locks", "records", "verdict", "space"]
+#: What decides in the labs: splits, search, verdicts, the identity of runs, locks.
+DECIDES = ("held_out", "unicode_tree", "search", "judging", "code", "planning", "locks", "records", "verdict", "space")
 PARTS = {
     "library": (
         [
@@ -40,9 +40,9 @@ LIMIT = 240  # seconds a mutant
 
 
 def files(part: str) -> list[Path]:
-    """What is mutated; of the labs, what decides: splits, search, verdicts, identity of runs, locks."""
+    """What is mutated."""
     found = sorted(path for pattern in PARTS[part][0] for path in ROOT.glob(pattern))
-    return [path for path in found if part == "library" or path.stem in RUNS]
+    return [path for path in found if part == "library" or path.stem in DECIDES]
 
 
 def places(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
@@ -74,26 +74,28 @@ def drawn(part: str, count: int, seed: int) -> list[tuple[Path, int, str, int]]:
 
 
 def reached(part: str) -> dict[str, dict[int, set[str]]]:
-    """File → line → the tests that run it, from one run of all tests of the part."""
+    """File → line → the tests that run it, and pass, from one run of all tests of the part."""
     from coverage.numbits import numbits_to_nums
 
-    data = ROOT / "mutants" / f"{part}.coverage"
+    data, log = (ROOT / "mutants" / f"{part}.{kind}" for kind in ("coverage", "txt"))
     if not data.exists():
         data.parent.mkdir(exist_ok=True)
-        source = [f"--cov={folder}" for folder in ("rankedu", "lab/ranklab")]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *source, "--cov-context=test", "--cov-report="]
-        subprocess.run([*command, *PARTS[part][1]], cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data)}, check=False)
+        measured = ["--cov=rankedu", "--cov=lab/ranklab", "--cov-context=test", "--cov-report="]
+        command = [sys.executable, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", *measured, *PARTS[part][1]]
+        with log.open("w") as out:
+            subprocess.run(command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data)}, stdout=out, check=False)
+    failing = {line.split()[1].partition("[")[0] for line in log.read_text().splitlines() if line.startswith("FAILED ")}
+    tables = "line_bits join file on file_id = file.id join context on context_id = context.id"
     found: dict[str, dict[int, set[str]]] = {}
-    query = "select path, context, numbits from line_bits join file on file_id = file.id join context on context_id = context.id"
-    for path, context, bits in sqlite3.connect(data).execute(query):
+    for path, context, bits in sqlite3.connect(data).execute(f"select path, context, numbits from {tables}"):
         test = context.partition("|")[0].partition("[")[0]
-        for line in numbits_to_nums(bits):
+        for line in numbits_to_nums(bits) if test and test not in failing else ():
             found.setdefault(path, {}).setdefault(line, set()).add(test)
     return found
 
 
 def verdict(tests: list[str], log: Path) -> str:
-    """Killed, survived or out of time: what the tests say in a fork of this process, which has imported no code of ours."""
+    """Killed, survived or out of time: what the tests say in a fork of this process, which has no code of ours."""
     if not (child := os.fork()):
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
         os.dup2(1, 2)
@@ -123,7 +125,7 @@ def main() -> None:
     import torch  # noqa: F401
 
     table = ROOT / "mutants" / f"{asked.part}.jsonl"
-    done = {line for text in (table.read_text().splitlines() if table.exists() else ()) for line in [json.loads(text)["name"]]}
+    done = {json.loads(line)["name"] for line in table.read_text().splitlines()} if table.exists() else set()
     for path, line, operator, number in drawn(asked.part, asked.count, asked.seed):
         source = path.read_text(encoding="utf-8")
         mutant = mutate_code(source, get_operator(operator)(), number)
@@ -131,15 +133,17 @@ def main() -> None:
         if name in done or mutant is None or mutant == source:
             continue
         lines = by_line.get(str(path), {})
-        tests = sorted(test for test in lines.get(line, ()) if test) or sorted({t for ts in lines.values() for t in ts if t})
+        tests = sorted(lines.get(line) or set().union(*lines.values()))  # what is run at import is any test's
         start = time.time()
         try:
             path.write_text(mutant, encoding="utf-8")
             found = verdict(tests, table.with_suffix(".log")) if tests else "not reached"
         finally:
             path.write_text(source, encoding="utf-8")
-        change = [d for d in difflib.unified_diff(source.splitlines(), mutant.splitlines(), n=0) if d[:3] not in ("---", "+++", "@@ ")]
-        record = {"name": name, "verdict": found, "change": change, "tests": len(tests), "seconds": round(time.time() - start, 1)}
+        change = [
+            d for d in difflib.unified_diff(source.splitlines(), mutant.splitlines(), n=0) if d[1:3] not in "--++@ "
+        ]
+        record = {"name": name, "verdict": found, "change": change, "seconds": round(time.time() - start, 1)}
         with table.open("a", encoding="utf-8") as out:
             out.write(json.dumps(record, ensure_ascii=False) + "\n")
         print(f"{found:9} {record['seconds']:6.1f} s  {name}", flush=True)

@@ -169,10 +169,10 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
     truth, smooth, gradient = on_plane(section, lam)
     line = np.linspace(-EXTENT, EXTENT, POINTS)
     levels = np.arange(-0.5, 13) / 3  # the whole numbers stand in the middle of a colour
-    made, panels = style.figure(1, 2, width=7.0, height=4.2, sharex=True, sharey=True)
+    made, panels = style.figure(1, 2, width=6.8, height=4.1, sharex=True, sharey=True)
     made.set_layout_engine("constrained", rect=(0, 0.14, 1, 0.86))
     for axes, values, title in zip(panels, (truth, smooth), ("the loss f", f"$f_\\lambda$, λ = {lam:g}"), strict=True):
-        drawn = axes.contourf(line, line, values, levels, cmap=style.LANDSCAPE, vmin=-0.2, vmax=4.2, antialiased=False)
+        drawn = axes.contourf(line, line, values, levels, cmap=style.LANDSCAPE, vmin=-0.2, vmax=4.2)
         axes.set(title=title, xlabel="first direction", aspect="equal", xticks=(-3, 0, 3), yticks=(-3, 0, 3))
     panels[0].set_ylabel("second direction")
     every = slice(6, None, 12)

@@ -48,7 +48,7 @@ def judge(rank: int, alpha: float) -> tuple[dict[str, float], dict[str, float]]:
 def drag_a_ranking(rank: int, alpha: float) -> Figure:
     """One bad mistake, moved through a ranking, against two mild ones: which ranking is better?"""
     severe, mild = judge(rank, alpha)
-    figure, (top, bars) = style.figure(2, 1, width=6.2, height=4.4, height_ratios=(1, 1.2))
+    figure, (top, bars) = style.figure(2, 1, width=6.2, height=4.25, height_ratios=(1, 1.2))
     style.place(figure, (0.03, 0.57, 0.95, 0.42), (0.12, 0.08, 0.86, 0.42))
     rows = (1.25, "S: one stranger (triangle)", with_stranger(rank)), (0.0, "M: two relatives on top", MILD)
     for base, name, listed in rows:

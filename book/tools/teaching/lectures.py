@@ -54,7 +54,9 @@ class Picture:
 
     def figure(self) -> Figure:
         """Drawn afresh."""
-        made: Figure = getattr(import_module(f"rankbook.ch{chapters()[self.chapter].stem}.figures"), self.draw)()
+        module, _, name = f"figures.{self.draw}".rpartition(".")
+        home = import_module(f"rankbook.ch{chapters()[self.chapter].stem}.{module.rpartition('.')[2]}")
+        made: Figure = getattr(home, name)()
         return made
 
 

@@ -36,7 +36,7 @@ PARTS = {
 }
 #: cosmic-ray's experimental operators.
 LEFT_OUT = ("core/VariableReplacer", "core/VariableInserter")
-LIMIT = 240  # seconds a mutant
+LIMIT = 150  # seconds a mutant
 
 
 def files(part: str) -> list[Path]:
@@ -73,25 +73,32 @@ def drawn(part: str, count: int, seed: int) -> list[tuple[Path, int, str, int]]:
     return [(path, spot[0], *rng.choice(ways)) for path, spot, ways in chosen]
 
 
-def reached(part: str) -> dict[str, dict[int, set[str]]]:
-    """File → line → the tests that run it, and pass, from one run of all tests of the part."""
+def reached(part: str) -> tuple[dict[str, dict[int, set[str]]], dict[str, float]]:
+    """File → line → the tests that run it, and pass, from one run of all tests of the part; and how long each took."""
     from coverage.numbits import numbits_to_nums
 
     data, log = (ROOT / "mutants" / f"{part}.{kind}" for kind in ("coverage", "txt"))
     if not data.exists():
         data.parent.mkdir(exist_ok=True)
         measured = ["--cov=rankedu", "--cov=lab/ranklab", "--cov-context=test", "--cov-report="]
-        command = [sys.executable, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", *measured, *PARTS[part][1]]
+        quiet = ["-q", "-rf", "--durations=0", "--durations-min=0.02", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", *quiet, *measured, *PARTS[part][1]]
         with log.open("w") as out:
             subprocess.run(command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data)}, stdout=out, check=False)
-    failing = {line.split()[1].partition("[")[0] for line in log.read_text().splitlines() if line.startswith("FAILED ")}
+    said = [line.split() for line in log.read_text().splitlines()]
+    failing = {words[1].partition("[")[0] for words in said if words[:1] == ["FAILED"]}
+    seconds: dict[str, float] = {}
+    for words in said:
+        if words[1:2] == ["call"]:
+            test = words[2].partition("[")[0]
+            seconds[test] = seconds.get(test, 0.0) + float(words[0].rstrip("s"))
     tables = "line_bits join file on file_id = file.id join context on context_id = context.id"
     found: dict[str, dict[int, set[str]]] = {}
     for path, context, bits in sqlite3.connect(data).execute(f"select path, context, numbits from {tables}"):
         test = context.partition("|")[0].partition("[")[0]
         for line in numbits_to_nums(bits) if test and test not in failing else ():
             found.setdefault(path, {}).setdefault(line, set()).add(test)
-    return found
+    return found, seconds
 
 
 def verdict(tests: list[str], log: Path) -> str:
@@ -118,7 +125,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    by_line = reached(asked.part)
+    by_line, seconds = reached(asked.part)
     import hypothesis  # noqa: F401  what the forks then have
     import numpy  # noqa: F401
     import pytest  # noqa: F401
@@ -133,7 +140,8 @@ def main() -> None:
         if name in done or mutant is None or mutant == source:
             continue
         lines = by_line.get(str(path), {})
-        tests = sorted(lines.get(line) or set().union(*lines.values()))  # what is run at import is any test's
+        tests = list(lines.get(line) or set().union(*lines.values()))  # what is run at import is any test's
+        tests.sort(key=lambda test: (path.stem.strip("_") not in test, seconds.get(test, 0.0), test))
         start = time.time()
         try:
             path.write_text(mutant, encoding="utf-8")

@@ -78,8 +78,10 @@ class BlackboxRanker(Ranker):
 
     def no_step(self, scores: Tensor, gradient: Tensor, members: Tensor | None) -> None:
         """Warn, once, that the gradient is 0; not where no item stands under one that it should pass."""
+        if self._told:
+            return
         lam, gap = crossings(scores, gradient, members)
-        if self._told or not len(lam):
+        if not len(lam):
             return
         self._told = True
         step = self.lam * gradient.abs().max()

@@ -6,7 +6,6 @@ import ast
 import math
 import subprocess
 import sys
-import warnings
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metric_cases import METRICS
 
 import rankedu
 from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
@@ -25,11 +25,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 EVEN = [-1.0, -0.5, -0.0, 0.0, 0.25, 0.5, 1.0]
 FINITE = st.one_of(st.sampled_from(EVEN), st.floats(-1, 1, width=32).map(float))
 ANY = st.one_of(st.sampled_from([*EVEN, math.inf, -math.inf]), st.floats(-100, 100, width=32).map(float))
-GRADES, BINARY_LABELS = st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.booleans()
+RELEVANT, GAINS, LEVELS = st.booleans(), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.integers(0, 3)
 
 
 @st.composite
-def queries(draw, score=ANY, label=BINARY_LABELS):
+def queries(draw, score=ANY, label=RELEVANT):
     """Scores, a label for each, and who takes part: somebody does."""
     n = draw(st.integers(1, 8))
     lists = [draw(st.lists(kind, min_size=n, max_size=n)) for kind in (score, label, st.booleans())]
@@ -48,22 +48,14 @@ def tensors(scores, labels, where):
 
 
 def close(found, expected):
-    torch.testing.assert_close(
-        torch.as_tensor(found, dtype=torch.float64).detach(),
-        torch.as_tensor(expected, dtype=torch.float64),
-        rtol=1e-9,
-        atol=1e-9,
-        equal_nan=True,
-    )
+    found, expected = (torch.as_tensor(x, dtype=torch.float64).detach() for x in (found, expected))
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
 def scattered(values, where):
     """The values of those who take part, 0 in the places of the others."""
     values = iter(values)
     return [next(values) if takes else 0 for takes in where]
-
-
-# ------------------------------------------------------------------------------------------------------------ ranks
 
 
 @given(queries())
@@ -74,8 +66,6 @@ def test_ranks(query):
     for ties in ("ordinal", "min", "max"):
         assert rankedu.rank(t, where=w, ties=ties).tolist() == scattered(reference.rank(y, ties), where)
     assert rankedu.rank_among(t, m, where=w).tolist() == scattered(reference.rank_among(y, members), where)
-    found = rankedu.outranking_negatives(t, m, where=w).tolist()
-    assert found == scattered(reference.outranking_negatives(y, members), where)
 
 
 @given(queries(score=FINITE, label=st.floats(-2, 2, width=16).map(float)), st.sampled_from([0.25, 1.0, 4.0]))
@@ -96,77 +86,21 @@ def test_ranks_minimise_the_product_exactly(z):
     assert reference.optimal_value(z) == best
 
 
-# ---------------------------------------------------------------------------------------------------------- metrics
-
-BINARY = {
-    **{
-        f"ap_{ties}": (
-            lambda *x, where, ties=ties: metrics.average_precision(*x, where=where, ties=ties),
-            lambda *x, ties=ties: reference.average_precision(*x, ties),
-        )
-        for ties in ("ordinal", "pessimistic", "optimistic", "expected")
-    },
-    "recall_at_2": (lambda *x, where: metrics.recall_at_k(*x, 2, where=where), lambda *x: reference.recall_at_k(*x, 2)),
-    "ap_at_2": (
-        lambda *x, where: metrics.average_precision(*x, where=where, k=2),
-        lambda *x: reference.average_precision_at_k(*x, 2),
-    ),
-    "recall_share_at_2": (
-        lambda *x, where: metrics.recall_share_at_k(*x, 2, where=where),
-        lambda *x: reference.recall_share_at_k(*x, 2),
-    ),
-    "map_at_r": (metrics.map_at_r, reference.map_at_r),
-    "r_precision": (metrics.r_precision, reference.r_precision),
-    "reciprocal_rank": (metrics.reciprocal_rank, reference.reciprocal_rank),
-}
+@pytest.mark.parametrize("name", METRICS)
+@given(data=st.data())
+def test_metrics(name, data):
+    metric = METRICS[name]
+    query = data.draw(queries(label={"relevant": RELEVANT, "gains": GAINS, "levels": LEVELS}[metric.labels]))
+    t, labels, w = tensors(*query)
+    close(metric.library(t, labels, where=w), metric.plain(*taking_part(query[2], query[0], query[1])))
 
 
-@pytest.mark.parametrize("name", BINARY)
-@given(query=queries())
-def test_binary_metrics(name, query):
-    library, plain = BINARY[name]
-    t, relevant, w = tensors(*query)
-    close(library(t, relevant, where=w), plain(*taking_part(query[2], query[0], query[1])))
-
-
-@given(queries())
-def test_precision_at_k(query):
-    t, relevant, w = tensors(*query)
-    y, r = taking_part(query[2], query[0], query[1])
-    if any(r):
-        close(metrics.precision_at_k(t, relevant, 2, where=w), reference.precision_at_k(y, r, 2))
-
-
-@given(queries(label=GRADES))
-def test_graded_metrics(query):
-    t, rel, w = tensors(*query)
-    y, r = taking_part(query[2], query[0], query[1])
-    close(metrics.ndcg(t, rel, where=w), reference.ndcg(y, r))
-    close(metrics.ndcg(t, rel, where=w, k=2), reference.ndcg(y, r, 2))
-    close(metrics.spearman(t, rel, where=w), reference.spearman(y, r))
-    close(metrics.hierarchical_average_precision(t, rel, where=w), reference.hierarchical_average_precision(y, r))
-    close(metrics.hierarchical_rank(t, rel, where=w), scattered(reference.h_rank(y, r), query[2]))
-
-
-@given(queries(label=st.integers(0, 3)))
-def test_hierarchies(query):
-    t, levels, w = tensors(*query)
-    y, own = taking_part(query[2], query[0], query[1])
-    close(metrics.average_set_intersection(t, levels, where=w), reference.average_set_intersection(y, own))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for monotone in (False, True):
-            found = hierarchy.relevance(levels, alpha=2.0, n_levels=3, where=w, monotone=monotone)
-            close(found, scattered(reference.relevance(own, 2.0, 3, monotone), query[2]))
+@given(queries(label=LEVELS))
+def test_weighted_ap_relevance(query):
     weights = [0.2, 0.3, 0.5]
+    _, levels, w = tensors(*query)
     found = hierarchy.weighted_ap_relevance(levels, weights, where=w)
-    close(found, scattered(reference.weighted_ap_relevance(own, weights), query[2]))
-
-
-@given(st.lists(st.lists(st.integers(0, 1), min_size=3, max_size=3), min_size=1, max_size=6))
-def test_levels(paths):
-    found = hierarchy.levels(torch.tensor(paths))
-    assert found.tolist() == [[reference.level(other, own) for other in paths] for own in paths]
+    close(found, scattered(reference.weighted_ap_relevance(*taking_part(query[2], query[1]), weights), query[2]))
 
 
 @given(st.lists(st.tuples(st.fractions(0, 1), st.sampled_from([0, *(Fraction(k, 3) for k in (1, 2, 3))])), min_size=1))
@@ -186,17 +120,19 @@ def test_fractions_stay_fractions(items):
         assert reference.hierarchical_average_precision(y, rel) == reference.average_precision(y, relevant)
 
 
-@given(st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.booleans()), min_size=1, max_size=6))
-def test_average_precision_of_tied_items_is_the_worst_the_best_and_the_mean_over_all_orders(items):
+@given(st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.booleans()), min_size=1, max_size=5), st.integers(1, 5))
+def test_average_precision_of_tied_items_is_the_worst_the_best_and_the_mean_over_all_orders(items, k):
     y, relevant = ([Fraction(score) for score, _ in items], [label for _, label in items])
-    if any(relevant):
-        orders = permutations(range(len(items)))
-        every = [reference.average_precision([y[i] for i in order], [relevant[i] for i in order]) for order in orders]
-        found = [reference.average_precision(y, relevant, ties) for ties in ("pessimistic", "optimistic", "expected")]
-        assert found == [min(every), max(every), sum(every) / len(every)]
+    if not any(relevant):
+        return
+    orders = [([y[i] for i in o], [relevant[i] for i in o]) for o in permutations(range(len(items)))]
+    every = [reference.average_precision(*order) for order in orders]
+    at_k = [reference.average_precision_at_k(*order, k) for order in orders]
+    for ties, of in {"pessimistic": min, "optimistic": max, "expected": lambda x: sum(x) / len(x)}.items():
+        assert reference.average_precision(y, relevant, ties) == of(every)
+        t = torch.tensor([float(score) for score in y], dtype=torch.float64)
+        close(metrics.average_precision(t, torch.tensor(relevant), ties=ties, k=k), float(of(at_k)))
 
-
-# ----------------------------------------------------------------------------------------------------------- losses
 
 BLACKBOX = rankers.BlackboxRanker(4.0)
 LOSSES = {
@@ -220,44 +156,35 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize("name", LOSSES)
-@given(query=queries(score=FINITE))
-def test_losses(name, query):
-    library, plain = LOSSES[name]
-    t, relevant, w = tensors(*query)
-    y, r = taking_part(query[2], query[0], query[1])
-    close(library(t, relevant, where=w), plain(y, r) if any(r) else 0.0)
+INFIMUM, INAT = rankers.InfimumStep(), rankers.SupremumRanker.preset("happier_inat")
+GRADED_LOSSES = {
+    "hap": (losses.HAPLoss(BLACKBOX), lambda y, r: 1 - reference.hierarchical_average_precision(y, r)),
+    "happier": (losses.HAPLoss(), reference.happier_loss),
+    "happier_lower": (
+        losses.HAPLoss(lower=INFIMUM),
+        lambda y, r: reference.happier_loss(y, r, lower=reference.happier_lower_step),
+    ),
+    "happier_inat": (
+        losses.HAPLoss(INAT),
+        lambda y, r: reference.happier_loss(y, r, lambda x: reference.happier_step(x, offset=1.0, start=0.0)),
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("library", "plain"),
-    [
-        (losses.HAPLoss(BLACKBOX), lambda y, r: 1 - reference.hierarchical_average_precision(y, r)),
-        (losses.HAPLoss(), reference.happier_loss),
-        (
-            losses.HAPLoss(lower=rankers.InfimumStep()),
-            lambda y, r: reference.happier_loss(y, r, lower=reference.happier_lower_step),
-        ),
-        (
-            losses.HAPLoss(rankers.SupremumRanker.preset("happier_inat")),
-            lambda y, r: reference.happier_loss(y, r, lambda x: reference.happier_step(x, offset=1.0, start=0.0)),
-        ),
-    ],
-    ids=["blackbox", "happier", "happier_lower", "happier_inat"],
-)
-@given(query=queries(score=FINITE, label=GRADES))
-def test_hierarchical_losses(library, plain, query):
-    t, rel, w = tensors(*query)
-    y, r = taking_part(query[2], query[0], query[1])
-    close(library(t, rel, where=w), plain(y, r) if any(r) else 0.0)
+@pytest.mark.parametrize("name", LOSSES | GRADED_LOSSES)
+@given(data=st.data())
+def test_losses(name, data):
+    library, plain = (LOSSES | GRADED_LOSSES)[name]
+    query = data.draw(queries(score=FINITE, label=GAINS if name in GRADED_LOSSES else RELEVANT))
+    t, labels, w = tensors(*query)
+    y, own = taking_part(query[2], query[0], query[1])
+    close(library(t, labels, where=w), plain(y, own) if any(own) else 0.0)
 
 
-@given(
-    st.integers(1, 4).flatmap(
-        lambda n: st.lists(st.lists(st.tuples(FINITE, st.booleans()), min_size=n, max_size=n), min_size=1, max_size=5)
-    )
-)
-def test_the_loss_of_many_classes(table):
+@given(st.integers(1, 4), st.integers(1, 5), st.data())
+def test_the_loss_of_many_classes(classes, rows, data):
+    row = st.lists(st.tuples(FINITE, RELEVANT), min_size=classes, max_size=classes)
+    table = data.draw(st.lists(row, min_size=rows, max_size=rows))
     scores, relevant = ([[cell[i] for cell in row] for row in table] for i in (0, 1))
     if any(map(any, relevant)):
         by_class = reference.mean_average_precision_loss(scores, relevant)
@@ -283,20 +210,17 @@ def test_happier_on_embeddings():
     close(loss(embeddings, labels), reference.mean(values))
 
 
-# ------------------------------------------------------------------------------------------------------- soft ranks
+RANKERS = {
+    "sigmoid": (rankers.SigmoidRanker(0.1), lambda y: reference.sigmoid_rank(y, 0.1)),
+    "histogram": (rankers.HistogramRanker(6), lambda y: reference.histogram_rank(y, 6)),
+    "projection": (ProjectionRanker(0.3), lambda y: reference.projected_rank(y, 0.3)),
+}
 
 
-@pytest.mark.parametrize(
-    ("ranker", "plain"),
-    [
-        (rankers.SigmoidRanker(0.1), lambda y: reference.sigmoid_rank(y, 0.1)),
-        (rankers.HistogramRanker(6), lambda y: reference.histogram_rank(y, 6)),
-        (ProjectionRanker(0.3), lambda y: reference.projected_rank(y, 0.3)),
-    ],
-    ids=["sigmoid", "histogram", "projection"],
-)
+@pytest.mark.parametrize("name", RANKERS)
 @given(query=queries(score=FINITE))
-def test_soft_ranks(ranker, plain, query):
+def test_soft_ranks(name, query):
+    ranker, plain = RANKERS[name]
     t, _, w = tensors(*query)
     [y] = taking_part(query[2], query[0])
     close(ranker(t, where=w), scattered(plain(y), query[2]))
@@ -309,8 +233,6 @@ def test_the_step_of_happier(x, preset):
     found = rankers.SupremumRanker.preset(preset).step(torch.tensor([x], dtype=torch.float64))
     close(found, [reference.happier_step(x, **options)])
 
-
-# --------------------------------------------------------------------------------------------------------- the file
 
 FILE = Path(reference.__file__)
 

@@ -1,25 +1,40 @@
-"""Graded metrics against their definition, scikit-learn and SciPy."""
+"""Graded metrics and those of each level against scikit-learn, SciPy and ir-measures (which asks pytrec-eval)."""
 
+import ir_measures
 import pytest
 import scipy.stats
 import torch
+from ir_measures import AP, RR, R, Rprec, nDCG
 from sklearn.metrics import ndcg_score
 
-from rankedu.metrics import UndefinedMetricWarning, ndcg, spearman
+from rankedu.hierarchy import weighted_ap_relevance
+from rankedu.metrics import (
+    average_precision,
+    average_precision_per_level,
+    hierarchical_average_precision,
+    ndcg,
+    r_precision,
+    recall_share_at_k,
+    reciprocal_rank,
+    spearman,
+)
 
-DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64]
 
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("k", [None, 1, 3, 50])
-def test_ndcg_is_scikit_learns_where_scores_differ(dtype, k):
+@pytest.fixture(scope="module")
+def queries():
+    """Distinct scores (the oracles break ties in their own ways) and levels 0 to 3, each of which occurs."""
     generator = torch.Generator().manual_seed(0)
-    scores = torch.rand(8, 15, generator=generator).argsort(-1).to(dtype)
-    gains = 2.0 ** torch.randint(0, 4, (8, 15), generator=generator) - 1
-    values = ndcg(scores, gains, k=k)
-    assert values.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
-    expected = [ndcg_score(g[None], y[None].double(), k=k) for g, y in zip(gains, scores, strict=True)]
-    torch.testing.assert_close(values.double(), torch.tensor(expected).double(), rtol=1e-6, atol=1e-6)
+    scores = torch.rand(25, 30, generator=generator, dtype=torch.float64).argsort(-1).double() / 30
+    level = torch.randint(0, 4, (25, 30), generator=generator)
+    level[:, :4] = torch.arange(4)
+    return scores, level
+
+
+@pytest.mark.parametrize("k", [None, 1, 3, 50])
+def test_ndcg_is_scikit_learns_where_scores_differ(queries, k):
+    scores, gains = queries[0], 2.0 ** queries[1] - 1
+    expected = [ndcg_score(g[None], y[None], k=k) for g, y in zip(gains, scores, strict=True)]
+    torch.testing.assert_close(ndcg(scores, gains, k=k), torch.tensor(expected).double())
 
 
 def test_ndcg_of_the_ideal_order_is_1():
@@ -27,26 +42,50 @@ def test_ndcg_of_the_ideal_order_is_1():
     torch.testing.assert_close(ndcg(gains, gains), torch.ones(2))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_spearman_is_scipys(dtype):
+def test_spearman_is_scipys():
     generator = torch.Generator().manual_seed(0)
-    scores = torch.randint(0, 6, (10, 12), generator=generator).to(dtype)  # with ties
-    target = torch.randint(0, 6, (10, 12), generator=generator)
-    values = spearman(scores, target)
-    assert values.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
-    expected = [scipy.stats.spearmanr(y.double(), t.double()).statistic for y, t in zip(scores, target, strict=True)]
-    torch.testing.assert_close(values.double(), torch.tensor(expected).double(), rtol=1e-6, atol=1e-6)
+    scores, target = torch.randint(0, 6, (2, 10, 12), generator=generator).double()  # with ties
+    expected = [scipy.stats.spearmanr(y, t).statistic for y, t in zip(scores, target, strict=True)]
+    torch.testing.assert_close(spearman(scores, target), torch.tensor(expected).double())
+
+
+def trec(measure, scores, level):
+    """A measure's value for each query, by ir-measures."""
+    judged = [ir_measures.Qrel(str(q), f"d{i}", int(v)) for q, row in enumerate(level) for i, v in enumerate(row)]
+    run = [ir_measures.ScoredDoc(str(q), f"d{i}", float(v)) for q, row in enumerate(scores) for i, v in enumerate(row)]
+    found = torch.zeros(len(scores), dtype=torch.float64)
+    for metric in ir_measures.iter_calc([measure], judged, run):
+        found[int(metric.query_id)] = metric.value
+    return found
+
+
+GAINS = {level: 2**level - 1 for level in range(4)}
 
 
 @pytest.mark.parametrize(
-    ("metric", "second", "why"),
+    ("measure", "metric"),
     [
-        (ndcg, torch.tensor([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), "1 of 2 queries have no gain above 0"),
-        (spearman, torch.tensor([[2.0, 2.0, 2.0], [0.0, 1.0, 0.0]]), "1 of 2 queries have fewer than two"),
+        (AP(rel=2), lambda y, v: average_precision(y, v >= 2)),
+        (AP(rel=2), lambda y, v: hierarchical_average_precision(y, v >= 2)),
+        (AP(rel=2) @ 5, lambda y, v: average_precision(y, v >= 2, k=5)),
+        (R(rel=2) @ 5, lambda y, v: recall_share_at_k(y, v >= 2, 5)),
+        (Rprec(rel=2), lambda y, v: r_precision(y, v >= 2)),
+        (RR(rel=2), lambda y, v: reciprocal_rank(y, v >= 2)),
+        (nDCG(gains=GAINS), lambda y, v: ndcg(y, 2.0**v - 1)),
+        (nDCG(gains=GAINS) @ 10, lambda y, v: ndcg(y, 2.0**v - 1, k=10)),
     ],
+    ids=lambda value: None if callable(value) else str(value),
 )
-def test_undefined_queries_are_nan_and_counted(metric, second, why):
-    with pytest.warns(UndefinedMetricWarning, match=why) as caught:
-        values = metric(torch.tensor([[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]]), second)
-    assert len(caught) == 1 and caught[0].filename == __file__
-    assert values.isnan().tolist() == [True, False]
+def test_metrics_are_ir_measures(queries, measure, metric):
+    torch.testing.assert_close(metric(*queries), trec(measure, *queries), rtol=1e-6, atol=1e-6)
+
+
+def test_metrics_of_levels_are_ir_measures(queries):
+    """And H-AP of the weighted-AP relevance is their weighted mean."""
+    scores, levels = queries
+    expected = torch.stack([trec(AP(rel=v), *queries) for v in (1, 2, 3)], -1)
+    torch.testing.assert_close(average_precision_per_level(scores, levels), expected, rtol=1e-6, atol=1e-6)
+    for weights in ([1.0, 1.0, 1.0], [0.2, 0.3, 0.5]):
+        found = hierarchical_average_precision(scores, weighted_ap_relevance(levels, weights))
+        mean = (expected * torch.tensor(weights, dtype=torch.float64)).sum(-1) / sum(weights)
+        torch.testing.assert_close(found, mean, rtol=1e-6, atol=1e-6)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from rankedu import reference
 from rankedu.hierarchy import relevance
 from rankedu.metrics import (
-    UndefinedMetricWarning,
     average_precision,
     average_precision_per_level,
     average_set_intersection,
@@ -19,12 +18,6 @@ from rankedu.metrics import (
     hierarchical_rank,
 )
 
-DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64]
-METRICS = {
-    "H-AP": hierarchical_average_precision,
-    "ASI": average_set_intersection,
-    "AP per level": average_precision_per_level,
-}
 nan = float("nan")
 
 
@@ -69,15 +62,15 @@ def test_asi_and_metrics_per_level_by_hand(rows):
 
 
 @pytest.mark.parametrize("kind", ["three levels", "Eq. 4", "continuous"])
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 20, 60])
-def test_h_ap_is_eq_3_on_thousands_of_cases(kind, n):
-    scores, rel, where = random_cases(kind, 400 if n < 20 else 20, n)
-    found = hierarchical_average_precision(scores, rel, where=where)
-    expected = by_query(reference.hierarchical_average_precision, scores, rel, where)
-    assert found.tolist() == pytest.approx(expected, rel=1e-12)
-    ranks, expected = hierarchical_rank(scores, rel, where=where), by_query(reference.h_rank, scores, rel, where)
-    assert (ranks[~where] == 0).all()
-    assert ranks[where].tolist() == pytest.approx([value for row in expected for value in row], rel=1e-12, abs=1e-15)
+def test_h_ap_is_eq_3_on_thousands_of_cases(kind):
+    for n in (1, 2, 3, 7, 8, 9, 20, 60):
+        scores, rel, where = random_cases(kind, 400 if n < 20 else 20, n)
+        found = hierarchical_average_precision(scores, rel, where=where)
+        expected = by_query(reference.hierarchical_average_precision, scores, rel, where)
+        assert found.tolist() == pytest.approx(expected, rel=1e-12), n
+        ranks, expected = hierarchical_rank(scores, rel, where=where), by_query(reference.h_rank, scores, rel, where)
+        assert (ranks[~where] == 0).all()
+        assert ranks[where].tolist() == pytest.approx([v for row in expected for v in row], rel=1e-12, abs=1e-15), n
 
 
 @pytest.mark.parametrize(("level", "h_rank"), [(2, 5 / 3), (1, 4 / 3)])
@@ -96,32 +89,29 @@ def test_equal_relevance_at_two_levels_is_counted_once():
     assert hierarchical_average_precision(scores, rel).item() == 1.0
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_with_one_level_h_ap_is_ap(dtype):
+def test_with_one_level_h_ap_is_ap():
     generator = torch.Generator().manual_seed(0)
-    scores = torch.randint(0, 9, (2, 50, 12), generator=generator).to(dtype)
+    scores = torch.randint(0, 9, (2, 50, 12), generator=generator).double()
     level = torch.randint(0, 2, (2, 50, 12), generator=generator)
     where = torch.rand(2, 50, 12, generator=generator) < 0.8
     level[..., 0], where[..., 0] = 1, True
     expected = average_precision(scores, level, where=where)
     for rel in (level, level.bool(), relevance(level, where=where), level.half() * 1e-7):
-        found = hierarchical_average_precision(scores, rel, where=where)
-        assert found.dtype == expected.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
-        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(hierarchical_average_precision(scores, rel, where=where), expected)
     torch.testing.assert_close(average_precision_per_level(scores, level, where=where).squeeze(-1), expected)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_h_ap_and_asi_are_1_exactly_for_sorted_rankings(n):
+def test_h_ap_and_asi_are_1_exactly_for_sorted_rankings():
     """Exhaustive: all lists of n relevances, read from rank 1; relevance 0.1 and 0.7 are not exact in binary."""
-    level = torch.tensor([row for row in product(range(4), repeat=n) if any(row)])
-    rel = torch.tensor([0.0, 0.1, 0.7, 0.8], dtype=torch.float64)[level]
-    scores = -torch.arange(n, dtype=torch.float64).expand(rel.shape)
-    is_sorted = (level.diff(dim=-1) <= 0).all(-1)
-    for found in (hierarchical_average_precision(scores, rel), average_set_intersection(scores, level)):
-        assert (found <= 1).all() and (found >= 0).all()
-        torch.testing.assert_close(found[is_sorted], torch.ones(int(is_sorted.sum()), dtype=torch.float64))
-        assert (found[~is_sorted] < 1 - 1e-3).all()
+    for n in range(1, 6):
+        level = torch.tensor([row for row in product(range(4), repeat=n) if any(row)])
+        rel = torch.tensor([0.0, 0.1, 0.7, 0.8], dtype=torch.float64)[level]
+        scores = -torch.arange(n, dtype=torch.float64).expand(rel.shape)
+        is_sorted = (level.diff(dim=-1) <= 0).all(-1)
+        for found in (hierarchical_average_precision(scores, rel), average_set_intersection(scores, level)):
+            assert (found <= 1).all() and (found >= 0).all()
+            torch.testing.assert_close(found[is_sorted], torch.ones(int(is_sorted.sum()), dtype=torch.float64))
+            assert (found[~is_sorted] < 1 - 1e-3).all()
 
 
 @pytest.mark.parametrize("scale", [2.0**-300, 1e-12, 3.0, 1e30, 2.0**1000])
@@ -140,103 +130,8 @@ def test_asi_ignores_what_no_level_says():
     assert torch.equal(average_set_intersection(scores, level), average_set_intersection(scores, spread))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_average_precision_per_level_is_that_of_each_level(dtype):
-    generator = torch.Generator().manual_seed(0)
-    scores = torch.randint(0, 6, (4, 8, 15), generator=generator).to(dtype)
-    level = torch.randint(0, 4, (4, 8, 15), generator=generator).to(torch.int8)
-    level[..., -1] = 3
-    ap = average_precision_per_level(scores, level)
-    assert ap.shape == (4, 8, 3)
-    for v in (1, 2, 3):
-        torch.testing.assert_close(ap[..., v - 1], average_precision(scores, level >= v), rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-def test_strides_empty_batches_and_gradients(metric):
-    generator = torch.Generator().manual_seed(0)
-    scores, level = torch.randn(7, 5, generator=generator), torch.randint(1, 3, (7, 5), generator=generator)
-    turned = scores.T.contiguous().T, level.T.contiguous().T
-    assert not turned[0].is_contiguous()
-    assert torch.equal(metric(*turned), metric(scores, level))
-    assert metric(scores[:0], level[:0]).shape[0] == 0
-    assert not metric(scores.clone().requires_grad_(), level).requires_grad
-
-
-@pytest.mark.parametrize(
-    ("metric", "why", "expected"),
-    [
-        (hierarchical_average_precision, "^2 of 3 queries have no relevance above 0", [nan, 0.5, nan]),
-        (average_set_intersection, "^2 of 3 queries have no item of level 1 or more", [nan, 0, nan]),
-        (average_precision_per_level, "^5 of 6 queries and levels have no", [[nan] * 2, [0.5, nan], [nan] * 2]),
-    ],
-    ids=METRICS,
-)
-def test_undefined_queries_are_nan_and_counted(metric, why, expected):
-    scores, level = torch.tensor([[0.3, 0.2]] * 3), torch.tensor([[0, 0], [0, 1], [0, 2]])
-    where = torch.tensor([[True, True], [True, True], [True, False]])  # the third has no relevant item that takes part
-    with pytest.warns(UndefinedMetricWarning, match=why) as caught:
-        found = metric(scores, level, where=where)
-    assert len(caught) == 1 and caught[0].filename == __file__
-    torch.testing.assert_close(found, torch.tensor(expected).float(), equal_nan=True)
-
-
-def test_nobody_takes_part():
-    nobody = torch.zeros(3, dtype=torch.bool)
-    for metric in METRICS.values():
-        with pytest.warns(UndefinedMetricWarning):
-            assert metric(torch.tensor([nan, 0, 0]), torch.tensor([1, 0, 0]), where=nobody).isnan().all()
-
-
 def test_float16_scores_keep_their_order():
     """Neighbouring float16 numbers, more than float16 could count."""
-    n = 3000
-    scores = torch.arange(n).to(torch.int16).view(torch.float16)  # the first n non-negative ones, ascending
-    rel = torch.arange(n).double()
+    scores, rel = torch.arange(3000).to(torch.int16).view(torch.float16), torch.arange(3000).double()  # ascending
     assert hierarchical_average_precision(scores, rel).item() == pytest.approx(1.0, abs=1e-6)
     assert hierarchical_average_precision(-scores, rel).item() < 0.7
-
-
-y, v = torch.tensor([0.3, 0.1, 0.2]), torch.tensor([1, 0, 2])
-BAD = {
-    "relevance_negative": (
-        lambda: hierarchical_rank(y, v - 1),
-        ValueError,
-        "relevance must be finite and >= 0, got -1.0",
-    ),
-    "relevance_shape": (lambda: hierarchical_rank(y, v[:2]), ValueError, r"relevance .* \(3,\), got \(2,\)"),
-    "relevance_nan": (
-        lambda: hierarchical_average_precision(y, v * nan),
-        ValueError,
-        "relevance must be finite and >= 0, got nan",
-    ),
-    "levels_shape": (lambda: average_set_intersection(y, v[:2]), ValueError, r"levels .* \(3,\), got \(2,\)"),
-    "levels_negative": (lambda: average_precision_per_level(y, v - 1), ValueError, "levels must be >= 0, got -1"),
-    "scores_nan": (lambda: hierarchical_rank(y * nan, v), ValueError, "scores must not contain NaN, got 3 of 3"),
-    "where_dtype": (lambda: average_set_intersection(y, v, where=v), TypeError, "where must be bool"),
-    "n_levels": (
-        lambda: average_precision_per_level(y, v, n_levels=1),
-        ValueError,
-        "n_levels must be >= 2, got 1 .*largest level",
-    ),
-}
-
-
-@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
-def test_the_error_names_the_parameter(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-def test_on_cuda(metric):
-    generator = torch.Generator().manual_seed(0)
-    scores, level = (
-        torch.randint(0, 9, (20, 33), generator=generator),
-        torch.randint(1, 9, (20, 33), generator=generator),
-    )
-    level[:, 0] = 8
-    found = metric(scores.cuda(), level.cuda())
-    assert found.is_cuda
-    torch.testing.assert_close(found.cpu(), metric(scores, level))

@@ -19,19 +19,21 @@ from typer.testing import CliRunner
 import rankedu
 from rankedu.cli import PACKAGES, app
 
+COMMANDS = [name for names in PACKAGES.values() for name in names]
 run = CliRunner().invoke
 
 
-def test_doctor_reports_versions_and_leaves_with_0():
+def python(code, **options):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, **options)
+
+
+def test_doctor_and_version():
     done = run(app, ["doctor"])
     assert done.exit_code == 0
-    for subject in ("Python", "torch", "numpy", "GPU"):
-        assert subject in done.stdout
-
-
-def test_doctor_as_json():
+    assert all(subject in done.stdout for subject in ("Python", "torch", "numpy", "GPU"))
     findings = json.loads(run(app, ["doctor", "--json"]).stdout)
     assert {"subject", "found", "ok", "fix", "essential"} == set(findings[0])
+    assert run(app, ["--version"]).stdout.strip() == rankedu.__version__
 
 
 @pytest.mark.parametrize(("missing", "code"), [("torch", 1), ("nbval", 0)])
@@ -50,13 +52,8 @@ def test_doctor_names_what_is_missing_and_its_fix(missing, code, monkeypatch):
     assert "pip install 'rankedu" in done.stdout
 
 
-def test_version():
-    assert run(app, ["--version"]).stdout.strip() == rankedu.__version__
-
-
 def test_without_typer_the_command_says_what_to_install():
-    code = "import sys; sys.modules['typer'] = None; from rankedu.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = python("import sys; sys.modules['typer'] = None; from rankedu.__main__ import main; main()")
     assert done.returncode == 1
     assert "pip install 'rankedu[cli]'" in done.stderr
     assert "Traceback" not in done.stderr
@@ -81,10 +78,10 @@ def test_with_typer_alone_help_doctor_and_evaluate_work(tmp_path):
                 assert not end.code, arguments
             print("and then")
     """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = python(code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    parts = done.stdout.split("and then\n")
-    assert all(said in part for said, part in zip(asked, parts, strict=False)) and len(parts) == len(asked) + 1
+    for said, part in zip(asked, done.stdout.split("and then\n")[:-1], strict=True):
+        assert said in part
 
 
 def test_what_is_heavy_is_imported_where_it_is_needed():
@@ -101,7 +98,7 @@ def test_what_is_heavy_is_imported_where_it_is_needed():
         rankedu.losses.SmoothAPLoss()(torch.rand(4), torch.tensor([True, False, False, True]))
         assert "torch._dynamo" not in sys.modules, "the compiler"
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = python(code)
     assert done.returncode == 0, done.stderr
 
 
@@ -121,42 +118,27 @@ def installed(tmp_path_factory):
     return installed
 
 
-COMMANDS = [name for names in PACKAGES.values() for name in names]
-
-
-def test_help_in_a_plain_install_has_two_commands_and_names_the_others(installed):
+def test_help_in_a_plain_install_has_two_commands_and_names_the_others_which_a_checkout_has(installed):
     done = installed("--help")
     listed, _, more = done.stdout.partition("Commands:")[2].partition("A checkout of the repository has more commands:")
     assert re.findall(r"^  (\S+)  ", listed, re.MULTILINE) == ["doctor", "evaluate"]
     assert re.findall(r"[\w-]+", more) == COMMANDS
+    assert {*typer.main.get_command(app).commands} == {"doctor", "evaluate", *COMMANDS}
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [*((name, []) for name in COMMANDS), ("run", ["sodeep", "-p", "steps=1", "--force"]), ("data", ["--help"])],
-)
-def test_a_command_of_a_checkout_says_so_in_a_plain_install(name, arguments, installed):
-    done = installed(name, *arguments)
-    assert done.returncode == 2 and done.stdout == "", done.stderr
-    where = "in a checkout of the repository (install it there: pip install -e '.[lab]')"
-    assert done.stderr == f"rankedu {name}: this command works {where}\n"
-
-
-def test_a_word_that_is_no_command_is_no_command_of_a_checkout_either(installed):
+def test_a_command_of_a_checkout_says_so_in_a_plain_install(installed):
+    for name, *arguments in (["new-chapter"], ["run", "sodeep", "-p", "steps=1", "--force"], ["data", "--help"]):
+        done = installed(name, *arguments)
+        assert done.returncode == 2 and done.stdout == "", done.stderr
+        where = "in a checkout of the repository (install it there: pip install -e '.[lab]')"
+        assert done.stderr == f"rankedu {name}: this command works {where}\n"
     assert "No such command 'nun'" in installed("nun").stderr
 
 
-def test_doctor_in_a_plain_install_asks_for_no_more_than_the_library_needs(installed):
+def test_doctor_and_evaluate_work_in_a_plain_install(installed, tmp_path):
     found = {finding["subject"] for finding in json.loads(installed("doctor", "--json").stdout)}
-    assert found == {"Python", "torch", "numpy", "processor", "GPU"}
-
-
-def test_evaluate_works_in_a_plain_install(installed, tmp_path):
+    assert found == {"Python", "torch", "numpy", "processor", "GPU"}  # no more than the library needs
     np.save(tmp_path / "x.npy", np.eye(4, 3))
     np.save(tmp_path / "y.npy", np.array([0, 0, 1, 1]))
     done = installed("evaluate", str(tmp_path / "x.npy"), str(tmp_path / "y.npy"))
     assert done.returncode == 0 and "map@r" in done.stdout, done.stderr
-
-
-def test_a_checkout_has_the_commands_that_a_plain_install_names():
-    assert {*typer.main.get_command(app).commands} == {"doctor", "evaluate", *COMMANDS}

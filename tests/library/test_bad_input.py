@@ -8,37 +8,14 @@ import pytest
 import sympy
 import torch
 
-from rankedu import outranking_negatives, rank, rank_among
+from rankedu import hierarchy, landscapes, metrics, outranking_negatives, rank, rank_among
 from rankedu.blackbox import differentiate, interpolate
 from rankedu.checks import check_not_nan
-from rankedu.hierarchy import levels, relevance, weighted_ap_relevance
-from rankedu.landscapes import (
-    Section,
-    interpolated_landscape,
-    random_coefficients,
-    random_section,
-    rank_landscape,
-    section_gradient,
-)
+from rankedu.hierarchy import levels, relevance
+from rankedu.landscapes import Section
 from rankedu.losses import SmoothAPLoss
 from rankedu.memory import EmbeddingMemory, ScoreMemory
-from rankedu.metrics import (
-    RetrievalMetrics,
-    average_precision,
-    average_precision_per_level,
-    average_set_intersection,
-    box_iou,
-    evaluate_detections,
-    evaluate_retrieval,
-    hierarchical_average_precision,
-    hierarchical_rank,
-    map_at_r,
-    match_detections,
-    ndcg,
-    precision_at_k,
-    recall_at_k,
-    spearman,
-)
+from rankedu.metrics import average_precision, box_iou, evaluate_detections, ndcg, spearman
 from rankedu.proofs import hierarchical, rearrangement, recall_weights
 from rankedu.rankers import BlackboxRanker
 from rankedu.solvers import assignment, ranking, shortest_path
@@ -70,12 +47,12 @@ TAKE_SCORES = [
     *(lambda s, f=f, **k: f(s, torch.ones(s.shape, dtype=torch.bool), **k) for f in (rank_among, ranker.among)),
     *(
         lambda s, f=f, **k: f(s, torch.ones(s.shape), **k)
-        for f in (outranking_negatives, average_precision, map_at_r, ndcg, spearman, hierarchical_rank)
+        for f in (outranking_negatives, average_precision, metrics.map_at_r, ndcg, spearman, metrics.hierarchical_rank)
     ),
-    *(lambda s, f=f, **k: f(s, torch.ones(s.shape), k=1, **k) for f in (recall_at_k, precision_at_k)),
+    *(lambda s, f=f, **k: f(s, torch.ones(s.shape), k=1, **k) for f in (metrics.recall_at_k, metrics.precision_at_k)),
     *(
         lambda s, f=f, **k: f(s, torch.ones(s.shape).long(), **k)
-        for f in (average_set_intersection, average_precision_per_level)
+        for f in (metrics.average_set_intersection, metrics.average_precision_per_level)
     ),
 ]
 
@@ -115,28 +92,34 @@ def test_ranks_and_metrics():
         (lambda: average_precision(y, graded), r"ValueError: relevance .* 0 and 1, got 2.0 .*HAPLoss, .* OnEmbeddings"),
         (lambda: SmoothAPLoss()(y, negative), "ValueError: relevance .* got -1.0 .*by where=relevance >= 0"),
         (lambda: SmoothAPLoss()(torch.rand(3, 3), yes), r"ValueError: relevance .*OnEmbeddings\(loss\); .*expand"),
-        (lambda: map_at_r(y, torch.tensor([0, nan, 1])), "ValueError: relevance .* got nan"),
+        (lambda: metrics.map_at_r(y, torch.tensor([0, nan, 1])), "ValueError: relevance .* got nan"),
         (lambda: BlackboxRanker(None), "TypeError: lam must be a number > 0, got None"),
-        (lambda: recall_at_k(y, yes, k=0), "ValueError: k must be >= 1, got 0"),
+        (lambda: metrics.recall_at_k(y, yes, k=0), "ValueError: k must be >= 1, got 0"),
         (lambda: ndcg(y, yes, k=-1), "ValueError: k must be >= 1, got -1"),
-        (lambda: precision_at_k(y, yes, k=1.5), "TypeError: k must be an int, got float"),
+        (lambda: metrics.precision_at_k(y, yes, k=1.5), "TypeError: k must be an int, got float"),
         (lambda: ndcg(y, -y), "ValueError: gains must be finite and >= 0, got -0.3.*where=gains >= 0"),
         (lambda: ndcg(y, y * nan), "ValueError: gains must be finite .* got nan"),
         (lambda: ndcg(y, y[:2]), r"ValueError: gains .* \(3,\), got \(2,\)"),
         (lambda: spearman(y, y * nan), "ValueError: target must not contain NaN, got 3 of 3"),
         (lambda: spearman(y, y[:2]), r"ValueError: target .* \(3,\), got \(2,\)"),
-        (lambda: hierarchical_rank(y, -y), "ValueError: relevance must be finite and >= 0, got -0.3"),
-        (lambda: hierarchical_rank(y, y[:2]), r"ValueError: relevance .* \(3,\), got \(2,\)"),
-        (lambda: hierarchical_average_precision(y, y * nan), "ValueError: relevance must be finite and >= 0, got nan"),
-        (lambda: average_set_intersection(y, yes[:2].long()), r"ValueError: levels .* \(3,\), got \(2,\)"),
-        (lambda: average_precision_per_level(y, yes.long() - 1), "ValueError: levels must be >= 0, got -1"),
-        (lambda: average_precision_per_level(y, 2 * yes.long(), n_levels=1), "ValueError: n_levels .* >= 2, got 1"),
+        (lambda: metrics.hierarchical_rank(y, -y), "ValueError: relevance must be finite and >= 0, got -0.3"),
+        (lambda: metrics.hierarchical_rank(y, y[:2]), r"ValueError: relevance .* \(3,\), got \(2,\)"),
+        (
+            lambda: metrics.hierarchical_average_precision(y, y * nan),
+            "ValueError: relevance must be finite and >= 0, got nan",
+        ),
+        (lambda: metrics.average_set_intersection(y, yes[:2].long()), r"ValueError: levels .* \(3,\), got \(2,\)"),
+        (lambda: metrics.average_precision_per_level(y, yes.long() - 1), "ValueError: levels must be >= 0, got -1"),
+        (
+            lambda: metrics.average_precision_per_level(y, 2 * yes.long(), n_levels=1),
+            "ValueError: n_levels .* >= 2, got 1",
+        ),
     ]
     assert_errors(table)
 
 
 def test_solvers_and_landscapes():
-    section = random_section(3, resolution=4)
+    section = landscapes.random_section(3, resolution=4)
     e0, e1, e2 = np.eye(3)
     no_float, below_zero = torch.tensor([1, 2]), torch.tensor([[1.0, -0.5], [1.0, 1.0]])
     cycle = "ValueError: costs must be >= 0 with moves='any', got -0.5 .*moves='forward'"
@@ -158,10 +141,10 @@ def test_solvers_and_landscapes():
         (lambda: Section(e0, e1, e2[:2], 1.0, 3), r"ValueError: .*one shape \(n,\), got \(3,\), .* \(2,\)"),
         (lambda: Section(e0 * nan, e1, e2, 1.0, 3), "ValueError: origin must be a vector of finite"),
         (lambda: Section(e0, e1, e2, 0.0, 3), "ValueError: extent must be finite and > 0, got 0.0"),
-        (lambda: random_section(3, resolution=1), "ValueError: resolution must be >= 2, got 1"),
-        (lambda: random_section(1), "ValueError: n must be >= 2, got 1"),
-        (lambda: random_coefficients(0), "ValueError: n must be >= 1, got 0"),
-        (lambda: rank_landscape(section, np.ones(2)), "ValueError: coefficients .* scores, 3, got 2"),
+        (lambda: landscapes.random_section(3, resolution=1), "ValueError: resolution must be >= 2, got 1"),
+        (lambda: landscapes.random_section(1), "ValueError: n must be >= 2, got 1"),
+        (lambda: landscapes.random_coefficients(0), "ValueError: n must be >= 1, got 0"),
+        (lambda: landscapes.rank_landscape(section, np.ones(2)), "ValueError: coefficients .* scores, 3, got 2"),
     ]
     assert_errors(table)
     too_small = (
@@ -171,8 +154,8 @@ def test_solvers_and_landscapes():
         BlackboxRanker,
         lambda lam: differentiate(ranking, lam),
         lambda lam: interpolate(ranking, y, lam),
-        lambda lam: interpolated_landscape(section, np.ones(3), lam),
-        lambda lam: section_gradient(section, np.ones(3), lam),
+        lambda lam: landscapes.interpolated_landscape(section, np.ones(3), lam),
+        lambda lam: landscapes.section_gradient(section, np.ones(3), lam),
     ]
     told = {-1.0: too_small, 0: "ValueError: lam .* > 0, got 0.0", nan: "ValueError: .* nan", inf: "ValueError: .* inf"}
     for call in take_lam:
@@ -196,10 +179,10 @@ def test_hierarchies():
         (lambda: relevance(level, n_levels=1), "ValueError: n_levels must be >= 2, got 1 .*largest level"),
         (lambda: relevance(level, n_levels=2.0), "TypeError: n_levels must be an int, got float"),
         (lambda: relevance(level, where=everybody[:2]), r"ValueError: where .* levels, \(3,\), got \(2,\)"),
-        (lambda: weighted_ap_relevance(level, [1.0]), "ValueError: .*one entry a level, 2 or more, got 1"),
-        (lambda: weighted_ap_relevance(level, [1, -1]), "ValueError: weights must be finite and >= 0"),
-        (lambda: weighted_ap_relevance(level, [0, 0]), r"ValueError: .*not all 0, got \[0.0, 0.0\]"),
-        (lambda: weighted_ap_relevance(level, []), r"ValueError: .*shape \(L,\), got shape \(0,\)"),
+        (lambda: hierarchy.weighted_ap_relevance(level, [1.0]), "ValueError: .*one entry a level, 2 or more, got 1"),
+        (lambda: hierarchy.weighted_ap_relevance(level, [1, -1]), "ValueError: weights must be finite and >= 0"),
+        (lambda: hierarchy.weighted_ap_relevance(level, [0, 0]), r"ValueError: .*not all 0, got \[0.0, 0.0\]"),
+        (lambda: hierarchy.weighted_ap_relevance(level, []), r"ValueError: .*shape \(L,\), got shape \(0,\)"),
     ]
     assert_errors(table)
 
@@ -258,8 +241,8 @@ def test_retrieval():
         ({"chunk_size": 0}, "ValueError: chunk_size must be >= 1, got 0"),
         ({"distributed": True}, "RuntimeError: distributed must be False where there is no process group"),
     ]
-    assert_errors((lambda bad=bad: evaluate_retrieval(**(given | bad)), expected) for bad, expected in table)
-    batch = RetrievalMetrics()
+    assert_errors((lambda bad=bad: metrics.evaluate_retrieval(**(given | bad)), expected) for bad, expected in table)
+    batch = metrics.RetrievalMetrics()
     assert_errors([(lambda: batch.update(rows, [0]), "TypeError: labels must be a torch.Tensor, got list")])
     assert_errors([(batch.compute, r"ValueError: .*needs queries, got none: call update")])
 
@@ -314,7 +297,10 @@ def test_detections():
         (lambda: box_iou(boxes, BOX[:, :3]), r"ValueError: others must have shape \(\.\.\., n, 4\), got \(1, 3\)"),
         (lambda: box_iou(boxes, BOX.expand(3, 1, 4)), r"ValueError: others must .* broadcast .*\(2,\), got \(3,\)"),
         (lambda: box_iou(boxes, BOX.to("meta")), "ValueError: others must be on the device of boxes, cpu, got meta"),
-        (lambda: match_detections([GOOD], [GOOD], n_classes=1).of(2), "ValueError: label .* from 1 to 1, got 2"),
+        (
+            lambda: metrics.match_detections([GOOD], [GOOD], n_classes=1).of(2),
+            "ValueError: label .* from 1 to 1, got 2",
+        ),
     ]
     assert_errors(table)
 

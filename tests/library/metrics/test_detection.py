@@ -134,6 +134,9 @@ def test_average_precision_is_its_definition(n):
         every, eleven, none = values = [matches.average_precision(how).item() for how in HOW]
         assert values == pytest.approx([float(defined_ap(hits, n, how)) for how in HOW], abs=1e-14)
         assert none <= every + 1e-15 and abs(eleven - every) <= 1 / 11 + 1e-12
+        recall, precision = matches.curve(1)
+        assert recall.tolist() == pytest.approx(np.cumsum(hits) / n)
+        assert precision.tolist() == pytest.approx(np.cumsum(hits) / np.arange(1, 31))
 
 
 def test_a_recall_of_three_tenths_is_reached_by_3_of_10():

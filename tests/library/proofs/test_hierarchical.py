@@ -1,6 +1,5 @@
-"""H-rank as ranks within nested sets, exactly: small n in full, larger n by Hypothesis; and tampered certificates."""
+"""H-rank as ranks within nested sets, exactly: small n in full, larger n by Hypothesis."""
 
-from dataclasses import replace
 from fractions import Fraction as F
 
 import pytest
@@ -11,8 +10,6 @@ from hypothesis import strategies as st
 from rankedu import reference
 from rankedu.metrics import hierarchical_average_precision, hierarchical_rank
 from rankedu.proofs.hierarchical import certificate, exhaustive
-
-PROOF = certificate([F(1, 3), 1, 0, F(1, 3), F(2, 3)], [1, 3, 2, 5, 4])
 
 
 def test_all_rankings():
@@ -54,37 +51,3 @@ def test_equal_relevance_makes_one_set():
     """Levels [2, 2, 1, 0] with Eq. 4 and alpha = 1: levels 1 and 2 are worth 1/2 each."""
     proof = certificate([F(1, 2), F(1, 2), F(1, 2), 0], [1, 2, 3, 4])
     assert proof.thresholds == (F(1, 2),) and proof.h_ap == 1 and proof.verify()
-
-
-def within(proof, k, t, value):
-    rows = [list(row) for row in proof.within]
-    rows[k][t] = value
-    return {"within": tuple(map(tuple, rows))}
-
-
-def test_tampering_is_noticed():
-    tampered = [
-        {"relevance": (F(1), *PROOF.relevance[1:])},
-        {"relevance": (F(-1), *PROOF.relevance[1:])},
-        {"relevance": (float("nan"), *PROOF.relevance[1:])},
-        {"relevance": list(PROOF.relevance)},
-        {"relevance": "abcde"},
-        {"permutation": (2, 1, 3, 4, 5)},
-        {"permutation": (1, 1, 3, 4, 5)},
-        {"thresholds": (F(1, 4), *PROOF.thresholds[1:])},
-        {"thresholds": PROOF.thresholds[:-1]},
-        within(PROOF, 1, 0, 3),
-        within(PROOF, 2, 0, 1),  # of an outsider
-        {"h_ranks": (PROOF.h_ranks[0] + 1, *PROOF.h_ranks[1:])},
-        {"h_ranks": tuple(2 * h for h in PROOF.h_ranks), "h_ap": 2 * PROOF.h_ap},
-        {"h_ap": PROOF.h_ap + F(1, 10**9)},
-    ]
-    assert PROOF.verify()
-    for changes in tampered:
-        assert not replace(PROOF, **changes).verify(), changes
-
-
-def test_a_count_that_is_off_does_not_hold():
-    found = exhaustive(3, [0, 1, 2])
-    off = [{"certified": 25}, {"perfect": 10}, {"binary_equal": 0}, {"least": F(0)}, {"rankings": 0, "certified": 0}]
-    assert not any(replace(found, **changes).holds for changes in off)

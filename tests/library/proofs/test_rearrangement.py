@@ -1,4 +1,4 @@
-"""Theorem 1 and Proposition 1, exactly: small n in full, larger n by Hypothesis; and tampered certificates."""
+"""Theorem 1 and Proposition 1, exactly: small n in full, larger n by Hypothesis."""
 
 import sys
 from dataclasses import replace
@@ -14,10 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankedu import reference
-from rankedu.proofs.rearrangement import Swap, certificate, exhaustive, two_element_lemma
-
-PROOF = certificate([Fraction(1, 2), Fraction(1, 4), 1, Fraction(3, 4)], [1, 2, 4, 3])
-TIED = certificate([0.5, 0.5, 0.25], [2, 1, 3])
+from rankedu.proofs.rearrangement import certificate, exhaustive, two_element_lemma
 
 
 def ordinal(scores):
@@ -74,9 +71,10 @@ def test_certificate_of_any_scores(scores, random):
 
 
 def test_ties_end_at_the_ordinal_ranks_through_swaps_without_gain():
-    assert [s.gain for s in TIED.swaps] == [0]
-    assert TIED.target == (1, 2, 3) != TIED.permutation
-    assert TIED.total_gain == 0 and TIED.verify()
+    tied = certificate([0.5, 0.5, 0.25], [2, 1, 3])
+    assert [s.gain for s in tied.swaps] == [0]
+    assert tied.target == (1, 2, 3) != tied.permutation
+    assert tied.total_gain == 0 and tied.verify()
 
 
 def test_input_of_any_kind_gives_the_same_certificate():
@@ -85,47 +83,6 @@ def test_input_of_any_kind_gives_the_same_certificate():
         assert proof == certificate([0.5, 0.125, 0.75], [1, 2, 3]) and proof.verify()
     assert certificate(torch.tensor([0.1], dtype=torch.float64), [1.0]).scores == (Fraction(0.1),)
     assert certificate([np.float32(0.5), Decimal("0.25")], np.array([2.0, 1.0])).total_gain == Fraction(1, 4)
-
-
-def swap(proof, **changes):
-    return {"swaps": (replace(proof.swaps[0], **changes), *proof.swaps[1:])}
-
-
-def test_tampering_is_noticed():
-    even = PROOF.total_gain / len(PROOF.swaps)
-    tampered = [
-        (PROOF, {"swaps": tuple(replace(s, gain=even) for s in PROOF.swaps)}),  # gains moved between swaps
-        (PROOF, swap(PROOF, gain=float(PROOF.swaps[0].gain))),
-        (PROOF, {"swaps": ()}),
-        (PROOF, {"swaps": (*PROOF.swaps, Swap(1, 2, 3, Fraction(-1, 4)), Swap(1, 3, 2, Fraction(1, 4)))}),  # and back
-        (PROOF, swap(PROOF, rank=1)),
-        (PROOF, swap(PROOF, rank=0)),
-        (PROOF, swap(PROOF, up=9)),
-        (PROOF, {"scores": (Fraction(2), *PROOF.scores[1:])}),
-        (PROOF, {"scores": (float("nan"), *PROOF.scores[1:])}),
-        (PROOF, {"scores": "abcd"}),
-        (PROOF, {"start_value": PROOF.start_value + 1, "total_gain": PROOF.total_gain + 1}),
-        (PROOF, {"end_value": PROOF.end_value - 1, "total_gain": PROOF.total_gain + 1}),
-        (PROOF, {"total_gain": PROOF.total_gain + 1}),
-        (PROOF, {"target": (4, 3, 2, 1)}),
-        (PROOF, {"permutation": (2, 1, 4, 3)}),
-        (PROOF, {"permutation": (1, 1, 4, 3)}),
-        (PROOF, {"permutation": (True, 2, 4, 3)}),
-        (TIED, {"swaps": ()}),
-        (TIED, {"swaps": (), "target": (2, 1, 3)}),  # sorted by value, but not rk(y)
-        (TIED, {"swaps": (*TIED.swaps, Swap(1, 0, 1, Fraction(0)))}),  # a tie turned back
-        (TIED, {"swaps": TIED.swaps * 3}),
-    ]
-    assert PROOF.verify() and TIED.verify()
-    for proof, changes in tampered:
-        assert not replace(proof, **changes).verify(), changes
-
-
-def test_another_order_of_swaps_is_another_proof():
-    # 4 3 | 2 1 reversed pairs: the two swaps at ranks 1 and 3 do not touch each other
-    proof = certificate([1, 2, -2, -1], [1, 2, 3, 4])
-    assert [s.rank for s in proof.swaps] == [1, 3]
-    assert replace(proof, swaps=proof.swaps[::-1]).verify()
 
 
 def test_two_element_lemma(monkeypatch):

@@ -281,7 +281,7 @@ def test_detections():
     def evaluate(found=(GOOD,), true=(GOOD,), **settings):
         return lambda: evaluate_detections(found, true, **{"n_classes": 2} | settings)
 
-    boxes = BOX.expand(2, 1, 4)
+    boxes, odd = BOX.expand(2, 1, 4), torch.tensor([[0.0, 0, 4, 4], [0.0, 0, nan, 4]])
     no_labels = r"ValueError: detections\[0\] must have .* got no 'labels' among \['boxes'\]"
     table = [
         (evaluate([GOOD, GOOD]), "ValueError: detections must be of the 1 images of truths, got 2"),
@@ -293,6 +293,8 @@ def test_detections():
         (evaluate(n_classes=0), "ValueError: n_classes must be >= 1, got 0"),
         (evaluate(interpolation="101-point"), "ValueError: interpolation must be .*'none', got '101-point'"),
         (evaluate(matching="lvis"), "ValueError: matching must be one of 'voc', 'coco', got 'lvis'"),
+        (lambda: box_iou(odd, BOX), r"ValueError: boxes\[1\] must be finite, got \[0.0, 0.0, nan, 4.0\]"),
+        (lambda: box_iou(odd.nan_to_num(-1), BOX), r"ValueError: boxes\[1\] must have x1 <= x2 .*got \[0.0, 0.0, -1.0"),
         (lambda: box_iou(boxes, [[0, 0, 1, 1]]), "TypeError: others must be a torch.Tensor, got list"),
         (lambda: box_iou(boxes, BOX[:, :3]), r"ValueError: others must have shape \(\.\.\., n, 4\), got \(1, 3\)"),
         (lambda: box_iou(boxes, BOX.expand(3, 1, 4)), r"ValueError: others must .* broadcast .*\(2,\), got \(3,\)"),

@@ -1,16 +1,54 @@
-"""Labs of a few lines; and a lab's cells run without a kernel, which takes seconds to start."""
+"""Labs of a few lines; a lab's cells run without a kernel, which takes seconds to start; and errors, a row each."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
+from functools import cache
 
 import nbformat
 import pytest
 
 from ranklab.datasets import held_out
 from ranklab.experiments import _experiment
-from ranklab.runs import find_labs, load_result, plan
+from ranklab.runs import find_labs, folders, load_result, plan
+
+PARAMETERS = """\
+n: int = 3  # how many
+lr: float = 0.5  # how fast
+name: str = "x"  # what it is called
+loud: bool = False  # whether
+kinds: list[str] = ["a", "b"]  # which
+loss: str = "none"  # the method
+settings: str = ""  # more
+test_split: str = "val"  # what it is tested on
+gate: str = ""  # file to wait for, if n is 2
+device: str = "cpu"  # where
+how: str = "well"  # how it ends, time by time
+seed: int = 0  # of the draw"""
+BODY = """\
+import os, time
+from pathlib import Path
+with open("starts", "a") as file: _ = file.write("|")
+print("begun", n, lr, kinds)
+end = how.split()[len(Path("starts").read_text()) % len(how.split()) - 1]
+if end == "raising": raise ZeroDivisionError("of its own making")
+if end == "slow": time.sleep(60)
+if end == "dying": os._exit(1)
+while n == 2 and gate and not Path(gate).exists(): time.sleep(0.05)"""
+END = """\
+from ranklab.runs import save_result
+if end == "silent": raise SystemExit(0)
+_ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * lr + seed}})"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def presets_are_read_once():
+    """There are sixty, and each plan with a preset looks through them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folders, "_read_yaml", cache(folders._read_yaml))
+        yield
 
 
 @pytest.fixture
@@ -28,9 +66,38 @@ def write_lab():
     return write
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+def where(tmp_path, write_lab, monkeypatch):
+    """Two labs, "tiny" with the preset "fast" and "other" with "deep", and a folder for their runs."""
+    monkeypatch.delenv("RANKEDU_RESULT_FOLDER", raising=False)
+    labs = tmp_path / "labs"
+    write_lab(labs / "tiny.ipynb", PARAMETERS, BODY, END)
+    write_lab(labs / "other.ipynb", "depth: int = 1  # of the net", "pass")
+    (labs / "presets").mkdir()
+    (labs / "presets" / "fast.yaml").write_text("lr: 2\nkinds: [a]\n")
+    (labs / "presets" / "deep.yaml").write_text("depth: 9\n")
+    return {"labs": labs, "runs": tmp_path / "runs"}
+
+
+@pytest.fixture(scope="session")
+def refused():
+    """A function that makes calls, rows of (call, error, message), and holds each to its error."""
+
+    def check(rows):
+        for call, error, message in rows:
+            said = "nothing"
+            try:
+                call()
+            except error as found:
+                said = str(found)
+            assert re.search(message, said, re.DOTALL), f"said was {said!r} and not {message!r}"
+
+    return check
+
+
+@pytest.fixture(scope="session")
 def opened_once():
-    """Each split is opened once for all runs of a module; the held-out one only while its door is open."""
+    """Each split is opened once for all runs; the held-out one only while its door is open."""
     opened, kept = _experiment.open_data, {}
 
     def once(parameters):
@@ -47,7 +114,7 @@ def opened_once():
         yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def manifest():
     """A function that reads the manifest of a run's folder."""
     return lambda folder: json.loads((folder / "manifest.json").read_text(encoding="utf-8"))

@@ -1,13 +1,9 @@
 """The tables that are committed, and the page that tells what is in them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
 import re
-
-import pytest
 
 from ranklab.runs import collect_runs, keep_runs
 from ranklab.runs.folders import find_records
@@ -17,12 +13,12 @@ TABLES = sorted(RECORDS.glob("*.jsonl"))
 PAGE = (RECORDS / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
-def test_a_table_is_as_it_would_be_written(table, tmp_path):
-    records, skipped = collect_runs(table)
-    assert records and skipped == [] and f"| `{table.name}` | {len(records)} " in PAGE
-    keep_runs(reversed(records), tmp_path / table.name)
-    assert (tmp_path / table.name).read_bytes() == table.read_bytes()
+def test_a_table_is_as_it_would_be_written(tmp_path):
+    for table in TABLES:
+        records, skipped = collect_runs(table)
+        assert records and skipped == [] and f"| `{table.name}` | {len(records)} " in PAGE
+        keep_runs(reversed(records), tmp_path / table.name)
+        assert (tmp_path / table.name).read_bytes() == table.read_bytes(), table.name
 
 
 def test_the_page_names_every_field():

@@ -1,68 +1,28 @@
 """Labs: what is given is checked, what runs is recorded, what fails is kept, what is done is not done twice."""
 
 import pickle
+import threading
 
 import nbformat
+import numpy as np
 import pytest
-import yaml
+import torch
+from nbclient.exceptions import DeadKernelError
 
-from ranklab.runs import (
-    LabError,
-    find_labs,
-    list_labs,
-    list_presets,
-    load_result,
-    plan,
-    read_parameters,
-    run_lab,
-    save_result,
-)
-from ranklab.runs.parameters import check_parameters
+from ranklab.runs import LabError, find_labs, load_result, locks, plan, read_parameters, run_lab, save_result
+from ranklab.runs.locks import is_locked, lock_run
 
-LABS = find_labs()
-PARAMETERS = """\
-n: int = 3  # how many
-rate: float = 0.5  # how fast
-name: str = "x"  # what it is called
-loud: bool = False  # whether
-kinds: list[str] = ["a", "b"]  # which
-seed: int = 0  # of the draw
-how: str = "well"  # how it ends"""
-BODY = """\
-import os, time
-from pathlib import Path
-starts = len(Path("starts").read_text()) if Path("starts").exists() else 0
-_ = Path("starts").write_text("|" * (starts + 1))
-print("begun", n, rate, kinds)
-if how == "raising": raise ZeroDivisionError("of its own making")
-if how == "slow": time.sleep(60)
-if how == "dying at first" and not starts: os._exit(1)"""
-END = """\
-from ranklab.runs import save_result
-if how == "silent": raise SystemExit(0)
-_ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * rate}})"""
-
-
-@pytest.fixture
-def labs(tmp_path, write_lab):
-    folder = tmp_path / "labs"
-    (folder / "presets").mkdir(parents=True)
-    write_lab(folder / "tiny.ipynb", PARAMETERS, BODY, END)
-    write_lab(folder / "other.ipynb", "depth: int = 1  # of the net", "pass")
-    (folder / "presets" / "fast.yaml").write_text("rate: 2\nkinds: [a]\n")
-    (folder / "presets" / "deep.yaml").write_text("depth: 9\n")
-    return folder
-
-
-@pytest.fixture
-def where(labs, tmp_path, monkeypatch):
-    monkeypatch.delenv("RANKEDU_RESULT_FOLDER", raising=False)
-    return {"labs": labs, "runs": tmp_path / "runs", "progress": False}
+QUIETLY = {"progress": False}
+GOOD = {"lab": "tiny", "parameters": {"n": 3}, "metrics": {"a": 1, "b": {"c": 0.5, "d": None}}}
 
 
 def only_run(where):
     (folder,) = (where["runs"] / "tiny").iterdir()
     return folder
+
+
+def starts(folder):
+    return len((folder / "starts").read_text())
 
 
 def printed(notebook):
@@ -71,174 +31,174 @@ def printed(notebook):
 
 
 def test_a_run_leaves_notebook_result_and_manifest_and_is_not_repeated(where, manifest):
-    run = run_lab("tiny", preset="fast", assignments=["n=4"], **where)
+    run = run_lab("tiny", preset="fast", assignments=["n=4"], **where, **QUIETLY)
     assert not run.skipped and run.folder == only_run(where) and run.result["metrics"] == {"value": 8.0}
     assert {path.name for path in run.folder.iterdir()} == {"tiny.ipynb", "result.json", "manifest.json", "starts"}
     assert "begun 4 2.0 ['a']" in printed(run.notebook)
     record = manifest(run.folder)
     assert record["status"] == "completed" and record["attempts"] == 1 and record["seed"] == 0
-    assert record["preset"] == "fast" and record["parameters"]["n"] == 4 and record["parameters"]["rate"] == 2.0
+    assert record["preset"] == "fast" and record["parameters"]["n"] == 4 and record["parameters"]["lr"] == 2.0
     assert {"python", "torch", "numpy", "rankedu", "papermill"} == set(record["versions"])
     assert record["device"] and record["seconds"] > 0 and record["peak_memory_mib"] > 1 and "git" in record
-    again = run_lab("tiny", parameters={"n": 4, "rate": 2.0, "kinds": ["a"], "loud": False}, **where)
-    assert again.skipped and again.folder == run.folder and again.result == run.result
-    assert (run.folder / "starts").read_text() == "|"
-    assert not run_lab("tiny", preset="fast", assignments=["n=4"], force=True, **where).skipped
-    assert (run.folder / "starts").read_text() == "||"
+    again = run_lab("tiny", parameters={"n": 4, "lr": 2.0, "kinds": ["a"], "loud": False}, **where)
+    assert again.skipped and again.folder == run.folder and again.result == run.result and starts(run.folder) == 1
 
 
 def test_a_lab_that_fails_keeps_what_had_run_and_says_where(where, manifest):
+    given = {"assignments": ["how=raising silent"], **where}
     with pytest.raises(LabError) as caught:
-        run_lab("tiny", assignments=["how=raising"], **where)
-    folder = only_run(where)
-    assert caught.value.notebook == folder / "tiny.ipynb"
-    message = str(caught.value)
+        run_lab("tiny", **given, **QUIETLY)
+    folder, message = only_run(where), str(caught.value)
+    assert caught.value.notebook == folder / "tiny.ipynb" and str(folder / "tiny.ipynb") in message
     assert "lab 'tiny' failed after" in message and "In [3]: ZeroDivisionError: of its own making" in message
-    assert str(folder / "tiny.ipynb") in message
-    assert "begun 3 0.5" in printed(folder / "tiny.ipynb")
+    assert "begun 3 0.5" in printed(folder / "tiny.ipynb") and not (folder / "result.json").exists()
     record = manifest(folder)
     assert record["status"] == "failed" and record["attempts"] == 1 and "ZeroDivisionError" in record["error"]
-    assert not (folder / "result.json").exists()
-    assert plan("tiny", assignments=["how=raising"], labs=where["labs"], runs=where["runs"]).finished() is None
-    with pytest.raises(LabError, match="2 attempts"):
-        run_lab("tiny", assignments=["how=raising"], **where)
+    assert plan("tiny", **given).finished() is None
+    with pytest.raises(LabError, match="2 attempts: it saved no result"):
+        run_lab("tiny", **given, **QUIETLY)
     assert manifest(folder)["attempts"] == 2, "over all that were made"
+    assert starts(folder) == 2, "what fails is not tried again by itself"
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (str(copy), copy.notebook) == (message, caught.value.notebook)
 
 
-@pytest.mark.parametrize(
-    ("how", "timeout", "status", "attempts"),
-    [("slow", 3, "timed out", 2), ("silent", 60, "failed", 1)],
-)
-def test_what_hangs_is_tried_twice_and_the_rest_once(where, how, timeout, status, attempts, manifest):
-    with pytest.raises(LabError, match=f"lab 'tiny' {status} after"):
-        run_lab("tiny", assignments=[f"how={how}"], timeout=timeout, **where)
+def test_what_dies_or_hangs_is_tried_twice(where, manifest):
+    with pytest.raises(LabError, match=r"lab 'tiny' timed out after .* 2 attempts"):
+        run_lab("tiny", assignments=["how=dying slow"], timeout=3, **where, **QUIETLY)
     record = manifest(only_run(where))
-    assert record["status"] == status and record["attempts"] == attempts and record["error"]
+    assert record["status"] == "timed out" and record["attempts"] == 2 and "longer than 3 s" in record["error"]
     assert (only_run(where) / "tiny.ipynb").exists()
-    if how != "slow":
-        assert (only_run(where) / "starts").read_text() == "|" * attempts
 
 
-def test_a_second_attempt_may_go_well(where, manifest):
-    """Here after a kernel that died."""
-    run = run_lab("tiny", assignments=["how=dying at first"], **where)
-    assert manifest(run.folder)["status"] == "completed" and manifest(run.folder)["attempts"] == 2
+def test_a_second_attempt_may_go_well_and_force_runs_again(where, manifest, monkeypatch):
+    attempts = []
+
+    def executed(source, notebook, **_):
+        attempts.append(notebook)
+        if len(attempts) == 1:
+            raise DeadKernelError("it died")
+        save_result({**GOOD, "metrics": {"attempt": len(attempts)}}, folder=only_run(where))
+
+    monkeypatch.setattr("papermill.execute_notebook", executed)
+    first, same, forced = (run_lab("tiny", force=force, **where) for force in (False, False, True))
+    assert [run.result["metrics"]["attempt"] for run in (first, same, forced)] == [2, 2, 3]
+    assert [run.skipped for run in (first, same, forced)] == [False, True, False]
+    assert manifest(only_run(where))["status"] == "completed" and manifest(only_run(where))["attempts"] == 1
 
 
-def test_one_folder_for_each_content_and_parameters(labs, tmp_path):
+def test_a_run_is_left_to_whoever_holds_its_lock(where, monkeypatch):
+    run, found, waits = plan("tiny", **where), [], threading.Event()
+    monkeypatch.setattr(locks.warnings, "warn", lambda message, **_: waits.set() if "waiting" in message else None)
+    thread = threading.Thread(target=lambda: found.append(run_lab("tiny", **where, **QUIETLY)))
+    with lock_run(run.folder):
+        assert is_locked(run.folder) and not is_locked(run.folder.with_name("another"))
+        thread.start()
+        assert waits.wait(60), "it did not wait"
+        save_result({"lab": "tiny", "parameters": {}, "metrics": {"value": 7}}, folder=run.folder)
+        (run.folder / "manifest.json").write_text('{"status": "completed"}')
+    thread.join(timeout=60)
+    assert found[0].skipped and found[0].result["metrics"] == {"value": 7}
+    assert not (run.folder / "starts").exists() and not is_locked(run.folder)
+
+
+def test_one_folder_for_each_content_and_parameters(where):
     def folder(**options):
-        return plan("tiny", labs=labs, runs=tmp_path, **options).folder
+        return plan("tiny", **where, **options).folder
 
     first = folder()
-    assert first == folder(parameters={"n": 3}) == folder(assignments=["rate=0.5"])
+    assert first == folder(parameters={"n": 3}) == folder(assignments=["lr=0.5"])
     assert len({first, folder(parameters={"n": 4}), folder(preset="fast"), folder(parameters={"kinds": ["b"]})}) == 4
-    book = nbformat.read(labs / "tiny.ipynb", 4)
+    lab = where["labs"] / "tiny.ipynb"
+    book = nbformat.read(lab, 4)
     book.cells[1].outputs = [nbformat.v4.new_output("stream", text="hello")]
     book.cells.append(nbformat.v4.new_markdown_cell("In other words"))
-    nbformat.write(book, labs / "tiny.ipynb")
+    nbformat.write(book, lab)
     assert folder() == first, "neither an output nor a text is code"
     book.cells[1].source += "\npass"
-    nbformat.write(book, labs / "tiny.ipynb")
+    nbformat.write(book, lab)
     assert folder() != first
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda folder: (folder / "manifest.json").write_text('{"status": "running"}'),
-        lambda folder: (folder / "manifest.json").unlink(),
-        lambda folder: (folder / "result.json").unlink(),
-        lambda folder: (folder / "result.json").write_text('{"lab": '),
-        lambda folder: (folder / "result.json").write_text('{"lab": "tiny"}'),
-    ],
-)
-def test_a_run_that_is_not_whole_does_not_count(labs, tmp_path, spoil):
-    run = plan("tiny", labs=labs, runs=tmp_path)
-    save_result({"lab": "tiny", "parameters": {}, "metrics": {}}, folder=run.folder)
+def test_a_run_that_is_not_whole_or_of_other_code_does_not_count(where):
+    run, known = plan("tiny", **where), "ranklab.experiments.sodeep"
+    spoilt = {
+        "manifest.json": ['{"status": "running"}', "[", None],
+        "result.json": [None, '{"lab": ', '{"lab": "tiny"}'],
+    }
+    for name, texts in spoilt.items():
+        for text in texts:
+            save_result({**GOOD, "parameters": {}}, folder=run.folder)
+            (run.folder / "manifest.json").write_text('{"status": "completed"}')
+            assert run.finished()["lab"] == "tiny"
+            (run.folder / name).unlink() if text is None else (run.folder / name).write_text(text)
+            assert run.finished() is None, (name, text)
     (run.folder / "manifest.json").write_text('{"status": "completed"}')
-    assert run.finished()["lab"] == "tiny"
-    spoil(run.folder)
+    save_result({**GOOD, "evidence": {"module": known, "code": "another"}}, folder=run.folder)
     assert run.finished() is None
 
 
-BAD = {
-    "lab": ({"lab": "tinyy"}, ValueError, r"lab 'tinyy' is unknown \(did you mean 'tiny'\?\); there are: other, tiny"),
-    "preset": (
-        {"preset": "fats"},
-        ValueError,
-        r"preset 'fats' of lab 'tiny' is unknown \(did you mean 'fast'\?\); there are: fast",
-    ),
-    "preset_of_another": ({"preset": "deep"}, ValueError, "parameters that lab 'tiny' has not: depth; there are: fast"),
-    "unknown": (
-        {"parameters": {"rates": 1.0}},
-        ValueError,
-        r"parameter 'rates' is unknown to lab 'tiny' \(did you mean 'rate'\?\); it has:\n  n: int = 3  # how many\n",
-    ),
-    "unknown_text": ({"assignments": ["sed=1"]}, ValueError, "'sed' is unknown .*did you mean 'seed'"),
-    "type": ({"parameters": {"n": 3.5}}, TypeError, r"parameter 'n' must be int, got 3.5, float \(how many\)"),
-    "bool": ({"parameters": {"n": True}}, TypeError, "must be int, got True, bool"),
-    "bool_as_int": ({"parameters": {"loud": 1}}, TypeError, "must be bool, got 1, int"),
-    "yaml_float": ({"parameters": {"rate": "1e-3"}}, TypeError, "must be float, got '1e-3', str .*1.0e-3 is a number"),
-    "list": ({"parameters": {"kinds": "a"}}, TypeError, r"must be list\[str\], got 'a'"),
-    "items": ({"parameters": {"kinds": ["a", 1]}}, TypeError, r"must be list\[str\], got \['a', 1\]"),
-    "text": ({"assignments": ["n=three"]}, ValueError, r"parameter 'n' must be int, got 'three' \(how many\)"),
-    "text_bool": ({"assignments": ["loud=1"]}, ValueError, "must be bool, got '1'"),
-    "no_equals": ({"assignments": ["n"]}, ValueError, "-p must be followed by key=value, got 'n'"),
-}
+def test_bad_parameters_stop_before_anything_starts(where, refused):
+    def row(error, message, lab="tiny", **options):
+        return lambda: run_lab(lab, **where, **options), error, message
+
+    refused(
+        [
+            row(ValueError, r"lab 'tinyy' is unknown \(did you mean 'tiny'\?\); there are: other, tiny", lab="tinyy"),
+            row(ValueError, r"preset 'fats' of lab 'tiny' is unknown \(.*'fast'\?\); there are: fast", preset="fats"),
+            row(ValueError, "parameters that lab 'tiny' has not: depth; there are: fast", preset="deep"),
+            row(
+                ValueError,
+                r"'names' is unknown to lab 'tiny' \(did you mean 'name'\?\); it has:\n  n: int = 3  # how many\n",
+                parameters={"names": "y"},
+            ),
+            row(ValueError, "'sed' is unknown .*did you mean 'seed'", assignments=["sed=1"]),
+            row(TypeError, r"parameter 'n' must be int, got 3.5, float \(how many\)", parameters={"n": 3.5}),
+            row(TypeError, "must be int, got True, bool", parameters={"n": True}),
+            row(TypeError, "must be bool, got 1, int", parameters={"loud": 1}),
+            row(TypeError, "must be float, got '1e-3', str .*1.0e-3 is a number", parameters={"lr": "1e-3"}),
+            row(TypeError, r"must be list\[str\], got 'a'", parameters={"kinds": "a"}),
+            row(TypeError, r"must be list\[str\], got \['a', 1\]", parameters={"kinds": ["a", 1]}),
+            row(ValueError, r"parameter 'n' must be int, got 'three' \(how many\)", assignments=["n=three"]),
+            row(ValueError, "must be bool, got '1'", assignments=["loud=1"]),
+            row(ValueError, "-p must be followed by key=value, got 'n'", assignments=["n"]),
+            (lambda: find_labs(where["runs"]), FileNotFoundError, r"found none in .*runs \(name one with --labs DIR\)"),
+        ]
+    )
+    assert not where["runs"].exists()
 
 
-@pytest.mark.parametrize(("options", "error", "message"), BAD.values(), ids=BAD)
-def test_bad_parameters_stop_before_anything_starts(labs, tmp_path, options, error, message):
-    with pytest.raises(error, match=message):
-        run_lab(**{"lab": "tiny", **options}, labs=labs, runs=tmp_path / "runs")
-    assert not (tmp_path / "runs").exists()
+def test_texts_are_read_as_the_parameters_type(where):
+    texts = ["n=-2", "lr=1e-3", "name=1", "loud=True", "kinds=b, c"]
+    found = plan("tiny", labs=where["labs"], assignments=texts).parameters
+    expected = {"n": -2, "lr": 0.001, "name": "1", "loud": True, "kinds": ["b", "c"], "seed": 0, "how": "well"}
+    assert expected.items() <= found.items() and type(found["lr"]) is float
+    assert plan("tiny", labs=where["labs"], assignments=["name=a=b", "kinds="]).parameters["name"] == "a=b"
 
 
-def test_texts_are_read_as_the_parameters_type(labs):
-    texts = ["n=-2", "rate=1e-3", "name=1", "loud=True", "kinds=b, c"]
-    found = plan("tiny", labs=labs, assignments=texts).parameters
-    expected = {"n": -2, "rate": 0.001, "name": "1", "loud": True, "kinds": ["b", "c"], "seed": 0, "how": "well"}
-    assert found == expected and type(found["rate"]) is float
-    assert plan("tiny", labs=labs, assignments=["name=a=b", "kinds="]).parameters["name"] == "a=b"
+def test_a_lab_must_declare_its_parameters(tmp_path, write_lab, refused):
+    cells = {
+        "n = 3  # how many": "'n = 3' must be declared as `name: type = value  # help`",
+        "n: int = 3": "'n: int = 3' must be declared as",
+        "n: complex = 3  # how many": "of type int, float, str, bool or list",
+        "n: int = 2 + 1  # how many": r"must have a literal as its default, got 2 \+ 1",
+        "# nothing": "must have a cell tagged 'parameters' that declares some",
+    }
 
-
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [
-        ("n = 3  # how many", "'n = 3' must be declared as `name: type = value  # help`"),
-        ("n: int = 3", "'n: int = 3' must be declared as"),
-        ("n: complex = 3  # how many", "of type int, float, str, bool or list"),
-        ("n: int = 2 + 1  # how many", r"must have a literal as its default, got 2 \+ 1"),
-        ("# nothing", "must have a cell tagged 'parameters' that declares some"),
-    ],
-)
-def test_a_lab_must_declare_its_parameters(tmp_path, write_lab, cell, message):
-    write_lab(tmp_path / "odd.ipynb", cell)
-    with pytest.raises(ValueError, match=message):
+    def read(cell):
+        write_lab(tmp_path / "odd.ipynb", cell)
         read_parameters(tmp_path / "odd.ipynb")
 
-
-def test_labs_are_found_in_the_checkout_and_missed_with_advice(tmp_path):
-    assert find_labs() == LABS
-    with pytest.raises(FileNotFoundError, match=r"found none in .*nowhere \(name one with --labs DIR\)"):
-        find_labs(tmp_path / "nowhere")
-
-
-GOOD = {"lab": "tiny", "parameters": {"n": 3}, "metrics": {"a": 1, "b": {"c": 0.5, "d": None}}}
+    refused((lambda cell=cell: read(cell), ValueError, message) for cell, message in cells.items())
 
 
 def test_a_result_is_plain_and_says_where_it_was_measured(tmp_path, monkeypatch):
-    import numpy as np
-    import torch
-
     rows = ({"name": "x", "value": np.float32(0.5), "count": np.int64(3), "loud": True},)
     metrics = {"torch": torch.tensor(2.0), "nan": float("nan"), "inf": np.inf}
     monkeypatch.setenv("RANKEDU_RESULT_FOLDER", str(tmp_path / "made"))
     path = save_result({**GOOD, "metrics": metrics, "rows": rows, "notes": "ü"})
-    assert path == tmp_path / "made" / "result.json"
     found = load_result(path)
+    assert path == tmp_path / "made" / "result.json"
     assert found["metrics"] == {"torch": 2.0, "nan": None, "inf": None}
     assert found["rows"] == [{"name": "x", "value": 0.5, "count": 3, "loud": True}]
     assert found["machine"]["device"] and found["machine"]["threads"] >= 1
@@ -247,76 +207,39 @@ def test_a_result_is_plain_and_says_where_it_was_measured(tmp_path, monkeypatch)
     assert save_result(GOOD).resolve() == tmp_path / "result.json"
 
 
-@pytest.mark.parametrize(("used", "device"), [([0, 0], "CPU"), ([0, 2**21], "GPU 1")])
-def test_a_result_names_a_gpu_only_if_it_was_used(tmp_path, monkeypatch, used, device):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+def test_a_result_names_a_gpu_only_if_it_was_used(tmp_path, monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.setattr("torch.cuda.get_device_name", lambda gpu=0: f"GPU {gpu}")
-    monkeypatch.setattr("torch.cuda.max_memory_allocated", lambda gpu=0: used[gpu])
-    machine = load_result(save_result(GOOD, folder=tmp_path))["machine"]
-    assert (machine["device"], machine.get("peak_gpu_memory_mib")) == (device, 2.0 if used[1] else None)
+    for used, device, peak in (([0, 0], "CPU", None), ([0, 2**21], "GPU 1", 2.0)):
+        monkeypatch.setattr("torch.cuda.max_memory_allocated", lambda gpu=0, used=used: used[gpu])
+        machine = load_result(save_result(GOOD, folder=tmp_path))["machine"]
+        assert (machine["device"], machine.get("peak_gpu_memory_mib")) == (device, peak)
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"lab": ""}, ValueError, r"result\['lab'\] must be a string"),
-        ({"metrics": [1]}, ValueError, r"result\['metrics'\] must be an object of numbers"),
-        ({"metrics": {"a": "high"}}, ValueError, r"result\['metrics'\] must be an object of numbers"),
-        ({"metrics": {"a": True}}, ValueError, r"result\['metrics'\] must be"),
-        ({"rows": [{"a": {}}]}, ValueError, r"result\['rows'\] must be a list of flat objects"),
-        ({"rows": [3]}, ValueError, r"result\['rows'\] must be a list of flat objects"),
-        ({"metric": {}}, ValueError, r"result must have the keys 'lab', .* alone, got 'metric'"),
-        ({"parameters": {"f": print}}, TypeError, "result must hold numbers, .* got <built-in function print>"),
-    ],
-)
-def test_a_result_that_is_none_is_refused(tmp_path, change, error, message):
-    with pytest.raises(error, match=message):
-        save_result({**GOOD, **change}, folder=tmp_path)
+def test_a_result_that_is_none_is_refused(tmp_path, refused):
+    changes = [
+        ({"lab": ""}, r"result\['lab'\] must be a string"),
+        ({"metrics": [1]}, r"result\['metrics'\] must be an object of numbers"),
+        ({"metrics": {"a": "high"}}, r"result\['metrics'\] must be an object of numbers"),
+        ({"metrics": {"a": True}}, r"result\['metrics'\] must be"),
+        ({"rows": [{"a": {}}]}, r"result\['rows'\] must be a list of flat objects"),
+        ({"rows": [3]}, r"result\['rows'\] must be a list of flat objects"),
+        ({"metric": {}}, r"result must have the keys 'lab', .* alone, got 'metric'"),
+        ({"parameters": {"f": print}}, "result must hold numbers, .* got <built-in function print>"),
+    ]
+    rows = [({**GOOD, **change}, message) for change, message in changes]
+    rows += [({name: GOOD[name] for name in GOOD if name != key}, f"must have the key '{key}'") for key in GOOD]
+    errors = (ValueError, TypeError)
+    refused((lambda result=result: save_result(result, folder=tmp_path), errors, message) for result, message in rows)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("key", ["lab", "parameters", "metrics"])
-def test_a_result_needs_its_keys(tmp_path, key):
-    with pytest.raises(ValueError, match=f"result must have the key '{key}'"):
-        save_result({name: value for name, value in GOOD.items() if name != key}, folder=tmp_path)
-
-
-def test_a_full_disk_leaves_the_old_result(tmp_path, monkeypatch):
-    save_result(GOOD, folder=tmp_path)
-
+def test_a_full_disk_leaves_the_old_result(tmp_path, monkeypatch, refused):
     def full(*_):
         raise OSError(28, "No space left on device")
 
+    save_result(GOOD, folder=tmp_path)
     monkeypatch.setattr("rankedu.files.os.replace", full)
-    with pytest.raises(OSError, match="No space left"):
-        save_result({**GOOD, "lab": "other"}, folder=tmp_path)
+    refused([(lambda: save_result({**GOOD, "lab": "other"}, folder=tmp_path), OSError, "No space left")])
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
     assert load_result(tmp_path / "result.json")["lab"] == "tiny"
-
-
-@pytest.mark.parametrize("lab", list_labs(LABS))
-def test_every_lab_declares_its_parameters_and_has_a_preset(lab):
-    assert "seed" in read_parameters(LABS / f"{lab}.ipynb")
-    assert list_presets(lab, LABS)
-
-
-@pytest.fixture(scope="module")
-def presets():
-    """Every lab with its presets and the parameters that it declares."""
-    return {lab: (list_presets(lab, LABS), read_parameters(LABS / f"{lab}.ipynb")) for lab in list_labs(LABS)}
-
-
-@pytest.mark.parametrize("preset", sorted((LABS / "presets").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_preset_fits_a_lab(preset, presets):
-    fitting = {lab: declared for lab, (names, declared) in presets.items() if preset.stem in names}
-    assert fitting
-    values = yaml.safe_load(preset.read_text(encoding="utf-8"))
-    for lab, declared in fitting.items():
-        check_parameters(values, declared, lab=lab)
-
-
-def test_the_lab_sodeep_runs(execute):
-    found = execute("sodeep", "sodeep_quick", {"steps": 2, "lists": 20, "n": 5})
-    assert found["lab"] == "sodeep" and list(found["metrics"]) == ["lstm", "gru", "conv", "mlp"]
-    assert all(row["steps"] == 2 and row["error, uniform"] > 0 and row["guessing"] == 1.2 for row in found["rows"])

@@ -1,0 +1,117 @@
+"""The commands of the labs, as a reader gives them: what is passed on, what is told, and what was wrong."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rankedu.cli import app
+from ranklab import runs
+from ranklab.runs import sweeps
+
+#: What is said of: a command, a lab and options.
+WRONG = {
+    "did you mean 'sodeep'?": ["run", "sodeap"],
+    "did you mean 'sodeep_quick'": ["run", "sodeep", "--preset", "sodeep_quik"],
+    "got 'architectures [gru, conv]'": ["run", "sodeep", "-p", "architectures", "[gru, conv]"],
+    "'batch_sizes' must be list[int], entries separated by com": ["run", "minibatch_statistics", "-p", "batch_sizes=x"],
+    "loss 'smothap' is unknown (did you mean 'smooth_ap'": ["run", "retrieval", "-p", "loss=smothap"],
+    "dataset 'voc7' is unknown (did you mean 'voc07'": ["run", "detection", "-p", "dataset=voc7"],
+    "--labs DIR": ["run", "sodeep", "--labs", "nowhere"],
+    "timeout must be > 0": ["run", "tiny", "--timeout", "0"],
+    "parameter 'n' must be int, got 'x'": ["run", "tiny", "-p", "n=x"],
+    "parameter 'lrs' is unknown to lab 'tiny' (did you mean 'lr'?)": ["sweep", "tiny", "--grid", "lrs=1"],
+    "No such option": ["sweep", "tiny", "--grid", "lr=1", "--lab", "x"],
+    "--grid must be followed by name=value,value, got 'lr'": ["sweep", "tiny", "--grid", "lr"],
+    "--grid lr must have values with commas between them": ["sweep", "tiny", "--grid", "lr=1,,2"],
+    "--grid name must have values with commas between them": ["sweep", "tiny", "--grid", "name="],
+    "between them (an empty text, or one with a comma": ["sweep", "tiny", "--grid", 'name="a'],
+    "int, got 'y'": ["sweep", "tiny", "--grid", "n=1,y"],
+    "--grid kinds must have each of its values in brackets": ["sweep", "tiny", "--grid", "kinds=a,b"],
+    "--grid must name a parameter once, got 'n' twice": ["sweep", "tiny", "--grid", "n=1", "--grid", "n=2"],
+    "grid['lr'] must have different values, got 1.0 twice": ["sweep", "tiny", "--grid", "lr=1,1.0"],
+    "be in the grid or be given for all points, got both": ["sweep", "tiny", "--grid", "n=1,2", "-p", "n=3"],
+    "where the grid or the parameters name": ["sweep", "tiny", "--grid", "seed=1,2", "--seeds", "3"],
+    "seeds must be >= 1, got 0 (how many;": ["sweep", "tiny", "--seeds", "0"],
+    "preset 'fats' of lab 'tiny' is unknown (did you mean 'fast'?)": ["sweep", "tiny", "--preset", "fats"],
+    "> 0 seconds, got -1": ["sweep", "tiny", "--timeout", "-1"],
+    "workers must be >= 1, got 0": ["sweep", "tiny", "--workers", "0"],
+    "workers must be left out with a scheduler": ["sweep", "tiny", "--workers", "2", "--scheduler", "tcp://x:1"],
+    "--resources must be followed by NAME=NUMBER, got 'GPU'": ["sweep", "tiny", "--resources", "GPU"],
+    "resources are of the workers of a scheduler": ["sweep", "tiny", "--resources", "GPU=1"],
+    "device must be 'cuda' or 'auto' in a sweep": ["sweep", "tiny", "-p", "device=cuda:1"],
+    "test_split must be 'val' in a search": ["search", "tiny", "--method", "fast_ap", "-p", "test_split=test"],
+}
+
+
+@pytest.fixture
+def given(where, monkeypatch):
+    """A function that gives a command, for the runs of `where`, and of its labs if it is theirs."""
+    monkeypatch.chdir(where["runs"].parent)
+    labs = ["--labs", str(where["labs"])]
+
+    def give(*arguments):
+        more = labs if "tiny" in arguments else []
+        return CliRunner().invoke(app, [*arguments, *more, "--runs", str(where["runs"])])
+
+    return give
+
+
+def test_a_command_says_what_was_wrong_before_anything_starts(given, where):
+    for message, arguments in WRONG.items():
+        done = given(*arguments)
+        assert done.exit_code == 2 and message in done.output, (arguments, done.output)
+        assert "Traceback" not in done.output and not list(where["runs"].glob("*/*")), arguments
+
+
+def test_run_lists_parameters_and_presets(given):
+    done = given("run", "tiny", "--list")
+    assert done.exit_code == 0
+    assert "  n: int = 3  # how many\n" in done.stdout and done.stdout.splitlines()[-1] == "Presets: fast"
+
+
+def test_run_passes_on_what_it_is_given_and_reports(given, tmp_path, monkeypatch):
+    passed = {}
+
+    def run_lab(lab, **options):
+        passed.update(options, lab=lab)
+        if options["timeout"] == 5:
+            raise runs.LabError("lab 'x' failed: here it stands", tmp_path / "x.ipynb")
+        if options["timeout"] == 6:
+            raise KeyboardInterrupt
+        result = {"metrics": {"R@1": 0.25, "fine": {"AP": None}}}
+        return runs.Run("x", tmp_path / "x.ipynb", {}, tmp_path, skipped=not options["force"], result=result)
+
+    monkeypatch.setattr(runs, "run_lab", run_lab)
+    done = given("run", "x", "--preset", "y", "-p", "a=1", "-p", "b=2", "--force")
+    assert done.exit_code == 0 and done.stdout.splitlines() == ["Done.", "R@1      0.25", "fine/AP  —", str(tmp_path)]
+    expected = {"lab": "x", "preset": "y", "runs": tmp_path / "runs", "force": True, "timeout": 3600, "labs": None}
+    assert passed == expected | {"assignments": ["a=1", "b=2"]}
+    assert "Nothing to do" in given("run", "x").stdout
+    done = given("run", "x", "--timeout", "5")
+    assert done.exit_code == 1 and "here it stands" in done.output and "Traceback" not in done.output
+    done = given("run", "x", "--timeout", "6")
+    assert done.exit_code == 130 and "stopped; the same command goes on" in done.stderr
+
+
+def test_sweep_passes_on_what_it_is_given_and_reports(given, where, monkeypatch):
+    passed = {}
+
+    def run_all(planned, preset, **how):
+        passed.update(how, preset=preset, runs=len(planned))
+        if how["timeout"] == 6:
+            raise KeyboardInterrupt("stopped with 1 of 2 runs done")
+        return planned
+
+    monkeypatch.setattr(sweeps, "run_all", run_all)
+    more = ["--scheduler", "tcp://x:1", "--resources", "GPU=1", "--preset", "fast", "--timeout", "9"]
+    done = given("sweep", "tiny", "--grid", "n=1,2", "--seeds", "2", *more)
+    assert done.exit_code == 0 and done.stdout.splitlines() == ["Done: 4 of 4 runs.", str(where["runs"] / "tiny")]
+    expected = {"preset": "fast", "runs": 4, "timeout": 9, "workers": None, "progress": True}
+    assert passed == expected | {"scheduler": "tcp://x:1", "resources": {"GPU": 1.0}}
+    done = given("sweep", "tiny", "--timeout", "6")
+    assert done.exit_code == 130 and done.output.endswith("rankedu sweep: stopped with 1 of 2 runs done\n")
+
+
+def test_labs_and_runs_are_those_of_the_checkout_unless_named():
+    assert runs.find_labs() == Path(__file__).resolve().parents[3] / "notebooks" / "labs"

@@ -10,7 +10,7 @@ from rankbook.kit.ranks import Array
 
 LEVELS, NO_CUT = 20, "none"
 #: Of five relevant items in a list of 25: how many irrelevant ones outrank each.
-OUTRANKED, ITEMS = (0, 2, 5, 10, 18), 25
+OUTRANKED, ITEMS = (0, 1, 4, 9, 18), 25
 
 
 def weights(power: float, cut_off: int | str) -> Array:
@@ -24,22 +24,22 @@ def _last(cut_off: int | str) -> int:
 
 
 @goal(
-    "Give all five relevant items the same push: the loss of wrongly ordered pairs.",
-    lambda at: at.share[0] - at.share[-1] < 1e-9,
-    "All weights are 1: each item gets {share[0]:.0%} of the push, and W is a straight line. The exponent says how "
-    "quickly the push falls with r.",
+    "Give the four relevant items that are outranked the same push: the loss of wrongly ordered pairs.",
+    lambda at: at.share[1] - at.share[-1] < 1e-9,
+    "All weights are 1: each of the four gets {share[1]:.0%} of the push, and W is a straight line. The exponent says "
+    "how quickly the push falls with r.",
 )
 @goal(
     "Leave a push to one of the five alone.",
     lambda at: sum(share > 0 for share in at.share) == 1,
-    "This is L@1: the item with r = 0 has all of the push, and p no longer matters. Supervision is sparse again, "
+    "This is L@1: the item with r = 1 has all of the push, and p no longer matters. Supervision is sparse again, "
     "although all relevant items are counted.",
 )
 @goal(
-    "Give the first item more than 80 % of the push, with no largest K.",
-    lambda at: at.share[0] > 0.8 and at.cut_off == NO_CUT,
-    "{share[0]:.0%} go to the item with r = 0, which has none left to pass, and {share[4]:.1%} to the last. Without a "
-    "margin the largest push is wasted; with that of chapter 6 this item defends its place.",
+    "Give the item with r = 1 more than 80 % of the push, with no largest K.",
+    lambda at: at.share[1] > 0.8 and at.cut_off == NO_CUT,
+    "{share[1]:.0%} go to the item with r = 1, and {share[4]:.1%} to the last. The item with r = 0 has nobody left to "
+    "pass, and no push, whatever the weights.",
 )
 @explorable(
     power=slider(0, 2, default=1, steps=31, stops=7, label="power p"),
@@ -49,7 +49,7 @@ def weights_to_loss(power: float, cut_off: int | str) -> Figure:
     """From weights to a loss: w_K = 1/K^p up to a largest K, their sum W(r), and who is pushed."""
     w = weights(power, cut_off)
     total = np.concatenate([[0], w.cumsum()])
-    push = np.array([w[r] for r in OUTRANKED])
+    push = np.array([w[r - 1] if r else 0.0 for r in OUTRANKED])  # what passing one item saves
     share = push / push.sum()
     figure, (first, second, third) = style.figure(3, 1, width=6.2, height=4.9)
     style.place(figure, (0.09, 0.6, 0.38, 0.32), (0.6, 0.6, 0.38, 0.32), (0.09, 0.11, 0.89, 0.3))
@@ -87,5 +87,5 @@ def _ranking(axis: Axes, push: Array, share: Array) -> None:
         axis.text(place, p + 0.04, f"{s:.0%}", ha="center", va="bottom", color=style.POSITIVE)
         axis.text(place, -0.5, f"r = {r}", ha="center", va="bottom", color=style.POSITIVE)
     axis.axhline(0, color=style.GREY, linewidth=1)
-    axis.set(title="push $w_{r+1}$ of each relevant item", xlabel="place in the ranking")
+    axis.set(title="push $w_r$ of each relevant item", xlabel="place in the ranking")
     axis.set(xlim=(-0.6, ITEMS + 1), ylim=(-0.55, 1.3), yticks=(0, 0.5, 1), xticks=(1, 5, 10, 15, 20, 25))

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.kit import style
+from rankbook.kit.compare import Comparison
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import outranking_negatives
@@ -109,43 +110,47 @@ def bricks(outranked: Sequence[int] = LATER) -> Figure:
     )
 
 
+def slope(weights: Callable[[Tensor], Tensor], r: Tensor) -> Tensor:
+    """What autograd hands to the ranker of an item that r irrelevant ones outrank: its push W'(r)."""
+    leaf = r.clone().requires_grad_()
+    (push,) = torch.autograd.grad(weights(leaf).sum(), leaf)
+    return push
+
+
 def designs() -> Figure:
-    """Closed forms W side by side: what a positive pays, and the next weight, which is its push."""
-    r = torch.arange(0.0, 102.0, dtype=torch.float64)
+    """Closed forms W side by side: what a positive pays, and its push."""
+    r = torch.arange(0.0, 101.0, dtype=torch.float64)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
     facts = []
     for (name, shape), line in zip(DESIGNS.items(), ("-", "--", "-.", ":"), strict=True):
-        paid = shape(r).numpy()
-        push = np.diff(paid)
-        left.plot(r[:31], paid[:31], linestyle=line, label=name)
+        push = slope(shape, r[1:]).numpy()
+        left.plot(r[:31], shape(r)[:31], linestyle=line, label=name)
         seen = np.where(push > 1e-12, push, np.nan)
-        right.loglog(r[:-1] + 1, seen, linestyle=line, label=name)
+        right.loglog(r[1:], seen, linestyle=line, label=name)
         if np.isnan(seen[1:]).all():
             right.plot(1, push[0], "o", color=right.lines[-1].get_color(), markersize=8)
-        facts.append(f"{name}: push {push[0]:.2f} at r = 0, {push[9]:.3g} at 9, {push[99]:.2g} at 99")
+        facts.append(f"{name}: push {push[0]:.2f} at r = 1, {push[9]:.3g} at 10, {push[99]:.2g} at 100")
     left.set(xlabel="r", title="what a positive pays: $W(r)$", ylim=(0, 5))
-    right.set(xlabel="1 + r", title="its push: $w_{r+1}$", ylim=(5e-4, 2))
+    right.set(xlabel="r", title="its push: $W'(r)$", ylim=(5e-4, 2))
     right.legend(loc="lower left")
     return style.describe(
         figure,
-        "Two panels with a curve for each closed form W. Left, W against r; right, on logarithmic axes, the push "
-        f"w at level r + 1 of a positive that r irrelevant items outrank. {'; '.join(facts)}.",
+        "Two panels with a curve for each closed form W. Left, W against r; right, on logarithmic axes, the push, the "
+        f"slope of W at a positive that r irrelevant items outrank. {'; '.join(facts)}.",
     )
 
 
-def trained(results: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """Trained models compared: a mark for every run, a bar for the mean."""
-    figure, axes = style.figure(1, len(results), width=6.8, height=3.3, sharey=True, squeeze=False)
+def swept(results: Mapping[str, Comparison]) -> Figure:
+    """R@1 of each design against λ, each λ at its better rate; baselines are grey."""
+    figure, axes = style.figure(1, len(results), width=7.2, height=4.2, sharey=True, squeeze=False)
     facts = []
-    for axis, (panel, columns) in zip(axes[0], results.items(), strict=True):
-        for place, (name, values) in enumerate(columns.items()):
-            axis.plot([place] * len(values), values, "o", color=style.BLUE, alpha=0.55, markeredgewidth=0)
-            mean = float(np.mean(values))
-            axis.plot([place - 0.3, place + 0.3], [mean, mean], color=style.BLACK)
-            facts.append(f"{panel}, {name}: mean {mean:.2f}, from {min(values):.2f} to {max(values):.2f}")
-        axis.set(title=panel, xlim=(-0.6, len(columns) - 0.4))
-        axis.set_xticks(range(len(columns)), list(columns), rotation=30, ha="right", rotation_mode="anchor")
-    axes[0][0].set(ylabel="R@1 on new classes", ylim=(0, None))
+    for axis, (panel, found) in zip(axes[0], results.items(), strict=True):
+        facts.append(f"{panel}: {'; '.join(found.draw(axis, style.looks(found.test, markersize=5)))}")
+        axis.set(title=panel, xlabel="λ", ylim=(0, None))
+        style.xticks(axis, found.strengths["log"])
+    axes[0][0].set(ylabel="R@1 on new classes")
+    style.legend_below(figure, axes[0][0])
     return style.describe(
-        figure, f"A dot for every trained model and a bar for each mean, in {len(results)} panels. {'; '.join(facts)}."
+        figure,
+        f"R@1 against λ, a curve with a band for each closed form, in {len(results)} panels. {'. '.join(facts)}.",
     )

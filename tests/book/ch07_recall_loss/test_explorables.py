@@ -13,11 +13,11 @@ from rankbook.kit import style
 
 @pytest.mark.parametrize("power", chapter.weights_to_loss.controls["power"].values[::6])
 @pytest.mark.parametrize("cut_off", chapter.weights_to_loss.controls["cut_off"].values)
-def test_shares_of_the_push_are_the_next_weights(power, cut_off):
+def test_shares_of_the_push_are_what_passing_one_saves(power, cut_off):
     told = style.description(chapter.weights_to_loss(power=power, cut_off=cut_off))
     shares = [int(share) for share in re.findall(r"(\d+)%", told)]
     last = 20 if cut_off == chapter.NO_CUT else cut_off
-    push = np.array([(r + 1.0) ** -power if r < last else 0.0 for r in chapter.OUTRANKED])
+    push = np.array([float(r) ** -power if 0 < r <= last else 0.0 for r in chapter.OUTRANKED])
     np.testing.assert_allclose(shares, 100 * push / push.sum(), atol=0.51)
 
 

@@ -54,9 +54,3 @@ def test_both_walls_have_the_same_height(outranked):
 def test_designs_are_weightings():
     for shape in figures.DESIGNS.values():
         RecallLoss(BlackboxRanker(1.0), weights=shape)  # refuses what is not
-
-
-def test_every_run_is_a_dot_and_the_mean_a_bar():
-    made = figures.trained({"clean": {"r": [0.2, 0.4]}, "noisy": {"r": [0.1, 0.1]}})
-    drawn = [[line.get_ydata() for line in axes.lines] for axes in made.axes]
-    np.testing.assert_allclose(drawn, [[[0.2, 0.4], [0.3, 0.3]], [[0.1, 0.1], [0.1, 0.1]]])

@@ -26,7 +26,7 @@ def bricks(state):
     far = max([abs(height - W_log(count)) for count, height in enumerate(wall)])
     shown = {**state, "ranks": ranks, "outranking": found, "wall": wall, "loss": loss, "from_log": far}
     marks = [
-        text(LEFT, 18, "r irrelevant ones above; the push is the next brick"),
+        text(LEFT, 18, "r irrelevant ones above; the push is the top brick"),
         line([(LEFT, 48), (RIGHT, 48)], "axis"),
     ]
     handles = []

@@ -1,16 +1,25 @@
-"""Live explorables in Python: the first scene, the life in a kernel, and what the translation to JavaScript refuses."""
+"""Live explorables: what a page can run, what a kernel answers, and what a reader shall find, by the definitions."""
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import math
+import random
 import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 from tools.site import javascript
 
+from rankbook.ch02_blackbox_differentiation.live import look_ahead, paths
+from rankbook.ch03_ranking_is_a_solver.live import hexagon
+from rankbook.ch04_interpolated_ranking.live import ball, units
+from rankbook.ch06_ties_and_margins.live import collapse
+from rankbook.ch07_recall_loss.live import bricks
+from rankbook.ch13_hierarchical_ap.live import tiles
+from rankbook.ch14_happier.live import hunt
 from rankbook.idea.live import descend
 from rankbook.kit.explorable.core import MIME
 from rankbook.kit.live import Live, live, names
@@ -18,7 +27,7 @@ from rankedu import reference
 
 
 @pytest.mark.parametrize("name", names())
-def test_each_is_a_picture_in_words_and_asks_a_question(name):
+def test_each_is_a_picture_in_words_that_asks_a_question_and_a_page_can_run(name):
     explorable = Live(name)
     data = explorable._repr_mimebundle_()
     assert data[MIME] == {"live": name}
@@ -27,11 +36,7 @@ def test_each_is_a_picture_in_words_and_asks_a_question(name):
     assert "?" in explorable.caption
     assert explorable()["handles"], "something can be dragged"
     assert explorable(explorable()["state"]) == explorable(), "what is shown is a function of the state"
-
-
-@pytest.mark.parametrize("name", names())
-def test_a_page_can_run_each(name):
-    for module in javascript.needed(Live(name).module):
+    for module in javascript.needed(explorable.module):
         assert javascript.translate(module).startswith(f'py.modules["{module}"]')
 
 
@@ -44,13 +49,11 @@ def test_a_nan_is_an_error():
 @pytest.mark.parametrize("name", names())
 def test_the_kernel_answers_what_the_front_end_asks(name, monkeypatch):
     """The widget's side of the conversation: a state comes with its number, and goes back as a scene or as an error."""
-    pytest.importorskip("anywidget")
     from rankbook.kit.live.widget import widget
 
     explorable, said = Live(name), []
-    made = widget(explorable)
+    made, first = widget(explorable), explorable()
     monkeypatch.setattr(type(made), "send", lambda self, content: said.append(content))
-    first = explorable()
     made._handle_custom_msg({"number": 1, "state": first["state"]}, [])
     made._handle_custom_msg({"number": 2, "state": {}}, [])
     assert said[0] == {"number": 1, "scene": first}
@@ -58,8 +61,44 @@ def test_the_kernel_answers_what_the_front_end_asks(name, monkeypatch):
     assert f'data-live="{name}"' in made.inside and json.dumps(first["height"]) in made.inside
 
 
+def test_what_a_page_cannot_run_is_refused_with_its_line(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    for code, told in (
+        ("import random", "import random"),
+        ("class A: pass", "class A"),
+        ("def f(*x): pass", r"def f\(\*x\)"),
+        ("def f(x):\n    return x.upper()", r"x.upper\(\)"),
+        ("def f(x):\n    return x.real", "x.real"),
+        ("def f(g):\n    return g(a=1)", r"g\(a=1\)"),
+        ("def f(x):\n    return x << 1", "x << 1"),
+        ("def f(x):\n    return [x for x in x]", "x"),
+        ("def f(x):\n    while x:\n        pass\n    else:\n        return 1", "while x:"),
+        ("def f(x):\n    try:\n        return 1\n    finally:\n        pass", "try:"),
+    ):
+        name = f"refused_{abs(hash(code))}"
+        (tmp_path / f"{name}.py").write_text(code + "\n", encoding="utf-8")
+        importlib.invalidate_caches()
+        with pytest.raises(SyntaxError, match=rf"{name}.py:\d+: a page cannot run `{told}"):
+            javascript.translate(name)
+        sys.modules.pop(name, None)
+
+
+def run(function, state):
+    """Press start, and let the clock tick until it stops."""
+    state = function({**state, "playing": True})["state"]
+    while state["playing"]:
+        state = function({**state, "tick": True})["state"]
+    return state
+
+
+def slopes(function, y, step=5e-6):
+    """The derivatives of a function of scores, by central differences."""
+    sides = [[[*y[:i], y[i] + side, *y[i + 1 :]] for side in (-step, step)] for i in range(len(y))]
+    return [(function(high) - function(low)) / (2 * step) for low, high in sides]
+
+
 def test_the_gradients_that_the_lanes_descend_are_those_of_their_functions():
-    """Sigmoids by central differences of half the step; Algorithm 1 by the interpolation whose gradient it is."""
+    """Sigmoids by differences; Algorithm 1 by the interpolation whose gradient it is."""
     y, relevant = descend.START["scores"], descend.START["relevance"]
     n, ranks, among = sum(relevant), reference.rank(y), reference.rank_among(y, relevant)
     of_total = [b / (n * a * a) if r else 0.0 for a, b, r in zip(ranks, among, relevant, strict=True)]
@@ -73,31 +112,130 @@ def test_the_gradients_that_the_lanes_descend_are_those_of_their_functions():
     def smooth(scores):
         return 1 - reference.smooth_ap(scores, relevant, descend.TEMPERATURE)
 
-    for function, gradient in ((interpolated, descend.blackbox_gradient), (smooth, descend.sigmoid_gradient)):
-        for i, slope in enumerate(gradient(y, relevant)):
-            low, high = ([*y[:i], y[i] + side, *y[i + 1 :]] for side in (-5e-6, 5e-6))
-            assert slope == pytest.approx((function(high) - function(low)) / 1e-5, abs=1e-6)
+    assert descend.blackbox_gradient(y, relevant) == pytest.approx(slopes(interpolated, y), abs=1e-6)
+    assert descend.sigmoid_gradient(y, relevant) == pytest.approx(slopes(smooth, y), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        ("import random", "import random"),
-        ("class A: pass", "class A"),
-        ("def f(*x): pass", r"def f\(\*x\)"),
-        ("def f(x):\n    return x.upper()", r"x.upper\(\)"),
-        ("def f(x):\n    return x.real", "x.real"),
-        ("def f(g):\n    return g(a=1)", r"g\(a=1\)"),
-        ("def f(x):\n    return x << 1", "x << 1"),
-        ("def f(x):\n    return [x for x in x]", "x"),
-        ("def f(x):\n    while x:\n        pass\n    else:\n        return 1", "while x:"),
-        ("def f(x):\n    try:\n        return 1\n    finally:\n        pass", "try:"),
-    ],
-)
-def test_what_a_page_cannot_run_is_refused_with_its_line(code, told, tmp_path, monkeypatch):
-    (tmp_path / "refused_module.py").write_text(code + "\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "refused_module", raising=False)
-    importlib.invalidate_caches()
-    with pytest.raises(SyntaxError, match=rf"refused_module.py:\d+: a page cannot run `{told}"):
-        javascript.translate("refused_module")
+@pytest.mark.parametrize("lam", [0.3, 1.1, 2.4, 5.7])
+def test_look_ahead_counts_overtakings_and_its_gradient_is_that_of_the_interpolation(lam):
+    shown = look_ahead.look_ahead({**look_ahead.START, "lam": lam})["state"]
+    y, c, before, after = (shown[key] for key in ("scores", "incoming", "ranks", "ranks_ahead"))
+    pairs = itertools.combinations(range(len(y)), 2)
+    assert shown["overtakings"] == sum((before[i] < before[j]) != (after[i] < after[j]) for i, j in pairs)
+    assert shown["gradient"] == pytest.approx(slopes(lambda y: reference.interpolated(y, c, lam), y), abs=1e-6)
+    assert bool(any(shown["gradient"])) == (shown["overtakings"] > 0)
+
+
+@pytest.mark.parametrize("margin", [0.05, 0.3])
+def test_collapse_leaves_a_gap_of_the_margin(margin):
+    end = run(collapse.collapse, {**collapse.START, "margin": margin})
+    assert end["reached"] == [1, 1]
+    assert end["gaps"][0] < 0.04 and end["gaps"][1] == pytest.approx(margin, abs=0.02)
+    assert end["shaken"][0] < end["shaken"][1]
+    assert run(collapse.collapse, {**collapse.START, "lam": 0.5})["reached"][1] < 1, "a λ that does not reach"
+
+
+def test_collapse_a_shake_moves_what_is_seen_and_not_what_was_learnt():
+    end = run(collapse.collapse, collapse.START)
+    shaken = [collapse.collapse({**end, "turn": turn})["state"] for turn in range(1, 25)]
+    assert all(one["lanes"] == end["lanes"] for one in shaken)
+    for number, lane in enumerate(end["lanes"]):
+        seen = [reference.average_precision(collapse.noisy(lane, one["turn"]), end["relevance"]) for one in shaken]
+        assert sum(seen) / 24 == pytest.approx(end["shaken"][number])
+        assert min(seen) < 1 == max(seen)
+
+
+def test_hunt_finds_nothing_where_the_theorem_holds_and_something_where_it_does_not():
+    dice = random.Random(0)
+    lists = [[dice.uniform(0, 0.3) for _ in range(5)] for _ in range(300)]
+    for start, offset, bound in ((0.5, 1.44, True), (0.5, 1.0, True), (0.0, 1.0, False), (0.5, 0.0, False)):
+        state = {**hunt.START, "start": start, "offset": offset}
+        for scores in lists:
+            state = hunt.hunt({**state, "scores": scores})["state"]
+        assert (state["best"] is None) == bound, (start, offset)
+    again = hunt.hunt({**state, **{key: state["best"][key] for key in ("scores", "start", "offset")}})["state"]
+    assert again["gap"] == state["best"]["gap"] < 0, "the find is shown again"
+
+
+def test_tiles_average_precision_and_h_ap_can_disagree():
+    dice, found = random.Random(0), 0
+    for _ in range(200):
+        a, b = (tiles.metrics([dice.random() for _ in range(6)], [2, 0, 1, 2, 1, 0]) for _ in range(2))
+        found += (a[0] - b[0]) * (a[2] - b[2]) < 0
+    assert found > 5
+    assert tiles.metrics(tiles.START["scores"], [0] * 6) == [0, 0, 0, 0], "without a relevant tile nothing is a nan"
+
+
+def test_bricks_the_logarithms_weights_make_a_logarithm():
+    scene = bricks.bricks(bricks.START)
+    assert scene["state"]["from_log"] > 0.1
+    changes = next(one["changes"] for one in scene["buttons"] if "logarithm" in one["label"])
+    shown = bricks.bricks({**scene["state"], **changes})["state"]
+    assert shown["from_log"] < 1e-12
+    y, relevant = shown["scores"], shown["relevance"]
+    assert shown["loss"] == pytest.approx(reference.recall_loss(y, relevant, reference.W_log), abs=1e-12)
+
+
+def test_bricks_the_push_is_the_brick_that_one_overtaking_saves():
+    scene = bricks.bricks({**bricks.START, "weights": [0.1, 0.2, 0.3, 0.4, 0.5]})
+    drawn = [words for _, words, _ in scene["marks"] if "points" in words]
+    arrows = [words["points"].split()[:2] for words in drawn if {"two", "three"} & set(words["class"].split())]
+    lengths = sorted(float(end.split(",")[0]) - float(start.split(",")[0]) for start, end in arrows)
+    ranks = zip(scene["state"]["outranking"], scene["state"]["relevance"], strict=True)
+    assert lengths == pytest.approx(sorted(60 * r / 10 for r, good in ranks if good), abs=0.11)
+
+
+def test_hexagon_the_gradient_is_algorithm_1_on_three_items():
+    dice = random.Random(0)
+    moving = 0
+    for _ in range(200):
+        tip, ahead = ([dice.uniform(-1.9, 1.9) for _ in range(2)] for _ in range(2))
+        shown = hexagon.hexagon({**hexagon.START, "tip": tip, "ahead": ahead})["state"]
+        c = [(b - a) / shown["lam"] for a, b in zip(shown["scores"], hexagon.scores(ahead), strict=True)]
+        assert sum(x * x for x in c) == pytest.approx(1)
+        assert shown["gradient"] == pytest.approx(reference.rank_gradient(shown["scores"], c, shown["lam"]))
+        moving += any(shown["gradient"])
+    assert 50 < moving < 200
+
+
+def test_units_are_those_of_chapter_4():
+    shown = units.units(units.START)["state"]
+    assert (shown["lam_of_the_paper"], shown["step"]) == pytest.approx((512, 4 / 3))
+    assert shown["useful"] == pytest.approx([3 / 128, 1])
+
+
+def test_ball_small_lambdas_stall_large_ones_forget():
+    ends = [ball.ball({**ball.START, "log_lam": power})["state"]["losses"] for power in (-1, 0.6, 1.6)]
+    assert ends[0][-1] == ends[0][0], "no step is felt"
+    assert ends[1][-1] < ends[0][-1] - 1.5
+    assert ends[2][-1] > ends[1][-1] + 1
+    adam = ball.ball({**ball.START, "log_lam": 1.6, "adam": True})["state"]["losses"]
+    assert adam[-1] < ends[2][-1], "Adam makes up for the length"
+
+
+def test_paths_two_calls_teach_if_lambda_is_neither_small_nor_large():
+    for power, taught in ((-2, False), (paths.START["log_lam"], True), (2, False)):
+        assert (run(paths.paths, {**paths.START, "log_lam": power})["wrong"] == 0) == taught
+
+
+def test_paths_the_solver_finds_the_cheapest_path():
+    """Against the distances that relaxation until nothing changes gives."""
+    dice = random.Random(0)
+    for _ in range(20):
+        costs = [dice.uniform(0.1, 1) for _ in range(paths.SIDE**2)]
+        far = [costs[0], *[1e9 for _ in costs[1:]]]
+        for _ in costs:
+            far = [min(far[k], *[far[one] + costs[k] for one in paths.beside(k)]) for k in range(len(far))]
+        found = paths.shortest_path(costs)
+        assert sum(cost for cost, cell in zip(costs, found, strict=True) if cell) == pytest.approx(far[-1], abs=1e-4)
+
+
+def test_paths_a_cell_that_is_painted_dear_is_walked_around():
+    shown = paths.paths(paths.START)["state"]
+    cell = next(k for k in range(1, paths.SIDE**2 - 1) if shown["path"][k])
+    handles = paths.paths({**paths.START, "marked": [cell // paths.SIDE, cell % paths.SIDE]})["handles"]
+    (move,) = next(one["moves"] for one in handles if one["name"].startswith("Cost"))
+    costs = [*paths.START["costs"]]
+    costs[move["at"]] = 10
+    after = paths.paths({**shown, "costs": costs})["state"]
+    assert move["at"] == cell and not after["path"][cell] and after["steps"] == 0

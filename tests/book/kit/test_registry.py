@@ -1,4 +1,4 @@
-"""Every registered figure is drawn, described, and written as PNG and SVG."""
+"""Every registered figure is drawn, described, and written as PNG and SVG, in the book's one look."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import re
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from rankbook.ch01_rank_based_metrics.figures import depth_curves
 from rankbook.ch02_blackbox_differentiation.figures import lower_envelope
 from rankbook.ch03_ranking_is_a_solver.figures import swap_path
 from rankbook.datasets.figures import glyphs
-from rankbook.kit import short_runs, style
+from rankbook.kit import relief, short_runs, style
 from rankbook.kit.figures import all_figures, show, write_all
 from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
 from rankbook.lab_retrieval import figures as retrieval
@@ -24,15 +26,9 @@ TEXTS = "\n".join(path.read_text(encoding="utf-8") for path in sorted(CHAPTERS.g
 BY_A_CHAPTER = {source for source, draw in FIGURES.items() if re.search(rf"\b{draw.__name__}\(", TEXTS)}
 
 
-@pytest.mark.parametrize(
-    "source", ["RaMBO Fig. 1", "RaMBO supp. Fig. 1a", "RaMBO supp. Fig. 2a", "RaMBO supp. Fig. 2b"]
-)
-def test_the_printed_figures_of_the_first_chapters_are_regenerated(source):
-    assert source in FIGURES
-
-
 def test_most_figures_are_drawn_by_their_chapter():
     assert len(BY_A_CHAPTER) > 12
+    assert {"RaMBO Fig. 1", "RaMBO supp. Fig. 1a", "RaMBO supp. Fig. 2a", "RaMBO supp. Fig. 2b"} <= set(FIGURES)
 
 
 @pytest.fixture
@@ -56,18 +52,57 @@ def test_write_all(tmp_path, monkeypatch):
     quick = ["RaMBO Fig. 1", "HAPPIER Fig. 2"]
     monkeypatch.setattr("rankbook.kit.figures.all_figures", lambda: {source: FIGURES[source] for source in quick})
     written = write_all(tmp_path / "made")
-    assert {path.suffix for path in written} == {".png", ".svg"}
-    assert len(written) == 2 * len(quick)
+    assert {path.suffix for path in written} == {".png", ".svg"} and len(written) == 2 * len(quick)
     assert (tmp_path / "made" / "rambo_fig_1.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "made" / "rambo_fig_1.svg").read_bytes()
 
 
-@pytest.mark.parametrize("draw", [depth_curves, lower_envelope, swap_path, glyphs], ids=lambda draw: draw.__name__)
-def test_a_figure_is_drawn_alike_twice(draw):
-    assert style.png(draw()) == style.png(draw())
+def test_a_figure_is_drawn_alike_twice():
+    for draw in (depth_curves, lower_envelope, swap_path, glyphs):
+        assert style.png(draw()) == style.png(draw()), draw.__name__
 
 
 def test_an_undescribed_figure_is_not_shown():
     made, _ = style.figure()
     with pytest.raises(ValueError, match=r"must be described, got none: call style\.describe"):
         show(made)
+
+
+def test_relevant_and_irrelevant_differ_without_colour_and_items_have_their_names():
+    disc, square = style.mark(True), style.mark(False)
+    assert disc["markerfacecolor"] == disc["color"] and square["markerfacecolor"] == "white"
+    assert disc["marker"] != square["marker"]
+    assert style.area(False)["hatch"] and not style.area(True)["hatch"]
+    _, axes = style.figure()
+    style.draw_items(axes, [0, 1], [2, 3], "AB", torch.tensor([True, False]))
+    assert [line.get_markerfacecolor() for line in axes.lines] == [style.POSITIVE, "white"]
+    assert [(text.get_text(), *text.get_position()) for text in axes.texts] == [("A", 0, 2), ("B", 1, 3)]
+
+
+def test_looks_differ_by_marker_and_by_line_or_colour():
+    looks = style.looks(map(str, range(7)))
+    assert len({look["marker"] for look in looks.values()}) == 7
+    assert len({(look["color"], look["linestyle"]) for look in looks.values()}) == 7
+    assert style.looks("abcdefgh")["h"] == style.looks("a")["a"], "then they begin anew"
+
+
+def test_the_spread_is_the_middle_half_and_small_numbers_are_words():
+    _, axes = style.figure()
+    middle = style.draw_spread(axes, np.array([[0.0], [1.0], [2.0], [3.0], [4.0]]), "runs")
+    heights = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (middle.item(), heights.min(), heights.max()) == (2, 1, 3)
+    assert [style.in_words(count) for count in (0, 3, 10, 11)] == ["no", "three", "ten", "11"]
+
+
+@pytest.mark.parametrize("stepped", [True, False])
+def test_a_relief_is_seen_from_the_front_and_above(stepped):
+    levels = np.zeros((80, 80))
+    levels[:20] = 1.0  # a wall in front hides what lies behind it
+    inside = np.ones_like(levels, dtype=bool)
+    image, floor = (relief.relief(each, inside, 1.0, stepped=stepped)[:, 40] for each in (levels, 0 * levels))
+    column = image[(image < 1).any(-1)]
+    assert len(column) > (floor < 1).any(-1).sum() - 20
+    np.testing.assert_allclose(column[-1], relief.STEEL)
+    seen = relief.view(60)
+    assert seen.staircase.shape == seen.inside.shape == (60, 60)
+    assert 0.4 < seen.inside.mean() < 1, "a turned square does not fill its frame"

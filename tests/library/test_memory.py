@@ -148,11 +148,3 @@ def test_a_validation_is_not_remembered(off):
         assert len(loss.memory(random(4, 3), labels)[0]) == 8
     assert len(loss.memory) == 4 and torch.equal(loss.memory(random(1, 3), labels[:1])[0][1:], random(4, 3))
     assert loss.memory.training
-
-
-def test_memory_is_a_part_of_an_average_precision_by_hand():
-    """A remembered negative above a current positive: AP 1/2 instead of 1."""
-    memory = ScoreMemory(1)
-    memory(torch.tensor([[0.9]]), torch.tensor([[False]]))
-    scores, relevance = (x.squeeze(1) for x in memory(torch.tensor([[0.5]]), torch.tensor([[True]])))
-    assert APLoss(BlackboxRanker(1.0))(scores, relevance).item() == 0.5

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 
@@ -141,15 +142,9 @@ LOSSES = {
         losses.APLoss(BLACKBOX, margin=0.25),
         lambda y, r: 1 - reference.average_precision(reference.shift_by_margin(y, r, 0.25), r),
     ),
-    "recall_log": (losses.RecallLoss(BLACKBOX), lambda y, r: reference.recall_loss(y, r, reference.W_log)),
-    "recall_loglog": (
-        losses.RecallLoss(BLACKBOX, weights="loglog"),
-        lambda y, r: reference.recall_loss(y, r, reference.W_loglog),
-    ),
-    "recall_own": (
-        losses.RecallLoss(BLACKBOX, weights=torch.sqrt),
-        lambda y, r: reference.recall_loss(y, r, math.sqrt),
-    ),
+    "recall_log": (losses.RecallLoss(BLACKBOX), partial(reference.recall_loss, W=reference.W_log)),
+    "recall_loglog": (losses.RecallLoss(BLACKBOX, 0.0, "loglog"), partial(reference.recall_loss, W=reference.W_loglog)),
+    "recall_own": (losses.RecallLoss(BLACKBOX, 0.0, torch.sqrt), partial(reference.recall_loss, W=math.sqrt)),
     "smooth_ap": (losses.SmoothAPLoss(0.05), lambda y, r: 1 - reference.smooth_ap(y, r, 0.05)),
     "fast_ap": (losses.FastAPLoss(6), lambda y, r: 1 - reference.fast_ap(y, r, 6)),
     "sup_ap": (losses.SupAPLoss(), lambda y, r: reference.happier_loss(y, list(map(float, r)))),
@@ -157,17 +152,15 @@ LOSSES = {
 
 
 INFIMUM, INAT = rankers.InfimumStep(), rankers.SupremumRanker.preset("happier_inat")
+INAT_STEP = partial(reference.happier_step, offset=1.0, start=0.0)
 GRADED_LOSSES = {
     "hap": (losses.HAPLoss(BLACKBOX), lambda y, r: 1 - reference.hierarchical_average_precision(y, r)),
     "happier": (losses.HAPLoss(), reference.happier_loss),
     "happier_lower": (
         losses.HAPLoss(lower=INFIMUM),
-        lambda y, r: reference.happier_loss(y, r, lower=reference.happier_lower_step),
+        partial(reference.happier_loss, lower=reference.happier_lower_step),
     ),
-    "happier_inat": (
-        losses.HAPLoss(INAT),
-        lambda y, r: reference.happier_loss(y, r, lambda x: reference.happier_step(x, offset=1.0, start=0.0)),
-    ),
+    "happier_inat": (losses.HAPLoss(INAT), partial(reference.happier_loss, step=INAT_STEP)),
 }
 
 

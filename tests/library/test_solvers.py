@@ -9,7 +9,6 @@ from drawn import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankedu.blackbox import differentiate
 from rankedu.solvers import assignment, ranking, shortest_path
 
 MOVES = {
@@ -73,17 +72,6 @@ def test_solvers_work_row_by_row_in_any_dtype(solver, shape, dtype):
     for i, j in itertools.product(range(2), range(3)):
         assert torch.equal(solution[i, j], solver(costs[i, j]))
     assert solver(costs[:0]).shape == (0, 3, *shape)
-
-
-def test_gradient_descent_through_the_shortest_path():
-    """Learn costs under which the path is the wanted one, from its Hamming distance alone."""
-    target = shortest_path(random(5, 5, seed=3))
-    costs = torch.ones(5, 5, dtype=torch.float64, requires_grad=True)
-    for _ in range(50):
-        mask = differentiate(shortest_path, lam=5.0)(costs)
-        (gradient,) = torch.autograd.grad((mask * (1 - target) + (1 - mask) * target).sum(), costs)
-        costs = (costs - 0.3 * gradient).detach().requires_grad_()
-    assert torch.equal(shortest_path(costs), target)
 
 
 @pytest.mark.parametrize("solver", [shortest_path, assignment])

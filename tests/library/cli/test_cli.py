@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 import rankedu
 from rankedu.cli import PACKAGES, app
 
-COMMANDS = [name for names in PACKAGES.values() for name in names]
 run = CliRunner().invoke
 
 
@@ -59,31 +58,6 @@ def test_without_typer_the_command_says_what_to_install():
     assert "Traceback" not in done.stderr
 
 
-def test_with_typer_alone_help_doctor_and_evaluate_work(tmp_path):
-    """The extra `cli`: torch, NumPy and Typer."""
-    others = ["scipy", "matplotlib", "sympy", "tqdm", "PIL", "papermill", "dask", "filelock", "nbclient", "yaml"]
-    others += ["jupyter_client", "torchvision", "platformdirs", "psutil", "pytorch_metric_learning"]
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(4, 3)))
-    np.save(tmp_path / "y.npy", np.array([0, 0, 1, 1]))
-    asked = {"evaluate": ["--help"], "torch": ["doctor"], "map@r": ["evaluate", "x.npy", "y.npy"]}
-    code = f"""if True:
-        import sys
-        sys.modules.update(dict.fromkeys({others}))
-        from rankedu.__main__ import main
-        for arguments in {list(asked.values())}:
-            sys.argv[1:] = arguments
-            try:
-                main()
-            except SystemExit as end:
-                assert not end.code, arguments
-            print("and then")
-    """
-    done = python(code, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for said, part in zip(asked, done.stdout.split("and then\n")[:-1], strict=True):
-        assert said in part
-
-
 def test_what_is_heavy_is_imported_where_it_is_needed():
     """Help and the package without torch; the core with torch and NumPy alone."""
     heavy = ["scipy", "matplotlib", "sympy", "ipywidgets", "tqdm", "PIL", "IPython", "sphinx", "docutils"]
@@ -102,43 +76,51 @@ def test_what_is_heavy_is_imported_where_it_is_needed():
     assert done.returncode == 0, done.stderr
 
 
+COMMANDS = [name for names in PACKAGES.values() for name in names]
+ASKED = ["--help", "doctor --json", "evaluate x.npy y.npy", "run sodeep -p steps=1 --force", "data --help", "nun"]
+OTHERS = ["scipy", "matplotlib", "sympy", "tqdm", "PIL", "papermill", "dask", "filelock", "nbclient", "yaml"]
+OTHERS += ["jupyter_client", "torchvision", "platformdirs", "psutil", "pytorch_metric_learning"]
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """Run the command as a plain install does: of the repository the library alone is there."""
+def plain(tmp_path_factory):
+    """What commands say in a plain install: there is the library, and beside it torch, NumPy and Typer."""
     folder = tmp_path_factory.mktemp("plain")
     shutil.copytree(Path(rankedu.__file__).parent, folder / "rankedu", ignore=shutil.ignore_patterns("__pycache__"))
+    np.save(folder / "x.npy", np.eye(4, 3))
+    np.save(folder / "y.npy", np.array([0, 0, 1, 1]))
+    code = f"""if True:
+        import json, sys
+        sys.modules.update(dict.fromkeys({OTHERS}))
+        from rankedu.cli import app
+        from typer.testing import CliRunner
+        done = [CliRunner().invoke(app, command.split()) for command in {ASKED}]
+        print(json.dumps([[d.exit_code, d.stdout, d.stderr] for d in done]))
+    """
     libraries = os.pathsep.join(path for path in sys.path if path.endswith(("site-packages", "dist-packages")))
-
-    def installed(*arguments: str):
-        """With -S no file there can put the checkout on the path, as an editable install does."""
-        command = [sys.executable, "-S", "-m", "rankedu", *arguments]
-        environment = os.environ | {"PYTHONPATH": libraries}
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-
-    return installed
+    environment = os.environ | {"PYTHONPATH": libraries}
+    command = [sys.executable, "-S", "-c", code]  # -S: no file there puts the checkout on the path
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(ASKED, json.loads(done.stdout), strict=True))
 
 
-def test_help_in_a_plain_install_has_two_commands_and_names_the_others_which_a_checkout_has(installed):
-    done = installed("--help")
-    listed, _, more = done.stdout.partition("Commands:")[2].partition("A checkout of the repository has more commands:")
+def test_help_in_a_plain_install_has_two_commands_and_names_the_others_which_a_checkout_has(plain):
+    listed, _, more = plain["--help"][1].partition("Commands:")[2].partition("A checkout of the repository has more")
     assert re.findall(r"^  (\S+)  ", listed, re.MULTILINE) == ["doctor", "evaluate"]
-    assert re.findall(r"[\w-]+", more) == COMMANDS
+    assert re.findall(r"[\w-]+", more)[1:] == COMMANDS
     assert {*typer.main.get_command(app).commands} == {"doctor", "evaluate", *COMMANDS}
 
 
-def test_a_command_of_a_checkout_says_so_in_a_plain_install(installed):
-    for name, *arguments in (["new-chapter"], ["run", "sodeep", "-p", "steps=1", "--force"], ["data", "--help"]):
-        done = installed(name, *arguments)
-        assert done.returncode == 2 and done.stdout == "", done.stderr
-        where = "in a checkout of the repository (install it there: pip install -e '.[lab]')"
-        assert done.stderr == f"rankedu {name}: this command works {where}\n"
-    assert "No such command 'nun'" in installed("nun").stderr
+def test_a_command_of_a_checkout_says_so_in_a_plain_install(plain):
+    where = "in a checkout of the repository (install it there: pip install -e '.[lab]')"
+    for command in ("run sodeep -p steps=1 --force", "data --help"):
+        assert plain[command] == [2, "", f"rankedu {command.split()[0]}: this command works {where}\n"]
+    assert "No such command 'nun'" in plain["nun"][2]
 
 
-def test_doctor_and_evaluate_work_in_a_plain_install(installed, tmp_path):
-    found = {finding["subject"] for finding in json.loads(installed("doctor", "--json").stdout)}
+def test_doctor_and_evaluate_work_in_a_plain_install(plain):
+    found = {finding["subject"] for finding in json.loads(plain["doctor --json"][1])}
     assert found == {"Python", "torch", "numpy", "processor", "GPU"}  # no more than the library needs
-    np.save(tmp_path / "x.npy", np.eye(4, 3))
-    np.save(tmp_path / "y.npy", np.array([0, 0, 1, 1]))
-    done = installed("evaluate", str(tmp_path / "x.npy"), str(tmp_path / "y.npy"))
-    assert done.returncode == 0 and "map@r" in done.stdout, done.stderr
+    code, said, _ = plain["evaluate x.npy y.npy"]
+    assert code == 0 and "map@r" in said

@@ -139,12 +139,6 @@ def test_average_precision_is_its_definition(n):
         assert precision.tolist() == pytest.approx(np.cumsum(hits) / np.arange(1, 31))
 
 
-def test_a_recall_of_three_tenths_is_reached_by_3_of_10():
-    assert np.arange(0, 1.1, 0.1)[3] > 3 / 10  # why thresholds are not made like that
-    result = evaluate_detections(*ranked(np.array([True] * 3), 10), n_classes=1, interpolation="11-point")
-    assert result["AP"] == pytest.approx(4 / 11)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_without_interpolation_it_is_eq_4_where_a_missed_truth_adds_0(seed):
     found, true = scenes(seed)

@@ -1,4 +1,4 @@
-"""Graded metrics and those of each level against scikit-learn, SciPy and ir-measures (which asks pytrec-eval)."""
+"""Graded metrics, and binary ones, against scikit-learn, SciPy and ir-measures (which asks pytrec-eval)."""
 
 import ir_measures
 import pytest
@@ -7,17 +7,8 @@ import torch
 from ir_measures import AP, RR, R, Rprec, nDCG
 from sklearn.metrics import ndcg_score
 
-from rankedu.hierarchy import weighted_ap_relevance
-from rankedu.metrics import (
-    average_precision,
-    average_precision_per_level,
-    hierarchical_average_precision,
-    ndcg,
-    r_precision,
-    recall_share_at_k,
-    reciprocal_rank,
-    spearman,
-)
+from rankedu import metrics
+from rankedu.metrics import average_precision, ndcg, spearman
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +57,11 @@ GAINS = {level: 2**level - 1 for level in range(4)}
     ("measure", "metric"),
     [
         (AP(rel=2), lambda y, v: average_precision(y, v >= 2)),
-        (AP(rel=2), lambda y, v: hierarchical_average_precision(y, v >= 2)),
+        (AP(rel=2), lambda y, v: metrics.hierarchical_average_precision(y, v >= 2)),
         (AP(rel=2) @ 5, lambda y, v: average_precision(y, v >= 2, k=5)),
-        (R(rel=2) @ 5, lambda y, v: recall_share_at_k(y, v >= 2, 5)),
-        (Rprec(rel=2), lambda y, v: r_precision(y, v >= 2)),
-        (RR(rel=2), lambda y, v: reciprocal_rank(y, v >= 2)),
+        (R(rel=2) @ 5, lambda y, v: metrics.recall_share_at_k(y, v >= 2, 5)),
+        (Rprec(rel=2), lambda y, v: metrics.r_precision(y, v >= 2)),
+        (RR(rel=2), lambda y, v: metrics.reciprocal_rank(y, v >= 2)),
         (nDCG(gains=GAINS), lambda y, v: ndcg(y, 2.0**v - 1)),
         (nDCG(gains=GAINS) @ 10, lambda y, v: ndcg(y, 2.0**v - 1, k=10)),
     ],
@@ -78,14 +69,3 @@ GAINS = {level: 2**level - 1 for level in range(4)}
 )
 def test_metrics_are_ir_measures(queries, measure, metric):
     torch.testing.assert_close(metric(*queries), trec(measure, *queries), rtol=1e-6, atol=1e-6)
-
-
-def test_metrics_of_levels_are_ir_measures(queries):
-    """And H-AP of the weighted-AP relevance is their weighted mean."""
-    scores, levels = queries
-    expected = torch.stack([trec(AP(rel=v), *queries) for v in (1, 2, 3)], -1)
-    torch.testing.assert_close(average_precision_per_level(scores, levels), expected, rtol=1e-6, atol=1e-6)
-    for weights in ([1.0, 1.0, 1.0], [0.2, 0.3, 0.5]):
-        found = hierarchical_average_precision(scores, weighted_ap_relevance(levels, weights))
-        mean = (expected * torch.tensor(weights, dtype=torch.float64)).sum(-1) / sum(weights)
-        torch.testing.assert_close(found, mean, rtol=1e-6, atol=1e-6)

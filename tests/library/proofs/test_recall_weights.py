@@ -78,15 +78,6 @@ def test_a_wrong_closed_form_does_not_verify():
     assert Telescoping(k, sympy.log(1 + 2 / k), sympy.log((k + 1) * (k + 2) / 2)).verify()
 
 
-def test_bounds_of_the_weights_follow_from_those_of_the_logarithm():
-    """The identity of the docstring: u/(1 + u) = log(1 + 1/K)/(1 + log(K + 1))."""
-    small = sympy.log(1 + 1 / k)
-    u = small / (1 + sympy.log(k))
-    difference = sympy.together(u / (1 + u) - small / (1 + sympy.log(k) + small))
-    assert sympy.simplify(difference) == 0
-    assert sympy.expand_log(sympy.log(sympy.together(1 + 1 / k)), force=True) == sympy.log(k + 1) - sympy.log(k)
-
-
 @pytest.mark.parametrize(
     ("weights", "wrong"),
     [

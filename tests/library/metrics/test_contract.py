@@ -6,6 +6,8 @@ import pytest
 import torch
 from metric_cases import METRICS
 
+from rankedu.metrics import hierarchical_average_precision, ndcg
+
 LABELS = {"relevant": [0, 0, 1, 1], "gains": [0.0, 0.25, 0.5, 1.0], "levels": [0, 1, 2, 3]}
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64]
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
@@ -52,3 +54,16 @@ def test_queries_without_a_value_are_nan_and_one_warning_counts_them(name):
         metric.library(scores[1], labels[1])
     with pytest.warns(UserWarning, match="1 of 1|3 of 3"):
         assert metric.library(torch.full((5,), torch.nan), labels[1], where=where[3] & False).isnan().all()
+
+
+def test_rounding_does_not_lift_a_value_above_1():
+    generator = torch.Generator().manual_seed(0)
+    gains = 0.1 * torch.randint(0, 4, (500, 8), generator=generator).double().clamp(min=0.1)
+    close, any_gains = (torch.rand(500, 8, generator=generator, dtype=torch.float64) for _ in range(2))
+    for metric, scores, ideal in (
+        (ndcg, gains + close / 100, gains),
+        (hierarchical_average_precision, *[any_gains] * 2),
+    ):
+        values = metric(scores, ideal)
+        assert values.max() == 1
+        torch.testing.assert_close(values, torch.ones(500, dtype=torch.float64))

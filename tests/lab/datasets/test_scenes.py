@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from ranklab.datasets.unicode_tree import owners
 
 pytestmark = pytest.mark.filterwarnings("ignore:Scenes. .* draws other pixels")
 PINNED_VERSION = drawn_with() == rendering.CHECKED_WITH
-IMAGES = 150
+IMAGES = 120
 
 
 @pytest.fixture(scope="module")
@@ -37,59 +38,52 @@ def same(one, other):
 # --- the contract --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [64, 128, 200])
-def test_a_scene_has_a_picture_and_a_target(size):
-    image, target = Scenes("test", images=2, size=size)[1]
-    assert image.shape == (3, size, size) and image.dtype == torch.uint8 and image.is_contiguous()
-    count = len(target["labels"])
-    assert target["boxes"].shape == (count, 4) and target["boxes"].dtype == torch.float32
-    assert target["labels"].dtype == torch.int64 and target["difficult"].shape == (count,)
-    assert target["difficult"].dtype == torch.bool
+def test_a_scene_has_a_picture_and_a_target():
+    for size in (64, 200):
+        image, target = open_detection("scenes", "test", "ignored", images=2, size=size)[1]
+        assert image.shape == (3, size, size) and image.dtype == torch.uint8 and image.is_contiguous()
+        count = len(target["labels"])
+        assert target["boxes"].shape == (count, 4) and target["boxes"].dtype == torch.float32
+        assert target["labels"].dtype == torch.int64 and target["difficult"].shape == (count,)
+        assert target["difficult"].dtype == torch.bool
 
 
 def test_boxes_lie_in_the_picture_and_labels_have_names(targets, data):
-    boxes, labels = (torch.cat([target[key] for target in targets]) for key in ("boxes", "labels"))
+    boxes, labels, difficult = (torch.cat([target[key] for target in targets]) for key in targets[0])
     assert boxes.min() >= 0 and boxes.max() <= 128 and (boxes[:, 2:] > boxes[:, :2]).all()
     assert set(labels.tolist()) == set(range(1, len(data.names) + 1))
     assert {len(target["labels"]) for target in targets} == set(range(3, 9))
     assert data.names == CLASSES and len(set(CLASSES + CLUTTER)) == 40 and not data.flips
+    sides = (boxes[:, 2:] - boxes[:, :2]).amax(1)
+    assert 22 <= sides.median() <= 28 and sides.min() >= 10 and sides.max() <= 56
+    assert 0.01 < difficult.float().mean() < 0.1
 
 
 def test_no_two_characters_share_a_picture():
     assert all(len(characters) == 1 for characters in owners(render(CLASSES + CLUTTER)).values())
 
 
-@pytest.mark.parametrize("index", [IMAGES, -IMAGES - 1])
-def test_an_index_outside_ends_an_iteration(data, index):
-    with pytest.raises(IndexError, match=f"the {IMAGES} scenes"):
-        data[index]
-
-
 # --- nothing else decides ------------------------------------------------------------------------------------------
 
 
 def test_a_scene_is_a_function_of_seed_split_and_index(data):
-    few = pickle.loads(pickle.dumps(Scenes("train", images=8)))
+    few, state = pickle.loads(pickle.dumps(Scenes("train", images=8))), torch.random.get_rng_state()
     for index in (5, 0, 7):
         assert same(few[index], data[index])
-    assert same(data[-1], data[IMAGES - 1])
-    state = torch.random.get_rng_state()
-    assert same(few[3], data[3]) and torch.equal(state, torch.random.get_rng_state())
+    assert same(data[-1], data[IMAGES - 1]) and torch.equal(state, torch.random.get_rng_state())
+    for index in (IMAGES, -IMAGES - 1):
+        with pytest.raises(IndexError, match=f"the {IMAGES} scenes"):
+            data[index]
 
 
-@pytest.mark.parametrize("other", [{"split": "test"}, {"split": "val"}, {"seed": 1}])
-def test_another_split_or_seed_gives_other_scenes(data, other):
-    assert not any(torch.equal(Scenes(images=5, **other)[index][0], data[index][0]) for index in range(5))
-    assert not torch.equal(data[0][0], data[1][0])
-
-
-def test_held_out_scenes_are_others_and_behind_the_door():
+def test_another_split_or_seed_gives_other_scenes_and_the_held_out_ones_are_behind_the_door():
     with pytest.raises(PermissionError, match=r"split must not be 'held_out' before the end.*choose on 'val'"):
         open_detection("scenes", "held_out", images=2)
     with held_out.opened():
-        kept = open_detection("scenes", "held_out", images=2)
-    for split in scenes.SPLITS[:-1]:
-        assert not any(torch.equal(kept[index][0], Scenes(split, images=2)[index][0]) for index in range(2))
+        opened = [Scenes(split, images=2) for split in scenes.SPLITS]
+    opened.append(Scenes(images=2, seed=1))
+    pictures = {data[index][0].numpy().tobytes() for data in opened for index in range(2)}
+    assert len(pictures) == 2 * len(opened)
 
 
 @pytest.mark.skipif(not PINNED_VERSION, reason="another matplotlib")
@@ -113,19 +107,11 @@ def test_other_pixels_are_told(monkeypatch):
 
 def test_class_k_comes_with_a_probability_of_one_over_k():
     generator = np.random.default_rng(0)
-    drawn = np.concatenate([_choose(generator, 20) for _ in range(4000)])
-    counts = np.bincount(drawn, minlength=21)
+    counts = np.bincount(np.concatenate([_choose(generator, 20) for _ in range(4000)]), minlength=21)
     objects = counts[1:].sum()
     expected = objects / np.arange(1, 21) / (1 / np.arange(1, 21)).sum()
     assert (np.abs(counts[1:] - expected) < 4 * np.sqrt(expected)).all()
     assert objects / 4000 == pytest.approx(5.5, abs=0.1) and counts[0] / 4000 == pytest.approx(2.5, abs=0.1)
-
-
-def test_sizes_and_difficult_objects(targets):
-    boxes, difficult = (torch.cat([target[key] for target in targets]) for key in ("boxes", "difficult"))
-    sides = (boxes[:, 2:] - boxes[:, :2]).amax(1)
-    assert 22 <= sides.median() <= 28 and sides.min() >= 10 and sides.max() <= 56
-    assert 0.01 < difficult.float().mean() < 0.1
 
 
 def test_what_covers_an_object_is_in_front_of_it():
@@ -195,17 +181,16 @@ def test_a_glyph_in_its_own_size_is_the_drawing():
     assert ink.sum() == pytest.approx(drawing.sum() / 255, rel=1e-4)
 
 
-@pytest.mark.parametrize("side", [14.0, 24.0, 42.0])
-@pytest.mark.parametrize("plated", [False, True])
-def test_a_quarter_turn_is_a_quarter_turn(glyph, side, plated):
-    upright, turned = (paint_glyph(glyph, side, angle, plated) for angle in (0.0, np.pi / 2))
-    np.testing.assert_allclose(np.rot90(upright.ink, -1), turned.ink, atol=2e-3)
-    if plated:
-        np.testing.assert_allclose(upright.plate, turned.plate, atol=2e-3)
-    assert (upright.plate is not None) == plated
+def test_a_quarter_turn_is_a_quarter_turn(glyph):
+    for side, plated in product((14.0, 42.0), (False, True)):
+        upright, turned = (paint_glyph(glyph, side, angle, plated) for angle in (0.0, np.pi / 2))
+        np.testing.assert_allclose(np.rot90(upright.ink, -1), turned.ink, atol=2e-3)
+        assert (upright.plate is not None) == plated
+        if plated:
+            np.testing.assert_allclose(upright.plate, turned.plate, atol=2e-3)
 
 
-@pytest.mark.parametrize("angle", [-0.4, 0.0, 0.3])
+@pytest.mark.parametrize("angle", [-0.4, 0.0])
 def test_the_box_is_tight_and_grows_with_the_glyph(glyph, angle):
     ink, _, box = paint_glyph(glyph, 30.0, angle, False)
     inside = np.zeros_like(ink, dtype=bool)
@@ -218,9 +203,8 @@ def test_the_box_is_tight_and_grows_with_the_glyph(glyph, angle):
     assert abs((double[3] - double[1]) - 2 * (box[3] - box[1])) <= 3
 
 
-@pytest.mark.parametrize("size", [64, 128])
-def test_knots_join_values_smoothly(size):
-    for matrix in knots(size):
+def test_knots_join_values_smoothly():
+    for matrix in knots(64):
         np.testing.assert_allclose(matrix.sum(1), 1, rtol=1e-6)
         ends = matrix @ np.arange(matrix.shape[1], dtype=np.float32)
         assert ends[0] == 0 and ends[-1] == matrix.shape[1] - 1 and (np.diff(ends) >= 0).all()
@@ -234,43 +218,21 @@ def test_a_colour_in_contrast_is_the_first_that_fits_or_the_farthest():
     assert contrasting(greys, black, 5.0)[0] == 1.0
 
 
-def test_characters_stand_out():
-    """Between a character and what lies around it there is a contrast that can be seen, in nearly every scene."""
-    data, seen = Scenes(images=40), []
-    for index in range(len(data)):
-        image, target = data[index]
-        for (x1, y1, x2, y2), difficult in zip(target["boxes"].int().tolist(), target["difficult"], strict=True):
-            if not difficult:
-                patch = image[:, y1:y2, x1:x2].flatten(1).float() / 255
-                seen.append(float(patch.std(1).max()))
-    assert np.mean(np.array(seen) > 0.08) > 0.95
-
-
 # --- the door and the book -----------------------------------------------------------------------------------------
 
 
-def test_open_detection_opens_scenes(data):
-    assert same(open_detection("scenes", "train", images=5)[2], data[2])
-    assert repr(open_detection("scenes", "test", "ignored", images=5, size=64)) == (
-        "Scenes('test': 5 images, 20 classes)"
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "settings", "message"),
-    [
+def test_open_detection_refuses_what_it_does_not_know():
+    for arguments, settings, message in (
         (("cub",), {}, "name must be one of 'scenes', 'voc07', 'voc0712', got 'cub'"),
         (("voc07", "val"), {}, "split of 'voc07' must be one of 'train', 'test', got 'val'"),
         (("scenes",), {"years": (2007,)}, "settings of 'scenes' must be one of 'images', 'size', 'seed', got 'years'"),
-    ],
-)
-def test_open_detection_refuses_what_it_does_not_know(arguments, settings, message):
-    with pytest.raises(ValueError, match=message):
-        open_detection(*arguments, **settings)
+        (("scenes",), {"size": 63}, "size must be >= 64, got 63"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            open_detection(*arguments, **settings)
 
 
-def test_the_card_counts_what_is_there(data):
+def test_the_card_counts_what_is_there(targets):
     table = card_markdown(images=10)
     assert "| images | 10 | 10 |" in table and "A " in table
-    objects = sum(len(data.target(index)["labels"]) for index in range(10))
-    assert f"| objects | {objects} |" in table
+    assert f"| objects | {sum(len(target['labels']) for target in targets[:10])} |" in table

@@ -37,6 +37,8 @@ def test_ranks_are_exact_up_to_the_least_difference():
         ranks.backward(random(3, 8))
         assert not below.grad.any()
         assert not torch.equal(ProjectionRanker(1.001 * threshold)(scores), rank(scores).double())
+    far = torch.tensor([1e17, 1.0, 0.0], dtype=torch.float64)  # a large gap does not swallow a small one
+    assert ProjectionRanker(0.5)(far).tolist() == [1, 2, 3]
 
 
 def test_ranks_are_linear_from_the_other_threshold_on():

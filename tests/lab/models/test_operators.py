@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -49,36 +50,26 @@ def overlap(a, b):
 
 
 @pytest.mark.parametrize("block", [512, 7])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 0.7, 1.0])
-def test_nms_is_its_definition(threshold, dtype, block, monkeypatch):
+def test_nms_is_its_definition(block, monkeypatch):
     monkeypatch.setattr(_operators, "BLOCK", block)
-    corners = boxes(60, 40.0, dtype=dtype).round(decimals=0)  # whole numbers: equal boxes, and ratios at the threshold
     scores = torch.randint(0, 12, (60,), generator=torch.Generator().manual_seed(1)) / 12.0  # many ties
-    kept = nms(corners, scores, threshold)
-    assert kept.dtype == torch.int64
-    assert torch.equal(kept, nms_by_loop(corners, scores, threshold))
-    assert 1 < len(kept) <= 60
+    for threshold, dtype in product((0.0, 0.3, 0.5, 0.7, 1.0), (torch.float32, torch.float64)):
+        corners = boxes(60, 40.0, dtype=dtype).round(decimals=0)  # whole: equal boxes, and ratios at the threshold
+        kept = nms(corners.clone().requires_grad_(), scores.clone().requires_grad_(), threshold)
+        assert kept.dtype == torch.int64 and 1 < len(kept) <= 60, (threshold, dtype)
+        assert torch.equal(kept, nms_by_loop(corners, scores, threshold)), (threshold, dtype)
 
 
-@pytest.mark.parametrize(
-    ("corners", "threshold", "kept"),
-    [
+def test_nms_at_the_threshold():
+    for corners, threshold, kept in (
         ([[0, 0, 4, 4], [0, 0, 4, 2]], 0.5, [0, 1]),  # at the threshold: stays
         ([[0, 0, 4, 4], [0, 0, 4, 2]], 0.49, [0]),
         ([[0, 0, 10, 1], [0, 0, 3, 1]], 0.3, [0]),  # in single precision 0.3 is a little more
         ([[1, 1, 1, 1], [1, 1, 1, 1]], 0.5, [0, 1]),  # empty boxes: 0/0 is above nothing
         ([], 0.5, []),
-    ],
-)
-def test_nms_at_the_threshold(corners, threshold, kept):
-    corners = torch.tensor(corners, dtype=torch.float32).view(-1, 4)
-    assert nms(corners, torch.ones(len(corners)), threshold).tolist() == kept
-
-
-def test_nms_needs_no_graph():
-    corners, scores = boxes(9, 20.0).requires_grad_(), torch.rand(9).requires_grad_()
-    assert torch.equal(nms(corners, scores, 0.5), nms(corners.detach(), scores.detach(), 0.5))
+    ):
+        corners = torch.tensor(corners, dtype=torch.float32).view(-1, 4)
+        assert nms(corners, torch.ones(len(corners)), threshold).tolist() == kept
 
 
 # --- RoIAlign ------------------------------------------------------------------------------------------------------
@@ -120,38 +111,30 @@ def interpolated(one, y, x):
     return (1 - v) * upper + v * ((1 - u) * one[:, bottom, left] + u * one[:, bottom, right])
 
 
-@pytest.mark.parametrize("where", ["inside", "outside"])
-@pytest.mark.parametrize("aligned", [False, True])
-@pytest.mark.parametrize("ratio", [-1, 0, 1, 2, 3])
-def test_roi_align_is_its_definition(ratio, aligned, where):
-    regions = rois(4)
-    if where == "outside":
-        regions[:, 1:] = (regions[:, 1:] - 14.0) * 3
-    found = roi_align(MAPS, regions, (2, 3), 0.25, ratio, aligned)
-    torch.testing.assert_close(found, roi_align_by_loop(MAPS, regions, (2, 3), 0.25, ratio, aligned))
+def test_roi_align_is_its_definition():
+    outside = rois(4)
+    outside[:, 1:] = (outside[:, 1:] - 14.0) * 3
+    for ratio, aligned, regions in product((-1, 0, 1, 2, 3), (False, True), (rois(4), outside)):
+        found = roi_align(MAPS, regions, (2, 3), 0.25, ratio, aligned)
+        expected = roi_align_by_loop(MAPS, regions, (2, 3), 0.25, ratio, aligned)
+        torch.testing.assert_close(found, expected, msg=f"{ratio=} {aligned=}")
+        strided = MAPS.contiguous(memory_format=torch.channels_last)
+        assert torch.equal(roi_align(strided, regions, (2, 3), 0.25, ratio, aligned), found)
 
 
-@pytest.mark.parametrize("aligned", [False, True])
-@pytest.mark.parametrize("ratio", [-1, 2])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_roi_align_is_torchvisions(dtype, ratio, aligned):
+def test_roi_align_is_torchvisions():
     from torchvision.ops.roi_align import _roi_align
 
     theirs = _roi_align.__wrapped__  # as it is written, not compiled
-    mine, other = (MAPS.to(dtype).requires_grad_() for _ in range(2))
-    found = roi_align(mine, rois().to(dtype), 5, 0.25, ratio, aligned)
-    expected = theirs(other, rois().to(dtype), 0.25, 5, 5, ratio, aligned)
-    torch.testing.assert_close(found, expected)
-    incoming = torch.randn(found.shape, generator=torch.Generator().manual_seed(3), dtype=dtype)
-    found.backward(incoming)
-    expected.backward(incoming)
-    torch.testing.assert_close(mine.grad, other.grad)
-
-
-@pytest.mark.parametrize("ratio", [-1, 2])
-def test_roi_align_has_its_gradient(ratio):
-    maps = MAPS[:, :1, :4, :4].clone().requires_grad_()
-    assert torch.autograd.gradcheck(lambda m: roi_align(m, rois(3, 2.0), 2, 0.5, ratio), maps)
+    for dtype, ratio, aligned in product((torch.float32, torch.float64), (-1, 2), (False, True)):
+        mine, other = (MAPS.to(dtype).requires_grad_() for _ in range(2))
+        found = roi_align(mine, rois().to(dtype), 5, 0.25, ratio, aligned)
+        expected = theirs(other, rois().to(dtype), 0.25, 5, 5, ratio, aligned)
+        torch.testing.assert_close(found, expected)
+        incoming = torch.randn(found.shape, generator=torch.Generator().manual_seed(3), dtype=dtype)
+        found.backward(incoming)
+        expected.backward(incoming)
+        torch.testing.assert_close(mine.grad, other.grad)
 
 
 def test_roi_align_of_a_list_of_an_empty_one_and_of_one_pixel():
@@ -164,14 +147,8 @@ def test_roi_align_of_a_list_of_an_empty_one_and_of_one_pixel():
     torch.testing.assert_close(roi_align(pixel, torch.tensor([[1.0, 0, 0, 1, 1]]).double(), 1), pixel[1:2])
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_roi_align_sums_sixteen_bits_in_more(dtype):
-    maps = MAPS.to(dtype)
-    found = roi_align(maps, rois().to(dtype), 5, 0.25, 2)
-    expected = roi_align(maps.float(), rois().to(dtype).float(), 5, 0.25, 2)
-    assert found.dtype == dtype and torch.equal(found, expected.to(dtype))
-
-
-def test_roi_align_reads_any_layout():
-    maps = MAPS.contiguous(memory_format=torch.channels_last)
-    assert torch.equal(roi_align(maps, rois(), 3, 0.25, 2), roi_align(MAPS, rois(), 3, 0.25, 2))
+def test_roi_align_sums_sixteen_bits_in_more():
+    for dtype in (torch.float16, torch.bfloat16):
+        maps, regions = MAPS.to(dtype), rois().to(dtype)
+        found, expected = roi_align(maps, regions, 5, 0.25, 2), roi_align(maps.float(), regions.float(), 5, 0.25, 2)
+        assert found.dtype == dtype and torch.equal(found, expected.to(dtype))

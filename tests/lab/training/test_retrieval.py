@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-import tqdm
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from rankedu import reference
-from ranklab.datasets import UnicodeGlyphs
 from ranklab.models import ConvNet
 from ranklab.training import ClassBalancedSampler, evaluate, train
 from ranklab.training.retrieval import embed
-
-
-@pytest.fixture(scope="module")
-def data():
-    return UnicodeGlyphs("all", characters="ABDEFGHJKLMNPRSTabdeghkmnr")
 
 
 class Points:
@@ -51,24 +44,13 @@ def neighbours(embeddings, labels):
 LABELS = torch.tensor([5, 9, 5, 9, 9, 7, 5, 7, 9, 7, 5, 7])
 
 
-@pytest.mark.parametrize(("batch_size", "per_class"), [(4, 2), (6, 2), (8, 4), (3, 1), (12, 4)])
-def test_a_batch_is_balanced(batch_size, per_class):
-    for batch in ClassBalancedSampler(LABELS, batch_size, per_class, batches=20):
-        assert len(batch.unique()) == batch_size
-        _, counts = LABELS[batch].unique(return_counts=True)
-        assert counts.tolist() == [per_class] * (batch_size // per_class)
-        assert (LABELS[batch].view(-1, per_class) == LABELS[batch].view(-1, per_class)[:, :1]).all()
-
-
-def test_the_same_seed_the_same_batches():
-    def drawn(seed):
-        return torch.stack(list(ClassBalancedSampler(LABELS, 4, 2, batches=30, seed=seed)))
-
-    assert torch.equal(drawn(0), drawn(0))
-    assert not torch.equal(drawn(0), drawn(1))
-    sampler = ClassBalancedSampler(LABELS, 4, 2, batches=30, seed=0)
-    assert torch.equal(torch.stack(list(sampler)), torch.stack(list(sampler)))
-    assert len(sampler) == 30
+def test_a_batch_is_balanced():
+    for batch_size, per_class in ((4, 2), (6, 2), (8, 4), (3, 1), (12, 4)):
+        for batch in ClassBalancedSampler(LABELS, batch_size, per_class, batches=20):
+            assert len(batch.unique()) == batch_size
+            _, counts = LABELS[batch].unique(return_counts=True)
+            assert counts.tolist() == [per_class] * (batch_size // per_class)
+            assert (LABELS[batch].view(-1, per_class) == LABELS[batch].view(-1, per_class)[:, :1]).all()
 
 
 def test_classes_and_their_items_are_drawn_uniformly():
@@ -81,31 +63,20 @@ def test_classes_and_their_items_are_drawn_uniformly():
 
 def test_small_classes_are_left_out():
     labels = torch.tensor([0, 0, 0, 1, 1, 1, 2])
-    dropped = torch.cat(list(ClassBalancedSampler(labels, 3, 3, batches=50)))
-    assert set(labels[dropped].tolist()) == {0, 1}
+    assert labels[torch.cat(list(ClassBalancedSampler(labels, 3, 3, batches=50)))].unique().tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((LABELS, 5, 2), "batch_size must be a multiple of per_class, got 5 and 2"),
-        (
-            (LABELS, 16, 4),
-            "batch_size must be at most 12, got 16: there are 3 classes .*use batch_size=12, or a larger per_class",
-        ),
-        (
-            (LABELS.view(6, 2), 4, 2),
-            r"labels must be integers of shape \(N,\), got torch.int64 of shape \(6, 2\) .*number the paths",
-        ),
-        ((LABELS.float(), 4, 2), r"labels must be integers .* got torch.float32 .*labels.long\(\)"),
-        ((LABELS, 400, 100), "batch_size must be at most 0, got 400: .*use a smaller per_class"),
-    ],
-)
-def test_the_sampler_refuses(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        ClassBalancedSampler(*arguments)
-    with pytest.raises(TypeError, match=r"labels must be a torch.Tensor, got list .*as_tensor"):
-        ClassBalancedSampler(arguments[0].tolist(), *arguments[1:])
+def test_the_sampler_refuses():
+    for arguments, error, message in (
+        ((LABELS, 5, 2), ValueError, "batch_size must be a multiple of per_class, got 5 and 2"),
+        ((LABELS, 16, 4), ValueError, "at most 12, got 16: there are 3 classes .*batch_size=12, or a larger per_class"),
+        ((LABELS, 400, 100), ValueError, "batch_size must be at most 0, got 400: .*use a smaller per_class"),
+        ((LABELS.view(6, 2), 4, 2), ValueError, r"shape \(N,\), got torch.int64 of shape \(6, 2\) .*number the paths"),
+        ((LABELS.float(), 4, 2), ValueError, r"labels must be integers .* got torch.float32 .*labels.long\(\)"),
+        ((LABELS.tolist(), 4, 2), TypeError, r"labels must be a torch.Tensor, got list .*as_tensor"),
+    ):
+        with pytest.raises(error, match=message):
+            ClassBalancedSampler(*arguments)
 
 
 # --- evaluation ----------------------------------------------------------------------------------------------------
@@ -131,31 +102,30 @@ def test_evaluate_is_the_definition_for_leaves(levels):
     assert made == pytest.approx({"R@1": sum(firsts) / len(firsts), "mAP": sum(aps) / len(aps)}, abs=1e-6)
 
 
-def test_a_collapsed_network_retrieves_by_chance(data):
+def test_a_collapsed_network_retrieves_by_chance(glyphs):
     net = ConvNet(8)
     nn.init.zeros_(net.embed.weight)
     nn.init.ones_(net.embed.bias)
-    made = evaluate(net, data)
-    assert max(made.values()) < 0.06  # 26 classes
+    assert max(evaluate(net, glyphs).values()) < 0.06  # 26 classes
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_an_exploded_network_is_refused(data, value):
+def test_an_exploded_network_is_refused(glyphs):
     """No comparison with NaN holds, so nothing would outrank its positives."""
-    net = ConvNet(8)
-    nn.init.constant_(net.embed.weight, value)
-    with pytest.raises(ValueError, match="find what made it: the input, or the network"):
-        evaluate(net, data)
+    for value in (float("nan"), float("inf")):
+        net = ConvNet(8)
+        nn.init.constant_(net.embed.weight, value)
+        with pytest.raises(ValueError, match="find what made it: the input, or the network"):
+            evaluate(net, glyphs)
 
 
-def test_evaluate_restores_the_mode_and_repeats_itself(data):
+def test_evaluate_restores_the_mode_and_repeats_itself(glyphs):
     net = ConvNet(8).train()
-    first, again = evaluate(net, data), evaluate(net, data)
+    first, again = evaluate(net, glyphs), evaluate(net, glyphs)
     assert first == again
     assert net.training
-    assert evaluate(net.eval(), data) == first
+    assert evaluate(net.eval(), glyphs) == first
     assert not net.training
-    assert evaluate(net, data, seed=2) != first
+    assert evaluate(net, glyphs, seed=2) != first
 
 
 def test_without_positives_there_is_nothing_to_measure():
@@ -173,66 +143,46 @@ def trained(data, loss=neighbours, *, net_seed=0, **settings):
     return net, train(net, data, loss, **settings)
 
 
-def test_a_few_steps_reduce_the_loss_and_improve_retrieval(data):
-    net, history = trained(data, test=data, evaluate_every=20)
+def test_a_few_steps_reduce_the_loss_and_improve_retrieval(glyphs):
+    net, history = trained(glyphs, test=glyphs, evaluate_every=20)
     assert len(history.losses) == 40
     assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])
-    untrained, _ = trained(data, steps=0)
-    assert evaluate(net, data)["R@1"] > evaluate(untrained, data)["R@1"] + 0.1
+    untrained, _ = trained(glyphs, steps=0)
+    assert evaluate(net, glyphs)["R@1"] > evaluate(untrained, glyphs)["R@1"] + 0.1
     assert [row["step"] for row in history.evaluations] == [20, 40]
-    assert history.evaluations[-1]["R@1"] == evaluate(net, data)["R@1"]
+    assert history.evaluations[-1]["R@1"] == evaluate(net, glyphs)["R@1"]
     assert history.seconds > 0
 
 
-def test_the_history_says_where_the_time_went(data):
-    _, history = trained(data, steps=4, test=data, evaluate_every=2)
+def test_the_history_says_where_the_time_went(glyphs):
+    _, history = trained(glyphs, steps=4, test=glyphs, evaluate_every=2)
     shares = history.shares()
     assert list(shares) == ["loss share", "waiting share", "evaluation share"]
     assert all(0 < share < 1 for share in shares.values())
     assert history.waiting + history.loss_seconds < history.seconds
-    assert all(share != share for share in trained(data, steps=0)[1].shares().values())
+    assert all(share != share for share in trained(glyphs, steps=0)[1].shares().values())
 
 
-def test_the_bar_shows_loss_and_retrieval(data, monkeypatch):
-    shown = []
-
-    class Bar(tqdm.tqdm):
-        def set_postfix(self, values, **_):
-            shown.append(values)
-
-    monkeypatch.setattr(tqdm, "tqdm", Bar)
-    _, history = trained(data, steps=3, test=data, evaluate_every=2)
-    assert [list(values) for values in shown] == [["loss"], ["loss", "R@1", "mAP"], ["loss", "R@1", "mAP"]]
-    assert shown[-1]["loss"] == f"{history.losses[-1]:.3f}"
-    assert shown[-1]["R@1"] == f"{history.evaluations[0]['R@1']:.3f}"
+def test_intervals_are_evaluated_as_hard_as_the_training_is(glyphs):
+    net, history = trained(glyphs, steps=2, strength=0.0, test=glyphs, evaluate_every=2)
+    assert history.evaluations == [{"step": 2, **evaluate(net, glyphs, strength=0.0)}]
+    assert history.evaluations != [{"step": 2, **evaluate(net, glyphs)}]
 
 
-def test_intervals_are_evaluated_as_hard_as_the_training_is(data):
-    net, history = trained(data, steps=2, strength=0.0, test=data, evaluate_every=2)
-    assert history.evaluations == [{"step": 2, **evaluate(net, data, strength=0.0)}]
-    assert history.evaluations != [{"step": 2, **evaluate(net, data)}]
+def test_intervals_are_checked(glyphs):
+    for name in ("evaluate_every", "checkpoint_every"):
+        with pytest.raises(ValueError, match=rf"{name} must be >= 1, got 0 \(it counts steps\)"):
+            trained(glyphs, steps=2, **{name: 0})
 
 
-@pytest.mark.parametrize("name", ["evaluate_every", "checkpoint_every"])
-def test_intervals_are_checked(data, name):
-    with pytest.raises(ValueError, match=rf"{name} must be >= 1, got 0 \(it counts steps\)"):
-        trained(data, steps=2, **{name: 0})
-
-
-def test_the_same_seed_the_same_numbers(data):
-    (first, one), (again, two), (_, other) = (trained(data, steps=6, seed=seed) for seed in (1, 1, 2))
-    assert one.losses == two.losses
-    assert one.losses != other.losses
+def test_the_same_seed_the_same_numbers_and_evaluating_changes_nothing(glyphs):
+    evaluated = {"seed": 1, "test": glyphs, "evaluate_every": 2}
+    (first, one), (again, two), (_, other) = (trained(glyphs, steps=6, **s) for s in ({"seed": 1}, evaluated, {}))
+    assert one.losses == two.losses != other.losses
     assert all(torch.equal(a, b) for a, b in zip(first.state_dict().values(), again.state_dict().values(), strict=True))
 
 
-def test_evaluating_changes_nothing(data):
-    _, without = trained(data, steps=6)
-    _, between = trained(data, steps=6, test=data, evaluate_every=2)
-    assert without.losses == between.losses
-
-
-def test_parameters_of_the_loss_are_trained_too(data):
+def test_parameters_of_the_loss_are_trained_too(glyphs):
     class Scaled(nn.Module):
         def __init__(self):
             super().__init__()
@@ -242,14 +192,5 @@ def test_parameters_of_the_loss_are_trained_too(data):
             return neighbours(self.scale * embeddings, labels)
 
     loss = Scaled()
-    trained(data, loss, steps=3)
+    trained(glyphs, loss, steps=3)
     assert loss.scale.item() != 1
-
-
-def test_the_recall_loss_trains(data):
-    from rankedu.losses import OnEmbeddings, RecallLoss
-    from rankedu.rankers import BlackboxRanker
-
-    loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam=0.2, normalized=True), margin=0.05))
-    _, history = trained(data, loss, steps=40)
-    assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])

@@ -5,9 +5,8 @@ What a class-balanced batch is, is tested with the training loop.
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations, product
 
-import numpy as np
 import pytest
 import torch
 
@@ -38,29 +37,28 @@ def drawn(sampler):
 # --- from a few super-classes --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("super_classes", [1, 2, 4])
-@pytest.mark.parametrize("per_class", [1, 2, 4])
-def test_a_batch_has_equally_many_classes_of_each_super_class(super_classes, per_class):
+def test_a_batch_has_equally_many_classes_of_each_super_class():
     labels = tree([16, 17, 16, 18])
-    for batch in SuperClassSampler(labels, 16, per_class, super_classes=super_classes, batches=20):
-        assert len(batch.unique()) == 16
-        paths, counts = labels[batch].unique(dim=0, return_counts=True)
-        assert counts.tolist() == [per_class] * (16 // per_class)
-        names, classes = paths[:, 0].unique(return_counts=True)
-        assert classes.tolist() == [16 // per_class // super_classes] * super_classes
-        assert (labels[batch].view(-1, per_class, 2) == labels[batch].view(-1, per_class, 2)[:, :1]).all()
-        turns = labels[batch][::per_class, 0].view(-1, super_classes)
-        assert (turns == turns[0]).all() and turns[0].sort().values.tolist() == names.tolist()
+    for super_classes, per_class in product((1, 2, 4), (1, 2, 4)):
+        for batch in SuperClassSampler(labels, 16, per_class, super_classes=super_classes, batches=20):
+            assert len(batch.unique()) == 16
+            paths, counts = labels[batch].unique(dim=0, return_counts=True)
+            assert counts.tolist() == [per_class] * (16 // per_class)
+            names, classes = paths[:, 0].unique(return_counts=True)
+            assert classes.tolist() == [16 // per_class // super_classes] * super_classes
+            assert (labels[batch].view(-1, per_class, 2) == labels[batch].view(-1, per_class, 2)[:, :1]).all()
+            turns = labels[batch][::per_class, 0].view(-1, super_classes)
+            assert (turns == turns[0]).all() and turns[0].sort().values.tolist() == names.tolist()
 
 
-@pytest.mark.parametrize("batches_per_pair", [1, 4, 10])
-def test_the_batches_of_a_pair_are_consecutive_and_every_pair_has_its_turn(batches_per_pair):
-    sampler = SuperClassSampler(PATHS, 16, 2, batches=12 * batches_per_pair, batches_per_pair=batches_per_pair)
-    pairs = [tuple(PATHS[batch, 0].unique().tolist()) for batch in sampler]
-    turns = pairs[::batches_per_pair]
-    assert pairs == [pair for pair in turns for _ in range(batches_per_pair)]
-    assert sorted(turns[:6]) == sorted(turns[6:]) == list(combinations(range(4), 2))
-    assert turns[:6] != turns[6:]
+def test_the_batches_of_a_pair_are_consecutive_and_every_pair_has_its_turn():
+    for many in (1, 4, 10):
+        sampler = SuperClassSampler(PATHS, 16, 2, batches=12 * many, batches_per_pair=many)
+        pairs = [tuple(PATHS[batch, 0].unique().tolist()) for batch in sampler]
+        turns = pairs[::many]
+        assert pairs == [pair for pair in turns for _ in range(many)]
+        assert sorted(turns[:6]) == sorted(turns[6:]) == list(combinations(range(4), 2))
+        assert turns[:6] != turns[6:]
 
 
 def test_classes_and_items_of_a_super_class_are_drawn_uniformly():
@@ -101,42 +99,18 @@ def test_the_batches_that_committed_results_were_made_with():
     assert batches.tolist() == [[7, 11, 6, 2], [9, 5, 1, 4], [2, 6, 8, 4], [2, 6, 3, 4]]
 
 
-# --- beside pytorch-metric-learning --------------------------------------------------------------------------------
-
-
-def test_pairs_as_in_pytorch_metric_learning_but_consecutive():
-    from pytorch_metric_learning.samplers import HierarchicalSampler
-
-    labels = torch.stack([FLAT, PATHS[:, 0]], dim=1)  # from leaf to root
-    theirs = [np.asarray(batch) for batch in HierarchicalSampler(labels, 16, 2, batches_per_super_tuple=4)]
-    ours = list(paired(batches=24))
-    for batches in (theirs, ours):
-        pairs = [tuple(PATHS[batch, 0].unique().tolist()) for batch in batches]
-        assert sorted(pairs) == sorted(4 * list(combinations(range(4), 2)))
-        assert all(PATHS[batch, 0].unique(return_counts=True)[1].tolist() == [8, 8] for batch in batches)
-    assert sum(one != other for one, other in pairwise(pairs)) == 5  # ours; they shuffle all batches
-
-
 # --- bad input -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [balanced, paired])
-def test_all_samplers_refuse(make):
-    with pytest.raises(ValueError, match="batches must be >= 0, got -1"):
-        make(batches=-1)
-
-
-@pytest.mark.parametrize(
-    ("labels", "settings", "message"),
-    [
+def test_the_super_class_sampler_refuses():
+    for labels, settings, message in (
         (FLAT, {}, r"shape \(N, L\) with L >= 2, got torch.int64 of shape \(76,\) \(without super-classes"),
         (PATHS, {"batch_size": 12, "per_class": 4}, r"a multiple of per_class \* super_classes = 8, got 12"),
         (PATHS, {"super_classes": 8}, "at most the 4 super-classes with 1 classes, .* got 8: 0 ways"),
         (PATHS, {"batch_size": 28}, "at most the 0 super-classes with 7 classes"),
         (tree([1] * 60, items=2), {"super_classes": 8}, "leave at most 1,000,000 ways to choose, got 8: 2,558,"),
         (PATHS, {"super_classes": 0}, "super_classes must be >= 1, got 0"),
-    ],
-)
-def test_the_super_class_sampler_refuses(labels, settings, message):
-    with pytest.raises(ValueError, match=message):
-        SuperClassSampler(labels, **{"batch_size": 16, "per_class": 2, **settings})
+        (PATHS, {"batches": -1}, "batches must be >= 0, got -1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SuperClassSampler(labels, **{"batch_size": 16, "per_class": 2, **settings})

@@ -5,15 +5,7 @@ import torch
 
 from rankedu.rankers import BlackboxRanker
 from ranklab.contestants import LSTMRanker, equivariance_error
-from ranklab.training import (
-    draw_scores,
-    fit_sorter,
-    rank_error,
-    sorter_errors,
-    sorters,
-    train_sorter,
-    trained_sorter,
-)
+from ranklab.training import draw_scores, fit_sorter, rank_error, sorter_errors, sorters, train_sorter, trained_sorter
 from ranklab.training.sorter_data import DISTRIBUTIONS
 
 
@@ -21,11 +13,11 @@ def seeded(seed):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.parametrize("distribution", [None, *DISTRIBUTIONS])
-def test_lists_are_drawn_from_the_generator(distribution):
-    first, again, other = (draw_scores(7, 40, distribution, generator=seeded(s)) for s in (0, 0, 1))
-    assert first.shape == (40, 7) and first.dtype == torch.float32
-    assert torch.equal(first, again) and not torch.equal(first, other)
+def test_lists_are_drawn_from_the_generator():
+    for distribution in (None, *DISTRIBUTIONS):
+        first, again, other = (draw_scores(7, 40, distribution, generator=seeded(s)) for s in (0, 0, 1))
+        assert first.shape == (40, 7) and first.dtype == torch.float32
+        assert torch.equal(first, again) and not torch.equal(first, other), distribution
 
 
 def test_each_distribution_is_what_it_says():
@@ -42,25 +34,18 @@ def test_each_distribution_is_what_it_says():
     assert 0.4 < (drawn["mixed"].abs().amax(-1) <= 1).float().mean() < 0.9  # the rest have a normal part
 
 
+def frozen():
+    return LSTMRanker(3).requires_grad_(False)
+
+
 BAD = {
-    "distribution": (
-        lambda: draw_scores(4, 1, "cauchy"),
-        ValueError,
-        "distribution must be one of 'uniform', .*cauchy",
-    ),
+    "distribution": (lambda: draw_scores(4, 1, "cauchy"), ValueError, "distribution must be one of .*cauchy"),
     "train_n": (lambda: train_sorter(1), ValueError, "n must be >= 2, got 1"),
-    "frozen": (
-        lambda: fit_sorter(LSTMRanker(3).requires_grad_(False), steps=1),
-        ValueError,
-        r"ranker must not be frozen.*requires_grad_\(\)",
-    ),
-    "diverged": (
-        lambda: fit_sorter(LSTMRanker(3, "mlp"), steps=50, lr=1e30, progress=False),
-        FloatingPointError,
-        r"stay finite, got (nan|inf) at step \d+",
-    ),
+    "frozen": (lambda: fit_sorter(frozen(), steps=1), ValueError, r"must not be frozen.*requires_grad_\(\)"),
+    "diverged": (lambda: fit_sorter(LSTMRanker(3, "mlp"), steps=50, lr=1e30, progress=False), FloatingPointError,
+        r"stay finite, got (nan|inf) at step \d+"),
     "architecture": (lambda: trained_sorter(4, architecture="rnn"), ValueError, "architecture must be one of"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
@@ -69,7 +54,7 @@ def test_the_error_names_the_parameter(call, error, message):
         call()
 
 
-@pytest.mark.parametrize(("architecture", "steps"), [("lstm", 150), ("gru", 150), ("conv", 150), ("mlp", 250)])
+@pytest.mark.parametrize(("architecture", "steps"), [("lstm", 120), ("gru", 120), ("conv", 150), ("mlp", 250)])
 def test_a_short_training_teaches_to_sort(architecture, steps):
     before = torch.random.get_rng_state()
     sorter = train_sorter(4, architecture=architecture, hidden=16, steps=steps, progress=False)
@@ -83,14 +68,12 @@ def test_a_short_training_teaches_to_sort(architecture, steps):
     assert 0.01 < equivariance_error(sorter, uniform) < 2 * errors["uniform"]
 
 
-def test_the_same_seed_gives_the_same_sorter():
+def test_the_seed_makes_the_sorter_and_one_can_be_thawed_and_trained_on():
     y = draw_scores(4, 5, generator=seeded(0))
-    first, again, other = (train_sorter(4, hidden=4, steps=3, seed=s, progress=False)(y) for s in (0, 0, 1))
+    made = [train_sorter(4, architecture="mlp", steps=3, seed=s, progress=False) for s in (0, 0, 1)]
+    first, again, other = (sorter(y) for sorter in made)
     assert torch.equal(first, again) and not torch.equal(first, other)
-
-
-def test_a_sorter_can_be_thawed_and_trained_on():
-    sorter = train_sorter(4, architecture="mlp", steps=3, progress=False).requires_grad_()
+    sorter = made[0].requires_grad_()
     history = fit_sorter(sorter.double(), steps=4, seed=1, progress=False)
     assert len(history.losses) == 4 and history.seconds > 0 and sorter.head.weight.dtype == torch.float64
 

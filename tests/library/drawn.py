@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+
 import pytest
 import torch
 
 #: For tests that are the same on every device.
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+HALF = [torch.float16, torch.bfloat16]
+DTYPES = [*HALF, torch.float32, torch.float64]
 
 
 def random(*shape, seed=0, dtype=torch.float64):
@@ -25,8 +30,45 @@ def coin(*shape, p=0.4, seed=1):
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
 
 
+def grades(*shape, seed=2, n_grades=3):
+    """Each row has its own grades ≥ 0, and some rows lack some of them."""
+    generator = torch.Generator().manual_seed(seed)
+    worth = torch.rand(*shape[:-1], n_grades + 1, generator=generator, dtype=torch.float64).cumsum(-1)
+    worth[..., 0] = 0
+    return worth.gather(-1, torch.randint(n_grades + 1, shape, generator=generator))
+
+
 def gradient(loss, scores, *inputs, scale=1.0, **options):
     """Of scale · loss, by the scores."""
     leaf = scores.detach().clone().requires_grad_()
     (scale * loss(leaf, *inputs, **options)).backward()
     return leaf.grad
+
+
+def value_and_gradients(function, *leaves, weight=1.0):
+    """And the gradients of the product with a weight, or with as many weights as there are values."""
+    leaves = [leaf.detach().clone().requires_grad_() for leaf in leaves]
+    value = function(*leaves)
+    return value.detach(), *torch.autograd.grad((weight * value).sum(), leaves)
+
+
+def difference_quotient(function, y, step=1e-6):
+    """Central differences; exact up to rounding where the function is affine."""
+    result = torch.empty_like(y)
+    for index in product(*map(range, y.shape)):
+        up, down = y.clone(), y.clone()
+        up[index] += step
+        down[index] -= step
+        result[index] = (function(up) - function(down)) / (2 * step)
+    return result
+
+
+def refused(*rows):
+    """Each row is a call, an error, and a pattern of what it says."""
+    for call, error, message in rows:
+        told = ""
+        try:
+            call()
+        except error as refusal:
+            told = str(refusal)
+        assert re.search(message, told), f"expected {message}, got {told or 'no error'}"

@@ -1,184 +1,124 @@
-"""What every loss of scores keeps, whatever it computes; each has its own definition in a test of its own."""
+"""What every loss keeps, whatever it computes; each has what is its own in a test of its own."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from typing import Any, NamedTuple
 
 import pytest
 import torch
-from drawn import DEVICES, coin, cosines, gradient, random
+from cases import EMBEDDED, LOSSES
+from drawn import DEVICES, DTYPES, HALF, coin, cosines, grades, gradient, random, refused, value_and_gradients
 from torch import nn
 
 from rankedu import losses, readable
-from rankedu.losses import (
-    APLoss,
-    CalibrationLoss,
-    FastAPLoss,
-    HAPLoss,
-    MAPLoss,
-    OnEmbeddings,
-    RecallLoss,
-    ROADMAPLoss,
-    SmoothAPLoss,
-    SpearmanLoss,
-    SupAPLoss,
-)
-from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
+from rankedu._fast import packed, tiles
+from rankedu.losses import APLoss, MAPLoss, RecallLoss, SmoothAPLoss
+from rankedu.rankers import BlackboxRanker, SigmoidRanker
 from ranklab import contestants
-from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, ProjectionRanker
 
-nan, inf = float("nan"), float("inf")
-
-
-def by_definition(loss):
-    """The same loss, without its shortcuts."""
-    forward = loss.forward
-
-    def slowly(*args, **options):
-        with readable():
-            return forward(*args, **options)
-
-    loss.forward = slowly
-    return loss
-
-
-class Case(NamedTuple):
-    loss: nn.Module
-    labels: str = "relevance"  # the second argument: relevance or target
-    slope: bool = False  # the gradient is the derivative of the value
-    twice: bool = False  # that has a gradient too
-    empty: type[Warning] | None = losses.NoPositivesWarning  # what it says where there is nothing to rank
-
-
-Undefined = pytest.importorskip("rankedu.metrics").UndefinedMetricWarning
-LOSSES = {
-    "ap": Case(APLoss(BlackboxRanker(60.0), 0.1)),
-    "ap, normalized": Case(APLoss(BlackboxRanker(6.0, normalized=True), 0.1)),
-    "ap, through both ranks": Case(APLoss(BlackboxRanker(60.0), 0.1, within_grad=True)),
-    "ap, readable": Case(by_definition(APLoss(BlackboxRanker(60.0), 0.1))),
-    "ap of a sigmoid": Case(APLoss(SigmoidRanker(0.1), 0.1)),
-    "ap of a histogram": Case(APLoss(HistogramRanker(5), within_grad=True), slope=True, twice=True),
-    "ap of a projection": Case(APLoss(ProjectionRanker(0.3), within_grad=True), slope=True, twice=True),
-    "recall": Case(RecallLoss(BlackboxRanker(60.0), 0.1)),
-    "recall, own W": Case(RecallLoss(BlackboxRanker(60.0), 0.1, weights=torch.log1p)),
-    "recall of a sigmoid": Case(RecallLoss(SigmoidRanker(0.1), weights=torch.log1p, within_grad=True), slope=True),
-    "map": Case(MAPLoss(BlackboxRanker(60.0), 0.1)),
-    "smooth ap": Case(SmoothAPLoss(0.1), slope=True),
-    "sup ap": Case(SupAPLoss(0.1), slope=True),
-    "fast ap": Case(FastAPLoss(5), slope=True),
-    "h-ap": Case(HAPLoss(BlackboxRanker(60.0), 0.1)),
-    "h-ap of a sigmoid": Case(HAPLoss(SigmoidRanker(0.1), within_grad=True), slope=True),
-    "happier": Case(HAPLoss(), slope=True),
-    "spearman": Case(SpearmanLoss(BlackboxRanker(60.0)), "target", empty=Undefined),
-    "spearman of a sigmoid": Case(SpearmanLoss(SigmoidRanker(0.1)), "target", slope=True, twice=True, empty=Undefined),
-    "error-driven": Case(ErrorDrivenAPLoss(0.5)),
-    "ap-svm": Case(APSVMLoss(), slope=True),
-    "calibration": Case(CalibrationLoss(), slope=True, twice=True, empty=None),
-    "roadmap": Case(ROADMAPLoss(temperature=0.1), slope=True),
-}
-every_loss = pytest.mark.parametrize("case", LOSSES.values(), ids=LOSSES)
-blackbox = {name: case for name, case in LOSSES.items() if not (case.slope or name == "ap of a sigmoid")}
+nan, inf = math.nan, math.inf
 SCALES = [0.01, 0.25, 1.0, 3.0, 65536.0]
+close = torch.testing.assert_close
+
+
+def cases(*promises):
+    """The cases that keep what they are asked for, by name."""
+    kept = {name: case for name, case in LOSSES.items() if all(map(case.keeps, promises))}
+    return pytest.mark.parametrize("case", kept.values(), ids=kept)
 
 
 def batch(case, rows=4, n=9, dtype=torch.float64, seed=0):
     """Scores without ties, labels with a relevant item in each row, and who takes part: each with one of both kinds."""
-    scores, relevance = cosines(rows, n, seed=seed, dtype=dtype), coin(rows, n, seed=seed + 1)
-    relevance[:, 0], relevance[:, 1] = True, False
+    scores, relevant = cosines(rows, n, seed=seed, dtype=dtype), coin(rows, n, seed=seed + 1)
+    relevant[:, 0], relevant[:, 1] = True, False
     where = coin(rows, n, p=0.8, seed=seed + 2)
     where[:, :3] = True
-    labels = cosines(rows, n, seed=seed + 3) if case.labels == "target" else relevance
-    return scores, labels, where
+    if case.labels == "target":
+        return scores, cosines(rows, n, seed=seed + 3), where
+    return scores, relevant * (1 + grades(rows, n)) if case.labels == "graded" else relevant, where
+
+
+def both(loss, scores, labels, where=None, weight=1.0):
+    """The value and the gradient by the scores."""
+    return value_and_gradients(lambda s: loss(s, labels, where=where), scores, weight=weight)
 
 
 def test_every_loss_of_scores_is_here():
-    on_others = {"ClusterLoss", "CSLLoss", "HAPPIERLoss", "OnEmbeddings", "OnProposals"}
     offered = vars(losses) | {name: getattr(contestants, name) for name in contestants.__all__ if "Loss" in name}
     part = {name for name, value in offered.items() if isinstance(value, type) and issubclass(value, nn.Module)}
-    assert part == {type(case.loss).__name__ for case in LOSSES.values()} | on_others
+    listed = [case.loss for case in LOSSES.values()] + [make() for make, _ in EMBEDDED.values()]
+    assert part == {type(loss).__name__ for loss in listed}
 
 
-@every_loss
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_one_number_in_32_bits_at_least(case, dtype):
-    scores, labels, where = batch(case, dtype=dtype)
-    wide = torch.promote_types(dtype, torch.float32)
-    value = case.loss(scores, labels, where=where)
-    assert value.shape == () and value.dtype == wide and value.isfinite() and value > 0
-    torch.testing.assert_close(value, case.loss(scores.to(wide), labels, where=where))
-    found = gradient(case.loss, scores, labels, where=where)
-    assert found.dtype == dtype and found.shape == scores.shape and found.any()
-    torch.testing.assert_close(found, gradient(case.loss, scores.to(wide), labels, where=where).to(dtype))
+@pytest.mark.parametrize("name", LOSSES)
+def test_what_a_loss_breaks_has_a_reason(name):
+    assert all(LOSSES[name].breaks.values())
 
 
-@every_loss
-def test_without_a_gradient_the_value_is_the_same(case):
-    scores, labels, where = batch(case)
-    expected = case.loss(scores.clone().requires_grad_(), labels, where=where)
-    for mode in (torch.no_grad, torch.inference_mode):
-        with mode():
-            found = case.loss(scores, labels, where=where)
-        assert not found.requires_grad
-        torch.testing.assert_close(found, expected.detach())
+@cases()
+def test_one_number_in_32_bits_at_least(case):
+    for dtype in DTYPES:
+        scores, labels, where = batch(case, dtype=dtype)
+        wide = torch.promote_types(dtype, torch.float32)
+        value, found = both(case.loss, scores, labels, where)
+        assert value.shape == () and value.dtype == wide and value.isfinite() and value > 0
+        assert found.dtype == dtype and found.shape == scores.shape and found.any()
+        expected = both(case.loss, scores.to(wide), labels, where)
+        close((value, found), (expected[0], expected[1].to(dtype)))
+        for quiet in (torch.no_grad, torch.inference_mode):
+            with quiet():
+                close(case.loss(scores, labels, where=where), value)
+        if dtype == torch.float32:
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                close(both(case.loss, scores, labels, where), (value, found))
 
 
-@every_loss
-def test_the_order_of_items_does_not_matter(case):
+@cases()
+def test_order_layout_and_rows(case):
+    """Items in any order; leading axes; strides of any kind."""
     scores, labels, where = batch(case)
     order = torch.randperm(9, generator=torch.Generator().manual_seed(2))
-    shuffled = [x[:, order] for x in (scores, labels, where)]
-    torch.testing.assert_close(case.loss(*shuffled[:2], where=shuffled[2]), case.loss(scores, labels, where=where))
-    found = gradient(case.loss, *shuffled[:2], where=shuffled[2])
-    torch.testing.assert_close(found, gradient(case.loss, scores, labels, where=where)[:, order])
+    value, found = both(case.loss, scores, labels, where)
+    shuffled = both(case.loss, scores[:, order], labels[:, order], where[:, order])
+    close(shuffled, (value, found[:, order]))
+    pairs = [torch.stack(pair) for pair in zip(batch(case), batch(case, seed=7), strict=True)]
+    turned = [x.mT.contiguous().mT for x in pairs]
+    assert not turned[0].is_contiguous()
+    results = [both(case.loss, *x) for x in (pairs, turned)]
+    close(*results)
+    if case.keeps("rows"):
+        alone = [case.loss(s, r, where=w) for s, r, w in zip(*(x.flatten(0, 1) for x in pairs), strict=True)]
+        close(torch.stack(alone).mean(), results[0][0])
 
 
-@every_loss
+@cases()
 def test_where_is_leaving_out(case):
     """Whatever stands there; and an overflow on its way back does not reach it."""
-    (scores, labels, _), where = batch(case, rows=1 if not isinstance(case.loss, MAPLoss) else 9), None
-    where = torch.arange(9) % 4 != 2
-    where = where.expand(scores.shape) if not isinstance(case.loss, MAPLoss) else where[:, None].expand(scores.shape)
-    inside = (slice(None), where[0]) if not isinstance(case.loss, MAPLoss) else where[:, 0]
+    columns = isinstance(case.loss, MAPLoss)
+    scores, labels, _ = batch(case, rows=9 if columns else 1)
+    stays = torch.arange(9) % 4 != 2
+    where = stays[:, None].expand(scores.shape) if columns else stays.expand(scores.shape)
+    inside = stays if columns else (slice(None), stays)
     padded = scores.masked_fill(~where, nan)
-    expected = case.loss(scores[inside], labels[inside])
-    torch.testing.assert_close(case.loss(padded, labels, where=where), expected)
-    found = gradient(case.loss, padded, labels, where=where)
-    torch.testing.assert_close(found[inside], gradient(case.loss, scores[inside], labels[inside]))
+    value, found = both(case.loss, padded, labels, where)
+    close((value, found[inside]), both(case.loss, scores[inside], labels[inside]))
     assert found.any() and not found[~where].any()
     for incoming in (nan, inf):
         assert not gradient(case.loss, padded, labels, where=where, scale=incoming)[~where].any()
 
 
-@every_loss
+@cases("rows")
 def test_rows_with_nothing_to_rank_do_not_count(case):
-    if case.empty is None or isinstance(case.loss, (MAPLoss, ROADMAPLoss)):
-        pytest.skip("its rows, or those without a positive, count")
     scores, labels, _ = batch(case)
-    labels = labels.clone()
-    labels[1] = 0
-    rest = [0, 2, 3]
-    torch.testing.assert_close(case.loss(scores, labels), case.loss(scores[rest], labels[rest]))
-    found = gradient(case.loss, scores, labels)
+    labels[1], rest = 0, [0, 2, 3]
+    value, found = both(case.loss, scores, labels)
+    close((value, found[rest]), both(case.loss, scores[rest], labels[rest]))
     assert not found[1].any() and found[rest].any()
 
 
-@every_loss
-def test_it_is_the_mean_of_its_rows_in_any_layout(case):
-    scores, labels, where = (torch.stack(pair) for pair in zip(batch(case), batch(case, seed=7), strict=True))
-    turned = [x.mT.contiguous().mT for x in (scores, labels, where)]
-    assert not turned[0].is_contiguous()
-    value = case.loss(scores, labels, where=where)
-    torch.testing.assert_close(case.loss(turned[0], turned[1], where=turned[2]), value)
-    found = gradient(case.loss, turned[0], turned[1], where=turned[2])
-    torch.testing.assert_close(found, gradient(case.loss, scores, labels, where=where))
-    if not isinstance(case.loss, (MAPLoss, CalibrationLoss, ROADMAPLoss)):  # whose mean is another
-        alone = [case.loss(s, r, where=w) for s, r, w in zip(*(x.flatten(0, 1) for x in turned), strict=True)]
-        torch.testing.assert_close(torch.stack(alone).mean(), value)
-
-
-@every_loss
-def test_nothing_to_rank_at_all_is_zero_and_one_warning(case):
+@cases()
+def test_nothing_to_rank_at_all_is_one_warning_and_zero(case):
     scores, labels, _ = batch(case)
     leaf = (scores - 5 if case.empty is None else scores).requires_grad_()  # calibrated, for there is no positive
     with warnings.catch_warnings(record=True) as caught:
@@ -186,127 +126,179 @@ def test_nothing_to_rank_at_all_is_zero_and_one_warning(case):
         value = case.loss(leaf, torch.zeros_like(labels))
     assert [found.category for found in caught] == ([] if case.empty is None else [case.empty])
     assert all(found.filename == __file__ for found in caught)
-    if not isinstance(case.loss, ROADMAPLoss):  # whose calibration goes on
-        assert value.item() == 0
-        value.backward()
-        assert not leaf.grad.any()
+    value.backward()
+    if isinstance(case.loss, losses.ROADMAPLoss):
+        close(value, 0.5 * losses.CalibrationLoss()(scores, torch.zeros_like(labels)))
+    assert (value.item() == 0 and not leaf.grad.any()) or isinstance(case.loss, losses.ROADMAPLoss)
 
 
-@every_loss
+@cases()
 def test_ties_and_one_item_are_no_trouble(case):
     for scores in (torch.zeros(2, 4), torch.tensor([[0.5], [0.5]])):
         labels = torch.arange(scores.numel()).reshape(scores.shape) % 2 == 0
         labels[:, 0] = True
-        labels = labels.double() if case.labels == "target" else labels
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value, found = case.loss(scores, labels), gradient(case.loss, scores, labels)
-        assert value.isfinite() and found.isfinite().all()
+            found = both(case.loss, scores, labels.double())
+        assert all(x.isfinite().all() for x in found)
 
 
-@pytest.mark.parametrize("name", [name for name, case in LOSSES.items() if case.slope])
-def test_the_gradient_is_the_derivative(name):
-    scores, labels, where = batch(LOSSES[name], seed=4)
-    loss = LOSSES[name].loss
-    assert torch.autograd.gradcheck(lambda s: 3 * loss(s, labels, where=where), scores.requires_grad_(), eps=1e-7)
+@cases("slope")
+def test_the_gradient_is_the_derivative(case):
+    scores, labels, where = batch(case, seed=4)
+    loss = case.loss
+    near = scores.mul(0.2).requires_grad_()
+    assert torch.autograd.gradcheck(lambda s: 3 * loss(s, labels, where=where), near, eps=1e-7, atol=1e-5)
 
 
-@every_loss
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_scaled_loss_has_the_scaled_gradient(case, scale, dtype):
-    scores, labels, where = batch(case, dtype=dtype)
-    plain = gradient(case.loss, scores, labels, where=where)
-    found = gradient(case.loss, scores, labels, where=where, scale=scale)
-    torch.testing.assert_close(found / scale, plain, rtol=1e-5 if dtype == torch.float32 else 1e-12, atol=1e-7)
-
-
-@every_loss
-def test_micro_batches_add_up(case):
-    parts = [batch(case, seed=10 * i)[:2] for i in range(4)]
-    weight = torch.ones(9, dtype=torch.float64, requires_grad=True)
-    for scores, labels in parts:
-        (case.loss(scores * weight, labels) / 4).backward()
-    plain = [torch.autograd.grad(case.loss(scores * weight, labels), weight)[0] for scores, labels in parts]
-    torch.testing.assert_close(weight.grad, sum(plain) / 4)
-    total = sum(case.loss(scores * weight, labels) for scores, labels in parts)
-    torch.testing.assert_close(torch.autograd.grad(total, weight)[0], sum(plain))
-
-
-@every_loss
-def test_a_gradient_scaler_changes_nothing(case):
-    scores, labels, where = batch(case, dtype=torch.float32)
-    steps = []
-    for enabled in (False, True):
-        torch.manual_seed(0)
-        net = nn.Linear(9, 9)
-        optimizer, scaler = torch.optim.SGD(net.parameters(), lr=1.0), torch.amp.GradScaler("cpu", enabled=enabled)
-        scaler.scale(case.loss(net(scores).tanh(), labels, where=where)).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        steps.append(net.weight.detach())
-    torch.testing.assert_close(*steps)
-
-
-@every_loss
-def test_a_second_backward_is_the_first(case):
-    scores, labels, where = batch(case)
+@cases()
+def test_a_scaled_loss_has_the_scaled_gradient_and_a_second_backward_is_the_first(case):
+    for dtype, rtol in ((torch.float32, 1e-5), (torch.float64, 1e-12)):
+        scores, labels, where = batch(case, dtype=dtype)
+        plain = gradient(case.loss, scores, labels, where=where)
+        for scale in SCALES:
+            found = gradient(case.loss, scores, labels, where=where, scale=scale)
+            close(found / scale, plain, rtol=rtol, atol=1e-7)
     value = case.loss(scores.requires_grad_(), labels, where=where)
-    (first,) = torch.autograd.grad(value, scores, retain_graph=True)
-    assert torch.equal(first, torch.autograd.grad(value, scores)[0])
+    again = [torch.autograd.grad(value, scores, retain_graph=True)[0] for _ in range(2)]
+    assert torch.equal(again[0], plain) and torch.equal(*again)
 
 
-@every_loss
+@cases()
 def test_a_gradient_of_the_gradient_is_given_or_refused(case):
     scores, labels, where = batch(case)
     value = case.loss(scores.requires_grad_(), labels, where=where)
     (first,) = torch.autograd.grad(value, scores, create_graph=True)
-    if case.twice:
+    if case.keeps("twice"):
         assert first.grad_fn is None or torch.autograd.grad(first.square().sum(), scores)[0].isfinite().all()
     else:
         with pytest.raises(RuntimeError, match="differentiate twice"):
             first.square().sum().backward()
 
 
-@every_loss
+@cases()
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_device_gives_the_same(case, device):
     scores, labels, where = batch(case, rows=5, n=60)
     expected = gradient(case.loss, scores, labels, where=where)
     found = gradient(case.loss, scores.float().to(device), labels.to(device), where=where.to(device))
     assert found.device.type == device
-    torch.testing.assert_close(found.cpu().double(), expected, rtol=1e-4, atol=1e-4 * expected.abs().max().item())
+    close(found.cpu().double(), expected, rtol=1e-4, atol=1e-4 * expected.abs().max().item())
 
 
-y, yes = torch.tensor([[0.3, 0.1], [0.2, 0.4]]), torch.tensor([[True, False], [False, True]])
-BAD: dict[str, Any] = {
-    "NaN": ((y * nan, yes), {}, ValueError, "scores must not contain NaN, got 4 of 4"),
-    "no items": ((y[:, :0], yes[:, :0]), {}, ValueError, r"scores .* n >= 1, got \(2, 0\)"),
-    "integers": ((y.long(), yes), {}, TypeError, "scores must be floating point"),
-    "a list": (([0.1, 0.2], yes), {}, TypeError, "scores must be a torch.Tensor, got list"),
-    "shapes": ((y, yes[:, :1]), {}, ValueError, r"(relevance|target) must have the shape of scores, \(2, 2\)"),
-    "where is float": ((y, yes), {"where": y}, TypeError, "where must be bool, got torch.float32"),
-    "shape of where": ((y, yes), {"where": yes[:1]}, ValueError, r"where must have the shape of scores, \(2, 2\)"),
+#: What decides how the fast path goes: counted, merged, sorted; in pieces, in tiles of one pair and of many.
+PATHS = {
+    "as it is": {},
+    "count": {"FEW": 99, "CHUNK": 7},
+    "merge": {"FEW": 0, "LONG": 1, "DENSE": 2.0, "CHUNK": 7, "TILE": 1},
+    "sort": {"FEW": 0, "LONG": 1, "DENSE": -1.0, "TILE": 64},
+    "pieces": {"FEW": 0, "LONG": 1, "DENSE": 2.0, "PIECE": 7, "PIECES": 9, "EXACT": 30},
+    "sorted pieces": {"FEW": 0, "LONG": 1, "DENSE": -1.0, "PIECE": 7, "PIECES": 9, "EXACT": 30},
 }
 
 
-@every_loss
-@pytest.mark.parametrize("bad", BAD)
-def test_bad_input(case, bad):
-    (scores, labels), options, error, message = BAD[bad]
-    labels = labels.double() if case.labels == "target" else labels
-    with pytest.raises(error, match=message):
-        case.loss(scores, labels, **options)
+@cases()
+def test_the_fast_path_is_the_readable_one(monkeypatch, case):
+    """With ties, infinities, both zeros, denormal numbers, who is left out, and rows with nothing to rank."""
+    tiny = torch.finfo(torch.float32).smallest_normal * torch.finfo(torch.float32).eps
+    for number, (path, dtype) in enumerate((p, d) for p in PATHS.values() for d in (torch.float32, torch.float64)):
+        for name, value in path.items():
+            monkeypatch.setitem(tiles.TILE, "cpu", value) if name == "TILE" else monkeypatch.setattr(
+                packed, name, value
+            )
+        for ties in (False, True):
+            y = 0.5 * random(2, 3, 31, seed=number, dtype=dtype).clamp(-2, 2)
+            relevant, where = coin(2, 3, 31, p=0.1 * (1 + number % 6), seed=number), coin(2, 3, 31, p=0.8, seed=number)
+            relevant[0, 1] = False
+            if ties:
+                y = (8 * y).round() / 8 * (1.0 - 2.0 * coin(2, 3, 31, p=0.5, seed=7).to(dtype))
+                y[1, 2, 3:6] = torch.tensor([tiny, -tiny, 3 * tiny])
+                if case.keeps("infinite"):
+                    y[0, 0, :2], y[1, 1, 3:5] = inf, -inf
+            labels = {"relevant": relevant, "graded": relevant * grades(2, 3, 31, seed=number), "target": y.flip(-1)}
+            where, fast = where if number % 3 else None, case.loss
+            y = y if where is None else y.masked_fill(~where, nan)
+            found, expected = (both(f, y, labels[case.labels], where, -2.0) for f in (fast, readable()(fast)))
+            loose = {"rtol": 1e-5, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 1e-9, "atol": 1e-10}
+            close(found[0], expected[0], **loose)
+            if case.keeps("smooth") or not ties:  # at a kink either slope is right
+                close(found[1], expected[1], rtol=10 * loose["rtol"], atol=100 * loose["atol"])
 
 
-@every_loss
-@pytest.mark.parametrize("odd", [0.5, -1.0, nan])
-def test_relevance_is_binary_or_at_least_a_number(case, odd):
-    graded = isinstance(case.loss, HAPLoss) and odd == 0.5
-    if case.labels == "target" or graded:
-        pytest.skip("takes other numbers")
-    with pytest.raises(ValueError, match=r"relevance must be .* got"):
-        case.loss(y, yes * odd + 0 * y)
+@cases("reduction")
+def test_sum_and_single_losses_are_parts_of_the_mean(case):
+    """Two axes of queries; the third query has nothing relevant, and some items take no part."""
+    scores, labels, where = (x.view(2, 3, 9) for x in batch(case, rows=6))
+    labels[0, 2], weights = 0, random(2, 3, seed=4)
+    ways = (("mean", 1.0), ("sum", 1.0), ("none", weights))
+    for here in (where, None):
+        mean, total, single = (both(case.make(reduction=r), scores, labels, here, weight) for r, weight in ways)
+        assert single[0].shape == (2, 3) and single[0][0, 2] == 0 and mean[1].any()
+        close(single[0].sum() / 5, mean[0])
+        close(total, (5 * mean[0], 5 * mean[1]))
+        close(single[1], 5 * weights.unsqueeze(-1) * mean[1])
+    with pytest.warns(case.empty):
+        none = case.make(reduction="none")(scores.requires_grad_(), torch.zeros_like(labels))
+    none.sum().backward()
+    assert torch.equal(none, torch.zeros(2, 3, dtype=torch.float64)) and not scores.grad.any()
+    one = case.make(reduction="none")(scores[0, 0].bfloat16(), labels[0, 0])
+    assert one.shape == () and one.dtype == torch.float32
+    refused((lambda: case.make(reduction="avg"), ValueError, r"reduction must be .*'mean'.* got 'avg'"))
+
+
+y, yes = torch.tensor([[0.3, 0.1], [0.2, 0.4]]), torch.tensor([[True, False], [False, True]])
+
+
+@cases()
+def test_bad_input(case):
+    loss, labels = case.loss, yes.double() if case.labels == "target" else yes
+    refused(
+        (lambda: loss(y * nan, labels), ValueError, "scores must not contain NaN, got 4 of 4"),
+        (lambda: loss(y[:, :0], labels[:, :0]), ValueError, r"scores .* n >= 1, got \(2, 0\)"),
+        (lambda: loss(y.long(), labels), TypeError, "scores must be floating point"),
+        (lambda: loss([0.1, 0.2], labels), TypeError, "scores must be a torch.Tensor, got list"),
+        (lambda: loss(y, labels[:, :1]), ValueError, r"(relevance|target) must have the shape of scores, \(2, 2\)"),
+        (lambda: loss(y, labels, where=y), TypeError, "where must be bool, got torch.float32"),
+        (lambda: loss(y, labels, where=yes[:1]), ValueError, r"where must have the shape of scores, \(2, 2\)"),
+    )
+    for odd in {"relevant": (0.5, -1.0, nan), "graded": (-1.0, nan), "target": ()}[case.labels]:
+        refused((lambda odd=odd: loss(y, yes * odd + 0 * y), ValueError, r"relevance must be .* got"))
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_embeddings_are_compared_in_32_bits_and_their_gradient_is_rounded_once(name):
+    make, labels = EMBEDDED[name]
+    loss = make()
+    for dtype in HALF:
+        embeddings = random(7, 6, dtype=dtype)
+        value, found = value_and_gradients(lambda e: loss(e, labels), embeddings.float())
+        close(value_and_gradients(lambda e: loss(e, labels), embeddings), (value, found.to(dtype)), rtol=0, atol=0)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert torch.equal(loss(embeddings, labels), value)
+        assert value.dtype == torch.float32 and found.any()
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+@pytest.mark.parametrize("device", DEVICES)
+def test_embeddings_of_any_length_on_every_device_have_the_scaled_gradient(name, device):
+    make, labels = EMBEDDED[name]
+    loss, embeddings = make().to(device).double(), random(7, 6).to(device)
+    sources = [embeddings.requires_grad_(), *loss.parameters()]
+    value = loss(embeddings, labels.to(device))
+    plain = torch.autograd.grad(value, sources, retain_graph=True)
+    assert all(part.any() for part in plain)
+    for scale in SCALES:
+        close(torch.autograd.grad(scale * value, sources, retain_graph=True), tuple(scale * part for part in plain))
+    close(value.cpu().detach(), make_like(loss, make)(random(7, 6), labels).detach())
+    if name != "on proposals":  # whose logits have no length
+        lengths = torch.arange(1.0, 8.0, dtype=torch.float64, device=device)[:, None]
+        close(loss(lengths * embeddings, labels.to(device)), value)
+
+
+def make_like(loss, make):
+    other = make().double()
+    other.load_state_dict(loss.state_dict())
+    return other
 
 
 # What is not the scores has its gradient too
@@ -334,41 +326,49 @@ class Tempered(BlackboxRanker):
         return super()._ranks(self.scale * scores, members, where)
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("made", [lambda loss: loss, by_definition], ids=["fast", "readable"])
-@pytest.mark.parametrize("ranker", [BlackboxRanker(60.0), Tempered(60.0), SigmoidRanker(0.1)], ids=repr)
-def test_what_the_loss_has_to_learn(ranker, scale, made):
+class Learnt(SigmoidRanker):
+    """A step with something to learn."""
+
+    def __init__(self, temperature):
+        super().__init__(temperature)
+        self.scale = nn.Parameter(torch.tensor(1.0, dtype=torch.float64))
+
+    def step(self, differences):
+        return super().step(self.scale * differences)
+
+
+@pytest.mark.parametrize("way", [lambda loss: loss, readable()], ids=["fast", "readable"])
+@pytest.mark.parametrize(
+    "ranker", [BlackboxRanker(60.0), Tempered(60.0), SigmoidRanker(0.1), Learnt(0.1)], ids=lambda r: type(r).__name__
+)
+def test_what_the_loss_has_to_learn(ranker, way):
     scores, relevance, _ = batch(LOSSES["ap"])
-    loss, temperature = made(Weighed(ranker)), torch.tensor(1.3, dtype=torch.float64, requires_grad=True)
-    sources = [temperature, *loss.parameters()]
-    plain = torch.autograd.grad(loss(scores / temperature, relevance), sources)
-    scaled = torch.autograd.grad(scale * loss(scores / temperature, relevance), sources)
-    for found, expected in zip(scaled, plain, strict=True):
-        torch.testing.assert_close(found, scale * expected)
-        assert expected.any()
-    value = APLoss(ranker)(scores / temperature, relevance)
-    torch.testing.assert_close(plain[[p is loss.weight for p in sources].index(True)], value.detach())
+    loss, temperature = Weighed(ranker), torch.tensor(1.3, dtype=torch.float64, requires_grad=True)
+    sources = [loss.weight, temperature, *ranker.parameters()]
+    compute = lambda: way(loss.forward)(scores / temperature, relevance)  # noqa: E731
+    plain = torch.autograd.grad(compute(), sources)
+    for scale in SCALES:
+        close(torch.autograd.grad(scale * compute(), sources), tuple(scale * part for part in plain))
+    assert all(part.any() for part in plain)
+    close(plain[0], APLoss(ranker)(scores / temperature, relevance).detach())
+    close(APLoss(Learnt(0.1), within_grad=True)(scores, relevance), SmoothAPLoss(0.1)(scores, relevance))
 
 
-@pytest.mark.parametrize("made", [lambda loss: loss, by_definition], ids=["fast", "readable"])
+@pytest.mark.parametrize("way", [lambda loss: loss, readable()], ids=["fast", "readable"])
 @pytest.mark.parametrize("ranker", [BlackboxRanker(60.0), SigmoidRanker(0.1)], ids=repr)
-def test_a_closure_learns_too(ranker, made):
-    """What stands in no module, and was made of something else."""
+def test_a_closure_learns_too_and_what_has_no_derivative_gives_a_loss_without_one(ranker, way):
+    """What stands in no module, and was made of something else; backward() complains of a table of numbers."""
     scores, relevance, _ = batch(LOSSES["ap"])
     raw = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
     power = raw.exp()
-    loss = made(RecallLoss(ranker, weights=lambda r: power.detach() * torch.log1p(r)))
+    loss = RecallLoss(ranker, weights=lambda r: power.detach() * torch.log1p(r))
     loss.closed_form = lambda r: power * torch.log1p(r)
-    value = loss(scores.requires_grad_(), relevance)
+    value = way(loss.forward)(scores.requires_grad_(), relevance)
     (7 * value).backward()
-    torch.testing.assert_close(raw.grad, 7 * value.detach())  # d exp(raw)/d raw is itself
-
-
-def test_on_embeddings_the_weight_comes_before_the_product():
-    loss, labels = OnEmbeddings(APLoss(BlackboxRanker(60.0), 0.1)), torch.arange(12) // 3
-    plain = gradient(loss, random(12, 5), labels)
-    for scale in SCALES:
-        torch.testing.assert_close(gradient(loss, random(12, 5), labels, scale=scale), scale * plain)
+    close(raw.grad, 7 * value.detach())  # d exp(raw)/d raw is itself
+    table = torch.log1p(torch.arange(9.0))
+    flat = RecallLoss(ranker, weights=lambda r: table[r.long().clamp(max=8)])
+    assert not way(flat.forward)(scores, relevance).requires_grad
 
 
 def test_blackbox_ranks_alone_keep_algorithm_1():

@@ -1,0 +1,194 @@
+"""Every loss, with its definition and what it promises: whatever must hold for all of them reads these tables.
+
+A loss of scores is one entry of `LOSSES`, and every property comes with it. What a loss does not keep stands in
+`breaks`, with the reason. Rankers have their table in `rankedu.rankers.registry`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+from torch import nn
+
+from rankedu import losses, reference
+from rankedu.losses import NoPositivesWarning
+from rankedu.metrics import UndefinedMetricWarning
+from rankedu.rankers import BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
+from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, ProjectionRanker
+
+#: What a loss keeps, unless it `breaks` it with a reason.
+PROMISES = {
+    "slope": "the gradient is the derivative of the value",
+    "twice": "the gradient has a gradient too",
+    "rows": "it is the mean of its rows, of those that have something to rank",
+    "empty": "where there is nothing to rank it is 0, and says so",
+    "smooth": "it has no kinks where scores tie",
+    "infinite": "infinite scores are very large ones",
+    "reduction": "it also gives the sum, and the loss of each query",
+}
+EXACT = {"slope": "its ranks are exact, with the gradient of their interpolation", "twice": "so is its gradient"}
+ONCE = {"twice": "the gradient is made with the value"}
+WHOLE = {"reduction": "the paper adds it up over the batch"}
+IN_BINS = {"smooth": "its bins have kinks at their centres"}
+COSINES = {"infinite": "its scores are cosines"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the table."""
+
+    make: Callable[..., nn.Module]  #: Called with `reduction="sum"`, if at all.
+    plain: Callable | None = None  #: (y, labels) → the loss of one list with something to rank, by the reference.
+    labels: str = "relevant"  #: or "graded", or "target".
+    breaks: Mapping[str, str] = field(default_factory=dict)
+    empty: type[Warning] | None = NoPositivesWarning  #: What it says where there is nothing to rank.
+
+    @property
+    def loss(self) -> nn.Module:
+        return self.make()
+
+    def keeps(self, promise: str) -> bool:
+        assert promise in PROMISES and not set(self.breaks) - set(PROMISES)
+        return promise not in self.breaks
+
+
+def ap_loss(y, r):
+    return 1 - reference.average_precision(y, r)
+
+
+def with_margin(plain, margin):
+    """The same of shifted scores: equal steps from the most relevant, which are lowered, to the others."""
+
+    def shifted(y, r):
+        grades = sorted({0, *r})
+        return plain(
+            [s + margin * (0.5 - grades.index(own) / (len(grades) - 1)) for s, own in zip(y, r, strict=True)], r
+        )
+
+    return shifted
+
+
+def recall_loss(weights):
+    return lambda y, r: reference.recall_loss(y, r, weights)
+
+
+def h_ap_loss(y, rel):
+    return 1 - reference.hierarchical_average_precision(y, rel)
+
+
+def spearman_loss(ranks):
+    """6/(n (n² − 1)) times the squared distance from the ranks of the target, of which ties share the mean."""
+
+    def plain(y, target):
+        n = len(y)
+        ideal = [(a + b) / 2 for a, b in zip(reference.rank(target, "min"), reference.rank(target, "max"), strict=True)]
+        return 6 / (n * (n * n - 1)) * sum((a - b) ** 2 for a, b in zip(ranks(y), ideal, strict=True))
+
+    return plain
+
+
+def calibration_loss(y, r):
+    """The mean of what is too low among the relevant, and of what is too high among the others."""
+    low = [0.9 - s for s, own in zip(y, r, strict=True) if own]
+    wrong = [low, [s - 0.6 for s, own in zip(y, r, strict=True) if not own]]
+    return sum(sum(x for x in some if x > 0) / max(1, sum(x > 0 for x in some)) for some in wrong)
+
+
+def roadmap_loss(y, r):
+    return ((sup_ap_loss(y, r) if any(r) else 0) + calibration_loss(y, r)) / 2
+
+
+def sup_ap_loss(y, r, **setting):
+    return reference.happier_loss(y, list(map(float, r)), partial(reference.happier_step, **setting))
+
+
+AP, RECALL, HAP = losses.APLoss, losses.RecallLoss, losses.HAPLoss
+BLACKBOX, NORMALIZED, SIGMOID = BlackboxRanker(60.0), BlackboxRanker(6.0, normalized=True), SigmoidRanker(0.1)
+LOSSES = {
+    "ap": Case(partial(AP, BLACKBOX, 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
+    "ap, normalized": Case(partial(AP, NORMALIZED), ap_loss, breaks=EXACT),
+    "ap, through both ranks": Case(partial(AP, BLACKBOX, within_grad=True), ap_loss, breaks=EXACT),
+    "ap of a sigmoid": Case(
+        partial(AP, SIGMOID, 0.125), breaks={"slope": "the gradient through rk⁺ is stopped", **ONCE}
+    ),
+    "ap of a histogram": Case(partial(AP, HistogramRanker(5), within_grad=True), breaks=IN_BINS),
+    "ap of a projection": Case(partial(AP, ProjectionRanker(0.3), within_grad=True), breaks=IN_BINS | COSINES),
+    "recall": Case(partial(RECALL, BLACKBOX), recall_loss(reference.W_log), breaks=EXACT),
+    "recall, loglog": Case(
+        partial(RECALL, NORMALIZED, 0.125, "loglog"), with_margin(recall_loss(reference.W_loglog), 0.125), breaks=EXACT
+    ),
+    "recall, own W": Case(partial(RECALL, BLACKBOX, weights=torch.sqrt), recall_loss(math.sqrt), breaks=EXACT),
+    "recall of a sigmoid": Case(partial(RECALL, SIGMOID, weights=torch.log1p, within_grad=True), breaks=ONCE),
+    "map": Case(
+        partial(losses.MAPLoss, BLACKBOX, 0.125),
+        breaks=EXACT | WHOLE | {"rows": "its queries are columns", "empty": "the class-agnostic term counts all"},
+    ),
+    "smooth ap": Case(partial(losses.SmoothAPLoss, 0.1), lambda y, r: 1 - reference.smooth_ap(y, r, 0.1), breaks=ONCE),
+    "sup ap": Case(losses.SupAPLoss, sup_ap_loss, breaks=ONCE),
+    "sup ap, warm": Case(
+        partial(losses.SupAPLoss, 0.1, slope=3.0, delta=0.1),
+        partial(sup_ap_loss, temperature=0.1, slope=3.0, delta=0.1),
+        breaks=ONCE,
+    ),
+    "fast ap": Case(
+        partial(losses.FastAPLoss, 6), lambda y, r: 1 - reference.fast_ap(y, r, 6), breaks=ONCE | IN_BINS | COSINES
+    ),
+    "h-ap": Case(partial(HAP, BLACKBOX, 0.125), with_margin(h_ap_loss, 0.125), "graded", EXACT),
+    "h-ap of a sigmoid": Case(partial(HAP, SIGMOID, within_grad=True), None, "graded", ONCE),
+    "h-ap of a histogram": Case(partial(HAP, HistogramRanker(20), within_grad=True), None, "graded", IN_BINS),
+    "happier": Case(HAP, reference.happier_loss, "graded", ONCE),
+    "happier, released": Case(
+        partial(HAP, SupremumRanker.preset("happier_inat")),
+        partial(reference.happier_loss, step=partial(reference.happier_step, offset=1.0, start=0.0)),
+        "graded",
+        ONCE,
+    ),
+    "happier, from below": Case(
+        partial(HAP, lower=InfimumStep()),
+        partial(reference.happier_loss, lower=reference.happier_lower_step),
+        "graded",
+        ONCE | {"infinite": "the lower step falls without bound"},
+    ),
+    "spearman": Case(
+        partial(losses.SpearmanLoss, BLACKBOX),
+        spearman_loss(reference.rank),
+        "target",
+        EXACT | WHOLE,
+        UndefinedMetricWarning,
+    ),
+    "spearman of a sigmoid": Case(
+        partial(losses.SpearmanLoss, SIGMOID),
+        spearman_loss(lambda y: reference.sigmoid_rank(y, 0.1)),
+        "target",
+        WHOLE,
+        UndefinedMetricWarning,
+    ),
+    "error-driven": Case(partial(ErrorDrivenAPLoss, 0.5), breaks=EXACT),
+    "ap-svm": Case(APSVMLoss, breaks=ONCE | {"infinite": "their differences are none"}),
+    "calibration": Case(
+        losses.CalibrationLoss,
+        calibration_loss,
+        breaks=WHOLE | {"rows": "its means are over the whole batch", "empty": "the others are calibrated still"},
+        empty=None,
+    ),
+    "roadmap": Case(
+        losses.ROADMAPLoss,
+        roadmap_loss,
+        breaks=ONCE | WHOLE | {"rows": "as the calibration", "empty": "as the calibration"},
+    ),
+}
+
+#: Label paths of seven embeddings; the last labels are classes.
+PATHS = torch.tensor([[0, 0], [1, 2], [2, 4], [2, 4], [0, 1], [0, 0], [1, 2]])
+#: Losses of embeddings or logits, (7, 6), and labels: what is made of the dtype of the parameters, and the labels.
+EMBEDDED = {
+    "on embeddings": (lambda: losses.OnEmbeddings(AP(BLACKBOX, 0.125)), PATHS[:, 1]),
+    "cluster": (lambda: losses.ClusterLoss(5, 6), PATHS[:, 1]),
+    "csl": (lambda: losses.CSLLoss(PATHS.unique(dim=0), 6), PATHS),
+    "happier": (lambda: losses.HAPPIERLoss(5, 6, weight=0.5, monotone=True), PATHS),
+    "on proposals": (lambda: losses.OnProposals(losses.MAPLoss(SIGMOID, 0.1)), PATHS[:, 1]),
+}

@@ -5,39 +5,25 @@ import pytest
 import torch
 
 from rankbook.ch02_blackbox_differentiation import explorables
-from rankbook.kit import style
 from rankedu.blackbox import interpolate
 from rankedu.solvers import assignment, ranking
 
-ALL = [explorables.one_dimensional_section, explorables.two_dimensional_section, explorables.shortest_path_on_a_grid]
 
-
-@pytest.mark.parametrize("explorable", ALL, ids=lambda explorable: explorable.name)
-def test_the_live_extremes_are_drawn_too(explorable):
-    for end in (0, -1):
-        assert style.png(explorable(**{name: control.values[end] for name, control in explorable.controls.items()}))
-
-
-@pytest.mark.parametrize("lam", explorables.one_dimensional_section.controls["lam"].stops)
-@pytest.mark.parametrize("line", explorables.LINES)
-def test_the_line_is_the_theorem(lam, line):
-    at = explorables.along_line(explorables.LINES[line], lam)
-    inside, ends = at["smooth"][1::2], at["smooth"][::2]
-    assert (at["floor"] - 1e-9 <= inside).all()
-    assert (inside <= at["stairs"] + 1e-9).all()  # the bracket
-    np.testing.assert_allclose(inside, (ends[1:] + ends[:-1]) / 2, atol=1e-9)  # affine between two breakpoints
-    points = torch.from_numpy(explorables.SCORES + at["t"][:, None] * explorables.LINES[line])
-    expected = interpolate(ranking, torch.from_numpy(explorables.MEAN_RANK), lam)(points)
-    np.testing.assert_allclose(at["smooth"], expected, atol=1e-9)
-    diameter = np.sqrt(6 * 35 / 3)
-    steepest = diameter / lam * np.linalg.norm(explorables.LINES[line])
-    assert np.abs(np.diff(at["smooth"]) / np.diff(at["t"])).max() <= steepest + 1e-6
-
-
-def test_the_fallback_picture_agrees_on_five_stretches():
+def test_the_line_is_the_theorem():
+    for direction in explorables.LINES.values():
+        for lam in explorables.one_dimensional_section.controls["lam"].stops:
+            at = explorables.along_line(direction, lam)
+            inside, ends = at["smooth"][1::2], at["smooth"][::2]
+            assert (at["floor"] - 1e-9 <= inside).all() and (inside <= at["stairs"] + 1e-9).all()  # the bracket
+            np.testing.assert_allclose(inside, (ends[1:] + ends[:-1]) / 2, atol=1e-9)  # affine between breakpoints
+            points = torch.from_numpy(explorables.SCORES + at["t"][:, None] * direction)
+            expected = interpolate(ranking, torch.from_numpy(explorables.MEAN_RANK), lam)(points)
+            np.testing.assert_allclose(at["smooth"], expected, atol=1e-9)
+            steepest = np.sqrt(6 * 35 / 3) / lam * np.linalg.norm(direction)  # by the diameter
+            assert np.abs(np.diff(at["smooth"]) / np.diff(at["t"])).max() <= steepest + 1e-6
     at = explorables.along_line(explorables.LINES["the relevant rise"], 0.8)
     same = np.isclose(at["smooth"][1::2], at["stairs"], atol=1e-9)
-    assert same[0] + (np.diff(same.astype(int)) == 1).sum() == 5
+    assert same[0] + (np.diff(same.astype(int)) == 1).sum() == 5, "stretches on which they agree in the first picture"
 
 
 @pytest.mark.parametrize("lam", [0.1, 0.5, 30.0])
@@ -57,19 +43,14 @@ def test_the_plane_is_the_interpolation_of_the_assignment_solver(lam):
     np.testing.assert_allclose(gradient[rows, columns], costs.grad.reshape(-1, 16).numpy() @ directions, atol=1e-9)
 
 
-def test_a_middling_lam_learns_the_path_and_the_extremes_do_not():
-    losses = {lam: explorables.learn_path(lam)[3] for lam in (0.01, 0.1, 1.0, 10.0, 100.0)}
-    assert losses[1.0][-1] == 0
-    assert min(losses[lam][-1] for lam in (0.01, 0.1, 10.0, 100.0)) > 0
+def test_a_middling_lam_learns_the_path_by_the_difference_of_two_paths_and_the_extremes_do_not():
+    for lam in (0.01, 0.1, 1.0, 10.0, 100.0):
+        _, paths, gradients, losses = explorables.learn_path(lam)
+        assert (losses[-1] == 0) == (lam == 1.0)
+        proposed = paths + lam * gradients
+        assert np.isclose(proposed, proposed.round(), atol=1e-9).all()
+        assert set(proposed.round().ravel()) <= {0.0, 1.0}
+        if lam >= 1:
+            np.testing.assert_allclose(proposed[0], explorables.target_path().numpy(), atol=1e-9)
+    assert np.abs(gradients).max() == pytest.approx(0.01)  # 1/λ
     assert (explorables.learn_path(0.01)[2] == 0).all()  # nothing to descend on
-    assert np.abs(explorables.learn_path(100.0)[2]).max() == pytest.approx(0.01)  # 1/λ
-
-
-@pytest.mark.parametrize("lam", [0.1, 1.0, 10.0])
-def test_the_gradient_on_the_grid_is_the_difference_of_two_paths(lam):
-    _, paths, gradients, _ = explorables.learn_path(lam)
-    proposed = paths + lam * gradients
-    assert np.isclose(proposed, proposed.round(), atol=1e-9).all()
-    assert set(proposed.round().ravel()) <= {0.0, 1.0}
-    if lam >= 1:
-        np.testing.assert_allclose(proposed[0], explorables.target_path().numpy(), atol=1e-9)

@@ -1,15 +1,16 @@
-"""What the figures of chapter 4 claim, in numbers."""
-
-from __future__ import annotations
+"""What the figures and explorables of chapter 4 claim, in numbers."""
 
 import re
 
 import numpy as np
 import pytest
+import torch
 
-from rankbook.ch04_interpolated_ranking import figures, study
+from rankbook.ch04_interpolated_ranking import explorables, figures, study
 from rankbook.kit import style, timing
+from rankedu.blackbox import interpolate
 from rankedu.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
+from rankedu.solvers import ranking
 
 
 def largest_step(height):
@@ -28,8 +29,8 @@ def test_the_staircase_jumps_and_its_interpolations_do_not():
 def test_the_landscape_sinks_and_flattens_as_lam_grows():
     told = style.description(figures.evolution_with_lam())
     ranges = [tuple(map(float, pair)) for pair in re.findall(r"from (-?\d+) to (-?\d+)", told)]
-    assert len(ranges) == 4
-    assert [low for low, _ in ranges] == sorted((low for low, _ in ranges), reverse=True)
+    lows = [low for low, _ in ranges]
+    assert len(ranges) == 4 and lows == sorted(lows, reverse=True)
     assert ranges[-1][1] - ranges[-1][0] < ranges[0][1] - ranges[0][0]
 
 
@@ -38,29 +39,44 @@ def test_every_bar_chart_adds_up_to_zero():
     assert weak == [0] * 5 and all(sum(bars) == 0 and any(bars) for bars in others)
 
 
-def test_the_share_of_items_that_move_reaches_half_at_three_gaps():
+def test_half_move_at_three_gaps_and_how_far_the_interpolation_has_sunk_has_a_closed_form():
     for n in (20, 200, 2000):
-        moved, _ = study.regime(n, 3 / n, trials=40)
-        assert 0.4 < moved < 0.65
+        assert 0.4 < study.regime(n, 3 / n, trials=40)[0] < 0.65
+    for ratio in (0.3, 1.0, 4 / 3, 9.47):
+        assert abs(study.regime(20, ratio, trials=200)[1] - study.sunk(ratio)) < 0.01
+    assert study.sunk(4 / 3) == pytest.approx(0.5)
 
 
-def test_fitted_exponent_finds_the_exponent():
+def test_fitted_exponent_finds_the_exponent(lines):
     lengths = np.geomspace(1e3, 1e6, 9).astype(int)
-    noise = np.exp(0.05 * np.random.default_rng(0).standard_normal(9))
-    exponent, margin = timing.fitted_exponent(
-        {int(n): float(t) for n, t in zip(lengths, noise * lengths**2.0, strict=True)}
-    )
+    seconds = np.exp(0.05 * np.random.default_rng(0).standard_normal(9)) * lengths**2.0
+    exponent, margin = timing.fitted_exponent(dict(zip(lengths.tolist(), seconds.tolist(), strict=True)))
     assert abs(exponent - 2) < margin < 0.1
-
-
-def test_the_scaling_figure_names_the_exponents(lines):
     made = figures.measured_scaling({"a": {10: 1.0, 20: 2.0, 40: 4.0}, "b": {10: 1.0, 20: 4.0, 40: 16.0}})
     assert set(lines(made.axes[0])) == {"a: $n^{1.00}$", "b: $n^{2.00}$"}
 
 
-@pytest.mark.parametrize("n", [20, 200])
-@pytest.mark.parametrize("ratio", [0.3, 1.0, 4 / 3, 9.47])
-def test_how_far_the_interpolation_has_sunk_has_a_closed_form(n, ratio):
-    _, drawn = study.regime(n, ratio, trials=200)
-    assert abs(drawn - study.sunk(ratio)) < 0.01
-    assert study.sunk(4 / 3) == pytest.approx(0.5)
+def test_the_gradient_appears_as_lam_grows_and_the_surface_and_its_colours_sink_on_one_scale():
+    shares, lightness, scales = [], [], []
+    for lam in (0.001, 0.01, 0.1, 1.0, 10.0):
+        made = explorables.interpolation_landscape(lam=lam, seed=1)
+        shares.append(int(re.search(r"exactly zero on (\d+)%", style.description(made)).group(1)))
+        (map_,) = made.axes[0].images
+        lightness.append(map_.cmap(map_.norm(map_.get_array()))[..., :3].mean())
+        scales.append(made.axes[1])
+    assert shares[0] > 80 and shares == sorted(shares, reverse=True) and shares[3] == 0
+    assert lightness == sorted(lightness, reverse=True)
+    assert len({scale.get_ylim() for scale in scales}) == 1
+    tops = [max(patch.get_y() + patch.get_height() for patch in scale.patches) for scale in scales]
+    assert tops[0] > tops[3] > tops[4] > scales[0].get_ylim()[0]
+
+
+def test_the_slope_of_the_secant_is_the_interpolation():
+    c, controls = torch.from_numpy(explorables.LINE_GRADIENT), explorables.secant.controls
+    for lam in controls["lam"].values[::10]:
+        for position in controls["position"].values[::20]:
+            wanted = interpolate(ranking, c, lam)(torch.from_numpy(explorables.LINE_SCORES) + position * c).item()
+            told = style.description(explorables.secant(lam=lam, position=position))
+            assert float(re.search(r"a slope of (-?[\d.]+)\.", told).group(1)) == pytest.approx(wanted, abs=0.006)
+    told = style.description(explorables.secant())
+    assert "its mean over the step of length λ = 0.25 is 6.20" in told, "the table of the chapter"

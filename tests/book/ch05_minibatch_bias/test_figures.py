@@ -1,7 +1,6 @@
-"""What the figures of chapter 5 claim, in numbers."""
+"""What the figures and the explorable of chapter 5 claim, in numbers."""
 
-from __future__ import annotations
-
+import re
 from itertools import combinations
 
 import numpy as np
@@ -9,54 +8,48 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from rankbook.ch05_minibatch_bias import figures, study
+from rankbook.ch05_minibatch_bias import explorables, figures, study
+from rankbook.kit import style
 from rankedu.losses import APLoss, MAPLoss, OnEmbeddings, RecallLoss
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
+SMALL = study.synthetic_embeddings(classes=20, per_class=6, dim=8, noise=0.35, seed=1)
+
 
 @pytest.fixture(scope="module")
 def ranking():
-    return study.rank_all(*study.synthetic_embeddings(classes=20, per_class=6, dim=8, noise=0.35, seed=1))
+    return study.rank_all(*SMALL)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
 def test_expected_precision_is_the_mean_over_all_batches(n):
-    random = np.random.default_rng(n)
-    relevance = random.random(n) < 0.4
+    relevance = np.random.default_rng(n).random(n) < 0.4
     for item in range(n):
         relevance[item], before = True, relevance[item]
         others = [i for i in range(n) if i != item]
         for m in range(1, n + 1):
             batches = [np.sort([item, *chosen]) for chosen in combinations(others, m - 1)]
-            ahead = [batch[batch <= item] for batch in batches]
-            wanted = np.mean([relevance[first].mean() for first in ahead])
+            wanted = np.mean([relevance[batch[batch <= item]].mean() for batch in batches])
             within = int(relevance[: item + 1].sum())
             assert study.expected_precision(item + 1, n, m, within) == pytest.approx(wanted, abs=1e-12)
         relevance[item] = before
 
 
-def test_true_map_is_average_precision(ranking):
-    points, labels = (
-        torch.from_numpy(x) for x in study.synthetic_embeddings(classes=20, per_class=6, dim=8, noise=0.35, seed=1)
-    )
-    wanted = average_precision(points @ points.T, labels[:, None] == labels, where=~torch.eye(120, dtype=torch.bool))
-    assert ranking.mean_ap == pytest.approx(wanted.mean().item(), abs=1e-6)
+def test_true_map_is_average_precision_and_a_sampled_batch_is_ranked_by_itself(ranking):
+    points, labels = (torch.from_numpy(x) for x in SMALL)
+    scores, same, own = points @ points.T, labels[:, None] == labels, torch.eye(120, dtype=torch.bool)
+    wanted = average_precision(scores, same, where=~own).mean().item()
+    assert ranking.mean_ap == pytest.approx(wanted, abs=1e-6)
     assert study.expected_map(ranking, len(ranking)) == pytest.approx(ranking.mean_ap, abs=1e-12)
     assert study.sample_estimates(ranking, 120, batches=1) == pytest.approx(ranking.mean_ap, abs=1e-12)
-
-
-def test_a_sampled_batch_is_ranked_by_itself(ranking):
-    points, labels = study.synthetic_embeddings(classes=20, per_class=6, dim=8, noise=0.35, seed=1)
-    for queries, members in study._draws(labels, 12, 5, 2):
+    for queries, members in study._draws(SMALL[1], 12, 5, 2):
         assert len(set(members)) == 36 and list(members[:12]) == list(queries)
-        scores = torch.from_numpy(points[queries] @ points[members].T)
-        where = torch.from_numpy(queries[:, None] != members)
-        relevance = torch.from_numpy(labels[queries, None] == labels[members]) & where
+        where, relevance = (~own)[queries][:, members], (same & ~own)[queries][:, members]
         found = relevance.any(1)
-        wanted = average_precision(scores[found], relevance[found], where=where[found]).mean().item()
-        assert study._batch_map(ranking, queries, members) == pytest.approx(wanted, abs=1e-6)
+        wanted = average_precision(scores[queries][:, members][found], relevance[found], where=where[found])
+        assert study._batch_map(ranking, queries, members) == pytest.approx(wanted.mean().item(), abs=1e-6)
 
 
 def test_the_closed_form_follows_sampled_batches(ranking):
@@ -82,10 +75,9 @@ def test_balanced_batches_are_more_optimistic_and_vary_less():
 
 
 def test_memory_has_the_bias_of_the_list_and_not_its_spread():
-    ranking = study.synthetic_ranking()
-    alone, longer, larger = (
-        study.sample_estimates(ranking, m, length=tau, batches=200) for m, tau in ((32, 0), (32, 3), (128, 0))
-    )
+    sizes = ((32, 0), (32, 3), (128, 0))
+    estimates = (study.sample_estimates(study.synthetic_ranking(), m, length=tau, batches=200) for m, tau in sizes)
+    alone, longer, larger = estimates
     assert abs(longer.mean() - larger.mean()) < 0.02 < alone.mean() - longer.mean()
     assert larger.std() < 0.8 * longer.std() < 0.8 * alone.std()
 
@@ -97,35 +89,25 @@ def test_averaging_gradients_does_not_remove_the_bias():
         assert study.alignment(made, whole, 1) < study.alignment(made, whole, 32) < limits[key] < 0.98
     assert limits[32, 0] < limits[64, 0] < limits[64, 3]
     assert abs(limits[64, 3] - limits[256, 0]) < 0.05
+    noisy = np.array([1.0, 1.0, 0.0]) + 3 * np.random.default_rng(0).standard_normal((4000, 3))
+    assert study.limit_alignment(noisy, np.array([1.0, 0.0, 0.0])) == pytest.approx(np.sqrt(0.5), abs=0.06)
 
 
-def test_the_limit_is_that_of_the_expected_gradient():
-    random = np.random.default_rng(0)
-    mean, whole = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
-    noisy = mean + 3 * random.standard_normal((4000, 3))
-    assert study.limit_alignment(noisy, whole) == pytest.approx(np.sqrt(0.5), abs=0.06)
-
-
-@pytest.mark.parametrize("loss", [APLoss, RecallLoss])
-def test_what_is_remembered_changes_the_gradient(loss):
+def test_what_is_remembered_changes_the_gradient():
     torch.manual_seed(0)
-    labels = torch.arange(4).repeat_interleave(2)
-    now, one, other = normalize(torch.randn(3, 8, 5), dim=-1)
-    ranker, gradients = BlackboxRanker(lam=20.0), []
-    for past in (one, other):
-        extended = OnEmbeddings(loss(ranker), memory=EmbeddingMemory(1))
-        extended(past, labels)
-        leaf = now.clone().requires_grad_()
-        gradients.append(torch.autograd.grad(extended(leaf, labels), leaf)[0])
-    assert not torch.equal(*gradients)
-    gradients = []
-    for past in (one, other):
-        extended = MAPLoss(ranker, memory=ScoreMemory(1))
-        extended(past[:, :4], torch.eye(4, dtype=torch.bool)[labels])
-        leaf = now[:, :4].clone().requires_grad_()
-        (gradient,) = torch.autograd.grad(extended(leaf, torch.eye(4, dtype=torch.bool)[labels]), leaf)
-        gradients.append(gradient)
-    assert not torch.equal(*gradients)
+    ranker, labels = BlackboxRanker(lam=20.0), torch.arange(4).repeat_interleave(2)
+    now, *pasts = normalize(torch.randn(3, 8, 4), dim=-1)
+    for build, relevance in (
+        (lambda: OnEmbeddings(APLoss(ranker), memory=EmbeddingMemory(1)), labels),
+        (lambda: OnEmbeddings(RecallLoss(ranker), memory=EmbeddingMemory(1)), labels),
+        (lambda: MAPLoss(ranker, memory=ScoreMemory(1)), torch.eye(4, dtype=torch.bool)[labels]),
+    ):
+        gradients = []
+        for past in pasts:
+            extended, leaf = build(), now.clone().requires_grad_()
+            extended(past, relevance)
+            gradients.append(torch.autograd.grad(extended(leaf, relevance), leaf)[0])
+        assert not torch.equal(*gradients)
 
 
 def test_thinning_shows_the_ranks_that_are_left():
@@ -138,3 +120,22 @@ def test_thinning_shows_the_ranks_that_are_left():
 def test_the_errors_of_a_memory_are_drawn_beside_the_margin(lines):
     drawn = lines(figures.staleness({1e-3: {1: 0.01, 8: 0.08}}, margin=0.05).axes[0])
     assert [*drawn["learning rate 0.001"]] == [0.01, 0.08] and [*drawn["margin α = 0.05"]] == [0.05, 0.05]
+
+
+def told(**values):
+    """Length of the list, mean, standard deviation, and the value of the data set."""
+    text = style.description(explorables.batch_size_and_bias(**values))
+    pattern = r"lists of (\d+): mean ([\d.]+), standard deviation ([\d.]+), where the data set has ([\d.]+)\. "
+    return [float(x) for x in re.search(pattern, text).groups()]
+
+
+def test_the_mean_falls_to_the_truth_and_memory_moves_it_but_not_the_spread_as_far():
+    small, *others = (told(batch_size=m, memory=0) for m in (8, 32, 128, 512))
+    means = [mean for _, mean, *_ in (small, *others)]
+    assert means == sorted(means, reverse=True) and means[-1] > small[3]
+    length, mean, _, truth = told(batch_size=512, memory=1)
+    assert length == 1024 and mean == pytest.approx(truth, abs=0.01)
+    longer, larger = told(batch_size=8, memory=7), told(batch_size=64, memory=0)
+    assert longer[0] == larger[0] == 64
+    assert abs(longer[1] - larger[1]) < 0.06 < small[1] - longer[1]
+    assert larger[2] < longer[2] < small[2]

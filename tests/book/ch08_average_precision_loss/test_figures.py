@@ -1,29 +1,27 @@
-"""What the figures of chapter 8 claim, in numbers."""
-
-from __future__ import annotations
+"""What the figures and the explorable of chapter 8 claim, in numbers."""
 
 import numpy as np
 import pytest
 import torch
 
-from rankbook.ch08_average_precision_loss import figures, study
+from rankbook.ch08_average_precision_loss import explorables, figures, study
 from rankbook.kit import style
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
 
-@pytest.mark.parametrize(("k", "r"), [(1, 0), (1, 7), (3, 3), (10, 2)])
-def test_the_push_is_the_gradient_of_the_loss(k, r):
+def test_the_push_is_the_gradient_of_the_loss(lines):
     """The k-th of k positives stands below r negatives; a long λ lets it move by its whole shift."""
-    ranks = torch.tensor([float(k + r)], requires_grad=True)
-    APLoss(BlackboxRanker(1.0)).formula(ranks, torch.tensor([float(k)])).sum().backward()
-    assert ranks.grad.item() == pytest.approx(k / (k + r) ** 2)
-
-
-def test_the_curves_of_the_push_end_where_they_should(lines):
     drawn = lines(figures.push_by_place(places=(1, 2, 4), most=9).axes[0])
-    np.testing.assert_allclose([drawn[f"AP: positive no. {k}"][[0, -1]] for k in (1, 4)], [[1, 0.01], [1 / 4, 4 / 169]])
+    for k in (1, 2, 4):
+        pushes = []
+        for r in (0, 9):
+            ranks = torch.tensor([float(k + r)], requires_grad=True)
+            APLoss(BlackboxRanker(1.0)).formula(ranks, torch.tensor([float(k)])).sum().backward()
+            assert ranks.grad.item() == pytest.approx(k / (k + r) ** 2)
+            pushes.append(ranks.grad.item())
+        np.testing.assert_allclose(drawn[f"AP: positive no. {k}"][[0, -1]], pushes, rtol=1e-6)
 
 
 def test_each_class_is_perfect_and_the_single_list_is_not():
@@ -44,3 +42,25 @@ def test_stopping_holds_on_to_a_perfect_ranking_and_differentiating_both_does_no
     stopped, both = (study.train(APLoss(BlackboxRanker(256.0), within_grad=w), seeds=6, steps=60) for w in (0, 1))
     assert stopped.reached() == 6 and stopped.stayed() == 1.0
     assert both.reached() > 0 and both.stayed() < 1.0
+
+
+def test_shifting_a_class_changes_apc_alone():
+    values = []
+    for shift in explorables.two_classes.controls["shift"].values[::20]:
+        by_class, one = explorables.measure(shift)
+        assert by_class == explorables.measure(0.0)[0] and 0 < one < 1
+        assert f"APC, all in one list, {one:.2f}" in style.description(explorables.two_classes(shift=shift))
+    values = [explorables.measure(shift)[1] for shift in (-0.2, 0.0, 0.3)]
+    assert values == sorted(values) and values[0] < values[-1]
+
+
+def test_map_moves_no_class_as_a_whole_and_each_stop_of_lam_shows_something_else():
+    for lam in (1.0, 10.0, 100.0):
+        by_class, in_one = (explorables.places(-0.2, lam, weight) for weight in (0.0, 1.0))
+        torch.testing.assert_close(by_class.sum(0), torch.zeros(2, dtype=torch.float64), atol=1e-9, rtol=0)
+        assert abs(in_one.sum()) < 1e-9
+        assert (by_class[~explorables.RELEVANT] < 1e-9).all() and (in_one[~explorables.RELEVANT] < 1e-9).all()
+    lams, shifts = (explorables.two_classes.controls[name].stops for name in ("lam", "shift"))
+    for shift in shifts:
+        seen = {str([explorables.places(shift, lam, weight).tolist() for weight in (0.0, 1.0)]) for lam in lams}
+        assert len(seen) == len(lams)

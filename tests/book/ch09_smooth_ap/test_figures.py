@@ -1,23 +1,18 @@
-"""What the figures of chapter 9 claim, in numbers."""
-
-from __future__ import annotations
+"""What the figures and the explorable of chapter 9 claim, in numbers."""
 
 import pytest
 import torch
 
-from rankbook.ch09_smooth_ap import figures, study
+from rankbook.ch09_smooth_ap import explorables, figures, study
 from rankbook.kit import style
 from rankedu.rankers import SigmoidRanker
 
 
-@pytest.mark.parametrize("temperature", [0.001, 0.01, 0.1, 1.0])
-def test_at_the_edge_of_the_region_the_slope_is_the_threshold(temperature):
-    width = torch.tensor(study.operating_width(temperature), dtype=torch.float64)
-    assert SigmoidRanker(temperature).slope(width).item() == pytest.approx(study.THRESHOLD)
-
-
-def test_a_sigmoid_that_is_nowhere_steep_enough_has_no_region():
-    assert study.operating_width(100.0) == 0.0
+def test_at_the_edge_of_the_region_the_slope_is_the_threshold():
+    for temperature in (0.001, 0.01, 0.1, 1.0):
+        width = torch.tensor(study.operating_width(temperature), dtype=torch.float64)
+        assert SigmoidRanker(temperature).slope(width).item() == pytest.approx(study.THRESHOLD)
+    assert study.operating_width(100.0) == 0.0, "nowhere steep enough"
 
 
 def test_one_network_has_the_same_share_at_all_batch_sizes():
@@ -38,3 +33,16 @@ def test_at_the_hot_end_all_lists_meet():
     left = figures.temperature_trade(n=20, positives=4).axes[0]
     ends = [line.get_ydata()[-1] for line in left.lines if len(line.get_ydata()) == 81]
     assert ends == pytest.approx([(1 + 3 / 2) / (1 + 19 / 2)] * 6, abs=0.01)
+
+
+def test_a_larger_batch_has_the_same_share_and_more_items_that_move_and_the_descent_sums_to_zero():
+    shares, moved = [], []
+    for size in explorables.SIZES:
+        _, _, share, push = explorables.measure(0.01, size)
+        shares.append(share)
+        moved.append(int((push.abs() > 1e-3).sum()))
+        exact, smooth, _, push = explorables.measure(0.001, size)
+        assert smooth == pytest.approx(exact, abs=0.02)
+        assert push.sum().item() == pytest.approx(0, abs=1e-9)
+    assert max(shares) - min(shares) < 0.1
+    assert moved == sorted(moved) and moved[-1] > 5 * moved[0]

@@ -1,25 +1,24 @@
-"""What the figures of chapter 10 claim, in numbers."""
-
-from __future__ import annotations
+"""What the figures and the explorable of chapter 10 claim, in numbers."""
 
 import numpy as np
 import pytest
 import torch
 
-from rankbook.ch10_fastap_histograms import figures, study
+from rankbook.ch10_fastap_histograms import explorables, figures, study
+from rankbook.kit import style
 from rankbook.kit.relief import surface, view
 from rankedu.losses import APLoss, FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
 
-@pytest.mark.parametrize("bins", [1, 4, 10, 40])
-def test_the_two_readings_of_a_histogram_are_those_of_the_losses(bins):
+def test_the_two_readings_of_a_histogram_are_those_of_the_losses():
     scores, relevance = study.similarities(queries=5, n=40, positives=6)
-    fast = 1 - study.fast_ap(scores, relevance, bins).mean()
-    soft = 1 - study.soft_rank_ap(scores, relevance, bins).mean()
-    torch.testing.assert_close(fast, FastAPLoss(bins)(scores, relevance))
-    torch.testing.assert_close(soft, APLoss(HistogramRanker(bins))(scores, relevance))
+    for bins in (1, 4, 10, 40):
+        fast = 1 - study.fast_ap(scores, relevance, bins).mean()
+        soft = 1 - study.soft_rank_ap(scores, relevance, bins).mean()
+        torch.testing.assert_close(fast, FastAPLoss(bins)(scores, relevance))
+        torch.testing.assert_close(soft, APLoss(HistogramRanker(bins))(scores, relevance))
 
 
 def test_the_five_items_by_hand():
@@ -45,30 +44,41 @@ def test_fast_ap_keeps_losing_what_was_predicted():
     assert abs(soft) < 1e-4 < 1e-3 < -fast
 
 
-@pytest.mark.parametrize("bins", [10, 40, 160])
-def test_a_lonely_positive_sags_by_the_same_depth_in_all_bins(bins):
+def test_a_lonely_positive_sags_by_the_same_depth_in_all_bins():
     line = torch.linspace(0.2, -0.2, 4001, dtype=torch.float64)
-    values = study.alone(line, bins)
-    assert values.max().item() == pytest.approx(0.5, abs=1e-3)
-    assert values.min().item() == pytest.approx(0.5 - (3 - 8**0.5) / 2, abs=1e-5)
+    for bins in (10, 40, 160):
+        values = study.alone(line, bins)
+        assert values.max().item() == pytest.approx(0.5, abs=1e-3)
+        assert values.min().item() == pytest.approx(0.5 - (3 - 8**0.5) / 2, abs=1e-5)
 
 
 def test_few_bins_reach_all_and_many_push_a_positive_down():
-    negative = ~torch.tensor(study.LIST_RELEVANT)
-    dead = [int((study.pushes(bins)[negative] == 0).sum()) for bins in (4, 10, 40)]
+    """A negative gets a gradient if and only if a positive is within one width of the centre above it."""
+    relevant, dead = torch.tensor(study.LIST_RELEVANT), []
+    for bins in (4, 10, 40):
+        pushes = study.pushes(bins)
+        dead.append(int((pushes[~relevant] == 0).sum()))
+        place = (1 - torch.tensor(study.LIST, dtype=torch.float64)) * bins / 2
+        near = ((place[relevant] - place.floor().unsqueeze(1)).abs() < 1).any(1)
+        assert torch.equal(pushes[~relevant] != 0, near[~relevant])
     assert dead == sorted(dead) and dead[0] == 0 and dead[-1] > 8
-    assert (study.pushes(4)[~negative] > 0).all() and (study.pushes(40)[~negative] < 0).any()
-
-
-@pytest.mark.parametrize("bins", [4, 10, 40])
-def test_who_gets_a_gradient(bins):
-    """A negative does if and only if a positive is within one width of the centre above it."""
-    place = (1 - torch.tensor(study.LIST, dtype=torch.float64)) * bins / 2
-    relevant = torch.tensor(study.LIST_RELEVANT)
-    near = ((place[relevant] - place.floor().unsqueeze(1)).abs() < 1).any(1)
-    assert torch.equal(study.pushes(bins)[~relevant] != 0, near[~relevant])
+    assert (study.pushes(4)[relevant] > 0).all() and (pushes[relevant] < 0).any()
 
 
 def test_training_wants_neither_one_bin_nor_hundreds():
     few, some, many = (study.trained(bins, 4, seeds=2)[0] for bins in (1, 20, 640))
     assert few + 0.1 < some > many + 0.1
+
+
+def test_loss_and_slope_are_those_of_the_package():
+    for bins in explorables.one_score.controls["bins"].values:
+        for score in (-0.487, 0.413, 0.893):
+            leaf = torch.cat([torch.tensor([score], dtype=torch.float64), explorables.FIXED]).requires_grad_()
+            loss = FastAPLoss(bins)(leaf, explorables.RELEVANT)
+            (slope,) = torch.autograd.grad(loss, leaf)
+            _, fast, _, found = explorables.at(score, bins)
+            assert fast == pytest.approx(loss.item()) and found == pytest.approx(slope[0].item())
+    exact, fast, soft, slope = explorables.at(0.413, 10)
+    told = style.description(explorables.one_score(bins=10, score=0.413))
+    assert f"AP's loss is {exact:.3f}, FastAP's {fast:.3f} with a slope of {slope:.2f}" in told
+    assert f"that of soft ranks {soft:.3f}" in told

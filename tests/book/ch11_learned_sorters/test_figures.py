@@ -1,17 +1,16 @@
-"""What the figures of chapter 11 claim, in numbers."""
-
-from __future__ import annotations
+"""What the figures and the explorable of chapter 11 claim, in numbers."""
 
 import numpy as np
 import torch
 
-from rankbook.ch11_learned_sorters import figures, study
+from rankbook.ch11_learned_sorters import explorables, figures, study
 from rankbook.kit import style
 from rankbook.kit.relief import view
 from rankedu import rank
 from ranklab.training import draw_scores
 
 STEPS = 60
+LINE = torch.linspace(-explorables.REACH, explorables.REACH, 121)
 
 
 def largest_step(surface):
@@ -52,3 +51,16 @@ def test_slopes_are_those_of_finite_differences():
         moved = step * torch.eye(5)[item]
         difference = (ranker(scores + moved) - ranker(scores - moved))[:, item] / (2 * step)
         torch.testing.assert_close(found[:, item], difference, rtol=0.02, atol=0.02)
+
+
+def test_training_brings_the_answers_nearer_and_beyond_it_the_curve_turns():
+    scores = torch.cat([torch.tensor(explorables.OTHERS).expand(len(LINE), -1), LINE[:, None]], 1)
+    errors = []
+    for stage in explorables.STAGES:
+        found, true = explorables.answers(stage, LINE)
+        assert found.shape == (len(LINE), 5) and torch.equal(true, rank(scores))
+        errors.append((found - true)[LINE.abs() <= 1].abs().mean().item())
+    assert errors == sorted(errors, reverse=True) and errors[-1] < 0.3 * errors[0]
+    ranks = found[:, -1]
+    assert -explorables.REACH < LINE[ranks.argmax()] < -1, "the worst rank is not at the far left"
+    assert ranks[0] < ranks.max() - 0.1

@@ -1,6 +1,4 @@
-"""What the figures of chapter 12 claim, in numbers."""
-
-from __future__ import annotations
+"""What the figures and the explorable of chapter 12 claim, in numbers."""
 
 import re
 
@@ -8,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, maps, surrogates
+from rankbook.ch12_surrogates_side_by_side import ap_losses, explorables, figures, maps, surrogates
 from rankbook.ch12_surrogates_side_by_side import quality as surrogate_quality
 from rankbook.kit import style
 from rankbook.kit.relief import surface, view
@@ -55,10 +53,15 @@ def test_four_landscapes_are_one_loss_and_three_surrogates():
 
 
 @pytest.mark.parametrize("method", surrogates.SURROGATES)
-@pytest.mark.parametrize("distortion", [0.1, 0.4])
-def test_a_strength_distorts_as_much_as_it_was_asked_to(method, distortion):
-    found = surrogate_quality.quality(surrogate_quality.at(method, distortion)).distortion
-    assert found == pytest.approx(distortion, rel=0.35 if method == "histogram" else 0.02)
+def test_a_strength_distorts_as_much_as_it_was_asked_to_and_the_gradient_appears(method):
+    for distortion in (0.1, 0.4):
+        found = surrogate_quality.quality(surrogate_quality.at(method, distortion)).distortion
+        assert found == pytest.approx(distortion, rel=0.35 if method == "histogram" else 0.02)
+    shares = []
+    for distortion in (0.02, 0.1, 0.75):
+        told = style.description(explorables.method_and_strength(method=method, distortion=distortion))
+        shares.append(int(re.search(r"Bars: (\d+)% of score vectors without", told).group(1)))
+    assert shares == sorted(shares, reverse=True) and shares[-1] == 0
 
 
 def test_no_method_beats_the_best_step():
@@ -76,12 +79,9 @@ def test_the_blind_step_is_the_limit_of_projection_and_sigmoid():
         np.testing.assert_allclose(directions, np.broadcast_to(wanted, points.shape), atol=1e-4)
 
 
-def test_blackbox_pushes_before_the_step_alone():
+def test_blackbox_pushes_before_the_step_alone_and_the_path_of_the_projection_ends_in_the_corner():
     told = style.description(figures.two_items(width=0.4))
     assert "blackbox: from −0.40 to 0.00" in told and "projection: from −0.20 to 0.20" in told
-
-
-def test_the_path_of_the_projection_ends_in_the_corner():
     told = style.description(maps.two_smoothings())
     assert "ε = 0.06: 1.00, 2.00, 3.00" in told and "from the corner 1 2 3 to the corner 2 3 1" in told
 
@@ -90,13 +90,10 @@ def test_ap_svm_bounds_and_rambo_follows_one_minus_ap():
     shifts = np.linspace(-0.65, 0.65, 14)
     svm, rambo = (ap_losses.ap_walk(loss, shifts)[0] for loss in (APSVMLoss(), APLoss(BlackboxRanker(4.0))))
     assert (svm >= rambo - 1e-9).all() and (np.diff(svm, 2) > -1e-9).all(), "above, and convex"
-
-
-@pytest.mark.parametrize(("p", "n"), [(1, 8), (4, 12), (3, 40)])
-def test_the_margin_of_the_ap_svm(p, n):
-    gap, relevance = ap_losses.margin_of_ap_svm(p, n), torch.arange(p + n) < p
-    just, short = (APSVMLoss()(gap * share * relevance.double(), relevance).item() for share in (1.0, 0.99))
-    assert just < 1e-9 < short
+    for p, n in ((1, 8), (4, 12), (3, 40)):
+        gap, relevance = ap_losses.margin_of_ap_svm(p, n), torch.arange(p + n) < p
+        just, short = (APSVMLoss()(gap * share * relevance.double(), relevance).item() for share in (1.0, 0.99))
+        assert just < 1e-9 < short
 
 
 def test_the_table_names_every_exponent(lines):

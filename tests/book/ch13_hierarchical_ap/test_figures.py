@@ -1,15 +1,13 @@
-"""What the figures of chapter 13 claim, in numbers."""
+"""What the figures and the explorable of chapter 13 claim, in numbers."""
 
-from __future__ import annotations
-
+from itertools import pairwise
 from math import factorial
 
 import numpy as np
 import pytest
 import torch
 
-from rankbook.ch13_hierarchical_ap import figures, study
-from rankbook.ch13_hierarchical_ap.study import level_relevance
+from rankbook.ch13_hierarchical_ap import explorables, figures, study
 from rankbook.kit import style
 from rankedu.hierarchy import relevance
 from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
@@ -38,27 +36,23 @@ def test_fig_2_prefers_the_nearer_car():
 def test_fig_3_shows_the_printed_fractions():
     told = style.description(figures.two_inversions())
     assert "H-rank 1 + 2/3 = 5/3" in told and "H-rank 1 + 1/3 = 4/3" in told
-
-
-def test_the_nested_figure_adds_up():
     told = style.description(figures.nested_ranks())
     assert "B has the ranks [2, 2, 1], sum 5" in told and "E has the ranks [4, 3, 2], sum 9" in told
 
 
-@pytest.mark.parametrize("alpha", [1, 2, 5])
 @pytest.mark.parametrize("counts", [(7, 4, 2), (3, 3, 3), (2, 10)])
-def test_h_ap_is_the_mean_of_aps_with_these_weights(counts, alpha):
-    """Also where Eq. 4 inverts two levels: then a weight is negative."""
-    weight = study.level_weights(counts, alpha)
-    assert weight.sum() == pytest.approx(1)
-    assert (weight < 0).any() == bool(level_relevance(counts, alpha).inverted)
-    if (weight < 0).any():
-        return
+def test_h_ap_is_the_mean_of_aps_with_these_weights(counts):
+    """Where Eq. 4 inverts two levels, a weight is negative."""
     levels = torch.tensor([level for level, count in enumerate((5, *counts)) for _ in range(count)])
     scores = torch.rand(len(levels), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    mean = average_precision_per_level(scores, levels) @ torch.from_numpy(weight)
-    value = hierarchical_average_precision(scores, relevance(levels, float(alpha)))
-    torch.testing.assert_close(value, mean)
+    for alpha in (1, 2, 5):
+        weight = study.level_weights(counts, alpha)
+        assert weight.sum() == pytest.approx(1)
+        assert (weight < 0).any() == bool(study.level_relevance(counts, alpha).inverted)
+        if (weight >= 0).all():
+            mean = average_precision_per_level(scores, levels) @ torch.from_numpy(weight)
+            value = hierarchical_average_precision(scores, relevance(levels, float(alpha)))
+            torch.testing.assert_close(value, mean)
 
 
 def test_large_alpha_leaves_the_leaves():
@@ -106,3 +100,27 @@ def test_measure_takes_batches_and_is_ap_for_the_leaves():
     values = study.measure(listed)
     assert torch.equal(values["AP"], average_precision(study.order_of(4).expand(2, 4), listed == 3))
     assert np.allclose(values["AP"], [1.0, 0.5])
+
+
+def test_a_sinking_stranger_lowers_nothing_and_ends_at_1_and_alpha_matters_to_h_ap_alone():
+    base = explorables.judge(3, 1.0)
+    for alpha in explorables.drag_a_ranking.controls["alpha"].stops:
+        seen = [explorables.judge(rank, alpha)[0] for rank in range(1, 11)]
+        for metric in explorables.METRICS:
+            values = [judged[metric] for judged in seen]
+            assert all(b >= a - 1e-12 for a, b in pairwise(values)) and values[-1] == pytest.approx(1)
+        for mine, other in zip(explorables.judge(3, alpha), base, strict=True):
+            assert all(mine[metric] == other[metric] for metric in ("AP", "ASI", "NDCG"))
+            assert (mine["H-AP"] == other["H-AP"]) == (alpha == 1.0)
+    severe, mild = explorables.judge(5, 2.83)
+    told = style.description(explorables.drag_a_ranking(rank=5, alpha=2.83))
+    assert f"H-AP {severe['H-AP']:.2f} and {mild['H-AP']:.2f}, better S" in told and "at rank 5" in told
+
+
+def test_the_metrics_change_sides_at_different_ranks():
+    def first(metric, alpha=1.0):
+        both = ((r, explorables.judge(r, alpha)) for r in range(1, 11))
+        return next(r for r, (severe, mild) in both if severe[metric] > mild[metric])
+
+    assert (first("AP"), first("ASI"), first("NDCG"), first("H-AP")) == (1, 1, 2, 4)
+    assert first("H-AP", 0.125) > 4 > first("H-AP", 8.0) == first("AP")

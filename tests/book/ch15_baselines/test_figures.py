@@ -1,16 +1,13 @@
-"""What the figures of chapter 15 claim, in numbers."""
-
-from __future__ import annotations
+"""What the figures and the explorable of chapter 15 claim, in numbers."""
 
 import numpy as np
 import pytest
 import torch
 
-from rankbook.ch15_baselines import study
+from rankbook.ch15_baselines import explorables, study
+from rankbook.kit import style
 from rankedu.hierarchy import levels
 from ranklab.contestants import baseline, baseline_names
-
-SIXTEEN = pytest.mark.parametrize("name", study.LOSSES)
 
 
 def tangent(steps, at):
@@ -22,18 +19,17 @@ def test_every_baseline_of_the_registry_is_on_the_table():
     assert set(baseline_names()) <= set(study.LOSSES) and len(study.LOSSES) == 16
 
 
-@SIXTEEN
-def test_the_step_is_the_sum_of_the_pulls(name):
+def test_the_step_is_the_sum_of_the_pulls():
     """Pulls of pairs and of proxies, read off dimensions of their own, add up to the gradient in the plane."""
     at = study.embed(study.ANGLES)
-    steps = study.descent(study.make(name), at, draws=study.draws_of(name))[1]
-    pulls, proxies = study.pulls(name), study.proxy_pulls(name)
-    torch.testing.assert_close(
-        tangent(pulls @ at + proxies @ study.proxies(), at), tangent(steps, at), rtol=1e-5, atol=1e-6
-    )
-    torch.testing.assert_close(pulls, pulls.T)
-    assert pulls.any() != (name in study.FAMILIES["proxies"])
-    assert proxies.any() == (name in (*study.FAMILIES["proxies"], "happier"))
+    for name in study.LOSSES:
+        steps = study.descent(study.make(name), at, draws=study.draws_of(name))[1]
+        pulls, proxies = study.pulls(name), study.proxy_pulls(name)
+        found = tangent(pulls @ at + proxies @ study.proxies(), at)
+        torch.testing.assert_close(found, tangent(steps, at), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(pulls, pulls.T)
+        assert pulls.any() != (name in study.FAMILIES["proxies"]), name
+        assert proxies.any() == (name in (*study.FAMILIES["proxies"], "happier")), name
 
 
 def test_no_loss_pulls_items_of_two_classes_together_but_by_the_hierarchy():
@@ -53,18 +49,13 @@ def test_the_batch_has_no_ties_and_no_pair_at_a_corner():
     assert not torch.isin(apart, torch.tensor([60.0, 90.0, 120.0])).any()
 
 
-@pytest.mark.parametrize("angles", [study.SORTED, study.UNCALIBRATED])
-def test_the_other_batches_are_ranked_perfectly_by_all(angles):
-    assert study.measures(study.embed(angles)) == (1.0, pytest.approx(1.0))
-
-
-def test_only_one_of_them_has_a_common_threshold():
+def test_the_other_batches_are_ranked_perfectly_and_one_has_a_common_threshold():
     same = (levels(study.PATHS) == 2) & ~torch.eye(9, dtype=torch.bool)
     other = levels(study.PATHS) < 2
-    for angles, common in ((study.SORTED, True), (study.UNCALIBRATED, False)):
+    for angles, common in ((study.UNCALIBRATED, False), (study.SORTED, True)):
+        assert study.measures(study.embed(angles)) == (1.0, pytest.approx(1.0))
         cosines = study.embed(angles) @ study.embed(angles).T
         assert (cosines[same].min() > cosines[other].max()) == common
-    cosines = study.embed(study.SORTED) @ study.embed(study.SORTED).T
     assert cosines[same].min() > 0.9 and cosines[other].max() < 0.6
 
 
@@ -99,3 +90,28 @@ def test_the_table_in_words_fits_on_a_page():
     assert len(lines) == 18 and max(map(len, lines)) <= 76
     restless = {line[:23].strip() for line in lines if "–" in line}
     assert restless == {"contrastive", "margin", "lifted structure", "N-pair", "angular"}
+
+
+@pytest.mark.parametrize("name", explorables.OPTIONS)
+def test_the_step_is_finite_follows_the_curve_and_has_one_scale_for_all_places(name):
+    """A step of half the length is an arrow of half the length, and no arrow is longer than half a radius."""
+    angle, h = 113.3, 1e-4
+    low, high = (explorables.step(name, angle + sign * h)[0] for sign in (-1, 1))
+    assert explorables.turn(name, angle) == pytest.approx(-(high - low) / (2 * np.deg2rad(h)), rel=1e-3, abs=1e-5)
+    for angle in explorables.one_item_moves.controls["angle"].values:
+        value, steps = explorables.step(name, angle)
+        assert np.isfinite(value) and np.isfinite(steps).all()
+    scales = []
+    for angle in explorables.one_item_moves.controls["angle"].stops[::3]:
+        shown = explorables.one_item_moves(loss=name, angle=angle).axes[0].collections
+        (arrows,) = (one for one in shown if hasattr(one, "U"))
+        drawn, steps = np.hypot(arrows.U, arrows.V), np.linalg.norm(explorables.step(name, angle)[1], axis=1)
+        scales.append(drawn.max() / steps.max())
+        assert drawn.max() <= 0.5 + 1e-9
+    np.testing.assert_allclose(scales, scales[0])
+
+
+def test_at_home_it_is_the_batch_of_the_chapter():
+    assert explorables.angles_with(72.0) == list(study.ANGLES)
+    ap, hap = study.measures(study.embed(study.ANGLES))
+    assert f"mean AP {ap:.2f}, mean H-AP {hap:.2f}" in style.description(explorables.one_item_moves())

@@ -1,42 +1,61 @@
-"""The errata page's numbers: gains of a text against its tables, and the perfect list in FastAP's bins."""
+"""The errata page's numbers: gains of a text against its tables, and what a test set flatters the step it chose by."""
 
 import math
 from itertools import product
 
-import pytest
+import torch
 
 from rankbook.errata import figures as errata
 from rankbook.errata import study
+from rankbook.errata.best_step import Flattery, curves, flattery
 from rankbook.kit import style
 
 
-@pytest.mark.parametrize(
-    ("table", "data", "metric", "method", "expected"),
-    [
+def test_a_column_of_a_printed_table():
+    for table, data, metric, method, expected in (
         ("rambo_tab_7", "In-shop", "R@1", "Full RaMBO", 88.1),
         ("happier_tab_1", "iNat-full", "H-AP", "HAPPIER", 47.9),
         ("happier_tab_3", "Online Products", "AP coarse", "HAPPIER", 58.4),
-    ],
-)
-def test_a_column_of_a_printed_table(table, data, metric, method, expected):
-    assert study.values(table, data, metric)[method] == expected
+        ("rambo_tab_7", "In-shop", "R@1", "No margin", None),  # a cell without a number
+    ):
+        assert study.values(table, data, metric).get(method) == expected
 
 
-def test_a_cell_without_a_number_is_left_out():
-    assert "No margin" not in study.values("rambo_tab_7", "In-shop", "R@1")
-
-
-@pytest.mark.parametrize("gain", study.GAINS, ids=str)
-def test_a_verdict_is_what_numbers_of_more_decimals_allow(gain):
+def test_a_verdict_is_what_numbers_of_more_decimals_allow():
     """Count in thousandths of a point: which differences are rounded to the text's number, or cut to it?"""
-    given, text = round(1000 * gain.given), round(1000 * gain.text)
-    half = 500 if gain.text.is_integer() else 50
-    unrounded = [given + a - b for a, b in product(range(-49, 50), repeat=2)]  # of numbers that round to the table's
-    possible = any(text - half <= difference < text + half for difference in unrounded)
-    assert (gain.verdict in ("same", "rounded")) == possible
-    assert (gain.verdict == "cut") == (not possible and gain.text == math.floor(gain.given))
+    for gain in study.GAINS:
+        given, text = round(1000 * gain.given), round(1000 * gain.text)
+        half = 500 if gain.text.is_integer() else 50
+        unrounded = [given + a - b for a, b in product(range(-49, 50), repeat=2)]  # of numbers that round to these
+        possible = any(text - half <= difference < text + half for difference in unrounded)
+        assert (gain.verdict in ("same", "rounded")) == possible, gain
+        assert (gain.verdict == "cut") == (not possible and gain.text == math.floor(gain.given)), gain
 
 
 def test_the_figures_are_described_with_their_numbers():
     assert "12.7 in the text, 10.7 in the table" in style.description(errata.gains())
     assert "0.581 with 5" in style.description(errata.bins_of_a_perfect_list((5, 10)))
+
+
+def test_curves_are_of_trainings_that_learn_and_of_two_sets():
+    found = curves(4)
+    assert found.shape == (4, 2, 20) and not torch.equal(found[:, 0], found[:, 1])
+    assert (found[..., -1] > found[..., 0] + 0.1).all() and found.max() < 1
+
+
+def test_noise_flatters_by_the_mean_of_its_maximum_and_two_sets_that_agree_nobody():
+    """Of m uniform numbers the largest is m/(m + 1) in the mean, and the choice is worth nothing elsewhere."""
+    generator = torch.Generator().manual_seed(1)
+    curve = torch.rand(5, 1, 9, dtype=torch.float64, generator=generator)
+    found = flattery(curve.expand(-1, 2, -1))
+    assert found.too_good == found.half_width == 0 and found.reported == found.elsewhere > 0
+    found = flattery(torch.rand(20_000, 2, 9, dtype=torch.float64, generator=generator))
+    assert abs(found.too_good - 100 * (0.9 - 0.5)) < 0.8 and abs(found.elsewhere) < 0.8
+    assert abs(found.reported - found.too_good) < 0.8
+
+
+def test_which_set_is_easier_does_not_matter():
+    measured = torch.rand(6, 2, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    easier = measured + torch.tensor([0.3, 0.0], dtype=torch.float64)[:, None]
+    one, other = flattery(measured), flattery(easier)
+    assert all(abs(getattr(one, name) - getattr(other, name)) < 1e-6 for name in Flattery.__dataclass_fields__)

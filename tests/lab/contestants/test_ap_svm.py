@@ -40,7 +40,7 @@ def cases(sizes, *, spread):
 def test_value_is_the_maximum_over_all_interleavings(inference):
     """And so over all rankings: these are tried."""
     for spread in (0.1, 0.5, 3.0):
-        for y, positive in cases([2, 3, 4, 5, 6], spread=spread):
+        for y, positive in cases([2, 3, 4, 5], spread=spread):
             expected = max(bracket(ranking, y, positive) for ranking in permutations(range(len(y))))
             scores = torch.tensor(y, dtype=torch.float64)
             assert abs(APSVMLoss(inference)(scores, positive).item() - expected) < 1e-12, (y, positive)

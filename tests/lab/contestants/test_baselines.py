@@ -183,7 +183,7 @@ def test_settings_reach_the_loss_and_the_miner():
     assert baseline("margin", learn_beta=True, beta=0.9).loss.beta.requires_grad
     loss = baseline("triplet_semihard", margin=0.4)
     assert loss.loss.margin == loss.miner.margin == 0.4
-    assert baseline("histogram", n_bins=7).loss.n_bins == 7
+    assert baseline("histogram", n_bins=7).loss.n_bins == 7 and "n_bins=7" in repr(baseline("histogram", n_bins=7))
 
 
 def test_a_missing_library_is_named(monkeypatch):

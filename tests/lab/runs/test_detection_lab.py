@@ -1,7 +1,6 @@
 """The lab `detection`: its presets are the papers' rows, and what a run leaves behind is enough to draw from."""
 
 import re
-import signal
 
 import pytest
 import torch
@@ -10,7 +9,6 @@ from rankedu.metrics import evaluate_detections
 from ranklab.experiments import detection
 from ranklab.experiments.detection_data import KEPT, Findings, count_objects, first_of, halves, open_data, thin_out
 from ranklab.runs import find_labs, plan
-from ranklab.training import detection as training
 
 #: Rows of RaMBO's Tables 5 and 8, with the steps that 12 epochs take.
 ROWS = {
@@ -71,26 +69,6 @@ def test_the_halves_of_the_classes_are_measured_apart(outcome):
     metrics, ap = detection.measure(perfect, outcome.data)
     assert metrics["AP50 of frequent classes"] == 1 and metrics["AP50 of rare classes"] == 0
     assert 0 < metrics["AP50"] < 1 and ap.shape == (20,)
-
-
-def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
-    parameters = SMALL | {"loss": "rambo_map", "memory": 2, "checkpoint_every": 1, "pictures": False}
-    expected = detection.run(parameters, tmp_path / "whole", progress=False)
-    steps, one_step = [], training.detector_step
-
-    def stopping(*arguments, **options):
-        steps.append(None)
-        if len(steps) == 2:
-            signal.raise_signal(signal.SIGINT)
-        return one_step(*arguments, **options)
-
-    monkeypatch.setattr(training, "detector_step", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        detection.run(parameters, tmp_path / "killed", progress=False)
-    found = detection.run(parameters | {"pictures": True}, tmp_path / "killed", progress=False)
-    assert found.history.losses == expected.history.losses and found.history.interrupted == [1]
-    assert torch.equal(found.ap.nan_to_num(2), expected.ap.nan_to_num(2))
-    assert expected.findings is None and found.findings is not None
 
 
 def test_data_are_as_large_as_asked_for_and_counted_without_difficult_objects():

@@ -117,12 +117,13 @@ def test_equal_runs_tie():
     assert above.verdict == CONFIRMED and above.p == 0.0
 
 
-def test_holm_lowers_the_bar_claim_by_claim_and_stops():
-    def at(p):
-        """Ten paired differences with this p."""
-        spread = np.tile([1.0, -1.0], 5)[:, None]
-        return plain(spread + stats.t.isf(p / 2, 9) * stats.sem(spread))
+def at(p, sign=1):
+    """Ten paired differences with this p."""
+    spread = np.tile([1.0, -1.0], 5)[:, None]
+    return plain(spread + sign * stats.t.isf(p / 2, 9) * stats.sem(spread))
 
+
+def test_holm_lowers_the_bar_claim_by_claim_and_stops():
     found = judge({"second": [at(0.02)], "first": [at(0.001)], "third": [at(0.04)]})
     assert [found[name].verdict for name in ("first", "second", "third")] == [CONFIRMED] * 3
     assert [1 - found[name].level for name in ("first", "second", "third")] == pytest.approx([0.05 / 3, 0.05 / 2, 0.05])
@@ -139,6 +140,9 @@ def test_all_parts_confirm_and_one_refutes():
     found = {name: judge({"claim": parts})["claim"] for name, parts in rules.items()}
     assert [found[name].verdict for name in found] == [CONFIRMED, REFUTED, UNDECIDED]
     assert found["one"].level == 0.975 and found["both"].level == 0.95, "one of two is refuted at half the level"
+    alone, of_two = (judge({"claim": parts})["claim"] for parts in ([at(0.04, -1)], [good, at(0.04, -1)]))
+    assert (alone.verdict, of_two.verdict) == (REFUTED, UNDECIDED), "which a part between the two levels does not reach"
+    assert (alone.p, of_two.p) == (pytest.approx(0.04, rel=0.1), pytest.approx(0.08, rel=0.1))
     assert found["one"].estimate.mean == bad.mean and found["open"].estimate.mean == unknown.mean
 
 

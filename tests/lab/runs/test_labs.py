@@ -1,20 +1,21 @@
 """The labs: each preset fits one and names its source, the quick ones run, and bad input is named before anything."""
 
 import re
+import signal
 
 import pytest
 import torch
 import yaml
 
+import ranklab.training.detection
 from rankedu.losses import OnProposals
-from ranklab.datasets import UnicodeGlyphs
 from ranklab.experiments import detection, hierarchical_retrieval, minibatch_statistics, retrieval, speed
 from ranklab.experiments._experiment import chosen_settings
 from ranklab.experiments.detection_data import Findings
-from ranklab.experiments.retrieval_data import Data
 from ranklab.methods import make_loss
 from ranklab.runs import find_labs, list_labs, list_presets, read_parameters
 from ranklab.runs.parameters import check_parameters
+from ranklab.training import loop
 
 LABS = find_labs()
 TRAINING = {"retrieval": retrieval, "hierarchical_retrieval": hierarchical_retrieval}
@@ -100,12 +101,59 @@ def test_the_lab_sodeep_runs(execute):
     assert all(row["steps"] == 2 and row["error, uniform"] > 0 and row["guessing"] == 1.2 for row in found["rows"])
 
 
+#: What is trained until it is killed: parameters, and the function that makes a step.
+KILLED = {
+    retrieval: ({"loss": "smooth_ap", "memory": 1, "batch_size": 16, "dim": 8}, (loop, "one_step")),
+    minibatch_statistics: (
+        {"loss": "smooth_ap", "batch_size": 16, "dim": 8, "batch_sizes": [16], "batches": 3, "images": 32}
+        | {"memories": [1], "ages": [1, 4]},
+        (loop, "one_step"),
+    ),
+    detection: (
+        {"train_images": 12, "test_images": 6, "batch_size": 2, "lr": 1e-3, "memory": 2},
+        (ranklab.training.detection, "detector_step"),
+    ),
+}
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("lab", KILLED)
+def test_a_run_that_was_killed_goes_on_to_the_same_numbers(lab, tmp_path, monkeypatch):
+    parameters, step = KILLED[lab]
+    parameters = {"steps": 4, "checkpoint_every": 1, **parameters}
+    free = {} if lab is minibatch_statistics else {"pictures": False}
+
+    def measured(folder, **changed):
+        outcome = lab.run(parameters | free | changed, folder, progress=False)
+        outcome = getattr(outcome, "outcome", outcome)
+        return outcome, {name: value for name, value in outcome.metrics.items() if name not in {"seconds", *SHARES}}
+
+    whole, expected = measured(tmp_path / "whole")
+    steps, one_step = [], getattr(*step)
+
+    def stopping(*arguments, **options):
+        steps.append(None)
+        if len(steps) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return one_step(*arguments, **options)
+
+    monkeypatch.setattr(*step, stopping)
+    with pytest.raises(KeyboardInterrupt):
+        measured(tmp_path / "killed")
+    pictures = {"pictures": True} if lab is detection else {}
+    outcome, found = measured(tmp_path / "killed", **pictures)
+    assert found == pytest.approx(expected, abs=0, rel=0, nan_ok=True)
+    assert outcome.history.losses == whole.history.losses and outcome.history.interrupted == [2]
+    if lab is detection:
+        assert torch.equal(outcome.ap.nan_to_num(2), whole.ap.nan_to_num(2))
+        assert whole.findings is None and outcome.findings is not None, "pictures change no number"
+    outcome.close()
+    kept = ["detections.npz"] if lab is detection else []
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == [*kept, "net.pt"]
+
+
+@pytest.mark.usefixtures("few")
 def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
-    train, test = (UnicodeGlyphs("all", characters=characters) for characters in ("ABCDEFGHeéèзӞ", "KLMNOPQRoóò"))
-    few = Data(train, test, None, "some glyphs", ("script", "base letter", "character"))
-    opened = "ranklab.experiments._experiment.open_data"
-    opening = retrieval._experiment.open_data
-    monkeypatch.setattr(opened, lambda given: few if given["dataset"] == "glyphs" else opening(given))
     monkeypatch.setattr("ranklab.training.loop.one_step", lambda *_: pytest.fail("it was trained"))
     given = {
         retrieval: {"steps": 1, "pictures": False},

@@ -1,7 +1,6 @@
 """The labs of the retrieval experiments: what is measured, what is noted, what goes on, and every method's gradient."""
 
 import copy
-import signal
 from dataclasses import replace
 
 import pytest
@@ -14,20 +13,9 @@ from ranklab.experiments._experiment import chosen_settings
 from ranklab.experiments._minibatches import batch_metrics
 from ranklab.experiments.retrieval_data import Data
 from ranklab.methods import METHODS, make_loss, parse_settings
-from ranklab.training import loop
 
 PATHS = torch.tensor([[i // 8, 10 + i // 4, 100 + 2 * (i // 2)] for i in range(16)])  # ids with gaps
 SMALL = {"steps": 6, "batch_size": 16, "dim": 8}
-OPENED = "ranklab.experiments._experiment.open_data"
-
-
-@pytest.fixture
-def few(monkeypatch):
-    """A few characters on both sides, which the labs open."""
-    train, test = (UnicodeGlyphs("all", characters=characters) for characters in ("ABCDEFGHeéèзӞ", "KLMNOPQRoóò"))
-    data = Data(train, test, None, "some glyphs", ("script", "base letter", "character"))
-    monkeypatch.setattr(OPENED, lambda parameters: data)
-    return data
 
 
 @pytest.mark.usefixtures("few")
@@ -50,39 +38,6 @@ def test_levels_agree_with_the_flat_lab(tmp_path):
     assert found["R@1 of characters"] == flat["R@1"] and found["AP of characters"] == flat["mAP"]
     levels = [found[f"AP of {name}"] for name in ("scripts", "base letters", "characters")]
     assert found["AP, mean of levels"] == pytest.approx(sum(levels) / 3)
-
-
-@pytest.mark.usefixtures("few")
-@pytest.mark.parametrize("lab", [retrieval, minibatch_statistics], ids=["retrieval", "statistics"])
-def test_a_run_that_was_killed_goes_on_to_the_same_numbers(lab, tmp_path, monkeypatch):
-    parameters = SMALL | {"loss": "smooth_ap", "memory": 1, "checkpoint_every": 1}
-    if lab is retrieval:
-        parameters |= {"pictures": False}
-    else:
-        parameters |= {"batch_sizes": [16], "batches": 3, "images": 32, "memories": [1], "ages": [1, 4], "memory": 0}
-
-    def measured(folder):
-        outcome = lab.run(parameters, folder, progress=False)
-        outcome = getattr(outcome, "outcome", outcome)
-        times = ("seconds", "loss share", "waiting share", "evaluation share")
-        return outcome, {name: value for name, value in outcome.metrics.items() if name not in times}
-
-    _, expected = measured(tmp_path / "whole")
-    steps, one_step = [], loop.one_step
-
-    def stopping(*arguments):
-        steps.append(None)
-        if len(steps) == 4:
-            signal.raise_signal(signal.SIGINT)
-        return one_step(*arguments)
-
-    monkeypatch.setattr(loop, "one_step", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        lab.run(parameters, tmp_path / "killed", progress=False)
-    outcome, found = measured(tmp_path / "killed")
-    assert found == expected and outcome.history.interrupted == [3]
-    outcome.close()
-    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["net.pt"]
 
 
 @pytest.mark.usefixtures("few")
@@ -109,7 +64,7 @@ def test_a_class_with_one_image_trains_nothing_and_asks_nothing(few, tmp_path, m
         return part
 
     alone = replace(few, train=with_one_of_the_first_class(few.train), test=with_one_of_the_first_class(few.test))
-    monkeypatch.setattr(OPENED, lambda parameters: alone)
+    monkeypatch.setattr("ranklab.experiments._experiment.open_data", lambda parameters: alone)
     outcome = retrieval.run(SMALL | {"pictures": False}, tmp_path, progress=False)
     assert outcome.notes[0] == "1 of 13 classes have fewer than 4 images and train nothing"
     assert "1 at level 1 of 121 queries have no relevant item" in outcome.notes[1]

@@ -10,8 +10,9 @@ from functools import cache
 import nbformat
 import pytest
 
-from ranklab.datasets import held_out
+from ranklab.datasets import UnicodeGlyphs, held_out
 from ranklab.experiments import _experiment
+from ranklab.experiments.retrieval_data import Data
 from ranklab.runs import find_labs, folders, load_result, plan
 
 PARAMETERS = """\
@@ -112,6 +113,16 @@ def opened_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_experiment, "open_data", once)
         yield
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """A few characters on both sides, which the retrieval labs open instead of all."""
+    train, test = (UnicodeGlyphs("all", characters=characters) for characters in ("ABCDEFGHeéèзӞ", "KLMNOPQRoóò"))
+    data = Data(train, test, None, "some glyphs", ("script", "base letter", "character"))
+    opened = _experiment.open_data
+    monkeypatch.setattr(_experiment, "open_data", lambda given: data if given["dataset"] == "glyphs" else opened(given))
+    return data
 
 
 @pytest.fixture(scope="session")

@@ -10,17 +10,7 @@ from scipy import stats
 
 from ranklab.runs import Record, collect_runs, judging
 from ranklab.runs.folders import find_records
-from ranklab.runs.judging import (
-    CONFIRMED,
-    REFUTED,
-    UNDECIDED,
-    Contrast,
-    bootstrap,
-    contrast,
-    judge,
-    milder,
-    resolution,
-)
+from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Contrast, bootstrap, contrast, judge, milder, resolution
 from ranklab.runs.packing import pack, unpack
 
 ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
@@ -84,9 +74,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 
 def test_few_letters_of_unequal_size_are_covered():
     """The 16 letters of the tree, two of which hold half of the queries, as if seeds made no difference."""
-    record = next(
-        record for record in collect_runs(find_records() / "claims_cpu.jsonl")[0] if record.run == "happier-0"
-    )
+    [record] = [one for one in collect_runs(find_records() / "claims_cpu.jsonl")[0] if one.run == "happier-0"]
     counts = unpack(record.evidence["queries"]).astype(float)
     weights = counts / counts.sum()
     factor, freedom = resolution(weights)
@@ -107,21 +95,17 @@ def test_few_letters_of_unequal_size_are_covered():
 @pytest.mark.usefixtures("fewer_samples")
 def test_under_no_difference_a_family_seldom_errs():
     rng = np.random.default_rng(3)
-    erring = sum(
-        any(
-            found.verdict != UNDECIDED
-            for found in judge({str(n): [plain(rng.normal(size=(10, 1)))] for n in range(6)}).values()
-        )
-        for _ in range(100)
-    )
-    assert erring <= 12  # 5 expected
+    families = [judge({str(n): [plain(rng.normal(size=(10, 1)))] for n in range(6)}) for _ in range(100)]
+    erring = [any(found.verdict != UNDECIDED for found in family.values()) for family in families]
+    assert sum(erring) <= 12  # 5 expected
 
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8), st.sampled_from([0.0, 0.25]))
 @settings(max_examples=30, deadline=None)
 def test_the_other_sign_gives_the_other_verdict(values, threshold):
     differences = np.array(values).reshape(4, 2)
-    [found], [turned] = (judge({"claim": [plain(sign * differences, sign * threshold)]}).values() for sign in (1, -1))
+    sides = (plain(sign * differences, sign * threshold) for sign in (1, -1))
+    [found], [turned] = (judge({"claim": [side]}).values() for side in sides)
     opposite = {CONFIRMED: REFUTED, REFUTED: CONFIRMED, UNDECIDED: UNDECIDED}
     assert turned.verdict == opposite[found.verdict] and turned.estimate.mean == pytest.approx(-found.estimate.mean)
 
@@ -133,12 +117,13 @@ def test_equal_runs_tie():
     assert above.verdict == CONFIRMED and above.p == 0.0
 
 
-def test_holm_lowers_the_bar_claim_by_claim_and_stops():
-    def at(p):
-        """Ten paired differences with this p."""
-        spread = np.tile([1.0, -1.0], 5)[:, None]
-        return plain(spread + stats.t.isf(p / 2, 9) * stats.sem(spread))
+def at(p, sign=1):
+    """Ten paired differences with this p."""
+    spread = np.tile([1.0, -1.0], 5)[:, None]
+    return plain(spread + sign * stats.t.isf(p / 2, 9) * stats.sem(spread))
 
+
+def test_holm_lowers_the_bar_claim_by_claim_and_stops():
     found = judge({"second": [at(0.02)], "first": [at(0.001)], "third": [at(0.04)]})
     assert [found[name].verdict for name in ("first", "second", "third")] == [CONFIRMED] * 3
     assert [1 - found[name].level for name in ("first", "second", "third")] == pytest.approx([0.05 / 3, 0.05 / 2, 0.05])
@@ -151,12 +136,13 @@ def test_holm_lowers_the_bar_claim_by_claim_and_stops():
 def test_all_parts_confirm_and_one_refutes():
     rng = np.random.default_rng(4)
     good, bad, unknown = (plain(rng.normal(size=(10, 1)) * 0.1 + shift) for shift in (1.0, -1.0, 0.01))
-    found = {
-        name: judge({"claim": parts})["claim"]
-        for name, parts in {"both": [good, good], "one": [good, bad], "open": [good, unknown]}.items()
-    }
+    rules = {"both": [good, good], "one": [good, bad], "open": [good, unknown]}
+    found = {name: judge({"claim": parts})["claim"] for name, parts in rules.items()}
     assert [found[name].verdict for name in found] == [CONFIRMED, REFUTED, UNDECIDED]
     assert found["one"].level == 0.975 and found["both"].level == 0.95, "one of two is refuted at half the level"
+    alone, of_two = (judge({"claim": parts})["claim"] for parts in ([at(0.04, -1)], [good, at(0.04, -1)]))
+    assert (alone.verdict, of_two.verdict) == (REFUTED, UNDECIDED), "which a part between the two levels does not reach"
+    assert (alone.p, of_two.p) == (pytest.approx(0.04, rel=0.1), pytest.approx(0.08, rel=0.1))
     assert found["one"].estimate.mean == bad.mean and found["open"].estimate.mean == unknown.mean
 
 
@@ -172,12 +158,18 @@ def test_metrics_come_from_what_is_packed():
     assert severity.counts.tolist() == [[1, 2, 1]] * 2 and severity.mean == 5 / 4
 
 
-def test_what_cannot_be_compared_is_named():
+def test_what_cannot_be_compared_is_named(refused):
     made = [record(seed, [3] * 10) for seed in (0, 1)]
-    with pytest.raises(ValueError, match=r"of the same seeds in all terms, got \[\[0, 1\], \[1, 0\]\]"):
-        contrast([(1.0, made, "R@1"), (-1.0, made[::-1], "R@1")])
     other = [record(seed, [3] * 10, counts=COUNTS[::-1]) for seed in (0, 1)]
-    with pytest.raises(ValueError, match="records must be of the same queries, got lab/run1, lab/run1"):
-        contrast([(1.0, made, "R@1"), (-1.0, other, "R@1")])
-    with pytest.raises(ValueError, match="metric must be R@1 or one of mAP@R, got 'AP'"):
-        contrast([(1.0, made, "AP")])
+    seeds, queries = (
+        r"of the same seeds in all terms, got \[\[0, 1\], \[1, 0\]\]",
+        "of the same queries, got lab/run1, lab/run1",
+    )
+    refused(
+        [
+            (lambda: contrast([(1.0, made, "R@1"), (-1.0, made[::-1], "R@1")]), ValueError, seeds),
+            (lambda: contrast([(1.0, made, "R@1"), (-1.0, other, "R@1")]), ValueError, queries),
+            (lambda: milder(made, other), ValueError, queries),
+            (lambda: contrast([(1.0, made, "AP")]), ValueError, "must be R@1 or one of mAP@R, got 'AP'"),
+        ]
+    )

@@ -105,6 +105,9 @@ def test_a_table_holds_a_line_a_run_in_order_and_gives_back_what_was_kept(tmp_pa
     after = table.read_bytes().split(b"\n")
     assert [one == other for one, other in zip(before, after, strict=True)] == [True, False, True, True]
     assert collect_runs(table)[0][1] == changed and [b"evidence" in line for line in after[:-1]] == [False, True, False]
+    other = tmp_path / "other.jsonl"
+    keep_runs(kept[:1], other)
+    assert [collect_runs(*places)[0][1] for places in ((table, other), (other, table))] == [changed, kept[0]]
 
 
 def test_a_damaged_line_is_named_skipped_and_stays(tmp_path, refused):

@@ -1,0 +1,239 @@
+"""The labs: each preset fits one and names its source, the quick ones run, and bad input is named before anything."""
+
+import re
+import signal
+
+import pytest
+import torch
+import yaml
+
+import ranklab.training.detection
+from rankedu.losses import OnProposals
+from ranklab.experiments import detection, hierarchical_retrieval, minibatch_statistics, retrieval, speed
+from ranklab.experiments._experiment import chosen_settings
+from ranklab.experiments.detection_data import Findings
+from ranklab.methods import make_loss
+from ranklab.runs import find_labs, list_labs, list_presets, read_parameters
+from ranklab.runs.parameters import check_parameters
+from ranklab.training import loop
+
+LABS = find_labs()
+TRAINING = {"retrieval": retrieval, "hierarchical_retrieval": hierarchical_retrieval}
+TRAINING |= {"minibatch_statistics": minibatch_statistics, "detection": detection}
+MODULES = {**TRAINING, "speed": speed}
+SHARES = {"loss share", "waiting share", "evaluation share"}
+ERRORS = (ValueError, TypeError, FileNotFoundError, PermissionError)
+#: Presets that are executed, with what makes them smaller still, what they must have measured, and what they leave.
+QUICK = {
+    "retrieval": (
+        "glyphs_quick",
+        {"margin": 0.05, "steps": 3, "test_images": 300},
+        {"R@1", "R@10", "R@100", "mAP", "mAP@R", *SHARES},
+    ),
+    "hierarchical_retrieval": (
+        "glyphs_happier_quick",
+        {"steps": 3, "test_images": 300},
+        {"H-AP", "ASI", "NDCG", "AP of characters", "AP of scripts", "R@1 of base letters", "AP, mean of levels"},
+    ),
+    "minibatch_statistics": (
+        "glyphs_minibatch_quick",
+        {"steps": 3, "test_images": 600, "batch_sizes": [16, 32], "images": 64, "batches": 4},
+        {"mAP", "mAP of batches of 32", "P of batches of 16", "P of a run with batches of 16"},
+    ),
+    "detection": (
+        "scenes_quick",
+        {"train_images": 12, "test_images": 6, "steps": 3, "batch_size": 2, "lr": 1e-3, "evaluate_every": 3},
+        {"AP50", "AP50 11-point", "AP50 of frequent classes", "AP50 of rare classes", *SHARES},
+    ),
+}
+
+
+def test_the_notebook_has_the_defaults_of_the_module():
+    for lab in list_labs(LABS):
+        declared = {name: parameter.default for name, parameter in read_parameters(LABS / f"{lab}.ipynb").items()}
+        assert "seed" in declared and list_presets(lab, LABS), lab
+        assert lab not in MODULES or declared == MODULES[lab].DEFAULTS, lab
+
+
+def test_each_preset_fits_one_lab_names_its_source_and_can_be_run():
+    fitting = {lab: list_presets(lab, LABS) for lab in list_labs(LABS)}
+    every = sorted(path.stem for path in (LABS / "presets").glob("*.yaml"))
+    assert sorted(preset for presets in fitting.values() for preset in presets) == every
+    for lab, presets in fitting.items():
+        declared = read_parameters(LABS / f"{lab}.ipynb")
+        for preset in presets:
+            text = (LABS / "presets" / f"{preset}.yaml").read_text(encoding="utf-8")
+            values = check_parameters(yaml.safe_load(text), declared, lab=lab)
+            if lab in TRAINING:
+                about = " ".join(text[: text.index("\ndataset")].split("\n# "))
+                assert preset.startswith(("glyphs", "scenes")) or re.search(r"(Tab|Sec)\. ", about), preset
+                MODULES[lab].check(values)
+            if lab in TRAINING and lab != "detection":
+                assert values["batch_size"] % (values["per_class"] * max(1, values["super_classes"])) == 0, preset
+                settings, notes = chosen_settings(values)
+                assert not notes, preset
+                make_loss(values["loss"], dim=4, labels=torch.tensor([[0, 0, 0], [0, 1, 1]]), **settings)
+            if lab == "speed":
+                assert values["parts"] == list(speed.PARTS) and speed._check(values) is not None
+                assert preset == "speed_quick" or values["lengths"] == list(speed.PRINTED["cpu"])
+                assert preset == "speed_quick" or values["batch"] == 112
+
+
+@pytest.mark.parametrize("lab", QUICK)
+def test_the_quick_lab_runs(lab, execute, tmp_path):
+    preset, smaller, measured = QUICK[lab]
+    found = execute(lab, preset, smaller)
+    assert measured <= set(found["metrics"]) and all(0 <= found["metrics"][name] <= 1 for name in measured)
+    assert [row["step"] for row in found["rows"]][-1] == 3 and found["metrics"]["seconds"] > 0
+    kept = {"detections.npz"} if lab == "detection" else set()
+    assert {path.name for path in tmp_path.iterdir()} == {"result.json", "net.pt", *kept}, "no checkpoint"
+    if kept:
+        assert [row["step"] for row in found["rows"]] == [1, 2, 3] and "AP50 of a part" in found["rows"][-1]
+        assert {"loss", "classifier's loss", "cross entropy"} < set(found["rows"][0])
+        findings = Findings.load(tmp_path / "detections.npz")
+        assert findings.parameters["loss"] == "rambo_map" and "data_root" not in findings.parameters
+        assert len(findings.after) == 6
+
+
+def test_the_lab_sodeep_runs(execute):
+    found = execute("sodeep", "sodeep_quick", {"steps": 2, "lists": 20, "n": 5})
+    assert found["lab"] == "sodeep" and list(found["metrics"]) == ["lstm", "gru", "conv", "mlp"]
+    assert all(row["steps"] == 2 and row["error, uniform"] > 0 and row["guessing"] == 1.2 for row in found["rows"])
+
+
+#: What is trained until it is killed: parameters, and the function that makes a step.
+KILLED = {
+    retrieval: ({"loss": "smooth_ap", "memory": 1, "batch_size": 16, "dim": 8}, (loop, "one_step")),
+    minibatch_statistics: (
+        {"loss": "smooth_ap", "batch_size": 16, "dim": 8, "batch_sizes": [16], "batches": 3, "images": 32}
+        | {"memories": [1], "ages": [1, 4]},
+        (loop, "one_step"),
+    ),
+    detection: (
+        {"train_images": 12, "test_images": 6, "batch_size": 2, "lr": 1e-3, "memory": 2},
+        (ranklab.training.detection, "detector_step"),
+    ),
+}
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("lab", KILLED)
+def test_a_run_that_was_killed_goes_on_to_the_same_numbers(lab, tmp_path, monkeypatch):
+    parameters, step = KILLED[lab]
+    parameters = {"steps": 4, "checkpoint_every": 1, **parameters}
+    free = {} if lab is minibatch_statistics else {"pictures": False}
+
+    def measured(folder, **changed):
+        outcome = lab.run(parameters | free | changed, folder, progress=False)
+        outcome = getattr(outcome, "outcome", outcome)
+        return outcome, {name: value for name, value in outcome.metrics.items() if name not in {"seconds", *SHARES}}
+
+    whole, expected = measured(tmp_path / "whole")
+    steps, one_step = [], getattr(*step)
+
+    def stopping(*arguments, **options):
+        steps.append(None)
+        if len(steps) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return one_step(*arguments, **options)
+
+    monkeypatch.setattr(*step, stopping)
+    with pytest.raises(KeyboardInterrupt):
+        measured(tmp_path / "killed")
+    pictures = {"pictures": True} if lab is detection else {}
+    outcome, found = measured(tmp_path / "killed", **pictures)
+    assert found == pytest.approx(expected, abs=0, rel=0, nan_ok=True)
+    assert outcome.history.losses == whole.history.losses and outcome.history.interrupted == [2]
+    if lab is detection:
+        assert torch.equal(outcome.ap.nan_to_num(2), whole.ap.nan_to_num(2))
+        assert whole.findings is None and outcome.findings is not None, "pictures change no number"
+    outcome.close()
+    kept = ["detections.npz"] if lab is detection else []
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == [*kept, "net.pt"]
+
+
+@pytest.mark.usefixtures("few")
+def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
+    monkeypatch.setattr("ranklab.training.loop.one_step", lambda *_: pytest.fail("it was trained"))
+    given = {
+        retrieval: {"steps": 1, "pictures": False},
+        detection: {"train_images": 6, "test_images": 4, "steps": 1, "pictures": False},
+        minibatch_statistics: {"steps": 6, "batch_sizes": [16], "batch_size": 16, "images": 0, "memories": []},
+    }
+
+    def row(lab, message, **change):
+        return lambda: lab.run({**given[lab], **change}, tmp_path, progress=False), ERRORS, message
+
+    refused(
+        [
+            row(retrieval, r"parameter 'marginn' is unknown \(did you mean 'margin'\?\)", marginn=0.1),
+            row(retrieval, r"parameter 'milestones' must be list\[int\], got '\[8, 16\]', str", milestones="[8, 16]"),
+            row(retrieval, r"loss 'rambo_lok' is unknown \(did you mean 'rambo_log'", loss="rambo_lok"),
+            row(retrieval, r"dataset 'glyph' is unknown .*'glyphs'\?\); there are: glyphs, cub", dataset="glyph"),
+            row(retrieval, r"model 'resnet5' is unknown \(did you mean 'resnet50'", model="resnet5"),
+            row(retrieval, "settings of 'rambo_log' must be among margin, lam, mem.*, got 'bins'", settings="bins=3"),
+            row(retrieval, "settings must be name=value each, got 'bins'", settings="bins"),
+            row(retrieval, "step must be one of", loss="hap", settings="step=x", margin=0.1, lam=1.0),
+            row(retrieval, "optimizer must be one of .*, got 'adm'", optimizer="adm"),
+            row(retrieval, "device must be one of 'auto', 'cpu'", device="cuda:99"),
+            row(retrieval, "batch_size must be at most", batch_size=20000),
+            row(retrieval, "super", super_classes=50, batch_size=200),
+            row(retrieval, "Stanford_Online.* is missing .*https://cvgl.stan", dataset="sop", data_root="/nowhere"),
+            row(retrieval, "choose on 'val'", train_split="fit", test_split="held_out"),
+            row(retrieval, "must be train and test, or two of pretrain, fit, val, held_out", test_split="val"),
+            row(retrieval, "else a letter may be in both", train_split="fit", test_split="fit"),
+            row(retrieval, "salt is for dataset 'glyphs' alone, got it with 'sop'", salt="x", dataset="sop"),
+            row(retrieval, "weights sha256:0123 must be kept in one of .*weights", weights="sha256:0123"),
+            row(detection, r"parameter 'marginn' is unknown \(did you mean 'margin'\?\)", marginn=0.1),
+            row(detection, "loss 'rambo' is unknown.*; there are: cross_entropy, rambo_map", loss="rambo"),
+            row(detection, "dataset 'glyphs' is unknown.*; there are: scenes, voc07, voc0712", dataset="glyphs"),
+            row(detection, r"model 'resnet50' is unknown \(did you mean 'resnet50_fpn'", model="resnet50"),
+            row(detection, "lam must be finite and > 0, got 0.0", lam=0.0),
+            row(detection, "scores must be one of", scores="odds"),
+            row(detection, r"class_agnostic_weight must be .* \[0, 1\], got 2.0", class_agnostic_weight=2.0),
+            row(detection, "optimizer must be one of .*, got 'adm'", optimizer="adm"),
+            row(detection, "weight must be finite and > 0, got -1.0", weight=-1.0),
+            row(detection, "device must be one of 'auto', 'cpu'", device="cuda:99"),
+            row(detection, r"test_split 'vall' is unknown \(did you mean 'val'\?\)", test_split="vall"),
+            row(detection, "split must not be 'held_out' before the end", test_split="held_out"),
+            row(detection, "must be 'test' for dataset 'voc07', got 'val'", dataset="voc07", test_split="val"),
+            row(detection, "VOC.* is missing .*host.robots.ox.ac.uk", dataset="voc07", data_root="/nowhere"),
+            row(minibatch_statistics, "must be multiples of per_class=4, got 18", batch_sizes=[18]),
+            row(minibatch_statistics, r"longest of memories, got \[1, 2, 3, 8\]: no 4", memories=[0, 5]),
+            row(minibatch_statistics, "at most the 2 steps long, got 3", memories=[0, 3], steps=2),
+            row(minibatch_statistics, "at most 44, got 64: 11 classes of the test split have 4", batch_sizes=[16, 64]),
+            row(
+                minibatch_statistics,
+                "at most the 132 test images, got 144",
+                memories=[8],
+                ages=[1, 2, 3, 4, 5, 6, 7, 8],
+                steps=8,
+            ),
+        ]
+    )
+    assert not list(tmp_path.rglob("*.pt"))
+
+
+def test_parameters_reach_the_loss_of_detection():
+    given = {"lam": 2.0, "normalized": True, "margin": 0.25, "memory": 0, "class_agnostic_weight": 0.5}
+    loss = detection.make_loss(detection.DEFAULTS | given | {"scores": "log-odds"})
+    assert isinstance(loss, OnProposals) and loss.scores == "log-odds" and loss.loss.memory is None
+    inner = loss.loss.average_precision
+    assert (inner.ranker.lam, inner.ranker.normalized, inner.margin) == (2.0, True, 0.25)
+
+
+def test_an_untrained_classifier_gets_a_gradient_only_by_long_steps():
+    """As the lab's text says. So many proposals, of such a spread, are in a first batch of scenes."""
+    generator = torch.Generator().manual_seed(0)
+    start = 0.17 * torch.randn(512, 21, generator=generator)
+    labels = torch.randint(1, 21, (512,), generator=generator) * (torch.rand(512, generator=generator) < 0.14)
+    published = detection.DEFAULTS | {"lam": 0.5, "normalized": False, "scores": "probability", "memory": 7}
+    for change, moves in (
+        ({}, False),
+        ({"normalized": True}, False),
+        ({"normalized": True, "margin": 0.0}, True),
+        ({"normalized": True, "scores": "log-odds"}, True),
+    ):
+        logits = start.clone().requires_grad_()
+        detection.make_loss(published | change)(logits, labels).backward()
+        assert bool(logits.grad.any()) == moves, change

@@ -171,7 +171,3 @@ def main() -> None:
     runs = parser.parse_args().runs
     for path in (*keep(runs), *keep_detections(runs)):
         print(path)
-
-
-if __name__ == "__main__":
-    main()

@@ -52,8 +52,7 @@ def write_tables(folder: Path) -> None:
 
 def vocabulary() -> list[dict[str, str]]:
     """The rows of `vocabulary.yml`."""
-    rows: list[dict[str, str]] = yaml.safe_load((ROOT / "book" / "vocabulary.yml").read_text(encoding="utf-8"))
-    return rows
+    return yaml.safe_load((ROOT / "book" / "vocabulary.yml").read_text(encoding="utf-8"))
 
 
 def notation() -> str:

@@ -56,8 +56,7 @@ class Picture:
         """Drawn afresh."""
         module, _, name = f"figures.{self.draw}".rpartition(".")
         home = import_module(f"rankbook.ch{chapters()[self.chapter].stem}.{module.rpartition('.')[2]}")
-        made: Figure = getattr(home, name)()
-        return made
+        return getattr(home, name)()
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ def list_data(data_root: DataRoot = None) -> None:
 
 @data.command("check")
 def check_data(
-    name: Annotated[str, typer.Argument(help="Name of the data set, for instance cub.")],
-    data_root: DataRoot = None,
+    name: Annotated[str, typer.Argument(help="Name of the data set, for instance cub.")], data_root: DataRoot = None
 ) -> None:
     """Compare a data set with what is published: lists, files and counts. Leaves with 1 if anything differs."""
     from ranklab.datasets import check

@@ -53,8 +53,7 @@ class Baseline(nn.Module):
             references = (None if ref_emb is None else self._prepare(ref_emb), ref_labels)
             if indices_tuple is None and self.miner is not None:
                 indices_tuple = self.miner(*batch, *references)
-            value: Tensor = self.loss(*batch, indices_tuple, *references)
-            return value
+            return self.loss(*batch, indices_tuple, *references)
 
     def _prepare(self, embeddings: Tensor) -> Tensor:
         """At length 1, if the loss wants that, in float32 at least."""

@@ -94,10 +94,7 @@ class DetectionOutcome(Trained):
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    progress: bool = True,
+    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
 ) -> DetectionOutcome:
     """Train a detector and measure it on the whole test split: :func:`measure`, and where the time went.
 

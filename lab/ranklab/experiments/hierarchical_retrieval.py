@@ -29,10 +29,7 @@ _PLURALS = (
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    progress: bool = True,
+    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
 ) -> RetrievalOutcome:
     """Train by a method of `ranklab.methods`, and measure the whole test split level by level.
 

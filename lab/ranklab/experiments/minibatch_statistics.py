@@ -68,8 +68,7 @@ class _Watch(nn.Module):
         if step in self._moments:
             self.seen["embeddings"][step] = self._embed()
         self.seen["shares"].append(pairs_with_gradient(embeddings, self.temperature))
-        value: Tensor = self.loss(embeddings, labels)
-        return value
+        return self.loss(embeddings, labels)
 
     def get_extra_state(self) -> dict[str, Any]:
         """What was seen, so that it is part of a checkpoint."""
@@ -81,10 +80,7 @@ class _Watch(nn.Module):
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    progress: bool = True,
+    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
 ) -> Statistics:
     """Train a network, and measure batches of several sizes on the way; arguments and errors as in the lab `retrieval`.
 

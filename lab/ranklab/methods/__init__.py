@@ -28,8 +28,7 @@ class Objective(nn.Module):
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Compute the loss of a batch, a Tensor of shape (); of paths (batch, L) if ``takes_paths``."""
-        value: Tensor = self.loss(embeddings, self._numbered(labels) if len(self.known) else labels)
-        return value
+        return self.loss(embeddings, self._numbered(labels) if len(self.known) else labels)
 
     def _numbered(self, labels: Tensor) -> Tensor:
         leaves = _leaves(labels).contiguous()

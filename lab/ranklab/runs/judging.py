@@ -70,8 +70,7 @@ def of_letters(record: Record, metric: str) -> tuple[Array, Array]:
 
 
 def _starts(counts: Array) -> npt.NDArray[np.int64]:
-    starts: npt.NDArray[np.int64] = (counts.cumsum() - counts).astype(np.int64)
-    return starts
+    return (counts.cumsum() - counts).astype(np.int64)
 
 
 def contrast(terms: Sequence[tuple[float, Sequence[Record], str]], threshold: float = 0.0) -> Contrast:

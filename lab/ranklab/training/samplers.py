@@ -42,8 +42,7 @@ class BatchSampler:
         starts, sizes = self._starts[chosen, None], self._sizes[chosen, None]
         keys = torch.rand(len(chosen), int(sizes.max()), generator=generator)
         keys = keys + (torch.arange(keys.shape[1]) >= sizes)  # places that a smaller class lacks come last
-        items: Tensor = self._by_class[starts + keys.argsort(1)[:, : self.per_class]].flatten()
-        return items
+        return self._by_class[starts + keys.argsort(1)[:, : self.per_class]].flatten()
 
 
 class ClassBalancedSampler(BatchSampler):

@@ -41,5 +41,4 @@ def all_explorables() -> dict[str, Explorable]:
 def load(address: str) -> Explorable:
     """The explorable at ``module:function``."""
     module, _, name = address.partition(":")
-    found: Explorable = getattr(importlib.import_module(module), name)
-    return found
+    return getattr(importlib.import_module(module), name)

@@ -276,8 +276,7 @@ def _of_torchmetrics(batch: Batch) -> Work:
     def torchmetrics() -> Tensor:
         metric = RetrievalMAP().to(batch.device)
         metric.update(above_zero, relevance.flatten(), indexes=queries)
-        found: Tensor = metric.compute()
-        return found
+        return metric.compute()
 
     return torchmetrics
 

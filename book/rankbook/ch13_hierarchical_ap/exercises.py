@@ -22,9 +22,7 @@ def _without_scores(answer, scores, relevance):
     def rank_among(members):
         left[0] -= 1
         if left[0] < 0:
-            raise ValueError(
-                "rank_among was called too often: once for each distinct relevance and once more is enough"
-            )
+            raise ValueError("rank_among is called too often: once for each distinct relevance and once more is enough")
         return np.array(reference.rank_among(scores, np.asarray(members, dtype=bool)))
 
     return answer(rank_among, relevance)

@@ -12,9 +12,7 @@ data = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-DataRoot = Annotated[
-    Path | None, typer.Option("--data-root", help="Folder that holds the data sets; default: $RANKEDU_DATA.")
-]
+DataRoot = Annotated[Path | None, typer.Option("--data-root", help="Folder of the data sets; default: $RANKEDU_DATA.")]
 
 
 @data.command("list")

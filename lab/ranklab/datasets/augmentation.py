@@ -57,9 +57,7 @@ def _as_pictures(images: Tensor) -> Tensor:
     if images.dtype == torch.uint8:
         return images.float() / 255
     if not images.is_floating_point():
-        raise TypeError(
-            f"images must be uint8 or floating point, got {images.dtype} (convert them with .float() / 255)"
-        )
+        raise TypeError(f"images must be uint8 or floating point, got {images.dtype} (convert with .float() / 255)")
     return images
 
 

@@ -61,9 +61,7 @@ def chosen_settings(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list
     given = {name: parameters[name] for name in ("margin", "weight") if parameters[name] >= 0}
     given |= {name: parameters[name] for name in ("lam", "temperature", "alpha") if parameters.get(name, 0) > 0}
     given |= {"memory": parameters["memory"]} if parameters["memory"] else {}
-    notes = [
-        f"{method.title} has no {name}: {given[name]:g} is not used" for name in given if name not in method.settings
-    ]
+    notes = [f"{method.title} has no {one}: {given[one]:g} is not used" for one in given if one not in method.settings]
     used = {name: value for name, value in given.items() if name in method.settings}
     return {**used, **parse_settings(parameters["settings"])}, notes
 

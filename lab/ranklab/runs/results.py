@@ -50,9 +50,7 @@ def check_result(result: Any) -> None:
         raise ValueError(f"result must be an object, got {type(result).__name__}")
     for key in ("lab", "parameters", "metrics"):
         if key not in result:
-            raise ValueError(
-                f"result must have the key {key!r} ({_SCHEMA[key][0]}), got {', '.join(map(repr, result))}"
-            )
+            raise ValueError(f"result must have key {key!r} ({_SCHEMA[key][0]}), got {', '.join(map(repr, result))}")
     for key, value in result.items():
         if key not in _SCHEMA:
             raise ValueError(f"result must have the keys {', '.join(map(repr, _SCHEMA))} alone, got {key!r}")

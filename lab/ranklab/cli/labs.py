@@ -152,7 +152,7 @@ def results(
     by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that tell the rows apart.")] = None,
     metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Columns; the first sorts the rows.")] = None,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this parameter.")] = None,
-    form: Annotated[str, typer.Option("--format", help="markdown, csv or json.")] = "markdown",
+    form: Annotated[str, typer.Option("--format", help="markdown or csv.")] = "markdown",
 ) -> None:
     """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
     from ranklab.runs import keep_runs, tabulate

@@ -33,9 +33,9 @@ class LSTMRanker(Ranker):
     equal ranks for equal scores, nor that the items may be reordered (:func:`equivariance_error`). The training saw
     scores in [-1, 1] and standard normal ones: outside that range the error grows without bound. A trained sorter is
     frozen: its parameters have no gradient, the scores do. The network has no way to leave an item out, so ``where``
-    and ``members`` must be all True, and the losses that rank within the relevant items cannot take it. Explained in
-    chapter 11. Raises ValueError for an unknown architecture, n < 2, or a size < 1, when called also for another
-    length, an item left out, another device, or an infinity; TypeError for a size that is not an int.
+    and ``members`` must be all True, and the losses that rank within the relevant items cannot take it. Raises
+    ValueError for an unknown architecture, n < 2, or a size < 1, when called also for another length, an item left out,
+    another device, or an infinity; TypeError for a size that is not an int. Explained in chapter 11.
     Source: RaMBO Tab. 1.
 
     >>> import torch

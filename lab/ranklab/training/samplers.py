@@ -62,9 +62,7 @@ class ClassBalancedSampler(BatchSampler):
             hint = "if all are whole: labels.long()" if labels.ndim == 1 else "one class for each item"
             if labels.ndim == 2:
                 hint = "number the paths: labels.unique(dim=0, return_inverse=True)[1]"
-            raise ValueError(
-                f"labels must be integers of shape (N,), got {labels.dtype} of shape {tuple(labels.shape)} ({hint})"
-            )
+            raise ValueError(f"labels must be integers (N,), got {labels.dtype} {tuple(labels.shape)} ({hint})")
         super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
         if len(self.classes) < self.classes_per_batch:
             most = len(self.classes) * per_class

@@ -173,7 +173,7 @@ BAD = {
     "door": ({"test_split": "held_out"}, "split must not be 'held_out' before the end"),
     "photographs": (
         {"dataset": "voc07", "test_split": "val"},
-        "test_split must be 'test' for dataset 'voc07', got 'val'",
+        "test_split must be 'test' for 'voc07', got 'val'",
     ),
     "data": ({"dataset": "voc07", "data_root": "/nowhere"}, r"VOC.* is missing .*host.robots.ox.ac.uk"),
 }

@@ -69,7 +69,7 @@ def test_another_salt_deals_other_letters(flat, tmp_path):
         ({"train_split": "train"}, ValueError, "must be train and test, or two of pretrain, fit, val, held_out"),
         ({"test_split": "fit"}, ValueError, "else a letter may be in both"),
         ({"dataset": "sop"}, ValueError, "train_split is for dataset 'glyphs' alone, got it with 'sop'"),
-        ({"weights": "sha256:0123"}, FileNotFoundError, "weights sha256:0123 must be kept in one of .*weights"),
+        ({"weights": "sha256:0123"}, FileNotFoundError, "weights sha256:0123 must be in one of .*weights"),
     ],
 )
 def test_bad_input_is_named(change, error, message, tmp_path):
@@ -94,7 +94,7 @@ def test_a_start_is_found_by_its_hash(flat, tmp_path, monkeypatch):
     with torch.no_grad():
         flat.net.state_dict()["embed.bias"][0] += 1
     torch.save(flat.net.state_dict(), tmp_path / "weights" / f"{whole[7:]}.pt")
-    with pytest.raises(ValueError, match=f"must have the hash {whole[7:]}, got .*: the file was changed"):
+    with pytest.raises(ValueError, match=f"must have the hash {whole[7:]}, got .*: it was changed"):
         retrieval.run(SMALL | {"weights": whole, "steps": 0}, here, progress=False)
 
 

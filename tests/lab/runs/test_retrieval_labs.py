@@ -275,7 +275,7 @@ def test_metrics_of_a_batch_are_those_of_the_definition():
     ("change", "message"),
     [
         ({"batch_sizes": [18]}, "batch_sizes must be multiples of per_class=4, got 18"),
-        ({"memories": [0, 5]}, r"ages must have every age up to the longest of memories, got \[1, 2, 3, 8\]: no 4"),
+        ({"memories": [0, 5]}, r"ages must have all up to the longest of memories, got \[1, 2, 3, 8\]: no 4"),
         ({"memories": [0, 5], "ages": [1, 2, 3, 4, 5], "steps": 2}, "memories must be at most the 2 steps long, got 5"),
     ],
 )

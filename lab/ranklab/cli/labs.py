@@ -113,21 +113,10 @@ def search(
 
     with telling("search"):
         held = {text.partition("=")[0] for text in parameters or ()}
-        found = search_for(
-            lab,
-            space_of(method, without=held),
-            trials=trials,
-            metric=metric,
-            as_parameters=as_parameters,
-            preset=preset,
-            parameters={"loss": method},
-            assignments=parameters or (),
-            labs=labs,
-            runs=runs,
-            timeout=timeout,
-            workers=workers,
-            scheduler=scheduler,
-        )
+        asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
+        asked |= {"parameters": {"loss": method}, "trials": trials, "metric": metric, "as_parameters": as_parameters}
+        how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
+        found = search_for(lab, space_of(method, without=held), **asked, **how)
         best = found.best
     chosen = " ".join(f"{name}={value:.4g}" for name, value in best.point.items())
     print(f"{method}: {metric} {best.value:.4f} on the validation split with {chosen}")

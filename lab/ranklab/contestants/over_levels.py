@@ -24,8 +24,8 @@ class SumOverLevels(nn.Module):
     training set (or of its classes) from root to leaf, −1 below the end of a path: they number the classes of every
     level, the same for every batch. An item whose path has ended takes no part in deeper levels. Raises ValueError for
     labels that are no paths (see :func:`rankedu.hierarchy.levels`); when called, for a class that is not among
-    ``labels``; TypeError for labels that are not integers, or a ``make_loss`` that is not callable. Explained in
-    chapter 15.
+    ``labels``; TypeError for labels that are not integers, or a ``make_loss`` that is not callable.
+    Explained in chapter 15.
     Source: HAPPIER Tab. 1; HAPPIER Tab. 2.
 
     >>> from rankedu.losses import CalibrationLoss, OnEmbeddings

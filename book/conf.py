@@ -11,22 +11,10 @@ release = version = importlib.metadata.version("rankedu")
 language = "en"
 
 extensions = [
-    "myst_nb",
-    "sphinxcontrib.bibtex",
-    "sphinx_design",
-    "sphinx_proof",
-    "sphinx_exercise",
-    "sphinx_togglebutton",
-    "sphinx_copybutton",
-    "sphinx-mathjax-offline",
-    "tools.site.explorables",
-    "tools.site.folds",
-    "tools.site.page_links",
-    "tools.site.excerpts",
-    "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
-    "sphinx.ext.napoleon",
-    "tools.site.api_reference",
+    *("myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "sphinx_proof", "sphinx_exercise", "sphinx_togglebutton"),
+    *("sphinx_copybutton", "sphinx-mathjax-offline", "tools.site.explorables", "tools.site.folds"),
+    *("tools.site.page_links", "tools.site.excerpts"),
+    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "tools.site.api_reference"),
 ]
 exclude_patterns = ["_generated/*", "_build"]
 nb_execution_mode = "off"
@@ -40,13 +28,7 @@ numfig = True
 numfig_format = {"figure": "Figure %s", "table": "Table %s"}
 math_numfig = True
 math_eqref_format = "({number})"
-prf_realtyp_to_countertyp = {
-    "lemma": "theorem",
-    "proposition": "theorem",
-    "definition": "theorem",
-    "corollary": "theorem",
-    "remark": "theorem",
-}
+prf_realtyp_to_countertyp = dict.fromkeys(("lemma", "proposition", "definition", "corollary", "remark"), "theorem")
 nitpicky = True
 suppress_warnings = ["mystnb.unknown_mime_type"]
 

@@ -3,7 +3,6 @@
 Contenders have the lab's names. A goal is at most so much of the ratio to a contender, or of what else is found.
 """
 
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -99,18 +98,10 @@ def rows(shrink: int = 1) -> list[Row]:
         Row("detection; detection: coco", of(works.detection, "coco", 500), {"pycocotools": 0.1}, 5),
         Row("detection; detection: voc", of(works.detection, "voc", 500), {"pycocotools": 0.1}, 5),
         *(
-            Row(
-                f"training; the loop: {loss}", of(works.training, loss, 15, tempfile.mkdtemp()), {"loss share": 0.15}, 5
-            )
-            for loss in ("recall", "smooth ap")
-        ),
-        Row("training; evaluation", works.evaluation_of_glyphs, rounds=3),
-        *(
             Row(f"landscapes; slider move: {name.replace('_', ' ')}", of(works.slider, name), {ONE_SORT: 4}, 60)
             for name in ("interpolated_landscape", "section_gradient")
         ),
         Row("start; import: package", of(works.starting, "import rankedu", TORCH), {TORCH: 1.3}),
         Row("start; import: core", of(works.starting, works.CORE, TORCH), {TORCH: 1.3}),
         Row("start; help", of(works.starting, works.HELP), {"seconds": 0.5}),
-        Row("start; first frames", works.first_frames, {"seconds of the slowest": 0.5}),
     ]

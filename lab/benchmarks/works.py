@@ -4,13 +4,11 @@ Each function makes one comparison: contenders by their names, ours the first, a
 """
 
 import contextlib
-import importlib
 import io
 import os
 import statistics
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -22,7 +20,7 @@ from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
 from rankedu import landscapes, rank, readable
-from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
+from rankedu.losses import APLoss, HAPLoss, MAPLoss, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_detections, evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
@@ -234,66 +232,6 @@ def detection(matching: str, images: int, classes: int = 20) -> Comparison:
     return {"ours": ours, "pycocotools": pycocotools}, dict
 
 
-# --- Training ---------------------------------------------------------------------------------------------------------
-
-
-def training(name: str, steps: int, folder: str) -> Comparison:
-    """The training loop on glyphs beside the bare lines that it is made of, whose network it gives bit for bit."""
-    from ranklab.datasets import UnicodeGlyphs, augment
-    from ranklab.models import ConvNet
-    from ranklab.training import ClassBalancedSampler, Recipe, train
-
-    glyphs, shares = UnicodeGlyphs("train"), []
-    kinds = {"recall": RecallLoss(BlackboxRanker(0.2, normalized=True), 0.05), "smooth ap": SmoothAPLoss(0.01)}
-    loss = OnEmbeddings(kinds[name])
-
-    def ours(**settings):
-        torch.manual_seed(0)
-        net = ConvNet()
-        history = train(net, glyphs, loss, steps=steps, progress=False, **settings)
-        if not settings:
-            shares.append(history.shares())
-        return net
-
-    def bare():
-        torch.manual_seed(0)
-        net, generator = ConvNet(), torch.Generator().manual_seed(0)
-        optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
-        leaves = glyphs.labels[:, -1]
-        for batch in ClassBalancedSampler(leaves, 128, 4, batches=steps):
-            value = loss(net(augment(glyphs.images[batch], generator=generator)), leaves[batch])
-            optimizer.zero_grad()
-            value.backward()
-            optimizer.step()
-        return net
-
-    def found():
-        for one, other in zip(ours().parameters(), bare().parameters(), strict=True):
-            assert torch.equal(one, other)
-        names = ("loss share", "waiting share")
-        return {key: round(statistics.median(share[key] for share in shares), 4) for key in names}
-
-    return {
-        "ours": ours,
-        "the bare loop": bare,
-        "the loop with log and ten checkpoints": lambda: ours(folder=Path(folder), resume=False),
-        "the loop in chunks of 32": lambda: ours(recipe=Recipe(chunk=32)),
-    }, found
-
-
-def evaluation_of_glyphs() -> Comparison:
-    """An evaluation, which may take 10 % of a run, in little more than its images need to be embedded."""
-    from ranklab.datasets import UnicodeGlyphs
-    from ranklab.models import ConvNet
-    from ranklab.training import evaluate
-    from ranklab.training.retrieval import embed
-
-    torch.manual_seed(0)
-    net, test = ConvNet(), UnicodeGlyphs("test")
-    embedding = lambda: embed(net, test, generator=torch.Generator().manual_seed(1))  # noqa: E731
-    return {"ours": lambda: evaluate(net, test), "embedding the images": embedding}, dict
-
-
 # --- How it starts ----------------------------------------------------------------------------------------------------
 
 
@@ -315,46 +253,3 @@ def starting(statement: str, beside: str = "", rounds: int = 5) -> Comparison:
         return {f"ratio to {beside}": round(own / other[0], 3)} if other else {"seconds": round(own, 3)}
 
     return {}, found
-
-
-def first_frames() -> Comparison:
-    """Seconds of every explorable until its first picture, in a kernel that is warm and has nothing in its caches."""
-
-    def found():
-        seconds = told(__name__, "draw_explorables()")
-        return {"seconds of the slowest": max(seconds), "seconds of the median": statistics.median(seconds)}
-
-    return {}, found
-
-
-def draw_explorables() -> list[float]:
-    """The seconds of each, drawn in a process that is forked from one that has imported and drawn something."""
-    from rankbook.kit import style
-    from rankbook.kit.explorable import all_explorables
-
-    torch.set_num_threads(1)
-    explorables = all_explorables().values()
-    figure, axes = style.figure()
-    axes.plot([0, 1], label="a line")
-    axes.set_xlabel(r"$\lambda$")
-    axes.legend()
-    style.png(style.describe(figure, "a line"))
-    importlib.import_module("pytorch_metric_learning.losses")
-    leaf = torch.rand(64, requires_grad=True)
-    torch.optim.Adam([leaf])
-    leaf.sort().values.sum().backward()
-    return [min(_forked(explorable) for _ in range(2)) for explorable in explorables]
-
-
-def _forked(explorable) -> float:
-    """Processor seconds of the first frame in a child."""
-    reader, writer = os.pipe()
-    if not (child := os.fork()):
-        start = time.process_time()
-        explorable.png(tuple(explorable.defaults.values()))
-        os.write(writer, str(time.process_time() - start).encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    os.close(writer)
-    with os.fdopen(reader) as output:
-        return float(output.read())

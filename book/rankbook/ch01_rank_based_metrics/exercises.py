@@ -98,8 +98,7 @@ EXERCISES = (
              "counts > in the numerator: an item counts itself, so it needs >="),
             (lambda y, rel: reference.average_precision(-y, rel), "sorts from the smallest score: the largest is best"),
             (lambda y, rel: np.mean(1 / rank_min(y)[rel]), "puts 1 in the numerator: a mean reciprocal rank"),
-            (lambda y, rel: reference.average_precision(y, ~rel) if (~rel).any() else 0.0,
-             "swaps relevant and irrelevant"),
+            (lambda y, r: reference.average_precision(y, ~r) if (~r).any() else 0.0, "swaps relevant and irrelevant"),
         ],
     ),
     Exercise(

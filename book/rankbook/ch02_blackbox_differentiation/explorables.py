@@ -212,11 +212,6 @@ def target_path() -> Tensor:
     return target
 
 
-def wrong_cells(path: Tensor, target: Tensor) -> Tensor:
-    """Count the cells in which two paths differ, in the form that is affine in the path."""
-    return (path * (1 - target) + (1 - path) * target).sum((-2, -1))
-
-
 @functools.lru_cache(maxsize=32)
 def learn_path(lam: float) -> tuple[Array, Array, Array, Array]:
     """Descend through the solver; returns costs, paths, gradients (steps + 1, 8, 8) and the loss (steps + 1,)."""
@@ -226,7 +221,7 @@ def learn_path(lam: float) -> tuple[Array, Array, Array, Array]:
     history: list[tuple[Array, ...]] = []
     for _ in range(STEPS + 1):
         path = solver(costs)
-        loss = wrong_cells(path, target)
+        loss = (path * (1 - target) + (1 - path) * target).sum((-2, -1))  # the wrong cells, affine in the path
         (gradient,) = torch.autograd.grad(loss, costs)
         history.append(tuple(value.detach().numpy().copy() for value in (costs, path, gradient, loss)))
         with torch.no_grad():

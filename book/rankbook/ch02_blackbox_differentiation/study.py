@@ -75,17 +75,11 @@ def log_rank(ranks: Ranks) -> Array:
     return np.asarray(np.log(ranks[..., :2]).mean(axis=-1))
 
 
-def log_rank_gradient(ranks: Ranks) -> Array:
-    """Its gradient with respect to the ranks."""
-    slope = np.zeros(ranks.shape)
-    slope[..., :2] = 0.5 / ranks[..., :2]
-    return slope
-
-
 def linearised(scores: Array, lam: float, at: Array | None = None) -> Array:
     """L(s₀) + f_λ − c·s₀, with c the gradient of L at the solution of each row or, if given, at that of ``at``."""
     base = ranks_of(scores if at is None else at)
-    c = log_rank_gradient(base)
+    c = np.zeros(base.shape)
+    c[..., :2] = 0.5 / base[..., :2]
     shifted = scores + lam * c
     before, after = ranks_of(scores), ranks_of(shifted)
     smooth = ((shifted * after).sum(-1) - (scores * before).sum(-1)) / lam

@@ -94,9 +94,7 @@ def rank_and_order() -> Figure:
         axis.text(2, -rank, str(rank), color=ink, ha="center", va="center")
         axis.text(-0.22, -item, f"item {item}, score {decimal(score)}", ha="right", va="center", fontsize=11)
         axis.text(-1.62, -item, f"$\\pi({item}) = {rank}$", ha="center", va="center", color=style.BLUE, size=10)
-        axis.text(
-            2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", ha="center", va="center", color=DARK_PURPLE, fontsize=10
-        )
+        axis.text(2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", ha="center", va="center", color=DARK_PURPLE, size=10)
     axis.text(-1.62, -0.2, "read →", ha="center", color=style.BLUE, weight="bold")
     axis.text(2.62, -0.2, "← read", ha="center", color=DARK_PURPLE, weight="bold")
     axis.text(0, -0.2, "items", ha="center")

@@ -38,8 +38,7 @@ def places_gained(loss: Callable[[Tensor], Tensor], scores: Tensor, lam: float) 
     """How many places each item gains between y and y_λ: −λ times its gradient, whole numbers."""
     leaf = scores.detach().clone().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(leaf), leaf)
-    places: list[int] = (-lam * gradient).round().int().tolist()
-    return places
+    return (-lam * gradient).round().int().tolist()
 
 
 def who_gets_a_gradient(lam: float = 3.0) -> Figure:

@@ -102,8 +102,7 @@ EXERCISES = (
         "class_agnostic_ap(scores, relevance): AP of all classes in one list; a row for each item, a column for each "
         "class, no ties.",
         class_agnostic_ap, _matrix_cases, [
-            (lambda y, rel: 1 - reference.mean_average_precision_loss(y, rel),
-             "averages over the classes: that is mAP"),
+            (lambda y, r: 1 - reference.mean_average_precision_loss(y, r), "averages over the classes: that is mAP"),
             (lambda y, rel: 1 - reference.mean_average_precision_loss(y.T, rel.T),
              "ranks the classes of each item: the list holds every score of the matrix"),
             (lambda y, rel: class_agnostic_ap(y.T, rel), "flattens scores and relevance in different orders"),

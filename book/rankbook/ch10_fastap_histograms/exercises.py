@@ -71,8 +71,7 @@ EXERCISES = (
              "takes the precision within each bin: cumulate both counts first"),
             (lambda y, rel, bins: _of_counts(y, rel, bins, _over_bins),
              "divides 0 by 0 where nobody has been met yet: such a bin adds nothing"),
-            (lambda y, rel, bins: reference.fast_ap(y, rel, bins - 1),
-             "has one centre too few: L bins have L + 1 centres"),
+            (lambda y, r, n: reference.fast_ap(y, r, n - 1), "has one centre too few: L bins have L + 1 centres"),
         ],
     ),
     Exercise(

@@ -27,8 +27,7 @@ def soft_rank_ap(scores: Tensor, relevance: Tensor, bins: int) -> Tensor:
     """Average precision of each row with soft ranks in place of ranks: `APLoss(HistogramRanker(bins))` row by row."""
     ranker = HistogramRanker(bins)
     precision = ranker.among(scores, relevance) / ranker(scores)
-    mean: Tensor = (precision * relevance).sum(-1) / relevance.sum(-1)
-    return mean
+    return (precision * relevance).sum(-1) / relevance.sum(-1)
 
 
 def limit_of_the_loss(scores: Tensor, relevance: Tensor) -> Tensor:

@@ -85,8 +85,7 @@ EXERCISES = (
         spearman_loss, _rankings, [
             (lambda ranks, target_ranks: np.mean((ranks - target_ranks) ** 2),
              "leaves out the scale: reversed lists must have the loss 2, whatever their length"),
-            (lambda ranks, target_ranks: 6 * np.sum((ranks - target_ranks) ** 2) / len(ranks) ** 3,
-             "takes n³ for n(n² − 1)"),
+            (lambda ranks, targets: 6 * np.sum((ranks - targets) ** 2) / len(ranks) ** 3, "takes n³ for n(n² − 1)"),
             (lambda ranks, targets: 6 * np.sum(np.abs(ranks - targets)) / (len(ranks) * (len(ranks) ** 2 - 1)),
              "takes absolute differences: they are squared"),
             (lambda ranks, target_ranks: 1 - np.corrcoef(ranks, target_ranks)[0, 1],

@@ -85,5 +85,4 @@ def best_in_plane(places: Section) -> Array:
     steps = STEP * compass @ np.stack([places.u, places.v])
     tried = loss_of(places.points()[:, :, None] + steps)
     ties = tried <= tried.min(-1, keepdims=True) + 1e-9
-    direction: Array = (ties[..., None] * compass).sum(-2)  # the middle of the directions that are equally good
-    return direction
+    return (ties[..., None] * compass).sum(-2)  # the middle of the directions that are equally good

@@ -22,9 +22,7 @@ def _without_scores(answer, scores, relevance):
     def rank_among(members):
         left[0] -= 1
         if left[0] < 0:
-            raise ValueError(
-                "rank_among was called too often: once for each distinct relevance and once more is enough"
-            )
+            raise ValueError("rank_among is called too often: once for each distinct relevance and once more is enough")
         return np.array(reference.rank_among(scores, np.asarray(members, dtype=bool)))
 
     return answer(rank_among, relevance)
@@ -93,14 +91,12 @@ EXERCISES = (
         "relevance_eq4(levels, alpha): the relevance of each item by HAPPIER's Eq. 4, with L the largest level and "
         "every item of levels counted.",
         relevance_eq4, _level_cases, [
-            (lambda levels, alpha: (levels / levels.max()) ** alpha,
-             "gives each item the weight of its level: the items of a level share it"),
+            (lambda v, a: (v / v.max()) ** a, "gives each item the weight of its level: the items of a level share it"),
             (lambda levels, alpha: (levels / levels.max()) ** alpha / np.bincount(levels)[::-1].cumsum()[::-1][levels],
              "divides by the number of items of this level or finer: that is the monotone variant"),
             (lambda levels, alpha: (levels / (levels.max() - 1)) ** alpha / np.bincount(levels)[levels],
              "divides the level by L − 1, as the released code does: the paper divides by L"),
-            (lambda levels, alpha: (levels / levels.max() / np.bincount(levels)[levels]) ** alpha,
-             "raises the count to the power of α as well"),
+            (lambda v, a: (v / v.max() / np.bincount(v)[v]) ** a, "raises the count to the power of α as well"),
             (lambda levels, alpha: (levels / levels.max()) / np.bincount(levels)[levels], "leaves α out"),
             (lambda levels, alpha: (levels / levels.max()) ** alpha / len(levels),
              "divides by the number of all items: each level is counted by itself"),

@@ -57,8 +57,7 @@ def batches(labels: Tensor, count: int, seed: int) -> Iterator[Tensor]:
     by_character = [(labels[:, 2] == c).nonzero()[:, 0] for c in range(len(paths))]
 
     def some(items: Tensor, number: int) -> list[int]:
-        chosen: list[int] = items[torch.randperm(len(items), generator=generator)[:number]].tolist()
-        return chosen
+        return items[torch.randperm(len(items), generator=generator)[:number]].tolist()
 
     for _ in range(count):
         letters = [

@@ -60,9 +60,7 @@ def turn(loss: str, angle: float) -> float:
 @functools.cache
 def longest(loss: str) -> float:
     """The longest step that the loss gives to any item, at any place of the slider: the scale of its arrows."""
-    return max(
-        float(np.linalg.norm(step(loss, angle)[1], axis=1).max()) for angle in one_item_moves.controls["angle"].values
-    )
+    return max(float(np.linalg.norm(step(loss, at)[1], axis=1).max()) for at in one_item_moves.controls["angle"].values)
 
 
 def share(loss: str, angle: float) -> float:

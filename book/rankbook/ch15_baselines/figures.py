@@ -195,9 +195,7 @@ def cousins_and_strangers() -> Figure:
     shares = np.array([study.pulls_by_group(name) for name in study.BY_LEVEL])
     groups = zip(("same class", "cousins", "strangers"), (style.BLUE, style.SKY, style.RED), strict=True)
     for k, (group, colour) in enumerate(groups):
-        axes.barh(
-            height + 0.26 * (1 - k), shares[:, k], 0.24, color=colour, hatch=hatches[k], edgecolor="white", label=group
-        )
+        axes.barh(height + 0.26 * (1 - k), shares[:, k], 0.24, color=colour, hatch=hatches[k], ec="white", label=group)
     names = [*(study.title(name) for name in study.BY_LEVEL[:-1]), "H-AP (HAPPIER)"]
     axes.set_yticks(height, names)
     axes.axvline(0, color=style.BLACK, linewidth=1)

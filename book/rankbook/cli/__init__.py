@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 
-def figures(
-    out: Annotated[Path, typer.Option(help="Folder to write to; made if it is not there.")] = Path("figures"),
-) -> None:
+def figures(out: Annotated[Path, typer.Option(help="Folder to write to; made if missing.")] = Path("figures")) -> None:
     """Write every paper figure as PNG and SVG."""
     from rankbook.kit.figures import write_all
 

@@ -55,9 +55,7 @@ def scenes() -> Figure:
         for (x1, y1, x2, y2), difficult in zip(target["boxes"].tolist(), target["difficult"].tolist(), strict=True):
             for colour, weight in (("black", 2.4), ("white", 1.2)):
                 line = ":" if difficult and colour == "white" else "-"
-                box = Rectangle(
-                    (x1, y1), x2 - x1, y2 - y1, fill=False, edgecolor=colour, linewidth=weight, linestyle=line
-                )
+                box = Rectangle((x1, y1), x2 - x1, y2 - y1, fill=False, edgecolor=colour, lw=weight, ls=line)
                 below.add_patch(box)
         facts.append(" ".join(data.names[label - 1] for label in target["labels"].tolist()))
     return style.describe(

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from rankbook.errata import study
-from rankbook.errata.study import Gain
 from rankbook.kit import style
 
 #: Colour and marker of a verdict.
@@ -27,7 +26,8 @@ def gains() -> Figure:
         colour, marker = LOOKS[gain.verdict]
         axes.barh(len(study.GAINS) - at, 2 * gain.reach, 0.7, left=-gain.reach, color="#DDDDDD", edgecolor="none")
         axes.plot(gain.text - gain.given, len(study.GAINS) - at, marker, color=colour)
-    axes.set_yticks(range(len(study.GAINS), 0, -1), [_short(gain) for gain in study.GAINS], fontsize=9)
+    names = [f"{gain.data}, {gain.metric}, {study.PARTS.get(gain.over, f'over {gain.over}')}" for gain in study.GAINS]
+    axes.set_yticks(range(len(study.GAINS), 0, -1), names, fontsize=9)
     axes.set_xlabel("gain in the text − gain in the table, in points")
     counts = {verdict: sum(gain.verdict == verdict for gain in study.GAINS) for verdict in LOOKS}
     far = [gain for gain in study.GAINS if gain.verdict == "differs"]
@@ -38,11 +38,6 @@ def gains() -> Figure:
         f"same, {counts['rounded']} may be rounded, {counts['cut']} are cut to whole points, {counts['differs']} differ"
         f": {named}.",
     )
-
-
-def _short(gain: Gain) -> str:
-    """A label for an axis."""
-    return f"{gain.data}, {gain.metric}, {study.PARTS.get(gain.over, f'over {gain.over}')}"
 
 
 def bins_of_a_perfect_list(bins: Sequence[int] = tuple(range(2, 41))) -> Figure:

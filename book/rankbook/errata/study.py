@@ -24,8 +24,7 @@ def printed(table: str) -> dict[str, Any]:
     """
     import yaml
 
-    found: dict[str, Any] = yaml.safe_load((PRINTED / f"{table}.yaml").read_text(encoding="utf-8"))
-    return found
+    return yaml.safe_load((PRINTED / f"{table}.yaml").read_text(encoding="utf-8"))
 
 
 def row(table: str, method: str) -> dict[str, Any]:

@@ -49,9 +49,7 @@ def picture(images: Any, index: int) -> npt.NDArray[np.uint8]:
     if image.ndim == 2:
         image = image[None]
     if image.ndim != 3 or len(image) not in (1, 3):
-        raise ValueError(
-            f"images must have shape (N, H, W), (N, 1, H, W) or (N, 3, H, W), got one of shape {tuple(image.shape)}"
-        )
+        raise ValueError(f"images must be (N, H, W), (N, 1, H, W) or (N, 3, H, W), got one of {tuple(image.shape)}")
     if len(image) == 1:
         image = (1 - image).expand(3, -1, -1)
     elif image.min() < 0:

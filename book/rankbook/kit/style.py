@@ -27,26 +27,14 @@ LANDSCAPE = "viridis"
 
 DPI = 100
 # All that is drawn where this is imported has the look.
-mpl.rcParams.update(
-    {
-        "font.family": "DejaVu Sans",
-        "font.size": 12,
-        "axes.titlesize": 12,
-        "axes.labelsize": 12,
-        "xtick.labelsize": 11,
-        "ytick.labelsize": 11,
-        "legend.fontsize": 11,
-        "legend.frameon": False,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]),
-        "lines.linewidth": 2.0,
-        "image.cmap": LANDSCAPE,
-        "figure.facecolor": "white",
-        "svg.hashsalt": "rankedu",
-        "svg.fonttype": "path",
-    }
+_LOOK: dict[Any, Any] = (
+    {"font.family": "DejaVu Sans", "font.size": 12, "axes.titlesize": 12, "axes.labelsize": 12}
+    | {"xtick.labelsize": 11, "ytick.labelsize": 11, "legend.fontsize": 11, "legend.frameon": False}
+    | {"axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 2.0, "image.cmap": LANDSCAPE}
+    | {"axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]), "figure.facecolor": "white"}
+    | {"svg.hashsalt": "rankedu", "svg.fonttype": "path"}
 )
+mpl.rcParams.update(_LOOK)
 
 #: Numbers in words, as descriptions have them.
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

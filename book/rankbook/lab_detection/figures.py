@@ -34,10 +34,7 @@ LOOKS: tuple[dict[str, Any], ...] = (
 
 
 def scenes_before_and_after(
-    data: Any,
-    before: Sequence[Detections],
-    after: Sequence[Detections],
-    names: tuple[str, str] = ("before", "after"),
+    data: Any, before: Sequence[Detections], after: Sequence[Detections], names: tuple[str, str] = ("before", "after")
 ) -> Figure:
     """The first detections of some scenes, of each as many as it has objects, by two networks.
 

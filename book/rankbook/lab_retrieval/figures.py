@@ -170,7 +170,9 @@ def curves(
         (steps, losses), (at, found) = _series(rows, "loss"), _series(rows, metric)
         if not len(steps):
             raise ValueError(f"runs must have rows with 'step' and 'loss', got none{f' for {name!r}' if name else ''}")
-        smooth = _running_mean(losses, max(1, len(losses) // 20))
+        width = max(1, len(losses) // 20)
+        total = np.convolve(losses, np.ones(width))[: len(losses)]  # of each and those before it
+        smooth = total / np.minimum(np.arange(1, len(losses) + 1), width)
         axes[0, 0].plot(steps, losses, color=look["color"], linewidth=0.7, alpha=0.35)
         axes[0, 0].plot(steps, smooth, label=name, **look | {"marker": ""})
         facts.append(f"{name or 'loss'}: from {smooth[0]:.3f} to {smooth[-1]:.3f} in {steps[-1]:g} steps")
@@ -192,12 +194,6 @@ def _series(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
     given = [(float(row["step"]), float(row[name])) for row in rows if row.get(name) not in (None, "")]
     table = np.array(given).reshape(-1, 2).T
     return table[:, ~np.isnan(table[1])]
-
-
-def _running_mean(numbers: Array, width: int) -> Array:
-    """The mean of each number and those before it, as many as there are up to a width."""
-    total = np.convolve(numbers, np.ones(width))[: len(numbers)]
-    return np.asarray(total / np.minimum(np.arange(1, len(numbers) + 1), width))
 
 
 def _of_run(run: ShortRuns, names: tuple[str, str], queries: dict[str, int] | None = None) -> Figure:

@@ -51,11 +51,7 @@ def ranked(embeddings: Tensor, paths: Tensor, query: int, candidates: Tensor | N
 
 
 def values(
-    embeddings: Tensor,
-    paths: Tensor,
-    queries: Tensor,
-    candidates: Tensor | None = None,
-    metric: Metric | None = None,
+    embeddings: Tensor, paths: Tensor, queries: Tensor, candidates: Tensor | None = None, metric: Metric | None = None
 ) -> Tensor:
     """A metric of each query, by default the average precision of its class; nan where it has no positive."""
     found = []

@@ -212,7 +212,3 @@ def main() -> int:
     else:
         renew(stale())
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

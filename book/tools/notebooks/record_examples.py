@@ -56,7 +56,3 @@ def main() -> None:
             (EXAMPLES / f"{name}.txt").write_text(run(name), encoding="utf-8")
             known[name] = fingerprint(name)
             RECORD.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

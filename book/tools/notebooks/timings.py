@@ -37,8 +37,7 @@ def measured(text: Path) -> dict[str, float]:
 
 def kept() -> dict[str, Any]:
     """What was measured last."""
-    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
-    return found
+    return json.loads(KEPT.read_text(encoding="utf-8"))
 
 
 def table() -> str:
@@ -84,7 +83,3 @@ def main() -> None:
     found |= {"machine": f"{processor()}, one thread used", "versions": f"torch {version('torch')}, NumPy {version('numpy')}"}
     with written(KEPT) as part:
         part.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,21 +1,17 @@
 """The page of the claims: every rule, and what was found, made from `lab/records`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from rankbook.claims.figures import coordinates, forest, trials
 from rankbook.kit import style
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
 from tools.results.pictures import show
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
 #: A scale of the plan and how the page calls it.
@@ -112,17 +108,13 @@ def short(claims: Sequence[Claim], found: Verdicts) -> str:
     """A line for each verdict with the claims that have it, and one for those that have none."""
     lines = []
     for verdict in (CONFIRMED, REFUTED, UNDECIDED):
-        of_verdict = [
-            claim for claim in claims if claim.id in found.judged and found.judged[claim.id].verdict == verdict
-        ]
+        of_verdict = [one for one in claims if one.id in found.judged and found.judged[one.id].verdict == verdict]
         sentences = [f"{claim.claim} ({_difference(found.judged[claim.id].estimate)})" for claim in of_verdict]
         lines += [f"* **{verdict.capitalize()}** ({len(sentences)}): {' '.join(sentences)}"] if sentences else []
     left = [claim for claim in claims if claim.id not in found.judged]
     untestable = [claim for claim in left if claim.missing]
     if untestable:
-        lines.append(
-            f"* **Cannot be tested here** ({len(untestable)}): {' '.join(claim.claim for claim in untestable)}"
-        )
+        lines.append(f"* **Cannot be tested here** ({len(untestable)}): {' '.join(one.claim for one in untestable)}")
     if len(left) > len(untestable):
         lines.append(f"* **Not judged yet**: {len(left) - len(untestable)} of {len(claims)}.")
     return "\n".join([*lines, ""])

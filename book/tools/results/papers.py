@@ -29,8 +29,7 @@ Parameters = Mapping[str, Any]
 @cache
 def read(path: Path) -> dict[str, Any]:
     """A YAML file."""
-    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return content
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def markdown(rows: Sequence[Mapping[str, object]], left: int | None = None) -> str:
@@ -110,8 +109,7 @@ class Table:
 
     def variants(self) -> dict[str, Parameters]:
         """Title → parameters, for a table whose rows were run in several ways; mostly there is one."""
-        variants: dict[str, Parameters] = self.beside.get("variants", {"": {}})
-        return variants
+        return self.beside.get("variants", {"": {}})
 
     def on_ours(self, row: Parameters, variant: Parameters, scale: str) -> dict[str, Any]:
         """The parameters of the runs of a row on the book's own data: glyphs, or scenes of them."""
@@ -177,7 +175,3 @@ def main() -> None:
     """Print the commands of the first scale of each lab, which two cores can do, so that a shell can run them."""
     first = {sweep.lab: sweep.scale for sweep in reversed(sweeps())}
     print("\n".join(sweep.command() for sweep in sweeps() if sweep.scale == first[sweep.lab]))
-
-
-if __name__ == "__main__":
-    main()

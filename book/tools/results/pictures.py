@@ -79,9 +79,7 @@ def keep_detections(runs: Path) -> Iterator[Path]:
     by_class = {}
     for name, (grid, own) in DETECTORS.items():
         sweep = find_sweep("detection", grid)
-        folders = [
-            find_run(runs / "detection", {**sweep.shared(), **own, "seed": seed})[0] for seed in range(sweep.seeds)
-        ]
+        folders = [find_run(runs / "detection", {**sweep.shared(), **own, "seed": s})[0] for s in range(sweep.seeds)]
         by_class[name] = np.stack([Findings.load(folder / "detections.npz").ap.numpy() for folder in folders])
         yield Path(shutil.copyfile(folders[0] / "detections.npz", _found(name)))
     np.savez_compressed(_found("ap"), **by_class)  # type: ignore[arg-type]
@@ -171,7 +169,3 @@ def main() -> None:
     runs = parser.parse_args().runs
     for path in (*keep(runs), *keep_detections(runs)):
         print(path)
-
-
-if __name__ == "__main__":
-    main()

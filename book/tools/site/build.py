@@ -135,7 +135,3 @@ def main() -> None:
         return
     print("The book is built. Open the page below in a browser.")
     print(html / "index.html")
-
-
-if __name__ == "__main__":
-    main()

@@ -40,8 +40,7 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
 
     index = folder / "frames.json"
     if index.exists():
-        frames: list[dict[str, Any]] = json.loads(index.read_text(encoding="utf-8"))
-        return frames
+        return json.loads(index.read_text(encoding="utf-8"))
     folder.mkdir(parents=True, exist_ok=True)
     frames, grounds = [], []
     grid = tqdm(list(explorable.grid()), desc=explorable.name, unit="frame", leave=False, disable=None)

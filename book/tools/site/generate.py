@@ -52,8 +52,7 @@ def write_tables(folder: Path) -> None:
 
 def vocabulary() -> list[dict[str, str]]:
     """The rows of `vocabulary.yml`."""
-    rows: list[dict[str, str]] = yaml.safe_load((ROOT / "book" / "vocabulary.yml").read_text(encoding="utf-8"))
-    return rows
+    return yaml.safe_load((ROOT / "book" / "vocabulary.yml").read_text(encoding="utf-8"))
 
 
 def notation() -> str:
@@ -72,11 +71,8 @@ def speed() -> str:
     lines = ["| work | median | measured beside it |", "|---|---|---|"]
     for row in record["rows"]:
         beside = "; ".join(f"{name}: {value:g}" for name, value in row["found"].items())
-        lines.append(f"| {row['work']} | {_duration(row['seconds'])} | {beside} |")
+        taken = f"{row['seconds']:.3g} s" if row["seconds"] >= 1 else f"{1e3 * row['seconds']:.3g} ms"
+        lines.append(f"| {row['work']} | {taken} | {beside} |")
     lines.append(f"\nMeasured with one thread on: {record['machine']}. {record['versions']}.")
     lines.append("" if record["gpu"] else "None of these rows has been measured on a GPU.")
     return "\n".join(lines) + "\n"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"

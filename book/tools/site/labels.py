@@ -15,7 +15,7 @@ _PROOF = r"^(?P<fence>`{3,}|:{3,})\{prf:(?P<prf>\w+)\} ?(?P<name>[^\n]*)\n(?P<bo
 _EXERCISE = r"^:::\{exercise\} (?P<asked>[^\n]*)\n:label: (?P<exercise>[\w-]+)$"
 _SECTION = r"^\((?P<section>[\w-]+)\)=\n#+ (?P<heading>[^\n]*)$"
 _MARKS = re.compile("|".join((_EQUATION, _PROOF, _EXERCISE, _SECTION)), re.DOTALL | re.MULTILINE)
-_OPTIONS = re.compile(r"\A(?::\w+: \S+\n)*")
+_OPTIONS, _LABEL = re.compile(r"\A(?::\w+: \S+\n)*"), re.compile(r"^:label: (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,11 @@ def of_chapter(path: Path) -> dict[str, Target]:
             if match["eq"]:
                 add(match["eq"], "equation", text=match["equation"].strip())
             elif match["prf"]:
-                label, body = _options(match["body"])
+                options = _OPTIONS.match(match["body"])[0]
+                label, body = _LABEL.search(options), match["body"][len(options) :].strip()
                 counter = "theorem" if match["prf"] in _PROOFS else match["prf"]
                 if match["prf"] != "proof":
-                    add(label, match["prf"], match["name"].strip(), body, counter)
+                    add(label and label[1], match["prf"], match["name"].strip(), body, counter)
                 for inner in re.finditer(_EQUATION, body, re.DOTALL | re.MULTILINE):
                     add(inner["eq"], "equation", text=inner["equation"].strip())
             elif match["exercise"]:
@@ -76,13 +77,6 @@ def of_chapter(path: Path) -> dict[str, Target]:
                 kind = "chapter" if match["section"] == f"ch-{chapter:02d}" else "section"
                 found[match["section"]] = Target(kind, str(chapter), match["heading"], file)
     return found
-
-
-def _options(body: str) -> tuple[str | None, str]:
-    """Label and text of a directive's body."""
-    options = _OPTIONS.match(body)[0]
-    label = re.search(r"^:label: (\S+)$", options, re.MULTILINE)
-    return label and label[1], body[len(options) :].strip()
 
 
 @cache

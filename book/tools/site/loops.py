@@ -164,8 +164,7 @@ def _in_processes(processes: int) -> dict[str, dict[str, Tensor | None]]:
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         torch.multiprocessing.spawn(_process, (processes, port, folder), nprocs=processes)
-        found: dict[str, dict[str, Tensor | None]] = torch.load(Path(folder) / "gradients.pt")
-        return found
+        return torch.load(Path(folder) / "gradients.pt")
 
 
 def _process(rank: int, processes: int, port: int, folder: str) -> None:

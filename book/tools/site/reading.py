@@ -97,8 +97,7 @@ def stated() -> dict[str, int]:
 
 
 def _listed() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = yaml.safe_load((BOOK / "data" / "paths.yaml").read_text(encoding="utf-8"))
-    return found
+    return yaml.safe_load((BOOK / "data" / "paths.yaml").read_text(encoding="utf-8"))
 
 
 def _name(step: str | dict[str, int]) -> str:

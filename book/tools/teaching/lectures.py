@@ -1,20 +1,16 @@
 """The four lectures of `data/lectures.yaml`: what is said there, joined with what the chapters say."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
+from matplotlib.figure import Figure
 
 from tools.site import labels
 from tools.site.reading import BOOK, chapters
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _PREDICT = re.compile(
     r"^(?P<fence>:{3,})\{admonition\} Predict\n:class: predict \w+\n(?P<question>.*?)^(?P=fence)$",
@@ -56,8 +52,7 @@ class Picture:
         """Drawn afresh."""
         module, _, name = f"figures.{self.draw}".rpartition(".")
         home = import_module(f"rankbook.ch{chapters()[self.chapter].stem}.{module.rpartition('.')[2]}")
-        made: Figure = getattr(home, name)()
-        return made
+        return getattr(home, name)()
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,8 @@ def listed() -> list[dict[str, Any]]:
     """Every question as plain data."""
     rows: list[dict[str, Any]] = []
     for stem, number, *texts in self_tests():
-        question, answer = (_unlinked(plain(text, stem, Path())) for text in texts)
+        unlinked = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", plain(text, stem, Path())) for text in texts)
+        question, answer = (" ".join(text.split()) for text in unlinked)
         about = {"id": f"{stem[:2]}-self-test-{number}", "chapters": [int(stem[:2])], "grade": "reason"}
         rows.append({**about, "question": question, "answer": answer})
     for one in bank():
@@ -126,10 +127,6 @@ def listed() -> list[dict[str, Any]]:
         about = {"id": one.key, "chapters": one.chapters, "grade": one.grade}
         rows.append({**about, "question": one.text, "options": options})
     return rows
-
-
-def _unlinked(text: str) -> str:
-    return " ".join(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).split())
 
 
 def as_json() -> str:

@@ -80,8 +80,7 @@ def to_html(markdown: str) -> str:
     parser = MarkdownIt("commonmark").use(dollarmath_plugin, allow_space=False, renderer=_formula)
     parser.add_render_rule("link_open", lambda *_: "")
     parser.add_render_rule("link_close", lambda *_: "")
-    found: str = parser.render(markdown)
-    return found
+    return parser.render(markdown)
 
 
 def _formula(tex: str, options: dict[str, bool]) -> str:
@@ -104,7 +103,3 @@ def main() -> None:
     folder = parser.parse_args().out
     for lecture in lectures.lectures():
         print(write(folder, lecture.number))
-
-
-if __name__ == "__main__":
-    main()

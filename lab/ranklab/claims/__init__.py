@@ -5,16 +5,5 @@ from ranklab.claims.cost import Cost, costs
 from ranklab.claims.protocol import Arm, Claim, Protocol, read_claims, read_protocol, read_searches
 from ranklab.claims.verdict import Verdicts, verdicts
 
-__all__ = [
-    "Arm",
-    "Campaign",
-    "Claim",
-    "Cost",
-    "Protocol",
-    "Verdicts",
-    "costs",
-    "read_claims",
-    "read_protocol",
-    "read_searches",
-    "verdicts",
-]
+__all__ = ["Arm", "Campaign", "Claim", "Cost", "Protocol", "Verdicts", "costs", "read_claims", "read_protocol"]
+__all__ += ["read_searches", "verdicts"]

@@ -138,7 +138,8 @@ class Campaign:
         for name, runs in self.trained.items():
             for run in runs:
                 record = there.get(f"{name}-{run.parameters['seed']}")
-                if record is None or not _is_of(record, run):
+                code = code_hash(CODES[run.lab])
+                if record is None or (record.evidence["trained"], record.evidence["code"]) != (run.folder.name, code):
                     keep_runs([now := self.measured(name, run)], self._table)
                     made.append(now.run)
         return made
@@ -184,12 +185,6 @@ class Campaign:
 
 def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _is_of(record: Record, run: Run) -> bool:
-    """Whether a record is of this run and of the present code."""
-    found = record.evidence
-    return bool(found["trained"] == run.folder.name and found["code"] == code_hash(CODES[run.lab]))
 
 
 def _of_batches(outcome: Any, arm: Arm, parameters: Mapping[str, Any]) -> dict[str, float]:

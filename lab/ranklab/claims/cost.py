@@ -52,10 +52,8 @@ def _rates(table: Path, labs: Collection[str], *, gpu: bool) -> dict[str, float]
     """Seconds a picture and step by the method, of whole runs of the small networks on one core, or one GPU."""
     found: dict[str, list[float]] = {}
     for record in collect_runs(table)[0]:
-        parameters = record.parameters
-        alike = record.lab in labs and parameters["model"] in SMALL and (record.machine.get("device") != "CPU") == gpu
-        if alike and record.seconds and parameters["steps"]:
-            found.setdefault(parameters["loss"], []).append(
-                record.seconds / parameters["steps"] / parameters["batch_size"]
-            )
+        given = record.parameters
+        alike = record.lab in labs and given["model"] in SMALL and (record.machine.get("device") != "CPU") == gpu
+        if alike and record.seconds and given["steps"]:
+            found.setdefault(given["loss"], []).append(record.seconds / given["steps"] / given["batch_size"])
     return {method: statistics.median(values) for method, values in found.items()}

@@ -45,9 +45,7 @@ def verdicts(claims: Sequence[Claim], protocol: Protocol, folder: Path) -> Verdi
     }
     whole = {name: of_arm for name, of_arm in by_arm.items() if len(of_arm) == protocol.seeds}
     ready = [claim for claim in claims if claim.parts and all(name in whole for name in claim.arms)]
-    compared = {
-        claim.id: [_contrast(part, claim.threshold, whole, chosen["arms"]) for part in claim.parts] for claim in ready
-    }
+    compared = {one.id: [_contrast(part, one.threshold, whole, chosen["arms"]) for part in one.parts] for one in ready}
     judged: dict[str, Judgement] = {}
     for family in dict.fromkeys(claim.family for claim in ready):
         parts = {claim.id: compared[claim.id] for claim in ready if claim.family == family}
@@ -84,11 +82,9 @@ def _on_val(metrics: Mapping[str, float], metric: str) -> float:
     return metrics[metric] if metric in metrics else metrics[f"{metric} of characters"]
 
 
-def _of_networks(
-    plus: Sequence[Record], first: str, minus: Sequence[Record], second: str, threshold: float
-) -> Contrast:
+def _of_networks(plus: Sequence[Record], first: str, minus: Sequence[Record], other: str, threshold: float) -> Contrast:
     """The difference of two measures of whole networks, seed by seed."""
-    found = np.array([[r.metrics[first] for r in plus], [r.metrics[second] for r in minus]], dtype=float)
+    found = np.array([[r.metrics[first] for r in plus], [r.metrics[other] for r in minus]], dtype=float)
     return Contrast((found[0] - found[1])[:, None], np.ones((len(plus), 1)), threshold)
 
 

@@ -30,9 +30,7 @@ def claims(
     workers: Workers = None,
     scheduler: Scheduler = None,
     runs: Runs = Path("runs") / "claims",
-    data: Annotated[
-        Path | None, typer.Option(help="Folder of claims.yaml and the records; default: lab/records.")
-    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of claims.yaml and records; default: lab/records.")] = None,
 ) -> None:
     """Put the claims of the papers to the test; what has been run is not run again."""
     from ranklab import claims as made
@@ -89,9 +87,7 @@ def _repeat(campaign: "Campaign", names: list[str]) -> None:
 def _planned(costs: "Sequence[Cost]") -> str:
     """A line for each arm."""
     width = max(len(cost.arm) for cost in costs)
-    lines = [
-        f"{cost.arm:<{width}}  {cost.runs:3d} runs of {cost.steps:5,d} steps  {cost.hours:6.2f} h" for cost in costs
-    ]
+    lines = [f"{one.arm:<{width}}  {one.runs:3d} runs of {one.steps:5,d} steps  {one.hours:6.2f} h" for one in costs]
     runs, hours = sum(cost.runs for cost in costs), sum(cost.hours for cost in costs)
     return "\n".join([*lines, f"{runs:,} runs, {hours:.1f} hours of one core or GPU by the time that such runs took"])
 

@@ -12,9 +12,7 @@ data = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-DataRoot = Annotated[
-    Path | None, typer.Option("--data-root", help="Folder that holds the data sets; default: $RANKEDU_DATA.")
-]
+DataRoot = Annotated[Path | None, typer.Option("--data-root", help="Folder of the data sets; default: $RANKEDU_DATA.")]
 
 
 @data.command("list")
@@ -27,8 +25,7 @@ def list_data(data_root: DataRoot = None) -> None:
 
 @data.command("check")
 def check_data(
-    name: Annotated[str, typer.Argument(help="Name of the data set, for instance cub.")],
-    data_root: DataRoot = None,
+    name: Annotated[str, typer.Argument(help="Name of the data set, for instance cub.")], data_root: DataRoot = None
 ) -> None:
     """Compare a data set with what is published: lists, files and counts. Leaves with 1 if anything differs."""
     from ranklab.datasets import check

@@ -33,9 +33,7 @@ def run(
     with telling("run"):
         if context.args:
             words = " ".join([*(parameters or ()), *context.args])
-            raise ValueError(
-                f"-p must be followed by key=value in one word, got {words!r} (such as -p batch_sizes=8,16)"
-            )
+            raise ValueError(f"-p must be followed by key=value in one word, got {words!r} (as in -p batch_sizes=8,16)")
         if explain:
             print(_about(lab, labs))
             return
@@ -51,9 +49,7 @@ def _metrics_of(run: "Run") -> str:
 
     metrics = flatten(run.result.get("metrics", {}))
     width = max(map(len, metrics), default=0)
-    texts = [
-        "—" if value is None else str(value) if value == int(value) else f"{value:.4g}" for value in metrics.values()
-    ]
+    texts = ["—" if v is None else str(v) if v == int(v) else f"{v:.4g}" for v in metrics.values()]
     lines = [f"{name:<{width}}  {text}" for name, text in zip(metrics, texts, strict=True)]
     more = [f"… and {len(lines) - SHOWN} more in result.json"] if len(lines) > SHOWN else []
     return "\n".join([*lines[:SHOWN], *more, str(run.folder)])
@@ -117,21 +113,10 @@ def search(
 
     with telling("search"):
         held = {text.partition("=")[0] for text in parameters or ()}
-        found = search_for(
-            lab,
-            space_of(method, without=held),
-            trials=trials,
-            metric=metric,
-            as_parameters=as_parameters,
-            preset=preset,
-            parameters={"loss": method},
-            assignments=parameters or (),
-            labs=labs,
-            runs=runs,
-            timeout=timeout,
-            workers=workers,
-            scheduler=scheduler,
-        )
+        asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
+        asked |= {"parameters": {"loss": method}, "trials": trials, "metric": metric, "as_parameters": as_parameters}
+        how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
+        found = search_for(lab, space_of(method, without=held), **asked, **how)
         best = found.best
     chosen = " ".join(f"{name}={value:.4g}" for name, value in best.point.items())
     print(f"{method}: {metric} {best.value:.4f} on the validation split with {chosen}")
@@ -150,17 +135,13 @@ def _about(lab: str, labs: Path | None) -> str:
 
 
 def results(
-    runs: Annotated[
-        list[Path] | None, typer.Option(help="Folder of runs, or table that was kept; may be given again.")
-    ] = None,
+    runs: Annotated[list[Path] | None, typer.Option(help="Folder of runs, or kept table; may be given again.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep the runs in this table, a .jsonl, a line each.")] = None,
     lab: Annotated[str | None, typer.Option(help="Only this lab.")] = None,
     by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that tell the rows apart.")] = None,
-    metrics: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Columns; the rows are sorted by the first.")
-    ] = None,
+    metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Columns; the first sorts the rows.")] = None,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this parameter.")] = None,
-    form: Annotated[str, typer.Option("--format", help="markdown, csv or json.")] = "markdown",
+    form: Annotated[str, typer.Option("--format", help="markdown or csv.")] = "markdown",
 ) -> None:
     """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
     from ranklab.runs import keep_runs, tabulate
@@ -186,7 +167,5 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
     """Read KEY=VALUE texts."""
     for text in texts:
         if "=" not in text:
-            raise ValueError(
-                f"--where must be followed by KEY=VALUE, got {text!r} (for instance --where loss=smooth_ap)"
-            )
+            raise ValueError(f"--where must be followed by KEY=VALUE, got {text!r} (such as --where loss=smooth_ap)")
     return {name: value for name, _, value in (text.partition("=") for text in texts)}

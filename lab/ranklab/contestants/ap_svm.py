@@ -24,27 +24,17 @@ class APSVMLoss(ScoreLoss):
     .. math:: L = \max_R \Big[ \big(1 - \mathrm{AP}(R)\big)
               + \frac{2}{|P||N|} \sum_{(i, j)\ \text{swapped by}\ R} (y_j - y_i) \Big]
 
-    Parameters
-    ----------
-    inference : {"mohapatra", "yue"}
-        How the best R is found. Both find the same; they differ in time (see :func:`most_violated_ranking`).
-    reduction : {"mean", "sum", "none"}
-        As in :class:`~rankedu.losses.APLoss`.
+    ``inference``, "mohapatra" or "yue", is how the best R is found: both find the same, in different time (see
+    :func:`most_violated_ranking`). ``reduction`` is as in :class:`~rankedu.losses.APLoss`.
 
     Notes
     -----
-    This is :math:`\max_R [\Delta(R) + w \cdot \Psi(R) - w \cdot \Psi(R^*)]`, where :math:`w \cdot \Psi(R)` is the mean
-    over pairs of ±(y_i − y_j), + if R puts i above j, and R* swaps none. The order by the scores swaps the pairs with
-    :math:`y_j > y_i`, so L ≥ 1 − AP of it, however ties are ordered. R* gives L ≥ 0, and L = 0 once every pair is
-    :math:`\frac{|N|}{2|P|} \big(\frac{1}{2} + \dots + \frac{1}{|P| + 1}\big)` apart: this margin grows with the list,
-    so in a long one cosines can never satisfy it.
+    L ≥ 1 − AP, however ties are ordered, and L = 0 once every pair is :math:`\frac{|N|}{2|P|} \big(\frac{1}{2} + \dots
+    + \frac{1}{|P| + 1}\big)` apart: this margin grows with the list, so in a long one cosines can never satisfy it. L
+    is convex; an irrelevant item that R puts above s relevant ones gets the gradient :math:`2s/(|P||N|)`. Of several
+    best R the one with the fewest swaps counts.
 
-    A maximum of affine functions is convex; the slope of the one that attains it is the gradient. An irrelevant item
-    that R puts above s relevant ones gets :math:`2s/(|P||N|)`. At a kink several R are best, and the one with the
-    fewest swaps gives the (sub)gradient. It sums to 0 in every row.
-
-    O(n log p), or O(n log n + np) with "yue", by NumPy in float64 on the CPU, query by query. How ties are ordered does
-    not matter for the value. Explained in chapter 12.
+    O(n log p), or O(n log n + np) with "yue", by NumPy in float64 on the CPU, query by query. Explained in chapter 12.
     Raises ValueError for an unknown ``inference``; when called, also for scores that are not finite.
     Source: RaMBO Tab. 1.
 
@@ -94,17 +84,11 @@ def most_violated_ranking(
 ) -> Tensor:
     r"""Rank so that the loss of the ranking plus its agreement with the scores is greatest.
 
-    Parameters
-    ----------
-    scores, relevance, where
-        As :meth:`APSVMLoss.forward`; the scores are finite.
-    inference : {"mohapatra", "yue"}
-        By divide and conquer, or by trying every place for every irrelevant item.
+    Arguments are those of :meth:`APSVMLoss.forward`; ranks, int64 of shape (..., n), begin at 1 and are 0 outside
+    ``where``. Of several best rankings, the one with the fewest swaps.
 
     Notes
     -----
-    Returns Tensor of int64, shape (..., n): ranks from 1; 0 outside ``where``. Of several best rankings, the one with
-    the fewest swaps.
     The bracket in :class:`APSVMLoss` is to be maximised. Among themselves, let the relevant and the irrelevant items go
     by their scores: AP does not see who is who, and the rest only gains. Then R is given by how many relevant items
     each irrelevant one passes. Let the j-th irrelevant item pass those from place k + 1 to the last: with
@@ -118,11 +102,8 @@ def most_violated_ranking(
 
     "yue" (Yue et al. 2007) does that: O(n log n + np), which is the O(n²) of the table where p is a share of n.
     "mohapatra" (Mohapatra et al. 2018) uses the order: once the place of one irrelevant item is known, better ones need
-    to be tried only from there up, others from there down. As in quicksort a random item divides the rest, but a part
-    all of whose items must go to the same place is done, unsorted: O(n log p) on average. (Ranking the items of that
-    part, which this function does and the loss does not, takes O(n log n).) Ties in the scores go by position; in the
-    maximum, up to rounding, by the fewest swaps. Explained in chapter 12.
-    Raises ValueError or TypeError as :meth:`APSVMLoss.forward`; also for an unknown ``inference``.
+    to be tried only from there up, others from there down; as in quicksort a random item divides the rest. A part all
+    of whose items must go to the same place is done, unsorted: O(n log p) on average. Explained in chapter 12.
     Source: RaMBO Tab. 1.
 
     >>> scores = torch.tensor([0.9, 0.5, 0.4, 0.1])

@@ -53,8 +53,7 @@ class Baseline(nn.Module):
             references = (None if ref_emb is None else self._prepare(ref_emb), ref_labels)
             if indices_tuple is None and self.miner is not None:
                 indices_tuple = self.miner(*batch, *references)
-            value: Tensor = self.loss(*batch, indices_tuple, *references)
-            return value
+            return self.loss(*batch, indices_tuple, *references)
 
     def _prepare(self, embeddings: Tensor) -> Tensor:
         """At length 1, if the loss wants that, in float32 at least."""
@@ -65,15 +64,10 @@ class Baseline(nn.Module):
 def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **settings: Any) -> nn.Module:
     r"""Make a loss that others have published, most of them from pytorch-metric-learning.
 
-    Parameters
-    ----------
-    name : str
-        One of :func:`baseline_names`; :func:`describe_baseline` says what it optimises.
-    n_classes, dim : int, optional
-        Number of classes and of dimensions, for the losses that learn a vector for each class: ``normalized_softmax``
-        and ``proxy_nca_pp``. Their parameters must be given to the optimiser. The others have no use for these two.
-    **settings
-        Those of the loss and of its miner, by the library's names: ``margin``, ``temperature``, ``n_bins``, …
+    ``name`` is one of :func:`baseline_names`; :func:`describe_baseline` says what it optimises. ``n_classes`` and
+    ``dim`` are for the losses that learn a vector for each class, ``normalized_softmax`` and ``proxy_nca_pp``, whose
+    parameters must be given to the optimiser. Settings are those of the loss and of its miner, by the library's names:
+    ``margin``, ``temperature``, ``n_bins``, …
 
     Notes
     -----
@@ -100,9 +94,7 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     allowed = [setting for setting in known if setting not in ("n_classes", "dim")]
     for setting in settings:
         if setting not in allowed:
-            raise TypeError(
-                f"settings of {name!r} must be among {', '.join(allowed) or 'none at all'}, got {setting!r}"
-            )
+            raise TypeError(f"settings of {name!r} must be among {', '.join(allowed) or 'none'}, got {setting!r}")
     if "n_classes" not in known:
         return Baseline(name, *_maker(name)(**settings), None)
     hint = f"{name!r} learns a vector for each class: baseline({name!r}, n_classes=100, dim=512)"

@@ -18,32 +18,20 @@ class ErrorDrivenAPLoss(ScoreLoss):
     .. math:: L = \frac{1}{|P|} \sum_{i \in P} \sum_{j \in N} L_{ij}, \qquad
               L_{ij} = \frac{H(y_j - y_i)}{1 + \sum_{k \ne i} H(y_k - y_i)}
 
-    The sum over j is one minus the precision at i. Were L_ij the output of a perceptron with the input
-    :math:`x_{ij} = y_j - y_i` and the target 0, then its learning rule would change the input by −L_ij. Sent on through
-    :math:`x_{ij}`, that is
+    What is sent back is the learning rule of a perceptron with the input :math:`y_j - y_i` and the target 0:
 
     .. math:: g_j = \frac{1}{|P|} \sum_{i \in P} L_{ij} \ \text{for}\ j \in N, \qquad
               g_i = -\frac{1}{|P|} \sum_{j \in N} L_{ij} \ \text{for}\ i \in P.
 
-    Parameters
-    ----------
-    delta : float
-        δ ≥ 0, half the width of the step, in units of a score; the published 1 is for the logits of a detector. At 0,
-        H is the step itself, ½ at a tie.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`~rankedu.losses.APLoss`.
+    ``delta``, δ ≥ 0, is half the width of the step, in units of a score; the published 1 is for the logits of a
+    detector, and at 0 H is the step itself, ½ at a tie. ``reduction`` is as in :class:`~rankedu.losses.APLoss`.
 
     Notes
     -----
-    *What backward() gives is not the gradient of the value.* That is 0 where no two scores are within δ, and the update
-    works there all the same: it ignores the slope of H, and that the denominator of a pair moves with other pairs. Nor
-    is it the gradient of any other function, for its Jacobian is not symmetric. It sums to 0, it is bounded,
-    :math:`-1/|P| \le g_i \le 0`, and it vanishes exactly where the loss does: once all relevant scores are δ above all
-    others.
-
-    O(np) time, for each pair is looked at; the memory is that of the scores and one tile of pairs. Tied scores are half
-    above each other. Explained in chapter 12.
-    Raises ValueError for a ``delta`` that is not a finite number ≥ 0.
+    *What backward() gives is not the gradient of the value*, nor of any other function: it ignores the slope of H, and
+    works where no two scores are within δ. It sums to 0, :math:`-1/|P| \le g_i \le 0`, and it vanishes exactly where
+    the loss does: once all relevant scores are δ above all others. O(np) time; the memory is that of the scores and one
+    tile of pairs. Explained in chapter 12. Raises ValueError for a ``delta`` that is not a finite number ≥ 0.
     Source: RaMBO Tab. 1.
 
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)

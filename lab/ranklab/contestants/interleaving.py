@@ -82,8 +82,7 @@ def _best(positives: Floats, y: Floats, j: Ints, n: int, low: Ints, high: Ints) 
     f -= (f[first] - gain[first])[part]
     top = np.maximum.reduceat(f, first)
     count = np.where(f == top[part], at - low[part] + 1, len(positives) + 1)
-    best: Ints = np.where(top > 0, np.minimum.reduceat(count, first), 0)
-    return best
+    return np.where(top > 0, np.minimum.reduceat(count, first), 0)
 
 
 INFERENCE: dict[str, Callable[[Floats, Floats], Ints]] = {"mohapatra": mohapatra, "yue": yue}

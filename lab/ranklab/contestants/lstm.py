@@ -23,25 +23,19 @@ class LSTMRanker(Ranker):
     A new one is untrained and its ranks mean nothing: :func:`ranklab.training.train_sorter` makes one that sorts,
     :func:`ranklab.training.trained_sorter` keeps it.
 
-    Parameters
-    ----------
-    n : int
-        Length ≥ 2 of the lists. The last layer looks at all places of the list at once and ties the network to it.
-    architecture : {"lstm", "gru", "conv", "mlp"}
-        What reads the list: a recurrent network in both directions, convolutions of growing reach, or dense layers.
-    hidden, layers : int, optional
-        Hidden size (of each direction; channels of a convolution) and number of layers. Default: `ARCHITECTURES`.
+    ``n`` ≥ 2 is the length of the lists, to which the last layer ties the network. The ``architecture`` is what reads
+    the list: "lstm" or "gru", recurrent in both directions, "conv", convolutions of growing reach, or "mlp", dense
+    layers; ``hidden`` and ``layers`` are its sizes, by default those of `ARCHITECTURES`.
 
     Notes
     -----
     O(n h² + n² h) for each row and hidden size h. Nothing is guaranteed, neither ranks in [1, n], nor their sum, nor
     equal ranks for equal scores, nor that the items may be reordered (:func:`equivariance_error`). The training saw
-    scores in [-1, 1] and standard normal ones: bring yours into that range, for outside it the error grows without
-    bound. A trained sorter is frozen: its parameters have no gradient, the scores do. Scores are sorted in the dtype of
-    its parameters. The network has no way to leave an item out, so ``where`` and ``members`` must be all True, and the
-    losses that rank within the relevant items, as those of AP and recall do, cannot take it. Explained in chapter 11.
-    Raises ValueError for an unknown architecture, n < 2, or a size < 1, when called also for another length, an item
-    left out, another device, or an infinity; TypeError for a size that is not an int.
+    scores in [-1, 1] and standard normal ones: outside that range the error grows without bound. A trained sorter is
+    frozen: its parameters have no gradient, the scores do. The network has no way to leave an item out, so ``where``
+    and ``members`` must be all True, and the losses that rank within the relevant items cannot take it. Raises
+    ValueError for an unknown architecture, n < 2, or a size < 1, when called also for another length, an item left out,
+    another device, or an infinity; TypeError for a size that is not an int. Explained in chapter 11.
     Source: RaMBO Tab. 1.
 
     >>> import torch

@@ -23,40 +23,12 @@ class ProjectionRanker(Ranker):
               = \operatorname*{arg\,min}_{\mathbf{r} \in \mathcal{P}_n}
                 \Bigl\lVert \mathbf{r} + \frac{\mathbf{y}}{\varepsilon} \Bigr\rVert^2
 
-    where the permutahedron :math:`\mathcal{P}_n` is the convex hull of all rankings of n items. Ranks are the solution
-    without the square; the square makes it unique, and the map continuous.
-
-    Parameters
-    ----------
-    strength : float
-        ε > 0, in units of a score.
-
-    Notes
-    -----
-    The scores fall into blocks of neighbours; within a block ranks are linear in the scores, about the mean of the
-    ranks that the block occupies:
-
-    .. math:: \mathbf{rk}_\varepsilon(\mathbf{y})_k
-              = \overline{\mathbf{rk}}_B - \frac{y_k - \overline{y}_B}{\varepsilon}, \qquad
-              \frac{\partial\, \mathbf{rk}_\varepsilon(\mathbf{y})_k}{\partial y_j}
-              = -\frac{1}{\varepsilon} \Bigl([j = k] - \frac{1}{|B|}\Bigr) \quad (j, k \in B).
-
-    Sorted from best to worst, the blocks are those of the isotonic regression of :math:`-y_{(i)}/\varepsilon - i`.
-    Hence
-
-    * *ranks are exact if and only if neighbouring scores differ by ε or more*: then each item is a block of its own,
-      and the gradient is 0. That is the price: where :class:`~rankedu.rankers.BlackboxRanker` is exact *and* has a
-      gradient, a projection has one or the other;
-    * all items are one block, and ranks are linear in the scores, from
-      :math:`\varepsilon = \frac{2}{n} \max_k (\overline{y}_{(1 \dots k)} - \overline{y}_{(k+1 \dots n)})` on; as
-      ε → ∞ they all become (n + 1)/2;
-    * equal scores share the mean of their ranks, order is never inverted, each row has the sum n(n + 1)/2, and each
-      row of the gradient the sum 0.
-
-    Two blocks that just touch (two scores that differ by ε exactly) have the same ranks apart or joined; the gradient
-    is that of one of the two. O(n log n) for each row, on the CPU and row by row, by
-    :func:`scipy.optimize.isotonic_regression`. Explained in chapter 12.
-    Raises ValueError for a strength that is not a finite number > 0.
+    where the permutahedron :math:`\mathcal{P}_n` is the convex hull of all rankings of n items, and ``strength``, ε >
+    0, is in units of a score. The scores fall into blocks of neighbours, which isotonic regression finds; within a
+    block ranks are linear in the scores, about the mean of the ranks that the block occupies. They are exact, and have
+    no gradient, if and only if neighbouring scores differ by ε or more; as ε → ∞ they all become (n + 1)/2. Equal
+    scores share the mean of their ranks, and each row has the sum n(n + 1)/2. O(n log n) for each row, on the CPU and
+    row by row. Explained in chapter 12. Raises ValueError for a strength that is not a finite number > 0.
 
     >>> ranker = ProjectionRanker(strength=0.5)
     >>> scores = torch.tensor([1.0, 0.0, 0.75], requires_grad=True)

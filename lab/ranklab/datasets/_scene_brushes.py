@@ -81,16 +81,14 @@ def _sample(image: Floats, x: Floats, y: Floats) -> Floats:
     first += width
     left = flat[first]
     lower = left + x * (flat[first + 1] - left)
-    between: Floats = upper + y * (lower - upper)
-    return between
+    return upper + y * (lower - upper)
 
 
 def _plate(u: Floats, v: Floats, half: float, scale: float) -> Floats:
     """A square with round corners, |u|⁴ + |v|⁴ ≤ half⁴."""
     u, v = u * u, v * v
     radius = np.sqrt(np.sqrt(u * u + v * v))
-    covered: Floats = np.clip((np.float32(half) - radius) * np.float32(scale) + np.float32(0.5), 0, 1)
-    return covered
+    return np.clip((np.float32(half) - radius) * np.float32(scale) + np.float32(0.5), 0, 1)
 
 
 def knots(size: int) -> list[Floats]:
@@ -124,8 +122,7 @@ def paint_ground(generator: np.random.Generator, matrices: Sequence[Floats]) -> 
     first = candidates[0]
     second = contrasting(candidates[1:], first, generator.uniform(0.1, 0.35), most=0.45)
     share = np.float32(0.5) + np.float32(0.5) * np.sin(phase)
-    ground: Floats = first[:, None, None] + share * (second - first)[:, None, None]
-    return ground
+    return first[:, None, None] + share * (second - first)[:, None, None]
 
 
 def colours(generator: np.random.Generator, *shape: int, chroma: float) -> Floats:
@@ -133,13 +130,11 @@ def colours(generator: np.random.Generator, *shape: int, chroma: float) -> Float
     draws = generator.random((*shape, 3), dtype=np.float32)
     hue = np.float32(2 * math.pi) * (draws[..., :1] + np.array([0, 1 / 3, 2 / 3], np.float32))
     grey, colour = np.float32(0.1) + np.float32(0.8) * draws[..., 1:2], chroma * np.sqrt(draws[..., 2:])
-    drawn: Floats = np.clip(grey + colour * np.cos(hue), 0, 1)
-    return drawn
+    return np.clip(grey + colour * np.cos(hue), 0, 1)
 
 
 def contrasting(candidates: Floats, other: Floats, least: float, most: float = math.inf) -> Floats:
     """The first of several colours (n, 3) whose contrast with another is right; else that of the greatest contrast."""
     contrasts = np.sqrt((candidates - other) ** 2 @ BRIGHTNESS).tolist()
     fits = [index for index, contrast in enumerate(contrasts) if least <= contrast <= most]
-    chosen: Floats = candidates[fits[0] if fits else contrasts.index(max(contrasts))]
-    return chosen
+    return candidates[fits[0] if fits else contrasts.index(max(contrasts))]

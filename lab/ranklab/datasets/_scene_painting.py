@@ -65,8 +65,7 @@ def _choose(generator: np.random.Generator, classes: int) -> list[int]:
     draws = generator.random(generator.integers(*OBJECTS, endpoint=True)) * shares[-1]
     labels = 1 + np.searchsorted(shares[:-1], draws, side="right")
     clutter = np.zeros(generator.integers(*LITTER, endpoint=True), np.int64)
-    chosen: list[int] = generator.permutation(np.concatenate([labels, clutter])).tolist()
-    return chosen
+    return generator.permutation(np.concatenate([labels, clutter])).tolist()
 
 
 def _place(

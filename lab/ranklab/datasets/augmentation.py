@@ -43,7 +43,9 @@ def _augment(clean: Tensor, jitter: Tensor, noise: Tensor, strength: float) -> T
     grid = F.affine_grid(_affine(2 * jitter[:, :5] - 1, strength), list(clean.shape), align_corners=False)
     moved = F.grid_sample(clean, grid, align_corners=False)
     weight = (min(strength, 1.0) * jitter[:, 5])[:, None, None, None]
-    blurred = moved.lerp(_smooth(moved), weight)
+    binomial = torch.tensor([1.0, 4.0, 6.0, 4.0, 1.0]).to(moved) / 16
+    across = F.conv2d(moved, binomial.view(1, 1, 5, 1), padding=(2, 0))
+    blurred = moved.lerp(F.conv2d(across, binomial.view(1, 1, 1, 5), padding=(0, 2)), weight)
     return (blurred + NOISE * strength * noise).clamp(0, 1)
 
 
@@ -57,9 +59,7 @@ def _as_pictures(images: Tensor) -> Tensor:
     if images.dtype == torch.uint8:
         return images.float() / 255
     if not images.is_floating_point():
-        raise TypeError(
-            f"images must be uint8 or floating point, got {images.dtype} (convert them with .float() / 255)"
-        )
+        raise TypeError(f"images must be uint8 or floating point, got {images.dtype} (convert with .float() / 255)")
     return images
 
 
@@ -70,11 +70,3 @@ def _affine(jitter: Tensor, strength: float) -> Tensor:
     top = torch.stack([scale * angle.cos(), shear - scale * angle.sin(), shift[:, 0]], dim=1)
     bottom = torch.stack([scale * angle.sin(), scale * angle.cos(), shift[:, 1]], dim=1)
     return torch.stack([top, bottom], dim=1)
-
-
-def _smooth(images: Tensor) -> Tensor:
-    """Filter with the outer product of (1, 4, 6, 4, 1) / 16 with itself."""
-    binomial = torch.tensor([1.0, 4.0, 6.0, 4.0, 1.0]).to(images) / 16
-    return F.conv2d(
-        F.conv2d(images, binomial.view(1, 1, 5, 1), padding=(2, 0)), binomial.view(1, 1, 1, 5), padding=(0, 2)
-    )

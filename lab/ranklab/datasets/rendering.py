@@ -93,9 +93,7 @@ def _fonts() -> list[Any]:
 
 def _matplotlib() -> tuple[Any, Any]:
     """The library, and its door to FreeType."""
-    return needed("matplotlib", "UnicodeGlyphs draws the fonts of matplotlib"), importlib.import_module(
-        "matplotlib.ft2font"
-    )
+    return needed("matplotlib", "UnicodeGlyphs draws its fonts"), importlib.import_module("matplotlib.ft2font")
 
 
 def _draw(font: Any, code: int | None) -> npt.NDArray[np.uint8]:

@@ -69,13 +69,11 @@ class Scenes:
         if not -len(self) <= index < len(self):
             raise IndexError(f"index must lie within the {len(self)} scenes, got {index}")
         seeds = (self.seed, SPLITS.index(self.split), int(index) % len(self))
-        picture, boxes, labels, visible = paint(
-            np.random.default_rng(seeds), self._objects, self._clutter, self._matrices
-        )
+        picture, boxes, labels, seen = paint(np.random.default_rng(seeds), self._objects, self._clutter, self._matrices)
         target = {
             "boxes": torch.tensor(boxes, dtype=torch.float32),
             "labels": torch.tensor(labels, dtype=torch.int64),
-            "difficult": torch.tensor(visible) < VISIBLE,
+            "difficult": torch.tensor(seen) < VISIBLE,
         }
         return torch.from_numpy(picture), target
 

@@ -21,23 +21,12 @@ from ranklab.experiments.retrieval_data import PROBE, Data, embed_all, open_data
 from ranklab.methods import Objective, find_method, make_loss, parse_settings
 from ranklab.models.build import NAMES, build
 from ranklab.runs.code import code_hash
-from ranklab.runs.parameters import check_alike, check_known
+from ranklab.runs.parameters import check_alike, check_known, defaults_of
 from ranklab.runs.results import RESULT_FOLDER
 from ranklab.training import History, Recipe, SuperClassSampler, pick_device, train
 
 #: The parameters of the lab `retrieval`. Where a number is the method's own, -1 or 0 stands for it, see the lab.
-DEFAULTS: dict[str, Any] = (
-    {"dataset": "glyphs", "data_root": "", "train_split": "train", "test_split": "test", "salt": "0", "letters": False}
-    | {"image_size": 224, "crop": "area"}
-    | {"model": "convnet", "dim": 64, "pretrained": False, "weights": ""}
-    | {"layer_norm": False, "freeze_batch_norm": False}
-    | {"loss": "rambo_log", "margin": -1.0, "lam": 0.0, "temperature": 0.0, "memory": 0, "weight": -1.0, "settings": ""}
-    | {"steps": 100, "batch_size": 128, "per_class": 4, "super_classes": 0, "batches_per_pair": 1, "strength": 1.0}
-    | {"lr": 1e-3, "optimizer": "adam", "weight_decay": 0.0, "head_lr": 1.0, "loss_lr": 1.0}
-    | {"schedule": "constant", "milestones": [], "decay": 0.3, "warmup": 0, "head_only": 0}
-    | {"clip": 0.0, "amp": False, "chunk": 0, "seed": 0}
-    | {"evaluate_every": 0, "checkpoint_every": 0, "test_images": 0, "pictures": True, "device": "auto", "workers": 0}
-)
+DEFAULTS = defaults_of("retrieval")
 #: By whose code a run of the retrieval labs is known: it imports all that they do.
 CODE = "ranklab.experiments.hierarchical_retrieval"
 #: What changes no number of the training, so that it may go on with another value.
@@ -61,9 +50,7 @@ def chosen_settings(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list
     given = {name: parameters[name] for name in ("margin", "weight") if parameters[name] >= 0}
     given |= {name: parameters[name] for name in ("lam", "temperature", "alpha") if parameters.get(name, 0) > 0}
     given |= {"memory": parameters["memory"]} if parameters["memory"] else {}
-    notes = [
-        f"{method.title} has no {name}: {given[name]:g} is not used" for name in given if name not in method.settings
-    ]
+    notes = [f"{method.title} has no {one}: {given[one]:g} is not used" for one in given if one not in method.settings]
     used = {name: value for name, value in given.items() if name in method.settings}
     return {**used, **parse_settings(parameters["settings"])}, notes
 

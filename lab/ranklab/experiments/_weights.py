@@ -57,14 +57,10 @@ def load_kept(net: EmbeddingNet, name: str, run: str | os.PathLike[str] | None =
     tried = [here.parent.parent / "weights" / f"{kept}.pt", find_records() / "weights" / f"{kept}.pt"]
     file = next((path for path in tried if path.is_file()), None)
     if file is None:
-        raise FileNotFoundError(
-            f"weights {name} must be kept in one of {', '.join(str(path.parent) for path in tried)}"
-        )
+        raise FileNotFoundError(f"weights {name} must be in one of {', '.join(str(path.parent) for path in tried)}")
     state = read_state(file)
     if weights_hash(state) != kept:
-        raise ValueError(
-            f"weights in {file} must have the hash {kept}, got {weights_hash(state)}: the file was changed"
-        )
+        raise ValueError(f"weights in {file} must have the hash {kept}, got {weights_hash(state)}: it was changed")
     new = {key: values for key, values in net.state_dict().items() if key.startswith(HEAD) and key not in state}
     load_state(net, {**state, **new}, file, of=type(net).__name__)
     net.pretrained = f"weights {kept}, head {'new' if new else 'kept'}"

@@ -33,22 +33,14 @@ from ranklab.experiments.retrieval import table
 from ranklab.models import StandInWarning, build_detector, operators
 from ranklab.models.detectors import DETECTORS
 from ranklab.runs.code import code_hash
-from ranklab.runs.parameters import check_known
+from ranklab.runs.parameters import check_known, defaults_of
 from ranklab.training import detect, pick_device, proposal_scores, train_detector
 from ranklab.training.logs import read_log
 
 __all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_loss", "measure", "run", "table"]
 
 #: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = (
-    {"dataset": "scenes", "data_root": "", "train_images": 1000, "test_images": 500, "test_split": "test"}
-    | {"image_size": 128, "model": "narrow", "pretrained": False, "weights": ""}
-    | {"loss": "rambo_map", "margin": 0.15, "lam": 12.5, "normalized": True, "memory": 0}
-    | {"class_agnostic_weight": 1 / 3, "scores": "log-odds", "weight": 10.0}
-    | {"steps": 300, "batch_size": 8, "lr": 2e-3, "optimizer": "adamw", "weight_decay": 1e-4}
-    | {"schedule": "one_cycle", "milestones": [], "decay": 0.1, "warmup": 0, "clip": 0.0, "amp": False, "seed": 0}
-    | {"evaluate_every": 0, "checkpoint_every": 0, "pictures": True, "device": "auto", "workers": 0}
-)
+DEFAULTS = defaults_of("detection")
 #: By whose code a run of this lab is known.
 CODE = "ranklab.experiments.detection"
 #: What the classifier may learn from, and what the tables call it.
@@ -94,10 +86,7 @@ class DetectionOutcome(Trained):
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    progress: bool = True,
+    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
 ) -> DetectionOutcome:
     """Train a detector and measure it on the whole test split: :func:`measure`, and where the time went.
 
@@ -176,9 +165,7 @@ def check(parameters: Mapping[str, Any]) -> list[str]:
     for name, names in known.items():
         check_known(name, parameters[name], names)
     if parameters["test_split"] != "test" and parameters["dataset"] != "scenes":
-        raise ValueError(
-            f"test_split must be 'test' for dataset {parameters['dataset']!r}, got {parameters['test_split']!r}"
-        )
+        raise ValueError(f"test_split must be 'test' for {parameters['dataset']!r}, got {parameters['test_split']!r}")
     if parameters["loss"] != "cross_entropy":
         return []
     settings = ("margin", "lam", "normalized", "memory", "class_agnostic_weight", "scores")

@@ -8,16 +8,16 @@ from typing import Any
 
 from ranklab.datasets import DATASETS
 from ranklab.datasets.unicode_tree import SHARES
-from ranklab.experiments import _experiment
 from ranklab.experiments._experiment import check, fit, with_defaults
 from ranklab.experiments._outcome import RetrievalOutcome, add_evidence, timed
 from ranklab.experiments.retrieval import measure
 from ranklab.experiments.retrieval_data import embed_all, open_data
+from ranklab.runs.parameters import defaults_of
 
 __all__ = ["DEFAULTS", "check", "level_names", "run"]
 
 #: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "loss": "happier", "alpha": 0.0, "monotone": False, "steps": 60}
+DEFAULTS = defaults_of("hierarchical_retrieval")
 #: What is measured of a level.
 LEVEL_METRICS = {"R@1": "recall_at_1", "AP": "average_precision"}
 #: Level → how many of its classes are called, where that is not the name with an s.
@@ -29,10 +29,7 @@ _PLURALS = (
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    progress: bool = True,
+    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
 ) -> RetrievalOutcome:
     """Train by a method of `ranklab.methods`, and measure the whole test split level by level.
 
@@ -84,9 +81,8 @@ def _one_by_one(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progre
             test = copy.copy(data.test)
             test.labels = test.labels[:, [place]]
             data = replace(data, test=test)
-        rows[name] = measure(
-            replace(outcome, data=data, embeddings=embeddings), (*metrics.values(),), progress=progress
-        )
+        part = replace(outcome, data=data, embeddings=embeddings)
+        rows[name] = measure(part, tuple(metrics.values()), progress=progress)
     return _by_level(rows, metrics)
 
 

@@ -25,15 +25,12 @@ from ranklab.experiments._minibatches import (
 from ranklab.experiments._outcome import RetrievalOutcome
 from ranklab.experiments.retrieval import measure
 from ranklab.experiments.retrieval_data import Data, embed_all
+from ranklab.runs.parameters import defaults_of
 
 __all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
 
 #: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = (
-    {name: value for name, value in _experiment.DEFAULTS.items() if name not in ("pictures", "evaluate_every")}
-    | {"loss": "smooth_ap", "steps": 60, "test_images": 2048}
-    | {"batch_sizes": [16, 64, 256], "batches": 40, "images": 1024, "memories": [0, 1, 3], "ages": [1, 2, 3, 8]}
-)
+DEFAULTS = defaults_of("minibatch_statistics")
 #: Moments of the run at which all is measured, as shares of its steps.
 MOMENTS = (0.0, 0.5, 1.0)
 
@@ -68,8 +65,7 @@ class _Watch(nn.Module):
         if step in self._moments:
             self.seen["embeddings"][step] = self._embed()
         self.seen["shares"].append(pairs_with_gradient(embeddings, self.temperature))
-        value: Tensor = self.loss(embeddings, labels)
-        return value
+        return self.loss(embeddings, labels)
 
     def get_extra_state(self) -> dict[str, Any]:
         """What was seen, so that it is part of a checkpoint."""
@@ -81,10 +77,7 @@ class _Watch(nn.Module):
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    progress: bool = True,
+    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
 ) -> Statistics:
     """Train a network, and measure batches of several sizes on the way; arguments and errors as in the lab `retrieval`.
 
@@ -118,9 +111,7 @@ def check(parameters: Mapping[str, Any]) -> None:
     longest = max(parameters["memories"], default=0)
     missing = [age for age in range(1, longest + 1) if age not in parameters["ages"]]
     if missing:
-        raise ValueError(
-            f"ages must have every age up to the longest of memories, got {parameters['ages']}: no {missing[0]}"
-        )
+        raise ValueError(f"ages must have all up to the longest of memories, got {parameters['ages']}: no {missing[0]}")
     if longest > parameters["steps"]:
         raise ValueError(f"memories must be at most the {parameters['steps']} steps long, got {longest}")
     for size in parameters["batch_sizes"]:

@@ -8,22 +8,15 @@ import torch
 
 from rankedu.metrics import evaluate_retrieval
 from ranklab.datasets.unicode_tree import SHARES
-from ranklab.experiments import _experiment
-from ranklab.experiments._experiment import check, fit, with_defaults
+from ranklab.experiments._experiment import DEFAULTS, check, fit, with_defaults
 from ranklab.experiments._outcome import RetrievalOutcome, add_evidence, noting, timed
 from ranklab.experiments.retrieval_data import PROBE
 
 __all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "run", "table"]
 
-#: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = {**_experiment.DEFAULTS, "recall_at": [1, 10, 100]}
-
 
 def run(
-    parameters: Mapping[str, Any] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    *,
-    progress: bool = True,
+    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
 ) -> RetrievalOutcome:
     """Train by a method of `ranklab.methods` and measure the result on the whole test split.
 

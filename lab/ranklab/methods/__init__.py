@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.checks import did_you_mean
 from ranklab.methods.table import METHODS, Method, TrainingSet
+from ranklab.runs.parameters import check_known
 
 __all__ = ["METHODS", "Method", "Objective", "find_method", "make_loss", "parse_settings"]
 
@@ -28,8 +28,7 @@ class Objective(nn.Module):
 
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         """Compute the loss of a batch, a Tensor of shape (); of paths (batch, L) if ``takes_paths``."""
-        value: Tensor = self.loss(embeddings, self._numbered(labels) if len(self.known) else labels)
-        return value
+        return self.loss(embeddings, self._numbered(labels) if len(self.known) else labels)
 
     def _numbered(self, labels: Tensor) -> Tensor:
         leaves = _leaves(labels).contiguous()
@@ -48,10 +47,7 @@ def _leaves(labels: Tensor) -> Tensor:
 
 def find_method(name: str) -> Method:
     """Look up a method; ValueError for an unknown name says which are near, and which there are."""
-    if name not in METHODS:
-        raise ValueError(
-            f"loss {name!r} is unknown{did_you_mean(name, METHODS)}; there are: {', '.join(sorted(METHODS))}"
-        )
+    check_known("loss", name, sorted(METHODS))
     return METHODS[name]
 
 

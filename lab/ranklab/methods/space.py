@@ -16,36 +16,30 @@ _TEMPERATURE = Between(0.003, 0.2, log=True)
 #: How many times faster proxies learn than the network.
 _PROXIES = Between(1.0, 1000.0, log=True)
 
-_BLACKBOX = {"margin": _MARGIN, "lam": _LAM}
+_BLACKBOX, _SIGMOID = {"margin": _MARGIN, "lam": _LAM}, {"temperature": _TEMPERATURE}
+_SMOOTH, _TRIPLET = {**_SIGMOID, "margin": _MARGIN}, {"margin": Between(0.02, 0.6)}
+_PAIRS = {"pos_margin": Between(0.0, 0.5), "neg_margin": Between(0.5, 1.4)}
+_HAPPIER = {"weight": Between(0.0, 0.9), "loss_lr": _PROXIES}
 _OWN: dict[str, dict[str, Between]] = {
-    "rambo_log": _BLACKBOX,
-    "rambo_loglog": _BLACKBOX,
-    "rambo_ap": _BLACKBOX,
-    "blackbox_hap": _BLACKBOX,
-    "smooth_ap": {"temperature": _TEMPERATURE, "margin": _MARGIN},
-    "hap_sigmoid": {"temperature": _TEMPERATURE, "margin": _MARGIN},
+    **dict.fromkeys(("rambo_log", "rambo_loglog", "rambo_ap", "blackbox_hap"), _BLACKBOX),
+    **dict.fromkeys(("smooth_ap", "hap_sigmoid"), _SMOOTH),
+    **dict.fromkeys(("sup_ap", "hap", "weighted_ap"), _SIGMOID),
+    **dict.fromkeys(("happier", "happier_f"), _HAPPIER),
+    **dict.fromkeys(("contrastive", "lifted_structure"), _PAIRS),
+    **dict.fromkeys(("triplet_semihard", "triplet_distance_weighted"), _TRIPLET),
     "fast_ap": {"bins": Between(5, 50, whole=True)},
     "soft_bin_ap": {"bins": Between(5, 50, whole=True), "margin": _MARGIN},
-    "sup_ap": {"temperature": _TEMPERATURE},
-    "roadmap": {"temperature": _TEMPERATURE, "weight": Between(0.0, 1.0)},
-    "hap": {"temperature": _TEMPERATURE},
-    "weighted_ap": {"temperature": _TEMPERATURE},
-    "happier": {"weight": Between(0.0, 0.9), "loss_lr": _PROXIES},
-    "happier_f": {"weight": Between(0.0, 0.9), "loss_lr": _PROXIES},
+    "roadmap": {**_SIGMOID, "weight": Between(0.0, 1.0)},
     "error_driven_ap": {"delta": Between(0.05, 2.0, log=True)},
     "ap_svm": {},
+    "n_pair": {},
     "csl": {"scale": Between(8.0, 64.0, log=True), "loss_lr": _PROXIES},
     "normalized_softmax": {"temperature": Between(0.01, 0.2, log=True), "loss_lr": _PROXIES},
     "proxy_nca_pp": {"scale": Between(3.0, 30.0, log=True), "loss_lr": _PROXIES},
-    "contrastive": {"pos_margin": Between(0.0, 0.5), "neg_margin": Between(0.5, 1.4)},
-    "lifted_structure": {"pos_margin": Between(0.0, 0.5), "neg_margin": Between(0.5, 1.4)},
-    "triplet_semihard": {"margin": Between(0.02, 0.6)},
-    "triplet_distance_weighted": {"margin": Between(0.02, 0.6)},
-    "margin": {"margin": Between(0.02, 0.6), "beta": Between(0.6, 1.4)},
+    "margin": {**_TRIPLET, "beta": Between(0.6, 1.4)},
     "angular": {"alpha": Between(20.0, 60.0)},
     "histogram": {"n_bins": Between(20, 200, log=True, whole=True)},
     "multi_similarity": {"alpha": Between(1.0, 10.0, log=True), "beta": Between(10.0, 80.0, log=True)},
-    "n_pair": {},
 }
 
 #: In the lab `detection` the classifier's loss stands beside three others: with what weight? With as many trials for

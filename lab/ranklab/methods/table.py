@@ -26,14 +26,7 @@ from rankedu.losses import (
 )
 from rankedu.memory import EmbeddingMemory
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, SigmoidRanker, SupremumRanker
-from ranklab.contestants import (
-    APSVMLoss,
-    ErrorDrivenAPLoss,
-    SumOverLevels,
-    baseline,
-    baseline_names,
-    baseline_settings,
-)
+from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, SumOverLevels, baseline, baseline_names, baseline_settings
 
 
 class TrainingSet(NamedTuple):

@@ -33,7 +33,7 @@ class RoIHeads(_Parent):  # type: ignore[misc]
         ours: Any = heads
         ours.__class__ = cls
         ours.classifier_loss, ours.mark, ours.last = classifier_loss, lambda stage: None, None
-        return ours  # type: ignore[no-any-return]
+        return ours
 
     def select_training_samples(self, proposals: list[Tensor], targets: Any) -> Any:
         """Keep the labels of the sampled proposals."""

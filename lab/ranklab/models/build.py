@@ -82,9 +82,7 @@ def _load(net: EmbeddingNet, file: Path) -> str:
 def read_state(file: Path) -> dict[str, Any]:
     """Read a state dict of tensors, and of nothing that could run code."""
     if not file.is_file():
-        raise FileNotFoundError(
-            f"weights must be a file, got {file} (save one with torch.save(net.state_dict(), path))"
-        )
+        raise FileNotFoundError(f"weights must be a file, got {file} (save with torch.save(net.state_dict(), path))")
     try:
         state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:

@@ -81,7 +81,7 @@ def build_detector(
     RoIHeads.take_over(net.roi_heads, nn.CrossEntropyLoss() if classifier_loss is None else classifier_loss)
     if weights is not None:
         net.pretrained = _load(net, name, Path(weights))
-    return net  # type: ignore[no-any-return]
+    return net
 
 
 def _narrow(torchvision: Any, classes: int, common: dict[str, Any]) -> Any:

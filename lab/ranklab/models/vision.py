@@ -60,7 +60,7 @@ def _import(needed_for: str, instead: str) -> ModuleType:
             f"torchvision is needed for {needed_for} and can't be imported ({error}): "
             "pip install 'rankedu[vision]', a build that fits your torch" + (f"; or {instead}" if instead else "")
         ) from error
-    return torchvision  # type: ignore[no-any-return]
+    return torchvision
 
 
 def _forget_half_imported() -> None:

@@ -11,27 +11,6 @@ from ranklab.runs.sweep_plan import plan_sweep, run_state
 from ranklab.runs.sweeps import SweepError, sweep
 from ranklab.runs.tables import tabulate
 
-__all__ = [
-    "LabError",
-    "Parameter",
-    "Record",
-    "Row",
-    "Run",
-    "SweepError",
-    "Value",
-    "collect_runs",
-    "find_labs",
-    "keep_runs",
-    "list_labs",
-    "list_presets",
-    "load_result",
-    "plan",
-    "plan_sweep",
-    "read_parameters",
-    "run_lab",
-    "run_state",
-    "save_result",
-    "summarise",
-    "sweep",
-    "tabulate",
-]
+__all__ = ["LabError", "Parameter", "Record", "Row", "Run", "SweepError", "Value", "collect_runs", "find_labs"]
+__all__ += ["keep_runs", "list_labs", "list_presets", "load_result", "plan", "plan_sweep", "read_parameters", "run_lab"]
+__all__ += ["run_state", "save_result", "summarise", "sweep", "tabulate"]

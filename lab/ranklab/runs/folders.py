@@ -13,9 +13,7 @@ def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
     """Find the folder of the labs, by default that of the checkout; FileNotFoundError if it holds no notebook."""
     folder = Path(labs) if labs is not None else CHECKOUT / "notebooks" / "labs"
     if not any(folder.glob("*.ipynb")):
-        raise FileNotFoundError(
-            f"labs must be a folder with notebooks of labs, found none in {folder} (name one with --labs DIR)"
-        )
+        raise FileNotFoundError(f"labs must hold notebooks of labs, found none in {folder} (name one with --labs DIR)")
     return folder.resolve()
 
 
@@ -52,9 +50,7 @@ def read_preset(preset: str, lab: str, labs: Path, declared: dict[str, Parameter
     if not path.is_file():
         raise ValueError(f"preset {preset!r} of lab {lab!r} is unknown{did_you_mean(preset, fitting)}; {there}")
     odd = sorted(set(_read_yaml(path)) - set(declared))
-    raise ValueError(
-        f"preset {preset!r} is another lab's: it has parameters that lab {lab!r} has not: {', '.join(odd)}; {there}"
-    )
+    raise ValueError(f"preset {preset!r} is another lab's: lab {lab!r} has no {', '.join(odd)}; {there}")
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

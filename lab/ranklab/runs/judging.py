@@ -70,8 +70,7 @@ def of_letters(record: Record, metric: str) -> tuple[Array, Array]:
 
 
 def _starts(counts: Array) -> npt.NDArray[np.int64]:
-    starts: npt.NDArray[np.int64] = (counts.cumsum() - counts).astype(np.int64)
-    return starts
+    return (counts.cumsum() - counts).astype(np.int64)
 
 
 def contrast(terms: Sequence[tuple[float, Sequence[Record], str]], threshold: float = 0.0) -> Contrast:
@@ -99,9 +98,7 @@ def milder(ours: Sequence[Record], theirs: Sequence[Record], threshold: float = 
 
 
 def _check_queries(records: Sequence[Record]) -> None:
-    kinds: dict[str, Any] = {
-        str([record.evidence[name] for name in ("letters", "queries")]): record for record in records
-    }
+    kinds: dict[str, Any] = {str([r.evidence[name] for name in ("letters", "queries")]): r for r in records}
     if len(kinds) > 1:
         others = ", ".join(f"{record.lab}/{record.run}" for record in kinds.values())
         raise ValueError(f"records must be of the same queries, got {others}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu.checks import did_you_mean
+from ranklab import CHECKOUT
 
 _SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
@@ -50,6 +51,14 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     if not declared:
         raise ValueError(f"{notebook} must have a cell tagged 'parameters' that declares some, got none")
     return declared
+
+
+def defaults_of(lab: str) -> dict[str, Any]:
+    """The parameters of a lab of the book with their defaults, as the `parameters` cell of its text declares them."""
+    text = (CHECKOUT / "book" / "labs" / f"{lab}.md").read_text(encoding="utf-8")
+    cell = ast.parse(text.partition(":tags: [parameters]\n")[2].partition("```")[0])
+    lines = (node for node in cell.body if isinstance(node, ast.AnnAssign))
+    return {ast.unparse(line.target): ast.literal_eval(line.value) for line in lines if line.value}
 
 
 def _kind(name: str) -> tuple[type, bool] | None:

@@ -41,9 +41,8 @@ class Record:
 def collect_runs(*places: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
     """Read every finished run of some places, each once, in the order of lab and hash.
 
-    A place is a table, a file of JSON lines that :func:`keep_runs` wrote, or a folder of runs, ``<lab>/<hash>/``, or of
-    single records, ``<lab>/<hash>.json``. Beside the records there is a line for each run that is unfinished or
-    damaged: where, and why.
+    A place is a table, a file of JSON lines that :func:`keep_runs` wrote, or a folder of runs, ``<lab>/<hash>/``.
+    Beside the records there is a line for each run that is unfinished or damaged: where, and why.
     """
     records: dict[tuple[str, str], Record] = {}
     skipped = []
@@ -61,11 +60,11 @@ def collect_runs(*places: str | os.PathLike[str]) -> tuple[list[Record], list[st
 
 
 def _below(folder: Path) -> Iterator[tuple[Path, Record | Exception]]:
-    """The runs and records of a folder."""
+    """The runs of a folder."""
     for path in sorted(folder.glob("*/*")):
-        if path.suffix == ".json" or any((path / name).exists() for name in ("manifest.json", "result.json")):
+        if any((path / name).exists() for name in ("manifest.json", "result.json")):
             try:
-                yield path, _of_folder(path) if path.is_dir() else _of_text(path.read_text(encoding="utf-8"))
+                yield path, _of_folder(path)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 yield path, error
 
@@ -76,9 +75,7 @@ def _of_folder(folder: Path) -> Record:
     if manifest["status"] != "completed":
         raise ValueError(": ".join(filter(None, (manifest["status"], manifest.get("error")))))
     result = load_result(folder / "result.json")
-    parameters = {
-        name: _last_part(value) for name, value in manifest["parameters"].items() if name not in IGNORED_PARAMETERS
-    }
+    parameters = {key: _last_part(of) for key, of in manifest["parameters"].items() if key not in IGNORED_PARAMETERS}
     machine = {name: manifest[name] for name in MACHINE if name in manifest}
     return Record(
         lab=folder.parent.name,
@@ -99,21 +96,15 @@ def _of_table(table: Path) -> Iterator[tuple[str, Record | Exception]]:
     for number, line in enumerate(table.read_bytes().splitlines(), 1):
         where = f"{table}, line {number}"
         try:
-            record = _of_text(line.decode())
+            record = Record(**json.loads(line.decode()))
+            if not (isinstance(record.parameters, dict) and isinstance(record.metrics, dict)):
+                raise ValueError("parameters and metrics must be objects")
             if (record.lab, record.run) in seen:
                 raise ValueError(f"{record.lab}/{record.run} has a line before")
             seen.add((record.lab, record.run))
             yield where, record
         except (ValueError, TypeError) as error:
             yield where, error
-
-
-def _of_text(text: str) -> Record:
-    """The record that a line of a table holds, or a file of its own."""
-    record = Record(**json.loads(text))
-    if not (isinstance(record.parameters, dict) and isinstance(record.metrics, dict)):
-        raise ValueError("parameters and metrics must be objects")
-    return record
 
 
 def _reason(error: Exception) -> str:
@@ -151,10 +142,7 @@ def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[
     """
     table = Path(table)
     if table.suffix != TABLE:
-        raise ValueError(
-            f"table must be a file that ends in {TABLE}, got {table} (a folder of records becomes one: rankedu results "
-            f"--runs FOLDER --keep FOLDER{TABLE})"
-        )
+        raise ValueError(f"table must be a file that ends in {TABLE}, got {table}")
     with lock_table(table):
         there, damaged = collect_runs(table) if table.exists() else ([], [])
         if damaged:

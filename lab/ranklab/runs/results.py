@@ -50,9 +50,7 @@ def check_result(result: Any) -> None:
         raise ValueError(f"result must be an object, got {type(result).__name__}")
     for key in ("lab", "parameters", "metrics"):
         if key not in result:
-            raise ValueError(
-                f"result must have the key {key!r} ({_SCHEMA[key][0]}), got {', '.join(map(repr, result))}"
-            )
+            raise ValueError(f"result must have key {key!r} ({_SCHEMA[key][0]}), got {', '.join(map(repr, result))}")
     for key, value in result.items():
         if key not in _SCHEMA:
             raise ValueError(f"result must have the keys {', '.join(map(repr, _SCHEMA))} alone, got {key!r}")
@@ -65,16 +63,14 @@ def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
 
 
-def _is_scalar(value: Any) -> bool:
-    return _is_number(value) or isinstance(value, str | bool)
-
-
 def _are_metrics(value: Any) -> bool:
     return isinstance(value, dict) and all(_is_number(entry) or _are_metrics(entry) for entry in value.values())
 
 
 def _are_rows(value: Any) -> bool:
-    flat = (isinstance(row, dict) and all(map(_is_scalar, row.values())) for row in value)
+    flat = (
+        isinstance(row, dict) and all(_is_number(v) or isinstance(v, str | bool) for v in row.values()) for row in value
+    )
     return isinstance(value, list) and all(flat)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -38,28 +36,17 @@ class LabError(RuntimeError):
         return type(self), (str(self), self.notebook)  # so that it reaches the caller from another process
 
 
-def run_lab(
-    lab: str,
-    *,
-    preset: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    assignments: Iterable[str] = (),
-    labs: str | os.PathLike[str] | None = None,
-    runs: str | os.PathLike[str] = "runs",
-    timeout: float = TIMEOUT,
-    force: bool = False,
-    progress: bool = True,
-) -> Run:
+def run_lab(lab: str, *, timeout: float = TIMEOUT, force: bool = False, progress: bool = True, **asked: Any) -> Run:
     """Execute a lab with papermill in a folder of its own; ``skipped=True`` if that had been done, unless `force`.
 
-    `parameters` (name → value) go before the preset's, `assignments` (``key=value`` texts) before both. The folder
+    What is asked for is that of :func:`plan`: a `preset`, `parameters` (name → value), which go before the preset's,
+    `assignments` (``key=value`` texts), which go before both, and the folders `labs` and `runs`. The run's folder
     holds the executed notebook, `result.json` and `manifest.json`, and is the current folder of the lab. A run that
     takes longer than `timeout` seconds, or whose kernel dies, is started once more. Raises ValueError or TypeError
     before anything starts, and LabError if the lab fails.
     """
     check_timeout(timeout)
-    run = plan(lab, preset=preset, parameters=parameters, assignments=assignments, labs=labs, runs=runs)
-    return execute(run, preset, timeout, force=force, progress=progress)
+    return execute(plan(lab, **asked), asked.get("preset"), timeout, force=force, progress=progress)
 
 
 def check_timeout(timeout: float) -> None:

@@ -64,9 +64,7 @@ class Search:
         """The trial with the highest value; ValueError if all failed."""
         done = [trial for trial in self.trials if trial.value is not None]
         if not done:
-            raise ValueError(
-                f"a search of {self.lab} must have a trial that did not fail, got {len(self.trials)} that did"
-            )
+            raise ValueError(f"a search of {self.lab} needs a trial that did not fail, got {len(self.trials)} failed")
         return max(done, key=lambda trial: trial.value or 0.0)
 
     def spread(self) -> dict[str, float]:

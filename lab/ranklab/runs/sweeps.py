@@ -115,9 +115,7 @@ def _submit(
     try:
         for future in as_completed(list(futures)):
             if future.status not in ("finished", "error"):
-                raise ConnectionError(
-                    "the scheduler has gone (start it and the same sweep again: what is finished is kept)"
-                )
+                raise ConnectionError("the scheduler has gone (start it and the sweep again: what is finished is kept)")
             if (error := future.exception()) is None:
                 yield futures[future], future.result()
             elif isinstance(error, LabError):

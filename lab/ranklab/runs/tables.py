@@ -1,8 +1,7 @@
-"""Tables of finished runs in Markdown, CSV and JSON."""
+"""Tables of finished runs in Markdown and CSV."""
 
 import csv
 import io
-import json
 import math
 import os
 import re
@@ -13,7 +12,7 @@ from typing import Any
 from rankedu.checks import check_choice
 from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.selection import metric_names, of_one_code, plain, select
-from ranklab.runs.summaries import Row, Value, best, summarise
+from ranklab.runs.summaries import Row, best, summarise
 
 #: Columns where none are asked for.
 COLUMNS = 6
@@ -40,7 +39,7 @@ def tabulate(
     where: Mapping[str, Any] | None = None,
     form: str = "markdown",
 ) -> Tables:
-    """Make the tables of the runs in some folders or tables, one a lab; csv and json are for one lab.
+    """Make the tables of the runs in some folders or tables, one a lab; csv is for one lab.
 
     The other arguments are those of ``select``, :func:`summarise` and ``metric_names``, by default the first
     few metrics of each lab. ValueError if nothing is there, or nothing that is asked for.
@@ -103,23 +102,4 @@ def _csv(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     return file.getvalue().rstrip("\n")
 
 
-def _json(rows: Sequence[Row], metrics: Sequence[str]) -> str:
-    def numbers(value: Value) -> dict[str, Any]:
-        finite = {"mean": value.mean, "sd": value.sd}
-        return {**{name: x if math.isfinite(x) else None for name, x in finite.items()}, "n": value.n}
-
-    content = [
-        {
-            "parameters": row.parameters,
-            "seeds": [record.parameters.get("seed") for record in row.records],
-            "metrics": {metric: numbers(row.value(metric)) for metric in metrics},
-            "seconds": numbers(row.seconds()),
-            "device": row.devices(),
-            "runs": [record.run for record in row.records],
-        }
-        for row in rows
-    ]
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-
-
-_FORMS = {"markdown": _markdown, "csv": _csv, "json": _json}
+_FORMS = {"markdown": _markdown, "csv": _csv}

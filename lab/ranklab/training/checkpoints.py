@@ -81,15 +81,11 @@ class TrainingState:
             return
         state, instead = load(path), "(use another folder, or resume=False to begin anew)"
         if state["step"] > steps:
-            raise ValueError(
-                f"steps must be >= {state['step']}, which checkpoint {path} has done, got {steps} {instead}"
-            )
+            raise ValueError(f"steps must be >= {state['step']}, which {path} has done, got {steps} {instead}")
         for name, value in self.settings.items():
             then = state["settings"].get(name)
             if then != value:
-                raise ValueError(
-                    f"checkpoint {path} is of another run, with {name}={then!r}, got {name}={value!r} {instead}"
-                )
+                raise ValueError(f"{path} is of another run, with {name}={then!r}, got {name}={value!r} {instead}")
         for name, part in self._parts().items():
             try:
                 part.load_state_dict(state[name])

@@ -150,12 +150,7 @@ def batches(
 
 
 def _augmented(
-    data: Any,
-    indices: Iterable[Tensor],
-    device: torch.device,
-    seed: int,
-    strength: float,
-    draws: Tensor | None,
+    data: Any, indices: Iterable[Tensor], device: torch.device, seed: int, strength: float, draws: Tensor | None
 ) -> Made:
     """Pictures in memory."""
     generator = torch.Generator().manual_seed(seed)

@@ -42,8 +42,7 @@ class BatchSampler:
         starts, sizes = self._starts[chosen, None], self._sizes[chosen, None]
         keys = torch.rand(len(chosen), int(sizes.max()), generator=generator)
         keys = keys + (torch.arange(keys.shape[1]) >= sizes)  # places that a smaller class lacks come last
-        items: Tensor = self._by_class[starts + keys.argsort(1)[:, : self.per_class]].flatten()
-        return items
+        return self._by_class[starts + keys.argsort(1)[:, : self.per_class]].flatten()
 
 
 class ClassBalancedSampler(BatchSampler):
@@ -63,9 +62,7 @@ class ClassBalancedSampler(BatchSampler):
             hint = "if all are whole: labels.long()" if labels.ndim == 1 else "one class for each item"
             if labels.ndim == 2:
                 hint = "number the paths: labels.unique(dim=0, return_inverse=True)[1]"
-            raise ValueError(
-                f"labels must be integers of shape (N,), got {labels.dtype} of shape {tuple(labels.shape)} ({hint})"
-            )
+            raise ValueError(f"labels must be integers (N,), got {labels.dtype} {tuple(labels.shape)} ({hint})")
         super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
         if len(self.classes) < self.classes_per_batch:
             most = len(self.classes) * per_class

@@ -103,7 +103,7 @@ def test_a_page_holds_the_query_and_what_it_retrieves():
     [
         ({"embeddings_after": torch.ones(3, 2)}, r"embeddings_after must be a tensor of shape \(24, dim\)"),
         ({"embeddings_before": torch.full((24, 2), torch.nan)}, "embeddings_before must be finite, got 48"),
-        ({"images": torch.zeros(24, 2, 8, 8)}, r"images must have shape .* got one of shape \(2, 8, 8\)"),
+        ({"images": torch.zeros(24, 2, 8, 8)}, r"images must be .* got one of \(2, 8, 8\)"),
     ],
     ids=["rows", "nan", "two channels"],
 )

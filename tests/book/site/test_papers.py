@@ -132,7 +132,8 @@ def test_a_lab_takes_every_point_of_a_sweep(sweep):
 
 
 def test_the_commands_are_those_of_the_sweeps():
-    done = subprocess.run([sys.executable, papers.__file__], capture_output=True, text=True, check=True)
+    command = [sys.executable, papers.ROOT / "book" / "tools", "papers"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = done.stdout.replace("\\\n", "").splitlines()
     for line, sweep in zip(lines, [s for s in SWEEPS if s.scale in ("glyphs, here", "scenes, here")], strict=True):
         assert line.split()[:3] == ["rankedu", "sweep", sweep.lab] and f"--seeds {sweep.seeds}" in line

@@ -52,7 +52,7 @@ BAD = {
     "spelling": (lambda: baseline("Proxy-NCA++"), ValueError, r"got 'Proxy-NCA\+\+' \(did you mean 'proxy_nca_pp'\?"),
     "nothing like it": (lambda: lab.describe_baseline("zzz"), ValueError, "name must be one of .* got 'zzz'$"),
     "setting": (lambda: baseline("contrastive", temperature=1), TypeError, "pos_margin, neg_margin, got 'temperature'"),
-    "no settings": (lambda: baseline("n_pair", margin=1), TypeError, "must be among none at all, got 'margin'"),
+    "no settings": (lambda: baseline("n_pair", margin=1), TypeError, "must be among none, got 'margin'"),
     "no classes": (lambda: baseline("proxy_nca_pp", dim=8), TypeError, "n_classes must be an int, got NoneType"),
     "no dim": (lambda: baseline("normalized_softmax", 4), TypeError, "dim must be an int, got NoneType .*learns"),
     "bins": (lambda: baseline("histogram", n_bins=0), ValueError, "n_bins must be >= 1, got 0"),

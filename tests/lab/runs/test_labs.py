@@ -183,7 +183,7 @@ def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
             row(retrieval, "must be train and test, or two of pretrain, fit, val, held_out", test_split="val"),
             row(retrieval, "else a letter may be in both", train_split="fit", test_split="fit"),
             row(retrieval, "salt is for dataset 'glyphs' alone, got it with 'sop'", salt="x", dataset="sop"),
-            row(retrieval, "weights sha256:0123 must be kept in one of .*weights", weights="sha256:0123"),
+            row(retrieval, "weights sha256:0123 must be in one of .*weights", weights="sha256:0123"),
             row(detection, r"parameter 'marginn' is unknown \(did you mean 'margin'\?\)", marginn=0.1),
             row(detection, "loss 'rambo' is unknown.*; there are: cross_entropy, rambo_map", loss="rambo"),
             row(detection, "dataset 'glyphs' is unknown.*; there are: scenes, voc07, voc0712", dataset="glyphs"),

@@ -79,7 +79,7 @@ def test_a_start_is_found_by_its_hash(flat, tmp_path, monkeypatch, refused):
     with torch.no_grad():
         flat.net.state_dict()["embed.bias"][0] += 1
     torch.save(flat.net.state_dict(), tmp_path / "weights" / f"{whole[7:]}.pt")
-    changed = f"must have the hash {whole[7:]}, got .*: the file was changed"
+    changed = f"must have the hash {whole[7:]}, got .*: it was changed"
     again = SMALL | {"weights": whole, "steps": 0}
     refused([(lambda: retrieval.run(again, here, progress=False), ValueError, changed)])
 

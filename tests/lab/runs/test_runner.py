@@ -146,7 +146,7 @@ def test_bad_parameters_stop_before_anything_starts(where, refused):
         [
             row(ValueError, r"lab 'tinyy' is unknown \(did you mean 'tiny'\?\); there are: other, tiny", lab="tinyy"),
             row(ValueError, r"preset 'fats' of lab 'tiny' is unknown \(.*'fast'\?\); there are: fast", preset="fats"),
-            row(ValueError, "parameters that lab 'tiny' has not: depth; there are: fast", preset="deep"),
+            row(ValueError, "lab 'tiny' has no depth; there are: fast", preset="deep"),
             row(
                 ValueError,
                 r"'names' is unknown to lab 'tiny' \(did you mean 'name'\?\); it has:\n  n: int = 3  # how many\n",
@@ -228,7 +228,7 @@ def test_a_result_that_is_none_is_refused(tmp_path, refused):
         ({"parameters": {"f": print}}, "result must hold numbers, .* got <built-in function print>"),
     ]
     rows = [({**GOOD, **change}, message) for change, message in changes]
-    rows += [({name: GOOD[name] for name in GOOD if name != key}, f"must have the key '{key}'") for key in GOOD]
+    rows += [({name: GOOD[name] for name in GOOD if name != key}, f"must have key '{key}'") for key in GOOD]
     errors = (ValueError, TypeError)
     refused((lambda result=result: save_result(result, folder=tmp_path), errors, message) for result, message in rows)
     assert not list(tmp_path.iterdir())

@@ -101,7 +101,7 @@ def test_bad_input_is_named(where, done, refused):
             (lambda: try_out(where, narrow, trials=2, metric="scor"), ValueError, unknown),
             (lambda: try_out(where, {}), ValueError, "space must have a setting to search for"),
             (lambda: try_out(where, failing, trials=2), SweepError, "some failed"),
-            (lambda: none.best, ValueError, "must have a trial that did not fail, got 1 that did"),
+            (lambda: none.best, ValueError, "needs a trial that did not fail, got 1 failed"),
             (lambda: importances(SPACE, [({"lr": 0.1}, 0.5)]), ValueError, "hold two that did not fail, got 1"),
         ]
     )

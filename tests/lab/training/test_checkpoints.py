@@ -120,7 +120,7 @@ def test_a_run_can_be_made_longer_or_begun_anew(tmp_path, glyphs):
     _, _, short = run(glyphs, memory, tmp_path, steps=4)
     _, _, longer = run(glyphs, memory, tmp_path, steps=6)
     assert longer.losses[:4] == short.losses and len(longer.losses) == 6
-    with pytest.raises(ValueError, match=r"steps must be >= 6, which checkpoint .* has done, got 4"):
+    with pytest.raises(ValueError, match=r"steps must be >= 6, which .* has done, got 4"):
         run(glyphs, memory, tmp_path, steps=4)
     _, _, anew = run(glyphs, memory, tmp_path, steps=4, resume=False)
     assert anew.losses == short.losses and anew.interrupted == []

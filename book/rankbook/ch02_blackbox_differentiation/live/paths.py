@@ -49,13 +49,11 @@ def paths(state):
     moves.append(along("y", "marked", 0, 0, SIDE - 1, *[middle(k, 0)[1] + 15 for k in (0, SIDE - 1)]))
     says = f"row {row + 1}, column {column + 1}"
     handles = [handle("Marked cell", *corner, says, moves)]
-    for row, column in enumerate(state["wanted"]):
-        x, y = middle(row, round(column))
+    for row, k in enumerate(state["wanted"]):
+        x, y = middle(row, round(k))
         moves = [along("x", "wanted", row, 0, SIDE - 1, middle(0, 0)[0], middle(0, SIDE - 1)[0])]
         if row < SIDE - 1:
-            handles.append(
-                handle(f"Row {row + 1}", x, y, f"the wanted path leaves it in column {round(column) + 1}", moves)
-            )
+            handles.append(handle(f"Row {row + 1}", x, y, f"the wanted path leaves it in column {round(k) + 1}", moves))
     x = scaled(state["log_lam"], -2, 2, CURVE[0], CURVE[1])
     marks += [line([(CURVE[0], 216), (CURVE[1], 216)], "axis"), dot(x, 216, "ink", 7)]
     moves = [along("x", "log_lam", None, -2, 2, CURVE[0], CURVE[1])]
@@ -146,9 +144,7 @@ def grid(costs, found, wanted, slopes):
 def curve(losses, lam):
     """The loss by steps."""
     left, right, top, bottom = CURVE
-    points = [
-        (scaled(k, 0, STEPS, left, right), scaled(value, 0, 2 * SIDE, bottom, top)) for k, value in enumerate(losses)
-    ]
+    points = [(scaled(k, 0, STEPS, left, right), scaled(v, 0, 2 * SIDE, bottom, top)) for k, v in enumerate(losses)]
     return [
         text(left, top - 12, f"wrong cells: {losses[-1]:d}"),
         line([(left, top), (left, bottom), (right, bottom)], "axis"),

@@ -32,19 +32,11 @@ def collapse(state):
         lanes = [stepped(lane, relevant, alpha, lam) for lane, alpha in zip(lanes, [0.0, margin])]
         steps += 1
     turn = 0 if state["tick"] else state["turn"]
-    shown = {
-        **state,
-        "turn": turn,
-        "lanes": lanes,
-        "began": [*y, margin, lam],
-        "steps": steps,
-        "playing": playing,
-        "ranks": rank(y),
-        "average_precision": average_precision(y, relevant),
-        "reached": [average_precision(lane, relevant) for lane in lanes],
-        "shaken": [shaken(lane, relevant) for lane in lanes],
-        "gaps": [gap(lane, relevant) for lane in lanes],
-    }
+    shown = {**state, "turn": turn, "lanes": lanes, "began": [*y, margin, lam], "steps": steps, "playing": playing}
+    shown = {**shown, "ranks": rank(y), "average_precision": average_precision(y, relevant)}
+    shown = {**shown, "reached": [average_precision(lane, relevant) for lane in lanes]}
+    shown = {**shown, "shaken": [shaken(lane, relevant) for lane in lanes]}
+    shown = {**shown, "gaps": [gap(lane, relevant) for lane in lanes]}
     marks = [text(LEFT, 20, "all items, at the start"), line([(LEFT, 46), (RIGHT, 46)], "axis")]
     marks += [item(across(score), 46, r) for score, r in zip(y, relevant)]
     marks += [text(LEFT, 92, f"margin α = {margin:.2f}"), bar(LEFT, 104, across(margin) - LEFT, 12, "two")]

@@ -28,16 +28,8 @@ def descend(state):
         lanes, steps = [moved(lane, step_of(number, lane, relevant)) for number, lane in enumerate(lanes)], steps + 1
     reached = [average_precision(lane, relevant) for lane in lanes]
     value = average_precision(y, relevant)
-    shown = {
-        **state,
-        "lanes": lanes,
-        "began": list(y),
-        "steps": steps,
-        "playing": playing,
-        "ranks": rank(y),
-        "average_precision": value,
-        "reached": reached,
-    }
+    shown = {**state, "lanes": lanes, "began": list(y), "steps": steps, "playing": playing}
+    shown = {**shown, "ranks": rank(y), "average_precision": value, "reached": reached}
     marks = staircase(y, relevant, held)
     handles = []
     labels = apart([across(score) for score in y], 14, 12, 468)

@@ -32,8 +32,7 @@ def with_backward(forward: Callable[[Any], Any], backward: Callable[[Any, Any], 
             (y,) = ctx.saved_tensors
             return backward(y, gradient)
 
-    layer: Callable[[Any], Any] = Layer.apply
-    return layer
+    return Layer.apply
 
 
 def _both(function: Callable[[Any], Any], scores: Array, weights: Any) -> tuple[Array, Array]:

@@ -39,9 +39,7 @@ def _place(error: BaseException, answer: Callable[..., Any]) -> str:
     code = getattr(answer, "__code__", None)
     if code is None:
         return ""
-    here = [
-        line - code.co_firstlineno for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is code
-    ]
+    here = [line - code.co_firstlineno for at, line in traceback.walk_tb(error.__traceback__) if at.f_code is code]
     return f" (line {here[0] + 1} of your function)" if any(here[:1]) else ""
 
 

@@ -8,23 +8,8 @@ from rankbook.kit.explorable.core import Explorable, explorable, goal
 from rankbook.kit.explorable.grounds import ground
 from rankbook.kit.explorable.kept import hold, pick, strip, tell
 
-__all__ = [
-    "Control",
-    "Explorable",
-    "all_explorables",
-    "choice",
-    "dial",
-    "explorable",
-    "goal",
-    "ground",
-    "hold",
-    "load",
-    "log_slider",
-    "pick",
-    "slider",
-    "strip",
-    "tell",
-]
+__all__ = ["Control", "Explorable", "all_explorables", "choice", "dial", "explorable", "goal", "ground", "hold", "load"]
+__all__ += ["log_slider", "pick", "slider", "strip", "tell"]
 
 
 def all_explorables() -> dict[str, Explorable]:
@@ -41,5 +26,4 @@ def all_explorables() -> dict[str, Explorable]:
 def load(address: str) -> Explorable:
     """The explorable at ``module:function``."""
     module, _, name = address.partition(":")
-    found: Explorable = getattr(importlib.import_module(module), name)
-    return found
+    return getattr(importlib.import_module(module), name)

@@ -17,8 +17,7 @@ Place = Callable[[Any], Sequence[Any]]
 
 def _of(figure: Any, what: str) -> dict[str, Any]:
     """What is kept goes with the figure, so that it ends with it."""
-    kept: dict[str, Any] = vars(figure).setdefault(f"_rankedu_{what}", {})
-    return kept
+    return vars(figure).setdefault(f"_rankedu_{what}", {})
 
 
 def hold(axes: Axes, **places: Place) -> None:

@@ -73,9 +73,7 @@ def widget(explorable: Explorable) -> ipywidgets.Widget:
     for slider in sliders:
         slider.observe(draw, names="value")
     draw()
-    rows = [
-        _player(slider) if c.play else slider for slider, c in zip(sliders, explorable.controls.values(), strict=True)
-    ]
+    rows = [_player(one) if c.play else one for one, c in zip(sliders, explorable.controls.values(), strict=True)]
     return ipywidgets.VBox([*rows, picture, caption])
 
 

@@ -36,8 +36,7 @@ class Live:
     def __call__(self, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The scene of a state as a page gets it, in values of JSON; a number that is none is an error."""
         made = self.scene(json.loads(json.dumps(self.start if state is None else dict(state))))
-        scene: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
-        return scene
+        return json.loads(json.dumps(made, allow_nan=False))
 
     def svg(self, *, alone: bool = False) -> str:
         """The first scene as a picture; alone, outside of the book, it brings its colours along."""

@@ -14,11 +14,12 @@ import torch
 
 from rankedu.checks import check_choice, did_you_mean
 from ranklab.experiments.speed import contestants, tables
-from ranklab.experiments.speed.contestants import ALL_PAIRS, BESIDE, LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN
+from ranklab.experiments.speed.contestants import ALL_PAIRS, BESIDE, LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN, List
 from ranklab.experiments.speed.growth import growth
 from ranklab.experiments.speed.published import PRINTED
 from ranklab.experiments.speed.stopwatch import Limits, Name, Row, free_memory, processor, race
 from ranklab.experiments.speed.tables import table
+from ranklab.runs.parameters import defaults_of
 
 __all__ = ["DEFAULTS", "PARTS", "PRINTED", "Speed", "run", "table"]
 
@@ -29,9 +30,7 @@ def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[R
     losses: list[Name] = [(work, who) for work in ("AP", "recall") for who in (OURS, WRITTEN)]
     sorts = ("one np.sort", "two np.argsort") if device == "cpu" else ("two torch.argsort",)
     names = [*losses, *((LIMIT, who) for who in ("one copy", "one torch.sort", *sorts))]
-    rows = race(
-        chosen["lengths"], lambda n: contestants.List(n, share, seed, device).works(names), limits, device=device
-    )
+    rows = race(chosen["lengths"], lambda n: List(n, share, seed, device).works(names), limits, device=device)
     if (n := chosen["memory_length"]) and limits.left() > 0:
         for name, found in contestants.bytes_a_score(losses, n, share, seed, device).items():
             note = "" if found is not None else "not measured: the system does not tell"
@@ -73,27 +72,7 @@ PARTS: dict[str, Callable[[Mapping[str, Any], Limits, str], list[Row]]] = {
     "batches": batches,
 }
 #: Every parameter of the lab.
-DEFAULTS: dict[str, Any] = {
-    "parts": list(PARTS),
-    "devices": ["auto"],
-    "lengths": [1000, 10_000, 100_000],
-    "share": 0.01,
-    "memory_length": 1_000_000,
-    "scale": 0.5,
-    "batch": 112,
-    "model": "convnet",
-    "image_size": 224,
-    "chunk": 16,
-    "batch_sizes": [128, 256],
-    "per_class": 4,
-    "dim": 512,
-    "longest": [],
-    "rounds": 5,
-    "seconds": 0.3,
-    "budget": 90.0,
-    "memory": 0.0,
-    "seed": 0,
-}
+DEFAULTS = defaults_of("speed")
 #: Of the memory that is free, how much may be used.
 SHARE = 0.8
 

@@ -31,9 +31,7 @@ LIMIT, PRODUCT = "limit", "matrix product with gradient"
 #: Value alone: what the other libraries have of average precision.
 VALUE = "AP, value alone"
 #: Who lays out all pairs of all queries: time and memory grow with the batch's cube.
-ALL_PAIRS = dict.fromkeys(
-    [("Smooth-AP", WRITTEN), ("SupAP", WRITTEN), ("H-AP", WRITTEN), ("Smooth-AP", PML)], (3.0, 3.0)
-)
+ALL_PAIRS = dict.fromkeys([("Smooth-AP", WRITTEN), ("SupAP", WRITTEN), ("H-AP", WRITTEN), ("Smooth-AP", PML)], (3, 3))
 #: The margin of all blackbox losses.
 MARGIN = 0.02
 Loss = Callable[..., Tensor]
@@ -276,8 +274,7 @@ def _of_torchmetrics(batch: Batch) -> Work:
     def torchmetrics() -> Tensor:
         metric = RetrievalMAP().to(batch.device)
         metric.update(above_zero, relevance.flatten(), indexes=queries)
-        found: Tensor = metric.compute()
-        return found
+        return metric.compute()
 
     return torchmetrics
 

@@ -40,9 +40,7 @@ FEW, MANY = (30, 300), (100, 1_000)
 ALGORITHMS = {
     "RaMBO": Algorithm(RAMBO, LONG, MANY, "O(n log n)", lambda n, p: n * math.log(n)),
     "RaMBO, transcription": Algorithm(RAMBO_WRITTEN, MIDDLE, MANY, "", lambda n, p: n * math.log(n)),
-    "Mohapatra et al.": Algorithm(
-        lambda _: APSVMLoss("mohapatra"), MIDDLE, MANY, "O(n log p)", lambda n, p: n * math.log(p)
-    ),
+    "Mohapatra et al.": Algorithm(lambda _: APSVMLoss(), MIDDLE, MANY, "O(n log p)", lambda n, p: n * math.log(p)),
     "Chen et al.": Algorithm(lambda _: ErrorDrivenAPLoss(1.0), SHORT, FEW, "O(np)", lambda n, p: n * p),
     "Yue et al.": Algorithm(lambda _: APSVMLoss("yue"), SHORT, FEW, "O(n²)", lambda n, p: n * n),
     "FastAP": Algorithm(LOSSES["FastAP"][0], LONG, MANY, "O((n + p)L)", lambda n, p: n),

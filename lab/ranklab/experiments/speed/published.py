@@ -62,9 +62,7 @@ def _mean(terms: Tensor, relevance: Tensor) -> Tensor:
     return (terms.masked_fill(~relevance, 0.0).sum(-1) / count.clamp(min=1)).sum() / (count > 0).sum()
 
 
-def published_ap(
-    scores: Tensor, relevance: Tensor, lam: float, margin: float = 0.0, below: float = -torch.inf
-) -> Tensor:
+def published_ap(scores: Tensor, relevance: Tensor, lam: float, margin: float = 0, below: float = -torch.inf) -> Tensor:
     r"""Return :math:`1 - \mathrm{mean}\; \mathbf{rk}(\mathbf{y}^+)_i / \mathbf{rk}(\mathbf{y})_i`, over relevant items.
 
     Source: RaMBO Eq. 15; RaMBO Eq. 21.

@@ -215,9 +215,7 @@ def told(module: str, call: str, **variables: str) -> Any:
     """What a call of one of a module's functions returns, in JSON, in a process of its own."""
     name = call.partition("(")[0]
     command = [sys.executable, "-c", f"import json; from {module} import {name}; print(json.dumps({call}))"]
-    run = subprocess.run(
-        command, env={**os.environ, **variables}, check=True, capture_output=True, text=True, timeout=600
-    )
+    run = subprocess.run(command, env=os.environ | variables, check=True, capture_output=True, text=True, timeout=600)
     return json.loads(run.stdout)
 
 

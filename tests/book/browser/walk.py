@@ -145,7 +145,7 @@ def columns(page, *, scrolls: bool) -> list[str]:
 
 
 def sliders(page) -> list[str]:
-    """Controls without a name, and those that by keyboard change neither picture, nor description, nor what they say."""
+    """Controls without a name, and those that by keyboard do not change the picture, its description, what they say."""
     found = []
     for figure in page.locator("figure.explorable[data-frames]").all():
         picture = figure.locator("img")
@@ -175,6 +175,46 @@ def sliders(page) -> list[str]:
         if picture.evaluate("image => image.decode().then(() => image.naturalWidth)") <= 300:
             found.append(f"{figure.get_attribute('id')} has no last frame")
     return found
+
+
+#: Words of a live picture that are small, cut off, or on one another, and handles that are no place for a finger.
+LOOKS = """(figure) => {
+  const svg = figure.querySelector("svg.live"), scale = svg.getScreenCTM().a, frame = svg.getBoundingClientRect();
+  const words = [...svg.querySelectorAll(".marks text")].filter((one) => one.textContent.trim());
+  const boxes = words.map((one) => one.getBoundingClientRect());
+  const found = [];
+  words.forEach((word, i) => {
+    const box = boxes[i], text = word.textContent, size = parseFloat(getComputedStyle(word).fontSize) * scale;
+    if (size < 11) found.push(`${text} is ${size.toFixed(1)} pixels high`);
+    if (box.left < frame.left - 1 || box.right > frame.right + 1) found.push(`${text} is cut off`);
+    if (box.top < frame.top - 1 || box.bottom > frame.bottom + 1) found.push(`${text} is cut off`);
+    boxes.slice(0, i).forEach((other, j) => {
+      const across = Math.min(box.right, other.right) - Math.max(box.left, other.left);
+      const down = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
+      if (across > 2 && down > 4) found.push(`${text} lies on ${words[j].textContent}`);
+    });
+  });
+  for (const handle of svg.querySelectorAll(".handle"))
+    if (handle.getBoundingClientRect().width < 24) found.push(`${handle.dataset.handle} is too small`);
+  return found;
+}"""
+
+
+def words(page) -> list[str]:
+    """Words of live explorables that cannot be read, wherever the handles are."""
+    found = []
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for figure in page.locator("figure.explorable[data-live]").all():
+        figure.scroll_into_view_if_needed()
+        found += figure.evaluate(LOOKS)
+        figure.dispatch_event("pointerenter")
+        page.wait_for_function("module => globalThis.py?.modules[module]", arg=figure.get_attribute("data-module"))
+        tiles = figure.get_attribute("data-live") == "tiles"  # on one another they hide their ranks
+        for key in () if tiles else ("End", "Home", "PageUp"):
+            for handle in figure.locator("[data-handle]").all():
+                handle.press(key)
+            found += figure.evaluate(LOOKS)
+    return sorted(set(found))
 
 
 #: Outputs and reveals that a reader sees though they answer a prediction, and predictions without a field.

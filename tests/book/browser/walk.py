@@ -52,10 +52,11 @@ SETTLED = """() => (!window.MathJax?.startup || "formulas" in document.documentE
 
 
 def visited(page, address: str, *, scripts: bool = True):
-    """Open an address; the page keeps everything that it asks for and complains of."""
+    """Open an address; the page keeps everything that it asks for and complains of, but for what it left undone."""
     page.requests, page.errors = [], []
     page.on("request", lambda asked: page.requests.append(asked.url))
-    page.on("requestfailed", lambda failed: page.errors.append(f"failed: {failed.url}"))
+    if scripts:
+        page.on("requestfailed", lambda one: "ABORTED" in one.failure or page.errors.append(f"failed: {one.url}"))
     page.on("console", lambda said: said.type in ("error", "warning") and page.errors.append(said.text))
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.goto(address)

@@ -5,49 +5,33 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterable, Sequence
 
-from tools.site.equation_index import ROOT, Item, MapRow, claims, items, paper_maps, same
+from tools.site.equation_index import ROOT, MapRow, claims, items, paper_maps, same
 
 
-def gaps(
-    listed: Sequence[Item] | None = None,
-    maps: Sequence[MapRow] | None = None,
-    claimed: Sequence[tuple[str, str]] | None = None,
-) -> list[str]:
-    """What is missing or contradicts itself, a sentence each; the arguments stand in for the book's own."""
-    listed, maps, claimed = listed or items(), maps or paper_maps(), claimed or claims()
-    known = {item.source: item for item in listed}
-    treated = {row.source for row in maps}
-    found = [gap for item in listed if (gap := _gap(item, known, treated))]
-    rows = ((row.source, f"{row.page}, paper map") for row in maps)
-    named = (*((source, f"{name}, docstring") for source, name in claimed), *rows)
+def gaps() -> list[str]:
+    """What is missing or contradicts itself, a sentence each."""
+    listed, maps, claimed = items(), paper_maps(), claims()
+    known, treated = {item.source for item in listed}, {row.source for row in maps}
+    found = []
+    for item in listed:
+        lost = [part for part in item.parts if f"{item.paper} {part}" not in known]
+        found += [f"{item.source}: its parts {', '.join(lost)} are not in sources.yaml"] if lost else []
+        if item.why and (item.source in treated or item.parts):
+            found.append(
+                f"{item.source}: sources.yaml says why it is not treated, and yet it is: remove one of the two"
+            )
+        if not (item.why or item.parts or item.source in treated):
+            found.append(f"{item.source}: no paper map has it, and sources.yaml gives no reason")
+    named = [(source, f"{name}, docstring") for source, name in claimed]
+    named += [(row.source, f"{row.page}, paper map") for row in maps]
     found += [f"{place}: {source} is not in sources.yaml" for source, place in named if source not in known]
-    return found + _disagreements(maps, claimed)
-
-
-def _gap(item: Item, known: Iterable[str], treated: Iterable[str]) -> str:
-    """What an item lacks, or has too much; empty if nothing."""
-    lost = [part for part in item.parts if f"{item.paper} {part}" not in known]
-    if lost:
-        return f"{item.source}: its parts {', '.join(lost)} are not in sources.yaml"
-    if item.why and (item.source in treated or item.parts):
-        return f"{item.source}: sources.yaml says why it is not treated, and yet it is: remove one of the two"
-    if not (item.why or item.parts or item.source in treated):
-        return f"{item.source}: no paper map has it, and sources.yaml gives no reason"
-    return ""
-
-
-def _disagreements(maps: Iterable[MapRow], claimed: Iterable[tuple[str, str]]) -> Iterable[str]:
-    """Rows whose function does not claim the item. A section has no one function; the index is of numbered items."""
-    by_source: dict[str, list[str]] = {}
-    for source, name in claimed:
-        by_source.setdefault(source, []).append(name)
-    return [
-        f"{row.page}: the docstring of {row.function} does not have {row.source}, but {by_source.get(row.source)} do"
-        for row in maps
-        if " Sec. " not in row.source and not any(same(row.function, name) for name in by_source.get(row.source, ()))
-    ]
+    # A section has no one function; the index is of numbered items.
+    for row in maps:
+        others = [name for source, name in claimed if source == row.source]
+        if " Sec. " not in row.source and not any(same(row.function, name) for name in others):
+            found.append(f"{row.page}: the docstring of {row.function} does not have {row.source}, but {others} do")
+    return found
 
 
 def unresolved(row: MapRow) -> str:

@@ -1,4 +1,4 @@
-"""Explorables made of frames as a reader has them in hand: held in the picture, chosen by name, told of goals."""
+"""Explorables made of frames as a reader has them in hand: held, chosen by name, pinned, told of goals; and a ball."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from rankbook.kit.explorable import Control, choice, explorable, goal, hold, pic
 from rankbook.kit.explorable.grounds import SIDE
 
 pytestmark = pytest.mark.browser
+PHONE = {"viewport": walk.SIZES["phone"], "has_touch": True, "is_mobile": True}
+LAMS = (0.001, 0.1, 1.0)
 
 
 @goal("Bring B to its right end.", lambda at: at.reach == ("B", 4), "{item} is at {score:g}.")
@@ -32,9 +34,6 @@ def two_lanes(item: str, score: float):
     return style.describe(made, f"{item} at {score:g}")
 
 
-LAMS = (0.001, 0.1, 1.0)
-
-
 @explorable(lam=Control(LAMS, LAMS, 0.1, "λ", str))
 def hills(lam: float):
     """The map of chapter 4, for three λ."""
@@ -43,7 +42,7 @@ def hills(lam: float):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return walk.framed(tmp_path_factory.mktemp("frames"), page=two_lanes, hills=hills)
+    return walk.framed(tmp_path_factory.mktemp("frames"), lanes=two_lanes, hills=hills)
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ def kept(folder) -> dict:
 
 @pytest.fixture
 def reader(visit, folder):
-    def reader(name="page", **options):
+    def reader(name="lanes", **options):
         page = visit((folder / f"{name}.html").as_uri(), **options)
         if options.get("java_script_enabled", True):
             page.wait_for_selector("[data-handle]", state="attached")
@@ -63,8 +62,13 @@ def reader(visit, folder):
     return reader
 
 
-def shown(page) -> str:
-    return page.locator("figure.explorable img").get_attribute("alt")
+def pictures(page) -> list[str]:
+    """What the pictures show, the present one first."""
+    return [picture.get_attribute("alt") for picture in page.locator("figure.explorable img").all()]
+
+
+def settings(page) -> list[str]:
+    return page.locator(".explorable-setting").all_inner_texts()
 
 
 def ring(page, handle: str, number: int = 0) -> tuple[float, float]:
@@ -73,46 +77,37 @@ def ring(page, handle: str, number: int = 0) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_a_ring_lies_on_what_it_holds(reader):
-    """The fifth stop of five, on axes that matplotlib's defaults put at known shares of the figure."""
+def test_the_mouse_takes_a_ring_to_the_nearest_stop_or_the_item_that_it_takes_hold_of(reader):
+    """The ring lies at the fifth stop of five, on axes that matplotlib's defaults put at known shares of the figure."""
     page = reader()
-    picture = page.locator("figure.explorable img").bounding_box()
-    x, y = ring(page, "score")
+    picture, (x, y) = page.locator("figure.explorable img").bounding_box(), ring(page, "score")
     assert (x - picture["x"]) / picture["width"] == pytest.approx(0.125 + 0.775 * 3 / 6, abs=0.005)
     assert (y - picture["y"]) / picture["height"] == pytest.approx(1 - (0.11 + 0.77 / 3), abs=0.005)
-
-
-def test_the_mouse_drags_to_the_nearest_stop_and_leaves_the_arrow_keys_there(reader):
-    page = reader()
-    x, y = ring(page, "score")
     page.mouse.move(x, y)
     page.mouse.down()
-    seen = [shown(page)]
+    seen = pictures(page)
     for step in (20, 70, 300):
         page.mouse.move(x + step, y + 9)
-        seen.append(shown(page))
+        seen += pictures(page)
     page.mouse.up()
-    assert seen[0] == seen[1] == "A at 2" and seen[2] == "A at 3" and seen[3] == "A at 4"
+    assert seen == ["A at 2", "A at 2", "A at 3", "A at 4"]
     assert ring(page, "score")[0] > x + 100, "the ring has moved along"
     page.mouse.move(x, y)
-    assert shown(page) == "A at 4", "what was let go of does not follow"
+    assert pictures(page) == ["A at 4"], "what was let go of does not follow"
     page.keyboard.press("ArrowLeft")
-    assert shown(page) == "A at 3"
-    assert page.url.endswith("?item=A&score=3")
-
-
-def test_whoever_takes_hold_of_an_item_drags_that_item(reader):
-    page = reader()
-    page.mouse.move(*ring(page, "item", 1))
+    assert pictures(page) == ["A at 3"] and page.url.endswith("?item=A&score=3")
+    page.keyboard.press("ArrowLeft")
+    x, y = ring(page, "item", 1)
+    page.mouse.move(x, y)
     page.mouse.down()
-    assert shown(page) == "B at 2"
-    page.mouse.move(*[value + 60 * (at == 0) for at, value in enumerate(ring(page, "item", 1))])
-    assert shown(page) == "B at 3"
-    assert page.get_by_label("B", exact=True).is_checked()
+    assert pictures(page) == ["B at 2"]
+    x, y = ring(page, "item", 1)
+    page.mouse.move(x + 60, y)
+    assert pictures(page) == ["B at 3"] and page.get_by_label("B", exact=True).is_checked()
 
 
-def test_a_finger_drags_a_ring_and_scrolls_beside_it(reader):
-    page = reader(viewport=walk.SIZES["phone"], has_touch=True, is_mobile=True)
+def test_a_finger_drags_a_ring_and_scrolls_beside_it_and_puts_the_ball_down(reader):
+    page = reader(**PHONE)
     finger = page.context.new_cdp_session(page)
 
     def swipe(x, y, dx, dy):
@@ -130,35 +125,75 @@ def test_a_finger_drags_a_ring_and_scrolls_beside_it(reader):
     picture = page.locator("figure.explorable img").bounding_box()
     swipe(picture["x"] + 0.8 * picture["width"], picture["y"] + 0.9 * picture["height"], 0, -100)
     page.wait_for_function("scrollY > 0")
-    assert shown(page) == "A at 0"
+    assert pictures(page) == ["A at 0"]
+    page = reader("hills")
+    box = page.locator(".explorable-map").bounding_box()
+    page.touchscreen.tap(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    page.get_by_role("slider", name="Ball").and_(page.locator(f"[aria-valuetext='{place(20, 20)}']")).wait_for()
+    assert walk.width(page) == []
 
 
-def test_names_are_chosen_with_the_keyboard(reader):
-    page = reader()
-    page.get_by_label("A", exact=True).focus()
-    page.keyboard.press("ArrowDown")
-    assert shown(page) == "B at 2"
-    assert page.get_by_role("radiogroup", name="item").count() == 1
-
-
-def test_a_goal_is_told_when_it_is_reached_and_stays_so(reader):
+def test_names_are_chosen_with_the_keyboard_and_a_goal_that_is_reached_stays_so(reader):
     page = reader()
     goal, told = page.locator(".explorable-goals > li"), page.locator(".explorable-goals [role=status]")
     assert goal.get_attribute("data-reached") is None and told.inner_text() == ""
     slider = page.locator("input[type=range]")
     slider.press("End")
     assert told.inner_text() == "", "A is at its right end, not B"
-    page.get_by_label("B", exact=True).check()
+    assert page.get_by_role("radiogroup", name="item").count() == 1
+    page.get_by_label("A", exact=True).press("ArrowDown")
+    assert pictures(page) == ["B at 4"]
     assert told.inner_text() == "B is at 4." and goal.get_attribute("data-reached") == ""
     slider.press("Home")
     assert told.inner_text() == "B is at 4."
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(reader, theme):
-    page = reader(viewport=walk.SIZES["phone"])
-    assert walk.width(page) == []
-    assert walk.accessibility(page, themes=(theme,)) == []
+def test_a_pinned_frame_stays_while_the_other_moves_and_goes_when_it_is_unpinned(reader):
+    page = reader()
+    assert pictures(page) == ["A at 2"] and settings(page) == ["", ""]
+    slider = page.locator("input[type=range]")
+    slider.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "Unpin"
+    assert settings(page) == ["Now: item A, score 2", "Pinned: item A, score 2"]
+    status = page.get_by_role("status").filter(has_text="Pinned")
+    assert status.inner_text() == "Pinned: item A, score 2", "a screen reader is told"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowLeft")
+    assert pictures(page) == ["A at 1", "Pinned: A at 2"]
+    assert page.locator(".explorable-setting b").all_inner_texts() == ["score 1", "score 2"], "what differs is bold"
+    page.get_by_label("B", exact=True).check()
+    assert settings(page) == ["Now: item B, score 1", "Pinned: item A, score 2"]
+    for picture in page.locator("figure.explorable img").all():
+        assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 500
+    assert page.locator("figure.explorable img").nth(1).get_attribute("src").endswith("/02.webp")
+    page.get_by_role("button", name="Unpin").click()
+    assert pictures(page) == ["B at 1"] and settings(page) == ["", ""]
+    page.get_by_role("button", name="Pin this one").click()
+    assert pictures(page)[1] == "Pinned: B at 1"
+
+
+@pytest.mark.parametrize("size", walk.SIZES)
+def test_the_two_stand_beside_each_other_on_a_desk_and_below_on_a_phone_and_axe_finds_nothing(reader, size):
+    page = reader(viewport=walk.SIZES[size], has_touch=True)
+    button = page.get_by_role("button", name="Pin this one")
+    assert button.bounding_box()["height"] >= 24
+    button.tap()
+    page.locator("input[type=range]").press("End")
+    here, there = (picture.bounding_box() for picture in page.locator("figure.explorable img").all())
+    assert here["width"] == pytest.approx(there["width"], abs=1)
+    if size == "desk":
+        assert here["y"] == pytest.approx(there["y"], abs=1) and here["x"] + here["width"] < there["x"]
+    else:
+        assert there["y"] > here["y"] + here["height"] and here["width"] > 290
+    assert walk.width(page) + walk.accessibility(page, themes=("light", "dark")) == []
+    page = reader("hills")
+    rolled(page)
+    assert walk.width(page) + walk.accessibility(page, themes=("light", "dark")) == []
+
+
+def place(right: int, up: int) -> str:
+    return f"{right} to the right and {up} up, of {SIDE - 1}"
 
 
 def rolled(page) -> tuple[list, str]:
@@ -178,25 +213,23 @@ def same(one: tuple[list, str], other: tuple[list, str]) -> bool:
     return one[1] == other[1] and all(abs(here - there) < 1e-6 for here, there in places)
 
 
-@pytest.mark.parametrize(
-    ("start", "keys"),
-    [((10, 30), {}), ((13, 20), {"ArrowRight": 3, "PageDown": 2}), ((0, 40), {"ArrowLeft": 15, "ArrowUp": 12})],
-)
-def test_the_ball_rolls_as_python_does_by_the_same_directions(reader, kept, start, keys):
+def test_the_ball_rolls_as_python_does_by_the_same_directions_and_anew_for_another_lambda(reader, kept):
     page = reader("hills", reduced_motion="reduce")
     ball = page.get_by_role("slider", name="Ball")
-    for key, times in keys.items():
-        for _ in range(times):
-            ball.press(key)
-    assert ball.get_attribute("aria-valuetext") == f"{start[0]} to the right and {start[1]} up, of {SIDE - 1}"
-    assert same(rolled(page), roll(kept["ways"][1], start))
-
-
-def test_another_lambda_rolls_the_same_ball_anew(reader, kept):
-    page = reader("hills", reduced_motion="reduce")
-    ways = [roll(way, (10, 30)) for way in kept["ways"]]
+    starts = {
+        (10, 30): {},
+        (13, 20): {"ArrowRight": 3, "PageDown": 2},
+        (0, 32): {"ArrowLeft": 15, "ArrowUp": 12},
+        (1, 40): {"ArrowRight": 1, "PageUp": 2},
+    }
+    for start, keys in starts.items():
+        for key, times in keys.items():
+            for _ in range(times):
+                ball.press(key)
+        assert ball.get_attribute("aria-valuetext") == place(*start)
+        assert same(rolled(page), roll(kept["ways"][1], start)), start
+    ways = [roll(way, start) for way in kept["ways"]]
     assert len({end for _, end in ways} | {len(path) for path, _ in ways}) > 3, "the three differ"
-    assert same(rolled(page), ways[1])
     for key, number in (("Home", 0), ("End", 2)):
         page.locator("input[type=range]").press(key)
         page.wait_for_function(f"document.querySelector('figure').dataset.end === '{ways[number][1]}'")
@@ -209,19 +242,18 @@ def test_where_the_gradient_is_nothing_the_ball_stays_and_the_page_says_so(reade
     page.locator("input[type=range]").press("Home")
     box = page.locator(".explorable-map").bounding_box()
     right, down = flat % SIDE / (SIDE - 1), 1 - flat // SIDE / (SIDE - 1)
-    place = {"x": box["x"] + right * box["width"], "y": box["y"] + down * box["height"]}
-    page.mouse.click(**place)
+    page.mouse.click(box["x"] + right * box["width"], box["y"] + down * box["height"])
     assert rolled(page) == ([[flat % SIDE, flat // SIDE]], "flat")
-    said = page.locator(".explorable-run [role=status]").inner_text()
     ground = kept["losses"][kept["loss"][0]]
     loss = ground["low"] + (ord(ground["letters"][flat]) - 32) / 94 * (ground["high"] - ground["low"])
     height = f"{loss:.0f}".replace("-", "−")
+    said = page.locator(".explorable-run [role=status]").inner_text()
     assert said == f"There is no gradient here. 0 steps; the loss itself: {height} before, {height} after."
 
 
-def test_the_mouse_drags_the_ball_and_moves_no_slider(reader):
-    page = reader("hills")
-    before, box = shown(page), page.locator(".explorable-map").bounding_box()
+def test_the_mouse_drags_the_ball_and_moves_no_slider_and_all_stay_on_the_picture_that_moves(reader):
+    page = reader("hills", reduced_motion="reduce")
+    before, box = pictures(page), page.locator(".explorable-map").bounding_box()
     ball = page.locator(".explorable-ball")
     at = ball.bounding_box()
     page.mouse.move(at["x"] + 11, at["y"] + 11)
@@ -229,30 +261,21 @@ def test_the_mouse_drags_the_ball_and_moves_no_slider(reader):
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.75 * box["height"])
     page.mouse.move(box["x"] + 5 * box["width"], box["y"] + 0.75 * box["height"])
     page.mouse.up()
-    assert ball.get_attribute("aria-valuetext") == f"{SIDE - 1} to the right and 10 up, of {SIDE - 1}"
-    assert shown(page) == before
+    assert ball.get_attribute("aria-valuetext") == place(SIDE - 1, 10) and pictures(page) == before
     page.mouse.click(*[value + 70 for value in (box["x"], box["y"])])
-    assert int(ball.get_attribute("aria-valuenow")) < 12 and shown(page) == before
+    assert int(ball.get_attribute("aria-valuenow")) < 12 and pictures(page) == before
+    page.get_by_role("button", name="Pin this one").click()
+    page.locator("input[type=range]").press("End")
+    picture, grip = (page.locator(one).first.bounding_box() for one in ("figure.explorable img", ".explorable-grip"))
+    _, _, stop = page.evaluate("JSON.parse(document.querySelector('figure').dataset.frames)[2].holds.lam.stops")
+    assert grip["x"] + 12 == pytest.approx(picture["x"] + stop[0] * picture["width"], abs=1)
+    assert grip["y"] + 12 == pytest.approx(picture["y"] + stop[1] * picture["height"], abs=1)
+    assert rolled(page)[1] and len(pictures(page)) == 2
 
 
-def test_a_finger_puts_the_ball_down(reader):
-    page = reader("hills", viewport=walk.SIZES["phone"], has_touch=True, is_mobile=True)
-    box = page.locator(".explorable-map").bounding_box()
-    page.touchscreen.tap(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
-    ball = page.locator(".explorable-ball")
-    assert ball.get_attribute("aria-valuetext") == f"20 to the right and 20 up, of {SIDE - 1}"
-    assert walk.width(page) == []
-
-
-def test_without_scripts_the_map_is_a_picture(reader):
-    page = reader("hills", java_script_enabled=False)
-    assert page.locator("figure.explorable img").is_visible()
-    assert page.locator(".explorable-ball, .explorable-map, .explorable-run").count() == 0
-    assert not page.locator(".explorable-controls").is_visible()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_about_the_ball(reader, theme):
-    page = reader("hills", viewport=walk.SIZES["phone"], reduced_motion="reduce")
-    rolled(page)
-    assert walk.accessibility(page, themes=(theme,)) == []
+def test_without_scripts_an_explorable_is_a_picture(reader):
+    for name in ("lanes", "hills"):
+        page = reader(name, java_script_enabled=False)
+        assert page.locator("figure.explorable img").is_visible() and page.locator("figure.explorable img").count() == 1
+        assert page.locator(".explorable-ball, .explorable-map, .explorable-run, .explorable-setting").count() == 0
+        assert not page.locator(".explorable-controls").is_visible() and not page.get_by_role("button").count()

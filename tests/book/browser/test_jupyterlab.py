@@ -7,7 +7,6 @@ import json
 import os
 import re
 import socket
-import statistics
 import subprocess
 import sys
 import time
@@ -64,23 +63,22 @@ def lab(tmp_path_factory):
 
 
 def wait_for(address: str, server: subprocess.Popen, log) -> None:
-    for _ in range(120):
-        assert server.poll() is None, log.read_text()
-        try:
+    ends = time.monotonic() + PATIENCE
+    while server.poll() is None and time.monotonic() < ends:
+        with contextlib.suppress(urllib.error.URLError, TimeoutError):
             urllib.request.urlopen(f"{address}/api/status", timeout=2)
             return
-        except (urllib.error.URLError, TimeoutError):
-            time.sleep(0.5)
-    raise AssertionError(f"JupyterLab did not answer at {address} within a minute:\n{log.read_text()}")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(0.5)
+    raise AssertionError(f"JupyterLab did not answer at {address} in {PATIENCE} s:\n{log.read_text()}")
 
 
 def accept_dialogs(page):
     """What JupyterLab asks on a machine that is slow, such as which kernel it shall be: the answer that it proposes."""
-    for _ in range(3):
-        if page.locator("dialog").count():
-            print(f"\nJupyterLab asks: {page.locator('dialog').first.inner_text()!r}")
-            page.locator("dialog .jp-mod-accept").first.click()
-            page.wait_for_timeout(1000)
+    while page.locator("dialog").count():
+        asked = page.locator("dialog").first.element_handle()
+        page.locator("dialog .jp-mod-accept").first.click()
+        asked.wait_for_element_state("hidden")
 
 
 #: What stands before the code cells: [ ] where none was run, [*] where it will be, a number where it was. Where
@@ -129,41 +127,22 @@ def page(lab, chromium):
 
 
 def test_a_slider_is_moved_by_keyboard(page):
-    picture = page.locator("img.widget-image").first
-    handle = page.locator(".widget-slider .noUi-handle").first
-    picture.wait_for(state="attached", timeout=1000 * PATIENCE)
-    handle.scroll_into_view_if_needed()
-    handle.focus()
-    seconds = []
-    for _ in range(9):
+    picture, handle = page.locator("img.widget-image").first, page.locator(".widget-slider .noUi-handle").first
+    picture.wait_for(state="attached")
+    for _ in range(3):
         before = picture.get_attribute("src")
-        started = time.perf_counter()
-        page.keyboard.press("ArrowRight")
-        page.wait_for_function(
-            "before => document.querySelector('img.widget-image').src !== before",
-            arg=before,
-            polling=10,
-            timeout=60_000,
-        )
-        seconds.append(time.perf_counter() - started)
+        handle.press("ArrowRight")
+        page.wait_for_function("before => document.querySelector('img.widget-image').src !== before", arg=before)
     assert not trouble(page)
-    print(f"\nslider to new picture: median {1000 * statistics.median(seconds):.0f} ms of {len(seconds)} presses")
 
 
 def test_an_item_is_dragged_and_the_kernel_answers(page):
     pytest.importorskip("anywidget")
     item = page.locator("[data-handle='Item H']")
-    try:
-        item.wait_for(timeout=1000 * PATIENCE)
-    except Exception:
-        print(page.locator(".jp-CodeCell").last.inner_text(), trouble(page))
-        raise
     item.scroll_into_view_if_needed()
     figure = page.locator("figure[data-live]", has=item)
-    seconds = []
-    for move in range(8):
+    for move in range(4):
         before = figure.get_attribute("data-state")
-        started = time.perf_counter()
         if move:
             item.press("ArrowRight")
         else:
@@ -172,20 +151,10 @@ def test_an_item_is_dragged_and_the_kernel_answers(page):
             page.mouse.down()
             page.mouse.move(box["x"] + 200, box["y"] + 20, steps=5)
             page.mouse.up()
-        page.wait_for_function(
-            "([figure, before]) => figure.dataset.state !== before",
-            arg=[figure.element_handle(), before],
-            polling=10,
-            timeout=60_000,
-        )
-        seconds.append(time.perf_counter() - started)
-    page.wait_for_function(
-        "figure => JSON.parse(figure.dataset.state).scores[7] > 0.3", arg=figure.element_handle(), timeout=60_000
-    )
+        changed = "([figure, before]) => figure.dataset.state !== before"
+        page.wait_for_function(changed, arg=[figure.element_handle(), before])
+    page.wait_for_function("figure => JSON.parse(figure.dataset.state).scores[7] > 0.3", arg=figure.element_handle())
     told = json.loads(figure.get_attribute("data-state"))
     assert told["ranks"] == reference.rank(told["scores"])
     assert told["average_precision"] == reference.average_precision(told["scores"], told["relevance"])
     assert not trouble(page)
-    print(
-        f"\na move to its answer: median {1000 * statistics.median(seconds[1:]):.0f} ms of {len(seconds) - 1} presses"
-    )

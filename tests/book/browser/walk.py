@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,64 +21,59 @@ PAGES = sorted(str(path.relative_to(HTML)) for path in HTML.rglob("*.html") if "
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 812}}
 #: Bytes that a page may weigh, everything that it fetches counted as it lies on the disk, uncompressed.
 FRONT, OTHER = 1_300_000, 3_000_000
+#: Milliseconds: what does come, comes on a machine that is slow and busy too.
+PATIENCE = 120_000
 
-
-FRAMES = ("book.css", "pin.css", "explorable.js", "roll.js", "ball.js", "kept.js", "pin.js")
+FRAMES = ("book.css", "pin.css", "explorable.js", "kept.js", "roll.js", "ball.js", "pin.js")
 HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Frames</title><meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<link rel="stylesheet" href="book.css"><link rel="stylesheet" href="pin.css">
-<script src="explorable.js"></script><script src="roll.js" defer></script>
-<script src="ball.js" defer></script><script src="kept.js" defer></script>
-<script src="pin.js" defer></script></head><body><main style="padding: 1rem"><h1>Frames</h1>"""
+<meta name="viewport" content="width=device-width">{}</head><body><main style="padding: 1rem"><h1>Page</h1>{}"""
+
+
+def written(folder: Path, name: str, files: Iterable[str], body: str) -> None:
+    """Write a page with scripts and style of the book, which lie beside it, and nothing else of it."""
+    link = {".css": '<link rel="stylesheet" href="{}">', ".js": '<script src="{}" defer></script>'}
+    head = "".join(link[Path(file).suffix].format(file) for file in files)
+    (folder / f"{name}.html").write_text(HEAD.format(head, f"{body}</main></body></html>"), encoding="utf-8")
 
 
 def framed(folder: Path, **explorables) -> Path:
-    """Write a page for each explorable, made of frames, with the scripts and the style of the book."""
+    """Write a page for each explorable, made of frames."""
     for name in FRAMES:
         shutil.copy(pairs.ROOT / "book" / "_static" / name, folder)
     for name, shown in explorables.items():
-        page = markup(shown, write_frames(shown, folder / f"{name}-frames"), f"{name}-frames")
-        (folder / f"{name}.html").write_text(f"{HEAD}{page}</main></body></html>", encoding="utf-8")
+        frames = f"{name}-frames"
+        written(folder, name, FRAMES, markup(shown, write_frames(shown, folder / frames), frames))
     return folder
 
 
-def opened(chromium, name: str, **options):
-    """A page in a window of its own, without a network."""
-    return visited(chromium.new_context(offline=True, **options).new_page(), name)
+#: What is awaited before a page is looked at: its formulas are set and fitted, and its explorables stand.
+SETTLED = """() => (!window.MathJax?.startup || "formulas" in document.documentElement.dataset)
+  && [...document.querySelectorAll("figure.explorable")].every((one) => one.dataset.frame ?? one.dataset.state)"""
 
 
-def visited(page, name: str):
-    """The page keeps everything that it asks for and complains of; its formulas are set."""
+def visited(page, address: str, *, scripts: bool = True):
+    """Open an address; the page keeps everything that it asks for and complains of, but for what it left undone."""
     page.requests, page.errors = [], []
     page.on("request", lambda asked: page.requests.append(asked.url))
-    page.on("requestfailed", lambda failed: page.errors.append(f"failed: {failed.url}"))
+    if scripts:
+        page.on("requestfailed", lambda one: "ABORTED" in one.failure or page.errors.append(f"failed: {one.url}"))
     page.on("console", lambda said: said.type in ("error", "warning") and page.errors.append(said.text))
     page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.goto((HTML / name).as_uri())
-    page.wait_for_function("!window.MathJax?.startup || MathJax.startup.promise.then(() => true)")
-    page.wait_for_function(
-        "[...document.querySelectorAll('figure.explorable')].every(one => one.dataset.frame ?? one.dataset.state)"
-    )
+    page.goto(address)
+    if scripts:
+        page.wait_for_function(SETTLED)
     return page
 
 
-def reloaded(page, what: str, holds: Callable[[], bool]) -> None:
-    """Reload a page until it has found again what it kept."""
-    page.reload()
-    found_again(page, what, holds)
-
-
 def found_again(page, what: str, holds: Callable[[], bool]) -> None:
-    """Reload a page until it has found what another kept: the browser writes that down in a process of its own."""
-    for _ in range(40):
-        if holds():
-            return
-        page.wait_for_timeout(250)
+    """Reload a page until it has found what was kept: the browser writes that down in a process of its own."""
+    ends = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < ends, f"{page.url}, reloaded again and again, never had {what}"
         page.reload()
-    raise AssertionError(f"{page.url}, reloaded 40 times, never had {what}")
 
 
-def requests(page) -> list[str]:
+def complaints(page) -> list[str]:
     """Complaints of the browser, and whatever was asked for outside."""
     outside = [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))]
     return page.errors + [f"asks for {url}" for url in outside]
@@ -146,43 +142,80 @@ COLUMNS = """async (scrolls) => {
 
 def columns(page, *, scrolls: bool) -> list[str]:
     """Formulas wider than their column: where they may scroll, those that don't in their own box, and show it."""
-    page.wait_for_function("!window.MathJax?.startup || 'formulas' in document.documentElement.dataset")
     return [f"formula in its column: {text}" for text in page.evaluate(COLUMNS, scrolls)]
 
 
 def sliders(page) -> list[str]:
-    """Sliders without a name, and those that by keyboard change neither picture, nor description, nor what they say."""
+    """Controls without a name, and those that by keyboard do not change the picture, its description, what they say."""
     found = []
     for figure in page.locator("figure.explorable[data-frames]").all():
         picture = figure.locator("img")
+
+        def shown(picture=picture) -> tuple:
+            return picture.get_attribute("src"), picture.get_attribute("alt")
+
         for slider in figure.locator("input[type=range]").all():
-            name = slider.get_attribute("id")
-            output = figure.locator(f"output[for='{name}']")
+            name, states = slider.get_attribute("id"), []
             slider.focus()
-            states = []
             for key in ("Home", "ArrowRight", "End"):
                 page.keyboard.press(key)
-                states.append(
-                    (picture.get_attribute("src"), picture.get_attribute("alt"), slider.get_attribute("aria-valuetext"))
-                )
-                found += [] if output.inner_text() == states[-1][-1] else [f"{name} says one thing and shows another"]
-            changed = [len(set(values)) > 1 for values in zip(*states[:2], strict=True)]
-            found += [] if all(changed) else [f"{name} changes nothing"]
+                states.append((*shown(), slider.get_attribute("aria-valuetext")))
+                said = figure.locator(f"output[for='{name}']").inner_text()
+                found += [] if said == states[-1][-1] else [f"{name} says one thing and shows another"]
+            found += [f"{name} changes nothing" for one, next in zip(*states[:2], strict=True) if one == next]
             found += [] if figure.locator(f"label[for='{name}']").inner_text() else [f"{name} has no label"]
-            if slider.evaluate("element => getComputedStyle(element).outlineStyle") == "none":
-                found.append(f"{name} does not show that it has the focus")
+            hidden = slider.evaluate("element => getComputedStyle(element).outlineStyle") == "none"
+            found += [f"{name} does not show that it has the focus"] if hidden else []
         for buttons in figure.locator("[role=radiogroup]").all():
-            name = buttons.get_attribute("id")
-            states = []
+            name, states = buttons.get_attribute("id"), []
             for button in buttons.locator("input[type=radio]").all():
                 button.check()
-                states.append((picture.get_attribute("src"), picture.get_attribute("alt")))
-            changed = [len(set(values)) == len(states) for values in zip(*states, strict=True)]
-            found += [] if all(changed) else [f"{name} changes nothing"]
+                states.append(shown())
+            found += [f"{name} changes nothing" for seen in zip(*states, strict=True) if len({*seen}) < len(states)]
             found += [] if page.locator(f"[id='{name}-name']").inner_text() else [f"{name} has no label"]
         if picture.evaluate("image => image.decode().then(() => image.naturalWidth)") <= 300:
             found.append(f"{figure.get_attribute('id')} has no last frame")
     return found
+
+
+#: Words of a live picture that are small, cut off, or on one another, and handles that are no place for a finger.
+LOOKS = """(figure) => {
+  const svg = figure.querySelector("svg.live"), scale = svg.getScreenCTM().a, frame = svg.getBoundingClientRect();
+  const words = [...svg.querySelectorAll(".marks text")].filter((one) => one.textContent.trim());
+  const boxes = words.map((one) => one.getBoundingClientRect());
+  const found = [];
+  words.forEach((word, i) => {
+    const box = boxes[i], text = word.textContent, size = parseFloat(getComputedStyle(word).fontSize) * scale;
+    if (size < 11) found.push(`${text} is ${size.toFixed(1)} pixels high`);
+    if (box.left < frame.left - 1 || box.right > frame.right + 1) found.push(`${text} is cut off`);
+    if (box.top < frame.top - 1 || box.bottom > frame.bottom + 1) found.push(`${text} is cut off`);
+    boxes.slice(0, i).forEach((other, j) => {
+      const across = Math.min(box.right, other.right) - Math.max(box.left, other.left);
+      const down = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
+      if (across > 2 && down > 4) found.push(`${text} lies on ${words[j].textContent}`);
+    });
+  });
+  for (const handle of svg.querySelectorAll(".handle"))
+    if (handle.getBoundingClientRect().width < 24) found.push(`${handle.dataset.handle} is too small`);
+  return found;
+}"""
+
+
+def words(page) -> list[str]:
+    """Words of live explorables that cannot be read, wherever the handles are."""
+    found = []
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for figure in page.locator("figure.explorable[data-live]").all():
+        figure.scroll_into_view_if_needed()
+        found += figure.evaluate(LOOKS)
+        figure.dispatch_event("pointerenter")
+        page.wait_for_function("module => globalThis.py?.modules[module]", arg=figure.get_attribute("data-module"))
+        tiles = figure.get_attribute("data-live") == "tiles"  # on one another they hide their ranks
+        for key in () if tiles else ("End", "Home", "PageUp"):
+            for handle in figure.locator("[data-handle]").all():
+                handle.press(key)
+            found += figure.evaluate(LOOKS)
+    return sorted(set(found))
 
 
 #: Outputs and reveals that a reader sees though they answer a prediction, and predictions without a field.

@@ -16,7 +16,6 @@ from tools.site import use_it
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.claims import read_protocol, read_searches
 
 EXAMPLES = pairs.ROOT / "book" / "examples"
 PAGE = (pairs.ROOT / "book" / "use-it.md").read_text(encoding="utf-8")
@@ -62,24 +61,17 @@ def test_a_dump_is_evaluated_from_files_and_from_arrays(run):
     assert {name: told["metrics"][name] for name in ("average_precision", "h_ap")}.items() <= found.items()
 
 
-@pytest.mark.parametrize("name", record_examples.COMMANDS)
-def test_what_the_page_shows_was_printed_by_this_script(name):
-    known = json.loads(record_examples.RECORD.read_text(encoding="utf-8"))
-    assert known[name] == record_examples.fingerprint(name), "run `python book/tools examples`"
-    shown = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
-    assert all(f"$ {command}\n" in shown for command in record_examples.COMMANDS[name])
-
-
-@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("*.py")), ids=lambda script: script.stem)
-def test_an_example_is_short_and_on_the_page(script):
-    assert len(script.read_text(encoding="utf-8").splitlines()) < 60
-    assert script.stem in record_examples.COMMANDS
-    for what in (
-        f"```{{literalinclude}} examples/{script.name}",
-        f"{{download}}`{script.name} <examples/{script.name}>`",
-    ):
-        assert what in PAGE, what
-    assert f"```{{literalinclude}} examples/{script.stem}.txt" in PAGE
+def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
+    known, scripts = json.loads(record_examples.RECORD.read_text(encoding="utf-8")), sorted(EXAMPLES.glob("*.py"))
+    assert {script.stem for script in scripts} == set(record_examples.COMMANDS)
+    for script in scripts:
+        name = script.stem
+        assert len(script.read_text(encoding="utf-8").splitlines()) < 60
+        assert known[name] == record_examples.fingerprint(name), "run `python book/tools examples`"
+        shown = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
+        assert all(f"$ {command}\n" in shown for command in record_examples.COMMANDS[name])
+        assert all(f"```{{literalinclude}} examples/{name}.{kind}" in PAGE for kind in ("py", "txt")), name
+        assert f"{{download}}`{name}.py <examples/{name}.py>`" in PAGE
 
 
 @pytest.fixture
@@ -128,16 +120,6 @@ def test_every_loss_of_the_table_learns():
         assert re.search(r"\d\d\.\d ± \d", use_it.reached(choice)), choice.code
 
 
-def test_what_the_searches_found_stands_beside_the_published_settings():
-    chosen = read_searches(read_protocol("cpu"))["arms"]
-    assert sum(choice.arm in chosen for choice in use_it.CHOICES) >= 5
-    for choice in use_it.CHOICES:
-        if choice.arm in chosen:
-            rate = chosen[choice.arm]["parameters"]["lr"]
-            assert f"found: learning rate {rate:.2g}" in use_it.explained(choice)
-    assert "[search]" not in use_it.explained(use_it.CHOICES[0]._replace(arm="nobody"))
-
-
 def test_what_the_page_says_to_write_instead_can_be_written():
     from rankedu import losses, memory, rankers
     from ranklab import contestants, training
@@ -152,3 +134,19 @@ def test_what_the_page_says_to_write_instead_can_be_written():
     assert len(written) >= 9
     for code in written:
         assert isinstance(eval(code, known), (torch.nn.Module, training.ClassBalancedSampler)), code
+
+
+def test_the_idea_in_thirty_minutes_answers_as_printed_and_its_losses_push_as_it_says():
+    page = (pairs.ROOT / "book" / "idea.md").read_text(encoding="utf-8")
+    session, runner = {}, doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for text in re.findall(r"^```pycon\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
+        example = doctest.DocTestParser().get_doctest(text, session, "block", "idea.md", 0)
+        runner.run(example, clear_globs=False)
+        session.update(example.globs)
+    assert runner.tries > 5 and runner.failures == 0
+    session = {}
+    for text in re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
+        exec(text, session)
+    assert session["scores"].grad.tolist() == [0.25, -0.25, 0.25, -0.25, 0.0] and session["embeddings"].grad.norm() > 0
+    prose = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
+    assert 1200 < len(prose.split()) < 2200 and page.count("{live}") >= 5 and page.count(":class: predict ") >= 4

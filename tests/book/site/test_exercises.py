@@ -18,11 +18,11 @@ from tools.notebooks.slices import import_lines, needed, statements, unbound
 from rankbook.kit.check import Feedback, names
 
 ROOT = exercises.ROOT
-STEMS = sorted(path.stem for path in (ROOT / "book" / "chapters").glob("*.md"))
-each_chapter = pytest.mark.parametrize("chapter", STEMS, indirect=True)
+FOLDERS = (STARTERS, SOLUTIONS)
+CHAPTERS = {path.stem: path for path in sorted((ROOT / "book" / "chapters").glob("*.md"))}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module", params=CHAPTERS)
 def chapter(request) -> exercise_texts.Chapter:
     """A chapter of the book, read when it is asked for."""
     [found] = [chapter for chapter in exercise_texts.chapters() if chapter.stem == request.param]
@@ -57,58 +57,38 @@ def feedback_of(folder: Path, stem: str) -> dict[str, Feedback]:
 
 def test_the_notebooks_are_those_that_the_chapters_give():
     wanted = exercises.derived()
-    there = {path.relative_to(ROOT) for folder in (STARTERS, SOLUTIONS) for path in (ROOT / folder).glob("*.ipynb")}
+    there = {path.relative_to(ROOT) for folder in FOLDERS for path in (ROOT / folder).glob("*.ipynb")}
     stale = [path for path in wanted if (ROOT / path).read_text(encoding="utf-8") != wanted[path]]
     assert there == set(wanted) and stale == [], "run `make exercises`"
 
 
-@each_chapter
-def test_every_solution_passes(chapter):
-    found = feedback_of(SOLUTIONS, chapter.stem)
-    assert set(found) == set(names(chapter.number)) and all(found.values()), found
+def test_every_solution_passes_and_every_stub_is_refused_and_nothing_crashes(chapter):
+    solved, given = feedback_of(SOLUTIONS, chapter.stem), feedback_of(STARTERS, chapter.stem)
+    assert set(solved) == set(given) == set(names(chapter.number)) and all(solved.values()), solved
+    assert all(not one and "nothing returned yet" in one.message for one in given.values()), given
 
 
-@each_chapter
-def test_every_stub_is_refused_and_nothing_crashes(chapter):
-    found = feedback_of(STARTERS, chapter.stem)
-    assert set(found) == set(names(chapter.number))
-    assert all(not one and "nothing returned yet" in one.message for one in found.values()), found
-
-
-@each_chapter
-def test_a_starter_holds_no_line_of_a_solution(chapter):
-    text = "\n".join(cell.source for cell in cells(STARTERS, chapter.stem))
-    for exercise in chapter.exercises:
-        lines = [line for _, source in exercise.solution for line in source.splitlines() if len(line) > 25]
-        own = [line for line in lines if not re.match(r"\s*(def|class|from|import|check\(|for) ?", line)]
-        assert own and not any(line in text for line in own), exercise.label
-
-
-@each_chapter
-@pytest.mark.parametrize("folder", [STARTERS, SOLUTIONS], ids=lambda folder: folder.name)
-def test_every_name_is_defined_before_it_is_used(chapter, folder):
-    """Of the research exercises too, which are not run here."""
-    assert unbound([cell.source for cell in code_of(folder, chapter.stem)], dir(builtins)) <= {"__name__"}
-
-
-@each_chapter
-@pytest.mark.parametrize("folder", [STARTERS, SOLUTIONS], ids=lambda folder: folder.name)
-def test_no_myst_is_left_and_every_link_leads_somewhere(chapter, folder):
-    text = "\n\n".join(cell.source for cell in cells(folder, chapter.stem) if cell.cell_type == "markdown")
-    assert not re.search(r"\{[\w:]+\}`|^:::|^\(.*\)=$|\$\$ \(", text, re.MULTILINE)
-    links = re.findall(r"\]\((\.\.?/[^)#]+)", text)
-    assert len(links) >= 2
-    for link in links:
-        assert (ROOT / folder / link).exists(), link
-
-
-@each_chapter
-def test_a_starter_has_every_exercise_with_room_to_work(chapter):
+def test_a_starter_has_every_exercise_with_room_to_work_and_no_line_of_a_solution(chapter):
     text = [cell.source for cell in cells(STARTERS, chapter.stem)]
     headings = [re.match(r"## Exercise (\S+) \((.*)\): ", source) for source in text]
     assert [m[1] for m in headings if m] == [e.number for e in chapter.exercises]
     rooms = sum(source == "*Your answer:*" or "    ..." in source for source in text)
     assert rooms == len(chapter.exercises) >= 3
+    for exercise in chapter.exercises:
+        lines = [line for _, source in exercise.solution for line in source.splitlines() if len(line) > 25]
+        own = [line for line in lines if not re.match(r"\s*(def|class|from|import|check\(|for) ?", line)]
+        assert own and not any(line in "\n".join(text) for line in own), exercise.label
+
+
+def test_every_name_is_defined_before_it_is_used_and_every_link_leads_somewhere(chapter):
+    """In the research exercises too, which are not run here."""
+    for folder in FOLDERS:
+        code = [cell.source for cell in code_of(folder, chapter.stem)]
+        assert unbound(code, dir(builtins)) <= {"__name__"}, folder
+        text = "\n\n".join(cell.source for cell in cells(folder, chapter.stem) if cell.cell_type == "markdown")
+        assert not re.search(r"\{[\w:]+\}`|^:::|^\(.*\)=$|\$\$ \(", text, re.MULTILINE), f"{folder}: MyST is left"
+        links = re.findall(r"\]\((\.\.?/[^)#]+)", text)
+        assert len(links) >= 2 and all((ROOT / folder / link).exists() for link in links), links
 
 
 def test_a_damaged_notebook_is_mended_and_one_without_a_chapter_removed(tmp_path):

@@ -17,20 +17,12 @@ def test_all_sixteen_chapters_are_there():
     assert {text.stem[:2] for text in CHAPTERS} >= {f"{number:02d}" for number in range(1, 17)}
 
 
-@pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
-def test_notebook_is_the_executed_text(text):
-    assert pairs.problem(text, CHAPTERS[text]) is None
-
-
-def test_no_notebook_without_a_text():
+def test_every_notebook_is_the_executed_text_and_none_is_without_a_text():
+    assert {text.stem: wrong for text, notebook in CHAPTERS.items() if (wrong := pairs.problem(text, notebook))} == {}
     notebooks = {*(pairs.ROOT / "notebooks").glob("*.ipynb"), *(pairs.ROOT / "notebooks" / "labs").glob("*.ipynb")}
     assert notebooks == set(CHAPTERS.values())
-
-
-def test_a_page_stands_beside_the_chapters_and_keeps_its_address():
     text = pairs.ROOT / "book" / "errata.md"
-    assert CHAPTERS[text] == pairs.ROOT / "notebooks" / "errata.ipynb"
-    assert pairs.address(text) == "errata.html"
+    assert CHAPTERS[text] == pairs.ROOT / "notebooks" / "errata.ipynb" and pairs.address(text) == "errata.html"
     assert pairs.address(next(iter(CHAPTERS))) == "chapters/01_rank_based_metrics.html"
 
 
@@ -40,31 +32,24 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return Path(shutil.copy(text, tmp_path)), Path(shutil.copy(notebook, tmp_path))
 
 
-def test_an_edited_text_is_noticed(pair):
+def cells(notebook: Path) -> list:
+    return [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+
+
+def test_a_text_between_the_same_cells_is_noticed_and_taken_over_with_their_outputs(pair):
     text, notebook = pair
+    before = cells(notebook)
     text.write_text(text.read_text(encoding="utf-8") + "\nOne more sentence.\n", encoding="utf-8")
     assert "differs" in pairs.problem(text, notebook)
-
-
-def test_a_text_between_the_same_cells_is_taken_over_with_their_outputs(pair):
-    text, notebook = pair
-    before = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
-    text.write_text(text.read_text(encoding="utf-8") + "\nOne more sentence.\n", encoding="utf-8")
     assert pairs.retold(text, notebook) and pairs.problem(text, notebook) is None
-    after = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
-    assert [cell.outputs for cell in after] == [cell.outputs for cell in before]
+    assert [cell.outputs for cell in cells(notebook)] == [cell.outputs for cell in before]
 
 
-def test_a_cell_that_changed_must_be_run(pair):
+def test_a_cell_that_changed_must_be_run_and_not_copied(pair):
     text, notebook = pair
     text.write_text(text.read_text(encoding="utf-8").replace("import torch", "import torch  # !", 1), encoding="utf-8")
-    kept = notebook.read_bytes()
-    assert not pairs.retold(text, notebook) and notebook.read_bytes() == kept
-
-
-def test_a_record_tells_cells_that_were_copied_and_not_run(pair):
-    text, notebook = pair
-    text.write_text(text.read_text(encoding="utf-8").replace("import torch", "import torch  # !", 1), encoding="utf-8")
+    before = notebook.read_bytes()
+    assert not pairs.retold(text, notebook) and notebook.read_bytes() == before
     book, wanted = nbformat.read(notebook, as_version=4), jupytext.read(text)
     for old, new in zip(book.cells, wanted.cells, strict=True):
         old.source = new.source
@@ -72,26 +57,18 @@ def test_a_record_tells_cells_that_were_copied_and_not_run(pair):
     assert "not executed as they stand" in pairs.problem(text, notebook)
 
 
-def test_a_record_tells_that_the_package_has_changed(pair, monkeypatch):
+def test_a_damaged_notebook_and_one_of_other_code_of_the_package_are_noticed(pair, monkeypatch):
     text, notebook = pair
     assert pairs.problem(text, notebook) is None
+    whole = notebook.read_bytes()
+    for damage, expected in (({"execution_count": None}, "never executed"), ({"source": "1 + 1"}, "differs")):
+        book = nbformat.reads(whole, as_version=4)
+        next(cell for cell in book.cells if cell.cell_type == "code").update(damage)
+        nbformat.write(book, notebook)
+        assert expected in pairs.problem(text, notebook)
+    notebook.write_bytes(whole)
     monkeypatch.setattr(pairs, "pins", lambda: "torch==0")
     assert "other code of the package" in pairs.problem(text, notebook)
-
-
-@pytest.mark.parametrize(
-    ("damage", "expected"),
-    [
-        (lambda cell: cell.update(execution_count=None), "never executed"),
-        (lambda cell: cell.update(source=cell.source + "\n1 + 1"), "differs"),
-    ],
-)
-def test_a_damaged_notebook_is_noticed(pair, damage, expected):
-    text, notebook = pair
-    book = nbformat.read(notebook, as_version=4)
-    damage(next(cell for cell in book.cells if cell.cell_type == "code"))
-    nbformat.write(book, notebook)
-    assert expected in pairs.problem(text, notebook)
 
 
 def test_a_chapter_that_fails_keeps_its_notebook_and_what_had_run(tmp_path, monkeypatch, capsys):

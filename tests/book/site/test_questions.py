@@ -8,7 +8,6 @@ import math
 import re
 
 import numpy as np
-import pytest
 import torch
 from tools.teaching import question_bank as questions
 
@@ -19,7 +18,6 @@ from ranklab import contestants
 
 BANK = questions.bank()
 NUMBER = re.compile(r"(?<![\w.])[−-]?\d+(?:\.\d+)?(?:/\d+)?")
-each_question = pytest.mark.parametrize("question", BANK, ids=lambda question: question.key)
 
 
 def t(values):
@@ -86,29 +84,29 @@ def shows(text: str, values: list[float]) -> bool:
     return len(told) == len(values) and all(abs(n - v) <= slack for (n, slack), v in zip(told, values, strict=True))
 
 
-@each_question
-def test_the_answer_is_what_the_package_computes(question):
-    if not question.check:
-        assert not all(numbers(option.text) for option in question.options), (
-            "its options are numbers: compute the answer"
+def test_the_answer_is_what_the_package_computes():
+    for question in BANK:
+        value = computed(question) if question.check else None
+        if value is None:
+            assert not all(numbers(option.text) for option in question.options), f"{question.key}: compute the answer"
+        elif isinstance(value, bool):
+            assert value, question.key
+        else:
+            values = [float(v) for v in (value if isinstance(value, list) else [value])]
+            found = [option.right for option in question.options if shows(option.text, values)]
+            assert found == [True], (question.key, values)
+
+
+def test_a_question_is_complete():
+    for question in BANK:
+        texts = [option.text for option in question.options]
+        assert 3 <= len(texts) == len(set(texts)) and sum(option.right for option in question.options) == 1, (
+            question.key
         )
-        return
-    value = computed(question)
-    if isinstance(value, bool):
-        assert value
-        return
-    values = [float(v) for v in (value if isinstance(value, list) else [value])]
-    assert [option.right for option in question.options if shows(option.text, values)] == [True], values
-
-
-@each_question
-def test_a_question_is_complete(question):
-    texts = [option.text for option in question.options]
-    assert 3 <= len(texts) == len(set(texts)) and sum(option.right for option in question.options) == 1
-    assert question.grade in questions.GRADES and set(question.chapters) <= set(range(1, 17))
-    for option in question.options:
-        assert len(option.reason.split()) >= 5 and option.reason.endswith((".", ".)")), option.reason
-    assert not re.search(r"[{}]`|\$", " ".join([question.text, *texts, *(o.reason for o in question.options)]))
+        assert question.grade in questions.GRADES and set(question.chapters) <= set(range(1, 17)), question.key
+        reasons = [option.reason for option in question.options]
+        assert all(len(reason.split()) >= 5 and reason.endswith((".", ".)")) for reason in reasons), question.key
+        assert not re.search(r"[{}]`|\$", " ".join([question.text, *texts, *reasons])), question.key
 
 
 def test_there_are_four_or_more_for_every_chapter_in_all_grades_and_across():
@@ -136,23 +134,14 @@ def test_the_self_tests_are_those_of_the_chapters():
         assert ":::" not in test.question + test.answer
 
 
-def test_the_page_folds_every_option_and_every_answer():
-    page = questions.page()
-    folded = sum(len(question.options) for question in BANK) + len(questions.self_tests())
-    assert page.count("::::{dropdown} ") == folded
-    assert "glue:text" not in page
-    assert len(re.findall(r"^:class-container: right-option\n\n\*\*Right\.\*\*", page, re.MULTILINE)) == len(BANK)
+def test_the_page_and_the_exports_hold_every_question():
+    page, selves = questions.page(), questions.self_tests()
+    assert page.count("::::{dropdown} ") == sum(len(question.options) for question in BANK) + len(selves)
+    assert "glue:text" not in page and page.count("**Right.**") == len(BANK)
     assert all(page.count(f":::::{{container}} question\n:name: question-{one.key}\n") == 1 for one in BANK)
-
-
-def test_exports_hold_every_question():
     rows = json.loads(questions.as_json())
-    assert len(rows) == len(BANK) + len(questions.self_tests())
-    assert all(row.get("answer") or row["options"] for row in rows)
+    assert len(rows) == len(BANK) + len(selves) and all(row.get("answer") or row["options"] for row in rows)
     assert not any(re.search(r"\{[\w:]+\}`|\]\(", row["question"] + row.get("answer", "")) for row in rows)
-
-
-def test_gift_is_well_formed():
     gift = questions.as_gift()
     assert not re.search(r"[$`]|\*\w", gift), "Moodle reads HTML"
     for part in gift.strip().split("\n\n"):
@@ -161,10 +150,11 @@ def test_gift_is_well_formed():
         assert bare.count("=") == (0 if "####" in bare else 1)
 
 
-def test_the_exercises_page_and_its_list():
+def test_the_exercises_page_lists_every_exercise():
     from tools.notebooks import exercises
 
+    listed = [exercise for chapter in exercises.chapters() for exercise in chapter.exercises]
     block = exercises.block()
-    assert all(f"<{e.label}>" in block for chapter in exercises.chapters() for e in chapter.exercises)
+    assert all(f"<{exercise.label}>" in block for exercise in listed)
     assert "`rank_min`: for scores=" in exercises.feedback()
-    assert len(names()) == sum(e.grade == "code" for chapter in exercises.chapters() for e in chapter.exercises)
+    assert len(names()) == sum(exercise.grade == "code" for exercise in listed)

@@ -1,93 +1,129 @@
-"""What the front page says of the way through the book is true of the chapters; the slides are whole."""
+"""What the front page says of the way through the book is true of the chapters; paths and slides are whole."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pace
 import pytest
 from bs4 import BeautifulSoup
+from docutils.core import publish_doctree
 from tools.notebooks import pairs
-from tools.site import book_map, labels, reading
+from tools.site import book_map, excerpts, labels, reading
 from tools.teaching import lectures, slides
 
 CHAPTERS = reading.chapters()
+DATA = reading.script_data()
+LECTURES = lectures.lectures()
 
 
-@pytest.mark.parametrize("number", CHAPTERS)
-def test_a_chapter_needs_what_it_says_and_no_more(number):
-    assert not pace.superfluous(number), "another need brings it along"
-    assert set(CHAPTERS[number].needs) <= pace.leans_on(number, firmly=False), "a need is never referred to"
-    assert pace.leans_on(number) <= reading.behind(number), "a statement of another chapter is used"
+def whole(steps) -> list[int]:
+    """The chapters among the steps of a path."""
+    return [int(step[3:]) for step in steps if re.fullmatch(r"ch-\d\d", step)]
 
 
-def test_every_chapter_is_reached_from_the_first():
-    assert [number for number, one in CHAPTERS.items() if not one.needs] == [1]
-    assert all(1 in reading.behind(number) for number in CHAPTERS if number > 1)
+def test_a_chapter_needs_what_it_says_and_no_more_and_is_reached_from_the_first():
+    for number, one in CHAPTERS.items():
+        assert not pace.superfluous(number), f"{number}: another need brings it along"
+        assert set(one.needs) <= pace.leans_on(number, firmly=False), f"{number}: a need is never referred to"
+        assert pace.leans_on(number) <= reading.behind(number), f"{number}: a statement of another chapter is used"
+        assert (1 in reading.behind(number)) == bool(one.needs) == (number > 1)
 
 
-@pytest.mark.parametrize(
-    "needs",
-    [
+def test_no_line_of_the_map_runs_through_a_chapter():
+    for needs in (
         {1: [], 2: [1], 3: [2]},
         {1: [], 2: [1], 3: [1], 4: [2, 3], 5: [1, 4], 6: [2], 7: [3, 6]},
         {number: one.needs for number, one in CHAPTERS.items()},
-    ],
-)
-def test_no_line_of_the_map_runs_through_a_chapter(needs):
-    lanes, lines = book_map.lay_out(needs)
-    assert set(lanes) == set(needs) and set(lines) == {(one, by) for by in needs for one in needs[by]}
-    for (start, end), lane in lines.items():
-        assert all(lanes[between] != lane for between in range(start + 1, end))
+    ):
+        lanes, lines = book_map.lay_out(needs)
+        assert set(lanes) == set(needs) and set(lines) == {(one, by) for by in needs for one in needs[by]}
+        for (start, end), lane in lines.items():
+            assert all(lanes[between] != lane for between in range(start + 1, end))
 
 
 def test_the_map_links_every_chapter_and_says_in_words_what_it_draws():
     drawn = BeautifulSoup(book_map.svg(), "html.parser")
     titles = {link["href"]: " ".join(link.get_text().split()) for link in drawn.find_all("a")}
     assert titles == {f"chapters/{one.stem}.html": f"{n} {one.title}" for n, one in CHAPTERS.items()}
-    assert len(drawn.find_all("path")) == sum(len(one.needs) for one in CHAPTERS.values())
-    assert drawn.svg["aria-label"]
-    listed = book_map.as_list().splitlines()
-    assert len(listed) == len(CHAPTERS)
-    for line, one in zip(listed, CHAPTERS.values(), strict=True):
+    assert len(drawn.find_all("path")) == sum(len(one.needs) for one in CHAPTERS.values()) and drawn.svg["aria-label"]
+    for line, one in zip(book_map.as_list().splitlines(), CHAPTERS.values(), strict=True):
         assert re.findall(r"<ch-(\d\d)>", line) == [f"{n:02d}" for n in (one.number, *one.needs)]
 
 
-def test_minutes_are_those_of_the_front_matter():
+def test_the_minutes_of_a_chapter_a_section_and_a_page_are_near_its_words():
     assert reading.minutes("ch-01") == CHAPTERS[1].read
+    for step, minutes in reading.stated().items():
+        assert minutes == pytest.approx(max(1, pace.minutes_by_words(step)), abs=1), step
+        assert step not in reading.homes() or minutes < CHAPTERS[reading.homes()[step]].read, step
 
 
-@pytest.mark.parametrize(("step", "minutes"), reading.stated().items())
-def test_the_minutes_of_a_section_and_of_a_page_are_near_its_words(step, minutes):
-    assert minutes == pytest.approx(max(1, pace.minutes_by_words(step)), abs=1)
-    assert step not in reading.homes() or minutes < CHAPTERS[reading.homes()[step]].read
-
-
-@pytest.mark.parametrize("way", reading.ways(), ids=lambda way: way.name)
-def test_a_path_leads_only_to_what_is_there(way):
-    assert way.minutes == sum(reading.minutes(step) for step in way.steps)
-    for step in way.steps:
-        assert step in reading.homes() or (reading.BOOK / f"{step}.md").exists()
-        assert step in reading.homes() or step in labels.labels(), "a page on a path is linked by its label"
-    whole = [int(step[3:]) for step in way.steps if re.fullmatch(r"ch-\d\d", step)]
-    assert whole == sorted(whole)
+def test_a_path_leads_only_to_what_is_there_and_its_script_tells_the_same():
+    assert {way.name for way in reading.ways()} >= {"idea", "loss", "theory", "teach"}
+    for way, told in zip(reading.ways(), DATA["ways"], strict=True):
+        assert way.minutes == sum(reading.minutes(step) for step in way.steps)
+        assert (told["name"], told["title"]) == (way.name, way.title)
+        for step, one in zip(way.steps, told["steps"], strict=True):
+            inside = step in reading.homes()
+            assert inside or ((reading.BOOK / f"{step}.md").exists() and step in labels.labels()), step
+            page, _, anchor = one["address"].partition("#")
+            assert anchor == (step if inside and not step.startswith("ch-") else "")
+            text = (reading.BOOK / page).with_suffix(".md").read_text(encoding="utf-8")
+            assert page in DATA["pages"] and (f"({step})=" in text or page == f"{step}.html")
+            assert one["minutes"] == reading.minutes(step) and not re.search(r"[$`*{}]", one["title"])
+        assert whole(way.steps) == sorted(whole(way.steps))
 
 
 def test_the_idea_takes_thirty_minutes_and_the_theory_misses_no_chapter_before_another():
     ways = {way.name: way for way in reading.ways()}
-    assert set(ways) >= {"idea", "loss", "theory", "teach"}
     assert 27 <= ways["idea"].minutes <= 33
-    theory = {int(step[3:]) for step in ways["theory"].steps if re.fullmatch(r"ch-\d\d", step)}
+    theory = set(whole(ways["theory"].steps))
     chapters = {4, 5, 6, 7, 8, 13} & theory
     assert chapters and all(reading.behind(number) <= theory for number in chapters)
+    taught = [f"ch-{number:02d}" for lecture in LECTURES for number in lecture.chapters]
+    assert list(ways["teach"].steps) == ["teaching", *taught]
 
 
-LECTURES = lectures.lectures()
+def test_pages_have_their_minutes_and_predictions_in_a_script_that_needs_no_network(tmp_path):
+    for page, told in DATA["pages"].items():
+        text = (reading.BOOK / page).with_suffix(".md").read_text(encoding="utf-8")
+        assert told["minutes"] >= 1 and told["predictions"] == len(re.findall(r"\} Predict\b", text)), page
+    reading.write_script(tmp_path)
+    head, _, told = (tmp_path / "paths.js").read_text(encoding="utf-8").partition("window.bookPaths = ")
+    assert head.startswith("/*") and json.loads(told.rstrip(";\n")) == DATA
 
 
-def test_the_path_of_a_teacher_has_the_chapters_of_the_lectures():
-    teach = next(way for way in reading.ways() if way.name == "teach")
-    assert list(teach.steps) == ["teaching", *(f"ch-{n:02d}" for lecture in LECTURES for n in lecture.chapters)]
+def test_an_excerpt_for_the_search_has_the_prose_of_its_section_alone():
+    page = """
+A page
+======
+First words, with *emphasis*.
+
+.. math:: x^2
+
+::
+
+   code()
+
+Within
+------
+- one
+- two
+
+Deeper
+~~~~~~
+Last words.
+
+.. raw:: html
+
+   <svg></svg>
+"""
+    found = excerpts.sections(publish_doctree(page, settings_overrides={"doctitle_xform": False}))
+    assert found == {"": "First words, with emphasis.", "within": "one two", "deeper": "Last words."}
+
+
+# --- Lectures -------------------------------------------------------------------------------------------------------
 
 
 def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters():
@@ -96,42 +132,31 @@ def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters
         kinds = [isinstance(slide, lectures.Question) for slide in lecture.slides]
         assert kinds.count(True) >= 2 and kinds.count(False) >= 5
         assert not kinds[-1], "a question is answered by a figure"
-        for slide in lecture.slides:
-            number = slide.chapter if isinstance(slide, lectures.Question) else int(slide.label[4:6])
-            assert number in lecture.chapters
         assert all(labels.labels()[label].kind == "exercise" for label in lecture.exercises)
         assert {int(label[2:4]) for label in lecture.exercises} <= set(lecture.chapters)
+        for slide, asks in zip(lecture.slides, kinds, strict=True):
+            number = slide.chapter if asks else int(slide.label[4:6])
+            assert number in lecture.chapters
+            text, words = CHAPTERS[number].text, slide.text if asks else slide.caption
+            told = BeautifulSoup(slides.to_html(slides.words(words, number)), "html.parser").get_text()
+            assert told and "{" not in told, words
+            if asks:
+                assert all(value in text for value in re.findall(r"\d+\.\d+", slide.given)), words
+                continue
+            cells = re.findall(r"^```\{code-cell\}.*?^```$", text, re.DOTALL | re.MULTILINE)
+            [cell] = [cell for cell in cells if re.search(rf"name: {slide.label}$", cell, re.MULTILINE)]
+            assert f"{slide.draw.rpartition('.')[2]}()" in cell
 
 
-@pytest.mark.parametrize(
-    "slide",
-    [slide for lecture in LECTURES for slide in lecture.slides if isinstance(slide, lectures.Picture)],
-    ids=lambda slide: slide.label,
-)
-def test_a_figure_of_a_slide_is_that_of_its_chapter(slide):
-    text = CHAPTERS[int(slide.label[4:6])].text
-    cells = re.findall(r"^```\{code-cell\}.*?^```$", text, re.DOTALL | re.MULTILINE)
-    [cell] = [cell for cell in cells if re.search(rf"name: {slide.label}$", cell, re.MULTILINE)]
-    assert f"{slide.draw.rpartition('.')[2]}()" in cell
-    assert slides.to_html(slides.words(slide.caption, int(slide.label[4:6])))
-
-
-@pytest.mark.parametrize(
-    "question",
-    [slide for lecture in LECTURES for slide in lecture.slides if isinstance(slide, lectures.Question)],
-    ids=lambda question: question.text[:20],
-)
-def test_a_question_can_be_set_and_what_is_given_stands_in_its_chapter(question):
-    told = slides.to_html(slides.words(question.text, question.chapter))
-    assert "{" not in BeautifulSoup(told, "html.parser").get_text()
-    text = CHAPTERS[question.chapter].text
-    assert all(number in text for number in re.findall(r"\d+\.\d+", question.given))
-
-
-@pytest.mark.parametrize(("words", "count"), [("surely no chapter says this", "0"), ("the", "[2-9]")])
-def test_words_that_do_not_name_one_question_are_refused(words, count):
-    with pytest.raises(ValueError, match=rf"words must be those of one prediction of chapter 1, got .*, which {count}"):
-        lectures.find_question(1, words)
+def test_words_that_do_not_name_one_question_and_a_formula_that_cannot_be_set_are_refused():
+    for words, count in (("surely no chapter says this", "0"), ("the", "[2-9]")):
+        message = rf"words must be those of one prediction of chapter 1, got .*, which {count}"
+        with pytest.raises(ValueError, match=message):
+            lectures.find_question(1, words)
+    told = BeautifulSoup(slides.to_html(r"where $y_i \ge \frac{\alpha}{2}$"), "html.parser")
+    assert told.math.mfrac and told.p.get_text().startswith("where ")
+    with pytest.raises(ValueError, match="formula must be in the TeX of docutils, got"):
+        slides.to_html(r"$\nonsense{1}$")
 
 
 def test_the_slides_of_a_lecture_need_nothing_beside_themselves(monkeypatch):
@@ -148,19 +173,6 @@ def test_the_slides_of_a_lecture_need_nothing_beside_themselves(monkeypatch):
     assert not page.find_all(["link", "iframe"]) and not page.select("script[src]")
     ids = [tag["id"] for tag in page.find_all(id=True)]
     assert len(ids) == len(set(ids)) and {tag["aria-labelledby"] for tag in page.select("section")} <= set(ids)
-
-
-def test_a_formula_is_set_by_the_browser_itself():
-    told = BeautifulSoup(slides.to_html(r"where $y_i \ge \frac{\alpha}{2}$"), "html.parser")
-    assert told.math.mfrac and told.p.get_text().startswith("where ")
-    with pytest.raises(ValueError, match="formula must be in the TeX of docutils, got"):
-        slides.to_html(r"$\nonsense{1}$")
-
-
-def test_the_page_for_teachers_tells_every_lecture():
     told = lectures.markdown()
-    text = (pairs.ROOT / "book" / "teaching.md").read_text(encoding="utf-8")
-    assert "_generated/lectures.md" in text
-    for lecture in LECTURES:
-        assert f"## Lecture {lecture.number}: {lecture.title}" in told
-        assert f'href="_static/slides/{lectures.file_name(lecture)}"' in told
+    assert "_generated/lectures.md" in (pairs.ROOT / "book" / "teaching.md").read_text(encoding="utf-8")
+    assert all(f'href="_static/slides/{lectures.file_name(lecture)}"' in told for lecture in LECTURES)

@@ -1,8 +1,10 @@
 """FastAPLoss against its formula in float64, pytorch-metric-learning, and the metric it stands for."""
 
+from functools import partial
+
 import pytest
 import torch
-from drawn import cosines, random
+from drawn import coin, cosines, random, value_and_gradients
 from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 from sklearn.metrics import average_precision_score
 from torch.nn.functional import normalize
@@ -12,12 +14,7 @@ from rankedu.losses import FastAPLoss, OnEmbeddings
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
-BINS = [1, 5, 10, 20, 40]
 nan, inf = float("nan"), float("inf")
-
-
-def coin(*shape, p=0.3, seed=1):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
 
 
 def histograms(scores, bins, *masks):
@@ -42,45 +39,40 @@ def definition(scores, relevance, bins, where=None):
     return 1 - average_precisions(h_pos[some], h[some]).mean()
 
 
-def value_and_gradient(loss, *leaves, scale=1.0):
-    leaves = [leaf.detach().clone().requires_grad_() for leaf in leaves]
-    value = loss(*leaves)
-    return value.detach(), *torch.autograd.grad(scale * value, leaves)
+def fast_ap(scores, relevance, bins, where=None):
+    return FastAPLoss(bins)(scores, relevance, where=where)
 
 
-@pytest.mark.parametrize("bins", BINS)
-@pytest.mark.parametrize("ragged", [False, True])
-@pytest.mark.parametrize("tile", [1, 20, 1 << 16])
-@pytest.mark.parametrize("seed", range(3))
-def test_value_and_gradient_are_the_formula(monkeypatch, bins, ragged, tile, seed):
-    monkeypatch.setitem(tiles.TILE, "cpu", 4 * tile)
-    scores, relevance = cosines(2, 6, 9, seed=seed), coin(2, 6, 9, seed=seed + 5)
-    where = coin(2, 6, 9, p=0.8, seed=seed + 9) if ragged else None
-    found = value_and_gradient(lambda s: FastAPLoss(bins)(s, relevance, where=where), scores)
-    expected = value_and_gradient(lambda s: definition(s, relevance, bins, where), scores)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
-    assert expected[1].any()
+@pytest.mark.parametrize("bins", [1, 5, 10, 40])
+def test_value_and_gradient_are_the_formula(monkeypatch, bins):
+    for seed, tile in enumerate((4, 80, 1 << 18)):
+        monkeypatch.setitem(tiles.TILE, "cpu", tile)
+        scores, relevance = cosines(2, 6, 9, seed=seed), coin(2, 6, 9, p=0.3, seed=seed + 5)
+        for where in (None, coin(2, 6, 9, p=0.8, seed=seed + 9)):
+            found, expected = (
+                value_and_gradients(partial(f, relevance=relevance, bins=bins, where=where), scores)
+                for f in (fast_ap, definition)
+            )
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
+            assert expected[1].any()
 
 
-@pytest.mark.parametrize("bins", BINS)
-@pytest.mark.parametrize("sizes", [(4, 4, 4, 4), (1, 2, 3, 5, 7)])
-def test_it_is_that_of_pytorch_metric_learning(bins, sizes):
+def test_it_is_that_of_pytorch_metric_learning():
     """Rows in any order; classes of one item are no query there either."""
-    labels = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(3))
-    embeddings, labels = random(len(labels), 6)[order], labels[order]
-    found = value_and_gradient(lambda e: OnEmbeddings(FastAPLoss(bins))(e, labels), embeddings)
-    expected = value_and_gradient(lambda e: OfPytorchMetricLearning(bins)(e, labels), embeddings)
-    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
-    assert expected[1].any()
+    for bins, sizes in ((1, (4, 4, 4, 4)), (10, (1, 2, 3, 5, 7)), (40, (1, 2, 3, 5, 7))):
+        labels = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+        order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(3))
+        embeddings, labels = random(len(labels), 6)[order], labels[order]
+        ours, theirs = OnEmbeddings(FastAPLoss(bins)), OfPytorchMetricLearning(bins)
+        found, expected = (value_and_gradients(lambda e, f=f: f(e, labels), embeddings) for f in (ours, theirs))  # noqa: B023
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
+        assert expected[1].any()
 
 
-@pytest.mark.parametrize("bins", BINS)
-def test_it_is_read_off_the_histograms_of_the_ranker(bins):
-    scores, relevance = cosines(5, 9), coin(5, 9, p=0.5)
-    ranker = HistogramRanker(bins)
+def test_it_is_read_off_the_histograms_of_the_ranker():
+    scores, relevance, ranker = cosines(5, 9), coin(5, 9, p=0.5), HistogramRanker(10)
     h_pos, h = ranker.histogram(scores, where=relevance), ranker.histogram(scores)
-    torch.testing.assert_close(FastAPLoss(bins)(scores, relevance), 1 - average_precisions(h_pos, h).mean())
+    torch.testing.assert_close(FastAPLoss()(scores, relevance), 1 - average_precisions(h_pos, h).mean())
 
 
 @pytest.mark.parametrize("queries", [4, 12])
@@ -94,34 +86,30 @@ def test_the_released_gradient_is_half_the_number_of_queries_too_large(queries):
     total = -average_precisions(*histograms(1 - distance / 2, 10, relevance & where, where)).sum()
     (slope,) = torch.autograd.grad(total, distance)
     released = -(slope + slope.T) @ x
-    _, gradient = value_and_gradient(lambda e: FastAPLoss(10)(e @ e.T, relevance, where=where), x)
+    _, gradient = value_and_gradients(lambda e: fast_ap(e @ e.T, relevance, 10, where), x)
     torch.testing.assert_close(released, queries / 2 * gradient)
     assert gradient.any()
 
 
-@pytest.mark.parametrize(("bins", "expected"), [(5, 0.581), (10, 0.437), (20, 0.0003), (40, 0.0)])
-def test_a_perfect_ranking_has_a_loss_in_coarse_bins(bins, expected):
+def test_a_perfect_ranking_has_a_loss_in_coarse_bins():
     """Angles of 0°, 0.57°, 28.6° and 29.2°, the first two and the last two of one class."""
     angles = torch.tensor([0, 0.01, 0.5, 0.51], dtype=torch.float64)
-    scores = torch.cos(angles[:, None] - angles)
-    labels = torch.tensor([0, 0, 1, 1])
+    scores, labels = torch.cos(angles[:, None] - angles), torch.tensor([0, 0, 1, 1])
     relevance, where = labels[:, None] == labels, ~torch.eye(4, dtype=torch.bool)
     assert (average_precision(scores, relevance, where=where) == 1).all()
-    assert FastAPLoss(bins)(scores, relevance, where=where).item() == pytest.approx(
-        expected, abs=5e-4 if expected > 0.1 else 5e-5
-    )
+    for bins, expected in ((5, 0.581), (10, 0.437), (20, 0.0003), (40, 0.0)):
+        assert fast_ap(scores, relevance, bins, where).item() == pytest.approx(expected, abs=5e-4)
 
 
 @pytest.mark.parametrize("bins", [4, 16, 64])
-@pytest.mark.parametrize("seed", range(3))
-def test_with_all_scores_at_centres_ties_are_those_of_scikit_learn(bins, seed):
+def test_with_all_scores_at_centres_ties_are_those_of_scikit_learn(bins):
     """Each group of ties has the precision at its end. With 64 bins few tie, with 4 nearly all."""
-    scores, relevance = (cosines(6, 20, seed=seed) * bins / 2).round() / (bins / 2), coin(6, 20, seed=seed + 3, p=0.5)
+    scores, relevance = (cosines(6, 20) * bins / 2).round() / (bins / 2), coin(6, 20, p=0.5)
     expected = [1 - average_precision_score(r, s) for r, s in zip(relevance, scores, strict=True)]
     assert FastAPLoss(bins)(scores, relevance).item() == pytest.approx(sum(expected) / 6, abs=1e-12)
 
 
-@pytest.mark.parametrize("bins", [40, 97, 1000, 12345])
+@pytest.mark.parametrize("bins", [40, 1000, 12345])
 def test_separate_scores_between_centres_lose_a_little_in_however_many_bins(bins):
     """A positive between two centres looks first with a part of itself only: f (1 − f) r / (N (N − f)) is lost."""
     scores = torch.linspace(-0.9713, 0.9487, 16, dtype=torch.float64).expand(5, 16).clone()  # 0.128 apart, 2/40 wide
@@ -137,70 +125,34 @@ def test_separate_scores_between_centres_lose_a_little_in_however_many_bins(bins
     assert lost > 1e-4
 
 
-@pytest.mark.parametrize("k", [5, 10, 16])
-def test_with_separate_scores_at_centres_it_is_the_hard_metric(k):
-    scores = torch.stack([torch.randperm(32, generator=torch.Generator().manual_seed(s)) for s in range(5)]) / 16.0 - 1
-    relevance = coin(5, 32)
-    expected = average_precision(scores.double(), relevance).mean()
-    torch.testing.assert_close(1 - FastAPLoss(2**k)(scores.double(), relevance), expected)
-
-
 @pytest.mark.parametrize("at", [1.0, 0.5, -0.5, -1.0])
 def test_at_a_centre_the_slope_is_that_towards_lower_similarities(at):
     """At the last centre, towards higher ones. Autograd of the formula has the slope 0 there: neither side's."""
-    others, relevance = (
-        torch.tensor([0.9, 0.6, 0.1, -0.3, -0.8]).double(),
-        torch.tensor([True, False, True, True, False, True]),
-    )
+    others = torch.tensor([0.9, 0.6, 0.1, -0.3, -0.8]).double()
+    relevance = torch.tensor([True, False, True, True, False, True])
 
-    def loss(y):
-        return FastAPLoss(4)(torch.cat([y.view(1), others]), relevance)
+    def first(y, loss=fast_ap):
+        return loss(torch.cat([y.view(1), others]), relevance, 4)
 
     y, step = torch.tensor(at, dtype=torch.float64), 1e-7 if at == -1 else -1e-7
-    _, slope = value_and_gradient(loss, y)
-    torch.testing.assert_close(slope, (loss(y + step) - loss(y)) / step, rtol=1e-5, atol=1e-6)
-    assert slope != 0
-    _, other = value_and_gradient(lambda y: definition(torch.cat([y.view(1), others]), relevance, 4), y)
-    assert other == 0
+    _, slope = value_and_gradients(first, y)
+    torch.testing.assert_close(slope, (first(y + step) - first(y)) / step, rtol=1e-5, atol=1e-6)
+    assert slope != 0 and value_and_gradients(partial(first, loss=definition), y)[1] == 0
 
 
 def test_what_rounding_carries_beyond_one_counts_as_one():
     relevance = torch.tensor([True, False, True, False])
-    inside = torch.tensor([1.0, -1.0, 0.3, 0.2])
-    outside = torch.tensor([1.0 + 2**-23, -1.004, 0.3, 0.2])
-    found, expected = (value_and_gradient(lambda s: FastAPLoss()(s, relevance), s) for s in (outside, inside))
-    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    scores = torch.tensor([[1.0, -1.0, 0.3, 0.2], [1.0 + 2**-23, -1.004, 0.3, 0.2]])
+    inside, outside = (value_and_gradients(lambda s: FastAPLoss()(s, relevance), row) for row in scores)
+    torch.testing.assert_close(outside, inside, rtol=0, atol=0)
     hidden = torch.tensor([7.0, inf, nan, 0.2, 0.3])
     where = torch.tensor([False, False, False, True, True])
-    assert FastAPLoss()(hidden, torch.tensor([1, 1, 1, 0, 1]), where=where).item() < 1
+    assert fast_ap(hidden, torch.tensor([1, 1, 1, 0, 1]), 10, where).item() < 1
 
 
-@pytest.mark.parametrize("at", [-1.0, 0.0, 0.1, 1.0])
-def test_all_tied_has_the_share_of_positives_at_a_centre(at):
+def test_all_tied_has_the_share_of_positives_at_a_centre():
     relevance = torch.tensor([True, False, False, False])
-    value, gradient = value_and_gradient(lambda s: FastAPLoss()(s, relevance), torch.full((4,), at))
-    assert value.item() == pytest.approx(0.75, abs=1e-6)
-    assert gradient.isfinite().all()
-
-
-y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
-BAD = {
-    "no bin": (lambda: FastAPLoss(0), ValueError, "bins must be >= 1, got 0"),
-    "no cosines": (
-        lambda: FastAPLoss()(torch.tensor([0.3, -7.5]), yes),
-        ValueError,
-        r"scores must be cosine similarities, in \[-1, 1\], got -7.5 \(bring the embeddings to length 1",
-    ),
-    "infinite": (lambda: FastAPLoss()(torch.tensor([inf, 0.1]), yes), ValueError, "cosine similarities, .* got inf"),
-    "where does not hide it": (
-        lambda: FastAPLoss()(torch.tensor([9.0, 2.0, 0.1]), torch.ones(3), where=torch.tensor([False, True, True])),
-        ValueError,
-        r"cosine similarities, .* got 2 \(",
-    ),
-}
-
-
-@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
-def test_bad_input(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
+    for at in (-1.0, 0.0, 0.1, 1.0):
+        value, gradient = value_and_gradients(lambda s: FastAPLoss()(s, relevance), torch.full((4,), at))
+        assert value.item() == pytest.approx(0.75, abs=1e-6)
+        assert gradient.isfinite().all()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 import torch
+from drawn import DEVICES, DTYPES, random, refused, value_and_gradients
 
 from rankedu import rank, rankers
 from rankedu.blackbox import interpolate
@@ -15,8 +18,6 @@ from ranklab import contestants
 from ranklab.contestants import equivariance_error
 
 N = 7
-DTYPES = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float32}
-DTYPES[torch.float64] = torch.float64
 KEPT = [(name, promise) for name, known in RANKERS.items() for promise in PROMISES if promise not in known.breaks]
 BROKEN = [(name, promise) for name, known in RANKERS.items() for promise in known.breaks]
 every_ranker = pytest.mark.parametrize("name", RANKERS)
@@ -27,55 +28,37 @@ def example(name):
     return RANKERS[name].example(N)
 
 
-def random(*shape, seed=0, spread=0.4):
+def near(*shape):
     """Scores near enough to each other that every ranker has something to smooth."""
-    return spread * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def coefficients(*shape):
-    return random(*shape, seed=1, spread=1.0)
+    return 0.4 * random(*shape)
 
 
 @every_ranker
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(N,), (3, N), (2, 3, N)])
-def test_shape_and_dtype_are_those_of_the_scores(name, dtype, shape):
-    scores = random(*shape).to(dtype).requires_grad_()
-    ranks = example(name)(scores)
-    assert ranks.shape == shape and ranks.dtype == DTYPES[dtype]
-    (ranks * coefficients(*shape)).sum().backward()
-    assert scores.grad.dtype == dtype and scores.grad.isfinite().all() and scores.grad.any()
-
-
-@every_ranker
-def test_rows_do_not_know_of_each_other(name):
-    scores, ranker = random(4, N), example(name)
-    torch.testing.assert_close(ranker(scores), torch.stack([ranker(row) for row in scores]))
-
-
-@every_ranker
-@pytest.mark.parametrize(
-    ("scores", "error", "message"),
-    [
-        (torch.full((N,), torch.nan), ValueError, "scores must not contain NaN"),
-        (torch.arange(N), TypeError, "scores must be floating point"),
-        (torch.zeros(2, 0), ValueError, "scores .* n >= 1"),
-    ],
-)
-def test_bad_scores_are_named(name, scores, error, message):
+def test_shape_and_dtype_are_those_of_the_scores_and_rows_do_not_know_of_each_other(name):
+    for dtype, shape in product(DTYPES, ((N,), (3, N), (2, 3, N))):
+        ranks, slope = value_and_gradients(example(name), near(*shape).to(dtype), weight=random(*shape, seed=1))
+        assert ranks.shape == shape and ranks.dtype == torch.promote_types(dtype, torch.float32)
+        assert slope.dtype == dtype and slope.isfinite().all() and slope.any()
     ranker = example(name)
-    with pytest.raises(error, match=message):
-        ranker(scores)
-    with pytest.raises(TypeError, match=r"where must be bool, got torch.float32"):
-        ranker(torch.zeros(N), where=torch.ones(N))
-    with pytest.raises(TypeError, match=r"members must be bool, got torch.float32"):
-        ranker.among(torch.zeros(N), torch.ones(N))
+    torch.testing.assert_close(ranker(near(4, N)), torch.stack([ranker(row) for row in near(4, N)]))
 
 
 @every_ranker
-@pytest.mark.parametrize("device", ["cpu", *["cuda"] * torch.cuda.is_available()])
+def test_bad_scores_are_named(name):
+    ranker = example(name)
+    refused(
+        (lambda: ranker(torch.full((N,), torch.nan)), ValueError, "scores must not contain NaN"),
+        (lambda: ranker(torch.arange(N)), TypeError, "scores must be floating point"),
+        (lambda: ranker(torch.zeros(2, 0)), ValueError, "scores .* n >= 1"),
+        (lambda: ranker(torch.zeros(N), where=torch.ones(N)), TypeError, "where must be bool, got torch.float32"),
+        (lambda: ranker.among(torch.zeros(N), torch.ones(N)), TypeError, "members must be bool, got torch.float32"),
+    )
+
+
+@every_ranker
+@pytest.mark.parametrize("device", DEVICES)
 def test_every_device_gives_the_same(name, device):
-    ranker, scores, members = example(name).to(device), random(3, N), torch.ones(3, N, dtype=torch.bool)
+    ranker, scores, members = example(name).to(device), near(3, N), torch.ones(3, N, dtype=torch.bool)
     for found, expected in (
         (ranker(scores.to(device)), example(name)(scores)),
         (ranker.among(scores.to(device), members.to(device)), example(name).among(scores, members)),
@@ -98,7 +81,7 @@ def test_who_is_excused_has_a_reason_and_needs_it(name, promise):
 @pytest.mark.parametrize("name", turnable())
 def test_the_weakest_is_exact_and_the_strongest_is_not(name):
     """Ranks, or, of a ranker whose ranks are always exact, the function that its gradient belongs to."""
-    strength, scores, c = turnable()[name], random(20, N), coefficients(N)
+    strength, scores, c = turnable()[name], near(20, N), random(N, seed=1)
     values = []
     for turned in (strength.weakest, strength.usual, strength.strongest):
         ranker = strength.make(turned)
@@ -109,26 +92,26 @@ def test_the_weakest_is_exact_and_the_strongest_is_not(name):
 
 
 def keeps_order(ranker):
-    scores = random(50, N)
+    scores = near(50, N)
     return (ranker(scores).gather(-1, scores.argsort(-1, descending=True)).diff() >= -1e-9).all()
 
 
 def keeps_sum(ranker):
-    return torch.allclose(ranker(random(50, N)).sum(-1), torch.tensor(N * (N + 1) / 2, dtype=torch.float64))
+    return torch.allclose(ranker(near(50, N)).sum(-1), torch.tensor(N * (N + 1) / 2, dtype=torch.float64))
 
 
 def keeps_reordering(ranker):
-    return equivariance_error(ranker, random(20, N)) < 1e-9
+    return equivariance_error(ranker, near(20, N)) < 1e-9
 
 
 def keeps_shift(ranker):
-    scores = random(20, N)
+    scores = near(20, N)
     return torch.allclose(ranker(scores + 0.123), ranker(scores), atol=1e-9)
 
 
 def keeps_where(ranker):
     """As if who is left out were not there, whatever his score; and the same among members."""
-    scores, inside = random(N), torch.arange(N) % 3 > 0
+    scores, inside = near(N), torch.arange(N) % 3 > 0
     hidden = scores.masked_fill(~inside, torch.nan).requires_grad_()
     try:
         ranks, among = ranker(hidden, where=inside), ranker.among(scores, inside)
@@ -144,7 +127,7 @@ def keeps_where(ranker):
 
 def keeps_slope(ranker):
     """Central differences of the ranks that are returned, for a random incoming gradient."""
-    scores, c, step = random(N), coefficients(N), 1e-6
+    scores, c, step = near(N), random(N, seed=1), 1e-6
     leaf = scores.clone().requires_grad_()
     (ranker(leaf) @ c).backward()
     moves = step * torch.eye(N, dtype=torch.float64)
@@ -153,14 +136,7 @@ def keeps_slope(ranker):
     return torch.allclose(leaf.grad, differences, rtol=1e-4, atol=1e-6)
 
 
-KEEPS = {
-    "order": keeps_order,
-    "sum": keeps_sum,
-    "reordering": keeps_reordering,
-    "shift": keeps_shift,
-    "where": keeps_where,
-    "slope": keeps_slope,
-}
+KEEPS = {name.removeprefix("keeps_"): test for name, test in globals().items() if name.startswith("keeps_")}
 
 
 def test_every_ranker_of_the_room_is_in_the_table():
@@ -172,22 +148,19 @@ def test_every_ranker_of_the_room_is_in_the_table():
     assert set(KEEPS) == set(PROMISES)
 
 
-TURN = Strength("τ", 1e-4, 0.1, 30.0, rankers.SigmoidRanker)
-BAD = {
-    "name": (lambda: register("sigmoid", rankers.SigmoidRanker, TURN), "name must be new, got 'sigmoid', .*Sigmoid"),
-    "breaks": (
-        lambda: register("new", rankers.SigmoidRanker, TURN, breaks={"limit": "…"}),
-        "breaks must be of the promises order, .*slope, got limit",
-    ),
-    "strengths": (
-        lambda: Strength("τ", 1.0, 0.1, 30.0, rankers.SigmoidRanker),
-        "strengths must satisfy 0 < weakest < usual < strongest, got 1.0, 0.1, 30.0",
-    ),
-}
-
-
-@pytest.mark.parametrize(("call", "message"), BAD.values(), ids=BAD)
-def test_a_row_that_cannot_be_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_a_row_that_cannot_be_is_refused():
+    kind, turn = rankers.SigmoidRanker, Strength("τ", 1e-4, 0.1, 30.0, rankers.SigmoidRanker)
+    refused(
+        (lambda: register("sigmoid", kind, turn), ValueError, "name must be new, got 'sigmoid', .*Sigmoid"),
+        (
+            lambda: register("new", kind, turn, breaks={"limit": "…"}),
+            ValueError,
+            "breaks must be of the promises order, .*slope, got limit",
+        ),
+        (
+            lambda: Strength("τ", 1.0, 0.1, 30.0, kind),
+            ValueError,
+            "strengths must satisfy 0 < weakest < usual < strongest, got 1.0, 0.1, 30.0",
+        ),
+    )
     assert "new" not in RANKERS

@@ -6,19 +6,23 @@ import warnings
 
 import pytest
 import torch
-from drawn import coin, cosines, gradient, random
+from drawn import coin, cosines, gradient, random, refused
 
 from rankedu import readable
 from rankedu._fast.gradient import FOLLOW
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SpearmanLoss
 from rankedu.rankers import BlackboxRanker, LongStepWarning, NoStepWarning, crossings, suggest_lam
 
+#: λ, and whether it is of the scale of rk/n → a loss.
 LOSSES = {
-    "recall": lambda lam, normalized=False: RecallLoss(BlackboxRanker(lam, normalized), margin=0.05),
-    "loglog": lambda lam, normalized=False: RecallLoss(BlackboxRanker(lam, normalized), 0.05, weights="loglog"),
-    "ap": lambda lam, normalized=False: APLoss(BlackboxRanker(lam, normalized), margin=0.05),
-    "ap, both ranks": lambda lam, normalized=False: APLoss(BlackboxRanker(lam, normalized), 0.05, within_grad=True),
-    "h-ap": lambda lam, normalized=False: HAPLoss(BlackboxRanker(lam, normalized), margin=0.05),
+    name: lambda *lam, kind=kind, options=options: kind(BlackboxRanker(*lam), margin=0.05, **options)
+    for name, kind, options in (
+        ("recall", RecallLoss, {}),
+        ("loglog", RecallLoss, {"weights": "loglog"}),
+        ("ap", APLoss, {}),
+        ("ap, both ranks", APLoss, {"within_grad": True}),
+        ("h-ap", HAPLoss, {}),
+    )
 }
 
 
@@ -36,14 +40,14 @@ def by_pairs(y, g, members):
                 yield (y[j] - y[i]) / (g[i] - g[j])
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_crossings_are_those_of_all_pairs(masked):
+def test_crossings_are_those_of_all_pairs():
     y, g = cosines(4, 9), random(4, 9, seed=1) * coin(4, 9, seed=2)
-    members = coin(4, 9, p=0.7, seed=3) if masked else torch.ones(4, 9, dtype=torch.bool)
-    expected = sorted(x for row in zip(y.tolist(), g.tolist(), members.tolist(), strict=True) for x in by_pairs(*row))
-    lam, gap = crossings(y, g, members if masked else None)
-    torch.testing.assert_close(lam.sort().values, torch.tensor(expected, dtype=torch.float64))
-    assert len(expected) > 10 and (gap > 0).all() and len(gap) == len(lam)
+    for members in (None, coin(4, 9, p=0.7, seed=3)):
+        here = torch.ones(4, 9, dtype=torch.bool) if members is None else members
+        expected = sorted(x for row in zip(y.tolist(), g.tolist(), here.tolist(), strict=True) for x in by_pairs(*row))
+        lam, gap = crossings(y, g, members)
+        torch.testing.assert_close(lam.sort().values, torch.tensor(expected, dtype=torch.float64))
+        assert len(expected) > 10 and (gap > 0).all() and len(gap) == len(lam)
 
 
 def test_an_item_passes_another_from_its_crossing_on():
@@ -62,9 +66,7 @@ def test_of_a_long_list_every_so_manieth_pair_is_looked_at(monkeypatch):
     assert some.median() == pytest.approx(whole.median().item(), rel=0.25)
 
 
-@pytest.mark.parametrize("each", [2, 4])
-@pytest.mark.parametrize("classes", [4, 16])
-@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(("classes", "each", "normalized"), [(4, 4, False), (16, 2, True), (16, 4, False)])
 def test_where_scores_have_collapsed_lam_is_that_of_the_formula(classes, each, normalized):
     """margin · P · Q · (1 + r), over n on the scale of rk/n: P partners, Q queries, r irrelevant items above each."""
     queries, partners = classes * each, each - 1
@@ -79,27 +81,26 @@ def test_where_scores_have_collapsed_lam_is_that_of_the_formula(classes, each, n
             assert bool(gradient(loss, *collapsed(classes, each)).any()) == moves
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("make", [LOSSES[name] for name in ("recall", "loglog", "ap", "h-ap")])
-def test_the_suggestion_reaches_the_share_that_was_asked_for(make, share):
-    scores, relevance = cosines(5, 20), coin(5, 20, seed=1)
-    lam = suggest_lam(make(1.0), scores, relevance.double(), share=share)
-    loss, seen = make(lam), []
-    loss.ranker._hear = lambda y, g, found, members: seen.append(crossings(y, g, members)[0])
-    with readable():
-        gradient(loss, scores, relevance.double())
-    assert (torch.cat(seen) <= lam).double().mean().item() == pytest.approx(share, abs=0.02)
+@pytest.mark.parametrize("name", ["recall", "loglog", "ap", "h-ap"])
+def test_the_suggestion_reaches_the_share_that_was_asked_for(name):
+    scores, relevance = cosines(5, 20), coin(5, 20, seed=1).double()
+    for share in (0.1, 0.5, 0.9):
+        lam = suggest_lam(LOSSES[name](1.0), scores, relevance, share=share)
+        loss, seen = LOSSES[name](lam), []
+        loss.ranker._hear = lambda y, g, found, members, seen=seen: seen.append(crossings(y, g, members)[0])
+        with readable():
+            gradient(loss, scores, relevance)
+        assert (torch.cat(seen) <= lam).double().mean().item() == pytest.approx(share, abs=0.02)
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("share", [0.1, 0.6])
-@pytest.mark.parametrize("make", LOSSES.values(), ids=LOSSES)
-def test_auto_is_the_same_on_packed_keys_and_by_the_definition(make, share, masked, normalized):
-    fast, slow = make("auto", normalized), make("auto", normalized)
+@pytest.mark.parametrize("name", LOSSES)
+def test_auto_is_the_same_on_packed_keys_and_by_the_definition(name, share, normalized):
+    fast, slow = (LOSSES[name]("auto", normalized) for _ in range(2))
     for seed in range(4):
         scores, relevance = cosines(6, 30, seed=seed, dtype=torch.float32), coin(6, 30, p=share, seed=seed + 9)
-        where = coin(6, 30, p=0.8, seed=seed + 50) if masked else None
+        where = coin(6, 30, p=0.8, seed=seed + 50) if seed % 2 else None
         found = gradient(fast, scores, relevance, where=where)
         with readable():
             expected = gradient(slow, scores, relevance, where=where)
@@ -124,7 +125,7 @@ def test_auto_begins_with_the_first_batch_and_follows_slowly():
     assert loss.ranker.lam == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 65536.0])
+@pytest.mark.parametrize("scale", [1e-3, 65536.0])
 def test_auto_does_not_care_for_the_scale_of_the_gradient_or_of_the_scores(scale):
     scores, c = cosines(9), random(9, seed=1).clamp(min=0)
     plain, of_loss, of_scores = BlackboxRanker(), BlackboxRanker(), BlackboxRanker()
@@ -183,11 +184,10 @@ def test_nothing_is_told_without_a_gradient_or_of_a_perfect_ranking(way):
                 assert value == 0
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_mean_over_classes_is_told_too(seed):
+def test_a_mean_over_classes_is_told_too():
     relevance = torch.nn.functional.one_hot(torch.arange(8) % 4).bool()
     with pytest.warns(NoStepWarning):
-        gradient(MAPLoss(BlackboxRanker(1e-6), 0.1), random(8, 4, seed=seed, dtype=torch.float32), relevance)
+        gradient(MAPLoss(BlackboxRanker(1e-6), 0.1), random(8, 4, dtype=torch.float32), relevance)
 
 
 def test_steps_that_pass_everything_are_told_once():
@@ -202,15 +202,21 @@ def test_steps_that_pass_everything_are_told_once():
 
 
 def test_bad_input():
-    batch = cosines(5, 20), coin(5, 20, seed=1)
-    with pytest.raises(ValueError, match="loss must have a BlackboxRanker, got SmoothAPLoss without"):
-        suggest_lam(SmoothAPLoss(), *batch)
-    with pytest.raises(ValueError, match=r"share must be finite and in \(0, 1\], got 0.0"):
-        suggest_lam(LOSSES["ap"](1.0), *batch, share=0)
-    with pytest.raises(ValueError, match="relevance must have a relevant item under an irrelevant one"):
-        suggest_lam(LOSSES["ap"](1.0), batch[1].double(), batch[1])
-    with pytest.raises(TypeError, match="lam must be a number > 0, got 'often'"):
-        BlackboxRanker("often")
+    y, yes = cosines(5, 20), coin(5, 20, seed=1)
+    refused(
+        (lambda: suggest_lam(SmoothAPLoss(), y, yes), ValueError, "loss must have a BlackboxRanker, got SmoothAPLoss"),
+        (
+            lambda: suggest_lam(LOSSES["ap"](1.0), y, yes, share=0),
+            ValueError,
+            r"share must be finite and in \(0, 1\], got 0.0",
+        ),
+        (
+            lambda: suggest_lam(LOSSES["ap"](1.0), yes.double(), yes),
+            ValueError,
+            "relevance must have a relevant item under an irrelevant one",
+        ),
+        (lambda: BlackboxRanker("often"), TypeError, "lam must be a number > 0, got 'often'"),
+    )
 
 
 def test_the_loss_that_was_asked_stays_as_it_is():

@@ -66,8 +66,9 @@ def told(tmp_path_factory):
     copy = tmp_path_factory.mktemp("checkout")
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "rankedu", copy / "rankedu", ignore=without)
-    (copy / "tests" / "library" / "rankers").mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "library" / "rankers" / "test_contract.py", copy / "tests" / "library" / "rankers")
+    (copy / "tests/library/rankers").mkdir(parents=True)
+    for file in ("tests/library/drawn.py", "tests/library/conftest.py", "tests/library/rankers/test_contract.py"):
+        shutil.copy(ROOT / file, copy / file)
     shutil.copytree(ROOT / "book" / "tools", copy / "book" / "tools", ignore=without)
     for file in ("rankedu/rankers/noise.py", "tests/library/rankers/test_noise.py"):
         (copy / file).write_text(block_after(f"`{file}`:"), encoding="utf-8")

@@ -1,23 +1,18 @@
 """The sliders of chapter 14: every frame renders, stays small, and tells what it shows."""
 
-from __future__ import annotations
-
-import pytest
+from itertools import product
 
 from rankbook.ch14_happier import explorables as chapter
 from rankbook.kit import style
 from rankbook.kit.explorable import kept
 
 
-@pytest.mark.parametrize("start", chapter.step_and_bound.controls["start"].values)
-@pytest.mark.parametrize("offset", chapter.step_and_bound.controls["offset"].values[::3])
-def test_the_verdict_changes_at_one_half_and_at_one(start, offset):
-    found, verdict = chapter.decide(start, offset)
-    assert found.holds == (start >= 0.5 and offset >= 1) == verdict.startswith("an upper bound")
-    assert not (found.holds and found.continuous)
-
-
-def test_the_default_is_the_released_one():
+def test_the_verdict_changes_at_one_half_and_at_one_and_the_default_is_the_released_one():
+    starts, offsets = (chapter.step_and_bound.controls[name].values for name in ("start", "offset"))
+    for start, offset in product(starts, offsets[::3]):
+        found, verdict = chapter.decide(start, offset)
+        assert found.holds == (start >= 0.5 and offset >= 1) == verdict.startswith("an upper bound")
+        assert not (found.holds and found.continuous)
     told = style.description(chapter.step_and_bound())
     assert "an upper bound, but it falls at δ. It jumps up at 0 and falls at 0.05" in told
     assert "no upper bound" in style.description(chapter.step_and_bound(start=0.0, offset=1.0))

@@ -1,7 +1,5 @@
 """What the figures of the detection experiments claim, in numbers."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -34,7 +34,7 @@ def test_a_list_has_a_line_for_each_contender_and_limit_and_the_printed_points()
     assert "one np.sort: 20.0 ms at 1,000,000" in told
 
 
-@pytest.mark.parametrize("count", [1, 3, 4, 7])
+@pytest.mark.parametrize("count", [1, 4, 7])
 def test_every_loss_of_a_batch_has_a_panel(count):
     works = [f"loss {number}" for number in range(count - 1)] + ["AP, value alone"]
     found = rows("batches", works, [128, 256], ["ours", "scikit-learn"])
@@ -66,7 +66,7 @@ def test_exponents_have_their_intervals():
     assert "RaMBO: n 1.05 ± 0.10, by the formula 1.08; p 0.01 ± 0.20, by the formula 0.00" in style.description(figure)
 
 
-@pytest.mark.parametrize("draw", [figures.list_times, figures.batch_times, figures.exponents])
-def test_nothing_cannot_be_drawn(draw):
-    with pytest.raises(ValueError, match="rows must hold a"):
-        draw([{"work": "AP", "contender": "ours", "size": 10, "seconds": None}])
+def test_nothing_cannot_be_drawn():
+    for draw in (figures.list_times, figures.batch_times, figures.exponents):
+        with pytest.raises(ValueError, match="rows must hold a"):
+            draw([{"work": "AP", "contender": "ours", "size": 10, "seconds": None}])

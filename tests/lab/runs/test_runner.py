@@ -85,6 +85,9 @@ def test_a_second_attempt_may_go_well_and_force_runs_again(where, manifest, monk
     assert [run.result["metrics"]["attempt"] for run in (first, same, forced)] == [2, 2, 3]
     assert [run.skipped for run in (first, same, forced)] == [False, True, False]
     assert manifest(only_run(where))["status"] == "completed" and manifest(only_run(where))["attempts"] == 1
+    monkeypatch.setattr("papermill.execute_notebook", lambda *_, **__: None)
+    with pytest.raises(LabError, match="it saved no result"):  # and does not take the last one's for its own
+        run_lab("tiny", force=True, **where)
 
 
 def test_a_run_is_left_to_whoever_holds_its_lock(where, monkeypatch):

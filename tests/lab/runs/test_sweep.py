@@ -16,7 +16,7 @@ from jupyter_core.utils import ensure_event_loop
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.runs import clusters, plan_sweep, read_parameters, run_state, sweep, sweeps
+from ranklab.runs import clusters, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
 from ranklab.runs.clusters import local_environments, parse_resources
 from ranklab.runs.locks import lock_run
 from ranklab.runs.sweep_plan import expand, parse_grid
@@ -37,22 +37,16 @@ def starts(planned):
     return (planned.folder / "starts").read_text()
 
 
-@pytest.fixture(scope="module")
-def scheduler():
-    """A cluster that the sweep did not start, with one worker that does two runs at a time."""
+def test_on_any_cluster_runs_keep_apart_and_failures_are_tried_twice_and_listed(where, manifest):
     distributed = pytest.importorskip("distributed")
     ensure_event_loop()  # as after a first run in this process; the workers' threads inherit it
     two_at_a_time = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "resources": {"GPU": 2}}
     private = {"protocol": "tcp://", "host": "127.0.0.1", "dashboard_address": None, "memory_limit": None}
     behind = {"scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
-    with distributed.LocalCluster(**two_at_a_time, **private, **behind) as cluster:
-        yield cluster.scheduler_address
-
-
-def test_on_any_cluster_runs_keep_apart_and_failures_are_tried_twice_and_listed(where, manifest, scheduler):
     grid = ["--grid", "how=raising,well", "--grid", "kinds=[a,b]", "--seeds", "1"]
-    elsewhere = ["--scheduler", scheduler, "--resources", "GPU=1", "--preset", "fast"]
-    done = run(app, ["sweep", "tiny", *options(where), *grid, *elsewhere])
+    with distributed.LocalCluster(**two_at_a_time, **private, **behind) as cluster:
+        elsewhere = ["--scheduler", cluster.scheduler_address, "--resources", "GPU=1", "--preset", "fast"]
+        done = run(app, ["sweep", "tiny", *options(where), *grid, *elsewhere])
     points = {"how": ["raising", "well"], "kinds": [["a", "b"]]}
     bad, good = plan_sweep("tiny", points, seeds=1, preset="fast", **where)
     assert done.exit_code == 1 and "1 of 2 runs failed" in done.output and "Traceback" not in done.output
@@ -71,25 +65,26 @@ def interruptible():
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_a_sweep_that_is_killed_or_stopped_goes_on_and_leaves_no_kernel(where, tmp_path, scheduler, manifest):
+def test_a_sweep_that_is_killed_or_stopped_goes_on_and_leaves_no_kernel(where, tmp_path, manifest):
     gate = tmp_path / "gate"
     point = {"grid": {"n": [1, 2]}, "seeds": 1, "parameters": {"gate": str(gate)}}
     first, second = plan_sweep("tiny", **point, **where)
+    save_result({"lab": "tiny", "parameters": {}, "metrics": {"value": 7}}, folder=first.folder)
+    (first.folder / "manifest.json").write_text('{"status": "completed"}')
     command = ["sweep", "tiny", *options(where), "--grid", "n=1,2", "--seeds", "1", "-p", f"gate={gate}"]
 
-    def half_way(times):
-        """The first run is done, and the second has begun."""
-        return first.finished() and (second.folder / "starts").exists() and len(starts(second)) == times
+    def begun(times):
+        return (second.folder / "starts").exists() and len(starts(second)) == times
 
-    killed = subprocess.Popen([sys.executable, "-m", "rankedu", *command, "--workers", "2"])
-    until("the first run is done and the second begun", lambda: half_way(1))
+    killed = subprocess.Popen([sys.executable, "-m", "rankedu", *command])
+    until("the second run has begun", lambda: begun(1) or killed.poll() is not None)
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
     until("the killed sweep's kernel has ended", lambda: not at_work_in(second.folder))
     assert run_state(second) == "interrupted"
 
     def interrupt():
-        until("the second run has begun again", lambda: half_way(2))
+        until("the second run has begun again", lambda: begun(2))
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
@@ -98,13 +93,14 @@ def test_a_sweep_that_is_killed_or_stopped_goes_on_and_leaves_no_kernel(where, t
     assert run_state(second) == "interrupted" and not at_work_in(second.folder)
 
     gate.touch()
-    last, none = (run(app, [*command, "--scheduler", scheduler]) for _ in range(2))
+    last, none = (run(app, command) for _ in range(2))
     assert last.exit_code == 0 and "Done: 2 of 2 runs, 1 of them now." in last.stdout, last.output
     assert none.exit_code == 0 and "Nothing to do: all 2 runs are done." in none.stdout
-    assert starts(first) == "|" and starts(second) == "|||", "what a run left in its folder is there for the next one"
+    assert starts(second) == "|||", "what a run left in its folder is there for the next one"
+    assert not (first.folder / "starts").exists(), "what was done is not done again"
     done = sweep("tiny", **point, **where)
-    assert [entry.result["metrics"]["value"] for entry in done] == [0.5, 1.0] and all(entry.skipped for entry in done)
-    assert {manifest(entry.folder)["status"] for entry in done} == {"completed"}
+    assert [entry.result["metrics"]["value"] for entry in done] == [7, 1.0] and all(entry.skipped for entry in done)
+    assert manifest(second.folder)["status"] == "completed"
 
 
 def until(what, condition):

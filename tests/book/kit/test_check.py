@@ -155,7 +155,7 @@ def test_a_relation_that_holds_on_every_input_is_named():
         "times the number of relevant items": lambda value: 3 * value,
         "a mean over all items": lambda value: 0.75 * value,
         "divided once more by the number of relevant items": lambda value: value / 3,
-        "too large by the same factor": lambda value: 7 * value,
+        "too large by the same factor": lambda value: -7 * value,
         "too small by the same factor": lambda value: 0.1 * value,
         "too large by the same amount": lambda value: value + 0.1,
         "too small by the same amount": lambda value: value - 0.1,

@@ -81,6 +81,7 @@ WRONG = [
     ("interpolated_value", lambda f, y, c, lam: ((y + lam * c) @ f(y) - y @ f(y)) / lam, "evaluates the loss itself"),
     ("audit", lambda y, ranks, swaps: math.nan, "though these swaps are a proof"),
     ("audit", lambda y, ranks, swaps: "proved", "a str that can't be read as numbers"),
+    ("audit", lambda y, ranks, swaps: len(swaps) > 0, "which is not so"),
     ("audit", lambda y, ranks, swaps: np.diff(y[np.argsort(ranks)]).clip(0).sum(), "which is too small"),
     ("audit", lambda y, ranks, swaps: swaps.pop() if swaps else 0.0, "which is too large"),
     ("minimisers", lambda y: [np.argsort(-y)], "too small by exactly one"),

@@ -49,6 +49,7 @@ def test_every_loss_of_scores_is_here():
     part = {name for name, value in offered.items() if isinstance(value, type) and issubclass(value, nn.Module)}
     listed = [case.loss for case in LOSSES.values()] + [make() for make, _ in EMBEDDED.values()]
     assert part == {type(loss).__name__ for loss in listed}
+    assert all(repr(loss).startswith(type(loss).__name__) for loss in listed)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -130,6 +131,9 @@ def test_nothing_to_rank_at_all_is_one_warning_and_zero(case):
     if isinstance(case.loss, losses.ROADMAPLoss):
         close(value, 0.5 * losses.CalibrationLoss()(scores, torch.zeros_like(labels)))
     assert (value.item() == 0 and not leaf.grad.any()) or isinstance(case.loss, losses.ROADMAPLoss)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert case.loss(scores[:0], labels[:0]) == 0  # no rows
 
 
 @cases()
@@ -368,7 +372,10 @@ def test_a_closure_learns_too_and_what_has_no_derivative_gives_a_loss_without_on
     close(raw.grad, 7 * value.detach())  # d exp(raw)/d raw is itself
     table = torch.log1p(torch.arange(9.0))
     flat = RecallLoss(ranker, weights=lambda r: table[r.long().clamp(max=8)])
-    assert not way(flat.forward)(scores, relevance).requires_grad
+    assert not any(way(flat.forward)(y, relevance).requires_grad for y in (scores, scores.float()))
+    flat.closed_form = lambda r: power * table[r.long().clamp(max=8)]  # which learns, and gives the scores nothing
+    learns = way(flat.forward)(scores, relevance)
+    assert not torch.autograd.grad(learns, scores, allow_unused=True, materialize_grads=True)[0].any()
 
 
 def test_blackbox_ranks_alone_keep_algorithm_1():

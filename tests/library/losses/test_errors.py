@@ -21,6 +21,7 @@ from rankedu.losses import (
 )
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.rankers import BlackboxRanker, InfimumStep, SigmoidRanker
+from ranklab.contestants import baseline
 
 nan, inf = float("nan"), float("inf")
 blackbox, y, yes = BlackboxRanker(1.0), torch.tensor([0.3, 0.1]), torch.tensor([True, False])
@@ -148,6 +149,7 @@ def test_embeddings():
             ValueError,
             r"ref_labels must have shape \(refs, 2\) as labels do, got \(2, 1\)",
         ),
+        (lambda: baseline("contrastive")(e, two), ValueError, r"labels must have the shape .* \(2,\), got \(2, 2\)"),
         (lambda: of_paths(e, two[:, 0]), ValueError, r"memory holds labels of shape \(2, 2\), got \(2,\)"),
         (
             lambda: on(random(9, 6), torch.arange(9), random(5, 6), torch.arange(5)),

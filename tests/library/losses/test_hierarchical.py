@@ -109,6 +109,15 @@ def test_h_rank_of_a_soft_ranker_is_a_sum_over_pairs(within_grad):
     close(value_and_gradients(lambda s: loss(s, relevance), scores), value_and_gradients(oracle, scores))
 
 
+def test_grades_of_different_sizes_fill_the_rows_of_which_the_rest_takes_no_part():
+    """What pads the smaller grade lies beyond everybody."""
+    relevance = torch.tensor([[4.0, 4, 4, 4, 1, 0, 0, 0, 0], [4, 1, 1, 1, 1, 0, 0, 0, 0]])
+    where, loss = (torch.arange(9) < 5).expand(2, 9), HAPLoss(SigmoidRanker(0.1), within_grad=True)
+    value, slope = value_and_gradients(lambda s: loss(s, relevance, where=where), random(2, 9))
+    alone = value_and_gradients(lambda s: loss(s, relevance[:, :5]), random(2, 9)[:, :5])
+    close((value, slope[:, :5]), alone)
+
+
 def test_in_the_hard_limit_every_ranker_gives_one_minus_h_ap():
     scores = torch.stack([torch.randperm(40, generator=torch.Generator().manual_seed(q)) for q in range(30)]) - 20
     scores, relevance, where = scores.double() / 30, grades(30, 40), coin(30, 40, p=0.8)

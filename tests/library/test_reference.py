@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from cases import BLACKBOX, LOSSES
+from cases import BLACKBOX, LOSSES, METRICS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metric_cases import METRICS
 
 import rankedu
 from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 import torch
-from metric_cases import METRICS
+from cases import METRICS
 
 from rankedu.metrics import hierarchical_average_precision, ndcg
 

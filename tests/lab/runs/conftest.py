@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 from functools import cache
 
@@ -123,6 +124,14 @@ def few(monkeypatch):
     opened = _experiment.open_data
     monkeypatch.setattr(_experiment, "open_data", lambda given: data if given["dataset"] == "glyphs" else opened(given))
     return data
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C is heard, also where a shell has started the tests in the background, which makes it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

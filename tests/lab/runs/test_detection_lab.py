@@ -59,6 +59,8 @@ def test_metrics_are_those_of_the_whole_test_split(outcome):
 
 
 def test_the_halves_of_the_classes_are_measured_apart(outcome):
+    found = halves(torch.tensor([5, 1, 9]))
+    assert (found["frequent classes"].tolist(), found["rare classes"].tolist()) == ([3, 1], [2])
     groups = halves(outcome.data.frequency)
     rare = set(groups["rare classes"].tolist())
     perfect = []

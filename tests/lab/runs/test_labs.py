@@ -116,7 +116,7 @@ KILLED = {
 }
 
 
-@pytest.mark.usefixtures("few")
+@pytest.mark.usefixtures("few", "interruptible")
 @pytest.mark.parametrize("lab", KILLED)
 def test_a_run_that_was_killed_goes_on_to_the_same_numbers(lab, tmp_path, monkeypatch):
     parameters, step = KILLED[lab]

@@ -56,14 +56,6 @@ def test_on_any_cluster_runs_keep_apart_and_failures_are_tried_twice_and_listed(
     assert manifest(good.folder)["preset"] == "fast" and manifest(good.folder)["parameters"] == good.parameters
 
 
-@pytest.fixture
-def interruptible():
-    """Ctrl-C is heard, also where a shell has started the tests in the background, which makes it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("interruptible")
 def test_a_sweep_that_is_killed_or_stopped_goes_on_and_leaves_no_kernel(where, tmp_path, manifest):
     gate = tmp_path / "gate"

@@ -4,8 +4,9 @@
 
 The faults are cosmic-ray's: a place is drawn, then one of the operators that apply there. Each mutant runs, in a fork
 of this process, the tests of its part that reach the line (found by one run with pytest-cov), until the first fails or
-the time is up. What came out stands in `mutants/PART.jsonl`, a line a mutant; one that is there is not run again. Files
-are changed in place, so run it in a clone of its own, as `make mutants` does.
+the time is up. What came out stands in `mutants/PART.jsonl`, a line a mutant; one that is there is not run again.
+Survivors that change nothing are listed in `tests/equivalent.txt`, with the reason. Files are changed in place, so run
+it in a clone of its own, as `make mutants` does.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -131,6 +133,7 @@ def main() -> None:
     import pytest  # noqa: F401
     import torch  # noqa: F401
 
+    known = [line.split(" | ")[:2] for line in (ROOT / "tests" / "equivalent.txt").read_text("utf-8").splitlines()[1:]]
     table = ROOT / "mutants" / f"{asked.part}.jsonl"
     done = {json.loads(line)["name"] for line in table.read_text().splitlines()} if table.exists() else set()
     for path, line, operator, number in drawn(asked.part, asked.count, asked.seed):
@@ -151,10 +154,14 @@ def main() -> None:
         change = [
             d for d in difflib.unified_diff(source.splitlines(), mutant.splitlines(), n=0) if d[1:3] not in "--++@ "
         ]
+        changed = " ".join(next((line[1:] for line in change if line.startswith("+")), "").split())
+        if found == "survived" and [str(path.relative_to(ROOT)), changed] in known:
+            found = "equivalent"
         record = {"name": name, "verdict": found, "change": change, "seconds": round(time.time() - start, 1)}
         with table.open("a", encoding="utf-8") as out:
             out.write(json.dumps(record, ensure_ascii=False) + "\n")
-        print(f"{found:9} {record['seconds']:6.1f} s  {name}", flush=True)
+        print(f"{found:10} {record['seconds']:6.1f} s  {name}", flush=True)
+    print(Counter(json.loads(line)["verdict"] for line in table.read_text().splitlines()))
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
             row(detection, "device must be one of 'auto', 'cpu'", device="cuda:99"),
             row(detection, r"test_split 'vall' is unknown \(did you mean 'val'\?\)", test_split="vall"),
             row(detection, "split must not be 'held_out' before the end", test_split="held_out"),
-            row(detection, "must be 'test' for dataset 'voc07', got 'val'", dataset="voc07", test_split="val"),
+            row(detection, "must be 'test' for 'voc07', got 'val'", dataset="voc07", test_split="val"),
             row(detection, "VOC.* is missing .*host.robots.ox.ac.uk", dataset="voc07", data_root="/nowhere"),
             row(minibatch_statistics, "must be multiples of per_class=4, got 18", batch_sizes=[18]),
             row(minibatch_statistics, r"longest of memories, got \[1, 2, 3, 8\]: no 4", memories=[0, 5]),

@@ -33,6 +33,8 @@ def test_page(reader, name):
     found += walk.width(page) + walk.columns(page, scrolls=True) + walk.words(page)
     found += walk.accessibility(page) if name in ON_A_PHONE else []
     page.set_viewport_size(walk.SIZES["desk"])
+    page.evaluate("resized = performance.now()")
+    page.wait_for_function("performance.now() > resized + 400")  # the theme looks at its header 300 ms after a resize
     found += walk.accessibility(page, themes=("light", "dark"))  # which takes the page apart
     assert not found, "\n".join(found)
 

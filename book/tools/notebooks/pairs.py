@@ -207,6 +207,9 @@ def main() -> int:
         for text, why in found.items():
             print(f"{text.relative_to(ROOT)}: {why}; run `make notebooks`", file=sys.stderr)
         return 1 if found else 0
+    for name in arguments.chapters:
+        if not any(text.stem.startswith(name) for text in pairs()):
+            parser.error(f"chapters must begin a name such as 07_recall_loss, got {name!r}")
     if arguments.all or arguments.chapters:
         execute_all(text for text in pairs() if arguments.all or text.stem.startswith(tuple(arguments.chapters)))
     else:

@@ -19,9 +19,6 @@ from rankbook.kit.explorable import all_explorables
 CHAPTERS = sorted((pairs.ROOT / "book" / "chapters").glob("*.md"))
 FOUND = ["Five items by hand", "Explore", "Pitfall", "Paper map", "Exercises", "Self-test", "Takeaways"]
 FENCE = re.compile(r"^(`{3,}|:{3,})\{admonition\} (?P<title>.*?)\n(?P<body>.*?)^\1\s*$", re.DOTALL | re.MULTILINE)
-PREDICTION = re.compile(
-    r"\{admonition\} Predict\n:class: predict ?(\w*)\n(.*?)\n:::\n(.*?)\{admonition\} Reveal", re.DOTALL
-)
 
 pytestmark = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 
@@ -54,19 +51,6 @@ def test_front_matter_label_and_sections(path):
     assert all(len(section(path, title).split()) > 15 for title in FOUND)
     assert "minute" in section(path, "Objectives") and "{cite" in section(path, "Further reading")
     assert len(re.findall(r"^(?:\* |- |\d\. )", section(path, "Takeaways"), re.MULTILINE)) == 5
-
-
-def test_two_predictions_to_commit_to_each_followed_by_its_experiment_folded_and_a_reveal(path):
-    """The fold of the page is a script's; in JupyterLab it is in the metadata of the cells."""
-    found = PREDICTION.findall(text_of(path))
-    assert len(found) == text_of(path).count("{admonition} Predict") == text_of(path).count("{admonition} Reveal") >= 2
-    for kind, question, answer in found:
-        assert kind in {"number", "choice", "order", "curve", "words"}, question
-        options = re.findall(r"^- .+", question.strip().rpartition("\n\n")[2], re.MULTILINE)
-        assert (len(options) >= 3) == (kind in {"choice", "order"}), question
-        cells = re.findall(r"```\{code-cell\}.*?\n```", answer, re.DOTALL)
-        assert cells and "admonition" not in answer.rpartition("\n")[0], "between the two stands the experiment"
-        assert all("outputs_hidden: true" in cell or "remove-cell" in cell for cell in cells), question
 
 
 def test_what_only_shows_something_is_folded_in_jupyterlab_too(path):

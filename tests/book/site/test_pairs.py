@@ -83,3 +83,10 @@ def test_a_chapter_that_fails_keeps_its_notebook_and_what_had_run(tmp_path, monk
     assert notebook.read_text(encoding="utf-8") == "as it was"
     assert "42" in (tmp_path / "book" / "_build" / "partial" / "99_x.ipynb").read_text(encoding="utf-8")
     assert "partial/99_x.ipynb" in capsys.readouterr().err
+
+
+def test_a_name_that_no_notebook_has_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["notebooks", "execute", "7"])
+    with pytest.raises(SystemExit):
+        pairs.main()
+    assert "such as 07_recall_loss, got '7'" in capsys.readouterr().err

@@ -102,7 +102,7 @@ def pushes(temperature: float, slope: float) -> tuple[float, float, Tensor]:
 @goal(
     "With τ = 0.01, push the disc at 0.2 as hard as you can.",
     lambda at: at.temperature == 0.01 and at.far > at.far_best - 1e-9,
-    "{far:.3f} at ρ = {slope}. A steeper line is not a stronger push: it also inflates the item's rank, whose square "
+    "{far:.3f} at ρ = {slope}. So far out a steeper line is the weaker push: it inflates the item's rank, whose square "
     "divides. It pushes items with few and small mistakes, and leaves the rest nearly where they are.",
 )
 @explorable(

@@ -140,11 +140,13 @@ class Comparison:
                 f"{mean[-1]:.2f} at {strengths[-1]:g}"
             )
         axes.set_xscale("log")
-        for name, values in self.baselines.items():
+        for number, (name, values) in enumerate(self.baselines.items()):
             axes.axhline(values.mean(), color=style.GREY, linewidth=1.2, zorder=0)
+            left = number % 2  # names by turns at the right and at the left, so that two that lie close can be read
             axes.annotate(
-                name, (1, values.mean()), xycoords=("axes fraction", "data"), xytext=(-2, 2), color="#666666",
-                textcoords="offset points", ha="right", va="bottom", fontsize=10,
+                name, (1 - left, values.mean()), xycoords=("axes fraction", "data"), xytext=(4 * left - 2, 2),
+                color="#666666", textcoords="offset points", ha="left" if left else "right", va="bottom", fontsize=10,
+                annotation_clip=True,
             )  # fmt: skip
             facts.append(f"{name}, a grey line: {values.mean():.2f}")
         return facts

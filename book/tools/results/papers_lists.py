@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rankbook.ch14_happier.glyphs import MEASURES, about_records, recorded
+from rankbook.ch14_happier.study import arms, recorded
 from ranklab.runs.records import Record
 from ranklab.runs.selection import chosen
 from ranklab.runs.summaries import Row, Value, summarise, value_of
@@ -14,7 +14,8 @@ from tools.results.papers import DATA, deciding, markdown, preset, sweeps
 
 #: The preset of the lab `retrieval` that trains longer than the runs of the tables.
 LONGER = "glyphs_cpu"
-SYMBOLS = {"alpha": "α", "weight": "λ"}
+#: Of the runs that vary α or λ: H-AP with α = 1, and of single levels.
+MEASURES = ("H-AP", "AP of characters", "R@1 of characters", "AP of scripts")
 
 
 def origin(records: Sequence[Record], scale: str) -> str:
@@ -43,15 +44,17 @@ def _distinct(values: Iterable[str]) -> str:
 
 def figure_4() -> str:
     """HAPPIER along α and along λ: the records of the claims page that chapter 14 draws."""
-    rows, seconds = [], []
-    for key, symbol in SYMBOLS.items():
-        for value, records in recorded(key).items():
+    rows, used = [], []
+    for symbol in "αλ":
+        for value, arm in arms(symbol).items():
+            records = recorded()[arm]
             shown = {name: value_of(record.metrics[name] for record in records).text(100, 1) for name in MEASURES}
             rows.append({"": f"{symbol} = {value:g}", "runs": len(records)} | shown)
-            seconds += [record.seconds for record in records]
-    about = f"{about_records()}, from a start that knows letters; in percent, on the held-out letters."
-    took = f"A run took {statistics.fmean(seconds):.0f} s. Made by\n\n```sh\nmake claims\n```\n"
-    return f"{markdown(rows, 1)}\n\n{about[0].upper()}{about[1:]} {took}"
+            used += records
+    steps = _distinct(str(record.parameters["steps"]) for record in used)
+    took = statistics.fmean(record.seconds for record in used)
+    about = f"{len(used)} runs of {steps} steps, from a start that knows letters; in percent, on the held-out letters. "
+    return f"{markdown(rows, 1)}\n\n{about}A run took {took:.0f} s. Made by\n\n```sh\nmake claims\n```\n"
 
 
 def margin_and_memory(file: str) -> str:

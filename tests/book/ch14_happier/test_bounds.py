@@ -126,3 +126,15 @@ def test_the_step_in_the_numerator_keeps_the_bound(name):
         assert loss >= true - 1e-12
         larger += loss > both(scores, relevance, **PRESETS[name])[0] + 1e-12
     assert larger > 20
+
+
+def test_the_bound_fails_without_each_of_its_hypotheses():
+    """Negative relevance, a falling line, too low a start or offset; ties have a test of their own."""
+    for scores, relevance, setting in (
+        ([0.8, 0.6, 0.4, 0.2, 0.0], [9, -1, -1, -1, 1], {}),
+        ([0.058, 0.0], [0, 1], {"slope": -100.0, "offset": 1.44}),
+        ([1e-6, 0.0], [0, 1], {"start": 0.49}),
+        ([0.0501, 0.0], [0, 1], {"offset": 0.9}),
+    ):
+        loss, true = both(scores, relevance, **{**HAPPIER, **setting})
+        assert loss < true, setting

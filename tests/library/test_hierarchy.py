@@ -115,14 +115,6 @@ def test_the_warning_comes_exactly_if_the_order_is_inverted(level, alpha, invert
     assert [(w.category, w.filename) for w in caught] == [(InvertedRelevanceWarning, __file__)] * inverted
 
 
-def test_items_left_out_do_not_invert():
-    where = torch.tensor([True] * 3 + [False] * 7 + [True] * 7)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = relevance(COARSE_FEW, where=where)
-    assert found[0].item() == pytest.approx(1 / 3) and found[10].item() == pytest.approx(1 / 4)
-
-
 @given(rows, st.sampled_from([1e-3, 1.0, 20.0]))
 @pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
 def test_the_monotone_variant_is_strictly_monotone_and_keeps_the_leaves(items, alpha):

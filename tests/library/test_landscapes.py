@@ -6,7 +6,6 @@ import torch
 
 from rankedu.blackbox import differentiate, interpolate
 from rankedu.landscapes import (
-    Section,
     interpolated_landscape,
     random_coefficients,
     random_section,
@@ -49,17 +48,6 @@ def test_interpolated_landscape_is_blackbox_interpolate(section, coefficients, l
     (gradient,) = torch.autograd.grad((differentiate(ranking, lam)(y) @ c).sum(), y)
     directions = np.stack([section.u, section.v], axis=-1)
     np.testing.assert_allclose(section_gradient(section, coefficients, lam), gradient.numpy() @ directions, atol=1e-9)
-
-
-@pytest.mark.parametrize("lam", [0.5, 5.0])
-def test_section_gradient_is_the_finite_difference_of_the_landscape(lam):
-    wide = random_section(6, seed=1, extent=2.0, resolution=21)
-    c, h = random_coefficients(6, seed=1), 1e-7
-    for axis, direction in enumerate((wide.u, wide.v)):
-        beside = [Section(wide.origin + s * direction, wide.u, wide.v, 2.0, 21) for s in (-h, h)]
-        before, after = (interpolated_landscape(section, c, lam) for section in beside)
-        slope = (after - before) / (2 * h)
-        np.testing.assert_allclose(section_gradient(wide, c, lam)[..., axis], slope, atol=1e-5)
 
 
 def test_a_seed_fixes_everything_and_scores_and_coefficients_are_unrelated():

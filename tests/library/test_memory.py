@@ -5,9 +5,8 @@ import io
 import pytest
 import torch
 from drawn import coin, random
-from torch.nn.functional import normalize
 
-from rankedu.losses import APLoss, MAPLoss, OnEmbeddings, RecallLoss
+from rankedu.losses import APLoss, MAPLoss, OnEmbeddings
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.rankers import BlackboxRanker
 
@@ -50,41 +49,6 @@ def test_what_is_remembered_or_saved_does_not_change_afterwards():
     assert memory(scores, scores)[0].tolist() == [[0, 0], [1, 1]]
     memory.load_state_dict(state)
     assert memory(scores, scores)[0].tolist() == [[0, 0], [1, 1]]
-
-
-def recall_gradient(remembered, labels, remember_labels, *, rows):
-    """The gradient of a batch; what is remembered adds rows, as published in code, or items to be ranked."""
-    leaf = random(8, 4).requires_grad_()
-    batch, old = (normalize(x, dim=1) for x in (leaf, remembered))
-    everything, all_labels = torch.cat([batch, old]), torch.cat([labels, remember_labels])
-    if rows:
-        queries, candidates = (everything, all_labels), (batch, labels)
-    else:
-        queries, candidates = (batch, labels), (everything, all_labels)
-    where = torch.ones(len(queries[1]), len(candidates[1]), dtype=torch.bool)
-    where.diagonal().fill_(False)
-    similarities = queries[0] @ candidates[0].T
-    if rows:  # the similarities of earlier batches are stored, as numbers
-        similarities = torch.cat([similarities[:8], similarities[8:].detach()])
-    count = ((queries[1].unsqueeze(1) == candidates[1]) & where).any(-1).sum()
-    loss = RecallLoss(BlackboxRanker(5.0 * int(count)), margin=0.05)  # so that a larger batch does not change λ
-    (count * loss(similarities, queries[1].unsqueeze(1) == candidates[1], where=where)).backward()
-    return leaf.grad
-
-
-def test_memory_that_adds_rows_changes_no_gradient_and_memory_that_extends_the_list_does():
-    """ERRATA 5. Ranks are taken row by row, so another row cannot matter."""
-    labels = torch.arange(8) // 2
-    first, second = random(6, 4, seed=1), random(6, 4, seed=2)
-    published = [recall_gradient(old, labels, labels[:6], rows=True) for old in (first, second)]
-    assert published[0].any() and torch.equal(*published)
-    extended = [recall_gradient(old, labels, labels[:6], rows=False) for old in (first, second)]
-    assert not torch.allclose(*extended)
-    on = OnEmbeddings(RecallLoss(BlackboxRanker(5.0 * 8), margin=0.05), memory=EmbeddingMemory(3))
-    on.memory(first, labels[:6])
-    leaf = random(8, 4).requires_grad_()
-    on(leaf, labels).backward()
-    torch.testing.assert_close(8 * leaf.grad, extended[0])
 
 
 def test_the_map_loss_ranks_the_batch_among_what_is_remembered_with_its_where():

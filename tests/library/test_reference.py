@@ -162,21 +162,6 @@ def test_the_loss_of_many_classes(classes, rows, data):
             close(found, (1 - weight) * by_class + weight * in_one)
 
 
-def test_happier_on_embeddings():
-    torch.manual_seed(0)
-    embeddings = torch.nn.functional.normalize(torch.randn(6, 4, dtype=torch.float64), dim=1)
-    labels = torch.tensor([[0, 0], [0, 0], [0, 1], [0, 1], [1, 2], [1, 2]])
-    loss = losses.HAPPIERLoss(3, 4, weight=0.25).double()
-    proxies = torch.nn.functional.normalize(next(loss.parameters()).detach(), dim=-1)
-    values = []
-    for query in range(6):
-        others = [i for i in range(6) if i != query]
-        levels = [reference.level(labels[i].tolist(), labels[query].tolist()) for i in others]
-        y, cosines = (embeddings[others] @ embeddings[query]).tolist(), (proxies @ embeddings[query]).tolist()
-        values.append(reference.happier(y, reference.relevance(levels), cosines, int(labels[query, 1]), weight=0.25))
-    close(loss(embeddings, labels), reference.mean(values))
-
-
 RANKERS = {
     "sigmoid": (rankers.SigmoidRanker(0.1), lambda y: reference.sigmoid_rank(y, 0.1)),
     "histogram": (rankers.HistogramRanker(6), lambda y: reference.histogram_rank(y, 6)),

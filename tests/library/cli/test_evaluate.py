@@ -179,13 +179,7 @@ def test_settings_reach_the_metric(folder):
         assert found["metrics"]["average_precision"] == pytest.approx(expected["average_precision"])
 
 
-def test_metrics_have_the_names_that_people_use(folder):
-    found = report("x.npy y.csv", "--metrics", "asi, R@10,mAP,nDCG@5")["metrics"]
-    assert found.keys() == {"queries", "left_out", "asi", "recall_at_10", "average_precision", "ndcg_at_5"}
-    assert "did you mean 'map@r'" in run("x.npy y.csv --metrics mpa").stderr
-
-
-ONES, NAN = np.ones((7, 5)), np.where(np.arange(7)[:, None] == 3, np.nan, np.ones((7, 5)))
+NAN = np.where(np.arange(7)[:, None] == 3, np.nan, np.ones((7, 5)))
 TWICE = "x.npy y.csv --gallery x.npy --gallery-labels g.csv"
 WRONG = [
     ({}, "z.npy y.csv", "z.npy: embeddings must be a file, there is none"),

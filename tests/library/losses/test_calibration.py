@@ -3,11 +3,8 @@
 import pytest
 import torch
 from drawn import coin, random, value_and_gradients
-from pytorch_metric_learning.distances import DotProductSimilarity
-from pytorch_metric_learning.losses import ContrastiveLoss
-from torch.nn.functional import normalize
 
-from rankedu.losses import CalibrationLoss, OnEmbeddings, ROADMAPLoss, SupAPLoss
+from rankedu.losses import CalibrationLoss, ROADMAPLoss, SupAPLoss
 from rankedu.rankers import PRESETS
 
 close = torch.testing.assert_close
@@ -30,17 +27,6 @@ def test_value_and_gradient_are_those_of_the_definition():
         close(found, value_and_gradients(lambda s: definition(s, *bounds), y))  # noqa: B023
 
 
-def test_it_is_the_contrastive_loss_of_pytorch_metric_learning():
-    """On dot products, as the released code has it: that one adds the means over the pairs that are not zero."""
-    labels = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 4])
-    for at_least, at_most in ((0.9, 0.6), (0.3, 0.1)):
-        other = ContrastiveLoss(pos_margin=at_least, neg_margin=at_most, distance=DotProductSimilarity())
-        ours, drawn = OnEmbeddings(CalibrationLoss(at_least, at_most)), random(12, 5)
-        expected = value_and_gradients(lambda e: other(normalize(e, dim=1), labels), drawn)  # noqa: B023
-        close(value_and_gradients(lambda e: ours(e, labels), drawn), expected)  # noqa: B023
-        assert expected[1].any()
-
-
 @pytest.mark.parametrize("name", ["joined", "roadmap", "roadmap_inat", "roadmap_2021"])
 def test_roadmap_is_the_weighted_sum(name):
     """Twice the default is the released sum."""
@@ -51,9 +37,3 @@ def test_roadmap_is_the_weighted_sum(name):
         )
         close(found, tuple((1 - weight) * a + weight * b for a, b in zip(*parts, strict=True)))
     assert ROADMAPLoss().weight == 0.5
-
-
-def test_the_calibration_alone_knows_the_scale():
-    """Scores that are all too high by the same amount are ranked as before."""
-    close(SupAPLoss()(y + 0.3, relevance), SupAPLoss()(y, relevance))
-    assert CalibrationLoss()(y + 0.3, relevance) != CalibrationLoss()(y, relevance)

@@ -6,13 +6,9 @@ import pytest
 import torch
 from drawn import coin, cosines, random, value_and_gradients
 from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
-from sklearn.metrics import average_precision_score
-from torch.nn.functional import normalize
 
 from rankedu._fast import tiles
 from rankedu.losses import FastAPLoss, OnEmbeddings
-from rankedu.metrics import average_precision
-from rankedu.rankers import HistogramRanker
 
 nan, inf = float("nan"), float("inf")
 
@@ -69,62 +65,6 @@ def test_it_is_that_of_pytorch_metric_learning():
         assert expected[1].any()
 
 
-def test_it_is_read_off_the_histograms_of_the_ranker():
-    scores, relevance, ranker = cosines(5, 9), coin(5, 9, p=0.5), HistogramRanker(10)
-    h_pos, h = ranker.histogram(scores, where=relevance), ranker.histogram(scores)
-    torch.testing.assert_close(FastAPLoss()(scores, relevance), 1 - average_precisions(h_pos, h).mean())
-
-
-@pytest.mark.parametrize("queries", [4, 12])
-def test_the_released_gradient_is_half_the_number_of_queries_too_large(queries):
-    """It is written by hand for Σ_q AP_q instead of the mean, with −x for the gradient of 2 − 2 x·x' instead of −2x.
-
-    And it never looks at the incoming gradient, so the same comes out for 3 L as for L."""
-    x, labels = normalize(random(queries, 5), dim=1), torch.arange(queries) // 2
-    relevance, where = labels[:, None] == labels, ~torch.eye(queries, dtype=torch.bool)
-    distance = (2 - 2 * x @ x.T).requires_grad_()
-    total = -average_precisions(*histograms(1 - distance / 2, 10, relevance & where, where)).sum()
-    (slope,) = torch.autograd.grad(total, distance)
-    released = -(slope + slope.T) @ x
-    _, gradient = value_and_gradients(lambda e: fast_ap(e @ e.T, relevance, 10, where), x)
-    torch.testing.assert_close(released, queries / 2 * gradient)
-    assert gradient.any()
-
-
-def test_a_perfect_ranking_has_a_loss_in_coarse_bins():
-    """Angles of 0°, 0.57°, 28.6° and 29.2°, the first two and the last two of one class."""
-    angles = torch.tensor([0, 0.01, 0.5, 0.51], dtype=torch.float64)
-    scores, labels = torch.cos(angles[:, None] - angles), torch.tensor([0, 0, 1, 1])
-    relevance, where = labels[:, None] == labels, ~torch.eye(4, dtype=torch.bool)
-    assert (average_precision(scores, relevance, where=where) == 1).all()
-    for bins, expected in ((5, 0.581), (10, 0.437), (20, 0.0003), (40, 0.0)):
-        assert fast_ap(scores, relevance, bins, where).item() == pytest.approx(expected, abs=5e-4)
-
-
-@pytest.mark.parametrize("bins", [4, 16, 64])
-def test_with_all_scores_at_centres_ties_are_those_of_scikit_learn(bins):
-    """Each group of ties has the precision at its end. With 64 bins few tie, with 4 nearly all."""
-    scores, relevance = (cosines(6, 20) * bins / 2).round() / (bins / 2), coin(6, 20, p=0.5)
-    expected = [1 - average_precision_score(r, s) for r, s in zip(relevance, scores, strict=True)]
-    assert FastAPLoss(bins)(scores, relevance).item() == pytest.approx(sum(expected) / 6, abs=1e-12)
-
-
-@pytest.mark.parametrize("bins", [40, 1000, 12345])
-def test_separate_scores_between_centres_lose_a_little_in_however_many_bins(bins):
-    """A positive between two centres looks first with a part of itself only: f (1 − f) r / (N (N − f)) is lost."""
-    scores = torch.linspace(-0.9713, 0.9487, 16, dtype=torch.float64).expand(5, 16).clone()  # 0.128 apart, 2/40 wide
-    scores, relevance = scores.gather(1, cosines(5, 16).argsort(-1)), coin(5, 16, p=0.4)
-    f = (1 - scores) * bins / 2 % 1
-    rank = (scores.unsqueeze(-2) >= scores.unsqueeze(-1)).sum(-1)
-    outranked = ((scores.unsqueeze(-2) > scores.unsqueeze(-1)) & ~relevance.unsqueeze(-2)).sum(-1)
-    lost = f * (1 - f) * outranked / (rank * (rank - f))
-    assert lost.max() <= (3 - 8**0.5) / 2 < 0.086
-    lost = ((lost * relevance).sum(-1) / relevance.sum(-1)).mean()
-    hard = average_precision(scores, relevance).mean()
-    torch.testing.assert_close(1 - FastAPLoss(bins)(scores, relevance), hard - lost, rtol=1e-9, atol=1e-9)
-    assert lost > 1e-4
-
-
 @pytest.mark.parametrize("at", [1.0, 0.5, -0.5, -1.0])
 def test_at_a_centre_the_slope_is_that_towards_lower_similarities(at):
     """At the last centre, towards higher ones. Autograd of the formula has the slope 0 there: neither side's."""
@@ -148,11 +88,3 @@ def test_what_rounding_carries_beyond_one_counts_as_one():
     hidden = torch.tensor([7.0, inf, nan, 0.2, 0.3])
     where = torch.tensor([False, False, False, True, True])
     assert fast_ap(hidden, torch.tensor([1, 1, 1, 0, 1]), 10, where).item() < 1
-
-
-def test_all_tied_has_the_share_of_positives_at_a_centre():
-    relevance = torch.tensor([True, False, False, False])
-    for at in (-1.0, 0.0, 0.1, 1.0):
-        value, gradient = value_and_gradients(lambda s: FastAPLoss()(s, relevance), torch.full((4,), at))
-        assert value.item() == pytest.approx(0.75, abs=1e-6)
-        assert gradient.isfinite().all()

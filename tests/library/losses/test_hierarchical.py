@@ -1,6 +1,5 @@
 """H-AP losses: against the cubic definition in float64, the metric and special cases; the bound, drawn and searched."""
 
-import itertools
 import subprocess
 import sys
 import warnings
@@ -11,14 +10,12 @@ import torch
 from drawn import coin, difference_quotient, grades, gradient, value_and_gradients
 from drawn import random as standard_normal
 from torch.nn.functional import normalize
-from torch.profiler import ProfilerActivity, profile
 
 from rankbook.ch14_happier.bounds import upper_bound
 from rankedu import hierarchy, rank
 from rankedu._fast import tiles
 from rankedu.blackbox import interpolate
-from rankedu.losses import APLoss, ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, SupAPLoss, shift_by_margin
-from rankedu.losses.hierarchical import grade
+from rankedu.losses import ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, SupAPLoss
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
@@ -26,7 +23,6 @@ from rankedu.solvers import ranking
 
 KEPT = [name for name in PRESETS if upper_bound(**PRESETS[name]).holds]
 DISTINCT = [name for name in PRESETS if not name.startswith("roadmap") or "2021" in name]  # two are HAPPIER's too
-inf = float("inf")
 close = torch.testing.assert_close
 
 
@@ -109,15 +105,6 @@ def test_h_rank_of_a_soft_ranker_is_a_sum_over_pairs(within_grad):
     close(value_and_gradients(lambda s: loss(s, relevance), scores), value_and_gradients(oracle, scores))
 
 
-def test_grades_of_different_sizes_fill_the_rows_of_which_the_rest_takes_no_part():
-    """What pads the smaller grade lies beyond everybody."""
-    relevance = torch.tensor([[4.0, 4, 4, 4, 1, 0, 0, 0, 0], [4, 1, 1, 1, 1, 0, 0, 0, 0]])
-    where, loss = (torch.arange(9) < 5).expand(2, 9), HAPLoss(SigmoidRanker(0.1), within_grad=True)
-    value, slope = value_and_gradients(lambda s: loss(s, relevance, where=where), random(2, 9))
-    alone = value_and_gradients(lambda s: loss(s, relevance[:, :5]), random(2, 9)[:, :5])
-    close((value, slope[:, :5]), alone)
-
-
 def test_in_the_hard_limit_every_ranker_gives_one_minus_h_ap():
     scores = torch.stack([torch.randperm(40, generator=torch.Generator().manual_seed(q)) for q in range(30)]) - 20
     scores, relevance, where = scores.double() / 30, grades(30, 40), coin(30, 40, p=0.8)
@@ -148,21 +135,6 @@ def test_blackbox_gradient_is_that_of_the_interpolation(lam, margin):
     assert not torch.allclose(found, through) or lam < 1
 
 
-def test_with_one_grade_it_is_average_precision():
-    scores, relevance, sigmoid = random(4, 15), coin(4, 15), SigmoidRanker(0.05)
-    pairs = {
-        "blackbox": (HAPLoss(BlackboxRanker(9.0), 0.1), APLoss(BlackboxRanker(9.0), 0.1)),
-        "sigmoid": (HAPLoss(sigmoid, 0.1, True), APLoss(sigmoid, 0.1, True)),
-        "stopped": (HAPLoss(sigmoid, 0.1), APLoss(sigmoid, 0.1)),
-    } | {name: (HAPLoss(SupremumRanker.preset(name)), SupAPLoss(**PRESETS[name])) for name in PRESETS}
-    for name, (hap, ap) in pairs.items():
-        found = value_and_gradients(lambda s: hap(s, 0.25 * relevance), scores)  # noqa: B023
-        expected = value_and_gradients(lambda s: ap(s, relevance), scores)  # noqa: B023
-        close(found, expected, rtol=1e-6, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}")
-    shifted = shift_by_margin(scores, relevance, 0.1)
-    assert torch.equal(HAPLoss(sigmoid, 0.1)(scores, relevance), HAPLoss(sigmoid)(shifted, relevance))
-
-
 def draws(kind, count, n=6, seed=0):
     """Scores without ties: far apart, near each other, all within δ; similarities on a circle."""
     generator = torch.Generator().manual_seed(seed)
@@ -189,36 +161,6 @@ def test_bound_in_a_hundred_thousand_draws(name):
     assert (violated == 0) if name in KEPT else (violated > 1000), violated
 
 
-@pytest.mark.parametrize("name", DISTINCT)
-def test_bound_against_an_adversary(name):
-    """Go downhill in loss − (1 − H-AP), from 2,000 starts at once; the metric stands still between ties."""
-    ranker, scores, relevance = SupremumRanker.preset(name), draws("near", 2000, seed=9), some_relevance(2000, 8)
-    hard = 1 - hierarchical_average_precision(scores, relevance)
-    order, worst = scores.argsort(-1), torch.full((2000,), inf, dtype=torch.float64)
-    for _ in range(30):
-        worst = torch.minimum(worst, per_query(scores, relevance, ranker.step) - hard)
-        moved = scores - 0.002 * gradient(HAPLoss(ranker), scores, relevance).sign()
-        keep = (moved.gather(1, order).diff(dim=1) > 0).all(1, keepdim=True)  # still the same ranking
-        scores = torch.where(keep, moved, scores)
-    assert (worst.min() >= -1e-12) if name in KEPT else (worst.min() < -0.01)
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_bound_holds_for_ties_read_as_the_loss_reads_them(name):
-    scores, relevance = (4 * draws("wide", 5000)).round() / 4, some_relevance(5000, 2)
-    found = per_query(scores, relevance, SupremumRanker.preset(name).step)
-    assert (found >= per_query(scores, relevance, lambda x: (x > 0).double()) - 1e-12).all()
-    assert (found < 1 - hierarchical_average_precision(scores, relevance) - 0.01).any()  # which breaks them by position
-
-
-def test_the_infimum_step_only_raises_the_loss():
-    scores, relevance = draws("near", 5000), some_relevance(5000, 3)
-    for name in KEPT[:2]:
-        step = SupremumRanker.preset(name).step
-        counted, risen = (per_query(scores, relevance, step, lower=lower) for lower in (None, InfimumStep()))
-        assert (risen >= counted - 1e-12).all()
-
-
 LOSSES = {
     "supremum": HAPLoss(),
     "infimum": HAPLoss(lower=InfimumStep()),
@@ -234,20 +176,6 @@ def test_the_scale_of_relevance_does_not_matter(name):
     each_row = torch.tensor([[1.0], [5.0], [0.01]], dtype=torch.float64)
     for scale in (1e-310, 1e-300, 7.0, 1e300, each_row):
         close(value_and_gradients(lambda s: LOSSES[name](s, scale * relevance), scores), expected)  # noqa: B023
-
-
-def test_relevance_of_any_dtype():
-    for dtype in (torch.bool, torch.int64, torch.float16):
-        levels = torch.tensor([[2, 0, 1, 0]]).clamp(max=1 if dtype == torch.bool else 2)
-        assert torch.equal(HAPLoss()(random(1, 4), levels.to(dtype)), HAPLoss()(random(1, 4), levels.double()))
-
-
-def test_infinite_scores_are_very_large_ones():
-    scores, relevance = torch.tensor([[inf, 0.5, -inf, inf, 0.1]]), torch.tensor([[0.5, 1.0, 0.5, 0.0, 0.0]])
-    for ranker in (SupremumRanker(), SupremumRanker(slope=0.0), SigmoidRanker(0.1), BlackboxRanker(1.0)):
-        assert 0.2 < HAPLoss(ranker)(scores, relevance) < 1
-        found = gradient(HAPLoss(ranker), scores, relevance)
-        assert not found.isnan().any() and found[0, 1] < 1e-6
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of memory from /proc")
@@ -277,33 +205,6 @@ for ranker in (None, SigmoidRanker(0.01)):
     assert run.returncode == 0, run.stderr
     growth = [float(line) for line in run.stdout.split()]
     assert len(growth) == 2 and max(growth) < 60, growth
-
-
-def test_what_one_list_takes():
-    """Bytes a score."""
-    n = 300_000
-    scores, drawn = torch.randn(n, requires_grad=True), torch.rand(n)
-    relevance = (drawn < 0.01) + 0.5 * (drawn > 0.99)
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
-        HAPLoss(BlackboxRanker(1e9), margin=0.1)(scores, relevance).backward()
-    sizes = [event.nbytes() for event in found.profiler.kineto_results.events() if event.name() == "[memory]"]
-    assert 20 * n < max(itertools.accumulate(sizes)) < 40 * n
-
-
-def test_the_grades_of_one_list_are_those_of_a_row():
-    """Of one list, which may be long, only what is relevant is sorted; irrelevance is no grade of its own."""
-    for worth in ([0, 1], [0, 0, 0.5, 1], [0.2, 0.4, 3], range(40)):
-        rows = torch.tensor(list(worth)).double()[torch.randint(len(worth), (3, 200))]
-        share = rows / rows.sum(-1, keepdim=True)
-        group, drop = grade(share)
-        distinct = [row[row > 0].unique() for row in share]
-        assert drop.shape[-1] == max(map(len, distinct))
-        for row in range(3):
-            alone, falls = grade(share[row])
-            levels = len(falls)
-            assert levels == len(distinct[row])
-            assert torch.equal(alone.clamp(max=levels), group[row].clamp(max=levels).to(alone))
-            assert torch.equal(falls, drop[row, :levels]) and not drop[row, levels:].any()
 
 
 # On embeddings

@@ -114,17 +114,6 @@ def test_values_and_gradients_are_those_of_the_cpu_and_waits_are_few(elsewhere, 
     assert counted[0] == counted[1] <= WAITS_OF[name], "a larger batch waits no more often"
 
 
-@pytest.mark.parametrize("name", ["ap", "recall", "smooth ap"])
-def test_one_list(elsewhere, name):
-    loss = LOSSES[name].loss
-    scores = torch.randn(500, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    relevance = torch.arange(500) % 7 == 0
-    loss(scores, relevance).backward()
-    there = elsewhere(scores).requires_grad_()
-    loss(there, elsewhere(relevance)).backward()
-    torch.testing.assert_close(there.grad.held, scores.grad)
-
-
 def test_the_count_sees_a_copy_and_a_wait(elsewhere):
     there = elsewhere(torch.rand(3))
     assert float(there.sum()) > 0 and Elsewhere.waits.total() == 1

@@ -3,8 +3,7 @@
 import pytest
 import torch
 from drawn import random
-from pytorch_metric_learning import distances, losses, miners, reducers
-from pytorch_metric_learning.utils.distributed import DistributedLossWrapper
+from pytorch_metric_learning import distances, losses, miners
 from pytorch_metric_learning.utils.loss_and_miner_utils import get_all_pairs_indices
 
 from rankedu import reference
@@ -16,19 +15,6 @@ from rankedu.rankers import BlackboxRanker
 LABELS = torch.tensor([0, 1, 0, 2, 0, 1, 2, 2, 0])
 REF_LABELS = torch.tensor([2, 0, 1, 1, 0])
 on = OnEmbeddings(SmoothAPLoss(0.1))
-
-
-class InPML(losses.BaseMetricLossFunction):
-    """As on the page "Right in any loop"."""
-
-    def __init__(self, loss, **options):
-        super().__init__(**options)
-        self.loss = loss
-
-    def compute_loss(self, embeddings, labels, indices_tuple, ref_emb, ref_labels):
-        found = self.loss(embeddings, labels, indices_tuple, ref_emb, ref_labels)
-        kind, indices = ("element", torch.arange(len(found))) if found.ndim else ("already_reduced", None)
-        return {"loss": {"losses": found, "indices": indices, "reduction_type": kind}}
 
 
 def by_definition(embeddings, refs, pairs, ref_labels=LABELS):
@@ -89,25 +75,6 @@ def test_two_views_are_one_batch_with_a_class_for_each_picture():
 
     assert Views(on)(one, two) == on(torch.cat([one, two]), ids.repeat(2))
     assert Views(on, symmetric=False)(one, two) == on(one, ids, ref_emb=two, ref_labels=ids)
-
-
-@pytest.mark.filterwarnings("ignore:DistributedLossWrapper is being used")
-@pytest.mark.parametrize(
-    ("reducer", "reduce"),
-    [
-        (reducers.MeanReducer(), torch.mean),
-        (reducers.SumReducer(), torch.sum),
-        (reducers.ThresholdReducer(low=0.3), lambda found: found[found > 0.3].mean()),
-        (reducers.DoNothingReducer(), lambda found: found),
-    ],
-)
-def test_its_reducers_take_the_loss_of_each_query(reducer, reduce):
-    embeddings = random(9, 6)
-    single = OnEmbeddings(SmoothAPLoss(0.1, reduction="none"))
-    found = DistributedLossWrapper(InPML(single, reducer=reducer))(embeddings, LABELS)
-    found = found["loss"]["losses"] if isinstance(found, dict) else found
-    torch.testing.assert_close(found, reduce(single(embeddings, LABELS)))
-    assert InPML(on)(embeddings, LABELS) == on(embeddings, LABELS)
 
 
 THEIRS = {

@@ -61,27 +61,7 @@ def test_gradient_is_that_of_the_interpolation(weights, within_grad):
         assert found.any()
 
 
-def test_counting_again_by_rows_as_the_released_formula_does_is_another_loss():
-    """As published, ranks are divided by the length of the row and multiplied by the number of rows."""
-    y, relevance = random(4, 12), coin(4, 12, p=0.3)
-    relevance[:, 0] = True
-    normalised = BlackboxRanker(1.0, normalized=True)
-    r = normalised(y) - normalised.among(y, relevance)
-    by_items, by_rows = (
-        (torch.log1p(r * factor).masked_fill(~relevance, 0).sum(-1) / relevance.sum(-1)).mean() for factor in (12, 4)
-    )
-    right = RecallLoss(normalised)(y, relevance)
-    torch.testing.assert_close(by_items, right)
-    assert by_rows < right - 0.1
-
-
 def test_stopping_the_gradient_through_the_inner_rank_changes_it():
     y, relevance = 0.3 * random(3, 12), coin(3, 12)
     stopped, whole = (gradient(RecallLoss(BlackboxRanker(20.0), within_grad=w), y, relevance) for w in (False, True))
     assert not torch.allclose(stopped, whole)
-
-
-def test_a_constant_w_is_allowed():
-    """W(k) = 1 for k ≥ 1: all the weight on K = 1. It has no slope, so nothing moves."""
-    loss = RecallLoss(BlackboxRanker(1.0), weights=lambda r: r.clamp(max=1))
-    assert loss(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([False, True, True])).item() == 1

@@ -5,12 +5,10 @@ from itertools import product
 import pytest
 import torch
 from drawn import coin, gradient, random, value_and_gradients
-from pytorch_metric_learning.losses import SmoothAPLoss as OfPytorchMetricLearning
 from torch.profiler import ProfilerActivity, profile
 
 from rankedu._fast import tiles
-from rankedu.losses import APLoss, OnEmbeddings, SmoothAPLoss
-from rankedu.metrics import average_precision
+from rankedu.losses import APLoss, SmoothAPLoss
 from rankedu.rankers import SigmoidRanker
 
 
@@ -54,14 +52,6 @@ def test_it_is_ap_loss_of_the_sigmoid_ranker():
     assert torch.equal(stopped[0], whole[0]) and not torch.allclose(stopped[1], whole[1])
 
 
-def test_as_the_temperature_falls_it_meets_the_hard_metric():
-    y = torch.stack([torch.randperm(60, generator=torch.Generator().manual_seed(seed)) for seed in range(9)]) / 64
-    relevance = coin(9, 60, p=0.2)
-    hard = 1 - average_precision(y, relevance).mean()
-    torch.testing.assert_close(SmoothAPLoss(1e-4)(y, relevance), hard, rtol=0, atol=1e-6)
-    assert (SmoothAPLoss(0.2)(y, relevance) - hard).abs() > 1e-3
-
-
 def as_printed(scores, gt, meant=False):
     """The published pseudo-code, for a row of scores (1, m) and of relevances (1, m).
 
@@ -84,30 +74,6 @@ def test_the_printed_pseudo_code_has_no_gradient():
         meant = value_and_gradients(lambda s: as_printed(s, gt, meant=True), scores)  # noqa: B023
         torch.testing.assert_close(value_and_gradients(lambda s: SmoothAPLoss()(s, gt), scores), meant)  # noqa: B023
         assert meant[0] > 0.05 and meant[1].abs().max() > 0.1
-
-
-def test_agrees_with_pytorch_metric_learning_where_that_is_right():
-    """As many classes as members of each, rows sorted, the query being its own positive."""
-    for size, temperature in product((2, 3, 6), (0.01, 1.0)):
-        labels = torch.arange(size).repeat_interleave(size)
-        embeddings = random(size, 8)[labels] + 0.7 * random(size * size, 8, seed=1)
-        theirs = OfPytorchMetricLearning(temperature=temperature)
-        ours = OnEmbeddings(SmoothAPLoss(temperature), exclude_self=False)
-        found, expected = (value_and_gradients(lambda e, f=f: f(e, labels), embeddings) for f in (ours, theirs))  # noqa: B023
-        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6, check_dtype=False)
-        assert expected[1].any()
-
-
-def test_where_pytorch_metric_learning_is_not_right():
-    """It takes the number of classes for that of their members: right is 0 for classes at right angles."""
-    ours, theirs = OnEmbeddings(SmoothAPLoss(), exclude_self=False), OfPytorchMetricLearning()
-    eight, four = (torch.arange(4).repeat_interleave(each) for each in (8, 4))
-    mixed = torch.arange(16) * 5 % 16  # rows that are not sorted by class
-    for labels, wrong in ((eight, 0.444), (four, 0.0), (four[mixed], None)):
-        apart = torch.eye(4, dtype=torch.float64)[labels]
-        assert ours(apart, labels).item() == pytest.approx(0, abs=1e-12)
-        found = theirs(apart, labels).item()
-        assert found > 0.1 if wrong is None else found == pytest.approx(wrong, abs=1e-3)
 
 
 def test_scores_changed_before_the_backward_do_not_matter():

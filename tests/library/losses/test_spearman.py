@@ -33,14 +33,6 @@ def test_with_exact_ranks_it_is_one_minus_spearman():
     assert SpearmanLoss(BlackboxRanker(1.0))(scores, target).item() == pytest.approx(expected, abs=1e-12)
 
 
-def test_its_bounds_are_0_and_2():
-    loss = SpearmanLoss(BlackboxRanker(1.0))
-    for n in (2, 3, 10, 1000):
-        scores = torch.linspace(-1, 1, n)
-        assert loss(scores, torch.arange(n)).item() == 0
-        assert loss(scores, -torch.arange(n)).item() == pytest.approx(2, abs=1e-6)
-
-
 @pytest.mark.parametrize("lam", [2.0, 5.0, 50.0])
 def test_with_the_blackbox_ranker_the_gradient_is_that_of_the_interpolation(lam):
     scores, target = cosines(9), cosines(9, seed=1)
@@ -49,23 +41,6 @@ def test_with_the_blackbox_ranker_the_gradient_is_that_of_the_interpolation(lam)
     expected = difference_quotient(interpolate(ranking, slope, lam), scores)
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
     assert found.any()
-
-
-def test_descent_finds_the_order():
-    for ranker in (SigmoidRanker(0.5), HistogramRanker(3), ProjectionRanker(3.0)):
-        scores, target = (cosines(6) / 2).requires_grad_(), cosines(6, seed=1)
-        loss, start = SpearmanLoss(ranker), spearman(scores, target)
-        for _ in range(200):
-            (slope,) = torch.autograd.grad(loss(scores, target), scores)
-            scores.data -= 0.1 * slope
-        assert start < 0.9 < spearman(scores, target), ranker
-
-
-def test_collapsed_ranks_are_punished_though_they_correlate():
-    target = torch.arange(5.0)
-    ranks = ProjectionRanker(1e4)(target)
-    assert spearman(-ranks, target) == 1
-    assert SpearmanLoss(ProjectionRanker(1e4))(target, target).item() == pytest.approx(0.5, abs=1e-3)
 
 
 def test_equal_targets_want_equal_ranks():

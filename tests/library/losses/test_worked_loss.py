@@ -75,8 +75,3 @@ def test_it_passes_its_examples_and_every_test_of_a_loss(copy):
 def test_what_is_to_be_copied_is_in_the_projects_style(copy):
     for command in (["check"], ["format", "--check"]):
         run(copy, "ruff", *command, "--config", str(ROOT / "pyproject.toml"), *FILES, CASES)
-
-
-def test_the_chapter_that_is_named_shows_definitions_that_way():
-    chapter = (ROOT / "book/chapters/08_average_precision_loss.md").read_text(encoding="utf-8")
-    assert "show_source(reference." in chapter and "show_source(reference." in block_after("**4.")

@@ -3,7 +3,7 @@
 import random
 from fractions import Fraction
 from itertools import product
-from math import comb, inf, isclose, log, log1p
+from math import comb, isclose
 
 import numpy as np
 import pytest
@@ -91,23 +91,6 @@ def test_bounds_hold_up_to_a_million(weights, wrong):
     assert found.last < 1
     for other in wrong:
         assert not asymptotics(weights, 10**6, closed_form=other).holds
-
-
-def test_the_quotients_tend_to_1():
-    assert sympy.limit(LOG.k * LOG.weight, LOG.k, sympy.oo) == 1
-    assert isclose(asymptotics("log").last, 1, abs_tol=1e-6)
-    quotients = [asymptotics("loglog", 10**p).last for p in (1, 2, 3, 4, 5, 6)]
-    assert quotients == sorted(quotients)
-    for p, quotient in enumerate(quotients, 1):  # between K log K times the bounds
-        n = 10**p
-        assert n * log(n) / ((n + 1) * (1 + log(n + 1))) < quotient < log(n) / (1 + log(n))
-
-
-def test_first_log_log_weight_is_finite():
-    """Eq. 20 writes 1/(K log K), which is infinite at K = 1."""
-    assert isclose(asymptotics("loglog", 1).first, log1p(log(2)))
-    with np.errstate(divide="ignore"):
-        assert 1 / (1 * np.log(1.0)) == inf
 
 
 def test_a_sequence_becomes_exact_sums_and_back():

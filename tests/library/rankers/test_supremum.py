@@ -4,9 +4,8 @@ import math
 
 import pytest
 import torch
-from drawn import DEVICES, DTYPES, coin, random, refused, value_and_gradients
+from drawn import DTYPES, coin, random, refused, value_and_gradients
 
-from rankedu import rank
 from rankedu._fast.steps import sum_and_slope_
 from rankedu.rankers import PRESETS, InfimumStep, SupremumRanker
 
@@ -103,12 +102,6 @@ def test_against_and_forward_are_sums_of_the_steps(name):
                 assert ranks[q, k].item() == pytest.approx(rank_of_k, rel=1e-12)
 
 
-def test_the_limit_of_a_setting_is_the_rank():
-    scores = 0.1 * random(4, 50)
-    limit = SupremumRanker(temperature=1e-9, slope=0.0, delta=1e-6, offset=1.0, start=0.0)
-    torch.testing.assert_close(limit(scores), rank(scores).double())
-
-
 def test_who_does_not_take_part_has_no_part():
     scores, members, where = random(6), torch.tensor([1, 0, 1, 0, 1, 0]).bool(), torch.tensor([1, 1, 1, 0, 0, 1]).bool()
     ranker, kept, hidden = SupremumRanker(), members[where], scores.masked_fill(~where, nan)
@@ -123,17 +116,6 @@ def test_infinite_scores_are_very_far():
     found = SupremumRanker().against(scores, members, ~members)
     assert found[1] > 1e100 and found[3] == 0.5 and found[4] > 1e100
     assert SupremumRanker().among(scores, members).tolist() == [0, 2, 0, 1, 3]
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_every_device_gives_the_same(device):
-    scores, members, ranker = random(4, 9), coin(4, 9), SupremumRanker()
-    there, its = scores.float().to(device), members.to(device)
-    found, expected = ranker.against(there, its, ~its).cpu().double(), ranker.against(scores, members, ~members)
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-4)
-    step, slope = sum_and_slope_(ranker, points(torch.float32).to(device).unsqueeze(-1), learning=True)
-    for found, by_definition in ((step, ranker.step), (slope.squeeze(-1), ranker.slope)):
-        torch.testing.assert_close(found.cpu(), by_definition(points(torch.float32)), rtol=1e-5, atol=1e-4)
 
 
 def test_infimum_step_lies_below_the_staircase():

@@ -80,12 +80,9 @@ def test_ranks_and_metrics():
     shared = r"\(2, 3\), got \(3,\) \(where all rows share it, use relevance.expand\(2, 3\)\)"
     one_a_row = r"\(2, 3\), got \(2,\) \(one a row\? .*OnEmbeddings\(loss\)\)"
     table = [
-        (lambda: rank([1.0, 2.0]), "TypeError: scores must be a torch.Tensor, got list"),
         (lambda: rank(y, ties="mean"), "ValueError: ties must be one of 'ordinal', 'min', 'max', got 'mean'"),
         (lambda: average_precision(y, yes, ties="min"), "ValueError: ties .* 'expected', got 'min'"),
         (lambda: rank_among(y, yes[:2]), r"ValueError: members .* \(3,\), got \(2,\)"),
-        (lambda: ranker.among(y, yes.long()), "TypeError: members must be bool, got torch.int64"),
-        (lambda: ranker(torch.tensor([1, 2])), "TypeError: scores must be floating point"),
         (lambda: average_precision(y, yes[:2]), r"ValueError: relevance .* \(3,\), got \(2,\)"),
         (lambda: average_precision(two_by_three, yes), f"ValueError: relevance .* {shared}"),
         (lambda: SmoothAPLoss()(two_by_three, torch.tensor([0, 1])), f"ValueError: relevance .* {one_a_row}"),
@@ -98,22 +95,14 @@ def test_ranks_and_metrics():
         (lambda: ndcg(y, yes, k=-1), "ValueError: k must be >= 1, got -1"),
         (lambda: metrics.precision_at_k(y, yes, k=1.5), "TypeError: k must be an int, got float"),
         (lambda: ndcg(y, -y), "ValueError: gains must be finite and >= 0, got -0.3.*where=gains >= 0"),
-        (lambda: ndcg(y, y * nan), "ValueError: gains must be finite .* got nan"),
         (lambda: ndcg(y, y[:2]), r"ValueError: gains .* \(3,\), got \(2,\)"),
         (lambda: spearman(y, y * nan), "ValueError: target must not contain NaN, got 3 of 3"),
         (lambda: spearman(y, y[:2]), r"ValueError: target .* \(3,\), got \(2,\)"),
         (lambda: metrics.hierarchical_rank(y, -y), "ValueError: relevance must be finite and >= 0, got -0.3"),
         (lambda: metrics.hierarchical_rank(y, y[:2]), r"ValueError: relevance .* \(3,\), got \(2,\)"),
-        (
-            lambda: metrics.hierarchical_average_precision(y, y * nan),
-            "ValueError: relevance must be finite and >= 0, got nan",
-        ),
         (lambda: metrics.average_set_intersection(y, yes[:2].long()), r"ValueError: levels .* \(3,\), got \(2,\)"),
         (lambda: metrics.average_precision_per_level(y, yes.long() - 1), "ValueError: levels must be >= 0, got -1"),
-        (
-            lambda: metrics.average_precision_per_level(y, 2 * yes.long(), n_levels=1),
-            "ValueError: n_levels .* >= 2, got 1",
-        ),
+        (lambda: metrics.average_precision_per_level(y, 2 * yes.long(), n_levels=1), "ValueError: n_levels .*, got 1"),
     ]
     assert_errors(table)
 
@@ -211,7 +200,7 @@ def test_retrieval():
     given = {"embeddings": torch.ones(4, 3), "labels": torch.tensor([0, 0, 1, 1])}
     rows = torch.ones(5000, 3)
     rows[4444, 1], rows[4700, 0] = nan, nan
-    two, narrow = torch.ones(2, 3), torch.ones(2, 5)
+    of_two, narrow = {"gallery": torch.ones(2, 3), "gallery_labels": torch.arange(2)}, torch.ones(2, 5)
     classes = torch.ones(4, 2, dtype=torch.bool)
     table = [
         ({"embeddings": torch.ones(4)}, r"ValueError: embeddings must have shape \(n, dim\) .* got \(4,\)"),
@@ -222,11 +211,8 @@ def test_retrieval():
         ({"embeddings": torch.full((4, 3), 1e-30)}, "ValueError: .*length 0 or from 1e-12 .* got 1e-30 in row 0"),
         ({"embeddings": torch.ones(0, 3)}, r"ValueError: .*n, dim >= 1, got \(0, 3\)"),
         ({"labels": [0, 0, 1, 1]}, "TypeError: labels must be a torch.Tensor, got list"),
-        ({"gallery": two}, "ValueError: gallery_labels must be given with gallery"),
-        (
-            {"gallery": narrow, "gallery_labels": torch.arange(2)},
-            "ValueError: gallery must have the 3 dimensions of embeddings, got 5",
-        ),
+        ({"gallery": narrow}, "ValueError: gallery_labels must be given with gallery"),
+        (of_two | {"gallery": narrow}, "ValueError: gallery .* 3 dimensions .* 5"),
         ({"metrics": ("recall_at_0",)}, "ValueError: metrics must be among recall@K, .* got 'recall_at_0'"),
         ({"metrics": ("recall",)}, "ValueError: metrics must be among recall@K, .* got 'recall'"),
         ({"metrics": "recall_at_1"}, "TypeError: metrics must be a tuple of names, got 'recall_at_1'"),
@@ -234,10 +220,7 @@ def test_retrieval():
         ({"where": torch.ones(4, 4)}, r"ValueError: where must give a bool Tensor .* got \(4, 4\) torch.float"),
         ({"where": lambda q: 1}, r"ValueError: .*bool Tensor of shape \(4, 4\) for 4 queries, got int"),
         ({"similarity": "l1"}, "ValueError: similarity must be one of 'cosine', 'dot', 'euclidean', got 'l1'"),
-        (
-            {"labels": classes, "gallery": two, "gallery_labels": torch.arange(2)},
-            "TypeError: gallery_labels must be of the kind of labels, torch.bool, got torch.int64",
-        ),
+        ({"labels": classes} | of_two, "TypeError: gallery_labels .* torch.bool, got torch.int64"),
         ({"chunk_size": 0}, "ValueError: chunk_size must be >= 1, got 0"),
         ({"distributed": True}, "RuntimeError: distributed must be False where there is no process group"),
     ]
@@ -299,10 +282,7 @@ def test_detections():
         (lambda: box_iou(boxes, BOX[:, :3]), r"ValueError: others must have shape \(\.\.\., n, 4\), got \(1, 3\)"),
         (lambda: box_iou(boxes, BOX.expand(3, 1, 4)), r"ValueError: others must .* broadcast .*\(2,\), got \(3,\)"),
         (lambda: box_iou(boxes, BOX.to("meta")), "ValueError: others must be on the device of boxes, cpu, got meta"),
-        (
-            lambda: metrics.match_detections([GOOD], [GOOD], n_classes=1).of(2),
-            "ValueError: label .* from 1 to 1, got 2",
-        ),
+        (lambda: metrics.match_detections([GOOD], [GOOD], n_classes=1).of(2), "ValueError: label .* 1 to 1, got 2"),
     ]
     assert_errors(table)
 

@@ -45,16 +45,8 @@ def test_settings():
         (lambda: ROADMAPLoss(slope=-1), ValueError, "slope must be finite and >= 0"),
         (lambda: HAPLoss(4.0), TypeError, "ranker must be one of .* got 4.0"),
         (lambda: HAPLoss(margin=-1.0), ValueError, "margin must be finite and >= 0, got -1.0"),
-        (
-            lambda: HAPLoss(within_grad=True),
-            ValueError,
-            r"within_grad must be False .*lower=InfimumStep\(\)",
-        ),
-        (
-            lambda: HAPLoss(SigmoidRanker(), lower=InfimumStep()),
-            ValueError,
-            "lower must be None unless .* SigmoidRanker .*within_grad=True",
-        ),
+        (lambda: HAPLoss(within_grad=True), ValueError, r"within_grad must be False .*lower=InfimumStep\(\)"),
+        (lambda: HAPLoss(SigmoidRanker(), lower=InfimumStep()), ValueError, "lower .* None .* within_grad=True"),
         (lambda: HAPLoss(lower=3), TypeError, "lower must be a step with a slope, got 3"),
         (lambda: HAPPIERLoss(2, 3, weight=1.5), ValueError, r"weight must be finite and in \[0, 1\], got 1.5"),
         (lambda: HAPPIERLoss(2, 3, alpha=0.0), ValueError, "alpha must be finite and > 0, got 0.0"),
@@ -78,25 +70,17 @@ def test_settings():
 
 
 def test_scores_and_relevance():
-    hidden = torch.tensor([False, True, True])
+    hidden, far = torch.tensor([False, True, True]), torch.tensor([9.0, 2.0, 0.1])
     refused(
         (lambda: MAPLoss(blackbox)(torch.eye(2), torch.tensor([0, 1])), ValueError, "one_hot"),
         (lambda: MAPLoss(blackbox)(y, yes), ValueError, r"\(\.\.\., batch, classes\), got \(2,\)"),
         (lambda: SpearmanLoss(blackbox)(y, y * nan), ValueError, "target must not contain NaN, got 2 of 2"),
         (lambda: HAPLoss()(y, y / 0), ValueError, "relevance must be finite and >= 0, got inf"),
         (lambda: HAPLoss()(y, -y), ValueError, r"relevance must be finite and >= 0, got -0.3.*hierarchy"),
-        (
-            lambda: FastAPLoss()(torch.tensor([0.3, -7.5]), yes),
-            ValueError,
-            r"scores must be cosine similarities, in \[-1, 1\], got -7.5 \(bring the embeddings to length 1",
-        ),
+        (lambda: FastAPLoss()(torch.tensor([0.3, -7.5]), yes), ValueError, r"cosine .*\[-1, 1\], got -7.5 \(bring"),
         (lambda: FastAPLoss()(torch.tensor([inf, 0.1]), yes), ValueError, "cosine similarities, .* got inf"),
         (lambda: FastAPLoss()(torch.tensor([0.3, 1.02]), yes), ValueError, "cosine similarities, .* got 1.02"),
-        (
-            lambda: FastAPLoss()(torch.tensor([9.0, 2.0, 0.1]), torch.ones(3), where=hidden),
-            ValueError,
-            r"cosine similarities, .* got 2 \(",
-        ),
+        (lambda: FastAPLoss()(far, torch.ones(3), where=hidden), ValueError, r"cosine similarities, .* got 2 \("),
         (lambda: OnEmbeddings(FastAPLoss(), similarity="dot")(4 * e, ones), ValueError, "cosine similarities"),
         (lambda: OnEmbeddings(FastAPLoss(), similarity="l2"), ValueError, r"similarity must be .*'cosine'.* got 'l2'"),
     )
@@ -107,55 +91,27 @@ def test_embeddings():
     remembering, of_paths = (OnEmbeddings(APLoss(blackbox), memory=m) for m in (EmbeddingMemory(1), memory))
     memory(e, two)
     refused(
-        (
-            lambda: on(e, ones[:1]),
-            ValueError,
-            r"labels must have the shape of embeddings\[:, 0\], \(2,\), got \(1,\)",
-        ),
+        (lambda: on(e, ones[:1]), ValueError, r"labels must have the shape .* \(2,\), got \(1,\)"),
         (lambda: on(e[0], ones), ValueError, r"embeddings must have shape \(n, dim\) .* got \(6,\)"),
         (lambda: on(e / 0 * 0, ones), ValueError, "embeddings must be finite, .* got nan in row 0"),
         (lambda: on(e.masked_fill(e == e[1, 0], -inf), ones), ValueError, "must be finite, .* got -inf in row 1"),
         (lambda: on(e.long(), ones), TypeError, "embeddings must be floating point"),
         (lambda: on((e * 1e30).float(), ones), ValueError, r"from 1e-12 to 1.8e\+19, got .*e\+30 in row 0 \(find"),
-        (
-            lambda: on(e, ones, None, e * 1e-30, ones),
-            ValueError,
-            "ref_embeddings .* from 1e-12 to .*e-30 in row 0",
-        ),
+        (lambda: on(e, ones, None, e * 1e-30, ones), ValueError, "ref_embeddings .* 1e-12 to .*e-30"),
         (lambda: on(e, ones, None, e + 1), ValueError, "ref_labels must be given with ref_emb"),
         (lambda: on(e, ones, None, None, ones), ValueError, "ref_emb must be given with ref_labels"),
         (lambda: on(e, ones, None, random(2, 4), ones), ValueError, r"ref_embeddings .* \(batch, 6\), got"),
         (lambda: remembering(e, ones, None, e + 1, ones), ValueError, "None where there is a memory"),
-        (
-            lambda: on(e, ones / torch.tensor([1, nan])),
-            ValueError,
-            r"labels .* NaN, got 1 .*\(1,\) .*number the",
-        ),
-        (
-            lambda: on(e, ones, None, e + 1, ones * 1j),
-            TypeError,
-            "ref_labels must be integers, got torch.complex64",
-        ),
+        (lambda: on(e, ones / torch.tensor([1, nan])), ValueError, r"labels .* NaN, got 1 .*number the"),
+        (lambda: on(e, ones, None, e + 1, ones * 1j), TypeError, "ref_labels .* torch.complex64"),
         (lambda: on(e, torch.ones(2, 2)), TypeError, r"labels must be integers, .*all are whole: labels.long\(\)"),
         (lambda: on(e, ["cat", "dog"]), TypeError, r"got list \(number the words: .*unique\(labels"),
         (lambda: on(e, np.array(["cat", "dog"])), TypeError, r"got ndarray \(number the words"),
-        (
-            lambda: graded(e, two[:1]),
-            ValueError,
-            r"labels\[:, 0\] must have the shape .* \(2,\), got \(1,\)",
-        ),
-        (
-            lambda: graded(e, two, None, e + 1, two[:, :1]),
-            ValueError,
-            r"ref_labels must have shape \(refs, 2\) as labels do, got \(2, 1\)",
-        ),
+        (lambda: graded(e, two[:1]), ValueError, r"labels\[:, 0\] .* \(2,\), got \(1,\)"),
+        (lambda: graded(e, two, None, e + 1, two[:, :1]), ValueError, r"ref_labels .* \(refs, 2\) .* \(2, 1\)"),
         (lambda: baseline("contrastive")(e, two), ValueError, r"labels must have the shape .* \(2,\), got \(2, 2\)"),
         (lambda: of_paths(e, two[:, 0]), ValueError, r"memory holds labels of shape \(2, 2\), got \(2,\)"),
-        (
-            lambda: on(random(9, 6), torch.arange(9), random(5, 6), torch.arange(5)),
-            TypeError,
-            r"indices_tuple must be three or four tensors, .* got Tensor \(.*ref_emb=",
-        ),
+        (lambda: on(e, ones, e, ones), TypeError, r"indices_tuple .* got Tensor \(.*ref_emb="),
     )
 
 

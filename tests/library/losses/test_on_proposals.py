@@ -79,23 +79,11 @@ def test_bad_input_is_refused():
         (lambda: loss(logits[:, :1], LABELS), ValueError, shape + r"\(10, 1\)"),
         (lambda: loss(logits.long(), LABELS), TypeError, "class_logits must be floating point"),
         (lambda: loss(logits / 0 * 0, LABELS), ValueError, "class_logits must not contain NaN"),
-        (
-            lambda: loss(logits, LABELS[:9]),
-            ValueError,
-            r"labels must have the shape of class_logits\[:, 0\], \(10,\), got \(9,\)",
-        ),
+        (lambda: loss(logits, LABELS[:9]), ValueError, r"labels must have the shape .* \(10,\), got \(9,\)"),
         (lambda: loss(logits, LABELS.double()), TypeError, "labels must be integers, got torch.float64"),
         (lambda: loss(logits, LABELS.bool()), TypeError, "labels must be integers, got torch.bool"),
         (lambda: loss(logits, LABELS + 2), ValueError, r"labels must be in -1 \.\.\. 4, got 5"),
         (lambda: loss(logits, LABELS - 2), ValueError, r"labels must be in -1 \.\.\. 4, got -2"),
-        (
-            lambda: OnProposals(sigmoid_map(), "margin"),
-            ValueError,
-            "scores must be one of 'log-odds', 'probability', 'logit', got 'margin'",
-        ),
-        (
-            lambda: OnProposals(nn.CrossEntropyLoss),
-            TypeError,
-            "loss must be a loss of scores and relevance, got <class",
-        ),
+        (lambda: OnProposals(sigmoid_map(), "margin"), ValueError, "one of 'log-odds', .* got 'margin'"),
+        (lambda: OnProposals(nn.CrossEntropyLoss), TypeError, "loss must be a loss .* got <class"),
     )

@@ -5,9 +5,7 @@ from itertools import product
 import pytest
 import torch
 from drawn import coin, gradient, random, value_and_gradients
-from torch.profiler import ProfilerActivity, profile
 
-from rankedu._fast import tiles
 from rankedu.losses import APLoss, SmoothAPLoss
 from rankedu.rankers import SigmoidRanker
 
@@ -84,28 +82,3 @@ def test_scores_changed_before_the_backward_do_not_matter():
     with torch.no_grad():
         scores.mul_(2)
     assert torch.equal(torch.autograd.grad(value, y)[0], gradient(SmoothAPLoss(), y, relevance))
-
-
-def peak(work):
-    """The most bytes that torch held at once for this piece of work, from the events of its allocator."""
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
-        work()
-    held, most = 0, 0
-    for event in found.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            held += event.nbytes()
-            most = max(most, held)
-    return most
-
-
-@pytest.mark.parametrize("sizes", [(4,) * 256, (*range(1, 45), 34), (2,) * 412 + (200,)], ids=["one", "all", "large"])
-def test_memory_is_as_for_the_scores_whatever_the_classes(monkeypatch, sizes):
-    """1024 items each time, in classes of one size, of all sizes, and with one of 200 among pairs."""
-    monkeypatch.setitem(tiles.TILE, "cpu", 1 << 16)
-    labels = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
-    scores = random(1024, 1024, dtype=torch.float32).requires_grad_()
-    relevance, where = labels[:, None] == labels, ~torch.eye(1024, dtype=torch.bool)
-    SmoothAPLoss()(scores[:9, :9], relevance[:9, :9]).backward()
-    scores.grad = None
-    most = peak(lambda: SmoothAPLoss()(scores, relevance, where=where).backward())
-    assert 1 <= most / (4 * 1024**2) <= 3

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -79,21 +78,6 @@ def voc_ranking(found, true, label, threshold=0.5):
     return outcome, sum(int(((t["labels"] == label) & ~t["difficult"]).sum()) for t in true)
 
 
-def defined_ap(hits, n, interpolation):
-    """AP from its definition, in fractions; all-point as an area: up to a recall the best precision there or beyond."""
-    points = [(int(h), Fraction(int(h), k)) for k, h in enumerate(np.cumsum(hits), start=1)]
-    if interpolation == "none":
-        return sum((p for (_, p), hit in zip(points, hits, strict=True) if hit), Fraction(0)) / n
-    if interpolation == "11-point":
-        levels = [Fraction(i, 10) for i in range(11)]
-        return sum(max((p for h, p in points if Fraction(h, n) >= r), default=Fraction(0)) for r in levels) / 11
-    area, before = Fraction(0), 0
-    for hits, _ in points:
-        area += Fraction(hits - before, n) * max(p for h, p in points if h >= hits)
-        before = hits
-    return area
-
-
 def outcome(matches, label):
     mine = matches.labels == label
     words = np.select([matches.hits[mine], matches.ignored[mine]], ["hit", "ignored"], "miss")
@@ -110,33 +94,6 @@ def test_voc_matching_is_its_definition(seed):
         assert list(outcome(matches, label).items()) == list(expected.items())  # in the same order
         assert {"hit", "miss"} <= set(expected.values())
         assert matches.truths[label - 1] == n
-
-
-def ranked(hits, n):
-    """Detections in this order of hits and misses, of n truths."""
-    corners = 10.0 * torch.arange(max(n, 1))[:, None] * torch.ones(4)
-    true = corners[:n] + torch.tensor([0.0, 0, 5, 5])
-    index = torch.as_tensor(hits).cumsum(0) - 1
-    boxes = torch.where(torch.as_tensor(hits)[:, None], true[index.clamp(min=0)], torch.tensor([-5.0, -5, -1, -1]))
-    scores = torch.arange(len(hits), 0, -1).float()
-    found = {"boxes": boxes, "labels": torch.ones(len(hits)).long(), "scores": scores}
-    return [found], [{"boxes": true, "labels": torch.ones(n).long()}]
-
-
-@pytest.mark.parametrize("n", [1, 3, 7, 10, 23])
-def test_average_precision_is_its_definition(n):
-    """And the interpolations differ by no more than the notes say."""
-    random = np.random.default_rng(n)
-    for _ in range(20):
-        hits = np.zeros(30, dtype=bool)
-        hits[random.choice(30, random.integers(0, n + 1), replace=False)] = True
-        matches = match_detections(*ranked(hits, n), n_classes=1)
-        every, eleven, none = values = [matches.average_precision(how).item() for how in HOW]
-        assert values == pytest.approx([float(defined_ap(hits, n, how)) for how in HOW], abs=1e-14)
-        assert none <= every + 1e-15 and abs(eleven - every) <= 1 / 11 + 1e-12
-        recall, precision = matches.curve(1)
-        assert recall.tolist() == pytest.approx(np.cumsum(hits) / n)
-        assert precision.tolist() == pytest.approx(np.cumsum(hits) / np.arange(1, 31))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -152,15 +152,7 @@ def test_a_row_that_cannot_be_is_refused():
     kind, turn = rankers.SigmoidRanker, Strength("τ", 1e-4, 0.1, 30.0, rankers.SigmoidRanker)
     refused(
         (lambda: register("sigmoid", kind, turn), ValueError, "name must be new, got 'sigmoid', .*Sigmoid"),
-        (
-            lambda: register("new", kind, turn, breaks={"limit": "…"}),
-            ValueError,
-            "breaks must be of the promises order, .*slope, got limit",
-        ),
-        (
-            lambda: Strength("τ", 1.0, 0.1, 30.0, kind),
-            ValueError,
-            "strengths must satisfy 0 < weakest < usual < strongest, got 1.0, 0.1, 30.0",
-        ),
+        (lambda: register("new", kind, turn, breaks={"limit": "…"}), ValueError, "breaks .* order, .*slope, got limit"),
+        (lambda: Strength("τ", 1.0, 0.1, 30.0, kind), ValueError, "0 < weakest < usual .* 1.0, 0.1, 30.0"),
     )
     assert "new" not in RANKERS

@@ -4,39 +4,12 @@ from itertools import product
 
 import pytest
 import torch
-from drawn import coin, cosines, refused, value_and_gradients
+from drawn import cosines, refused, value_and_gradients
 
 from rankedu import rank
 from rankedu.rankers import HistogramRanker
 
 inf = float("inf")
-
-
-def triangles(scores, bins):
-    """m_l(y) of every item and centre; (..., n, bins + 1)."""
-    centres = torch.arange(bins + 1, dtype=scores.dtype)
-    return torch.relu(1 - ((1 - scores).unsqueeze(-1) * bins / 2 - centres).abs())
-
-
-def definition(scores, bins, where):
-    """1, and for every other item the chance that it stands higher, and half of the chance that it stands level."""
-    m = triangles(scores, bins)
-    higher = m.cumsum(-1) - m / 2
-    beats = torch.einsum("...kl,...jl->...kj", m, higher)
-    beats = beats.masked_fill(torch.eye(scores.shape[-1], dtype=torch.bool), 0.0)
-    return (1 + (beats * where.unsqueeze(-2)).sum(-1)) * where
-
-
-def test_value_and_gradient_are_the_definition_and_the_histogram_is_the_sum_of_triangles():
-    scores, weights, everyone = cosines(2, 3, 15) / 2, cosines(2, 3, 15, seed=5), torch.ones(2, 3, 15, dtype=torch.bool)
-    for bins, where in product((1, 5, 10, 40), (everyone, coin(2, 3, 15, p=0.6))):
-        ranker = HistogramRanker(bins)
-        found = value_and_gradients(lambda s: ranker(s, where=where), scores, weight=weights)  # noqa: B023
-        expected = value_and_gradients(lambda s: definition(s, bins, where), scores, weight=weights)  # noqa: B023
-        torch.testing.assert_close(found, expected, rtol=1e-11, atol=1e-11)
-        assert found[1].any()
-        histogram = ranker.histogram(scores, where=where)
-        torch.testing.assert_close(histogram, (triangles(scores, bins) * where.unsqueeze(-1)).sum(-2))
 
 
 @pytest.mark.parametrize("bins", [1, 2, 5])

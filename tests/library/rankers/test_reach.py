@@ -198,15 +198,7 @@ def test_bad_input():
     y, yes = cosines(5, 20), coin(5, 20, seed=1)
     refused(
         (lambda: suggest_lam(SmoothAPLoss(), y, yes), ValueError, "loss must have a BlackboxRanker, got SmoothAPLoss"),
-        (
-            lambda: suggest_lam(LOSSES["ap"](1.0), y, yes, share=0),
-            ValueError,
-            r"share must be finite and in \(0, 1\], got 0.0",
-        ),
-        (
-            lambda: suggest_lam(LOSSES["ap"](1.0), yes.double(), yes),
-            ValueError,
-            "relevance must have a relevant item under an irrelevant one",
-        ),
+        (lambda: suggest_lam(LOSSES["ap"](1.0), y, yes, share=0), ValueError, r"share .*\(0, 1\], got 0.0"),
+        (lambda: suggest_lam(LOSSES["ap"](1.0), yes.double(), yes), ValueError, "relevance must have a relevant"),
         (lambda: BlackboxRanker("often"), TypeError, "lam must be a number > 0, got 'often'"),
     )

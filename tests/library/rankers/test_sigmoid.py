@@ -13,28 +13,6 @@ TEMPERATURES = [0.005, 0.01, 0.1, 1.0]
 nan, inf = float("nan"), float("inf")
 
 
-def definition(scores, temperature, where):
-    """1 + Σ_{j ≠ k} σ((y_j − y_k)/τ), item by item."""
-    ranks = []
-    for k in range(len(scores)):
-        others = [scores[j] for j in range(len(scores)) if j != k and where[j]]
-        ranks.append(where[k] * (1 + sum(1 / (1 + torch.exp((scores[k] - y) / temperature)) for y in others)))
-    return torch.stack(ranks)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_ranks_and_gradient_are_the_definition(dtype):
-    y, weights, where = 0.1 * random(7, dtype=dtype), random(7, seed=1), coin(7, p=0.7)
-    for temperature in TEMPERATURES:
-        ranks, found = value_and_gradients(lambda s: SigmoidRanker(temperature)(s, where=where), y, weight=weights)  # noqa: B023
-        assert found.dtype == dtype and ranks.dtype == torch.promote_types(dtype, torch.float32)
-        value, slope = value_and_gradients(lambda s: definition(s, temperature, where), y.double(), weight=weights)  # noqa: B023
-        tight = {"rtol": 1e-12, "atol": 1e-11} if dtype == torch.float64 else {"rtol": 1e-5, "atol": 1e-4}
-        torch.testing.assert_close(ranks.double(), value, **tight)
-        rounded = {"rtol": 1e-2, "atol": 1e-2} if dtype in DTYPES[:2] else tight
-        torch.testing.assert_close(found.double(), slope, **rounded)
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_infinite_scores_are_ranked_and_have_no_gradient(dtype):
     """The largest numbers, too, are ranked: a difference of two is finite."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from cases import BLACKBOX, LOSSES, METRICS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankedu
@@ -176,14 +176,6 @@ def test_soft_ranks(name, query):
     t, _, w = tensors(*query)
     [y] = taking_part(query[2], query[0])
     close(ranker(t, where=w), scattered(plain(y), query[2]))
-
-
-@settings(max_examples=200)
-@given(st.floats(-3, 3), st.sampled_from(["joined", "happier", "happier_inat"]))
-def test_the_step_of_happier(x, preset):
-    options = rankers.supremum.PRESETS[preset]
-    found = rankers.SupremumRanker.preset(preset).step(torch.tensor([x], dtype=torch.float64))
-    close(found, [reference.happier_step(x, **options)])
 
 
 FILE = Path(reference.__file__)

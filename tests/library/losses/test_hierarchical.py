@@ -2,16 +2,17 @@
 
 import warnings
 from functools import partial
+from itertools import product
 
 import pytest
 import torch
-from drawn import coin, difference_quotient, grades, gradient, value_and_gradients
+from cases import LOSSES
+from drawn import coin, cosines, difference_quotient, grades, gradient, value_and_gradients
 from drawn import random as standard_normal
 from torch.nn.functional import normalize
 
 from rankbook.ch14_happier.bounds import upper_bound
 from rankedu import hierarchy, rank
-from rankedu._fast import tiles
 from rankedu.blackbox import interpolate
 from rankedu.losses import ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, SupAPLoss
 from rankedu.memory import EmbeddingMemory
@@ -19,88 +20,84 @@ from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
 from rankedu.solvers import ranking
 
-KEPT = [name for name in PRESETS if upper_bound(**PRESETS[name]).holds]
-DISTINCT = [name for name in PRESETS if not name.startswith("roadmap") or "2021" in name]  # two are HAPPIER's too
 close = torch.testing.assert_close
-
-
-class Warm(SupremumRanker):
-    """The same steps; the loss knows those of the parent by heart, and asks any other for its step and slope."""
-
-    def step(self, differences):
-        return super().step(differences)
 
 
 def random(*shape, seed=0, spread=0.3, dtype=torch.float64):
     return (spread * standard_normal(*shape, seed=seed)).to(dtype)
 
 
-def per_query(scores, relevance, step, where=None, lower=None, released=False):
-    """Eq. 2, 3 and 5 with everything laid out: (..., k, j). ``released``: tied items of lower level count in H-rank."""
-    where = torch.ones_like(relevance, dtype=torch.bool) if where is None else where
-    relevance = relevance.double().masked_fill(~where, 0.0)
-    scores = scores.double().masked_fill(~where, 0.0)
+def per_query(scores, relevance, step, lower=None):
+    """Eq. 2, 3 and 5 with everything laid out: (..., k, j)."""
     x = scores.unsqueeze(-2) - scores.unsqueeze(-1)
-    of_k, of_j, counts = relevance.unsqueeze(-1), relevance.unsqueeze(-2), where.unsqueeze(-2)
+    of_k, of_j = relevance.unsqueeze(-1), relevance.unsqueeze(-2)
     at_least, above = (x >= 0).double(), (x > 0).double()
-    ranks = (torch.where(of_j < of_k, step(x), at_least) * counts).sum(-1)
-    seen = at_least if released else torch.where(of_j < of_k, above, at_least)
-    if lower is not None:
-        seen = torch.where(of_j > of_k, lower(x), seen)
-    h_ranks = (torch.minimum(of_k, of_j) * seen * counts).sum(-1)
-    ratio = torch.where(relevance > 0, h_ranks / ranks.clamp(min=0.5), 0.0)
-    return 1 - ratio.sum(-1) / relevance.sum(-1)
+    ranks = torch.where(of_j < of_k, step(x), at_least).sum(-1)
+    seen = torch.where(of_j < of_k, above, at_least)
+    seen = seen if lower is None else torch.where(of_j > of_k, lower(x), seen)
+    h_ranks = (torch.minimum(of_k, of_j) * seen).sum(-1)
+    return 1 - torch.where(relevance > 0, h_ranks / ranks.clamp(min=0.5), 0.0).sum(-1) / relevance.sum(-1)
 
 
-SETTINGS = {name: SupremumRanker.preset(name) for name in ("joined", "happier_inat", "roadmap_2021")} | {
-    "warm": SupremumRanker(temperature=0.3, delta=0.2, slope=2.0),
-    "other class": Warm(temperature=0.3, delta=0.2, slope=2.0, offset=1.1),
-}
-TILES = [(1, 3), (60, 12), (1 << 18, 1), (1 << 18, 3)]  # pairs in a tile, grades
-
-
-@pytest.mark.parametrize("lower", [None, InfimumStep()], ids=["counted", "infimum"])
-@pytest.mark.parametrize("name", SETTINGS)
-def test_value_and_gradient_are_the_cubic_definition(monkeypatch, name, lower):
-    ranker = SETTINGS[name]
-    for seed, (tile, n_grades) in enumerate(TILES):
-        monkeypatch.setitem(tiles.TILE, "cpu", tile)
-        scores, relevance = random(5, 13, seed=seed), grades(5, 13, seed=seed, n_grades=n_grades)
-        for where in (None, coin(5, 13, p=0.8, seed=seed)):
-
-            def loss(s):
-                return HAPLoss(ranker, lower=lower)(s, relevance, where=where)  # noqa: B023
-
-            def by_hand(s):
-                return per_query(s, relevance, ranker.step, where, lower).nanmean()  # noqa: B023
-
-            found, expected = (value_and_gradients(f, scores, weight=3.0) for f in (loss, by_hand))
+def test_value_and_gradient_are_the_cubic_definition():
+    rankers = [SupremumRanker.preset(name) for name in ("joined", "happier_inat", "roadmap_2021")]
+    for ranker in (*rankers, SupremumRanker(temperature=0.3, delta=0.2, slope=2.0)):
+        for lower, n_grades in product((None, InfimumStep()), (1, 3, 12)):
+            scores, relevance = random(5, 13, seed=n_grades), grades(5, 13, seed=n_grades, n_grades=n_grades)
+            loss = HAPLoss(ranker, lower=lower)
+            found, expected = (
+                value_and_gradients(f, scores, weight=3.0)
+                for f in (
+                    lambda s: loss(s, relevance),  # noqa: B023
+                    lambda s: per_query(s, relevance, ranker.step, lower).nanmean(),  # noqa: B023
+                )
+            )
             close(found, expected, rtol=1e-9, atol=1e-12)
             assert found[1].any()
 
 
-def test_counting_a_tied_item_of_lower_level_would_pass_one():
-    """As the released code does: 1 in the numerator, 1/2 in the denominator."""
+def test_a_tied_item_of_lower_level_is_not_counted():
+    """The released code counts it as 1 in the numerator and as 1/2 in the denominator, and passes one."""
     scores, relevance = torch.zeros(2, dtype=torch.float64), torch.tensor([1.0, 0.9], dtype=torch.float64)
-    released = 1 - per_query(scores, relevance, SupremumRanker().step, released=True)
-    assert released.item() == pytest.approx((1.9 / 1.5 + 1.8 / 2) / 1.9) and released > 1.14
     assert HAPLoss()(scores, relevance).item() == pytest.approx(1 - (1 / 1.5 + 1.8 / 2) / 1.9)
 
 
-@pytest.mark.parametrize("within_grad", [False, True])
-def test_h_rank_of_a_soft_ranker_is_a_sum_over_pairs(within_grad):
+def test_h_rank_of_a_soft_ranker_is_a_sum_over_pairs():
     """H-rank(k) = rel(k) + Σ min(rel(k), rel(j)) σ((y_j − y_k)/τ): the sum over nested sets is Eq. 2."""
     scores, relevance = random(3, 9), grades(3, 9)
     not_itself = ~torch.eye(9, dtype=torch.bool)
 
-    def oracle(s):
+    def oracle(s, within_grad):
         steps = ((s.unsqueeze(-2) - s.unsqueeze(-1)) / 0.1).sigmoid() * not_itself
         seen = steps if within_grad else steps.detach()
         h_ranks = relevance + (torch.minimum(relevance.unsqueeze(-1), relevance.unsqueeze(-2)) * seen).sum(-1)
         return (1 - (h_ranks / (1 + steps.sum(-1))).sum(-1) / relevance.sum(-1)).mean()
 
-    loss = HAPLoss(SigmoidRanker(0.1), within_grad=within_grad)
-    close(value_and_gradients(lambda s: loss(s, relevance), scores), value_and_gradients(oracle, scores))
+    for within_grad in (False, True):
+        loss = HAPLoss(SigmoidRanker(0.1), within_grad=within_grad)
+        expected = value_and_gradients(lambda s: oracle(s, within_grad), scores)  # noqa: B023
+        close(value_and_gradients(lambda s: loss(s, relevance), scores), expected)  # noqa: B023
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if not name.startswith("roadmap") or "2021" in name])
+def test_bound_in_a_hundred_thousand_draws(name):
+    """Far apart, near each other, all within δ, and similarities on a circle."""
+    step, violated = SupremumRanker.preset(name).step, 0
+    drawn, relevance = cosines(25_000, 6), grades(25_000, 6)
+    relevance[:, 0] = relevance[:, 0].clamp(min=0.5)
+    for scores in (drawn, 0.05 * drawn, 0.01 * drawn, (3 * drawn).cos()):
+        gap = per_query(scores, relevance, step) - (1 - hierarchical_average_precision(scores, relevance))
+        violated += int((gap < -1e-12).sum())
+    assert (violated == 0) if upper_bound(**PRESETS[name]).holds else (violated > 1000), violated
+
+
+@pytest.mark.parametrize("name", ["happier", "happier, from below", "h-ap of a sigmoid", "h-ap"])
+def test_the_scale_of_relevance_does_not_matter(name):
+    scores, relevance, loss = random(3, 12), grades(3, 12), LOSSES[name].loss
+    expected = value_and_gradients(lambda s: loss(s, relevance), scores)
+    each_row = torch.tensor([[1.0], [5.0], [0.01]], dtype=torch.float64)
+    for scale in (1e-310, 1e-300, 7.0, 1e300, each_row):
+        close(value_and_gradients(lambda s: loss(s, scale * relevance), scores), expected)  # noqa: B023
 
 
 def test_in_the_hard_limit_every_ranker_gives_one_minus_h_ap():
@@ -131,49 +128,6 @@ def test_blackbox_gradient_is_that_of_the_interpolation(lam, margin):
     assert found.any() or lam < 1
     through = gradient(HAPLoss(BlackboxRanker(lam), margin, within_grad=True), scores, relevance)
     assert not torch.allclose(found, through) or lam < 1
-
-
-def draws(kind, count, n=6, seed=0):
-    """Scores without ties: far apart, near each other, all within δ; similarities on a circle."""
-    generator = torch.Generator().manual_seed(seed)
-    if kind == "circle":
-        return (6.3 * torch.rand(count, n, generator=generator, dtype=torch.float64)).cos()
-    spread = {"wide": 1.0, "near": 0.05, "within delta": 0.01}[kind]
-    return spread * (2 * torch.rand(count, n, generator=generator, dtype=torch.float64) - 1)
-
-
-def some_relevance(count, seed):
-    """Each query has a relevant item."""
-    relevance = grades(count, 6, seed=seed)
-    relevance[:, 0] = relevance[:, 0].clamp(min=0.5)
-    return relevance
-
-
-@pytest.mark.parametrize("name", DISTINCT)
-def test_bound_in_a_hundred_thousand_draws(name):
-    ranker, violated = SupremumRanker.preset(name), 0
-    for seed, kind in enumerate(("wide", "near", "within delta", "circle")):
-        scores, relevance = draws(kind, 25_000, seed=seed), some_relevance(25_000, seed + 10)
-        gap = per_query(scores, relevance, ranker.step) - (1 - hierarchical_average_precision(scores, relevance))
-        violated += int((gap < -1e-12).sum())
-    assert (violated == 0) if name in KEPT else (violated > 1000), violated
-
-
-LOSSES = {
-    "supremum": HAPLoss(),
-    "infimum": HAPLoss(lower=InfimumStep()),
-    "sigmoid": HAPLoss(SigmoidRanker(0.05), within_grad=True),
-    "blackbox": HAPLoss(BlackboxRanker(9.0), margin=0.1),
-}
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_the_scale_of_relevance_does_not_matter(name):
-    scores, relevance = random(3, 12), grades(3, 12)
-    expected = value_and_gradients(lambda s: LOSSES[name](s, relevance), scores)
-    each_row = torch.tensor([[1.0], [5.0], [0.01]], dtype=torch.float64)
-    for scale in (1e-310, 1e-300, 7.0, 1e300, each_row):
-        close(value_and_gradients(lambda s: LOSSES[name](s, scale * relevance), scores), expected)  # noqa: B023
 
 
 # On embeddings

@@ -25,14 +25,6 @@ def test_the_current_batch_comes_first_then_the_newest(length):
         assert len(memory) == sum(len(s) for s, _ in seen[:length])
 
 
-def test_embeddings_keep_their_labels():
-    memory = EmbeddingMemory(2)
-    for i in range(4):
-        embeddings, labels = memory(torch.full((i + 1, 2), float(i)), torch.full((i + 1,), i))
-    assert torch.equal(embeddings[:, 0].long(), labels)
-    assert labels.tolist() == [3, 3, 3, 3, 2, 2, 2, 1, 1]
-
-
 def test_gradients_flow_through_the_current_batch_only():
     memory, first, second = ScoreMemory(1), random(2, 3).requires_grad_(), random(2, 3, seed=1).requires_grad_()
     memory(first, coin(2, 3))

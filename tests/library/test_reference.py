@@ -109,17 +109,6 @@ def test_h_rank_is_a_weighted_sum_of_nested_ranks_exactly(items):
     assert reference.h_rank(y, rel) == reference.h_rank_nested(y, rel)
 
 
-@given(st.lists(st.tuples(st.fractions(0, 1), st.booleans()), min_size=1, max_size=7))
-def test_fractions_stay_fractions(items):
-    y, relevant = map(list, zip(*items, strict=True))
-    for ties in ("ordinal", "pessimistic", "optimistic", "expected"):
-        found = reference.average_precision(y, relevant, ties)
-        assert isinstance(found, Fraction) if any(relevant) else math.isnan(found)
-    rel = [Fraction(r) for r in relevant]
-    if any(relevant):
-        assert reference.hierarchical_average_precision(y, rel) == reference.average_precision(y, relevant)
-
-
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.booleans()), min_size=1, max_size=5), st.integers(1, 5))
 def test_average_precision_of_tied_items_is_the_worst_the_best_and_the_mean_over_all_orders(items, k):
     y, relevant = ([Fraction(score) for score, _ in items], [label for _, label in items])

@@ -10,7 +10,7 @@ from drawn import coin, cosines, gradient, random, refused
 
 from rankedu import readable
 from rankedu._fast.gradient import FOLLOW
-from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
+from rankedu.losses import APLoss, HAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker, LongStepWarning, NoStepWarning, crossings, suggest_lam
 
 #: λ, and whether it is of the scale of rk/n → a loss.
@@ -175,12 +175,6 @@ def test_nothing_is_told_without_a_gradient_or_of_a_perfect_ranking(way):
                 loss = make(1e-3)
                 value = loss(torch.tensor([0.9, 0.5, 0.1]).requires_grad_(), torch.tensor([True, False, False]))
                 assert value == 0
-
-
-def test_a_mean_over_classes_is_told_too():
-    relevance = torch.nn.functional.one_hot(torch.arange(8) % 4).bool()
-    with pytest.warns(NoStepWarning):
-        gradient(MAPLoss(BlackboxRanker(1e-6), 0.1), random(8, 4, dtype=torch.float32), relevance)
 
 
 def test_steps_that_pass_everything_are_told_once():

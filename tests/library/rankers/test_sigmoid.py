@@ -4,10 +4,8 @@ import pytest
 import torch
 from drawn import DTYPES, coin, random, refused, value_and_gradients
 
-from rankedu import rank
 from rankedu._fast.steps import step_then_slope_
 from rankedu.rankers import SigmoidRanker, operating_region
-from rankedu.rankers._pairwise import PairwiseRanker
 
 TEMPERATURES = [0.005, 0.01, 0.1, 1.0]
 nan, inf = float("nan"), float("inf")
@@ -38,15 +36,6 @@ def test_what_the_losses_call_is_the_step_to_a_millionth(temperature, dtype):
     torch.testing.assert_close(ranker.slope(x[:-3]), expected, rtol=1e-6, atol=noise)
     assert step[-3] == slope[-3] == 0 and step[-2] == 1 and slope[-2] == 0
     assert not ((step > 0) & (step < 1e-30)).any() and not ((slope > 0) & (slope < 1e-30)).any()
-
-
-def test_a_pairwise_ranker_is_its_step():
-    class Hard(PairwiseRanker):
-        def step(self, differences):
-            return (differences > 0).to(differences)
-
-    y = (4 * random(3, 9)).round()
-    assert torch.equal(Hard()(y), rank(y, ties="min").double())
 
 
 def eq_s1(scores, temperature, threshold=0.005):

@@ -12,7 +12,7 @@ from drawn import random as standard_normal
 from torch.nn.functional import normalize
 
 from rankbook.ch14_happier.bounds import upper_bound
-from rankedu import hierarchy, rank
+from rankedu import hierarchy, rank, reference
 from rankedu.blackbox import interpolate
 from rankedu.losses import ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, SupAPLoss
 from rankedu.memory import EmbeddingMemory
@@ -181,16 +181,23 @@ def test_an_inverted_order_is_told_once(make):
 
 
 def test_happier_is_eq_7():
-    labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2], [1, 2], [0, 1], [1, 3], [1, 3]])
-    embeddings, where = random(8, 6, dtype=torch.float32).requires_grad_(), ~torch.eye(8, dtype=torch.bool)
-    unit = normalize(embeddings, dim=1)
+    labels = torch.tensor([[0, 0], [0, 0], [0, 1], [0, 1], [1, 2], [1, 2]])
+    embeddings = random(6, 4).requires_grad_()
+    unit = normalize(embeddings.detach(), dim=1)
     for weight, alpha in ((0.1, 1.0), (0.0, 5.0), (1.0, 3.0)):
-        loss = HAPPIERLoss(4, 6, weight, alpha, monotone=True)
-        relevance = hierarchy.relevance(hierarchy.levels(labels), alpha, where=where, monotone=True)
-        ranking_part, cluster = HAPLoss()(unit @ unit.T, relevance, where=where), loss.cluster(embeddings, labels)
-        close(loss(embeddings, labels), (1 - weight) * ranking_part + weight * cluster)
+        loss = HAPPIERLoss(3, 4, weight, alpha, monotone=True).double()
+        proxies = normalize(loss.cluster.proxies.detach(), dim=1)
+        values = []
+        for query in range(6):
+            others = [i for i in range(6) if i != query]
+            levels = [reference.level(labels[i].tolist(), labels[query].tolist()) for i in others]
+            y, cosine = (unit[others] @ unit[query]).tolist(), (proxies @ unit[query]).tolist()
+            relevance = reference.relevance(levels, alpha, monotone=True)
+            values.append(reference.happier(y, relevance, cosine, int(labels[query, 1]), weight=weight))
+        value = loss(embeddings, labels)
+        assert value.item() == pytest.approx(reference.mean(values), rel=1e-12)
         embeddings.grad = None
-        loss(embeddings, labels).backward()
+        value.backward()
         assert embeddings.grad.any() and loss.cluster.proxies.grad.any() == (weight > 0)
 
 

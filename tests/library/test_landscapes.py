@@ -56,9 +56,3 @@ def test_a_seed_fixes_everything_and_scores_and_coefficients_are_unrelated():
         assert np.array_equal(one.origin, other.origin) and np.array_equal(one.u, other.u)
         assert np.array_equal(random_coefficients(20, seed), random_coefficients(20, seed))
         assert not np.isclose(random_coefficients(20, seed), one.origin).any()
-
-
-def test_sections_cannot_be_changed(section):
-    for array in (section.origin, section.u, section.points()):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1.0

@@ -49,11 +49,6 @@ def search(ranker, scores, positive, steps=25):
     return scores, best
 
 
-def test_per_query_is_the_loss():
-    scores, positive = draws(0, rows=50)
-    torch.testing.assert_close(per_query(SupremumRanker(), scores, positive).mean(), SupAPLoss()(scores, positive))
-
-
 @pytest.mark.parametrize("name", KEPT)
 def test_bound_is_kept_in_100_000_rankings_and_where_it_is_searched_to_be_broken(name):
     ranker, (scores, positive) = SupremumRanker.preset(name), draws(1)

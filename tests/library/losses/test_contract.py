@@ -289,16 +289,12 @@ def test_embeddings_of_any_length_on_every_device_have_the_scaled_gradient(name,
     assert all(part.any() for part in plain)
     for scale in SCALES:
         close(torch.autograd.grad(scale * value, sources, retain_graph=True), tuple(scale * part for part in plain))
-    close(value.cpu().detach(), make_like(loss, make)(random(7, 6), labels).detach())
+    other = make().double()
+    other.load_state_dict(loss.state_dict())
+    close(value.cpu().detach(), other(random(7, 6), labels).detach())
     if name != "on proposals":  # whose logits have no length
         lengths = torch.arange(1.0, 8.0, dtype=torch.float64, device=device)[:, None]
         close(loss(lengths * embeddings, labels.to(device)), value)
-
-
-def make_like(loss, make):
-    other = make().double()
-    other.load_state_dict(loss.state_dict())
-    return other
 
 
 # What is not the scores has its gradient too

@@ -14,6 +14,7 @@ from rankedu.losses import (
     HAPPIERLoss,
     MAPLoss,
     OnEmbeddings,
+    OnProposals,
     RecallLoss,
     ROADMAPLoss,
     SmoothAPLoss,
@@ -141,4 +142,22 @@ def test_proxies():
         (lambda: CSLLoss(classes, 6, [0.1, 0.1, -1.0]), ValueError, "margins must be 3 finite numbers >= 0"),
         (lambda: CSLLoss(classes, 6, scale=0.0), ValueError, "scale must be finite and > 0, got 0.0"),
         (lambda: CSLLoss(classes, 0), ValueError, "dim must be >= 1, got 0"),
+    )
+
+
+def test_proposals():
+    loss, logits, labels = OnProposals(MAPLoss(SigmoidRanker(0.3))), random(10, 5), torch.arange(10) % 4
+    shape = r"class_logits must have shape \(P, C \+ 1\), got "
+    refused(
+        (lambda: loss(logits[0], labels), ValueError, shape + r"\(5,\)"),
+        (lambda: loss(logits[:, :1], labels), ValueError, shape + r"\(10, 1\)"),
+        (lambda: loss(logits.long(), labels), TypeError, "class_logits must be floating point"),
+        (lambda: loss(logits / 0 * 0, labels), ValueError, "class_logits must not contain NaN"),
+        (lambda: loss(logits, labels[:9]), ValueError, r"labels must have the shape .* \(10,\), got \(9,\)"),
+        (lambda: loss(logits, labels.double()), TypeError, "labels must be integers, got torch.float64"),
+        (lambda: loss(logits, labels.bool()), TypeError, "labels must be integers, got torch.bool"),
+        (lambda: loss(logits, labels + 2), ValueError, r"labels must be in -1 \.\.\. 4, got 5"),
+        (lambda: loss(logits, labels - 2), ValueError, r"labels must be in -1 \.\.\. 4, got -2"),
+        (lambda: OnProposals(MAPLoss(blackbox), "margin"), ValueError, "one of 'log-odds', .* got 'margin'"),
+        (lambda: OnProposals(torch.nn.CrossEntropyLoss), TypeError, "loss must be a loss .* got <class"),
     )

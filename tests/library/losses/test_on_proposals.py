@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from drawn import random, refused, value_and_gradients
-from torch import nn
+from drawn import random, value_and_gradients
 
 from rankedu.losses import APLoss, MAPLoss, NoPositivesWarning, OnProposals
 from rankedu.memory import ScoreMemory
@@ -69,21 +68,3 @@ def test_without_an_object_the_loss_is_zero(label):
         loss = OnProposals(sigmoid_map())(logits, torch.full((10,), label))
     loss.backward()
     assert loss == 0 and not logits.grad.any()
-
-
-def test_bad_input_is_refused():
-    loss, logits = OnProposals(sigmoid_map()), random(10, 5)
-    shape = r"class_logits must have shape \(P, C \+ 1\), got "
-    refused(
-        (lambda: loss(logits[0], LABELS), ValueError, shape + r"\(5,\)"),
-        (lambda: loss(logits[:, :1], LABELS), ValueError, shape + r"\(10, 1\)"),
-        (lambda: loss(logits.long(), LABELS), TypeError, "class_logits must be floating point"),
-        (lambda: loss(logits / 0 * 0, LABELS), ValueError, "class_logits must not contain NaN"),
-        (lambda: loss(logits, LABELS[:9]), ValueError, r"labels must have the shape .* \(10,\), got \(9,\)"),
-        (lambda: loss(logits, LABELS.double()), TypeError, "labels must be integers, got torch.float64"),
-        (lambda: loss(logits, LABELS.bool()), TypeError, "labels must be integers, got torch.bool"),
-        (lambda: loss(logits, LABELS + 2), ValueError, r"labels must be in -1 \.\.\. 4, got 5"),
-        (lambda: loss(logits, LABELS - 2), ValueError, r"labels must be in -1 \.\.\. 4, got -2"),
-        (lambda: OnProposals(sigmoid_map(), "margin"), ValueError, "one of 'log-odds', .* got 'margin'"),
-        (lambda: OnProposals(nn.CrossEntropyLoss), TypeError, "loss must be a loss .* got <class"),
-    )

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 import torch
-from drawn import cosines, refused, value_and_gradients
+from drawn import cosines, value_and_gradients
 
 from rankedu import rank
 from rankedu.rankers import HistogramRanker
@@ -49,16 +49,3 @@ def test_the_range_is_a_change_of_units_and_beyond_it_lies_its_end():
     ranks, slope = value_and_gradients(HistogramRanker(10), beyond, weight=torch.arange(5.0))
     torch.testing.assert_close(ranks, torch.tensor([1.5, 1.5, 3.0, 4.5, 4.5]))
     assert slope.isfinite().all() and (slope[[0, 1, 3, 4]] == 0).all()
-
-
-def test_bad_input():
-    y, yes = torch.tensor([0.3, 0.1]), torch.tensor([True, False])
-    must = "score_range must be "
-    refused(
-        (lambda: HistogramRanker(0), ValueError, r"bins must be >= 1, got 0"),
-        (lambda: HistogramRanker(5, (1, -1)), ValueError, must + r"finite and increasing, got \(1"),
-        (lambda: HistogramRanker(5, (0, inf)), ValueError, must + "finite"),
-        (lambda: HistogramRanker(5, (0, 1, 2)), TypeError, must + r"two numbers .* got \(0, 1, 2\)"),
-        (lambda: HistogramRanker(5, 2.0), TypeError, must + "two numbers .* got 2.0"),
-        (lambda: HistogramRanker().among(y, yes, where=yes[:1]), ValueError, "where must have the shape"),
-    )

@@ -6,11 +6,11 @@ import warnings
 
 import pytest
 import torch
-from drawn import coin, cosines, gradient, random, refused
+from drawn import coin, cosines, gradient, random
 
 from rankedu import readable
 from rankedu._fast.gradient import FOLLOW
-from rankedu.losses import APLoss, HAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
+from rankedu.losses import APLoss, HAPLoss, OnEmbeddings, RecallLoss
 from rankedu.rankers import BlackboxRanker, LongStepWarning, NoStepWarning, crossings, suggest_lam
 
 #: λ, and whether it is of the scale of rk/n → a loss.
@@ -186,13 +186,3 @@ def test_steps_that_pass_everything_are_told_once():
         gradient(lambda y: ranker(y)[1], scores, scale=65536)
         gradient(lambda y: BlackboxRanker(4.0)(y)[1], scores)
         gradient(LOSSES["ap"](60.0), scores, coin(9), scale=65536)
-
-
-def test_bad_input():
-    y, yes = cosines(5, 20), coin(5, 20, seed=1)
-    refused(
-        (lambda: suggest_lam(SmoothAPLoss(), y, yes), ValueError, "loss must have a BlackboxRanker, got SmoothAPLoss"),
-        (lambda: suggest_lam(LOSSES["ap"](1.0), y, yes, share=0), ValueError, r"share .*\(0, 1\], got 0.0"),
-        (lambda: suggest_lam(LOSSES["ap"](1.0), yes.double(), yes), ValueError, "relevance must have a relevant"),
-        (lambda: BlackboxRanker("often"), TypeError, "lam must be a number > 0, got 'often'"),
-    )

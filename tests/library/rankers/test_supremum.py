@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from drawn import DTYPES, coin, random, refused, value_and_gradients
+from drawn import DTYPES, coin, random, value_and_gradients
 
 from rankedu._fast.steps import sum_and_slope_
 from rankedu.rankers import PRESETS, InfimumStep, SupremumRanker
@@ -114,17 +114,3 @@ def test_infimum_step_lies_below_the_staircase():
         torch.testing.assert_close(value, torch.tensor(expected, dtype=torch.float64))
         assert (value <= (x > 0)).all()
         torch.testing.assert_close(step.slope(x), slope)
-
-
-def test_bad_input():
-    y, yes = torch.tensor([0.3, 0.1, 0.2]), torch.tensor([True, True, False])
-    refused(
-        (lambda: SupremumRanker(0.0), ValueError, "temperature must be finite and > 0, got 0.0"),
-        (lambda: SupremumRanker(slope=-1), ValueError, "slope must be finite and >= 0, got -1.0"),
-        (lambda: SupremumRanker(delta=inf), ValueError, "delta must be finite and >= 0, got inf"),
-        (lambda: SupremumRanker(offset=nan), ValueError, "offset must be finite and >= 0, got nan .*None joins"),
-        (lambda: SupremumRanker(start=-0.5), ValueError, "start must be finite and >= 0, got -0.5"),
-        (lambda: SupremumRanker.preset("sop"), ValueError, "name must be one of 'joined', .* got 'sop'"),
-        (lambda: InfimumStep(below=-1), ValueError, "below must be finite and >= 0, got -1.0"),
-        (lambda: SupremumRanker().against(y, yes, yes), ValueError, "others must have no item in common with members"),
-    )

@@ -25,14 +25,6 @@ def test_the_current_batch_comes_first_then_the_newest(length):
         assert len(memory) == sum(len(s) for s, _ in seen[:length])
 
 
-def test_gradients_flow_through_the_current_batch_only():
-    memory, first, second = ScoreMemory(1), random(2, 3).requires_grad_(), random(2, 3, seed=1).requires_grad_()
-    memory(first, coin(2, 3))
-    all_scores, _ = memory(second, coin(2, 3))
-    all_scores.square().sum().backward()
-    assert first.grad is None and torch.equal(second.grad, 2 * second.detach())
-
-
 def test_what_is_remembered_or_saved_does_not_change_afterwards():
     memory, scores = ScoreMemory(1), torch.ones(1, 2)
     memory(scores, scores)

@@ -117,17 +117,7 @@ NUMBERED = [["file", "model", "make"], *([f"{i}.png", model, make] for i, (make,
         ("x.npy", np.asfortranarray(X).astype(">f4"), ()),
         ("x.npy", X.astype("float64"), ()),
     ],
-    ids=[
-        "head",
-        "chosen columns",
-        "spaces and quotes",
-        "numbers",
-        "npy",
-        "npy of words",
-        "npy of int8",
-        "float32",
-        "float64",
-    ],
+    ids=["head", "chosen columns", "spaces and quotes", "numbers", "npy", "words", "int8", "float32", "float64"],
 )
 def test_every_format_gives_the_same_numbers(name, content, more, folder, expected):
     save(name, content)

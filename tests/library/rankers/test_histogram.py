@@ -24,6 +24,8 @@ def test_it_is_the_expected_rank_when_coins_are_thrown(bins):
         bin_ = -(upper + lower)
         expected += chance * (rank(bin_, ties="min") + rank(bin_, ties="max")) / 2
     torch.testing.assert_close(HistogramRanker(bins)(scores), expected, rtol=1e-12, atol=1e-12)
+    mean = torch.zeros(bins + 1).double().index_add(0, upper.long(), 1 - share).index_add(0, upper.long() + 1, share)
+    torch.testing.assert_close(HistogramRanker(bins).histogram(scores), mean)
 
 
 @pytest.mark.parametrize("at", [1.0, 0.5, 0.0, -1.0])

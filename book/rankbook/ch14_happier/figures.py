@@ -184,25 +184,7 @@ def scorers() -> Figure:
     return style.describe(
         figure,
         "H-AP on lists that were not trained on, against the strength of each loss, at the rate that does best: the "
-        f"mean of {study.STARTS} starts, with 95 % intervals. {'. '.join(facts)}.",
-    )
-
-
-def cost_by_length(lengths: tuple[int, ...] = study.LENGTHS) -> Figure:
-    """Time of the loss by all pairs and by sorting, against the length of the list."""
-    found = study.seconds(lengths)
-    figure, axes = style.figure(height=3.5)
-    for (name, times), line in zip(found.items(), ("o-", "s--"), strict=True):
-        axes.loglog(lengths, [1000 * t for t in times], line, label=name)
-    axes.set(xlabel="items in the list", ylabel="milliseconds")
-    style.xticks(axes, lengths)
-    axes.legend()
-    ratios = [a / b for a, b in zip(*found.values(), strict=True)]
-    return style.describe(
-        figure,
-        "Time of one forward and backward pass against the number of items, both axes logarithmic: by pairs and with "
-        f"blackbox ranks. By pairs takes {ratios[0]:.2g} times as long at {lengths[0]} items and {ratios[-1]:.2g} "
-        f"times as long at {lengths[-1]}.",
+        f"mean of twelve starts, with 95 % intervals. {'. '.join(facts)}.",
     )
 
 

@@ -1,7 +1,7 @@
 """Networks trained for a few seconds, so that ``make figures`` can draw what training does. The labs train longer."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,22 +112,3 @@ def letters(steps: int = STEPS // 2) -> ShortRuns:
         train(net, data, OnEmbeddings(SmoothAPLoss(0.01)), steps=steps, **{**SETTINGS, "seed": 1})
         found[f"{name} + Smooth-AP"] = embed(net, test.images, strength=0)
     return ShortRuns(test, found)
-
-
-def descend(
-    loss: nn.Module, x: Tensor, relevance: Tensor, weight: Tensor, steps: int, metric: Callable[..., Tensor]
-) -> tuple[Tensor, Tensor]:
-    """Train linear scorers, one a list: returns weights (lists, d) and the metric (lists, steps).
-
-    Features have the shape (lists, items, d), relevance (lists, items).
-    Every step has the same length, 0.05 in weights, so that a loss gains nothing from a larger gradient. The mean over
-    lists divides the step of each by their number: blackbox ranks need so many times the λ of one list.
-    """
-    values = []
-    for _ in range(steps):
-        weight.requires_grad_()
-        scores = (x @ weight[..., None])[..., 0]
-        values.append(metric(scores.detach(), relevance))
-        (slope,) = torch.autograd.grad(loss(scores, relevance), weight)
-        weight = weight.detach() - 0.05 * slope / slope.norm(dim=1, keepdim=True).clamp(min=1e-12)
-    return weight, torch.stack(values, 1).double()

@@ -7,7 +7,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -104,14 +103,6 @@ def xticks(axes: Axes, values: Iterable[float], text: str = "{:g}") -> None:
     places = list(values)
     axes.set_xticks(places, [text.format(place) for place in places])
     axes.xaxis.set_minor_locator(NullLocator())
-
-
-def draw_spread(axes: Axes, runs: npt.NDArray[np.float64], label: str, **look: Any) -> npt.NDArray[np.float64]:
-    """Draw the median over runs, one a row, and a band that holds the middle half; returns the median."""
-    low, middle, high = np.quantile(runs, (0.25, 0.5, 0.75), axis=0)
-    (line,) = axes.plot(middle, label=label, **look)
-    axes.fill_between(np.arange(len(middle)), low, high, color=line.get_color(), alpha=0.18, linewidth=0)
-    return np.asarray(middle)
 
 
 def draw_scaling(

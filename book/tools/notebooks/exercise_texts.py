@@ -10,7 +10,6 @@ from pathlib import Path
 import jupytext
 from tools.site import labels
 from nbformat import NotebookNode
-from tools.notebooks.slices import Slice, Statement, needed, statements
 
 GRADES = {"hand": "by hand", "code": "with code", "research": "research"}
 _DIRECTIVE = re.compile(
@@ -30,7 +29,6 @@ class Exercise:
     text: str
     stub: str = ""
     solution: list[tuple[str, str]] = field(default_factory=list)
-    setup: Slice = field(default_factory=Slice)
 
     @property
     def grade(self) -> str:
@@ -51,6 +49,7 @@ class Chapter:
     title: str
     objectives: str
     exercises: tuple[Exercise, ...]
+    setup: str  #: What they need of it.
 
     @property
     def number(self) -> int:
@@ -71,8 +70,7 @@ def read(path: Path) -> Chapter:
     pattern = re.compile(r"^## Objectives\n+(.*?)(?=^## |^\(|\Z)", re.DOTALL | re.MULTILINE)
     objectives = next(filter(None, (pattern.search(cell.source) for cell in cells)))
     exercises = _exercises(cells)
-    _add_setups(exercises, cells)
-    return Chapter(path.stem, target.title, objectives[1].strip(), tuple(exercises))
+    return Chapter(path.stem, target.title, objectives[1].strip(), tuple(exercises), _setup(cells, exercises))
 
 
 def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
@@ -108,28 +106,18 @@ def _directives(source: str) -> Iterator[tuple[str, str, str]]:
             at = match.end()
 
 
-def _add_setups(exercises: list[Exercise], cells: list[NotebookNode]) -> None:
-    """Find out, for each exercise, which statements of the chapter it needs that no earlier one has brought."""
-    sources = [
-        c.source
-        for c in cells
-        if c.cell_type == "code" and not {"exercise", "solution"} & set(c.metadata.get("tags", []))
-    ]
-    chapter = statements(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE) for source in sources)
-    for exercise in exercises:
-        if exercise.grade == "code":
-            chapter += [s for s in statements([exercise.stub, *exercise.code]) if _imports(s)]
-    known: set[str] = set()
-    for exercise in exercises:
-        code = [exercise.stub, *exercise.code]
-        if exercise.grade == "code":
-            code = ["\n".join(s.source for s in statements(code) if not _imports(s))]
-        exercise.setup = needed(code, chapter, known)
-        if missing := sorted(exercise.setup.missing):
-            raise ValueError(f"{exercise.label} needs {missing}, which the chapter never defines")
-        known |= {alias or name or module.split(".")[0] for module, name, alias in exercise.setup.imports}
-        known |= {n for s in (*exercise.setup.chosen, *statements(exercise.code)) for n in s.binds}
-
-
-def _imports(statement: Statement) -> bool:
-    return isinstance(statement.node, (ast.Import, ast.ImportFrom))
+def _setup(cells: list[NotebookNode], exercises: list[Exercise]) -> str:
+    """The chapter's imports, as far as the exercises need them, and its cells that are tagged `setup`."""
+    code = [(cell.source, cell.metadata.get("tags", [])) for cell in cells if cell.cell_type == "code"]
+    shared = [source for source, tags in code if "setup" in tags]
+    sources = (source for exercise in exercises for source in [exercise.stub, *exercise.code])
+    nodes = [node for source in [*shared, *sources] for node in ast.walk(ast.parse(source))]
+    needed = {node.id for node in nodes if isinstance(node, ast.Name)}
+    lines: dict[str, None] = {}
+    for source, tags in code:
+        if "solution" not in tags:
+            for node in ast.parse(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE)).body:
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    node.names = [one for one in node.names if (one.asname or one.name.split(".")[0]) in needed]
+                    lines |= {ast.unparse(node): None} if node.names else {}
+    return "\n\n\n".join(filter(None, ["\n".join(lines), *shared]))

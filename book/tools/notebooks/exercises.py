@@ -14,7 +14,6 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.notebooks import pairs
 from tools.site.plain import plain, quoted
-from tools.notebooks.slices import import_lines, joined
 
 from rankbook.kit.check import check, find
 from rankedu.files import written
@@ -32,9 +31,8 @@ _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 def notebook(chapter: Chapter, folder: Path) -> NotebookNode:
     """The starter or the solution notebook of a chapter, depending on the folder."""
     cells = [new_markdown_cell(_opening(chapter, folder))]
-    lines = import_lines({one for exercise in chapter.exercises for one in exercise.setup.imports})
-    if lines:
-        cells.append(_code("\n".join(lines), "setup"))
+    if chapter.setup:
+        cells.append(_code(chapter.setup, "setup"))
     for exercise in chapter.exercises:
         cells += _cells(exercise, chapter, folder)
     for number, cell in enumerate(cells):
@@ -61,9 +59,6 @@ def _cells(exercise: Exercise, chapter: Chapter, folder: Path) -> list[NotebookN
     text = plain(exercise.text, chapter.stem, folder)
     parts = [heading, text, quoted(exercise.text, folder), _asked(exercise)]
     cells = [new_markdown_cell("\n\n".join(filter(None, parts)))]
-    if exercise.setup.chosen:
-        source = "# From the chapter, for this exercise:\n" + joined(exercise.setup.chosen)
-        cells.append(_code(source, "setup", exercise.grade))
     return cells + (_empty(exercise) if folder == STARTERS else _solution(exercise, chapter, folder))
 
 

@@ -33,15 +33,23 @@ def test_each_class_is_perfect_and_the_single_list_is_not():
     assert "fox: AP 1.00; badger: AP 1.00" in told and f"APC {value:.2f}" in told
 
 
-def test_descent_tells_when_a_list_was_perfect():
-    run = study.Descent(np.array([[0.5, 1.0, 0.9, 1.0], [0.2, 0.3, 0.4, 0.5]]), np.array([0.5, 0.5]))
-    assert run.reached() == 1 and run.stayed() == pytest.approx(2 / 3) and run.median_step() == np.inf
-
-
 def test_stopping_holds_on_to_a_perfect_ranking_and_differentiating_both_does_not():
-    stopped, both = (study.train(APLoss(BlackboxRanker(256.0), within_grad=w), seeds=6, steps=60) for w in (0, 1))
-    assert stopped.reached() == 6 and stopped.stayed() == 1.0
-    assert both.reached() > 0 and both.stayed() < 1.0
+    scores, relevant = torch.tensor([0.9, 0.8, 0.7, 0.2, 0.1]), torch.tensor([1, 1, 1, 0, 0]).bool()
+    for lam, within, moves in ((4.0, False, False), (400.0, False, False), (0.4, True, False), (4.0, True, True)):
+        leaf = scores.clone().requires_grad_()
+        APLoss(BlackboxRanker(lam), within_grad=within)(leaf, relevant).backward()
+        assert leaf.grad.any() == moves, (lam, within)
+
+
+def test_the_second_path_gains_nothing_and_wants_the_smaller_lam():
+    found = study.stopped_or_not()
+    gain, curves = found.difference("both ranks", "rk⁺ stopped"), {arm: found.curve(arm).mean(1) for arm in study.ARMS}
+    assert -0.05 < gain.mean < 0.005
+    assert all(
+        found.difference(arm, "untrained").mean > 0.15 > found.difference(arm, "regression").mean for arm in curves
+    )
+    assert curves["both ranks"].argmax() < curves["rk⁺ stopped"].argmax()
+    assert "rk⁺ stopped: from" in style.description(figures.stopped_or_not())
 
 
 def test_shifting_a_class_changes_apc_alone():

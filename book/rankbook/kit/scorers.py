@@ -1,0 +1,76 @@
+"""Linear scorers that learn to rank lists: a small task on which losses of lists are held against each other.
+
+A start has lists of its own, to train with, to choose a setting by, and to report. The features are normal noise, and a
+direction in which the grades stand out; so least squares, which rank nothing, are hard to beat.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from rankbook.kit.compare import Array, Comparison, compare
+
+STARTS, LISTS, BATCH, FEATURES, ITERATIONS, RATES = 12, (32, 32, 64), 8, 20, 60, (0.01, 0.03, 0.1)
+#: The mean of a loss is over the lists of all starts: for the λ of one list, so many times as much.
+MANY = STARTS * BATCH
+Arm = Callable[[float], nn.Module]  # a loss by its strength
+
+
+@dataclass(frozen=True)
+class Task:
+    """Lists of items with these grades (or relevant or not), how a ranking is measured, how far a grade stands out."""
+
+    grades: tuple[float, ...] | tuple[bool, ...]
+    metric: Callable[[Tensor, Tensor], Tensor]
+    signal: float = 1.0
+    seed: int = 0
+
+    @functools.cached_property
+    def made(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Grades (items,), features (starts, lists, items, features), and the direction that holds them."""
+        generator, grades = torch.Generator().manual_seed(self.seed), torch.tensor(self.grades)
+        noise = torch.randn(STARTS, sum(LISTS), len(grades), FEATURES, generator=generator)
+        direction = normalize(torch.randn(STARTS, FEATURES, generator=generator), dim=1)
+        return grades, noise + self.signal * grades[:, None] * direction[:, None, None], direction
+
+    def measure(self, weights: Tensor, part: int) -> Array:
+        """Mean metric of each start on its lists to train with (0), to choose by (1), or to report (2); (starts,)."""
+        grades, x, _ = self.made
+        scores = torch.einsum("slif,sf->sli", x.split(LISTS, 1)[part], weights)
+        found: Array = self.metric(scores, grades.expand_as(scores)).mean(1).double().numpy()
+        return found
+
+    def train(self, arm: Arm, strength: float, rate: float, starts: int) -> tuple[Array, Array]:
+        """The metric on the lists to choose by, and on those to report, after training by Adam, eight lists a batch."""
+        (grades, x, _), loss, weights = self.made, arm(strength), start_weights().requires_grad_()
+        optimiser, generator = torch.optim.Adam([weights], lr=rate), torch.Generator().manual_seed(2)
+        for _ in range(ITERATIONS):
+            pick = torch.randint(0, LISTS[0], (starts, BATCH), generator=generator)
+            scores = torch.einsum("slif,sf->sli", x[torch.arange(starts)[:, None], pick], weights)
+            optimiser.zero_grad()
+            loss(scores.flatten(0, 1), grades.expand(starts * BATCH, -1)).backward()
+            optimiser.step()
+        return self.measure(weights.detach(), 1), self.measure(weights.detach(), 2)
+
+    def regression(self) -> Tensor:
+        """Least squares of the grades on the features of all lists to train with; (starts, features)."""
+        grades, x, _ = self.made
+        x = x[:, : LISTS[0]].flatten(1, 2)
+        wanted = (grades.float() - grades.float().mean()).repeat(LISTS[0])[None, :, None].expand(STARTS, -1, -1)
+        solution: Tensor = torch.linalg.lstsq(x - x.mean(1, keepdim=True), wanted).solution[..., 0]
+        return solution
+
+    def compare(self, arms: Mapping[str, Arm], sweep: Mapping[str, Sequence[float]] | Sequence[float]) -> Comparison:
+        """Losses held against each other, each at its own strength and rate, and against what trains without them."""
+        known = {"untrained": start_weights(), "regression": self.regression(), "the true direction": self.made[2]}
+        baselines = {name: self.measure(weights, 2) for name, weights in known.items()}
+        above = ["regression", "the true direction"]
+        return compare(self.train, arms, baselines, sweep, rates=RATES, starts=STARTS, ceilings=above)
+
+
+def start_weights() -> Tensor:
+    return 0.1 * torch.randn(STARTS, FEATURES, generator=torch.Generator().manual_seed(1))

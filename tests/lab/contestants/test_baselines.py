@@ -39,9 +39,6 @@ def gradient(loss, x, labels, seed=3):
     return leaf.grad
 
 
-# --- definitions ---------------------------------------------------------------------------------------------------
-
-
 def parts(x, labels):
     """Distances and cosines of unit embeddings, and which pairs are positive (i ≠ j) and which negative."""
     x, same = normalize(x), labels[:, None] == labels
@@ -137,9 +134,6 @@ def test_histogram_of_equal_embeddings():
     assert baseline("histogram")(x, labels).item() == 0  # no negative pair is as similar as a positive one
 
 
-# --- the calling convention ----------------------------------------------------------------------------------------
-
-
 def test_drawn_triplets_are_what_the_seed_says():
     for name in RANDOM:
         first, again, other = (gradient(make(name), random(12, 8), LABELS, seed=s) for s in (3, 3, 4))
@@ -200,8 +194,6 @@ def test_under_autocast_nothing_is_computed_in_16_bits():
         found = make("contrastive")(x, LABELS)
     assert torch.equal(found, make("contrastive")(x, LABELS))
 
-
-# --- sums over levels ----------------------------------------------------------------------------------------------
 
 PATHS = torch.tensor([[0, 0, 5], [0, 0, 6], [0, 1, 5], [1, 0, 5], [1, 0, 5], [0, 0, 5], [1, 0, 6], [1, 2, 9]])
 BY_HAND = [

@@ -56,26 +56,6 @@ def test_without_width_it_is_average_precision():
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-7, msg=f"{delta=} {p=}")
 
 
-def test_descent_ends_at_the_fixed_point():
-    loss, relevance = ErrorDrivenAPLoss(0.5), torch.arange(12) >= 8
-    y = torch.linspace(1, -1, 12, dtype=torch.float64)  # the relevant ones are last
-    assert loss(y, relevance).item() > 0.5
-    for _ in range(400):
-        y = y - 0.5 * gradient(loss, y, relevance)
-    assert loss(y, relevance).item() < 1e-12
-    assert y[relevance].min() - y[~relevance].max() > 0.5 - 1e-6
-
-
-def test_update_is_the_gradient_of_no_function():
-    """Not of the value, which is flat where no two scores are within δ; and its Jacobian is not symmetric."""
-    y, relevance, narrow = random(5), torch.tensor([False, True, False, True, False]), ErrorDrivenAPLoss(1e-9)
-    assert narrow(y + 1e-6 * random(5, seed=1), relevance) == narrow(y, relevance)
-    assert gradient(narrow, y, relevance).any()
-    loss, move = ErrorDrivenAPLoss(2.0), 1e-6 * torch.eye(5, dtype=torch.float64)
-    up, down = (torch.stack([gradient(loss, y + s * e, relevance) for e in move]) for s in (1, -1))
-    assert ((up - down) - (up - down).T).abs().max() > 2e-8
-
-
 def test_infinite_scores():
     y, relevance = torch.tensor([inf, inf, 0.0, -inf, -inf]), torch.tensor([True, False, False, True, False])
     tied = torch.tensor([9.0, 9.0, 0.0, -9.0, -9.0])

@@ -1,7 +1,5 @@
 """Image files: views, decoding, labels, and files that are corrupt or missing."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 
@@ -31,9 +29,6 @@ def ramp(width, height):
 def colours(picture):
     """Undo the normalisation."""
     return picture * torch.tensor(IMAGENET_SD)[:, None, None] + torch.tensor(IMAGENET_MEAN)[:, None, None]
-
-
-# --- views ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("crop", ["area", "window"])
@@ -86,9 +81,6 @@ def test_a_large_jpeg_is_decoded_no_larger_than_needed(tmp_path):
         small = view(image, size=32)
         assert image.size == (100, 75)
     assert (small - view(photograph, size=32)).abs().max() < 0.1
-
-
-# --- files ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_name_under_two_parents_is_two_labels():

@@ -1,7 +1,5 @@
 """Faster R-CNN by its name: the classifier's loss is exchanged, all else is torchvision's."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest
@@ -50,9 +48,6 @@ def step(net, scale=1.0, given=None):
     total = sum(value for name, value in losses.items() if name not in ("cross_entropy", "loss_classifier"))
     (total + scale * losses["loss_classifier"]).backward()
     return losses, {name: parameter.grad.clone() for name, parameter in net.named_parameters()}
-
-
-# --- the exchange --------------------------------------------------------------------------------------------------
 
 
 def test_with_cross_entropy_it_is_torchvisions():
@@ -128,9 +123,6 @@ def test_pictures_without_objects():
     assert losses["loss_classifier"] == 0 and all(gradient.isfinite().all() for gradient in gradients.values())
 
 
-# --- what is kept --------------------------------------------------------------------------------------------------
-
-
 def test_a_checkpoint_keeps_the_memory():
     net = narrow(map_loss())
     step(net)
@@ -139,19 +131,6 @@ def test_a_checkpoint_keeps_the_memory():
     assert len(again.roi_heads.classifier_loss.loss.memory) == 2 * 16
     for _ in range(2):
         torch.testing.assert_close(step(net), step(again), rtol=0, atol=0)
-
-
-def test_detections_are_in_the_picture_and_in_order():
-    net = narrow().eval()
-    with torch.no_grad():
-        for found in net(batch(3, 0)[0]):
-            assert 0 < len(found["boxes"]) <= 100
-            assert (found["boxes"] >= 0).all() and (found["boxes"] <= 64).all()
-            assert (found["scores"].diff() <= 0).all() and (found["scores"] > 0).all()
-            assert found["labels"].min() >= 1 and found["labels"].max() <= 4
-
-
-# --- weights -------------------------------------------------------------------------------------------------------
 
 
 def test_training_goes_on_with_another_loss(tmp_path):
@@ -213,9 +192,6 @@ def test_sizes_and_the_one_of_the_paper_is_torchvisions():
     shapes = [{name: value.shape for name, value in net.state_dict().items()} for net in (ours, theirs)]
     assert shapes[0] == shapes[1]
     assert ours.transform.min_size == (600,) and ours.transform.max_size == 1000
-
-
-# --- bad input -----------------------------------------------------------------------------------------------------
 
 
 def test_bad_settings_and_weights_are_refused(tmp_path):

@@ -1,15 +1,16 @@
-"""The stand-ins of torchvision's compiled operators, non-maximum suppression and RoIAlign: by their definitions."""
+"""Importing torchvision without its compiled operators, and what stands in for them, by its definitions."""
 
-from __future__ import annotations
-
-import math
+import subprocess
+import sys
+import warnings
 from itertools import product
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from ranklab.models import _operators, load_torchvision
+from ranklab.models import _operators, load_torchvision, operators
 from ranklab.models._operators import nms, roi_align
 
 pytestmark = pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
@@ -20,9 +21,6 @@ def boxes(n, side, seed=0, dtype=torch.float32):
     low = torch.rand(n, 2, generator=random, dtype=torch.float64) * side * 0.7
     size = (0.05 + torch.rand(n, 2, generator=random, dtype=torch.float64) * 0.25) * side
     return torch.cat([low, low + size], dim=1).to(dtype)
-
-
-# --- non-maximum suppression ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -72,8 +70,6 @@ def test_nms_at_the_threshold():
         assert nms(corners, torch.ones(len(corners)), threshold).tolist() == kept
 
 
-# --- RoIAlign ------------------------------------------------------------------------------------------------------
-
 MAPS = torch.randn(3, 2, 9, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
@@ -82,59 +78,29 @@ def rois(n=11, scale=4.0, seed=0):
     return torch.cat([torch.arange(n)[:, None] % 3, inside], dim=1).double()
 
 
-def roi_align_by_loop(maps, regions, size, scale, ratio, aligned):
-    """The definition, point by point."""
-    out = torch.zeros(len(regions), maps.shape[1], *size, dtype=torch.float64)
-    for k, (n, *corners) in enumerate(regions.tolist()):
-        x1, y1, x2, y2 = (c * scale - (0.5 if aligned else 0.0) for c in corners)
-        width, height = (x2 - x1, y2 - y1) if aligned else (max(x2 - x1, 1.0), max(y2 - y1, 1.0))
-        down, across = (ratio, ratio) if ratio > 0 else (math.ceil(height / size[0]), math.ceil(width / size[1]))
-        for i in range(size[0]):
-            for j in range(size[1]):
-                for v in range(down):
-                    for u in range(across):
-                        y = y1 + (i + (v + 0.5) / down) * height / size[0]
-                        x = x1 + (j + (u + 0.5) / across) * width / size[1]
-                        out[k, :, i, j] += interpolated(maps[int(n)], y, x) / max(down * across, 1)
-    return out
-
-
-def interpolated(one, y, x):
-    height, width = one.shape[1:]
-    if y < -1 or y > height or x < -1 or x > width:
-        return torch.zeros(len(one), dtype=one.dtype)
-    y, x = min(max(y, 0.0), height - 1.0), min(max(x, 0.0), width - 1.0)
-    top, left = int(y), int(x)
-    bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
-    v, u = y - top, x - left
-    upper = (1 - u) * one[:, top, left] + u * one[:, top, right]
-    return (1 - v) * upper + v * ((1 - u) * one[:, bottom, left] + u * one[:, bottom, right])
-
-
-def test_roi_align_is_its_definition():
-    outside = rois(4)
-    outside[:, 1:] = (outside[:, 1:] - 14.0) * 3
-    for ratio, aligned, regions in product((-1, 0, 1, 2, 3), (False, True), (rois(4), outside)):
-        found = roi_align(MAPS, regions, (2, 3), 0.25, ratio, aligned)
-        expected = roi_align_by_loop(MAPS, regions, (2, 3), 0.25, ratio, aligned)
-        torch.testing.assert_close(found, expected, msg=f"{ratio=} {aligned=}")
-        strided = MAPS.contiguous(memory_format=torch.channels_last)
-        assert torch.equal(roi_align(strided, regions, (2, 3), 0.25, ratio, aligned), found)
-
-
-def test_roi_align_is_torchvisions():
+def test_roi_align_is_torchvisions_with_its_gradient():
     from torchvision.ops.roi_align import _roi_align
 
     theirs = _roi_align.__wrapped__  # as it is written, not compiled
-    for dtype, ratio, aligned in product((torch.float32, torch.float64), (-1, 2), (False, True)):
+    for dtype, ratio, aligned in product((torch.float32, torch.float64), (-1, 0, 1, 2, 3), (False, True)):
         mine, other = (MAPS.to(dtype).requires_grad_() for _ in range(2))
-        found = roi_align(mine, rois().to(dtype), 5, 0.25, ratio, aligned)
-        expected = theirs(other, rois().to(dtype), 0.25, 5, 5, ratio, aligned)
-        torch.testing.assert_close(found, expected)
+        found = roi_align(mine, rois().to(dtype), (2, 3), 0.25, ratio, aligned)
+        expected = theirs(other, rois().to(dtype), 0.25, 2, 3, ratio, aligned)
+        case = f"{dtype=} {ratio=} {aligned=}"
+        torch.testing.assert_close(found, expected, msg=case)
         incoming = torch.randn(found.shape, generator=torch.Generator().manual_seed(3), dtype=dtype)
         found.backward(incoming)
         expected.backward(incoming)
-        torch.testing.assert_close(mine.grad, other.grad)
+        torch.testing.assert_close(mine.grad, other.grad, msg=case)
+        strided = MAPS.to(dtype).contiguous(memory_format=torch.channels_last)
+        assert torch.equal(roi_align(strided, rois().to(dtype), (2, 3), 0.25, ratio, aligned), found), case
+
+
+def test_points_more_than_a_pixel_outside_the_map_are_zero_and_nearer_ones_are_of_its_edge():
+    for start, share in ((-3, 3 / 4), (-2, 3 / 4), (-2.1, 2 / 4), (0, 2 / 4), (0.1, 2 / 4), (1, 2 / 4), (9, 0)):
+        across, down = torch.tensor([[0, start, 0, start + 8, 4], [0, 0, start, 4, start + 8]]).double().split(1)
+        for region in (across, down):  # four points, 2 apart, the first 1 from the start
+            assert roi_align(torch.ones(1, 1, 4, 4).double(), region, 1, 1.0, 4).item() == pytest.approx(share), start
 
 
 def test_roi_align_of_a_list_of_an_empty_one_and_of_one_pixel():
@@ -152,3 +118,72 @@ def test_roi_align_sums_sixteen_bits_in_more():
         maps, regions = MAPS.to(dtype), rois().to(dtype)
         found, expected = roi_align(maps, regions, 5, 0.25, 2), roi_align(maps.float(), regions.float(), 5, 0.25, 2)
         assert found.dtype == dtype and torch.equal(found, expected.to(dtype))
+
+
+PROCESS = """
+import sys, warnings
+try:
+    import torchvision
+except RuntimeError as error:
+    assert "torchvision::nms" in str(error)
+from ranklab.models import load_torchvision, operators
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    found = load_torchvision("this test")
+    assert operators() == "PyTorch" and load_torchvision("this test") is found
+assert [str(w.category.__name__) for w in caught] == ["StandInWarning"], caught
+import torch, torchvision
+from torchvision.models.detection import roi_heads
+from torchvision.ops import boxes, poolers, MultiScaleRoIAlign
+assert torchvision is found
+assert boxes.nms is torchvision.ops.nms is not None and poolers.roi_align is roi_heads.roi_align
+assert boxes.nms.__module__ == poolers.roi_align.__module__ == "ranklab.models._operators"
+given = torch.tensor([[0.0, 0, 4, 4], [0, 0, 4, 3], [5, 5, 6, 6]]), torch.tensor([0.1, 0.2, 0.3])
+assert torch.ops.torchvision.nms(*given, 0.5).tolist() == boxes.nms(*given, 0.5).tolist() == [2, 1]
+assert boxes.batched_nms(*given, torch.tensor([0, 1, 0]), 0.5).tolist() == [2, 1, 0]
+
+for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+    del sys.modules[name]
+sys.path.insert(0, sys.argv[1])
+try:
+    load_torchvision("the zoo")
+except ImportError as error:
+    print(error)
+assert not any(name.split(".")[0] == "torchvision" for name in sys.modules)
+"""
+
+
+@pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
+def test_after_an_import_that_failed_and_with_a_torchvision_that_does_not_fit(tmp_path):
+    """The one works with our operators, the other is told with its own words; in a process where none was imported."""
+    load_torchvision("this test")
+    if operators() == "torchvision":
+        pytest.skip("torchvision's own operators load here")
+    (tmp_path / "torchvision.py").write_text("raise RuntimeError('built for another torch')")
+    ended = subprocess.run([sys.executable, "-c", PROCESS, str(tmp_path)], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "torchvision is needed for the zoo and can't be imported (built for another torch)" in ended.stdout
+
+
+def test_without_torchvision_the_error_names_what_needs_it(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    with pytest.raises(
+        ImportError, match=r"torchvision is needed for the zoo and can't be imported \(.*None in sys.modules.*\):"
+    ):
+        load_torchvision("the zoo")
+    with pytest.raises(ImportError, match=r"pip install 'rankedu\[vision\]'.*; or stay at home$"):
+        load_torchvision("the zoo", instead="stay at home")
+
+
+def test_operators_that_load_are_left_alone(monkeypatch):
+    fake = ModuleType("torchvision")
+    fake.extension = SimpleNamespace(_has_ops=lambda: True)
+    fake.ops = SimpleNamespace(nms=max, roi_align=min)
+    monkeypatch.setitem(sys.modules, "torchvision", fake)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load_torchvision("this test") is fake
+        assert operators() == "torchvision"
+    assert (fake.ops.nms, fake.ops.roi_align) == (max, min)

@@ -1,9 +1,6 @@
 """Labs of a few lines; a lab's cells run without a kernel, which takes seconds to start; and errors, a row each."""
 
-from __future__ import annotations
-
 import json
-import re
 import signal
 import sys
 from functools import cache
@@ -79,22 +76,6 @@ def where(tmp_path, write_lab, monkeypatch):
     (labs / "presets" / "fast.yaml").write_text("lr: 2\nkinds: [a]\n")
     (labs / "presets" / "deep.yaml").write_text("depth: 9\n")
     return {"labs": labs, "runs": tmp_path / "runs"}
-
-
-@pytest.fixture(scope="session")
-def refused():
-    """A function that makes calls, rows of (call, error, message), and holds each to its error."""
-
-    def check(rows):
-        for call, error, message in rows:
-            said = "nothing"
-            try:
-                call()
-            except error as found:
-                said = str(found)
-            assert re.search(message, said, re.DOTALL), f"said was {said!r} and not {message!r}"
-
-    return check
 
 
 @pytest.fixture(scope="session")

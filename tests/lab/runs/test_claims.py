@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from rankedu.cli import app
 from ranklab import claims as made
-from ranklab.claims import Campaign, read_claims, read_protocol, read_searches, verdict, verdicts
+from ranklab.claims import Campaign, read_claims, read_protocol, verdict, verdicts
 from ranklab.claims import campaign as running
 from ranklab.claims.campaign import LABS
 from ranklab.claims.protocol import with_needs
@@ -20,7 +20,6 @@ from ranklab.datasets import held_out
 from ranklab.methods import METHODS
 from ranklab.runs import collect_runs, keep_runs, save_result
 from ranklab.runs import search as searches
-from ranklab.runs.folders import find_labs
 from ranklab.runs.planning import plan
 from ranklab.runs.results import write_json
 from ranklab.runs.sweep_plan import with_result
@@ -378,21 +377,3 @@ def test_what_cannot_be_planned_is_named(data, tmp_path, refused):
             (lambda: rule.threshold, ValueError, "rule of milder must say what the difference is larger than"),
         ]
     )
-
-
-def test_presets_that_name_the_search_have_what_it_found():
-    """Rounded to two digits; the others say why they have not."""
-    chosen = read_searches(read_protocol("cpu"))["arms"]
-    taken = []
-    for path in sorted((find_labs() / "presets").glob("glyphs_*.yaml")):
-        text = path.read_text(encoding="utf-8")
-        if "which a search found" in " ".join(text.replace("#", "").split()):
-            method = path.stem.removeprefix("glyphs_")
-            found = chosen[method]["parameters"]
-            expected = {
-                name: float(f"{value:.2g}") if isinstance(value, float) else value for name, value in found.items()
-            }
-            preset = yaml.safe_load(text)
-            assert {name: preset[name] for name in expected} == expected, path.name
-            taken.append(method)
-    assert {"rambo_log", "fast_ap"} <= set(taken)

@@ -14,7 +14,7 @@ from ranklab import CHECKOUT, models
 from ranklab.experiments import speed
 from ranklab.experiments.speed import contestants, published, stopwatch
 from ranklab.experiments.speed.contestants import ALONE, LISTS, LOSSES, OURS, PML, VALUE, VALUES, WRITTEN, Batch, List
-from ranklab.experiments.speed.growth import ALGORITHMS, cells_of, exponents
+from ranklab.experiments.speed.growth import ALGORITHMS, exponents
 from ranklab.experiments.speed.published import PRINTED_MS
 from ranklab.experiments.speed.stopwatch import Limits, race
 from ranklab.experiments.speed.tables import beside, compare, duration, metrics_of, ratio_table, rows_of, seconds_of
@@ -82,9 +82,6 @@ def test_all_libraries_find_the_same_average_precision():
     assert len(found) == 3 and max(found) - min(found) < 1e-6
 
 
-# --- The intervals and the race ---------------------------------------------------------------------------------------
-
-
 def test_the_intervals_hold_the_truth_as_often_as_they_promise():
     """1,000 experiments with known exponents: medians of five rounds, whose noise is skewed, on cells that deviate."""
     random, held = np.random.default_rng(0), np.zeros(2)
@@ -95,15 +92,6 @@ def test_the_intervals_hold_the_truth_as_often_as_they_promise():
         (a, a_margin), (b, b_margin) = exponents(cells)
         held += abs(a - 1.3) < a_margin, abs(b - 0.4) < b_margin
     assert (abs(held / 1000 - 0.95) < 0.02).all()  # three standard deviations of 1,000 draws
-
-
-def test_a_grid_has_lengths_and_counts_that_vary_by_themselves():
-    for name, method in ALGORITHMS.items():
-        for scale in (0.01, 1.0, 3.0):
-            cells = cells_of(method, scale)
-            assert len({n for n, _ in cells}) == len({p for _, p in cells}) == 4 and len(set(cells)) == 16, name
-            assert all(2 <= p <= n / 2 for n, p in cells), name
-            exponents([(n, p, method.claim(n, p)) for n, p in cells])
 
 
 @pytest.fixture
@@ -176,17 +164,11 @@ def test_free_memory_is_limited_by_the_container(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="reads the peak from Linux's /proc")
 def test_bytes_of_a_list_are_counted_in_a_process_of_their_own():
-    names = [(loss, who) for loss in ("AP", "recall") for who in (OURS, WRITTEN)]
-    found = contestants.bytes_a_score(names, 500_000, 0.01, 0)
-    assert list(found) == names
-    for loss in ("AP", "recall"):
-        assert 4 < found[loss, OURS] < found[loss, WRITTEN] < 100
+    found = contestants.bytes_a_score([("AP", OURS), ("AP", WRITTEN)], 500_000, 0.01, 0)
+    assert 4 < found["AP", OURS] < found["AP", WRITTEN] < 100
     ones = 'peak_of(lambda: __import__("torch").ones(3 << 24).sum().item())'
     total, taken = stopwatch.told(stopwatch.__name__, ones)
     assert total == 3 << 24 and 1.8e8 < taken < 2.6e8
-
-
-# --- What is told -----------------------------------------------------------------------------------------------------
 
 
 def row(work="AP", who="ours", size=128, seconds=1.0, part="batches", **more):
@@ -233,9 +215,6 @@ def test_the_numbers_that_the_package_holds_are_the_printed_ones():
     assert losses | {"backbone": backbones.pop()} == pytest.approx(PRINTED_MS) and not backbones
     for line in table_1:
         assert ALGORITHMS[line["ours"]].printed.startswith(line["values"][0])
-
-
-# --- The lab ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_quick_lab_runs(execute):

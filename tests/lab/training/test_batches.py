@@ -1,7 +1,5 @@
 """Batches made ahead: pictures in memory and on disk, the same whoever makes them and wherever a run begins."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -114,9 +112,6 @@ def test_a_sampler_that_ends_too_early(glyphs):
     sampler = ClassBalancedSampler(glyphs.labels[:, -1], 8, 4, batches=3)
     with pytest.raises(ValueError, match="sampler must yield 5 batches, one for each step, got 3"):
         train(ConvNet(4), glyphs, lambda e, labels: e.var(), steps=5, sampler=sampler, progress=False)
-
-
-# --- ahead ---------------------------------------------------------------------------------------------------------
 
 
 def test_errors_come_in_their_place():

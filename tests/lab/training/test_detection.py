@@ -1,7 +1,5 @@
 """The training of a detector: what it is shown, what is kept, and a few steps of the real one."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 from itertools import islice
@@ -82,9 +80,6 @@ def failing(batches, cut):
     raise RuntimeError("power cut")
 
 
-# --- what it is shown ----------------------------------------------------------------------------------------------
-
-
 def made(data, steps=7, **settings):
     return list(shown.batches(data, **{"steps": steps, "batch_size": 3, "device": CPU, **settings}))
 
@@ -122,9 +117,6 @@ def test_seed_step_and_place_determine_a_picture_from_the_middle_and_by_a_worker
         assert len(part) == 7 - settings.get("first", 0)
         for one, other in zip(whole[-len(part) :], part, strict=True):
             torch.testing.assert_close((one.images, one.targets), (other.images, other.targets), rtol=0, atol=0)
-
-
-# --- the loop ------------------------------------------------------------------------------------------------------
 
 
 def test_a_killed_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
@@ -227,9 +219,6 @@ def test_settings_a_foreign_checkpoint_and_an_error_of_the_detector_are_named(tm
         train_detector(Fake(), Pictures(0), steps=1, lr=0.1)
 
 
-# --- what it finds -------------------------------------------------------------------------------------------------
-
-
 def test_detections_are_those_of_the_network_in_order_and_evaluation_is_their_metric():
     torch.manual_seed(0)
     net, data = Fake().train(), Pictures()
@@ -244,9 +233,6 @@ def test_detections_are_those_of_the_network_in_order_and_evaluation_is_their_me
     nn.init.constant_(net.score.weight, torch.nan)
     with pytest.raises(ValueError, match="net must have finite weights"):
         evaluate_detector(net, data)
-
-
-# --- the real one --------------------------------------------------------------------------------------------------
 
 
 def detector():

@@ -1,15 +1,19 @@
-"""Batches embedded in chunks: the gradient of the loss of all embeddings is the direct one."""
+"""Batches embedded in chunks, or in two processes: the gradient of the loss of all embeddings is the direct one."""
 
-from __future__ import annotations
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import nn
 
-from rankedu.losses import HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
+from rankedu.losses import ClusterLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
 from ranklab.models import ConvNet
-from ranklab.training import Recipe, train
+from ranklab.training import Recipe, distributed, train
 from ranklab.training.large_batch import embed_for_gradient
 
 LOSSES = {
@@ -122,3 +126,50 @@ def test_the_scale_of_float16_leaves_the_loss_alone(glyphs, loss):
             net, glyphs, LOSSES[loss], steps=30, batch_size=32, lr=3e-3, recipe=Recipe(amp=amp), progress=False
         ).losses
     assert sum(losses[True][-5:]) == pytest.approx(sum(losses[False][-5:]), rel=0.2)
+
+
+def of_processes(name):
+    """Of the loss of the global batch, averaged over the processes: of the network, and of proxies."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 6)).double()
+    proxies = ClusterLoss(4, 6).double()
+    inputs = torch.randn(16, 64, generator=torch.Generator().manual_seed(2)).double()
+    embeddings, labels = distributed.gather(
+        net(distributed.own_part(inputs)), distributed.own_part(torch.arange(16) // 4)
+    )
+    (LOSSES[name](embeddings, labels) + proxies(embeddings, labels)).backward()
+    trained = [*net.parameters(), *proxies.parameters()]
+    for parameter in trained if distributed.world_size() > 1 else ():
+        dist.all_reduce(parameter.grad)
+        parameter.grad /= distributed.world_size()
+    return torch.cat([parameter.grad.flatten() for parameter in trained])
+
+
+def test_the_gradient_is_that_of_the_double_batch_and_unequal_shares_are_refused(tmp_path):
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    alone = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*torchrun, __file__, tmp_path], env=alone, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for rank in (0, 1):
+        process = torch.load(tmp_path / f"{rank}.pt", weights_only=False)
+        for name in LOSSES:
+            expected = of_processes(name)
+            assert expected.abs().max() > 1e-2
+            torch.testing.assert_close(process[name], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_process_that_is_alone():
+    embeddings, labels = torch.ones(3, 2, requires_grad=True), torch.arange(3)
+    assert distributed.gather(embeddings, labels) == (embeddings, labels)
+    assert (distributed.world_size(), distributed.rank()) == (1, 0)
+    with distributed.joined():
+        assert distributed.world_size() == 1
+    assert torch.equal(distributed.own_part(labels), labels)
+
+
+if __name__ == "__main__":  # by torchrun, in each of the two processes
+    with distributed.joined():
+        found, rank = {name: of_processes(name) for name in LOSSES}, distributed.rank()
+        torch.save(found, Path(sys.argv[1]) / f"{rank}.pt")
+        with pytest.raises(ValueError, match=r"embeddings must be as many on every process, got \[3, 4\]"):
+            distributed.gather(torch.ones(3 + rank, 2), torch.zeros(3 + rank))

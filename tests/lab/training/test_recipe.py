@@ -1,7 +1,5 @@
 """The recipe: learning rates as a function of the step, groups, frozen backbones, clipping, 16 bits; the device."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn
@@ -44,23 +42,21 @@ def test_short_runs_have_a_learning_rate():
             assert all(0 < factor <= 1 for factor in factors), (schedule, steps)
 
 
-BAD = {
-    "schedule": ({"schedule": "linear"}, ValueError, "schedule must be one of"),
-    "head_lr": ({"head_lr": 0}, ValueError, "head_lr must be finite and > 0, got 0"),
-    "decay": ({"decay": 1.5}, ValueError, r"decay must be in \(0, 1\], got 1.5"),
-    "clip": ({"clip": 0.0}, ValueError, "clip must be finite and > 0, got 0.0"),
-    "chunk": ({"chunk": 0}, ValueError, "chunk must be >= 1, got 0"),
-    "amp": ({"amp": 1}, TypeError, "amp must be True or False, got 1"),
-    "no_milestones": ({"schedule": "steps"}, ValueError, "milestones must be given with schedule='steps'"),
-    "milestones": ({"milestones": (5,)}, ValueError, r"milestones .* got \(5,\) with schedule='constant'"),
-    "cycle": ({"schedule": "one_cycle", "warmup": 3}, ValueError, "warmup must be 0 with schedule='one_cycle', got 3"),
-}
+BAD = [
+    ({"schedule": "linear"}, ValueError, "schedule must be one of"),
+    ({"head_lr": 0}, ValueError, "head_lr must be finite and > 0, got 0"),
+    ({"decay": 1.5}, ValueError, r"decay must be in \(0, 1\], got 1.5"),
+    ({"clip": 0.0}, ValueError, "clip must be finite and > 0, got 0.0"),
+    ({"chunk": 0}, ValueError, "chunk must be >= 1, got 0"),
+    ({"amp": 1}, TypeError, "amp must be True or False, got 1"),
+    ({"schedule": "steps"}, ValueError, "milestones must be given with schedule='steps'"),
+    ({"milestones": (5,)}, ValueError, r"milestones .* got \(5,\) with schedule='constant'"),
+    ({"schedule": "one_cycle", "warmup": 3}, ValueError, "warmup must be 0 with schedule='one_cycle', got 3"),
+]
 
 
-@pytest.mark.parametrize(("settings", "error", "message"), BAD.values(), ids=BAD)
-def test_a_recipe_is_checked(settings, error, message):
-    with pytest.raises(error, match=message):
-        Recipe(**settings)
+def test_a_recipe_is_checked(refused):
+    refused((lambda settings=settings: Recipe(**settings), error, message) for settings, error, message in BAD)
 
 
 def test_each_group_has_its_learning_rate():

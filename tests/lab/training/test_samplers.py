@@ -3,8 +3,6 @@
 What a class-balanced batch is, is tested with the training loop.
 """
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import pytest
@@ -32,9 +30,6 @@ def paired(**settings):
 
 def drawn(sampler):
     return torch.stack(list(sampler))
-
-
-# --- from a few super-classes --------------------------------------------------------------------------------------
 
 
 def test_a_batch_has_equally_many_classes_of_each_super_class():
@@ -77,29 +72,16 @@ def test_small_classes_and_small_super_classes_are_left_out():
     assert paths[kept.flatten()].unique(dim=0).tolist() == [[s, c] for s in (0, 1) for c in range(3)]
 
 
-# --- what the seed makes ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("make", [balanced, paired])
 def test_more_batches_begin_with_the_fewer_and_another_seed_gives_others(make):
     assert torch.equal(drawn(make(batches=40))[:30], drawn(make()))
     assert not torch.equal(drawn(make(seed=4)), drawn(make()))
 
 
-@pytest.mark.parametrize("make", [balanced, paired])
-def test_it_is_a_batch_sampler_of_a_data_loader(make):
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(FLAT), batch_sampler=make())
-    assert len(loader) == 30
-    assert torch.equal(torch.stack([labels for (labels,) in loader]), FLAT[drawn(make())])
-
-
 def test_the_batches_that_committed_results_were_made_with():
     labels = torch.tensor([5, 9, 5, 9, 9, 7, 5, 7, 9, 7, 5, 7])
     batches = drawn(ClassBalancedSampler(labels, 4, 2, batches=4, seed=3))
     assert batches.tolist() == [[7, 11, 6, 2], [9, 5, 1, 4], [2, 6, 8, 4], [2, 6, 3, 4]]
-
-
-# --- bad input -----------------------------------------------------------------------------------------------------
 
 
 def test_the_super_class_sampler_refuses():

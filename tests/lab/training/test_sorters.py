@@ -38,20 +38,18 @@ def frozen():
     return LSTMRanker(3).requires_grad_(False)
 
 
-BAD = {
-    "distribution": (lambda: draw_scores(4, 1, "cauchy"), ValueError, "distribution must be one of .*cauchy"),
-    "train_n": (lambda: train_sorter(1), ValueError, "n must be >= 2, got 1"),
-    "frozen": (lambda: fit_sorter(frozen(), steps=1), ValueError, r"must not be frozen.*requires_grad_\(\)"),
-    "diverged": (lambda: fit_sorter(LSTMRanker(3, "mlp"), steps=50, lr=1e30, progress=False), FloatingPointError,
+BAD = [
+    (lambda: draw_scores(4, 1, "cauchy"), ValueError, "distribution must be one of .*cauchy"),
+    (lambda: train_sorter(1), ValueError, "n must be >= 2, got 1"),
+    (lambda: fit_sorter(frozen(), steps=1), ValueError, r"must not be frozen.*requires_grad_\(\)"),
+    (lambda: fit_sorter(LSTMRanker(3, "mlp"), steps=50, lr=1e30, progress=False), FloatingPointError,
         r"stay finite, got (nan|inf) at step \d+"),
-    "architecture": (lambda: trained_sorter(4, architecture="rnn"), ValueError, "architecture must be one of"),
-}  # fmt: skip
+    (lambda: trained_sorter(4, architecture="rnn"), ValueError, "architecture must be one of"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD)
-def test_the_error_names_the_parameter(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
+def test_the_error_names_the_parameter(refused):
+    refused(BAD)
 
 
 @pytest.mark.parametrize(("architecture", "steps"), [("lstm", 120), ("gru", 120), ("conv", 150), ("mlp", 250)])

@@ -141,7 +141,6 @@ def results(
     by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that tell the rows apart.")] = None,
     metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Columns; the first sorts the rows.")] = None,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this parameter.")] = None,
-    form: Annotated[str, typer.Option("--format", help="markdown or csv.")] = "markdown",
 ) -> None:
     """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
     from ranklab.runs import keep_runs, tabulate
@@ -153,7 +152,6 @@ def results(
             by=by.split(",") if by else None,
             metrics=metrics,
             where=_settings(where or ()),
-            form=form,
         )
         for line in tables.skipped:
             print(f"skipped {line}", file=sys.stderr)

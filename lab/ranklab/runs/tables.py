@@ -1,7 +1,5 @@
-"""Tables of finished runs in Markdown and CSV."""
+"""Tables of finished runs in Markdown."""
 
-import csv
-import io
 import math
 import os
 import re
@@ -9,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankedu.checks import check_choice
 from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.selection import metric_names, of_one_code, plain, select
 from ranklab.runs.summaries import Row, best, summarise
@@ -37,14 +34,12 @@ def tabulate(
     by: Sequence[str] | None = None,
     metrics: Sequence[str] | str | None = None,
     where: Mapping[str, Any] | None = None,
-    form: str = "markdown",
 ) -> Tables:
-    """Make the tables of the runs in some folders or tables, one a lab; csv is for one lab.
+    """Make the tables of the runs in some folders or tables, one a lab.
 
     The other arguments are those of ``select``, :func:`summarise` and ``metric_names``, by default the first
     few metrics of each lab. ValueError if nothing is there, or nothing that is asked for.
     """
-    check_choice(form, tuple(_FORMS), name="format")
     records, skipped = collect_runs(*folders)
     places = ", ".join(map(str, folders))
     if not records:
@@ -53,29 +48,23 @@ def tabulate(
     records, others = of_one_code(select(records, lab, where))
     skipped += others
     labs = list(dict.fromkeys(record.lab for record in records))
-    if form != "markdown" and len(labs) > 1:
-        raise ValueError(f"format {form} is for one lab, got {', '.join(labs)} (choose with --lab)")
     parts = []
     for name in labs:
         runs = [record for record in records if record.lab == name]
         columns = metric_names(runs, metrics)[: None if metrics else COLUMNS]
-        head, foot = (f"### {name}\n\n", "\n") if form == "markdown" else ("", "")
-        parts.append(head + render(summarise(runs, by), columns, form) + foot)
+        parts.append(f"### {name}\n\n{render(summarise(runs, by), columns)}\n")
     return Tables("\n".join(parts), records, skipped)
 
 
-def render(rows: Sequence[Row], metrics: Sequence[str], form: str = "markdown") -> str:
-    """Write rows as a table, the best of the first metric first; in Markdown what is not worse is bold."""
+def render(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+    """Write rows as a table, the best of the first metric first; what is not worse is bold."""
     less = bool(metrics and _LESS.search(metrics[0]))
 
-    def place(row: Row) -> tuple[bool, float]:
+    def rank(row: Row) -> tuple[bool, float]:
         mean = row.value(metrics[0]).mean if metrics else math.nan
         return mean != mean, mean if less else -mean
 
-    return _FORMS[form](sorted(rows, key=place), metrics)
-
-
-def _markdown(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+    rows = sorted(rows, key=rank)
     names = list(rows[0].parameters) if rows else []
     columns = {metric: [row.value(metric) for row in rows] for metric in metrics}
     bold = {metric: best(values, less=bool(_LESS.search(metric))) for metric, values in columns.items()}
@@ -86,20 +75,3 @@ def _markdown(rows: Sequence[Row], metrics: Sequence[str]) -> str:
         setting = [plain(value) for value in row.parameters.values()]
         lines.append([*setting, str(len(row.records)), *cells, row.seconds().text(digits=0), row.devices()])
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
-
-
-def _csv(rows: Sequence[Row], metrics: Sequence[str]) -> str:
-    file = io.StringIO()
-    names = list(rows[0].parameters) if rows else []
-    head = [f"{metric} {of}" for metric in metrics for of in ("mean", "sd")]
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*names, "runs", *head, "seconds", "device"])
-    for row in rows:
-        numbers = [number for metric in metrics for number in (row.value(metric).mean, row.value(metric).sd)]
-        cells = [f"{number:.6g}" if math.isfinite(number) else "" for number in [*numbers, row.seconds().mean]]
-        setting = [plain(value) for value in row.parameters.values()]
-        writer.writerow([*setting, len(row.records), *cells, row.devices()])
-    return file.getvalue().rstrip("\n")
-
-
-_FORMS = {"markdown": _markdown, "csv": _csv}

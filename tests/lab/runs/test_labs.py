@@ -8,6 +8,7 @@ import torch
 import yaml
 
 import ranklab.training.detection
+from rankedu.losses import OnProposals
 from ranklab.experiments import detection, hierarchical_retrieval, minibatch_statistics, retrieval, speed
 from ranklab.experiments._experiment import chosen_settings
 from ranklab.experiments.detection_data import Findings
@@ -228,3 +229,11 @@ def test_an_untrained_classifier_gets_a_gradient_only_by_long_steps():
         logits = start.clone().requires_grad_()
         detection.make_loss(published | change)(logits, labels).backward()
         assert bool(logits.grad.any()) == moves, change
+
+
+def test_parameters_reach_the_loss_of_detection():
+    given = {"lam": 2.0, "normalized": True, "margin": 0.25, "memory": 0, "class_agnostic_weight": 0.5}
+    loss = detection.make_loss(detection.DEFAULTS | given | {"scores": "log-odds"})
+    assert isinstance(loss, OnProposals) and loss.scores == "log-odds" and loss.loss.memory is None
+    inner = loss.loss.average_precision
+    assert (inner.ranker.lam, inner.ranker.normalized, inner.margin) == (2.0, True, 0.25)

@@ -15,7 +15,6 @@ FILES = {
     "explorables.py.in": "book/rankbook/ch{nn}_{slug}/explorables.py",
     "exercises.py.in": "book/rankbook/ch{nn}_{slug}/exercises.py",
     "test_figures.py.in": "tests/book/ch{nn}_{slug}/test_figures.py",
-    "test_explorables.py.in": "tests/book/ch{nn}_{slug}/test_explorables.py",
 }
 
 

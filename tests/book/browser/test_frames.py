@@ -271,11 +271,3 @@ def test_the_mouse_drags_the_ball_and_moves_no_slider_and_all_stay_on_the_pictur
     assert grip["x"] + 12 == pytest.approx(picture["x"] + stop[0] * picture["width"], abs=1)
     assert grip["y"] + 12 == pytest.approx(picture["y"] + stop[1] * picture["height"], abs=1)
     assert rolled(page)[1] and len(pictures(page)) == 2
-
-
-def test_without_scripts_an_explorable_is_a_picture(reader):
-    for name in ("lanes", "hills"):
-        page = reader(name, java_script_enabled=False)
-        assert page.locator("figure.explorable img").is_visible() and page.locator("figure.explorable img").count() == 1
-        assert page.locator(".explorable-ball, .explorable-map, .explorable-run, .explorable-setting").count() == 0
-        assert not page.locator(".explorable-controls").is_visible() and not page.get_by_role("button").count()

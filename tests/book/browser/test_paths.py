@@ -150,9 +150,6 @@ def test_the_address_says_where_the_sliders_stand_and_puts_them_back(reader):
     assert other.locator(f"#{name}").get_attribute("data-frame") == frame, "what is not known moves nothing"
 
 
-# --- Predictions ----------------------------------------------------------------------------------------------------
-
-
 def test_a_prediction_is_answered_first_shown_beside_the_result_and_found_again(reader):
     page = reader(CHAPTER)
     box, reveal = page.locator(".admonition.predict").first, page.locator(".admonition.reveal").first
@@ -234,9 +231,6 @@ def test_each_kind_of_field_takes_an_answer_and_puts_it_back(visit, tmp_path):
         walk.found_again(page, said, lambda reveal=reveal, said=said: said in reveal.inner_text())
 
 
-# --- Questions ------------------------------------------------------------------------------------------------------
-
-
 def test_a_question_is_answered_scored_and_found_again(reader):
     page, bank = reader("questions.html"), {question.key: question for question in question_bank.bank()}
     assert page.locator("div.question form").count() == len(bank)
@@ -282,9 +276,6 @@ def test_an_answered_question_is_accessible_and_paper_has_every_reason(reader):
     assert not walk.accessibility(page, themes=("light", "dark"), within="div.question")
     plain = reader("questions.html", java_script_enabled=False)
     assert plain.locator("div.question details").count() == sum(len(one.options) for one in question_bank.bank())
-
-
-# --- The search, and what a page offers -----------------------------------------------------------------------------
 
 
 def test_search_finds_the_chapter_and_shows_where_the_words_stand_from_the_file_system_too(reader):

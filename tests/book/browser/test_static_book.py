@@ -51,9 +51,6 @@ def test_without_scripts_every_explorable_is_a_picture(reader):
         assert not page.locator(".explorable-controls:visible").count(), name
 
 
-# --- Formulas -------------------------------------------------------------------------------------------------------
-
-
 def test_a_long_formula_goes_on_before_a_relation_and_is_whole_on_a_desk(reader):
     """The second line of Eq. 1.12 begins with its equals sign; on a desk there is one line."""
     page = reader("chapters/01_rank_based_metrics.html", viewport=walk.SIZES["phone"])
@@ -81,22 +78,6 @@ def test_letters_that_come_late_leave_no_accent_faded(reader):
     page.route("**/MathJax*.woff", late)
     walk.visited(page, (walk.HTML / "chapters" / "05_minibatch_bias.html").as_uri())
     assert not walk.columns(page, scrolls=True) and waited
-
-
-# --- Moved by hand --------------------------------------------------------------------------------------------------
-
-
-def test_on_a_phone_a_finger_moves_the_slider(reader):
-    page = reader(CHAPTER, viewport=walk.SIZES["phone"], has_touch=True, is_mobile=True, device_scale_factor=2)
-    assert not walk.width(page)
-    slider = page.locator("figure.explorable input[type=range]").first
-    picture = page.locator("figure.explorable[data-frames] img").first
-    before = picture.get_attribute("src")
-    slider.scroll_into_view_if_needed()
-    box = slider.bounding_box()
-    assert box["height"] >= 24, "a finger is wider than that"
-    page.touchscreen.tap(box["x"] + 0.95 * box["width"], box["y"] + box["height"] / 2)
-    expect(picture).not_to_have_attribute("src", before)
 
 
 def test_the_front_pages_items_are_above_the_fold_and_dragged_offline_by_mouse_finger_and_keys(reader):
@@ -187,9 +168,6 @@ def test_in_jupyterlab_the_ball_is_dropped_where_the_reader_points(visit):
         assert f". {len(trail) - 1} steps; the loss itself: " in page.get_by_role("status").inner_text()
     page.evaluate("model.tell('ground', {})")
     assert not page.locator(".rankedu-map").is_visible(), "a picture without a map has no ball"
-
-
-# --- By keyboard, in the dark, on paper -----------------------------------------------------------------------------
 
 
 def test_the_choice_of_dark_is_kept(reader):

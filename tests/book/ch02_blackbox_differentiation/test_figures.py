@@ -4,24 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch02_blackbox_differentiation import figures, study
-from rankbook.kit import style
-from rankedu.blackbox import differentiate, interpolate
+from rankbook.ch02_blackbox_differentiation import study
+from rankedu.blackbox import differentiate
 from rankedu.solvers import ranking
-
-
-def test_the_envelope_is_concave_and_its_slope_a_falling_staircase():
-    bottom = figures.lower_envelope().axes[1]
-    steps = bottom.patches[0].get_data().values
-    assert list(steps) == sorted(steps, reverse=True)
-    assert len(steps) == 4
-
-
-def test_the_mean_over_the_arrow_is_the_interpolated_value():
-    scores, c = torch.from_numpy(figures.HAND_SCORES), torch.tensor([0.0, 0, 0, 1, 0], dtype=torch.float64)
-    value = interpolate(ranking, c, lam=0.5)(scores).item()
-    assert value == pytest.approx(3.2)
-    assert f"is {value:.1f}." in style.description(figures.moving_average())
 
 
 def test_the_sweep_is_algorithm_1():

@@ -110,18 +110,6 @@ def test_what_is_remembered_changes_the_gradient():
         assert not torch.equal(*gradients)
 
 
-def test_thinning_shows_the_ranks_that_are_left():
-    rows = [line.get_xdata() for line in figures.thinning(rank=9, n=24).axes[0].lines]
-    for gone, kept, [rank] in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
-        assert sorted([*gone, *kept, rank]) == [*range(1, 25)] and rank == 9
-    assert [int((kept < 9).sum()) for kept in rows[1::3]] == [8, 4, 2, 2, 1]
-
-
-def test_the_errors_of_a_memory_are_drawn_beside_the_margin(lines):
-    drawn = lines(figures.staleness({1e-3: {1: 0.01, 8: 0.08}}, margin=0.05).axes[0])
-    assert [*drawn["learning rate 0.001"]] == [0.01, 0.08] and [*drawn["margin α = 0.05"]] == [0.05, 0.05]
-
-
 def told(**values):
     """Length of the list, mean, standard deviation, and the value of the data set."""
     text = style.description(explorables.batch_size_and_bias(**values))

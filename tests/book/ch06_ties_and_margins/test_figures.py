@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch06_ties_and_margins import figures, study
+from rankbook.ch06_ties_and_margins import study
 from rankbook.ch06_ties_and_margins.explorables import FRAMES, collapse_film
 from rankbook.kit import style
 from rankbook.kit.check import find
@@ -85,8 +85,3 @@ def test_the_larger_the_margin_the_larger_the_scale_and_the_film_tells_it():
 def test_what_counts_is_the_gap_in_units_of_the_noise():
     small, large = (study.expected_ap_after_shift(0.7 * s, s, np.arange(200) < 20) for s in (0.01, 0.1))
     assert small == pytest.approx(large)
-
-
-def test_the_fan_is_the_same_at_every_magnification():
-    near, far = (axes.images[0].get_array() for axes in figures.fan_around_a_tie().axes)
-    assert np.array_equal(near, far) and np.allclose(np.unique(near), [1 / 3, 1 / 2, 1])

@@ -29,12 +29,6 @@ def test_table_s2_has_printed_and_measured_numbers():
     assert all(row["measured_ms"] > 0 for row in rows.values())
 
 
-def test_at_the_hot_end_all_lists_meet():
-    left = figures.temperature_trade(n=20, positives=4).axes[0]
-    ends = [line.get_ydata()[-1] for line in left.lines if len(line.get_ydata()) == 81]
-    assert ends == pytest.approx([(1 + 3 / 2) / (1 + 19 / 2)] * 6, abs=0.01)
-
-
 def test_a_larger_batch_has_the_same_share_and_more_items_that_move_and_the_descent_sums_to_zero():
     shares, moved = [], []
     for size in explorables.SIZES:

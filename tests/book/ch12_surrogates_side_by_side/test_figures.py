@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch12_surrogates_side_by_side import ap_losses, explorables, figures, maps, surrogates
+from rankbook.ch12_surrogates_side_by_side import ap_losses, explorables, figures, surrogates
 from rankbook.ch12_surrogates_side_by_side import quality as surrogate_quality
 from rankbook.kit import style
 from rankbook.kit.relief import surface, view
@@ -79,13 +79,6 @@ def test_the_blind_step_is_the_limit_of_projection_and_sigmoid():
         np.testing.assert_allclose(directions, np.broadcast_to(wanted, points.shape), atol=1e-4)
 
 
-def test_blackbox_pushes_before_the_step_alone_and_the_path_of_the_projection_ends_in_the_corner():
-    told = style.description(figures.two_items(width=0.4))
-    assert "blackbox: from −0.40 to 0.00" in told and "projection: from −0.20 to 0.20" in told
-    told = style.description(maps.two_smoothings())
-    assert "ε = 0.06: 1.00, 2.00, 3.00" in told and "from the corner 1 2 3 to the corner 2 3 1" in told
-
-
 def test_ap_svm_bounds_and_rambo_follows_one_minus_ap():
     shifts = np.linspace(-0.65, 0.65, 14)
     svm, rambo = (ap_losses.ap_walk(loss, shifts)[0] for loss in (APSVMLoss(), APLoss(BlackboxRanker(4.0))))
@@ -104,10 +97,3 @@ def test_the_table_names_every_exponent(lines):
 def test_weak_blackbox_and_projection_come_to_rest_and_the_sigmoid_does_not():
     rest = {name: share for name, (_, share) in surrogate_quality.descents(0.05).items()}
     assert rest["blackbox"] == rest["projection"] == 1 and rest["sigmoid"] == 0
-
-
-def test_every_landscape_has_a_block_for_each_ranker_with_a_strength():
-    made = figures.every_landscape(size=30)
-    titles = [axis.get_title() for axis in made.axes if axis.get_title()]
-    assert [title.partition(",")[0] for title in titles] == ["the loss itself", *surrogates.SURROGATES]
-    assert f"{style.in_words(len(titles)).capitalize()} solid blocks" in style.description(made)

@@ -5,18 +5,13 @@ import pytest
 import torch
 
 from rankbook.ch15_baselines import explorables, study
-from rankbook.kit import style
 from rankedu.hierarchy import levels
-from ranklab.contestants import baseline, baseline_names
+from ranklab.contestants import baseline
 
 
 def tangent(steps, at):
     """Without the part along the items, which normalised losses do not have."""
     return steps - (steps * at).sum(1, keepdim=True) * at
-
-
-def test_every_baseline_of_the_registry_is_on_the_table():
-    assert set(baseline_names()) <= set(study.LOSSES) and len(study.LOSSES) == 16
 
 
 def test_the_step_is_the_sum_of_the_pulls():
@@ -40,13 +35,6 @@ def test_no_loss_pulls_items_of_two_classes_together_but_by_the_hierarchy():
     for name in set(study.LOSSES) - {"happier", "rambo_ap", "smooth_ap"}:
         assert all(study.pulls(name)[i, j] < 1e-6 for i, j in groups[1] + groups[2]), name
     assert any(study.pulls("happier")[i, j] > 0 for i, j in groups[1])
-
-
-def test_the_batch_has_no_ties_and_no_pair_at_a_corner():
-    angles = torch.tensor(study.ANGLES)
-    apart = (angles[:, None] - angles).abs()
-    assert all(len(row.unique()) == 9 for row in apart)
-    assert not torch.isin(apart, torch.tensor([60.0, 90.0, 120.0])).any()
 
 
 def test_the_other_batches_are_ranked_perfectly_and_one_has_a_common_threshold():
@@ -79,19 +67,6 @@ def test_folding_keeps_the_metrics_and_only_one_loss():
     assert blind == {"triplet_semihard", "triplet_distance_weighted", "smooth_ap", "rambo_ap"}
 
 
-def test_pull_by_place():
-    assert np.allclose(study.pull_at_place("contrastive"), 1)
-    for name in ("smooth_ap", "roadmap"):
-        assert (np.diff(study.pull_at_place(name)) < 0).all()
-
-
-def test_the_table_in_words_fits_on_a_page():
-    lines = study.knowledge_table().splitlines()
-    assert len(lines) == 18 and max(map(len, lines)) <= 76
-    restless = {line[:23].strip() for line in lines if "–" in line}
-    assert restless == {"contrastive", "margin", "lifted structure", "N-pair", "angular"}
-
-
 @pytest.mark.parametrize("name", explorables.OPTIONS)
 def test_the_step_is_finite_follows_the_curve_and_has_one_scale_for_all_places(name):
     """A step of half the length is an arrow of half the length, and no arrow is longer than half a radius."""
@@ -109,9 +84,3 @@ def test_the_step_is_finite_follows_the_curve_and_has_one_scale_for_all_places(n
         scales.append(drawn.max() / steps.max())
         assert drawn.max() <= 0.5 + 1e-9
     np.testing.assert_allclose(scales, scales[0])
-
-
-def test_at_home_it_is_the_batch_of_the_chapter():
-    assert explorables.angles_with(72.0) == list(study.ANGLES)
-    ap, hap = study.measures(study.embed(study.ANGLES))
-    assert f"mean AP {ap:.2f}, mean H-AP {hap:.2f}" in style.description(explorables.one_item_moves())

@@ -10,7 +10,7 @@ from rankbook.kit import style
 from rankedu.losses import APLoss, MAPLoss
 from rankedu.losses.on_proposals import proposal_scores
 from rankedu.memory import ScoreMemory
-from rankedu.metrics import average_precision, box_iou, match_detections
+from rankedu.metrics import average_precision, box_iou
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets.scenes import Scenes
 
@@ -113,11 +113,6 @@ def test_proposals_of_a_scene_are_labelled_by_overlap():
     assert torch.equal(labels == 3, overlap >= 0.5) and 0 < (labels == 3).sum() < len(labels)
 
 
-def test_hits_become_detections():
-    matches = match_detections(*study.as_detections([0, 1, 1, 0, 1], 4), n_classes=1)
-    assert matches.of(1)[1].tolist() == [False, True, True, False, True] and matches.truths.tolist() == [4]
-
-
 def test_easy_background_moves_cross_entropy_and_not_ap_and_the_shares_add_up():
     judge, controls = explorables.judge, explorables.two_judges.controls
     for window in controls["window"].stops:
@@ -132,12 +127,3 @@ def test_easy_background_moves_cross_entropy_and_not_ap_and_the_shares_add_up():
             assert sum(found.blame) == pytest.approx(1 - found.ap)
     found = [judge(100, window) for window in (0.05, 0.5, 0.95)]
     assert found[0].ap > found[1].ap > found[2].ap and found[2].cross_entropy < 1.2 * found[0].cross_entropy
-
-
-def test_the_description_tells_the_numbers_and_of_a_perfect_list_that_nobody_is_to_blame():
-    found = explorables.judge(100, 0.85)
-    told = style.description(explorables.two_judges(ratio=100, window=0.85))
-    assert f"Cross entropy is {found.cross_entropy:.3f}" in told and f"AP is {found.ap:.3f}" in told
-    assert explorables.judge(1, 0.05).ap == 1.0
-    told = style.description(explorables.two_judges(ratio=1, window=0.05))
-    assert "is charged to the window and 0.000" in told

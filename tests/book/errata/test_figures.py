@@ -5,10 +5,8 @@ from itertools import product
 
 import torch
 
-from rankbook.errata import figures as errata
 from rankbook.errata import study
-from rankbook.errata.best_step import Flattery, curves, flattery
-from rankbook.kit import style
+from rankbook.errata.best_step import curves, flattery
 
 
 def test_a_column_of_a_printed_table():
@@ -32,11 +30,6 @@ def test_a_verdict_is_what_numbers_of_more_decimals_allow():
         assert (gain.verdict == "cut") == (not possible and gain.text == math.floor(gain.given)), gain
 
 
-def test_the_figures_are_described_with_their_numbers():
-    assert "12.7 in the text, 10.7 in the table" in style.description(errata.gains())
-    assert "0.581 with 5" in style.description(errata.bins_of_a_perfect_list((5, 10)))
-
-
 def test_curves_are_of_trainings_that_learn_and_of_two_sets():
     found = curves(4)
     assert found.shape == (4, 2, 20) and not torch.equal(found[:, 0], found[:, 1])
@@ -52,10 +45,3 @@ def test_noise_flatters_by_the_mean_of_its_maximum_and_two_sets_that_agree_nobod
     found = flattery(torch.rand(20_000, 2, 9, dtype=torch.float64, generator=generator))
     assert abs(found.too_good - 100 * (0.9 - 0.5)) < 0.8 and abs(found.elsewhere) < 0.8
     assert abs(found.reported - found.too_good) < 0.8
-
-
-def test_which_set_is_easier_does_not_matter():
-    measured = torch.rand(6, 2, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    easier = measured + torch.tensor([0.3, 0.0], dtype=torch.float64)[:, None]
-    one, other = flattery(measured), flattery(easier)
-    assert all(abs(getattr(one, name) - getattr(other, name)) < 1e-6 for name in Flattery.__dataclass_fields__)

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from rankbook.kit.compare import LEVEL, Comparison, compare
-from rankbook.kit.style import looks
 
 STRENGTHS, RATES, STARTS, REPEATS = (0.1, 1.0, 10.0), (0.01, 0.1), 12, 200
 
@@ -58,13 +56,6 @@ def test_each_start_chooses_by_validation_and_reports_the_test():
     assert found.curve("arm").tolist() == [[-3.0, -9.0], [-6.0, -7.0]]
     assert found.at_an_edge("arm") and "5.5*" in found.table("arm") and "not above chance" in found.table("arm")
     assert not by_hand(ceilings=frozenset({"chance"})).below("arm")
-
-
-def test_curves_and_baselines_are_drawn_and_told():
-    axes = Figure().subplots()
-    facts = by_hand().draw(axes, looks(["arm"]))
-    assert facts == ["arm: from -6.00 at 1 over -6.00 at 1 to -6.50 at 10", "chance, a grey line: 0.50"]
-    assert axes.get_xscale() == "log" and len(axes.lines) == 2
 
 
 @pytest.mark.parametrize("baselines", [{}, {"optimum": np.zeros(3)}, {"chance": np.zeros(2)}])

@@ -176,15 +176,6 @@ def test_bricks_the_logarithms_weights_make_a_logarithm():
     assert shown["loss"] == pytest.approx(reference.recall_loss(y, relevant, reference.W_log), abs=1e-12)
 
 
-def test_bricks_the_push_is_the_brick_that_one_overtaking_saves():
-    scene = bricks.bricks({**bricks.START, "weights": [0.1, 0.2, 0.3, 0.4, 0.5]})
-    drawn = [words for _, words, _ in scene["marks"] if "points" in words]
-    arrows = [words["points"].split()[:2] for words in drawn if {"two", "three"} & set(words["class"].split())]
-    lengths = sorted(float(end.split(",")[0]) - float(start.split(",")[0]) for start, end in arrows)
-    ranks = zip(scene["state"]["outranking"], scene["state"]["relevance"], strict=True)
-    assert lengths == pytest.approx(sorted(60 * r / 10 for r, good in ranks if good), abs=0.11)
-
-
 def test_hexagon_the_gradient_is_algorithm_1_on_three_items():
     dice = random.Random(0)
     moving = 0

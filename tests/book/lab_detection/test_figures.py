@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from rankbook.kit import style
-from rankbook.lab_detection.figures import ap_by_class, scenes_before_and_after, score_histograms
+from rankbook.lab_detection.figures import ap_by_class, scenes_before_and_after
 from rankbook.lab_detection.study import found_of, rivals, scored
-from ranklab.experiments.detection_data import Proposals, first_ones, halves
+from ranklab.experiments.detection_data import Proposals
 
 BOXES = torch.tensor([[0.0, 0, 20, 20], [40, 0, 60, 20], [0, 40, 20, 60]])
 
@@ -37,11 +37,6 @@ def wrong(data):
     return [{**found, "labels": found["labels"] % 3 + 1} for found in perfect(data)]
 
 
-def test_the_first_detections_are_those_with_the_largest_scores():
-    found = {"boxes": BOXES, "scores": torch.tensor([0.1, 0.9, 0.5]), "labels": torch.tensor([1, 2, 3])}
-    assert first_ones(found, 2)["labels"].tolist() == [2, 3] and first_ones(found, 9)["boxes"].shape == (3, 4)
-
-
 def test_found_is_the_share_of_objects_among_as_many_detections():
     data = Pictures()
     assert [found_of(*pair) for pair in zip(perfect(data), map(data.target, range(4)), strict=True)][:2] == [1, 1]
@@ -66,14 +61,6 @@ def test_pictures_are_chosen_by_what_they_gain_and_told():
     assert len(missed) == 2
 
 
-def test_pictures_without_objects_are_refused():
-    data = Pictures()
-    empty = [{"boxes": BOXES[:0], "labels": torch.empty(0).long(), "scores": torch.empty(0)}] * 4
-    data[:] = [data[2]] * 4
-    with pytest.raises(ValueError, match="before and after must have a query with a value"):
-        scenes_before_and_after(data, empty, empty)
-
-
 def proposals():
     logits = torch.tensor([[0.0, 3, 0], [0, 1, 0], [0, 2, 0], [0, 0, 1], [0, -1, 0]])
     return Proposals(logits, torch.tensor([1, 1, 0, 2, 0]), torch.tensor([1.0, 1, 4, 1, 4]))
@@ -91,17 +78,6 @@ def test_scores_are_log_odds_of_the_softmax_with_their_weights():
     assert all(scores.isfinite().all() for scores, _ in scored(certain, torch.tensor([1])))
 
 
-def test_histograms_hold_every_proposal_and_say_how_many_are_wrong():
-    groups = halves(torch.tensor([10, 3]))
-    figure = score_histograms({"before": proposals(), "after": proposals()}, groups)
-    drawn = [stairs.get_data().values for stairs in figure.axes[0].patches if hasattr(stairs, "get_data")]
-    assert sorted({float(values.sum()) for values in drawn}) == [2, 9]
-    told = style.description(figure)
-    assert "before, frequent classes: 2 positives; of what scores above the middle one, 67% are negatives" in told
-    nobody = Proposals(torch.randn(4, 3), torch.zeros(4).long(), torch.ones(4))
-    assert "0 positives" in style.description(score_histograms({"after": nobody}, groups))
-
-
 def test_classes_go_from_frequent_to_rare_and_halves_are_told():
     frequency, ap = torch.tensor([5, 500, 50]), torch.tensor([0.1, 0.9, torch.nan])
     figure = ap_by_class({"one": ap}, frequency, Pictures.names)
@@ -111,12 +87,3 @@ def test_classes_go_from_frequent_to_rare_and_halves_are_told():
     told = style.description(figure)
     assert "from the most frequent in training, potted plant, to the rarest, Latin capital letter a" in told
     assert "the mean of the frequent half is 0.90, of the rare half 0.10" in told
-
-
-def test_several_runs_are_a_mean_with_a_range():
-    runs = torch.tensor([[0.2, 0.4, 0.0], [0.4, 0.8, torch.nan]])
-    figure = ap_by_class({"one": runs[0], "several": runs}, torch.tensor([3, 2, 1]), Pictures.names)
-    upper = figure.axes[0]
-    assert upper.lines[1].get_ydata().tolist() == pytest.approx([0.3, 0.6, 0.0])
-    (ranges,) = upper.collections
-    assert ranges.get_segments()[0][:, 1].tolist() == pytest.approx([0.2, 0.4])

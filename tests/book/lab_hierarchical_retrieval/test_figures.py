@@ -64,15 +64,6 @@ def test_the_map_shows_every_class_and_says_what_is_near():
     assert "level 0 100% (groups: Latin, Greek)" in style.description(made)
 
 
-def test_small_groups_are_grey_and_several_maps_stand_side_by_side():
-    leaves = torch.arange(22)
-    labels = torch.stack([leaves // 2, leaves], 1)
-    embeddings = torch.randn(22, 4, generator=torch.Generator().manual_seed(0))
-    made = figures.class_map({"one": embeddings, "other": -embeddings}, labels, [[f"group {i}" for i in range(11)]])
-    assert len(made.axes) == 2 and len(made.axes[0].collections) == figures.SHOWN + 1
-    assert "3 others" in style.description(made)
-
-
 def test_retrievals_are_signed_by_their_level():
     embeddings, labels = tree(noise=1.5)
     images = torch.zeros(len(labels), 8, 8, dtype=torch.uint8)
@@ -84,16 +75,6 @@ def test_retrievals_are_signed_by_their_level():
     signs = [text.get_text() for text in made.axes[0].texts]
     assert [sign for sign in signs if sign in ("✓", "✗", "1")] == [{2: "✓", 1: "1", 0: "✗"}[level] for level in shared]
     assert f"levels {shared}" in style.description(made) and "a cross is another group" in style.description(made)
-
-
-def test_by_itself_it_chooses_by_h_ap():
-    embeddings, labels = tree(noise=1.5)
-    noise = torch.randn(embeddings.shape, generator=torch.Generator().manual_seed(1))
-    images = torch.zeros(len(labels), 3, 8, 8)
-    made = figures.hierarchical_retrievals(
-        images, {"noise": noise, "tree": embeddings}, labels, k=3, levels=("group", "class")
-    )
-    assert [name in style.description(made) for name in ("most improved", "typical", "worst")] == [True] * 3
 
 
 def test_every_level_has_a_sign_of_its_own():

@@ -6,7 +6,7 @@ import torch
 from rankbook.kit import pictures as _pictures
 from rankbook.kit import style
 from rankbook.kit.pictures import IRRELEVANT, RELEVANT
-from rankbook.lab_retrieval.figures import before_and_after, curves, retrieved_page
+from rankbook.lab_retrieval.figures import before_and_after
 from rankbook.lab_retrieval.study import check, choose_queries, class_of, in_words, pr_curve, ranked, values, who_asks
 from rankedu.metrics import average_precision
 
@@ -80,32 +80,6 @@ def test_before_and_after_marks_what_is_right(channels):
     assert lines == {"-", "--"}, "the two networks differ without colour"
 
 
-def test_without_queries_three_are_chosen():
-    told = style.description(before_and_after(*scene(), k=2))
-    assert all(name in told for name in ("most improved", "typical", "worst"))
-
-
-def test_a_page_holds_the_query_and_what_it_retrieves():
-    images, before, after, labels = scene()
-    made = retrieved_page(images, before, after, labels, 0, k=9, columns=5, classes=["ж", *"bcdef"])
-    told = style.description(made)
-    assert "the query, Cyrillic small letter zhe" in told
-    assert "3 of the first 9 are right" in told and "all 3 positives stand at rank 2" in told
-    assert [len(axes.patches) for axes in made.axes[:2]] == [10, 10]
-
-
-def test_before_and_after_refuses():
-    images, before, after, labels = scene()
-    given = {"images": images, "embeddings_before": before, "embeddings_after": after, "labels": labels}
-    for change, message in (
-        ({"embeddings_after": torch.ones(3, 2)}, r"embeddings_after must be a tensor of shape \(24, dim\)"),
-        ({"embeddings_before": torch.full((24, 2), torch.nan)}, "embeddings_before must be finite, got 48"),
-        ({"images": torch.zeros(24, 2, 8, 8)}, r"images must be .* got one of \(2, 8, 8\)"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            before_and_after(**given | change, queries={"mine": 0})
-
-
 class Files:
     """Pictures on disk, as the loop has them: normalised, without `images`."""
 
@@ -128,18 +102,3 @@ def test_classes_in_words():
     for name, told in (("Ж", "Cyrillic capital letter zhe"), ("Black_Tern", "Black Tern")):
         assert in_words(name) == class_of(0, torch.tensor([[0]]), [name]) == told
     assert class_of(0, torch.tensor([[0]]), None) == "class 0"
-
-
-def log(steps=40, falling=0.9):
-    rows = [{"step": step, "loss": falling**step, "R@1": ""} for step in range(1, steps + 1)]
-    rows[-1]["R@1"] = "0.25"
-    return rows
-
-
-def test_the_curves_of_a_log():
-    made = curves(log())
-    assert len(made.axes) == 2 and "R@1 0.250 at the end" in style.description(made)
-    assert len(curves([{"step": 1, "loss": 2.0}]).axes) == 1, "nothing was evaluated"
-    assert "AP loss: from" in style.description(curves({"AP loss": log(), "cross entropy": log()}))
-    with pytest.raises(ValueError, match=r"runs must have rows with 'step' and 'loss', got none"):
-        curves([{"step": 1, "loss": None}])

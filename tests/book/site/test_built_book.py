@@ -57,14 +57,6 @@ def test_the_book_is_that_of_this_package():
     assert build.is_built(HTML), "run `make book`"
 
 
-def test_every_chapter_has_a_page_with_an_explorable():
-    assert {pairs.address(text) for text in pairs.pairs()} <= {page.relative_to(HTML).as_posix() for page in PAGES}
-    for page in [HTML / "index.html", *(HTML / "chapters").glob("*.html")]:
-        figures = [about for about in parsed(page).of("figure") if about.get("class") == "explorable"]
-        moved = [about for about in parsed(page).of("input") if about.get("type") == "range"]
-        assert figures and (moved or any("data-live" in about for about in figures)), page.name
-
-
 def is_dead(page: Path, address: str) -> bool:
     parts = urlsplit(address)
     if parts.scheme or address.startswith("//") or not address:
@@ -140,32 +132,3 @@ def test_frames_are_held_in_the_picture_reach_every_goal_and_follow_every_contro
             numbers = [grid.index({**explorable.defaults, control: stop}) for stop in about.stops]
             row = {(FRAMES / name / f"{number:02d}.webp").read_bytes() for number in numbers}
             assert len(row) > len(numbers) / 2, f"{name}: {control}"
-
-
-def test_reference_pages_are_there_and_the_equation_index_has_every_number_of_the_papers():
-    """What stands in the rows is tested with their source; here, that none got lost on the way to the page."""
-    from tools.site import equation_page
-
-    for page in ("notation", "equations", "errata", "glossary", "bibliography", "how-to-read", "timings"):
-        assert len(parsed(HTML / f"{page}.html").words) > 150, page
-    told = " ".join(parsed(HTML / "equations.html").words)
-    numbers = [item.number for _, listed in equation_page.printed() for item in listed]
-    assert len(numbers) > 100 and all(number in told for number in numbers)
-
-
-def test_the_page_offers_nothing_that_is_not_configured():
-    from tools.site import page_links
-
-    page = parsed(HTML / "chapters" / "01_rank_based_metrics.html")
-    launched = [about for about in page.of("a") if "mybinder.org" in about.get("href", "")]
-    assert bool(launched) == bool(page_links.address())
-
-
-def test_the_reference_has_every_public_name():
-    from tools.site import api_reference
-
-    for name, page in api_reference.PAGES.items():
-        found = HTML / "api" / f"{name}.html"
-        assert found.stat().st_size < 1_500_000
-        for module in page.modules:
-            assert {f"{module}.{thing}" for thing in api_reference.public(module)} <= anchors(found)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import sys
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
 from tools import install
+from typer.testing import CliRunner
+
+from rankedu.cli import app
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -45,3 +49,11 @@ def test_without_a_network_one_sentence_says_so(monkeypatch, tmp_path, capfd):
 def test_a_python_that_is_too_old_can_read_it():
     """What is a syntax error there could not say that it is too old."""
     ast.parse(Path(install.__file__).read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def test_the_doctor_looks_at_what_the_book_needs(monkeypatch):
+    done = CliRunner().invoke(app, ["doctor"])
+    assert done.exit_code == 0
+    assert all(f" {subject} " in done.stdout for subject in ("sphinx", "browser", "notebook kernel"))
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert "install Chromium" in CliRunner().invoke(app, ["doctor"]).stdout

@@ -35,14 +35,6 @@ def test_the_table_is_what_the_loops_find_and_shows_what_goes_wrong_without_the_
     assert KEPT["4 micro-batches accumulated"][loops.OWN] > 0.5
 
 
-def test_happiers_proxies_move():
-    net, loss, images, labels = loops.task("HAPPIERLoss")
-    before = loss.cluster.proxies.detach().clone()
-    loops.runs()["accumulated"](net, loss, images, labels)
-    torch.optim.SGD(loss.parameters(), lr=0.1).step()
-    assert (loss.cluster.proxies != before).any(1).all()
-
-
 def test_the_code_on_the_page_is_what_the_tests_of_the_library_run():
     [piece] = re.findall(r"^```python\n(.*?)^```", PAGE.partition("(loops-code)=")[0], re.DOTALL | re.MULTILINE)
     known = {"torch": torch}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
-from tools.notebooks import pairs
+from nbformat import v4
+from tools.notebooks import closure, pairs
 
 CHAPTERS = pairs.pairs()
 
@@ -90,3 +92,85 @@ def test_a_name_that_no_notebook_has_is_refused(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         pairs.main()
     assert "such as 07_recall_loss, got '7'" in capsys.readouterr().err
+
+
+ROOT = closure.ROOT
+
+
+def names(tmp_path, code: str, file: str = "x.py") -> set[str]:
+    path = tmp_path / f"{len(list(tmp_path.iterdir()))} {file}"  # what was read once is remembered
+    path.write_text(code, encoding="utf-8")
+    return {str(found.relative_to(ROOT)) for found in closure.closure(path) - {path}}
+
+
+def test_every_way_to_import_is_followed(tmp_path):
+    for code in (
+        "from rankedu.ranks import rank",
+        "import rankedu\nrankedu.rank(y)",
+        "def late():\n    from rankedu import rank",
+        "load('rankedu.ranks:rank')",
+        "import importlib\nimportlib.import_module(f'rankedu.metrics.{name}')",
+    ):
+        wanted = {"rankedu/__init__.py", "rankedu/ranks.py", "rankedu/_fast/packed.py"}
+        assert wanted <= names(tmp_path, code), code
+
+
+def test_what_only_a_type_checker_reads_and_rooms_that_are_not_imported_are_left_out(tmp_path):
+    code = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from rankedu.losses import APLoss"
+    assert names(tmp_path, code) == set()
+    found = names(tmp_path, "import rankedu\nfrom rankedu.metrics import ndcg")
+    assert "rankedu/metrics/graded.py" in found and not [name for name in found if "losses" in name]
+
+
+def test_data_are_part_of_it(tmp_path):
+    for file in ("effects.json", "printed"):
+        found = names(tmp_path, f"path = root / 'book' / 'data' / {file!r}")
+        assert found and all(name.startswith(f"book/data/{file}") for name in found)
+
+
+def test_cells_of_a_text_are_read_and_its_prose_is_not_and_any_other_file_stands_for_itself(tmp_path):
+    text = (
+        "import rankedu.cli\n\n"
+        "```{code-cell} ipython3\n---\ntags: [a]\n---\n%matplotlib inline\nimport rankedu.ranks\n```\n"
+        "```{code-cell} ipython3\n:tags: [b]\n\nimport rankedu.hierarchy\n```\n"
+    )
+    found = names(tmp_path, text, "x.md")
+    assert {"rankedu/ranks.py", "rankedu/hierarchy.py"} <= found and "rankedu/cli.py" not in found
+    assert names(tmp_path, ":root { font: 18px/1.5 }", "x.html") == set()
+
+
+_spec = importlib.util.spec_from_file_location("comparison", pairs.ROOT / "notebooks" / "conftest.py")
+comparison = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(comparison)
+
+SAME = {
+    "0.5414529675558116": "0.5414529675558126",
+    "5.264012995322622e-05": "5.2640129953231414e-05",
+    "0.1781470605": "0.1781471077",
+    "tensor([1., 0.123456, -3.000001])": "tensor([1., 0.123457, -3.000000])",
+    "from 0.1234 to 5": "from 0.1235 to 5",
+    "9.999999e-01": "1.000000e+00",
+}
+OTHER = {
+    "16": "17",
+    "0.97": "0.98",
+    "1.00": "0.99",
+    "0.1234": "0.1236",
+    "0.5414": "-0.5414",
+    "AP 0.541453": "mAP 0.541453",
+    "1.5 2.5": "1.5",
+    "nan": "0.5",
+    "1.0000001e-5": "1.0000001e-6",
+}
+
+
+def test_the_last_digits_are_the_processors_and_what_means_something_else_is_not_settled():
+    assert {found: comparison.settled(found, committed) for found, committed in SAME.items()} == SAME
+    for found, committed in OTHER.items():
+        assert comparison.settled(found, committed) != committed, found
+
+
+def test_numbers_are_settled_in_streams_results_and_data_and_nothing_else_is_touched():
+    found = [v4.new_output("stream", text="a 0.12345678\n"), v4.new_output("display_data", {"text/plain": "0.2500001"})]
+    committed = [v4.new_output("stream", text="a 0.12345679\n"), v4.new_output("display_data", {"text/plain": "0.25"})]
+    assert comparison.settled_outputs(found, committed) == committed and found[0].text == "a 0.12345678\n"

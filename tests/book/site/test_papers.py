@@ -27,13 +27,6 @@ def column(name: str, data: str, metric: str) -> dict[str, float]:
     return {row["ours"] or row["method"]: row["values"][place] for row in table.printed["rows"]}
 
 
-# --- What is printed ------------------------------------------------------------------------------------------------
-
-
-def test_every_table_of_a_training_is_there():
-    assert set(TABLES) == {f"rambo_tab_{n}" for n in (2, 3, 4, 5, 7, 8)} | {f"happier_tab_{n}" for n in range(1, 7)}
-
-
 def test_a_printed_table_has_its_shape_and_recall_grows_with_k():
     for name, table in TABLES.items():
         printed = table.printed
@@ -53,39 +46,6 @@ def test_rambo_table_7_mixes_the_variants_of_the_other_tables():
     cub, products = column("rambo_tab_3", "CUB-200-2011", "R@1"), column("rambo_tab_2", "Online Products", "R@1")
     in_shop = column("rambo_tab_4", "In-shop", "R@1")
     assert full["values"] == [cub["rambo_loglog"], in_shop["rambo_log"], products["rambo_loglog"]]
-
-
-def gain(name: str, data: str, metric: str, over: list[str] | None = None) -> float:
-    """Of HAPPIER over the best of some methods; default: over those of fine labels."""
-    fine = [row["ours"] for row in TABLES[name].printed["rows"] if row.get("group") == "fine"]
-    values = column(name, data, metric)
-    return round(values["happier"] - max(values[method] for method in over or fine), 1)
-
-
-HIERARCHICAL = ["sum_triplet_semihard", "sum_normalized_softmax", "csl"]
-PROXIES = [*HIERARCHICAL, "sum_proxy_nca_pp"]
-#: Table, data, metric, over whom, the gain by the table, and in the text.
-GAINS = [
-    (1, "Online Products", "H-AP", None, 16.1, 16.1),
-    (1, "iNat-base", "H-AP", None, 13.0, 13.0),
-    (1, "iNat-full", "H-AP", None, 10.7, 12.7),
-    (1, "Online Products", "H-AP", PROXIES, 6.3, 6.3),
-    (1, "iNat-base", "H-AP", PROXIES, 4.2, 4.2),
-    (1, "Online Products", "ASI", ["csl"], 8.0, 8.0),
-    (1, "Online Products", "NDCG", ["csl"], 3.4, 2.6),
-    (2, "DyML-Vehicle", "mAP", HIERARCHICAL, 5.0, 4.8),
-    (2, "DyML-Animal", "mAP", HIERARCHICAL, 1.2, 0.9),
-    (2, "DyML-Product", "mAP", HIERARCHICAL, 1.1, 1.8),
-    (3, "Online Products", "AP coarse", None, 43.9, 43.9),
-]
-
-
-def test_happier_gains_are_those_of_the_tables_and_five_differ_from_the_text():
-    for number, data, metric, over, by_table, in_text in GAINS:
-        name = f"happier_tab_{number}"
-        assert gain(name, data, metric, over) == by_table, (name, data, metric)
-        notes = TABLES[name].printed["note"]
-        assert (f"+{in_text}" in notes and f"{by_table}" in notes) == (by_table != in_text), (name, data, metric)
 
 
 def test_happier_tables_agree_with_each_other():
@@ -109,9 +69,6 @@ def test_the_numbers_that_a_figure_holds_are_the_printed_ones():
     named = [node for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "TABLE_1"]
     held = {value for pair in ast.literal_eval(named[0].value).values() for value in pair if value is not None}
     assert held == set(column("happier_tab_1", "Online Products", "H-AP").values())
-
-
-# --- What is run ----------------------------------------------------------------------------------------------------
 
 
 def test_a_lab_takes_every_point_of_a_sweep():
@@ -163,9 +120,6 @@ def test_the_labs_measure_what_the_tables_show(table):
             places = (", mean of levels", *(f" of {level}" for level in level_names(PUBLISHED[name].levels)))
             measured = {"H-AP", "ASI", "NDCG", *(f"{metric}{place}" for metric in ("R@1", "AP") for place in places)}
         assert set(table.metrics(data).values()) <= measured
-
-
-# --- The page -------------------------------------------------------------------------------------------------------
 
 
 def made_up(table, value, *, data=None, seeds=3, more=None):
@@ -247,17 +201,6 @@ def test_runs_of_two_settings_are_no_row():
         ValueError, match=r"happier_tab_5, sigmoids.*: kept runs differ in clip; keep those of one setting"
     ):
         papers_page.block(table, twice)
-
-
-def test_a_second_scale_shows_when_there_are_runs_of_it(monkeypatch):
-    sweeps = papers.sweeps()
-    large = [papers.Sweep(s.lab, "glyphs in full", s.name, s.preset, {"steps": 9}, s.grid, s.seeds) for s in sweeps]
-    monkeypatch.setattr(papers, "sweeps", lambda: [*sweeps, *large])
-    table = TABLES["happier_tab_6"]
-    small = list(made_up(table, lambda _: 0.5))
-    assert "glyphs in full" not in papers_page.block(table, small)
-    more = list(made_up(table, lambda _: 0.7, more={"steps": 9}))
-    assert cells(papers_page.block(table, [*small, *more]))[0][4:10] == ["50.1 ± 0.1"] * 3 + ["70.1 ± 0.1"] * 3
 
 
 def test_mini_batches_stand_with_the_whole():

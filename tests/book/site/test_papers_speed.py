@@ -88,13 +88,6 @@ def test_the_other_tables_have_the_record_too():
     assert ["FastAP", "transcription", "CPU", "1.0 level"] in lines(made["speed_batches"])
 
 
-def test_the_latest_run_counts_and_a_gpu_has_columns_of_its_own():
-    late, gpu = made_up(factor=2.0, started="2027", rounds=2), made_up("speed_gpu", 0.01, device="cuda")
-    found = lines(papers_speed.blocks([late, made_up(), gpu])["rambo_tab_6"])
-    assert ["AP, ours", "CPU, here", "2.00 ms", "20.0 ms", "200 ms", "2.00 s", "15"] in found
-    assert ["AP, ours", "GPU, here", "10.0 µs", "100 µs", "1.00 ms", "10.0 ms", "15"] in found
-
-
 def test_what_the_command_for_a_gpu_has_written_stands_in_the_tables(tmp_path, monkeypatch):
     def row(part, work, who, size, **found):
         return {"device": "cuda", "part": part, "work": work, "contender": who, "size": size, "note": "", **found}

@@ -12,7 +12,7 @@ import torch
 from tools.teaching import question_bank as questions
 
 import rankedu
-from rankbook.kit.check import find, names
+from rankbook.kit.check import find
 from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
 from ranklab import contestants
 
@@ -118,13 +118,6 @@ def test_there_are_four_or_more_for_every_chapter_in_all_grades_and_across():
     assert all(len(question.chapters) > 1 for question in BANK if question.across)
 
 
-def test_the_right_option_does_not_stand_at_one_place_or_stand_out_by_its_length():
-    places = [[option.right for option in question.options].index(True) for question in BANK]
-    assert max(places.count(place) for place in range(4)) < len(BANK) / 2
-    longest = [max(question.options, key=lambda option: len(option.text)).right for question in BANK]
-    assert sum(longest) < 0.6 * len(BANK)
-
-
 def test_the_self_tests_are_those_of_the_chapters():
     tests = questions.self_tests()
     chapters = {test.stem for test in tests}
@@ -148,13 +141,3 @@ def test_the_page_and_the_exports_hold_every_question():
         bare = re.sub(r"\\.", "", part)  # what is escaped is text
         assert re.fullmatch(r"::[\w.-]+:: [^{}~=#]+ \{\n(?:\t=[^=~]*|\t~[^=~]*|\t####[^#]*|\n)+\}", bare), part
         assert bare.count("=") == (0 if "####" in bare else 1)
-
-
-def test_the_exercises_page_lists_every_exercise():
-    from tools.notebooks import exercises
-
-    listed = [exercise for chapter in exercises.chapters() for exercise in chapter.exercises]
-    block = exercises.block()
-    assert all(f"<{exercise.label}>" in block for exercise in listed)
-    assert "`rank_min`: for scores=" in exercises.feedback()
-    assert len(names()) == sum(exercise.grade == "code" for exercise in listed)

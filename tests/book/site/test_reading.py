@@ -31,18 +31,6 @@ def test_a_chapter_needs_what_it_says_and_no_more_and_is_reached_from_the_first(
         assert (1 in reading.behind(number)) == bool(one.needs) == (number > 1)
 
 
-def test_no_line_of_the_map_runs_through_a_chapter():
-    for needs in (
-        {1: [], 2: [1], 3: [2]},
-        {1: [], 2: [1], 3: [1], 4: [2, 3], 5: [1, 4], 6: [2], 7: [3, 6]},
-        {number: one.needs for number, one in CHAPTERS.items()},
-    ):
-        lanes, lines = book_map.lay_out(needs)
-        assert set(lanes) == set(needs) and set(lines) == {(one, by) for by in needs for one in needs[by]}
-        for (start, end), lane in lines.items():
-            assert all(lanes[between] != lane for between in range(start + 1, end))
-
-
 def test_the_map_links_every_chapter_and_says_in_words_what_it_draws():
     drawn = BeautifulSoup(book_map.svg(), "html.parser")
     titles = {link["href"]: " ".join(link.get_text().split()) for link in drawn.find_all("a")}
@@ -121,9 +109,6 @@ Last words.
 """
     found = excerpts.sections(publish_doctree(page, settings_overrides={"doctitle_xform": False}))
     assert found == {"": "First words, with emphasis.", "within": "one two", "deeper": "Last words."}
-
-
-# --- Lectures -------------------------------------------------------------------------------------------------------
 
 
 def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters():

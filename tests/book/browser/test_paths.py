@@ -271,8 +271,6 @@ def test_an_answered_question_is_accessible_and_paper_has_every_reason(reader):
     assert page.locator(".question-reason:visible").count() == page.locator(".question-reason").count()
     assert not page.locator(".question button:visible, .question input:visible").count()
     page.emulate_media(media="screen")
-    page.set_viewport_size(walk.SIZES["phone"])
-    assert not walk.width(page)
     assert not walk.accessibility(page, themes=("light", "dark"), within="div.question")
     plain = reader("questions.html", java_script_enabled=False)
     assert plain.locator("div.question details").count() == sum(len(one.options) for one in question_bank.bank())

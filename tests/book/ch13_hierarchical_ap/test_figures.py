@@ -2,14 +2,13 @@
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 import torch
 
 from rankbook.ch13_hierarchical_ap import explorables, figures, study
 from rankbook.kit import style
 from rankedu.hierarchy import relevance
-from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
+from rankedu.metrics import average_precision_per_level, hierarchical_average_precision
 
 
 def test_fig_1_has_equal_ap_and_unequal_h_ap():
@@ -81,13 +80,6 @@ def test_the_price_of_a_swap_lies_between_the_bounds():
         step = rel[:, r] - rel[:, r - 1]
         wrong = step > 0
         assert (gain >= step / (r * (r + 1)) - 1e-12)[wrong].all() and (gain <= step / (r + 1) + 1e-12)[wrong].all()
-
-
-def test_measure_takes_batches_and_is_ap_for_the_leaves():
-    listed = torch.tensor([[3, 0, 1, 2], [0, 3, 2, 1]])
-    values = study.measure(listed)
-    assert torch.equal(values["AP"], average_precision(study.order_of(4).expand(2, 4), listed == 3))
-    assert np.allclose(values["AP"], [1.0, 0.5])
 
 
 def test_a_sinking_stranger_lowers_nothing_and_ends_at_1_and_alpha_matters_to_h_ap_alone():

@@ -8,7 +8,7 @@ import pytest
 from rankbook.ch02_blackbox_differentiation import explorables as blackbox_differentiation
 from rankbook.ch04_interpolated_ranking import explorables as interpolated_ranking
 from rankbook.ch12_surrogates_side_by_side import explorables as surrogates_side_by_side
-from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, directions, ground_of
+from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, ground_of
 from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
 
 MAPS = (
@@ -46,13 +46,6 @@ def test_the_box_is_that_of_the_map():
         assert min(left, top) > 0 and max(left + width, top + height) < 1
         assert width * wide == pytest.approx(height * high, rel=0.03), "what is square is kept as a square"
     assert ground_of(interpolated_ranking.secant()) is None
-
-
-def test_all_directions_have_letters():
-    angles = np.linspace(-np.pi, np.pi, 1000)
-    found = directions(np.stack([np.cos(angles), np.sin(angles)], -1))
-    assert found.min() == 1 and found.max() == LETTERS - 1
-    assert directions(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1e-12]])).tolist() == [0, 1, 1 + round((LETTERS - 1) / 4)]
 
 
 def test_the_live_widget_has_the_map_of_its_picture():

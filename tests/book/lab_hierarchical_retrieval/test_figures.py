@@ -40,18 +40,6 @@ def test_severity_counts_what_could_be_avoided():
         study.severity(torch.tensor([-1]), 1)
 
 
-def test_the_bars_are_the_shares():
-    embeddings, labels = tree(noise=1.5)
-    other = torch.randn(embeddings.shape, generator=torch.Generator().manual_seed(1))
-    made = figures.draw_severity({"tree": embeddings, "noise": other}, labels, ("group", "class"), k=2)
-    expected = 100 * study.severity(study.levels_of_top(embeddings, labels), 2)
-    heights = [bar.get_height() for bar in made.axes[0].containers[0]]
-    assert heights == pytest.approx([expected[1].item(), expected[0].item()])
-    assert f"first result, tree: {expected[:2].sum():.1f} % wrong" in style.description(made)
-    hatches = {bars[0].get_hatch() for bars in made.axes[0].containers}
-    assert len(hatches) == 2, "the networks differ without colour"
-
-
 def test_the_map_shows_every_class_and_says_what_is_near():
     embeddings, labels = tree(noise=0.1)
     means, paths = study.class_means(embeddings, labels)

@@ -96,16 +96,6 @@ def test_hooks_and_workflows_run_what_is_there():
     assert jobs == [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", one)]
 
 
-def test_the_page_tells_of_every_machine_that_was_seen_and_of_jobs_as_jobs():
-    from tools.notebooks import timings
-
-    rows = yaml.safe_load(text("book/data/machines.yaml"))
-    table, _, rest = timings.machines().partition("\n\n")
-    assert len(table.splitlines()) == 2 + len(rows)
-    assert all(row["passed"] in ("all", "library") and str(row["date"]) in table for row in rows)
-    assert "windows" in rest and "windows" not in table.lower()
-
-
 def test_the_readme_picture_is_the_figure_that_the_package_draws():
     import io
 

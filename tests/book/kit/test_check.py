@@ -114,6 +114,15 @@ def test_names_go_by_chapter_and_an_unknown_one_lists_the_known():
             function()
 
 
+def test_the_message_is_worth_reading():
+    feedback = check("rank_min", lambda y: (y[None, :] >= y[:, None]).sum(axis=1))
+    assert str(feedback) == (
+        "✗ rank_min: for scores=[0.5, 0.5, 0.1] you returned [2, 2, 3], whose entry 0 is too large "
+        "(2 entries are off).\n"
+        "  That is what comes out when one counts >= instead of >, items and their ties. (Right on 3 of 9 inputs.)"
+    )
+
+
 def test_a_script_is_told_and_a_prompt_is_not_told_twice(capsys, monkeypatch):
     check("lam_code", lambda lam, n: print("here", n) or lam / n)
     assert capsys.readouterr().out.endswith("here 1000\n✓ lam_code: right on all 5 inputs.\n")

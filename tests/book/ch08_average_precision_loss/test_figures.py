@@ -11,6 +11,19 @@ from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
 
+def test_the_push_is_the_gradient_of_the_loss(lines):
+    """The k-th of k positives stands below r negatives; a long λ lets it move by its whole shift."""
+    drawn = lines(figures.push_by_place(places=(1, 2, 4), most=9).axes[0])
+    for k in (1, 2, 4):
+        pushes = []
+        for r in (0, 9):
+            ranks = torch.tensor([float(k + r)], requires_grad=True)
+            APLoss(BlackboxRanker(1.0)).formula(ranks, torch.tensor([float(k)])).sum().backward()
+            assert ranks.grad.item() == pytest.approx(k / (k + r) ** 2)
+            pushes.append(ranks.grad.item())
+        np.testing.assert_allclose(drawn[f"AP: positive no. {k}"][[0, -1]], pushes, rtol=1e-6)
+
+
 def test_each_class_is_perfect_and_the_single_list_is_not():
     scores, relevant = torch.tensor(figures.SCORES).T, torch.tensor(figures.RELEVANT).T
     assert average_precision(scores, relevant).tolist() == [1.0, 1.0]

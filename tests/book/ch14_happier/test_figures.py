@@ -5,11 +5,9 @@ from itertools import product
 import pytest
 import torch
 
-from rankbook.ch14_happier import explorables as chapter
 from rankbook.ch14_happier import figures, study
 from rankbook.ch14_happier.bounds import upper_bound
 from rankbook.kit import style
-from rankbook.kit.explorable import kept
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
@@ -37,6 +35,20 @@ def test_only_the_settings_without_a_proof_break_the_bound(spread):
         share = study.broken_share(name, spread)
         assert upper_bound(**PRESETS[name]).holds == (share == 0)
     assert (study.broken_share("happier_inat", spread) > 0.2) == (spread <= 0.01)
+
+
+def test_the_five_items_are_those_of_the_text():
+    scores, relevance = study.five()
+    assert study.losses(scores, relevance).item() == pytest.approx(3 / 16)
+    soft = study.losses(scores, relevance, SupremumRanker.preset("happier").step).item()
+    assert soft == pytest.approx(1 - (1 + 3 / 7.44 + 3 / 9.44) / 4, abs=1e-4)
+    assert "A has 1.00, B has 7.44, D has 9.44" in style.description(figures.five_items())
+
+
+def test_the_description_of_the_steps_tells_their_jumps():
+    told = style.description(figures.steps())
+    assert "HAPPIER: from 0.5 to 1 at 0, from 1.4933 to 1.4400 at 0.05" in told
+    assert "its iNaturalist setting: from 0.5 to 0.5 at 0, from 0.9933 to 1.0000 at 0.05" in told
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 2), (1, 2.9), (1, 3.1), (1, 8), (0.1, 1), (0, 1)])
@@ -93,6 +105,11 @@ def test_near_ties_break_the_bound_in_bad_lists_and_far_scores_in_good_ones():
     assert near[1] > 20 * near[0] and far[0] > 10 * far[1]
 
 
+def test_both_ways_are_timed_at_every_length(lines):
+    drawn = lines(figures.cost_by_length(lengths=(64, 256)).axes[0])
+    assert set(drawn) == {"pairwise", "blackbox"} and all((times > 0).all() for times in drawn.values())
+
+
 def test_arrows_are_minus_the_gradient():
     scores, relevance = study.example()
     for axes, loss in zip(figures.two_gradients().axes, (HAPLoss(), HAPLoss(BlackboxRanker(32.0))), strict=False):
@@ -103,34 +120,3 @@ def test_arrows_are_minus_the_gradient():
         moved = pushes.abs() > 0.02
         wanted = torch.stack([scores[moved], pushes[moved]], 1)
         torch.testing.assert_close(torch.tensor(sorted(drawn)), wanted[wanted[:, 0].argsort()])
-
-
-def test_the_verdict_changes_at_one_half_and_at_one_and_the_default_is_the_released_one():
-    starts, offsets = (chapter.step_and_bound.controls[name].values for name in ("start", "offset"))
-    for start, offset in product(starts, offsets[::3]):
-        found, verdict = chapter.decide(start, offset)
-        assert found.holds == (start >= 0.5 and offset >= 1) == verdict.startswith("an upper bound")
-        assert not (found.holds and found.continuous)
-    told = style.description(chapter.step_and_bound())
-    assert "an upper bound, but it falls at δ. It jumps up at 0 and falls at 0.05" in told
-    assert "no upper bound" in style.description(chapter.step_and_bound(start=0.0, offset=1.0))
-
-
-def test_a_steeper_line_writes_off_the_worst_mistakes():
-    far = [chapter.pushes(0.01, slope)[2][-1].item() for slope in (0, 10, 100, 1000)]
-    assert abs(far[0]) < 1e-6 and far[1] > 4 * far[2] > 16 * far[3] > 0
-
-
-def test_the_bound_is_kept_by_every_temperature_and_slope():
-    for temperature in chapter.who_moves.controls["temperature"].values[::4]:
-        for slope in chapter.who_moves.controls["slope"].values:
-            value, hard, push = chapter.pushes(temperature, slope)
-            assert value >= hard and abs(push.sum()) < 1e-9
-
-
-def test_a_push_of_nothing_has_no_arrow_and_a_larger_one_a_longer():
-    def longest(**values):
-        return kept.numbers(chapter.who_moves(**values))["longest"]
-
-    assert longest(temperature=0.001, slope=0) < chapter.LEAST
-    assert chapter.LEAST < longest(temperature=0.001, slope=1000) < longest(temperature=0.0501, slope=100) < 1

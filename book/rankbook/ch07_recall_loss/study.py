@@ -1,7 +1,8 @@
 """Chapter 7, computed: a linear map learns which directions tell classes apart, by recall losses of several weights."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -62,16 +63,18 @@ def start_weights(starts: int = STARTS) -> Tensor:
     return torch.div(2 * uniform - 1, DIM**0.5)
 
 
-def batches(members: Tensor, steps: int) -> Iterator[Tensor]:
+def batches(members: Tensor, steps: int, seed: int = 3) -> Iterator[Tensor]:
     """Items of each batch: sixteen of the classes of a start, four items of each; (starts, 64)."""
-    generator, starts = torch.Generator().manual_seed(3), len(members)
+    generator, starts = torch.Generator().manual_seed(seed), len(members)
     for _ in range(steps):
         classes = torch.rand(starts, CLASSES, generator=generator).topk(BATCH).indices
         pick = torch.rand(starts, BATCH, EACH, generator=generator).topk(OF_EACH).indices
         yield members[torch.arange(starts)[:, None], classes].gather(-1, pick).flatten(1)
 
 
-def learned(weights: Weights, lam: float, rate: float, starts: int, wrong: float, within_grad: bool = False) -> Tensor:
+def learned(
+    weights: Weights, lam: float, rate: float, starts: int, wrong: float, within_grad: bool = False, steps: int = STEPS
+) -> Tensor:
     """The linear map after training by Adam, (starts, 24, 6)."""
     label = torch.arange(BATCH).repeat_interleave(OF_EACH)
     relevance = (label[:, None] == label).expand(starts, -1, -1)
@@ -80,7 +83,7 @@ def learned(weights: Weights, lam: float, rate: float, starts: int, wrong: float
     loss = RecallLoss(BlackboxRanker(lam * starts), margin=0.05, weights=weights, within_grad=within_grad)
     net = start_weights(starts).requires_grad_()
     optimiser = torch.optim.Adam([net], lr=rate)
-    for batch in batches(mislabelled(wrong, starts), STEPS):
+    for batch in batches(mislabelled(wrong, starts), steps):
         z = embed(data(starts)[0], batch, net)
         optimiser.zero_grad()
         loss(z @ z.mT, relevance, where=others).backward()
@@ -94,20 +97,23 @@ def embed(items: Tensor, batch: Tensor, net: Tensor) -> Tensor:
 
 
 def train(
-    weights: Weights, lam: float, rate: float, starts: int, *, wrong: float = 0.0, within_grad: bool = False
+    weights: Weights, lam: float, rate: float, starts: int, *, wrong: float = 0.0, **how: Any
 ) -> tuple[Array, Array]:
     """R@1 on the classes to choose by, and on those to report."""
-    net = learned(weights, lam, rate, starts, wrong, within_grad)
+    net = learned(weights, lam, rate, starts, wrong, **how)
     return recall_at_1(data(starts)[1] @ net), recall_at_1(data(starts)[2] @ net)
 
 
 def who_is_ahead(wrong: float, steps: int = 20) -> dict[str, tuple[Tensor, Tensor]]:
-    """How many irrelevant items are ahead of right and of wrong partners, before and after training: r of each."""
+    """How many irrelevant items are ahead of right and of wrong partners, before and after training by the logarithm.
+
+    By new batches of the training items: r of each partner.
+    """
     members, found = mislabelled(wrong), {}
     trained = learned(torch.log1p, 100.0, 0.05, STARTS, wrong)
     for name, net in (("at the start", start_weights()), ("after training", trained)):
         right, misled = [], []
-        for batch in batches(members, steps):
+        for batch in batches(members, steps, seed=77):
             z, label = embed(data()[0], batch, net), torch.arange(BATCH).repeat_interleave(OF_EACH)
             said, true = (label[:, None] == label).expand(STARTS, -1, -1), batch // EACH
             scores = (z @ z.mT).diagonal_scatter(torch.full(batch.shape, 2.0), dim1=1, dim2=2)
@@ -132,7 +138,9 @@ def baselines(starts: int = STARTS) -> dict[str, Array]:
     }
 
 
-def designs(arms: Mapping[str, Weights], wrong: float = 0.0, within_grad: bool = False) -> Comparison:
-    """Weights held against each other, each at its own λ and rate."""
-    trained = functools.partial(train, wrong=wrong, within_grad=within_grad)
-    return compare(trained, arms, baselines(), LAMS, rates=RATES, starts=STARTS, ceilings=["the true directions"])
+def designs(
+    arms: Mapping[str, Weights], lams: Sequence[float] = LAMS, rates: Sequence[float] = RATES, **how: Any
+) -> Comparison:
+    """Weights held against each other, each at its own λ and rate; how they train as in :func:`train`."""
+    trained = functools.partial(train, **how)
+    return compare(trained, arms, baselines(), lams, rates=rates, starts=STARTS, ceilings=["the true directions"])

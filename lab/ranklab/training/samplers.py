@@ -62,8 +62,7 @@ class ClassBalancedSampler(BatchSampler):
             hint = "if all are whole: labels.long()" if labels.ndim == 1 else "one class for each item"
             if labels.ndim == 2:
                 hint = "number the paths: labels.unique(dim=0, return_inverse=True)[1]"
-            shape = tuple(labels.shape)
-            raise ValueError(f"labels must be integers of shape (N,), got shape {shape} of {labels.dtype} ({hint})")
+            raise ValueError(f"labels must be integers (N,), got {tuple(labels.shape)} of {labels.dtype} ({hint})")
         super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
         if len(self.classes) < self.classes_per_batch:
             most = len(self.classes) * per_class

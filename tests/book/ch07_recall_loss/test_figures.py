@@ -93,14 +93,13 @@ def test_batches_hold_four_items_of_sixteen_classes():
 
 def test_a_start_learns_as_if_it_were_alone(monkeypatch):
     """Batching over starts changes neither the λ of each nor its steps."""
-    monkeypatch.setattr(study, "STEPS", 3)
-    together = study.learned(torch.log1p, 30.0, 0.05, 2, wrong=0.0)
+    together = study.learned(torch.log1p, 30.0, 0.05, 2, wrong=0.0, steps=3)
     made = {name: getattr(study, name) for name in ("data", "start_weights", "mislabelled", "batches")}
     monkeypatch.setattr(study, "data", lambda starts: [x[:1] for x in made["data"](2)])
     monkeypatch.setattr(study, "start_weights", lambda starts: made["start_weights"](2)[:1])
     monkeypatch.setattr(study, "mislabelled", lambda share, starts: made["mislabelled"](share, 2))
     monkeypatch.setattr(study, "batches", lambda members, steps: (b[:1] for b in made["batches"](members, steps)))
-    torch.testing.assert_close(study.learned(torch.log1p, 30.0, 0.05, 1, wrong=0.0), together[:1])
+    torch.testing.assert_close(study.learned(torch.log1p, 30.0, 0.05, 1, wrong=0.0, steps=3), together[:1])
 
 
 @pytest.mark.parametrize("weights", [lambda r: r**2, torch.log1p], ids=["growing", "through both ranks"])

@@ -67,7 +67,7 @@ def test_the_sampler_refuses():
         ((LABELS, 5, 2), ValueError, "batch_size must be a multiple of per_class, got 5 and 2"),
         ((LABELS, 16, 4), ValueError, "at most 12, got 16: there are 3 classes .*batch_size=12, or a larger per_class"),
         ((LABELS, 400, 100), ValueError, "batch_size must be at most 0, got 400: .*use a smaller per_class"),
-        ((LABELS.view(6, 2), 4, 2), ValueError, r"shape \(N,\), got shape \(6, 2\) of torch.int64 \(number the paths"),
+        ((LABELS.view(6, 2), 4, 2), ValueError, r"integers \(N,\), got \(6, 2\) of torch.int64 \(number the paths"),
         ((LABELS.float(), 4, 2), ValueError, r"labels must be integers .* of torch.float32 .*labels.long\(\)"),
         ((LABELS.tolist(), 4, 2), TypeError, r"labels must be a torch.Tensor, got list .*as_tensor"),
     ):

@@ -105,7 +105,7 @@ def train(
 
 
 def who_is_ahead(wrong: float, steps: int = 20) -> dict[str, tuple[Tensor, Tensor]]:
-    """How many are ahead of right and of wrong partners, r, in new batches, before and after training by the logarithm."""
+    """How many are ahead of right and of wrong partners, r, in new batches, before and after training by log."""
     members, found = mislabelled(wrong), {}
     trained = learned(torch.log1p, 100.0, 0.05, STARTS, wrong)
     for name, net in (("at the start", start_weights()), ("after training", trained)):

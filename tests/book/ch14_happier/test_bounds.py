@@ -55,6 +55,12 @@ def test_verdicts_of_the_published_settings():
         upper_bound(temperature=0)
 
 
+def test_the_default_offset_falls_at_delta():
+    at_zero, at_delta = upper_bound(**HAPPIER).jumps
+    assert (at_zero.left, at_zero.right) == (0.5, 1.0) and at_zero.up
+    assert round(at_delta.left, 4) == 1.4933 and at_delta.right == 1.44 and not at_delta.up
+
+
 @pytest.mark.parametrize("delta", [0, 0.05, 1])
 def test_verdict_is_that_of_a_fine_grid(delta):
     """The theorem: the bound holds if and only if the step is at least 1 for x > 0; and then it is not continuous."""

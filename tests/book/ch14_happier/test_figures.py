@@ -105,11 +105,6 @@ def test_near_ties_break_the_bound_in_bad_lists_and_far_scores_in_good_ones():
     assert near[1] > 20 * near[0] and far[0] > 10 * far[1]
 
 
-def test_both_ways_are_timed_at_every_length(lines):
-    drawn = lines(figures.cost_by_length(lengths=(64, 256)).axes[0])
-    assert set(drawn) == {"pairwise", "blackbox"} and all((times > 0).all() for times in drawn.values())
-
-
 def test_arrows_are_minus_the_gradient():
     scores, relevance = study.example()
     for axes, loss in zip(figures.two_gradients().axes, (HAPLoss(), HAPLoss(BlackboxRanker(32.0))), strict=False):

@@ -156,6 +156,13 @@ def test_metrics_come_from_what_is_packed():
     assert contrast([(2.0, made, "mAP@R")], 0.1).mean == pytest.approx(2 * (3 * 0.5 + 5 * 0.25 + 2) / 10)
     severity = milder(none, made)  # both err on the third, fourth, fifth and ninth: 2 less 0, 1, 2, 0
     assert severity.counts.tolist() == [[1, 2, 1]] * 2 and severity.mean == 5 / 4
+    assert milder(made, none).counts.tolist() == [[1, 2, 1]] * 2 and milder(made, none).mean == -5 / 4
+
+
+def test_two_letters_leave_one_degree_of_freedom():
+    values = np.random.default_rng(6).normal(size=(10, 2))
+    of_two, of_one = (judge({"claim": [plain(each)]})["claim"].estimate for each in (values, values.mean(1)[:, None]))
+    assert of_two.half_width > 3 * of_one.half_width
 
 
 def test_what_cannot_be_compared_is_named(refused):

@@ -64,6 +64,9 @@ def test_the_spread_tells_how_much_hangs_on_the_settings():
     assert Search("tiny", "score", trials).spread() == expected
     assert Search("tiny", "score", trials[:2]).spread() == dict.fromkeys(expected, 0.5) | {"failed": 1}
     assert Search("tiny", "score", trials[1:2]).spread() == {"failed": 1}
+    two = [Trial({}, {}, value, "a") for value in (0.0, 0.4)]
+    assert Search("tiny", "score", two).spread()["upper quartile"] == pytest.approx(0.3)
+    assert Search("tiny", "score", two).best.value == 0.4
 
 
 def test_the_same_call_goes_on_and_more_trials_are_added(where, done):

@@ -18,7 +18,7 @@ from typing import Any
 CORE = ("ranks", "blackbox", "solvers", "rankers", "hierarchy", "metrics", "losses", "memory", "landscapes")
 #: Brought by the extras alone.
 ABSENT = ("scipy", "matplotlib", "typer", "papermill", "dask", "pytorch_metric_learning", "torchvision", "PIL")
-NAMES_THE_EXTRA = re.compile(r"pip install (-U )?'rankedu\[(lab|vision)\]'")
+NAMES_THE_EXTRA = re.compile(r"pip install (-U )?'rankedu\[(cli|lab|vision)\]'")
 
 
 def main() -> None:

@@ -133,7 +133,8 @@ def main() -> None:
     import pytest  # noqa: F401
     import torch  # noqa: F401
 
-    known = [line.split(" | ")[:2] for line in (ROOT / "tests" / "equivalent.txt").read_text("utf-8").splitlines()[1:]]
+    listed = (ROOT / "tests" / "equivalent.txt").read_text("utf-8").splitlines()[1:]
+    known = [line.rpartition(" | ")[0].split(" | ", 1) for line in listed]
     table = ROOT / "mutants" / f"{asked.part}.jsonl"
     done = {json.loads(line)["name"] for line in table.read_text().splitlines()} if table.exists() else set()
     for path, line, operator, number in drawn(asked.part, asked.count, asked.seed):

@@ -84,6 +84,7 @@ def stopped_or_not() -> Figure:
     keys = ("color", "marker", "linestyle")
     facts = study.stopped_or_not().draw(axes, {arm: dict(zip(keys, look, strict=True)) for arm, look in looks.items()})
     axes.set(xlabel="λ", ylabel="AP, new lists", ylim=(0.45, 0.62))
+    style.xticks(axes, study.LAMS)
     axes.legend(loc="lower left")
     return style.describe(
         figure,

@@ -141,7 +141,7 @@ def keeps_slope(ranker):
 KEEPS = {name.removeprefix("keeps_"): test for name, test in globals().items() if name.startswith("keeps_")}
 
 
-def test_every_ranker_of_the_room_is_in_the_table():
+def test_every_ranker_is_in_the_table():
     for part in (rankers, contestants):
         offered = [getattr(part, name) for name in part.__all__]
         known = {known.ranker for known in RANKERS.values() if known.ranker.__module__.startswith(part.__name__)}

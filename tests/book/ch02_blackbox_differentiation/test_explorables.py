@@ -41,16 +41,3 @@ def test_the_plane_is_the_interpolation_of_the_assignment_solver(lam):
     np.testing.assert_allclose(smooth[rows, columns], 4 + value.detach(), atol=1e-9)
     np.testing.assert_allclose(truth[rows, columns], 4 + (c * assignment(costs)).sum((-2, -1)).detach())
     np.testing.assert_allclose(gradient[rows, columns], costs.grad.reshape(-1, 16).numpy() @ directions, atol=1e-9)
-
-
-def test_a_middling_lam_learns_the_path_by_the_difference_of_two_paths_and_the_extremes_do_not():
-    for lam in (0.01, 0.1, 1.0, 10.0, 100.0):
-        _, paths, gradients, losses = explorables.learn_path(lam)
-        assert (losses[-1] == 0) == (lam == 1.0)
-        proposed = paths + lam * gradients
-        assert np.isclose(proposed, proposed.round(), atol=1e-9).all()
-        assert set(proposed.round().ravel()) <= {0.0, 1.0}
-        if lam >= 1:
-            np.testing.assert_allclose(proposed[0], explorables.target_path().numpy(), atol=1e-9)
-    assert np.abs(gradients).max() == pytest.approx(0.01)  # 1/λ
-    assert (explorables.learn_path(0.01)[2] == 0).all()  # nothing to descend on

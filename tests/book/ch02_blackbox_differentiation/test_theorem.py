@@ -1,9 +1,11 @@
-"""The theorem of chapter 2 holds for solvers that minimise, and is seen to fail for everything else."""
+"""The theorem of chapter 2 holds for solvers that minimise, and fails for everything else; what the study sweeps."""
 
+import numpy as np
 import pytest
 import torch
 
 from rankbook.ch02_blackbox_differentiation import study
+from rankedu.blackbox import differentiate
 from rankedu.solvers import assignment, ranking, shortest_path
 
 
@@ -34,14 +36,13 @@ def draw(shape):
     return made[0], 2 * made[1], 2 * made[2], 2 * made[3:]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_holds_for_a_minimiser(solver):
-    solve, shape = SOLVERS[solver]
-    c, start, end, points = draw(shape)
-    for lam in (1e-3, 0.2, 3.0, 1e3):
-        assert all(study.theorem_holds(solve, c, lam, start, end, points, steps=50).values()), lam
-        agrees = study.agreeing(solve, c, [lam, lam / 10, lam / 100, 1e-7], points)
-        assert (agrees[:-1] <= agrees[1:]).all() and agrees[-1].all()
+def test_holds_for_a_minimiser():
+    for name, (solve, shape) in SOLVERS.items():
+        c, start, end, points = draw(shape)
+        for lam in (1e-3, 0.2, 3.0, 1e3):
+            assert all(study.theorem_holds(solve, c, lam, start, end, points, steps=50).values()), (name, lam)
+            agrees = study.agreeing(solve, c, [lam, lam / 10, lam / 100, 1e-7], points)
+            assert (agrees[:-1] <= agrees[1:]).all() and agrees[-1].all(), (name, lam)
 
 
 def test_fails_for_a_solver_that_does_not_minimise():
@@ -53,3 +54,27 @@ def test_fails_for_a_solver_that_does_not_minimise():
 def test_a_tie_may_never_agree():
     c, tied = torch.tensor([1.0, 0.0], dtype=torch.float64), torch.zeros(1, 2, dtype=torch.float64)
     assert not study.agreeing(lambda y: torch.eye(2).to(y)[y.argmin(-1)], c, [1.0, 1e-3], tied).any()
+
+
+def test_the_sweep_is_algorithm_1():
+    lams = np.array([0.05, 1.0, 20.0])
+    share, length = study.strength_sweep(lams, draws=50)
+    scores = np.random.default_rng(0).standard_normal((50, 6))
+    for lam, zero, mean in zip(lams, share, length, strict=True):
+        y = torch.from_numpy(scores).requires_grad_()
+        differentiate(ranking, float(lam))(y)[:, :2].mean(-1).sum().backward()
+        norms = y.grad.norm(dim=-1).numpy()
+        assert mean == pytest.approx(norms.mean())
+        assert zero == (norms == 0).mean()
+
+
+def test_frozen_at_a_point_the_interpolation_is_continuous_and_afresh_it_jumps():
+    t = np.linspace(-0.5, 2.0, 20001)
+    line = study.NONLINEAR["scores"] + t[:, None] * study.NONLINEAR["direction"]
+    afresh, frozen = study.linearised(line, 2.0), study.linearised(line, 2.0, line[9000])
+    assert np.abs(np.diff(frozen)).max() < 1e-3
+    assert np.abs(np.diff(afresh)).max() > 0.05
+    assert frozen[9000] == pytest.approx(afresh[9000])
+    loss = np.log(study.ranks_of(line)[:, :2]).mean(axis=1)
+    assert (afresh <= loss + 1e-12).all()
+    assert (frozen > loss + 1e-3).any()

@@ -10,7 +10,6 @@ import rankedu
 from rankbook.ch03_ranking_is_a_solver import explorables, figures, study
 from rankbook.kit import style
 from rankedu.blackbox import differentiate
-from rankedu.landscapes import random_coefficients
 from rankedu.proofs.rearrangement import certificate
 from rankedu.solvers import ranking
 
@@ -45,39 +44,16 @@ def test_the_cone_around_minus_pi_holds_the_scores_with_ranks_pi():
         assert rankedu.rank(torch.from_numpy(drawn)).tolist() == list(ranks)
 
 
-def test_a_wall_has_the_same_jump_everywhere():
-    _, values, pairs = study.section_of_five()
-    c = random_coefficients(5, seed=10)
-    allowed = {round(abs(c[i] - c[j]), 6) for i in range(5) for j in range(i)}
-    jumps = np.abs(np.diff(values, axis=1))
-    jumps = jumps[jumps > 1e-9].round(6)
-    single = np.isin(jumps, list(allowed))
-    assert len(pairs) == 10
-    assert single.mean() > 0.97, "the rest are pixels in which two walls are crossed at once"
-    assert set(jumps[single]) == allowed
-
-
-def test_the_lit_corner_is_the_ranking():
-    angles = explorables._angles
-    for angle in angles.values:
-        scores = explorables.scores_at(angle)
-        best = explorables.best_ranks(scores)
-        assert np.linalg.norm(scores) == pytest.approx(1, abs=1e-8)
-        assert best[0] == tuple(rankedu.rank(torch.from_numpy(scores)).tolist())
-        assert len(best) == (2 if angle % 60 == 0 else 1), "six walls, where two corners tie"
-    assert [angle for angle in angles.stops if angle % 60 == 0] == [0]
-
-
 @pytest.mark.parametrize(("angle", "lam"), [(24, 0.6), (72, 2.4), (192, 0.3), (288, 2.4)])
-def test_the_gradient_is_algorithm_1s_and_never_leads_to_a_worse_corner(angle, lam):
+def test_the_lit_corner_is_the_ranking_and_the_gradient_algorithm_1s_never_leads_to_a_worse_one(angle, lam):
     scores = torch.from_numpy(explorables.scores_at(angle)).requires_grad_()
+    assert explorables.best_ranks(scores.detach().numpy()) == [tuple(rankedu.rank(scores).tolist())]
     c = torch.from_numpy(explorables.COEFFICIENTS)
     (c @ differentiate(ranking, lam)(scores)).backward()
     told = style.description(explorables.permutahedron_hexagon(angle=angle, lam=lam))
     gradient = scores.grad.numpy()
     assert ("the gradient is 0" if not gradient.any() else explorables._vector(gradient)) in told
-    assert gradient.sum() == pytest.approx(0, abs=1e-9)
-    assert float(c @ scores.grad) <= 1e-9
+    assert gradient.sum() == pytest.approx(0, abs=1e-9) and float(c @ scores.grad) <= 1e-9
 
 
 def test_the_walk_goes_down_along_edges_to_the_ranking():
@@ -89,6 +65,5 @@ def test_the_walk_goes_down_along_edges_to_the_ranking():
         assert all(frozenset(step) in edges for step in pairwise(path))
         assert all(before > after for before, after in pairwise(costs))
         assert (path[0], path[-1]) == (start, lowest)
-    assert f"cost {float(costs[-1]):.1f}" in style.description(explorables.permutahedron_solid(start=start))
     told = style.description(explorables.permutahedron_solid())
     assert "6 edges, saving 0.2, 0.5, 0.3, 0.7, 0.5, 0.2" in told, "the highest corner passes every price once"

@@ -12,7 +12,6 @@ from rankedu import reference
 from rankedu.rankers import PRESETS, SupremumRanker
 
 HAPPIER, INAT = PRESETS["happier"], PRESETS["happier_inat"]
-ANGLES, LABELS = (0.0, 40.0, -39.9, 180.0), (0, 0, 1, 2)
 
 
 def both(scores, relevance, lower=None, **setting):
@@ -48,17 +47,12 @@ def test_verdicts_of_the_published_settings():
         assert (found.holds, found.monotone, found.continuous) == (holds, monotone, False), name
         assert [jump.at for jump in found.jumps] == places, name
         assert len(found.violations) == (0 if holds else 2), name
-    text = explain_bound(upper_bound(**INAT))
-    assert "0 < x <= delta: step > 0.5, H = 1: fails, as at x = 0.0025" in text
-    assert "scores 0.0025, 0 of relevance 0, 1: loss 0.35987 < 1 - AP = 0.5" in text
-    with pytest.raises(ValueError, match="temperature must be finite and > 0, got 0"):
-        upper_bound(temperature=0)
-
-
-def test_the_default_offset_falls_at_delta():
     at_zero, at_delta = upper_bound(**HAPPIER).jumps
     assert (at_zero.left, at_zero.right) == (0.5, 1.0) and at_zero.up
     assert round(at_delta.left, 4) == 1.4933 and at_delta.right == 1.44 and not at_delta.up
+    text = explain_bound(upper_bound(**INAT))
+    assert "0 < x <= delta: step > 0.5, H = 1: fails, as at x = 0.0025" in text
+    assert "scores 0.0025, 0 of relevance 0, 1: loss 0.35987 < 1 - AP = 0.5" in text
 
 
 @pytest.mark.parametrize("delta", [0, 0.05, 1])
@@ -79,34 +73,20 @@ def test_verdict_is_that_of_a_fine_grid(delta):
             assert losses[0] < losses[1], setting
 
 
-def test_the_counterexample_of_the_errata():
-    """Angles 0°, 40°, −39.9°, 180°: 1 − H-AP 0.04167, surrogate 0.02611; each item is a query and finds itself."""
-    found = []
-    for query, own in zip(ANGLES, LABELS, strict=True):
-        scores = [math.cos(math.radians(angle - query)) for angle in ANGLES]
-        found.append(both(scores, [float(label == own) for label in LABELS], **INAT))
-    losses, true = zip(*found, strict=True)
-    assert sum(true) / 4 == pytest.approx(1 / 24) and sum(losses) / 4 == pytest.approx(0.02611, abs=5e-6)
-    assert [loss >= miss for loss, miss in found] == [False, True, True, True]
-
-
 @pytest.mark.parametrize("name", ["joined", "happier", "roadmap_2021", "happier_inat"])
 def test_rankings_without_ties(name):
     violated = [loss < true - 1e-12 for loss, true in (both(*each, **PRESETS[name]) for each in rankings(150, seed=0))]
     assert any(violated) == (not upper_bound(**PRESETS[name]).holds)
 
 
-@pytest.mark.parametrize("name", ["joined", "happier"])
-def test_ties_between_levels_never_matter_if_the_higher_stands_first(name):
+def test_ties_between_levels_never_matter_if_the_higher_stands_first():
     """All rankings of three items on a coarse grid, less those where items of one level tie."""
-    seen = 0
     for scores, relevance in product(product([0, 0.004, 0.3], repeat=3), product([0, 1, 2], repeat=3)):
         pairs = list(zip(scores, relevance, strict=True))
         if any(relevance) and len({p for p in pairs if p[1]}) == sum(map(bool, relevance)):
-            seen += len(set(scores)) < 3
-            loss, true = both(scores, relevance, **PRESETS[name])
-            assert loss >= true - 1e-12
-    assert seen > 100
+            for name in ("joined", "happier"):
+                loss, true = both(scores, relevance, **PRESETS[name])
+                assert loss >= true - 1e-12, (name, pairs)
 
 
 def test_ties_break_every_setting():

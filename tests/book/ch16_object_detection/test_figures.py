@@ -4,24 +4,22 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch16_object_detection import explorables, figures, study
+from rankbook.ch16_object_detection import explorables, study
 from rankbook.ch16_object_detection import proposals as made
-from rankbook.kit import style
 from rankedu.losses import APLoss, MAPLoss
 from rankedu.losses.on_proposals import proposal_scores
 from rankedu.memory import ScoreMemory
-from rankedu.metrics import average_precision, box_iou
+from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets.scenes import Scenes
 
 
 def test_the_blame_adds_up_to_one_minus_ap():
-    for seed in range(4):
-        generator = torch.Generator().manual_seed(seed)
-        scores, relevant = torch.randn(40, generator=generator), torch.rand(40, generator=generator) < 0.3
-        charged = study.blame(scores.numpy(), relevant.numpy())
-        assert (charged[relevant.numpy()] == 0).all() and (charged >= 0).all()
-        assert charged.sum() == pytest.approx(1 - average_precision(scores, relevant).item(), abs=1e-6)
+    generator = torch.Generator().manual_seed(0)
+    scores, relevant = torch.randn(40, generator=generator), torch.rand(40, generator=generator) < 0.3
+    charged = study.blame(scores.numpy(), relevant.numpy())
+    assert (charged[relevant.numpy()] == 0).all() and (charged >= 0).all()
+    assert charged.sum() == pytest.approx(1 - average_precision(scores, relevant).item(), abs=1e-6)
 
 
 @pytest.mark.parametrize(("positives", "negatives"), [(1, 5), (3, 30), (20, 4)])
@@ -49,23 +47,19 @@ def test_a_margin_beyond_the_spread_stops_a_fresh_head(scores, moves):
 
 def test_only_apc_pushes_a_class_without_positives_that_is_too_sure_of_itself():
     generator = torch.Generator().manual_seed(0)
-    relevance = torch.rand(60, 3, generator=generator) < 0.2
-    relevance[:, 2] = False
+    relevance = torch.rand(60, 3, generator=generator) < torch.tensor([0.2, 0.2, 0.0])
     scores = torch.randn(60, 3, generator=generator) + torch.tensor([0.0, 0.0, 1.0])
     for weight, pushed in ((0.0, False), (1.0, True)):
         leaf = scores.clone().requires_grad_()
         MAPLoss(BlackboxRanker(500.0), class_agnostic_weight=weight)(leaf, relevance).backward()
-        assert (leaf.grad[:, 2] > 0).any().item() is pushed
-        assert (leaf.grad[:, 2] >= 0).all()
+        assert (leaf.grad[:, 2] > 0).any().item() is pushed and (leaf.grad[:, 2] >= 0).all()
 
 
 def test_a_remembered_positive_pushes_the_negatives_of_today():
-    scores, relevance = torch.tensor([[0.6], [0.2]]), torch.tensor([[False], [False]])
-    memory = ScoreMemory(1)
-    loss = MAPLoss(BlackboxRanker(5.0), memory=memory, class_agnostic_weight=0.0)
+    loss = MAPLoss(BlackboxRanker(5.0), memory=ScoreMemory(1), class_agnostic_weight=0.0)
     loss(torch.tensor([[0.5], [0.1]]), torch.tensor([[True], [False]]))
-    leaf = scores.requires_grad_()
-    loss(leaf, relevance).backward()
+    leaf = torch.tensor([[0.6], [0.2]], requires_grad=True)
+    loss(leaf, torch.tensor([[False], [False]])).backward()
     assert leaf.grad[:, 0].tolist() == pytest.approx([0.2, 0.0])
 
 
@@ -86,18 +80,6 @@ def test_most_classes_of_voc_are_absent_from_most_batches():
     alone, remembered = study.absent_from_voc(0), study.absent_from_voc(7)
     assert (alone > 0.5).sum() == 16 and (remembered > 0.5).sum() == 0
     assert alone[-1] == pytest.approx((1 - 96 / 5011) ** 8, abs=1e-3)
-    told = style.description(figures.absent_classes())
-    assert f"VOC 07, τ = 0: 0.017 to {alone[-1]:.2g}" in told
-
-
-def test_short_lists_flatter_the_rarest_class_most():
-    excess = {}
-    for label in (1, 20):
-        values = [study.list_ap(label, length) for length in (0, 7)]
-        truth = average_precision(*study.scored(label)).item()
-        assert values == sorted(values, reverse=True) and values[-1] > truth
-        excess[label] = values[0] - truth
-    assert excess[20] > 5 * excess[1] > 0
 
 
 def test_cross_entropy_and_the_loss_on_log_odds_learn():
@@ -106,24 +88,12 @@ def test_cross_entropy_and_the_loss_on_log_odds_learn():
         assert run.mean_ap[-1] > run.mean_ap[0] + 0.25
 
 
-def test_proposals_of_a_scene_are_labelled_by_overlap():
-    target = {"boxes": torch.tensor([[20.0, 20.0, 60.0, 60.0]]), "labels": torch.tensor([3])}
-    boxes, labels = study.propose(target, copies=20)
-    overlap = box_iou(boxes, target["boxes"])[:, 0]
-    assert torch.equal(labels == 3, overlap >= 0.5) and 0 < (labels == 3).sum() < len(labels)
-
-
 def test_easy_background_moves_cross_entropy_and_not_ap_and_the_shares_add_up():
-    judge, controls = explorables.judge, explorables.two_judges.controls
+    controls = explorables.two_judges.controls
     for window in controls["window"].stops:
-        few, many = judge(1, window), judge(30, window)
-        assert many.cross_entropy < few.cross_entropy / 2
-        assert many.ap == pytest.approx(few.ap, abs=1e-9)
+        few, many = explorables.judge(1, window), explorables.judge(30, window)
+        assert many.cross_entropy < few.cross_entropy / 2 and many.ap == pytest.approx(few.ap, abs=1e-9)
         assert many.cross_entropy_shares[2] > few.cross_entropy_shares[2]
     for ratio in controls["ratio"].stops:
-        for window in (0.05, 0.5, 0.95):
-            found = judge(ratio, window)
-            assert sum(found.cross_entropy_shares) == pytest.approx(1)
-            assert sum(found.blame) == pytest.approx(1 - found.ap)
-    found = [judge(100, window) for window in (0.05, 0.5, 0.95)]
-    assert found[0].ap > found[1].ap > found[2].ap and found[2].cross_entropy < 1.2 * found[0].cross_entropy
+        found = explorables.judge(ratio, 0.5)
+        assert sum(found.cross_entropy_shares) == pytest.approx(1) and sum(found.blame) == pytest.approx(1 - found.ap)

@@ -6,7 +6,7 @@ from itertools import product
 import torch
 
 from rankbook.errata import study
-from rankbook.errata.best_step import curves, flattery
+from rankbook.errata.best_step import flattery
 
 
 def test_a_column_of_a_printed_table():
@@ -28,12 +28,6 @@ def test_a_verdict_is_what_numbers_of_more_decimals_allow():
         possible = any(text - half <= difference < text + half for difference in unrounded)
         assert (gain.verdict in ("same", "rounded")) == possible, gain
         assert (gain.verdict == "cut") == (not possible and gain.text == math.floor(gain.given)), gain
-
-
-def test_curves_are_of_trainings_that_learn_and_of_two_sets():
-    found = curves(4)
-    assert found.shape == (4, 2, 20) and not torch.equal(found[:, 0], found[:, 1])
-    assert (found[..., -1] > found[..., 0] + 0.1).all() and found.max() < 1
 
 
 def test_noise_flatters_by_the_mean_of_its_maximum_and_two_sets_that_agree_nobody():

@@ -3,6 +3,7 @@
 import copy
 import math
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -25,36 +26,22 @@ class Hostile:
     __hash__ = None
 
 
-def test_the_reference_passes_and_the_statement_begins_with_the_call():
+def test_the_reference_passes_a_stub_does_not_and_the_statement_begins_with_the_call():
     for name in names():
         exercise = find(name)
         assert exercise.statement.startswith(f"{name}(") and exercise.arguments
-        if exercise.use is None:
-            feedback = check(name, exercise.reference)
-            assert feedback.passed and str(feedback).startswith(f"✓ {name}: right on all")
-            assert len(exercise.cases()) >= 5 and exercise.arguments == list(exercise.cases()[0])
-
-
-def test_a_stub_is_told_so():
-    for name in names():
         for nothing in (None, ..., NotImplemented) if name in PLAIN else (None,):
             assert "nothing returned yet" in check(name, lambda *args, nothing=nothing: nothing).message, name
-
-
-def raises(error):
-    def function(*args):
-        raise error
-
-    return function
+        if name in PLAIN:
+            assert check(name, exercise.reference).passed, name
+            assert len(exercise.cases()) >= 5 and exercise.arguments == list(exercise.cases()[0])
 
 
 @pytest.mark.parametrize("name", ["rank_min", "lam_code", *(name for name in PLAIN if find(name).judge)])
 def test_nothing_raises(name):
     told = [
-        (raises(ZeroDivisionError("division by zero")), "ZeroDivisionError: division by zero"),
-        (raises(SystemExit(1)), "SystemExit"),
-        (raises(RecursionError), "RecursionError"),
-        (raises(NotImplementedError), "nothing returned yet"),
+        (lambda *args: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda *args: sys.exit(1), "SystemExit"),
         (lambda: 1, "can't be called with the arguments"),
         (lambda *args: "abc", "'abc'"),
         (lambda *args: {1, 2}, "{1, 2}"),
@@ -82,25 +69,13 @@ def test_an_answer_may_come_in_any_wrapping_from_numpy_or_torch():
 
 
 def test_swaps_are_judged_by_what_they_do():
-    told = [
-        ([(1, 2)], "not a list of whole numbers"),
-        ([1.5], "not a list of whole numbers"),
-        (3, "not a list of whole numbers"),
-        ([0], "from 1 to 1 here"),
-        ([1, 1], "swap 2, at rank 1, raises the objective"),
-        ([], "not sorted yet"),
-    ]
-    for swaps, said in told:
-        assert said in check("sort_by_swaps", lambda y, ranks, swaps=swaps: swaps).message
-
     def insertion(scores, ranks):
         line, swaps = scores[np.argsort(ranks)].tolist(), []
         for place in range(1, len(line)):
-            r = place
-            while r >= 1 and line[r - 1] <= line[r]:  # swaps ties as well: no gain, no loss
-                line[r - 1], line[r] = line[r], line[r - 1]
-                swaps.append(r)
-                r -= 1
+            for r in range(place, 0, -1):
+                if line[r - 1] <= line[r]:  # swaps ties as well: no gain, no loss
+                    line[r - 1], line[r] = line[r], line[r - 1]
+                    swaps.append(r)
         return np.array(swaps, dtype=np.int64)
 
     assert check("sort_by_swaps", insertion).passed
@@ -112,15 +87,6 @@ def test_names_go_by_chapter_and_an_unknown_one_lists_the_known():
     for function in (lambda: check("rank", len), lambda: find("rank")):
         with pytest.raises(ValueError, match=r"rank_min, average_precision, .*; got 'rank'"):
             function()
-
-
-def test_the_message_is_worth_reading():
-    feedback = check("rank_min", lambda y: (y[None, :] >= y[:, None]).sum(axis=1))
-    assert str(feedback) == (
-        "✗ rank_min: for scores=[0.5, 0.5, 0.1] you returned [2, 2, 3], whose entry 0 is too large "
-        "(2 entries are off).\n"
-        "  That is what comes out when one counts >= instead of >, items and their ties. (Right on 3 of 9 inputs.)"
-    )
 
 
 def test_a_script_is_told_and_a_prompt_is_not_told_twice(capsys, monkeypatch):
@@ -136,13 +102,7 @@ def test_the_line_that_raised_is_named():
         order = scores.argsort()
         return order["first"]
 
-    message = check("rank_min", ranks).message
-    assert "IndexError" in message and "(line 3 of your function)" in message
-
-
-def test_a_function_in_torch_is_told_of_its_own_mistake():
-    message = check("rank_min", lambda y: y.argsort(descending=True).foo).message
-    assert re.search("raised TypeError.*With torch tensors: .* raised AttributeError", message)
+    assert re.search(r"IndexError.*\(line 3 of your function\)", check("rank_min", ranks).message)
 
 
 def test_a_relation_that_holds_on_every_input_is_named():

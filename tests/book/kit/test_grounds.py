@@ -9,6 +9,7 @@ from rankbook.ch02_blackbox_differentiation import explorables as blackbox_diffe
 from rankbook.ch04_interpolated_ranking import explorables as interpolated_ranking
 from rankbook.ch12_surrogates_side_by_side import explorables as surrogates_side_by_side
 from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, ground_of
+from rankbook.kit.explorable.sliders import widget
 from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
 
 MAPS = (
@@ -18,26 +19,23 @@ MAPS = (
 )
 
 
-def numbers(letters: str) -> np.ndarray:
-    return np.array([ord(letter) - FIRST for letter in letters]).reshape(SIDE, SIDE)
-
-
 @pytest.mark.parametrize("lam", [0.001, 0.1, 10.0])
 def test_it_is_minus_the_gradient_of_algorithm_1(lam):
     found, section = ground_of(MAPS[0](lam=lam, seed=2)), random_section(seed=2)
     places = Section(section.origin, section.u, section.v, interpolated_ranking.EXTENT, SIDE)
     down = -section_gradient(places, random_coefficients(seed=2), lam)
-    ways = numbers(found.way)
+    ways, heights = (
+        np.array([ord(one) - FIRST for one in text]).reshape(SIDE, SIDE) for text in (found.way, found.loss)
+    )
     assert ((ways == 0) == (down == 0).all(-1)).all()
     angle = 2 * np.pi * (ways - 1) / (LETTERS - 1)
     along = (down * np.stack([np.cos(angle), np.sin(angle)], -1)).sum(-1)
     assert (along >= np.cos(np.pi / (LETTERS - 1) + 1e-9) * np.linalg.norm(down, axis=-1) - 1e-9)[ways > 0].all()
-    loss = rank_landscape(places, random_coefficients(seed=2))
-    told = found.low + numbers(found.loss) / (LETTERS - 1) * (found.high - found.low)
-    assert np.abs(told - loss).max() <= (found.high - found.low) / (LETTERS - 1) / 2 + 1e-3
+    told, high = found.low + heights / (LETTERS - 1) * (found.high - found.low), found.high - found.low
+    assert np.abs(told - rank_landscape(places, random_coefficients(seed=2))).max() <= high / (LETTERS - 1) / 2 + 1e-3
 
 
-def test_the_box_is_that_of_the_map():
+def test_the_box_is_that_of_the_map_and_the_live_widget_has_it():
     for found in MAPS:
         made = found()
         made.canvas.draw()
@@ -46,13 +44,6 @@ def test_the_box_is_that_of_the_map():
         assert min(left, top) > 0 and max(left + width, top + height) < 1
         assert width * wide == pytest.approx(height * high, rel=0.03), "what is square is kept as a square"
     assert ground_of(interpolated_ranking.secant()) is None
-
-
-def test_the_live_widget_has_the_map_of_its_picture():
-    from rankbook.kit.explorable.sliders import widget
-
     lam, _, picture, _ = widget(MAPS[0]).children
     lam.value = lam.options[-1][1]
     assert picture.ground == ground_of(MAPS[0](lam=lam.value))._asdict()
-    others = widget(interpolated_ranking.secant).children
-    assert next(one for one in others if hasattr(one, "ground")).ground == {}

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from rankbook.kit import style
-from rankbook.lab_detection.figures import ap_by_class, scenes_before_and_after
+from rankbook.lab_detection.figures import scenes_before_and_after
 from rankbook.lab_detection.study import found_of, rivals, scored
 from ranklab.experiments.detection_data import Proposals
 
@@ -54,36 +54,18 @@ def test_pictures_are_chosen_by_what_they_gain_and_told():
     told = style.description(figure)
     assert "most improved: start 0 of 2 and end 2 of 2 are hits" in told
     assert "worst: start 0 of 1 and end 0 of 1 are hits" in told
-    signs = [text.get_text()[0] for axes in figure.axes for text in axes.texts]
-    assert signs.count("✓") == 2 and "✗" in signs
-    assert "✓ potted plant .50" in [text.get_text() for axes in figure.axes for text in axes.texts]
-    missed = [patch for patch in figure.axes[0].patches if patch.get_linestyle() == ":"]
-    assert len(missed) == 2
-
-
-def proposals():
-    logits = torch.tensor([[0.0, 3, 0], [0, 1, 0], [0, 2, 0], [0, 0, 1], [0, -1, 0]])
-    return Proposals(logits, torch.tensor([1, 1, 0, 2, 0]), torch.tensor([1.0, 1, 4, 1, 4]))
+    signs = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert sum(sign[0] == "✓" for sign in signs) == 2 and "✓ potted plant .50" in signs
 
 
 def test_scores_are_log_odds_of_the_softmax_with_their_weights():
-    found = proposals()
+    logits = torch.tensor([[0.0, 3, 0], [0, 1, 0], [0, 2, 0], [0, 0, 1], [0, -1, 0]])
+    found = Proposals(logits, torch.tensor([1, 1, 0, 2, 0]), torch.tensor([1.0, 1, 4, 1, 4]))
     (positive, ones), (negative, fours) = scored(found, torch.tensor([1]))
-    chances = found.logits.double().softmax(1)[:, 1]
+    chances = logits.double().softmax(1)[:, 1]
     assert positive.tolist() == pytest.approx((chances / (1 - chances)).log()[:2].tolist())
     assert (ones.tolist(), fours.tolist(), len(negative)) == ([1, 1], [4, 1, 4], 3)
     middle, share = rivals((positive, ones), (negative, fours))
     assert middle == positive[1] and share == 4 / (4 + 2), "one of weight 4 lies above the lower of two positives"
     certain = Proposals(torch.tensor([[0.0, 99.0]]), torch.tensor([1]), torch.ones(1))
     assert all(scores.isfinite().all() for scores, _ in scored(certain, torch.tensor([1])))
-
-
-def test_classes_go_from_frequent_to_rare_and_halves_are_told():
-    frequency, ap = torch.tensor([5, 500, 50]), torch.tensor([0.1, 0.9, torch.nan])
-    figure = ap_by_class({"one": ap}, frequency, Pictures.names)
-    upper, lower = figure.axes
-    assert [label.get_text() for label in lower.get_xticklabels()] == ["potted plant", "Ш", "A"]
-    assert upper.lines[0].get_ydata().tolist()[::2] == pytest.approx([0.9, 0.1])
-    told = style.description(figure)
-    assert "from the most frequent in training, potted plant, to the rarest, Latin capital letter a" in told
-    assert "the mean of the frequent half is 0.90, of the rare half 0.10" in told

@@ -30,8 +30,3 @@ def test_a_list_has_a_line_for_each_contender_and_limit_and_the_printed_points()
     told = style.description(figure)
     assert "AP, ours: 1.00 ms at 100,000 to 10.0 ms at 1,000,000" in told and "331 ms at 1,000,000" in told
     assert "one np.sort: 20.0 ms at 1,000,000" in told
-
-
-def growth(name, n, p):
-    claimed = {"n claimed": 1.08, "p claimed": -1e-12}
-    return {"part": "growth", "work": name, "n": n, "n margin": 0.1, "p": p, "p margin": 0.2, **claimed}

@@ -10,6 +10,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 HIDDEN = {"source_hidden": True, "outputs_hidden": True}
+#: What begins each fold of the page below.
+FOLDED = ["oproof", "sanswer", "sfigure", "ofigure", "ostub", "oaside", "otable"]
 
 
 def cell(word: str, **metadata):
@@ -44,13 +46,5 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
     inside = page.split('<section id="a-chapter">')[1]
     folds = re.split(r'<(?:div|table) class="[^"]*\btoggle\b[^"]*">', inside)[1:]
     words = r"\b[so](?:proof|plain|answer|figure|stub|story|aside|cost|table)\b"
-    assert [re.findall(words, fold)[0] for fold in folds] == [
-        "oproof",
-        "sanswer",
-        "sfigure",
-        "ofigure",
-        "ostub",
-        "oaside",
-        "otable",
-    ]
+    assert [re.findall(words, fold)[0] for fold in folds] == FOLDED
     assert re.findall(words, folds[5]) == ["oaside", "scost", "ocost"], "the section with its cells"

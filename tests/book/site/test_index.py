@@ -1,13 +1,18 @@
-"""The notation table agrees with the package, and every public function says where it is explained."""
+"""Notation and API reference agree with the package, and every public function says where it is explained."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import re
 
-from tools.site import generate
+import pytest
+from tools.notebooks import pairs
+from tools.site import api_reference, generate
+from typer.main import get_command
 
 import ranklab.contestants  # noqa: F401  its rankers enter the table
+from rankedu.cli import app
 from rankedu.rankers import RANKERS
 
 #: Parameters that belong to one function alone and are explained in its docstring; all others are in the vocabulary.
@@ -33,12 +38,11 @@ MODULES |= {known.ranker.__module__ for known in RANKERS.values()}
 def public() -> dict[str, object]:
     """The functions and classes that the modules offer, but for warnings."""
     found = {}
-    for name in sorted(MODULES):
-        module = importlib.import_module(name)
-        package = importlib.import_module(name.rpartition(".")[0])
+    for name in MODULES:
+        module, package = importlib.import_module(name), importlib.import_module(name.rpartition(".")[0])
         own = [one for one in package.__all__ if getattr(vars(module).get(one), "__module__", "") == name]
-        offered = {f"{name}.{one}": getattr(module, one) for one in getattr(module, "__all__", own)}
-        found |= {one: value for one, value in offered.items() if inspect.isfunction(value) or inspect.isclass(value)}
+        found |= {f"{name}.{one}": getattr(module, one) for one in getattr(module, "__all__", own)}
+    found = {name: value for name, value in found.items() if inspect.isfunction(value) or inspect.isclass(value)}
     return {name: value for name, value in found.items() if not (inspect.isclass(value) and issubclass(value, Warning))}
 
 
@@ -54,3 +58,48 @@ def test_every_public_function_names_its_chapter_and_has_an_example():
     for name, value in public().items():
         docstring = inspect.getdoc(value) or ""
         assert "Explained in chapter" in docstring and ">>>" in docstring, name
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api")
+    api_reference.write_pages(folder)
+    return {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+
+
+def test_every_part_of_the_library_has_a_page_and_the_front_page_leads_there(pages):
+    parts = {path.stem for path in (pairs.ROOT / "rankedu").iterdir() if not path.name.startswith(("_", "py.typed"))}
+    shown = {module.partition(".")[2] for page in api_reference.PAGES.values() for module in page.modules}
+    assert parts - shown <= {"ranks", "reference", "cli"}, "these have a page of another form"
+    assert {"rank", "rank_among", "outranking_negatives"} <= set(api_reference.public("rankedu"))
+    front = (pairs.ROOT / "book" / "api" / "index.md").read_text(encoding="utf-8")
+    tree = re.search(r"```\{toctree\}\n:hidden:\n\n(.*?)\n```", front, re.DOTALL).group(1).split()
+    assert tree == [*api_reference.PAGES, "cli"] and set(tree) == set(pages)
+    assert all(f"{{ref}}`api-{name}`" in front and f"(api-{name})=" in pages[name] for name in tree)
+
+
+def test_every_public_name_is_there_and_documented(pages):
+    for name, page in api_reference.PAGES.items():
+        for module in page.modules:
+            offered = api_reference.public(module)
+            assert offered or module == "rankedu.proofs", module
+            for thing, value in offered.items():
+                assert re.search(rf"^\.\. (auto\w+|py:data):: {thing}$", pages[name], re.MULTILINE), thing
+                assert api_reference.kind(value) == "data" or inspect.getdoc(value), f"{module}.{thing}"
+
+
+def test_every_command_is_there_with_its_options(pages):
+    for name, command in get_command(app).commands.items():
+        for inner in getattr(command, "commands", {"": command}):
+            assert f"## `{f'rankedu {name} {inner}'.strip()}`\n" in pages["cli"]
+    assert re.search(r"^\* `--chunk-size <int>`: .*  \[default: 1024\]$", pages["cli"], re.MULTILINE)
+
+
+def test_chapters_become_links():
+    for written, read in {
+        "See chapters 1, 2 and 16": "See chapters :ref:`1 <ch-01>`, :ref:`2 <ch-02>` and :ref:`16 <ch-16>`",
+        "    L. Default: all.": "    \\L. Default: all.",
+        "The chapter ends.": "The chapter ends.",
+    }.items():
+        api_reference.prepare(None, "function", "f", None, None, lines := [written])
+        assert lines == [read]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from email.message import Message
+
 import nbformat
 import pytest
 from tools.site import page_links
@@ -11,18 +13,9 @@ CHAPTER = "chapters/01_rank_based_metrics"
 FILE, NOTEBOOK = f"book/{CHAPTER}.md", "notebooks/01_rank_based_metrics.ipynb"
 
 
-class Urls:
-    """What is known of an installed package: the URLs of its project."""
-
-    def __init__(self, *urls):
-        self.urls = urls
-
-    def get_all(self, name):
-        return list(self.urls) or None
-
-
 def test_the_address_comes_from_one_place_and_one_that_would_give_dead_links_is_refused(monkeypatch):
-    monkeypatch.setattr(page_links.importlib.metadata, "metadata", lambda name: Urls())
+    package = Message()
+    monkeypatch.setattr(page_links.importlib.metadata, "metadata", lambda name: package)
     for given, found in {"": "", GITHUB: GITHUB, f"{GITHUB}/": GITHUB, f"{GITHUB}.git": GITHUB}.items():
         monkeypatch.setenv("RANKEDU_REPOSITORY", given)
         assert page_links.address() == found
@@ -31,7 +24,7 @@ def test_the_address_comes_from_one_place_and_one_that_would_give_dead_links_is_
         with pytest.raises(ValueError, match="RANKEDU_REPOSITORY must read https://host/owner/name"):
             page_links.address()
     monkeypatch.delenv("RANKEDU_REPOSITORY")
-    monkeypatch.setattr(page_links.importlib.metadata, "metadata", lambda name: Urls(f"Repository, {GITHUB}"))
+    package["Project-URL"] = f"Repository, {GITHUB}"
     assert page_links.address() == GITHUB
 
 

@@ -15,10 +15,26 @@ from tools.notebooks import pairs, record_examples
 from tools.site import use_it
 from typer.testing import CliRunner
 
+from rankedu import losses, memory, rankers
 from rankedu.cli import app
+from ranklab import contestants, training
 
 EXAMPLES = pairs.ROOT / "book" / "examples"
 PAGE = (pairs.ROOT / "book" / "use-it.md").read_text(encoding="utf-8")
+
+
+def session(page: str, known: dict) -> dict:
+    """Run the pieces of code of a page one after the other; what a prompt is said to answer is compared."""
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for kind, text in re.findall(r"^```(python|pycon)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        if kind == "python":
+            exec(compile(text, "page", "exec"), known)
+        else:
+            example = doctest.DocTestParser().get_doctest(text, known, "page", None, None)
+            runner.run(example, clear_globs=False)
+            known.update(example.globs)
+    assert runner.tries > 5 and runner.failures == 0
+    return known
 
 
 @pytest.fixture
@@ -74,63 +90,34 @@ def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
         assert f"{{download}}`{name}.py <examples/{name}.py>`" in PAGE
 
 
-@pytest.fixture
-def yours():
-    """What the pieces of code on the page take for granted."""
+@pytest.mark.filterwarnings("ignore:.*GradScaler")
+def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there():
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 4))
-    return {
-        "net": net,
-        "images": torch.randn(32, 3, 2, 2),
-        "labels": torch.arange(32) // 4,
-        "device": "cpu",
-        "optimizer": torch.optim.SGD(net.parameters(), lr=0.1),
-        "class_logits": torch.randn(16, 5, requires_grad=True),
-        "proposal_labels": torch.arange(16) % 5,
-    }
-
-
-@pytest.mark.filterwarnings("ignore:.*GradScaler")
-def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there(yours):
-    pieces = re.findall(r"^```(python|pycon)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    assert {kind for kind, _ in pieces} == {"python", "pycon"}
-    runner = doctest.DocTestRunner()
-    for kind, text in pieces:
-        if kind == "python":
-            exec(compile(text, "use-it.md", "exec"), yours)
-        else:
-            example = doctest.DocTestParser().get_doctest(text, yours, "use-it.md", None, None)
-            runner.run(example, clear_globs=False)
-            yours.update(example.globs)
-    assert runner.tries > 8 and runner.failures == 0
+    yours = {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1), "device": "cpu"}
+    yours |= {"images": torch.randn(32, 3, 2, 2), "labels": torch.arange(32) // 4}
+    yours |= {"class_logits": torch.randn(16, 5, requires_grad=True), "proposal_labels": torch.arange(16) % 5}
+    session(PAGE, yours)
     assert all(parameter.grad.abs().sum() > 0 for parameter in yours["net"].parameters())
 
 
 def test_every_loss_of_the_table_learns():
-    from rankedu import losses, rankers
-
-    known = vars(losses) | vars(rankers)
-    labels = torch.stack([torch.arange(32) // 8, torch.arange(32) // 4], dim=1)
+    known, labels = vars(losses) | vars(rankers), torch.stack([torch.arange(32) // 8, torch.arange(32) // 4], dim=1)
     for choice in use_it.CHOICES:
         exec(choice.code, known)
-        proposals = "OnProposals" in choice.code
         given = torch.randn(32, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
-        known["loss"](given, labels[:, 0] % 4 if proposals else labels).backward()
+        known["loss"](given, labels[:, 0] % 4 if "OnProposals" in choice.code else labels).backward()
         assert given.grad.abs().sum() > 0, choice.code
         assert re.search(r"\d\d\.\d ± \d", use_it.reached(choice)), choice.code
 
 
 def test_what_the_page_says_to_write_instead_can_be_written():
-    from rankedu import losses, memory, rankers
-    from ranklab import contestants, training
-
     known = vars(contestants) | vars(losses) | vars(memory) | vars(rankers) | vars(training)
     known |= {"lambda_val": 0.2, "margin": 0.02, "weight_fn": torch.log1p, "batch_memory": 3, "interclass_coef": 0.3}
     known |= {"loss": losses.SmoothAPLoss(), "anneal": 0.01, "bins": 20, "labels": torch.arange(400) // 4}
     rows = [line.split("|") for line in PAGE[PAGE.index("## Coming from elsewhere") :].splitlines() if line[:1] == "|"]
-    written = [
-        cell for row in rows for cell in re.findall(r"`([A-Z]\w+\(.*?\)|baseline\(.*?\))`", row[2]) if "…" not in cell
-    ]
+    cells = [cell for row in rows for cell in re.findall(r"`([A-Z]\w+\(.*?\)|baseline\(.*?\))`", row[2])]
+    written = [cell for cell in cells if "…" not in cell]
     assert len(written) >= 9
     for code in written:
         assert isinstance(eval(code, known), (torch.nn.Module, training.ClassBalancedSampler)), code
@@ -138,15 +125,7 @@ def test_what_the_page_says_to_write_instead_can_be_written():
 
 def test_the_idea_in_thirty_minutes_answers_as_printed_and_its_losses_push_as_it_says():
     page = (pairs.ROOT / "book" / "idea.md").read_text(encoding="utf-8")
-    session, runner = {}, doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    for text in re.findall(r"^```pycon\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
-        example = doctest.DocTestParser().get_doctest(text, session, "block", "idea.md", 0)
-        runner.run(example, clear_globs=False)
-        session.update(example.globs)
-    assert runner.tries > 5 and runner.failures == 0
-    session = {}
-    for text in re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
-        exec(text, session)
-    assert session["scores"].grad.tolist() == [0.25, -0.25, 0.25, -0.25, 0.0] and session["embeddings"].grad.norm() > 0
+    found = session(page, {})
+    assert found["scores"].grad.tolist() == [0.25, -0.25, 0.25, -0.25, 0.0] and found["embeddings"].grad.norm() > 0
     prose = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
     assert 1200 < len(prose.split()) < 2200 and page.count("{live}") >= 5 and page.count(":class: predict ") >= 4

@@ -11,6 +11,8 @@ import torch
 from tools.notebooks import pairs
 from tools.site import loops
 
+from rankedu.losses import OnEmbeddings, SmoothAPLoss
+
 KEPT = json.loads(loops.RECORD.read_text(encoding="utf-8"))["loops"]
 PAGE = (pairs.ROOT / "book" / "loops.md").read_text(encoding="utf-8")
 
@@ -39,8 +41,6 @@ def test_the_code_on_the_page_is_what_the_tests_of_the_library_run():
     [piece] = re.findall(r"^```python\n(.*?)^```", PAGE.partition("(loops-code)=")[0], re.DOTALL | re.MULTILINE)
     known = {"torch": torch}
     exec(compile(piece, "loops.md", "exec"), known)
-    from rankedu.losses import OnEmbeddings, SmoothAPLoss
-
     embeddings, labels = torch.randn(8, 4), torch.arange(8) // 2
     loss, single = OnEmbeddings(SmoothAPLoss()), OnEmbeddings(SmoothAPLoss(reduction="none"))
     torch.testing.assert_close(known["InPML"](single)(embeddings, labels), loss(embeddings, labels))

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,37 +58,15 @@ def test_a_new_chapter_runs_and_keeps_the_contract_but_for_its_brackets(checkout
         shutil.copy(ROOT / file, checkout / file)
     written = new_chapter(SLUG, "Sorting softly", checkout)
     left = [f"{file.name}, {found}" for file in written for found in placeholders(file.read_text(encoding="utf-8"))]
-    done = subprocess.run(
-        [sys.executable, "-c", TRY, *map(str, written)],
-        cwd=checkout,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(
-                [str(checkout / "book"), str(checkout / "lab"), os.environ.get("PYTHONPATH", "")]
-            ),
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # none is needed
-            "RANKEDU_EXPLORABLES": "static",
-        },
-        capture_output=True,
-        text=True,
-    )
+    assert f"(ch-{NUMBER})=\n# Sorting softly\n" in written[0].read_text(encoding="utf-8") and len(left) > 50
+    here = os.pathsep.join([str(checkout / "book"), str(checkout / "lab"), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": here, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "RANKEDU_EXPLORABLES": "static"}
+    command = [sys.executable, "-c", TRY, *map(str, written)]
+    done = subprocess.run(command, cwd=checkout, env=env, capture_output=True, text=True)
     told = done.stdout + done.stderr
     assert re.findall(r"^FAILED .*::(\w+)", done.stdout, re.MULTILINE) == ["test_no_placeholder_is_left"], told
-    assert len(left) > 50
-    for place in left:
-        assert place in done.stdout, place
+    assert [place for place in left if place not in done.stdout] == []
     assert done.stdout.rstrip().endswith("filled: 0"), told
-
-
-def test_the_command_says_what_to_do_next(checkout, monkeypatch):
-    monkeypatch.setattr("rankbook.kit.new_chapter.new_chapter", partial(new_chapter, root=checkout))
-    done = CliRunner().invoke(app, ["new-chapter", SLUG, "--title", "Sorting"])
-    assert done.exit_code == 0
-    where = [str(checkout / file.format(nn=f"{NUMBER:02d}", slug=SLUG)) for file in FILES.values()]
-    assert done.stdout.splitlines()[: len(where)] == where
-    assert "contributing/chapter.md" in done.stdout
-    text = Path(where[0]).read_text(encoding="utf-8")
-    assert f"(ch-{NUMBER})=\n# Sorting\n" in text and f"needs: [{NUMBER - 1}]" in text
 
 
 def test_nothing_is_overwritten_and_nothing_half_done(checkout):
@@ -106,9 +83,10 @@ def test_nothing_is_overwritten_and_nothing_half_done(checkout):
 
 
 def test_what_cannot_be_is_named_and_the_command_reports_without_a_traceback():
-    with pytest.raises(ValueError, match=r"slug must be lower-case letters.* got 'Soft-Sorting'"):
-        new_chapter("Soft-Sorting", "Sorting")
     with pytest.raises(ValueError, match="title must be one line of text, got ' '"):
         new_chapter("soft", " ")
-    done = CliRunner().invoke(app, ["new-chapter", "Bad", "--title", "T"])
-    assert done.exit_code == 2 and "rankedu new-chapter: slug must be" in done.output
+    done = CliRunner().invoke(app, ["new-chapter", "Soft-Sorting", "--title", "T"])
+    assert done.exit_code == 2
+    assert re.search(
+        "rankedu new-chapter: slug must be lower-case letters.* got 'Soft-Sorting'", done.output, re.DOTALL
+    )

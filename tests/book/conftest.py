@@ -1,7 +1,5 @@
 """What the tests of figures read off what is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

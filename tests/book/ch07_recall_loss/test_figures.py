@@ -1,7 +1,5 @@
 """What the figures of chapter 7 claim, in numbers."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Live explorables: what a page can run, what a kernel answers, and what a reader shall find, by the definitions."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import json
@@ -15,7 +13,6 @@ from tools.site import javascript
 
 from rankbook.ch02_blackbox_differentiation.live import look_ahead, paths
 from rankbook.ch03_ranking_is_a_solver.live import hexagon
-from rankbook.ch04_interpolated_ranking.live import ball
 from rankbook.ch06_ties_and_margins.live import collapse
 from rankbook.ch07_recall_loss.live import bricks
 from rankbook.ch13_hierarchical_ap.live import tiles
@@ -171,13 +168,6 @@ def test_hexagon_the_gradient_is_algorithm_1_on_three_items():
         assert shown["gradient"] == pytest.approx(reference.rank_gradient(shown["scores"], c, shown["lam"]))
         moving += any(shown["gradient"])
     assert 50 < moving < 200
-
-
-def test_ball_small_lambdas_stall_large_ones_forget_and_adam_makes_up_for_the_length():
-    ends = [ball.ball({**ball.START, "log_lam": power})["state"]["losses"] for power in (-1, 0.6, 1.6)]
-    assert ends[0][-1] == ends[0][0], "no step is felt"
-    assert ends[1][-1] < min(ends[0][-1] - 1.5, ends[2][-1] - 1)
-    assert ball.ball({**ball.START, "log_lam": 1.6, "adam": True})["state"]["losses"][-1] < ends[2][-1]
 
 
 def test_paths_two_calls_teach_if_lambda_is_neither_small_nor_large():

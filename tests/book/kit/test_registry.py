@@ -1,7 +1,5 @@
 """Every registered figure is drawn, described, and written as PNG and SVG, in the book's one look."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of the claims, made from records that were made up."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import shutil

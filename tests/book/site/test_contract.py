@@ -1,7 +1,5 @@
 """Every chapter keeps the contract of book/contributing/chapter.md: headings, tags, exercises, links."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The equation index has no gap: all that the papers number is treated, with function and test, or says why not."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The example scripts of the page "Use it in your project" run, and really learn."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import re

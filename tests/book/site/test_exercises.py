@@ -1,7 +1,5 @@
 """Starters and solutions are those of the chapters' texts: solutions pass every check, starters pass none, both run."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Notation and API reference agree with the package, and every public function says where it is explained."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """The page "Right in any loop": its table is what the loops find, and its code is what was run."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """`rankedu new-chapter`: what it writes runs, and keeps the contract as soon as its brackets are filled."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

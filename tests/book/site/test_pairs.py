@@ -1,7 +1,5 @@
 """Every chapter is one text and one executed notebook, equal by content."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 from pathlib import Path

@@ -1,11 +1,11 @@
-"""The tables of speed: printed as they are printed, without a record told to be missing, with one beside it."""
-
-from __future__ import annotations
+"""Tables and figures of speed: printed as they are printed, told to be missing without a record, with one beside it."""
 
 import json
 
 from tools.results import papers, papers_page, papers_speed
 
+from rankbook.kit import style
+from rankbook.lab_speed import figures
 from ranklab.experiments.speed.tables import seconds_of
 from ranklab.runs import Record
 from ranklab.runs.records import flatten
@@ -55,19 +55,22 @@ def test_every_printed_number_stands_on_the_page_and_without_the_record_it_says_
     made = papers_speed.blocks([])
     for name, printed in PRINTED.items():
         assert set(printed) == {"source", "title", "columns", "note", "rows"}
+        assert "not measured" in made[name] and printed["note"] in made[name]
         for row in printed["rows"]:
             assert row["method"] in made[name] and all(value in made[name] for value in row["values"]), name
-        assert "not measured" in made[name] and printed["note"] in made[name]
     for records in ([made_up("speed_quick")], [made_up(lengths=[1000])]):
         assert papers_speed.blocks(records) == made
-    assert made["speed_record"].count("not measured yet") == 2 and "not measured yet" in made["speed_gpu"]
 
 
-def test_the_record_stands_beside_what_is_printed():
+def test_the_records_stand_beside_what_is_printed(tmp_path, monkeypatch):
+    gpu = {"device": "cuda", "part": "long lists", "work": "AP", "contender": "ours", "size": 10**8, "seconds": 0.19}
+    about = {"machine": "abacus", "versions": {"torch": "2.11", "cuda": "13.0"}, "missing": [], "seconds": 420.0}
+    (tmp_path / "speed_gpu.json").write_text(json.dumps(about | {"rows": [gpu | {"note": ""}]}))
+    monkeypatch.setattr(papers_speed, "GPU", tmp_path / "speed_gpu.json")
     made = papers_speed.blocks([made_up()])
     found = {name: lines(text) for name, text in made.items()}
     assert found["rambo_tab_6"][2][2:] == ["33 ms", "331 ms", "3.86 s", "36.4 s", "–"]
-    assert found["rambo_tab_6"][3:6] == [
+    assert [line for line in found["rambo_tab_6"] if line[1] == "CPU, here"] == [
         ["AP, ours", "CPU, here", "1.00 ms", "10.0 ms", "100 ms", "1.00 s", "15"],
         ["AP, transcription", "CPU, here", "10.0 ms", "100 ms", "1.00 s", "not tried (5 GiB)", "–"],
         ["one np.sort", "CPU, here", "–", "10.0 ms", "–", "–", "–"],
@@ -75,6 +78,7 @@ def test_the_record_stands_beside_what_is_printed():
     growth = ["1.04 ± 0.02 (formula: 1.08)", "0.01 ± 0.03 (formula: 0.00)", "50.0 ms at 2,000,000"]
     assert growth in [line[3:] for line in found["rambo_tab_1"] if line[0] == "RaMBO"]
     for name, line in (
+        ("rambo_tab_6", ["AP, ours", "GPU, here", "–", "–", "–", "190 ms", "–"]),
         ("rambo_tab_6", ["AP", "transcription", "CPU", "0.10 ahead", "0.10 ahead", "0.10 ahead", "–"]),
         ("rambo_tab_6", ["AP", "one np.sort", "CPU", "–", "1.0 level", "–", "–"]),
         ("smooth_ap_tab_s2", ["backbone", "resnet50, CPU", "–", "40.0 s", ""]),
@@ -83,30 +87,26 @@ def test_the_record_stands_beside_what_is_printed():
         ("speed_batches", ["FastAP", "transcription", "CPU", "1.0 level"]),
     ):
         assert line in found[name]
+    assert "abacus; torch 2.11, CUDA 13.0; 7 min" in made["speed_gpu"]
     assert "Of 3 ratios to rivals we are ahead in 3; of 1 to a limit we are level in 1." in made["rambo_tab_6"]
     assert "abacus, 2 cores; 1 thread; torch 2.13.0, NumPy 2.4.6; revision unknown; 10 min" in made["speed_record"]
-
-
-def test_what_the_command_for_a_gpu_has_written_stands_in_the_tables(tmp_path, monkeypatch):
-    keys = ("part", "work", "contender", "size", "seconds", "bytes", "note")
-    rows = [
-        ("long lists", "AP", "ours", 10**8, 0.19, None, ""),
-        ("step", "Smooth-AP", "ours", 128, 0.0004, None, ""),
-        ("batches", "Smooth-AP", "ours", 4096, 0.01, 2.0**28, ""),
-        ("evaluation", "all", "", 1_100_000, None, None, "not measured: the budget is used up"),
-    ]
-    about = {"machine": "abacus", "versions": {"torch": "2.11", "cuda": "13.0"}, "missing": [], "seconds": 420.0}
-    file, cuda = tmp_path / "speed_gpu.json", {"device": "cuda"}
-    file.write_text(json.dumps(about | {"rows": [cuda | dict(zip(keys, row, strict=True)) for row in rows]}))
-    monkeypatch.setattr(papers_speed, "GPU", file)
-    made = papers_speed.blocks([])
-    assert ["AP, ours", "GPU, here", "–", "–", "–", "190 ms", "–"] in lines(made["rambo_tab_6"])
-    assert "abacus; torch 2.11, CUDA 13.0; 7 min" in made["speed_gpu"] and "the budget is used up" in made["speed_gpu"]
-    found = lines(made["speed_gpu"])
-    assert ["Smooth-AP", "ours", "400 µs"] in found and ["Smooth-AP", "ours", "256 MiB"] in found
 
 
 def test_the_page_includes_every_block():
     text = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8")
     assert set(papers_speed.blocks([])) <= set(papers_page.blocks())
     assert all(f"_generated/{name}.md" in text for name in papers_page.blocks())
+
+
+def test_a_list_has_a_line_for_each_contender_and_limit_and_the_printed_points():
+    works, about = (("AP", "ours", 1), ("limit", "one np.sort", 2)), {"device": "cpu", "part": "long lists"}
+    rows = [
+        about | {"work": work, "contender": who, "size": size, "seconds": 1e-8 * size * k}
+        for work, who, k in works
+        for size in (10**5, 10**6)
+    ]
+    figure, printed = figures.list_times(rows, {10**5: 0.033, 10**6: 0.331}), [0.033, 0.331]
+    assert list(figure.axes[0].lines[-1].get_ydata()) == printed
+    told = style.description(figure)
+    assert "AP, ours: 1.00 ms at 100,000 to 10.0 ms at 1,000,000" in told and "331 ms at 1,000,000" in told
+    assert "one np.sort: 20.0 ms at 1,000,000" in told

@@ -1,19 +1,21 @@
-"""The project's own files agree with each other."""
+"""The project's own files agree with each other, and what installs them says what is wrong in one sentence."""
 
-from __future__ import annotations
-
+import ast
 import doctest
 import importlib
 import importlib.util
 import re
 import sys
+from collections import namedtuple
 from importlib.metadata import packages_distributions
+from pathlib import Path
 
 import grimp
 import pytest
 import yaml
 from importlinter.cli import lint_imports
 from tools import __main__ as commands
+from tools import install
 from tools.notebooks import pairs
 from tools.site import architecture_page
 
@@ -73,21 +75,6 @@ def test_make_tells_of_every_target_and_every_command_that_makes_the_book_is_the
     assert set() < set(re.findall(r"book/tools (\w+)", makefile)) <= set(commands.COMMANDS)
 
 
-def test_hooks_and_workflows_run_what_is_there():
-    [repository] = yaml.safe_load(text(".pre-commit-config.yaml"))["repos"]
-    for hook in repository["hooks"]:
-        assert hook["entry"].startswith(".venv/bin/python "), hook["id"]
-        assert all((ROOT / name).exists() for name in re.findall(r"[\w/]+\.py\b", hook["entry"])), hook["id"]
-    targets = re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE)
-    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
-        workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
-        for step in [step for job in workflow["jobs"].values() for step in job["steps"]]:
-            assert re.fullmatch(r"[\w.-]+/[\w.-]+@v\d+", step.get("uses", "a/b@v1"))
-            assert set(re.findall(r"^make (\w+)", step.get("run", ""), re.MULTILINE)) <= set(targets)
-    jobs = yaml.safe_load(text(".github/workflows/ci.yml"))["jobs"]["library"]["strategy"]["matrix"]["python"]
-    assert jobs == [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", one)]
-
-
 def test_a_chapter_imports_only_what_the_lab_extra_brings():
     declared, distributions = {*map(normal, PROJECT["dependencies"] + EXTRAS["lab"])}, packages_distributions()
     for path in (ROOT / "book" / "chapters").glob("*.md"):
@@ -122,3 +109,31 @@ def test_the_picture_of_the_imports_has_every_part_of_every_package():
     for package in (ROOT / "rankedu", ROOT / "lab" / "ranklab", ROOT / "book" / "rankbook" / "kit"):
         parts = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
         assert {part for part in parts if not part.startswith("__")} <= shown, package
+
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_an_obstacle_is_named_with_its_remedy_and_an_environment_that_is_there_has_none(tmp_path):
+    ast.parse(Path(install.__file__).read_text(encoding="utf-8"), feature_version=(3, 6))  # an old Python can read it
+    for name, value, told in (
+        ("sys.version_info", (3, 9, 18), "Python >= 3.10 is needed"),
+        ("find_spec", lambda name: None, "apt-get install python3-venv"),
+        ("shutil.disk_usage", lambda _: Usage(1, 1, 1_200_000_000), "3 GB are needed, 1.2 are free"),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(f"tools.install.{name}", value)
+            [found] = install.obstacles(str(tmp_path / ".venv"))
+            assert told in found
+            with pytest.raises(SystemExit, match=told):
+                install.install(str(tmp_path / ".venv"), "lab")
+            assert not (tmp_path / ".venv").exists()
+            assert name != "shutil.disk_usage" or install.obstacles(sys.prefix) == []
+
+
+def test_without_a_network_one_sentence_says_so(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(install, "python_of", lambda folder: sys.executable)
+    monkeypatch.setattr(install.subprocess, "check_output", lambda *_, **__: "pip 26.0 from here")
+    monkeypatch.setattr(install.subprocess, "call", lambda *_, **__: 1)
+    assert install.install(str(tmp_path), "lab") == 1
+    assert "The first time needs the network" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """The question bank: complete, reasoned, and every number in it computed by the package."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """What the front page says of the way through the book is true of the chapters; paths and slides are whole."""
 
-from __future__ import annotations
-
 import json
 import re
 

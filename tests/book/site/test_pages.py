@@ -1,0 +1,122 @@
+"""What a page holds: its address, what can be taken from it, what is folded, what is asked before it is shown."""
+
+import re
+from email.message import Message
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+from tools.notebooks import pairs
+from tools.site import page_links
+
+GITHUB = "https://github.com/someone/rankedu"
+CHAPTER = "chapters/01_rank_based_metrics"
+FILE, NOTEBOOK = f"book/{CHAPTER}.md", "notebooks/01_rank_based_metrics.ipynb"
+
+
+def test_the_address_comes_from_one_place_and_one_that_would_give_dead_links_is_refused(monkeypatch):
+    package = Message()
+    monkeypatch.setattr(page_links.importlib.metadata, "metadata", lambda name: package)
+    for given, found in {"": "", GITHUB: GITHUB, f"{GITHUB}/": GITHUB, f"{GITHUB}.git": GITHUB}.items():
+        monkeypatch.setenv("RANKEDU_REPOSITORY", given)
+        assert page_links.address() == found
+    for wrong in ("github.com/someone/rankedu", "http://github.com/a/b", "https://github.com/someone"):
+        monkeypatch.setenv("RANKEDU_REPOSITORY", wrong)
+        with pytest.raises(ValueError, match="RANKEDU_REPOSITORY must read https://host/owner/name"):
+            page_links.address()
+    monkeypatch.delenv("RANKEDU_REPOSITORY")
+    package["Project-URL"] = f"Repository, {GITHUB}"
+    assert page_links.address() == GITHUB
+
+
+def test_on_github_a_page_can_be_edited_and_launched_and_elsewhere_no_address_is_guessed(monkeypatch):
+    monkeypatch.setenv("RANKEDU_REPOSITORY", GITHUB)
+    found = page_links.about(CHAPTER)
+    assert found["edit"] == f"{GITHUB}/edit/main/{FILE}" and found["history"] == f"{GITHUB}/commits/main/{FILE}"
+    assert found["launch"] == f"https://mybinder.org/v2/gh/someone/rankedu/main?urlpath=lab/tree/{NOTEBOOK}"
+    assert page_links.about("glossary")["launch"] == ""
+    monkeypatch.setenv("RANKEDU_REPOSITORY", "https://forge.example.org/a/b")
+    found = page_links.about(CHAPTER)
+    assert "edit" not in found and not found["launch"]
+    assert page_links.sources(CHAPTER) == [FILE, NOTEBOOK]
+    assert page_links.sources("how-to-read") == ["book/how-to-read.md"] and page_links.sources("genindex") == []
+
+
+def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_page_has_none(tmp_path):
+    found = page_links.about(CHAPTER)["downloads"]
+    address, exercises = f"_static/{NOTEBOOK}", f"_static/{NOTEBOOK}".replace("notebooks/", "notebooks/exercises/")
+    assert found == {"Notebook": address, "Exercises": exercises}
+    assert list(page_links.about("labs/retrieval")["downloads"].values()) == ["_static/notebooks/labs/retrieval.ipynb"]
+    assert page_links.about("glossary")["downloads"] == page_links.about("genindex")["downloads"] == {}
+    page_links.write_notebooks(tmp_path)
+    for taken in found.values():
+        original = page_links.ROOT / taken.removeprefix("_static/")
+        made, was = (nbformat.read(path, as_version=4) for path in (tmp_path / taken, original))
+        assert [cell.source for cell in made.cells] == [cell.source for cell in was.cells]
+        assert not any(cell.get("outputs") for cell in made.cells) and set(made.metadata) == {"kernelspec"}
+        nbformat.validate(made)
+
+
+HIDDEN = {"source_hidden": True, "outputs_hidden": True}
+#: What begins each fold of the page below.
+FOLDED = ["oproof", "sanswer", "sfigure", "ofigure", "ostub", "oaside", "otable"]
+
+
+def cell(word: str, **metadata):
+    """A cell whose source and output are told apart by their first letters."""
+    return new_code_cell(f"s{word}", metadata=metadata, outputs=[new_output("stream", text=f"o{word}\n")])
+
+
+def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
+    cells = [
+        new_markdown_cell("# A chapter\n\n```{prf:proof}\noproof\n```"),
+        cell("plain"),
+        new_markdown_cell(":::{admonition} Predict\n:class: predict words\nWhat comes?\n:::"),
+        cell("answer", jupyter=HIDDEN),
+        new_markdown_cell(":::{admonition} Reveal\n:class: reveal\nThis.\n:::"),
+        cell("figure", jupyter=HIDDEN),
+        cell("stub", tags=["exercise"]),
+        new_markdown_cell("(sec-main)=\n## A story\n\nostory"),
+        new_markdown_cell("(aside-cost)=\n(sec-cost)=\n## What it costs\n\noaside"),
+        cell("cost"),
+        new_markdown_cell("## Paper map\n\n| source | here |\n|---|---|\n| Eq. 1 | otable |"),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "index.ipynb")
+    options = {
+        "extensions": ["myst_nb", "sphinx_proof", "sphinx_togglebutton", "tools.site.folds"],
+        "nb_execution_mode": "off",
+        "myst_enable_extensions": ["colon_fence"],
+    }
+    folders = (tmp_path, None, tmp_path / "html", tmp_path / "trees")
+    with patch_docutils(), docutils_namespace():  # what Sphinx teaches docutils is for this build alone
+        Sphinx(*folders, "html", options, status=None, warning=None).build()
+    page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
+    inside = page.split('<section id="a-chapter">')[1]
+    folds = re.split(r'<(?:div|table) class="[^"]*\btoggle\b[^"]*">', inside)[1:]
+    words = r"\b[so](?:proof|plain|answer|figure|stub|story|aside|cost|table)\b"
+    assert [re.findall(words, fold)[0] for fold in folds] == FOLDED
+    assert re.findall(words, folds[5]) == ["oaside", "scost", "ocost"], "the section with its cells"
+
+
+PAGES = sorted(path for folder in ("chapters", "labs") for path in (pairs.ROOT / "book" / folder).glob("*.md"))
+PREDICTION = re.compile(
+    r"\{admonition\} Predict\n:class: predict ?(\w*)\n(.*?)\n:::\n(.*?)\{admonition\} Reveal", re.DOTALL
+)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_prediction_is_followed_by_its_experiment_folded_and_a_reveal(path):
+    """The fold of the page is a script's; in JupyterLab it is in the metadata of the cells."""
+    text, chapter = path.read_text(encoding="utf-8"), path.parent.name == "chapters"
+    found = PREDICTION.findall(text)
+    assert len(found) == text.count("{admonition} Predict") >= 1 + chapter
+    assert not chapter or len(found) == text.count("{admonition} Reveal")
+    for kind, question, answer in found:
+        assert kind in {"number", "choice", "order", "curve", "words"}, question
+        options = re.findall(r"^- .+", question.strip().rpartition("\n\n")[2], re.MULTILINE)
+        assert (len(options) >= 3) == (kind in {"choice", "order"}), question
+        cells = re.findall(r"```\{code-cell\}.*?\n```", answer, re.DOTALL)
+        assert cells and "admonition" not in answer.rpartition("\n")[0], "between the two stands the experiment"
+        assert all("outputs_hidden: true" in cell or "remove-cell" in cell for cell in cells), question

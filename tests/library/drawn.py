@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from itertools import product
-
 import pytest
 import torch
 
@@ -50,25 +47,3 @@ def value_and_gradients(function, *leaves, weight=1.0):
     leaves = [leaf.detach().clone().requires_grad_() for leaf in leaves]
     value = function(*leaves)
     return value.detach(), *torch.autograd.grad((weight * value).sum(), leaves)
-
-
-def difference_quotient(function, y, step=1e-6):
-    """Central differences; exact up to rounding where the function is affine."""
-    result = torch.empty_like(y)
-    for index in product(*map(range, y.shape)):
-        up, down = y.clone(), y.clone()
-        up[index] += step
-        down[index] -= step
-        result[index] = (function(up) - function(down)) / (2 * step)
-    return result
-
-
-def refused(*rows):
-    """Each row is a call, an error, and a pattern of what it says."""
-    for call, error, message in rows:
-        told = ""
-        try:
-            call()
-        except error as refusal:
-            told = str(refusal)
-        assert re.search(message, told), f"expected {message}, got {told or 'no error'}"

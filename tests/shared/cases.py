@@ -120,7 +120,9 @@ LOSSES = {
     "ap of a projection": Case(partial(AP, ProjectionRanker(0.3), within_grad=True), breaks=IN_BINS | COSINES),
     "recall": Case(partial(RECALL, BLACKBOX), recall_loss(reference.W_log), breaks=EXACT),
     "recall, loglog": Case(
-        partial(RECALL, NORMALIZED, 0.125, "loglog"), with_margin(recall_loss(reference.W_loglog), 0.125), breaks=EXACT
+        partial(RECALL, NORMALIZED, 0.125, "loglog", within_grad=True),
+        with_margin(recall_loss(reference.W_loglog), 0.125),
+        breaks=EXACT,
     ),
     "recall, own W": Case(partial(RECALL, BLACKBOX, weights=torch.sqrt), recall_loss(math.sqrt), breaks=EXACT),
     "recall of a sigmoid": Case(partial(RECALL, SIGMOID, weights=torch.log1p, within_grad=True), breaks=ONCE),
@@ -139,6 +141,7 @@ LOSSES = {
         partial(losses.FastAPLoss, 6), lambda y, r: 1 - reference.fast_ap(y, r, 6), breaks=ONCE | IN_BINS | COSINES
     ),
     "h-ap": Case(partial(HAP, BLACKBOX, 0.125), with_margin(h_ap_loss, 0.125), "graded", EXACT),
+    "h-ap, through both ranks": Case(partial(HAP, BLACKBOX, within_grad=True), h_ap_loss, "graded", EXACT),
     "h-ap of a sigmoid": Case(partial(HAP, SIGMOID, within_grad=True), None, "graded", ONCE),
     "h-ap of a histogram": Case(partial(HAP, HistogramRanker(20), within_grad=True), None, "graded", IN_BINS),
     "happier": Case(HAP, reference.happier_loss, "graded", ONCE),

@@ -8,13 +8,16 @@ import warnings
 import pytest
 import torch
 from cases import EMBEDDED, LOSSES
-from drawn import DEVICES, DTYPES, HALF, coin, cosines, grades, gradient, random, refused, value_and_gradients
+from drawn import DEVICES, DTYPES, HALF, coin, cosines, grades, gradient, random, value_and_gradients
+from refusals import refused
 from torch import nn
 
 from rankedu import losses, readable
 from rankedu._fast import packed, tiles
+from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, MAPLoss, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
+from rankedu.solvers import ranking
 from ranklab import contestants
 
 nan, inf = math.nan, math.inf
@@ -132,23 +135,45 @@ def test_nothing_to_rank_at_all_is_one_warning_and_zero(case):
         assert case.loss(scores[:0], labels[:0]) == 0  # no rows
 
 
-@cases()
-def test_ties_and_one_item_are_no_trouble(case):
-    for scores in (torch.zeros(2, 4), torch.tensor([[0.5], [0.5]])):
-        labels = torch.arange(scores.numel()).reshape(scores.shape) % 2 == 0
-        labels[:, 0] = True
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = both(case.loss, scores, labels.double())
-        assert all(x.isfinite().all() for x in found)
-
-
 @cases("slope")
 def test_the_gradient_is_the_derivative(case):
     scores, labels, where = batch(case, seed=4)
     loss = case.loss
     near = scores.mul(0.2).requires_grad_()
     assert torch.autograd.gradcheck(lambda s: 3 * loss(s, labels, where=where), near, eps=1e-7, atol=1e-5)
+
+
+class Held(BlackboxRanker):
+    """Exact ranks to differentiate by, kept with the scores that they are of."""
+
+    linear = True
+
+    def _ranks(self, scores, members, where):
+        ranks = super()._ranks(scores.detach(), members, where).requires_grad_()
+        self.seen.append((ranks, scores, torch.ones_like(scores, dtype=torch.bool) if members is None else members))
+        return ranks
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ap", "ap, through both ranks", "recall", "recall, own W", "map", "h-ap", "h-ap, through both ranks", "spearman"],
+)
+def test_the_gradient_of_exact_ranks_is_that_of_their_interpolation(name):
+    """Of f_λ of c·rk with c = dL/drk at rk(y), and of the ranks among the relevant if the gradient flows there too."""
+    for scores, labels, where in (batch(LOSSES[name], seed=seed) for seed in (0, 4)):
+        held, ranker = LOSSES[name].loss, Held(60.0)
+        ranker.seen = []
+        (held.average_precision if name == "map" else held).ranker = ranker
+        with readable():
+            held(leaf := scores.clone().requires_grad_(), labels, where=where).backward()
+        leaf.grad = None
+        for ranks, moved, members in ranker.seen:
+            for y, c, inside in zip(*(x.reshape(-1, x.shape[-1]) for x in (moved, ranks.grad, members)), strict=True):
+                if inside.any():
+                    (interpolate(ranking, c[inside], 60.0)(y[inside]) + 0 * leaf.sum()).backward(retain_graph=True)
+        found = gradient(LOSSES[name].loss, scores, labels, where=where)
+        close(found, leaf.grad, rtol=1e-9, atol=1e-12)
+        assert found.any()
 
 
 @cases()
@@ -368,11 +393,3 @@ def test_a_closure_learns_too_and_what_has_no_derivative_gives_a_loss_without_on
     flat.closed_form = lambda r: power * table[r.long().clamp(max=8)]  # which learns, and gives the scores nothing
     learns = way(flat.forward)(scores, relevance)
     assert not torch.autograd.grad(learns, scores, allow_unused=True, materialize_grads=True)[0].any()
-
-
-def test_blackbox_ranks_alone_keep_algorithm_1():
-    """There the incoming gradient is honoured: 16 times as much is another λ."""
-    scores, c = random(8).requires_grad_(), random(8, seed=1)
-    plain, scaled = (torch.autograd.grad(BlackboxRanker(0.3)(scores), scores, w * c)[0] for w in (1.0, 16.0))
-    (strong,) = torch.autograd.grad(BlackboxRanker(16 * 0.3)(scores), scores, c)
-    assert torch.equal(scaled, 16 * strong) and not torch.allclose(scaled, 16 * plain)

@@ -1,4 +1,4 @@
-"""OnEmbeddings against a loop over the queries, and called as pytorch-metric-learning calls its losses."""
+"""Losses of embeddings: against a loop over the queries, the definitions, and other libraries, which call them too."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from pytorch_metric_learning import distances, losses, miners
 from pytorch_metric_learning.utils.loss_and_miner_utils import get_all_pairs_indices
 from torch.nn.functional import normalize
 
-from rankedu.losses import APLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
+from rankedu.losses import APLoss, ClusterLoss, CSLLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.losses._cosine import cosine, similarities
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import evaluate_retrieval
@@ -16,6 +16,7 @@ from rankedu.rankers import BlackboxRanker
 LABELS = torch.tensor([0, 1, 0, 2, 0, 1, 3, 2, 0])  # classes of 4, 2, 2 and 1
 REF_LABELS = torch.tensor([2, 0, 3, 1, 5])
 AP, on = APLoss(BlackboxRanker(1.0)), OnEmbeddings(SmoothAPLoss(0.1))
+close = torch.testing.assert_close
 
 
 def by_loop(loss, embeddings, refs, pairs, ref_labels=LABELS):
@@ -55,22 +56,16 @@ def test_it_is_the_loop_over_queries(make, exclude_self, refs):
     assert len(values) == queries
     found.backward()
     values.mean().backward()
-    torch.testing.assert_close((found, mine.grad), (values.mean(), theirs.grad), rtol=1e-4, atol=1e-5)
-
-
-def test_references_have_a_long_name_and_the_short_one_of_pytorch_metric_learning():
-    embeddings, refs, labels = torch.randn(4, 3), torch.randn(6, 3), torch.arange(6) // 2
-    loss = OnEmbeddings(SmoothAPLoss())
-    long = loss(embeddings, labels[:4], ref_embeddings=refs, ref_labels=labels)
-    assert long == loss(embeddings, labels[:4], ref_emb=refs, ref_labels=labels)
+    close((found, mine.grad), (values.mean(), theirs.grad), rtol=1e-4, atol=1e-5)
+    if refs == "other":  # which have a long name, too
+        assert found == on(mine, LABELS, ref_embeddings=other, ref_labels=REF_LABELS)
 
 
 def test_gradients_flow_to_references_but_not_to_the_memory():
     embeddings, refs = random(9, 6).requires_grad_(), random(5, 6, seed=1).requires_grad_()
     OnEmbeddings(APLoss(BlackboxRanker(50.0)))(embeddings, LABELS, None, refs, REF_LABELS).backward()
     assert embeddings.grad.any() and refs.grad.any()
-    memory = EmbeddingMemory(1)
-    refs.grad = None
+    memory, refs.grad = EmbeddingMemory(1), None
     memory(refs, REF_LABELS)
     OnEmbeddings(APLoss(BlackboxRanker(50.0)), memory=memory)(embeddings, LABELS).backward()
     assert refs.grad is None
@@ -80,14 +75,12 @@ def test_cosines_of_a_batch_have_the_gradient_of_normalised_products():
     embeddings, weights = random(7, 5), random(7, 7, seed=1)
     embeddings[2] = 0.0
     found = value_and_gradients(lambda e: cosine(e, e), embeddings, weight=weights)
-    value, slope = value_and_gradients(
-        lambda e: normalize(e, dim=1) @ normalize(e, dim=1).T, embeddings, weight=weights
-    )
+    product = lambda e: normalize(e, dim=1) @ normalize(e, dim=1).T  # noqa: E731
+    value, slope = value_and_gradients(product, embeddings, weight=weights)
     slope[2] = 0.0  # which has no direction; normalize divides by 1e-12
-    torch.testing.assert_close(found, (value, slope))
-    leaf = random(4, 3).requires_grad_()
-    assert torch.autograd.gradgradcheck(lambda e: cosine(e, e), leaf)
-    assert torch.autograd.gradgradcheck(lambda e: cosine(e * 1e-14, e * 1e-14), leaf)
+    close(found, (value, slope))
+    for scale in (1.0, 1e-14):
+        assert torch.autograd.gradgradcheck(lambda e, s=scale: cosine(e * s, e * s), random(4, 3).requires_grad_())
 
 
 def pairs_of(indices):
@@ -104,38 +97,33 @@ def test_what_a_miner_leaves_is_what_is_ranked(miner, refs):
     indices = miner(embeddings, LABELS, *extra)
     found = OnEmbeddings(AP)(embeddings, LABELS, indices, *extra)
     expected = by_loop(AP, embeddings, *(extra[:1] or (embeddings,)), pairs_of(indices), *extra[1:])
-    torch.testing.assert_close(found, expected.mean())
+    close(found, expected.mean())
     assert len(set(pairs_of(indices))) < 9 * (5 if refs else 8)
 
 
 def test_all_pairs_are_the_default():
-    embeddings = random(9, 6)
-    assert on(embeddings, LABELS, get_all_pairs_indices(LABELS)) == on(embeddings, LABELS)
-    happier = HAPPIERLoss(4, 6)
-    assert happier(embeddings, LABELS, get_all_pairs_indices(LABELS)) == happier(embeddings, LABELS)
+    for loss in (on, HAPPIERLoss(4, 6)):
+        assert loss(random(9, 6), LABELS, get_all_pairs_indices(LABELS)) == loss(random(9, 6), LABELS)
 
 
-def test_cross_batch_memory_ranks_all_but_the_query_itself():
+def test_cross_batch_memory_and_two_views_of_pytorch_metric_learning():
+    """The memory ranks all but the query itself; two views are one batch with a class for each picture."""
+
     class Memory(losses.CrossBatchMemory):
+        supported_losses = staticmethod(lambda: ["OnEmbeddings"])
+
+    class Views(losses.SelfSupervisedLoss):
         supported_losses = staticmethod(lambda: ["OnEmbeddings"])
 
     memory = Memory(OnEmbeddings(AP), embedding_size=6, memory_size=20)
     first, second = random(9, 6, seed=3), random(9, 6, seed=4)
     memory(first, LABELS)
-    found = memory(second, LABELS)
     pairs = [(i, j) for i in range(9) for j in range(18) if j != i + 9]
     expected = by_loop(AP, second, torch.cat([first, second]), pairs, torch.cat([LABELS, LABELS]))
-    torch.testing.assert_close(found, expected.mean())
-
-
-def test_two_views_are_one_batch_with_a_class_for_each_picture():
-    one, two, ids = random(6, 5), random(6, 5, seed=1), torch.arange(6)
-
-    class Views(losses.SelfSupervisedLoss):
-        supported_losses = staticmethod(lambda: ["OnEmbeddings"])
-
-    assert Views(on)(one, two) == on(torch.cat([one, two]), ids.repeat(2))
-    assert Views(on, symmetric=False)(one, two) == on(one, ids, ref_emb=two, ref_labels=ids)
+    close(memory(second, LABELS), expected.mean())
+    ids = torch.arange(9)
+    assert Views(on)(first, second) == on(torch.cat([first, second]), ids.repeat(2))
+    assert Views(on, symmetric=False)(first, second) == on(first, ids, ref_emb=second, ref_labels=ids)
 
 
 THEIRS = {
@@ -145,24 +133,15 @@ THEIRS = {
 }
 
 
-@pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("kind", THEIRS)
-def test_similarities_are_those_of_the_library(kind, own):
+def test_similarities_are_those_of_the_library_and_ranked_as_in_the_evaluation(kind):
     embeddings = random(9, 6).requires_grad_()
-    others = embeddings if own else random(5, 6, seed=1)
-    sign = -1 if kind == "euclidean" else 1
-    found = similarities(embeddings, others, kind)
-    apart = ~torch.eye(*found.shape, dtype=torch.bool) if own else torch.ones_like(found, dtype=torch.bool)
-    expected = sign * THEIRS[kind](embeddings, others)
-    torch.testing.assert_close(found[apart], expected[apart])
-    torch.testing.assert_close(
-        torch.autograd.grad(found[apart].exp().sum(), embeddings),
-        torch.autograd.grad(expected[apart].exp().sum(), embeddings),
-    )
-
-
-@pytest.mark.parametrize("kind", THEIRS)
-def test_a_loss_ranks_as_the_evaluation_does(kind):
+    for others in (embeddings, random(5, 6, seed=1)):
+        found, own = similarities(embeddings, others, kind), others is embeddings
+        apart = ~torch.eye(*found.shape, dtype=torch.bool) if own else torch.ones_like(found, dtype=torch.bool)
+        expected = (-1 if kind == "euclidean" else 1) * THEIRS[kind](embeddings, others)
+        close(found[apart], expected[apart])
+        close(*(torch.autograd.grad(x[apart].exp().sum(), embeddings) for x in (found, expected)))
     embeddings = random(9, 3) + 4
     found = OnEmbeddings(AP, similarity=kind)(embeddings, LABELS)
     assert abs(1 - found.item() - evaluate_retrieval(embeddings, LABELS, similarity=kind, metrics=["ap"])["ap"]) < 1e-12
@@ -175,6 +154,108 @@ def test_a_distance_far_from_the_origin_is_exact_and_has_a_gradient_that_is_fini
     leaf = embeddings.clone().requires_grad_()
     found = similarities(leaf, leaf, "euclidean")
     expected = -(embeddings[:, None].double() - embeddings.double()).norm(dim=2)
-    torch.testing.assert_close(found.double(), expected, atol=2e-4, rtol=0)
+    close(found.double(), expected, atol=2e-4, rtol=0)
     found.sum().backward()
     assert leaf.grad.isfinite().all()
+
+
+# Losses with proxies
+
+
+def learnt(loss):
+    """A loss as a function of the embeddings and its proxies."""
+    return lambda e, p, labels: torch.func.functional_call(loss, {"proxies": p}, (e, labels))
+
+
+def eq_6(embeddings, proxies, labels, temperature):
+    """Item by item and proxy by proxy."""
+    total = 0.0
+    for v, y in zip(embeddings, labels.tolist(), strict=True):
+        shares = [torch.exp(v @ p / (v.norm() * p.norm()) / temperature) for p in proxies]
+        total = total - torch.log(shares[y] / sum(shares))
+    return total / len(embeddings)
+
+
+def test_value_and_gradient_are_eq_6():
+    """With warm temperature, and as the normalised softmax of pytorch-metric-learning; the leaf of a path counts."""
+    embeddings, proxies, labels = random(7, 6), random(5, 6, seed=1), torch.tensor([0, 2, 4, 4, 1, 0, 2])
+    for temperature in (0.05, 0.5, 3.0):
+        loss = learnt(ClusterLoss(5, 6, temperature=temperature))
+        found, expected = (
+            value_and_gradients(f, embeddings, proxies, weight=3.0)
+            for f in (lambda e, p: loss(e, p, labels), lambda e, p: eq_6(e, p, labels, temperature))  # noqa: B023
+        )
+        close(found, expected)
+        paths = torch.stack([torch.tensor([3, 8, 3, 3, 8, 3, 8]), labels], dim=1)
+        for same in (paths, labels.to(torch.uint8)):
+            assert torch.equal(loss(embeddings, proxies, same), found[0])
+    oracle = losses.NormalizedSoftmaxLoss(num_classes=5, embedding_size=6, temperature=3.0)
+    oracle.W.data = proxies.T.float()
+    close(found[0].float(), oracle(embeddings.float(), labels))
+
+
+#: The last class stands alone; a leaf id is used under two parents.
+CLASSES = torch.tensor([[0, 0, 0], [0, 0, 1], [0, 1, 2], [0, 1, 3], [1, 2, 0], [1, 2, 4], [2, 3, 5]])
+
+
+def csl_definition(embeddings, proxies, labels, classes, margins, scale):
+    """Item by item, level by level, pair by pair."""
+    total = 0.0
+    for v, path in zip(embeddings, labels.tolist(), strict=True):
+        named = [(v @ p / (v.norm() * p.norm()), name) for p, name in zip(proxies, classes.tolist(), strict=True)]
+        own = next(cosine for cosine, name in named if name == path)
+        for level, margin in enumerate(margins, start=1):
+            others = [cosine for cosine, name in named if name[:level] != path[:level]]
+            total = total + torch.log1p(sum(torch.exp(scale * (other - own + margin)) for other in others))
+    return total / len(embeddings)
+
+
+@pytest.mark.parametrize(
+    ("depth", "given", "margins"),
+    [
+        (3, None, (0.45, 0.35, 0.25)),  # those of the authors
+        (2, None, (0.45, 0.25)),
+        (1, None, (0.25,)),  # CosFace
+        (3, [0.0, 0.1, 0.2], (0.0, 0.1, 0.2)),
+    ],
+)
+def test_value_and_gradient_are_the_definition(depth, given, margins):
+    classes = CLASSES[:, :depth].unique(dim=0)
+    labels, proxies = classes[torch.tensor([0, 0, 1, 2, 1])], random(len(classes), 6, seed=1)
+    for scale in (1.0, 32.0):
+        loss = learnt(CSLLoss(classes, 6, margins=given, scale=scale))
+        found, expected = (
+            value_and_gradients(f, random(5, 6), proxies, weight=3.0)
+            for f in (
+                lambda e, p: loss(e, p, labels),  # noqa: B023
+                lambda e, p: csl_definition(e, p, labels, classes, margins, scale),  # noqa: B023
+            )
+        )
+        close(found, expected)
+
+
+def test_a_level_without_negatives_adds_nothing_and_one_class_is_zero():
+    both, fine = (learnt(CSLLoss(classes, 6)) for classes in (CLASSES[:2], torch.tensor([0, 1])))
+    embeddings, proxies, labels = random(3, 6), random(2, 6, seed=1), torch.tensor([0, 1, 1])
+    found = value_and_gradients(lambda e: both(e, proxies, CLASSES[labels]), embeddings)
+    close(found, value_and_gradients(lambda e: fine(e, proxies, labels), embeddings))
+    for alone, label in (
+        (CSLLoss(CLASSES[:1], 6), CLASSES[:1].expand(3, 3)),
+        (ClusterLoss(1, 6), torch.zeros(3).long()),
+    ):
+        value, *slopes = value_and_gradients(lambda e, p: learnt(alone)(e, p, label), embeddings, proxies[:1])  # noqa: B023
+        assert value.item() == 0 and not any(slope.any() for slope in slopes)
+
+
+def test_far_scores_do_not_overflow():
+    loss = CSLLoss(CLASSES, 6, scale=1e4)
+    value = loss(random(4, 6, dtype=torch.float32).requires_grad_(), CLASSES[[0, 6, 3, 3]])
+    value.backward()
+    assert value.isfinite() and loss.proxies.grad.isfinite().all()
+
+
+def test_proxies_are_drawn_as_a_linear_layer_draws():
+    torch.manual_seed(0)
+    proxies = ClusterLoss(500, 16).proxies
+    assert isinstance(proxies, torch.nn.Parameter) and proxies.shape == (500, 16)
+    assert proxies.abs().max() <= 0.25 and proxies.std().item() == pytest.approx(0.25 / 3**0.5, rel=0.02)

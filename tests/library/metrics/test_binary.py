@@ -1,26 +1,44 @@
-"""Binary metrics against scikit-learn and torchmetrics, and what must not change them."""
+"""Metrics of one query against scikit-learn, SciPy and torchmetrics, and what must not change them."""
 
 import warnings
 from contextlib import suppress
 
 import pytest
+import scipy.stats
 import torch
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, ndcg_score
 
-from rankedu.metrics import average_precision, precision_at_k, recall_at_k, recall_share_at_k
+from rankedu.metrics import average_precision, ndcg, precision_at_k, recall_at_k, recall_share_at_k, spearman
 from ranklab.models import load_torchvision
 
 TIES = ["ordinal", "pessimistic", "optimistic", "expected"]
 
 
-@pytest.mark.parametrize("ties", TIES)
-def test_average_precision_is_eq_4_where_scores_differ(ties):
+def test_average_precision_is_eq_4_where_scores_differ():
     generator = torch.Generator().manual_seed(0)
     scores = torch.rand(20, 12, generator=generator).argsort(-1)
     relevance = torch.rand(20, 12, generator=generator) < 0.5
     relevance[:, 0] = True
     expected = [average_precision_score(label, y) for y, label in zip(scores, relevance, strict=True)]
-    torch.testing.assert_close(average_precision(scores, relevance, ties=ties), torch.tensor(expected).float())
+    for ties in TIES:
+        torch.testing.assert_close(average_precision(scores, relevance, ties=ties), torch.tensor(expected).float())
+
+
+def test_ndcg_is_scikit_learns_where_scores_differ():
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand(25, 30, generator=generator, dtype=torch.float64).argsort(-1).double() / 30
+    gains = 2.0 ** torch.randint(0, 4, (25, 30), generator=generator) - 1
+    gains[:, :4] = torch.tensor([0.0, 1, 3, 7])
+    for k in (None, 1, 3, 50):
+        expected = [ndcg_score(g[None], y[None], k=k) for g, y in zip(gains, scores, strict=True)]
+        torch.testing.assert_close(ndcg(scores, gains, k=k), torch.tensor(expected))
+
+
+def test_spearman_is_scipys():
+    generator = torch.Generator().manual_seed(0)
+    scores, target = torch.randint(0, 6, (2, 10, 12), generator=generator).double()  # with ties
+    expected = [scipy.stats.spearmanr(y, t).statistic for y, t in zip(scores, target, strict=True)]
+    torch.testing.assert_close(spearman(scores, target), torch.tensor(expected).double())
 
 
 def test_eq_4_and_5_read_literally_give_2_where_all_scores_tie():

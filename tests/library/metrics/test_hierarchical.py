@@ -1,38 +1,17 @@
-"""H-AP, set intersections and metrics by level against their definitions, item by item."""
+"""H-AP against its definition, item by item, and against AP."""
 
 import pytest
 import torch
 from drawn import coin, grades, random
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rankedu import reference
 from rankedu.hierarchy import relevance
 from rankedu.metrics import (
     average_precision,
     average_precision_per_level,
-    average_set_intersection,
     hierarchical_average_precision,
     hierarchical_rank,
 )
-
-nan = float("nan")
-
-
-items = st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 3), st.booleans()), min_size=1, max_size=10)
-
-
-@given(items.filter(lambda rows: any(level and here for _, level, here in rows)))
-@pytest.mark.filterwarnings("ignore::rankedu.metrics.UndefinedMetricWarning")
-def test_asi_and_metrics_per_level_by_hand(rows):
-    scores, level, where = (torch.tensor(column) for column in zip(*rows, strict=True))
-    y, own = zip(*((s, v) for s, v, here in rows if here), strict=True)
-    padded = scores.double().masked_fill(~where, nan)
-    found = average_set_intersection(padded, level, where=where).item()
-    assert found == pytest.approx(reference.average_set_intersection(y, own))
-    found = average_precision_per_level(padded, level, where=where, n_levels=4)
-    expected = [reference.average_precision(y, [v >= at for v in own]) for at in (1, 2, 3, 4)]
-    assert found.tolist() == pytest.approx(expected, nan_ok=True)
 
 
 def test_h_ap_is_eq_3_on_thousands_of_cases():
@@ -53,20 +32,15 @@ def test_h_ap_is_eq_3_on_thousands_of_cases():
             torch.testing.assert_close(scaled, found, rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize(("level", "h_rank"), [(2, 5 / 3), (1, 4 / 3)])
-def test_fig_3(level, h_rank):
+def test_fig_3_and_equal_relevance_at_two_levels_is_counted_once():
     """Relevance l/L with L = 3, that is Eq. 4 with one item a level: the item of level 3 stands second."""
-    rel = torch.tensor([level / 3, 1.0], dtype=torch.float64)
-    assert hierarchical_rank(torch.tensor([0.9, 0.8]), rel)[1].item() == pytest.approx(h_rank)
-    torch.testing.assert_close(relevance(torch.tensor([level, 3])), rel)
-
-
-def test_equal_relevance_at_two_levels_is_counted_once():
-    """The released evaluation sums up level by level the items with the relevance of the level: it gives 2."""
-    scores, level = torch.tensor([0.9, 0.8, 0.7, 0.1], dtype=torch.float64), torch.tensor([2, 2, 1, 0])
-    rel = relevance(level)
-    assert rel.tolist() == [0.5, 0.5, 0.5, 0]
-    assert hierarchical_average_precision(scores, rel).item() == 1.0
+    for level, h_rank in ((2, 5 / 3), (1, 4 / 3)):
+        rel = torch.tensor([level / 3, 1.0], dtype=torch.float64)
+        assert hierarchical_rank(torch.tensor([0.9, 0.8]), rel)[1].item() == pytest.approx(h_rank)
+        torch.testing.assert_close(relevance(torch.tensor([level, 3])), rel)
+    # The released evaluation sums up level by level the items with the relevance of the level: it gives 2.
+    scores, rel = torch.tensor([0.9, 0.8, 0.7, 0.1], dtype=torch.float64), relevance(torch.tensor([2, 2, 1, 0]))
+    assert rel.tolist() == [0.5, 0.5, 0.5, 0] and hierarchical_average_precision(scores, rel).item() == 1.0
 
 
 def test_with_one_level_h_ap_is_ap():

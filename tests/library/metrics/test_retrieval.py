@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from drawn import refused
+from refusals import refused
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy, reference

@@ -6,12 +6,11 @@ from itertools import product
 
 import pytest
 import torch
-from drawn import DEVICES, DTYPES, random, refused, value_and_gradients
+from drawn import DEVICES, DTYPES, random, value_and_gradients
+from refusals import refused
 
 from rankedu import rank, rankers
 from rankedu.blackbox import interpolate
-from rankedu.losses import APLoss, SmoothAPLoss
-from rankedu.rankers import BlackboxRanker, operating_region, suggest_lam
 from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers.base import Ranker
 from rankedu.rankers.registry import PROMISES, RANKERS, Strength, register, turnable
@@ -158,31 +157,3 @@ def test_a_row_that_cannot_be_is_refused():
         (lambda: Strength("τ", 1.0, 0.1, 30.0, kind), ValueError, "0 < weakest < usual .* 1.0, 0.1, 30.0"),
     )
     assert "new" not in RANKERS
-
-
-def test_settings():
-    y, yes, inf, nan = torch.tensor([0.3, 0.1, 0.2]), torch.tensor([True, True, False]), torch.inf, torch.nan
-    histogram, sup, ap = rankers.HistogramRanker, rankers.SupremumRanker, APLoss(BlackboxRanker(1.0))
-    refused(
-        (lambda: histogram(0), ValueError, r"bins must be >= 1, got 0"),
-        (lambda: histogram(5, (1, -1)), ValueError, r"score_range must be finite and increasing, got \(1"),
-        (lambda: histogram(5, (0, inf)), ValueError, "score_range must be finite"),
-        (lambda: histogram(5, (0, 1, 2)), TypeError, r"score_range must be two numbers .* got \(0, 1, 2\)"),
-        (lambda: histogram(5, 2.0), TypeError, "score_range must be two numbers .* got 2.0"),
-        (lambda: histogram().among(y, yes, where=yes[:1]), ValueError, "where must have the shape"),
-        (lambda: rankers.SigmoidRanker(0), ValueError, r"^temperature must be finite and > 0, got 0.0 .* rank\(\)"),
-        (lambda: operating_region(y, nan), ValueError, "temperature must be finite and > 0, got nan"),
-        (lambda: operating_region(y, 0.1, 0), ValueError, "threshold must be finite and > 0, got 0.0"),
-        (lambda: sup(0.0), ValueError, "temperature must be finite and > 0, got 0.0"),
-        (lambda: sup(slope=-1), ValueError, "slope must be finite and >= 0, got -1.0"),
-        (lambda: sup(delta=inf), ValueError, "delta must be finite and >= 0, got inf"),
-        (lambda: sup(offset=nan), ValueError, "offset must be finite and >= 0, got nan .*None joins"),
-        (lambda: sup(start=-0.5), ValueError, "start must be finite and >= 0, got -0.5"),
-        (lambda: sup.preset("sop"), ValueError, "name must be one of 'joined', .* got 'sop'"),
-        (lambda: sup().against(y, yes, yes), ValueError, "others must have no item in common with members"),
-        (lambda: rankers.InfimumStep(below=-1), ValueError, "below must be finite and >= 0, got -1.0"),
-        (lambda: BlackboxRanker("often"), TypeError, "lam must be a number > 0, got 'often'"),
-        (lambda: suggest_lam(SmoothAPLoss(), y, yes), ValueError, "loss must have a BlackboxRanker, got SmoothAPLoss"),
-        (lambda: suggest_lam(ap, y, yes, share=0), ValueError, r"share .*\(0, 1\], got 0.0"),
-        (lambda: suggest_lam(ap, yes.double(), yes), ValueError, "relevance must have a relevant"),
-    )

@@ -35,12 +35,17 @@ def full_disk():
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_the_new_file_takes_the_place_of_the_old_one_at_the_end(path):
-    with written(path) as part:
-        part.write_text("new")
-        assert path.read_text() == "old"
-        assert part.parent == path.parent
-    assert path.read_text() == "new"
+def test_the_new_file_takes_the_place_of_the_old_one_at_the_end_with_the_mode_of_the_umask(path):
+    for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0o002, 0o664)):
+        path.write_text("old")
+        before = os.umask(mask)
+        try:
+            with written(path) as part:
+                part.write_text("new")
+                assert path.read_text() == "old" and part.parent == path.parent
+        finally:
+            os.umask(before)
+        assert path.read_text() == "new" and stat.S_IMODE(path.stat().st_mode) == mode
 
 
 def test_what_fails_leaves_the_old_file_and_nothing_else(path):
@@ -61,24 +66,8 @@ def test_what_fails_leaves_the_old_file_and_nothing_else(path):
     assert path.read_text() == "old"
 
 
-def test_folders_are_made(tmp_path):
-    with written(tmp_path / "a" / "b" / "file") as part:
-        part.write_bytes(b"new")
-    assert (tmp_path / "a" / "b" / "file").read_bytes() == b"new"
-
-
-@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_others_may_read_it_as_the_umask_says(path, mask, mode):
-    before = os.umask(mask)
-    try:
-        with written(path) as part:
-            part.write_text("new")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(path.stat().st_mode) == mode
-
-
-def test_writers_at_once_do_not_mix(path):
+def test_folders_are_made_and_writers_at_once_do_not_mix(tmp_path):
+    path = tmp_path / "a" / "b" / "file"
     with written(path) as first, written(path) as second:
         first.write_text("first")
         second.write_text("second")
@@ -91,3 +80,4 @@ def test_writers_at_once_do_not_mix(path):
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(write, [1, 2, 3, 4] * 10)) == {(10_000, 1)}
+    assert [other.name for other in path.parent.iterdir()] == ["file"]

@@ -24,15 +24,6 @@ def paths(draw, depth, most=7):
     return [row[:end] + [-1] * (depth - end) for row, end in zip(rows, ends, strict=True)]
 
 
-@given(rows, st.sampled_from([0.5, 1.0, 3.0, 5.0]), st.sampled_from([4, 7]), st.booleans())
-@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
-def test_relevance_is_eq_4(items, alpha, size, monotone):
-    row, where = (torch.tensor(column) for column in zip(*items, strict=True))
-    found = relevance(row, alpha, n_levels=size, where=where, monotone=monotone)
-    assert found.dtype == torch.float64 and not found[~where].any()
-    assert found[where].tolist() == pytest.approx(reference.relevance(row[where].tolist(), alpha, size, monotone))
-
-
 @given(st.integers(1, 5).flatmap(lambda depth: st.tuples(paths(depth), paths(depth))))
 def test_levels_are_the_lengths_of_common_prefixes(both):
     queries, gallery = both
@@ -53,12 +44,26 @@ def test_levels_by_hand():
         labels = torch.tensor([4, 4, 2], dtype=dtype)
         assert levels(labels).tolist() == levels(labels.unsqueeze(1)).tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
         assert levels(labels, torch.tensor([2, 9])).tolist() == [[0, 0], [0, 0], [1, 0]]
-        if torch.cuda.is_available():
-            assert torch.equal(levels(labels.cuda()).cpu(), levels(labels))
+
+
+@given(rows, st.sampled_from([1e-3, 0.5, 1.0, 3.0, 5.0, 20.0]), st.sampled_from([4, 7]))
+@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
+def test_relevance_is_eq_4(items, alpha, size):
+    """The monotone variant is strictly monotone, and keeps the leaves."""
+    level, where = (torch.tensor(column) for column in zip(*items, strict=True))
+    found, plain = (relevance(level, alpha, n_levels=size, where=where, monotone=m) for m in (True, False))
+    for values, monotone in ((found, True), (plain, False)):
+        expected = reference.relevance(level[where].tolist(), alpha, size, monotone)
+        assert values[where].tolist() == pytest.approx(expected)
+        assert values.dtype == torch.float64 and not values[~where].any()
+    present = [found[where & (level == v)].unique() for v in level[where].unique()]
+    assert all(len(values) == 1 for values in present) and all(a < b for a, b in pairwise(present))
+    finest = (level == level[where].max()) & where if where.any() else where
+    assert (found <= plain).all() and torch.equal(found[finest], plain[finest])
 
 
 @pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
-def test_leading_dimensions_dtypes_and_strides():
+def test_leading_dimensions_dtypes_devices_and_strides():
     makers = [
         lambda v, **k: relevance(v, 2.0, n_levels=3, **k),
         lambda v, **k: relevance(v, 2.0, n_levels=3, monotone=True, **k),
@@ -71,32 +76,29 @@ def test_leading_dimensions_dtypes_and_strides():
         found = make(level, where=where)
         for i, j in product(range(2), range(3)):
             torch.testing.assert_close(found[i, j][where[i, j]], make(level[i, j][where[i, j]]))
-        assert not found[~where].any()
         turned = level.transpose(0, 2).contiguous().transpose(0, 2)
         torch.testing.assert_close(make(turned, where=where), found)
-        assert make(level[:0]).shape == (0, 3, 9)
+        assert make(level[:0]).shape == (0, 3, 9) and not found[~where].any()
         if torch.cuda.is_available():
             torch.testing.assert_close(make(level.cuda(), where=where.cuda()).cpu(), found)
-
-
-COARSE_FEW = torch.tensor([2] * 10 + [1] * 2 + [0] * 5)
+            assert torch.equal(levels(level[0].cuda()).cpu(), levels(level[0]))
 
 
 def test_eq_4_inverts_the_order_and_says_so():
+    level = torch.tensor([2] * 10 + [1] * 2 + [0] * 5)
     with pytest.warns(InvertedRelevanceWarning, match="in 1 of 1 queries: H-AP then rewards the wrong order"):
-        found = relevance(COARSE_FEW)
+        found = relevance(level)
     assert found[0].item() == pytest.approx(0.1) and found[10].item() == pytest.approx(0.25)
-    fine_first, coarse_first = COARSE_FEW.double(), COARSE_FEW.double() + 2 * (COARSE_FEW == 1)
+    fine_first, coarse_first = level.double(), level.double() + 2 * (level == 1)
     assert hierarchical_average_precision(fine_first, found).item() == pytest.approx(0.826, abs=5e-4)
     assert hierarchical_average_precision(coarse_first, found).item() == 1.0
-    cured = relevance(COARSE_FEW, monotone=True)
+    cured = relevance(level, monotone=True)
     assert hierarchical_average_precision(fine_first, cured).item() == 1.0
     assert hierarchical_average_precision(coarse_first, cured).item() < 0.95
 
 
-@pytest.mark.parametrize(
-    ("level", "alpha", "inverted"),
-    [
+def test_the_warning_comes_exactly_if_the_order_is_inverted():
+    for level, alpha, inverted in (
         ([2, 2, 1, 0], 1.0, False),  # equal, 1/2 each
         ([2, 2, 2, 1, 0], 1.0, True),
         ([2, 2, 2, 1, 0], 2.0, False),
@@ -104,37 +106,23 @@ def test_eq_4_inverts_the_order_and_says_so():
         ([3] * 10 + [1] * 3, 1.0, True),  # the level between is empty
         ([3, 3, 0, 0], 1.0, False),
         ([0, 0], 1.0, False),
-    ],
-)
-def test_the_warning_comes_exactly_if_the_order_is_inverted(level, alpha, inverted):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        relevance(torch.tensor([level]), alpha)
-        relevance(torch.tensor([level]), alpha, monotone=True)
-    assert [(w.category, w.filename) for w in caught] == [(InvertedRelevanceWarning, __file__)] * inverted
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            relevance(torch.tensor([level]), alpha)
+            relevance(torch.tensor([level]), alpha, monotone=True)
+        told = [(w.category, w.filename) for w in caught]
+        assert told == [(InvertedRelevanceWarning, __file__)] * inverted, (level, alpha)
 
 
-@given(rows, st.sampled_from([1e-3, 1.0, 20.0]))
-@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
-def test_the_monotone_variant_is_strictly_monotone_and_keeps_the_leaves(items, alpha):
-    level, where = (torch.tensor(column) for column in zip(*items, strict=True))
-    found, plain = (relevance(level, alpha, n_levels=4, where=where, monotone=m) for m in (True, False))
-    present = [found[where & (level == v)].unique() for v in level[where].unique()]
-    assert all(len(values) == 1 for values in present)
-    assert all(a < b for a, b in pairwise(present))
-    assert (found <= plain).all()
-    finest = (level == level[where].max()) & where if where.any() else where
-    assert torch.equal(found[finest], plain[finest])
-
-
-@pytest.mark.parametrize("weights", [[1, 0, 0], [0, 0, 1], [0.2, 0.3, 0.5]])
-def test_h_ap_with_its_relevance_is_the_weighted_mean_of_aps(weights):
+def test_h_ap_with_its_relevance_is_the_weighted_mean_of_aps():
     generator = torch.Generator().manual_seed(0)
     level = torch.cat([torch.randint(0, 4, (300, 12), generator=generator), torch.full((300, 1), 3)], -1)
     scores = torch.randn(300, 13, generator=generator, dtype=torch.float64)
     where = torch.rand(300, 13, generator=generator) < 0.8
     where[:, -1] = True
-    found = hierarchical_average_precision(scores, weighted_ap_relevance(level, weights, where), where=where)
     averages = average_precision_per_level(scores, level, where=where)
-    expected = (averages * torch.tensor(weights, dtype=torch.float64)).sum(-1) / sum(weights)
-    torch.testing.assert_close(found, expected)
+    for weights in ([1, 0, 0], [0, 0, 1], [0.2, 0.3, 0.5]):
+        found = hierarchical_average_precision(scores, weighted_ap_relevance(level, weights, where), where=where)
+        expected = (averages * torch.tensor(weights, dtype=torch.float64)).sum(-1) / sum(weights)
+        torch.testing.assert_close(found, expected)

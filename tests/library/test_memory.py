@@ -4,7 +4,7 @@ import io
 
 import pytest
 import torch
-from drawn import coin, random
+from drawn import DEVICES, coin, random
 
 from rankedu.losses import APLoss, MAPLoss, OnEmbeddings
 from rankedu.memory import EmbeddingMemory, ScoreMemory
@@ -25,14 +25,17 @@ def test_the_current_batch_comes_first_then_the_newest(length):
         assert len(memory) == sum(len(s) for s, _ in seen[:length])
 
 
-def test_what_is_remembered_or_saved_does_not_change_afterwards():
+def test_what_is_remembered_or_saved_does_not_change_afterwards_until_it_is_reset():
     memory, scores = ScoreMemory(1), torch.ones(1, 2)
     memory(scores, scores)
     state = memory.state_dict()
     scores.zero_()
     assert memory(scores, scores)[0].tolist() == [[0, 0], [1, 1]]
     memory.load_state_dict(state)
-    assert memory(scores, scores)[0].tolist() == [[0, 0], [1, 1]]
+    assert memory.eval()(scores, scores)[0].tolist() == [[0, 0], [1, 1]] and len(memory) == 1
+    assert memory(scores, scores)[0].tolist() == [[0, 0], [1, 1]]  # in eval mode nothing is remembered
+    memory.reset()
+    assert len(memory) == 0 and bool(memory)
 
 
 def test_the_map_loss_ranks_the_batch_among_what_is_remembered_with_its_where():
@@ -50,40 +53,29 @@ def test_the_map_loss_ranks_the_batch_among_what_is_remembered_with_its_where():
 @pytest.mark.parametrize("length", [1, 2, 3, 7])
 def test_state_dict_round_trip(length):
     """Of batches of different sizes, into a fresh memory, which may be shorter."""
-    memory = ScoreMemory(3)
+    memory, file = ScoreMemory(3), io.BytesIO()
     for batch in batches():
         memory(*batch)
-    file = io.BytesIO()
     torch.save(torch.nn.Sequential(MAPLoss(BlackboxRanker(1.0), memory=memory)).state_dict(), file)
     file.seek(0)
     fresh = torch.nn.Sequential(MAPLoss(BlackboxRanker(1.0), memory=ScoreMemory(length)))
     fresh.load_state_dict(torch.load(file, weights_only=True))
-    kept = len(fresh[0].memory)
+    kept, now = len(fresh[0].memory), batches((2,))[0]
     assert kept == {1: 5, 2: 8}.get(length, 9)
-    now = batches((2,))[0]
     for mine, theirs in zip(fresh[0].memory(*now), memory(*now), strict=True):
         assert torch.equal(mine, theirs[: 2 + kept])
 
 
-def test_dtype_and_device_are_those_of_the_current_batch():
+@pytest.mark.parametrize("device", DEVICES)
+def test_dtype_and_device_are_those_of_the_current_batch(device):
     memory = EmbeddingMemory(3)
     memory(random(2, 3, dtype=torch.float64), torch.tensor([1, 2]))
     memory(random(3, 3, dtype=torch.float16), torch.tensor([1, 2, 3], dtype=torch.int32))
-    embeddings, labels = memory(random(1, 3, dtype=torch.float32), torch.tensor([5]))
+    embeddings, labels = memory(random(1, 3, dtype=torch.float32).to(device), torch.tensor([5]).to(device))
     assert embeddings.dtype == torch.float32 and labels.dtype == torch.int64 and len(labels) == 6
-    if torch.cuda.is_available():
-        embeddings, labels = memory(random(1, 3, dtype=torch.float32).cuda(), torch.tensor([5]).cuda())
-        assert embeddings.is_cuda and labels.is_cuda and len(memory(random(1, 3), torch.tensor([1]))[1]) == 6
-
-
-def test_reset_and_eval():
-    memory = ScoreMemory(2)
-    memory(*batches()[0])
-    memory.eval()
-    assert len(memory(*batches()[1])[0]) == 5 and len(memory) == 4
-    memory.reset()
-    assert len(memory) == 0 and bool(memory)
-    assert repr(memory) == "ScoreMemory(length=2)"
+    assert {embeddings.device.type, labels.device.type} == {device} and len(
+        memory(random(1, 3), labels[:1].cpu())[1]
+    ) == 7
 
 
 @pytest.mark.parametrize("off", [torch.no_grad, torch.inference_mode])

@@ -3,6 +3,7 @@
 import copy
 import math
 import warnings
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -26,6 +27,14 @@ LOSSES = {
 }
 
 
+@contextmanager
+def silence():
+    """Nothing is told."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
 def collapsed(classes, each, spread=1e-3, dtype=torch.float64):
     """Embeddings around one point: as a network without batch normalisation makes them before it has learnt."""
     embeddings = torch.ones(classes * each, 16).to(dtype) + spread * random(classes * each, 16, dtype=dtype)
@@ -40,7 +49,8 @@ def by_pairs(y, g, members):
                 yield (y[j] - y[i]) / (g[i] - g[j])
 
 
-def test_crossings_are_those_of_all_pairs():
+def test_crossings_are_those_of_all_pairs(monkeypatch):
+    """Of a long list every so-manieth pair is looked at."""
     y, g = cosines(4, 9), random(4, 9, seed=1) * coin(4, 9, seed=2)
     for members in (None, coin(4, 9, p=0.7, seed=3)):
         here = torch.ones(4, 9, dtype=torch.bool) if members is None else members
@@ -48,15 +58,11 @@ def test_crossings_are_those_of_all_pairs():
         lam, gap = crossings(y, g, members)
         torch.testing.assert_close(lam.sort().values, torch.tensor(expected, dtype=torch.float64))
         assert len(expected) > 10 and (gap > 0).all() and len(gap) == len(lam)
-
-
-def test_of_a_long_list_every_so_manieth_pair_is_looked_at(monkeypatch):
     y, g = cosines(2, 500), random(2, 500, seed=1).clamp(min=0) * coin(2, 500, p=0.2, seed=2)
     whole = crossings(y, g)[0]
     monkeypatch.setattr("rankedu._fast.gradient.MOST", 5000)
     some = crossings(y, g)[0]
-    assert 500 < len(some) < len(whole) / 4
-    assert some.median() == pytest.approx(whole.median().item(), rel=0.25)
+    assert 500 < len(some) < len(whole) / 4 and some.median() == pytest.approx(whole.median().item(), rel=0.25)
 
 
 @pytest.mark.parametrize(("classes", "each", "normalized"), [(4, 4, False), (16, 2, True), (16, 4, False)])
@@ -128,6 +134,7 @@ def test_auto_does_not_care_for_the_scale_of_the_gradient_or_of_the_scores(scale
 
 
 def test_auto_is_told_and_kept():
+    """Not of a batch that is ranked perfectly: it waits for the next."""
     loss = OnEmbeddings(LOSSES["recall"]("auto"))
     assert "lam='auto', now nan" in repr(loss)
     gradient(loss, *collapsed(4, 4))
@@ -136,13 +143,8 @@ def test_auto_is_told_and_kept():
     other = OnEmbeddings(LOSSES["recall"]("auto"))
     other.load_state_dict(loss.state_dict())
     assert other.loss.ranker.lam == lam and copy.deepcopy(loss).loss.ranker.lam == lam
-    fixed = OnEmbeddings(LOSSES["recall"](2.0))
-    assert not fixed.state_dict()
-    fixed.load_state_dict({})
-    OnEmbeddings(LOSSES["recall"]("auto")).load_state_dict({})  # a checkpoint from before there was a first batch
-
-
-def test_auto_of_a_batch_that_is_ranked_perfectly_waits_for_the_next():
+    assert not OnEmbeddings(LOSSES["recall"](2.0)).state_dict()
+    other.load_state_dict({})  # a checkpoint from before there was a first batch
     loss, scores, relevance = LOSSES["ap"]("auto"), torch.tensor([0.9, 0.1]), torch.tensor([True, False])
     gradient(loss, scores, relevance)
     assert math.isnan(loss.ranker.lam)
@@ -157,32 +159,26 @@ def test_a_step_that_reaches_nobody_is_told_once_with_the_lam_that_does():
     ) as told:
         assert loss(batch[0].requires_grad_(), batch[1]) > 1
     assert told[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with silence():
         loss(*batch)
     with readable(), pytest.warns(NoStepWarning, match=r"lam=9\.3 "):
         gradient(OnEmbeddings(LOSSES["recall"](0.2, True)), *collapsed(16, 4))
 
 
-@pytest.mark.parametrize("way", [torch.no_grad, readable])
-def test_nothing_is_told_without_a_gradient_or_of_a_perfect_ranking(way):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+def test_nothing_is_told_without_a_gradient_or_of_a_perfect_ranking():
+    with silence():
         with torch.no_grad():
             LOSSES["recall"](1e-3)(cosines(5, 20), coin(5, 20, seed=1))
-        with way():
-            for make in LOSSES.values():
-                loss = make(1e-3)
-                value = loss(torch.tensor([0.9, 0.5, 0.1]).requires_grad_(), torch.tensor([True, False, False]))
-                assert value == 0
+        for make in LOSSES.values():
+            for loss in (make(1e-3), readable()(make(1e-3))):
+                assert loss(torch.tensor([0.9, 0.5, 0.1]).requires_grad_(), torch.tensor([True, False, False])) == 0
 
 
 def test_steps_that_pass_everything_are_told_once():
     ranker, scores = BlackboxRanker(4.0), cosines(9)
     with pytest.warns(LongStepWarning, match=r"they are .*e\+05 or more among scores .* wide"):
         gradient(lambda y: ranker(y)[1], scores, scale=65536)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with silence():
         gradient(lambda y: ranker(y)[1], scores, scale=65536)
         gradient(lambda y: BlackboxRanker(4.0)(y)[1], scores)
         gradient(LOSSES["ap"](60.0), scores, coin(9), scale=65536)

@@ -1,0 +1,262 @@
+"""What is a ranker's own: Algorithm 1 written out, steps point by point, the coins that a histogram averages over."""
+
+import math
+from itertools import product
+
+import pytest
+import torch
+from drawn import DTYPES, HALF, coin, cosines, random, value_and_gradients
+
+from rankedu import rank, rank_among
+from rankedu._fast.steps import step_then_slope_, sum_and_slope_
+from rankedu.rankers import (
+    PRESETS,
+    BlackboxRanker,
+    HistogramRanker,
+    InfimumStep,
+    SigmoidRanker,
+    SupremumRanker,
+    operating_region,
+)
+
+nan, inf = float("nan"), float("inf")
+close = torch.testing.assert_close
+
+
+# Blackbox
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_forward_and_backward_are_algorithm_1(dtype):
+    """And of members only, which moves nobody else."""
+    y, wide = random(2, 3, 7, dtype=dtype), torch.promote_types(dtype, torch.float32)
+    g, members = random(2, 3, 7, seed=1, dtype=wide), coin(2, 3, 7, p=0.6, seed=2)
+    for lam, where in product((0.1, 4.0), (None, coin(2, 3, 7, p=0.6))):
+        ranker, inside = BlackboxRanker(lam), members if where is None else members & where
+        for call, expected, here in (
+            (lambda s: ranker(s, where=where), rank(y, where=where), where),  # noqa: B023
+            (lambda s: ranker.among(s, members, where=where), rank_among(y, members, where=where), inside),  # noqa: B023
+        ):
+            ranks, found = value_and_gradients(call, y, weight=g)
+            assert ranks.dtype == wide and torch.equal(ranks, expected.to(wide)) and found.dtype == dtype
+            moved = rank(y.to(wide) + lam * g, where=here)
+            close(found, ((moved - rank(y, where=here)).to(wide) / lam).to(dtype))
+            assert here is None or not found[~here].any()
+
+
+@pytest.mark.parametrize("n", [8, 37])
+def test_lam_of_the_paper_is_n_times_lam_of_the_code(n):
+    """L is any function of rk/n: the released scale with λ gives the gradient of the paper's with n·λ."""
+    y, c = random(3, n), 64 * random(3, n, seed=1)
+    for lam in (0.125, 2.0):
+        of_code = value_and_gradients(BlackboxRanker(lam, normalized=True), y, weight=c)
+        of_paper = value_and_gradients(lambda s: BlackboxRanker(n * lam)(s) / n, y, weight=c)  # noqa: B023
+        close(of_code, of_paper, rtol=0, atol=0 if n == 8 else 1e-12)  # division by a power of two does not round
+        assert of_code[1].any()
+
+
+def test_normalized_ranks_count_those_who_take_part_and_16_bit_scores_have_exact_ranks_beyond_2048():
+    scores = torch.tensor([[0.9, 0.1, 0.5, 0.7], [0.1, 0.2, 0.3, 0.4]])
+    where = torch.tensor([[True, True, False, True], [False, False, False, False]])
+    ranker, members = BlackboxRanker(1.0, normalized=True), torch.tensor([[False, True, True, True], [True] * 4])
+    close(ranker(scores, where=where), torch.tensor([[1, 3, 0, 2], [0] * 4]) / 3)
+    close(ranker.among(scores, members, where=where)[0], torch.tensor([0, 2, 0, 1]) / 3)
+    for dtype in HALF:
+        assert torch.equal(BlackboxRanker(1.0)(torch.zeros(5000, dtype=dtype)), torch.arange(1.0, 5001.0))
+
+
+# Histogram
+
+
+@pytest.mark.parametrize("bins", [1, 2, 5])
+def test_it_is_the_expected_rank_when_coins_are_thrown(bins):
+    scores = cosines(4, seed=3)
+    upper = ((1 - scores) * bins / 2).floor().clamp(max=bins - 1)
+    share = (1 - scores) * bins / 2 - upper
+    expected = torch.zeros(4, dtype=torch.float64)
+    for falls in product((False, True), repeat=4):
+        lower = torch.tensor(falls)
+        bin_ = -(upper + lower)
+        chance = torch.where(lower, share, 1 - share).prod()
+        expected += chance * (rank(bin_, ties="min") + rank(bin_, ties="max")) / 2
+    close(HistogramRanker(bins)(scores), expected, rtol=1e-12, atol=1e-12)
+    mean = torch.zeros(bins + 1).double().index_add(0, upper.long(), 1 - share).index_add(0, upper.long() + 1, share)
+    close(HistogramRanker(bins).histogram(scores), mean)
+
+
+@pytest.mark.parametrize("at", [1.0, 0.5, 0.0, -1.0])
+def test_at_a_centre_the_slope_is_that_towards_lower_scores(at):
+    """At the last centre, that towards higher ones: it is always that of the inside."""
+    other, step = torch.tensor([0.6, -0.8], dtype=torch.float64), 1e-6 if at == -1 else -1e-6
+    first = lambda y: HistogramRanker(4)(torch.cat([y.view(1), other]))[0]  # noqa: E731
+    y = torch.tensor(at, dtype=torch.float64)
+    _, slope = value_and_gradients(first, y)
+    close(slope, (first(y + step) - first(y)) / step, rtol=1e-6, atol=1e-6)
+    assert slope < 0
+
+
+def test_the_range_is_a_change_of_units_and_beyond_it_lies_its_end():
+    scores = cosines(4, 6)
+    for low, high in ((-3.0, 5.0), (0.0, 0.5)):
+        moved = low + (scores + 1) / 2 * (high - low)
+        close(HistogramRanker(7, (low, high))(moved), HistogramRanker(7)(scores))
+    beyond = torch.tensor([1.5, inf, 0.2, -inf, -1.01])
+    ranks, slope = value_and_gradients(HistogramRanker(10), beyond, weight=torch.arange(5.0))
+    close(ranks, torch.tensor([1.5, 1.5, 3.0, 4.5, 4.5]))
+    assert slope.isfinite().all() and (slope[[0, 1, 3, 4]] == 0).all()
+
+
+# Sigmoid
+
+TEMPERATURES = [0.005, 0.01, 0.1, 1.0]
+
+
+def test_infinite_scores_are_ranked_and_have_no_gradient():
+    for dtype in DTYPES:
+        y = torch.tensor([inf, 0.5, -inf, inf, nan], dtype=dtype)
+        ranks, slope = value_and_gradients(lambda s: SigmoidRanker()(s, where=~y.isnan()), y)  # noqa: B023
+        assert ranks.tolist() == [1.5, 3, 4, 1.5, 0] and torch.equal(slope, torch.zeros_like(y))
+
+
+@pytest.mark.parametrize("temperature", [1e-4, *TEMPERATURES])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_the_losses_call_is_the_step_to_a_millionth(temperature, dtype):
+    """Far down the step is cut off: no denormal number is left, and nobody counts who does not take part."""
+    x = torch.cat([torch.linspace(-2, 2, 4001, dtype=dtype), torch.tensor([-inf, inf, 0.0], dtype=dtype)])
+    ranker = SigmoidRanker(temperature)
+    step, make_slope = step_then_slope_(ranker, x.clone())
+    step, slope = step.clone(), make_slope()
+    close(step, ranker.step(x), rtol=1e-5 if dtype == torch.float32 else 1e-12, atol=1e-17)
+    # σ − σ² is rounded to an eps of 1, whatever it is itself, and then divided by the temperature.
+    noise = 4 * torch.finfo(dtype).eps / temperature
+    close(slope, ranker.slope(x), rtol=1e-6, atol=noise)
+    close(ranker.slope(x[:-3]), value_and_gradients(ranker.step, x[:-3])[1], rtol=1e-6, atol=noise)
+    assert step[-3] == slope[-3] == 0 and step[-2] == 1 and slope[-2] == 0
+    assert not ((step > 0) & (step < 1e-30)).any() and not ((slope > 0) & (slope < 1e-30)).any()
+
+
+def eq_s1(scores, temperature, threshold=0.005):
+    """The share of all m² differences at which the temperature sigmoid has a slope above the threshold."""
+    difference = (scores.unsqueeze(-2) - scores.unsqueeze(-1)).double()
+    _, slope = value_and_gradients(lambda x: (x / temperature).sigmoid(), difference)
+    return (slope.abs() > threshold).double().mean((-2, -1))
+
+
+@pytest.mark.parametrize("temperature", TEMPERATURES)
+def test_operating_region_is_eq_s1(temperature):
+    """Of those who take part."""
+    for spread, threshold in product((0.003, 0.1, 2.0), (1e-6, 0.005, 0.1, 1.0, 60.0)):
+        y = spread * random(2, 3, 40, seed=3)
+        y[..., 10:20] = y[..., :10]  # ties
+        close(operating_region(y, temperature, threshold), eq_s1(y, temperature, threshold), rtol=0, atol=1e-12)
+    for dtype in (*DTYPES, torch.int64):
+        y = (10 * random(4, 30)).to(dtype)
+        found = operating_region(y, 0.5)
+        assert found.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+        close(found.double(), eq_s1(y.double(), 0.5), rtol=1e-6, atol=0)
+    y, where = random(5, 12), coin(5, 12, p=0.6, seed=4)
+    where[2] = False
+    alone = [operating_region(y[q][where[q]], 0.1).item() if q != 2 else nan for q in range(5)]
+    found = operating_region(y.masked_fill(~where, nan), 0.1, where=where)
+    close(found, torch.tensor(alone, dtype=torch.float64), equal_nan=True)
+
+
+def test_operating_region_of_infinite_and_of_huge_scores_and_of_an_item_with_itself():
+    """Equal ones differ by 0, which is in the region: so it is empty only beyond the largest slope, 1/(4τ)."""
+    assert operating_region(torch.tensor([inf, inf, -inf, 0.0]), 0.01).item() == (4 + 1 + 1) / 16
+    assert operating_region(torch.tensor([1e30, 1e30, 2e30]), 0.01).item() == pytest.approx(5 / 9)
+    assert operating_region(torch.arange(8.0), 0.01).item() == 1 / 8
+    assert operating_region(torch.arange(8.0), 0.01, threshold=25.0).item() == 0
+
+
+# The steps of HAPPIER and ROADMAP
+
+TAU, RHO, DELTA = 0.01, 100.0, 0.05
+SETTINGS = PRESETS | {
+    "no delta": {"delta": 0.0},
+    "flat": {"slope": 0.0, "offset": 1.0},
+    "warm": {"temperature": 1.0, "delta": 0.3},
+    "low": {"offset": 0.25},
+}
+
+
+def definition(x, temperature=TAU, slope=RHO, delta=DELTA, offset=None, start=0.5):
+    sigmoid = lambda t: 1 / (1 + math.exp(-t)) if t > -700 else 0.0  # noqa: E731
+    if offset is None:
+        offset = start + sigmoid(delta / temperature)
+    if x <= 0:
+        return sigmoid(x / temperature)
+    return start + sigmoid(x / temperature) if x <= delta else slope * (x - delta) + offset
+
+
+def points(dtype=torch.float64):
+    edges = torch.tensor([0.0, DELTA, 0.3, -0.3, 1e-12, -1e-12, 1.0, -1.0, 2.0, -2.0], dtype=dtype)
+    around = torch.nextafter(edges[:4, None], torch.tensor([inf, -inf], dtype=dtype)).flatten()
+    return torch.cat([edges, around, torch.linspace(-0.2, 0.2, 401, dtype=dtype)])
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_step_is_the_definition(name):
+    """Its slope is the derivative; what may overwrite its input gives the same; who is infinitely worse is nothing."""
+    ranker, x = SupremumRanker(**SETTINGS[name]), points()
+    expected = torch.tensor([definition(v, **SETTINGS[name]) for v in x.tolist()], dtype=torch.float64)
+    step, slope = value_and_gradients(ranker.step, x)
+    close(step, expected, rtol=1e-12, atol=1e-15)
+    close(ranker.slope(x), slope)
+    assert not ranker.slope(x.requires_grad_()).requires_grad
+    far = torch.tensor([-inf])
+    assert ranker.step(far).item() == ranker.slope(far).item() == 0
+    for dtype, rtol, atol in ((torch.float32, 1e-6, 1e-5), (torch.float64, 1e-13, 1e-12)):
+        x = torch.cat([points(dtype), torch.tensor([-inf, 1e30], dtype=dtype)])
+        step, slope = sum_and_slope_(ranker, x.unsqueeze(-1).clone(), learning=True)
+        close((step, slope.squeeze(-1)), (ranker.step(x), ranker.slope(x)), rtol=rtol, atol=atol)
+
+
+def test_presets_are_the_published_settings():
+    """The step just above 0, at δ, and just beyond."""
+    published = {
+        "joined": (1.0, 1.4933, 1.4933),
+        "happier": (1.0, 1.4933, 1.44),
+        "happier_inat": (0.5, 0.9933, 1.0),
+        "roadmap": (1.0, 1.4933, 1.44),
+        "roadmap_inat": (0.5, 0.9933, 1.0),
+        "roadmap_2021": (1.0, 1.4933, 6.44),  # its affine part is 100 x + 1.44
+        "roadmap_inat_2021": (0.5, 0.9933, 6.0),
+    }
+    x = torch.tensor([0.0, 1e-9, DELTA, DELTA + 1e-9], dtype=torch.float64)
+    for name, values in published.items():
+        expected = torch.tensor([0.5, *values], dtype=torch.float64)
+        close(SupremumRanker.preset(name).step(x), expected, rtol=0, atol=5e-5)
+    assert set(published) == set(PRESETS) and repr(SupremumRanker()) == repr(SupremumRanker.preset("joined"))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_ranks_of_the_supremum_ranker_are_sums_of_its_steps(name):
+    """Among the members they are counts, with H(0) = 1 and without a gradient."""
+    y, members, others, where = 0.1 * random(6, 8), coin(6, 8), coin(6, 8, seed=4), coin(6, 8, p=0.7, seed=5)
+    others &= ~members
+    ranker, x = SupremumRanker(**SETTINGS[name]), y.unsqueeze(-2) - y.unsqueeze(-1)
+    steps = ranker.step(x).masked_fill(torch.eye(8, dtype=torch.bool), 0.0)
+    for here in (torch.ones_like(where), where):
+        hidden, inside = y.masked_fill(~here, nan), members & here
+        counted = (steps * (others & here).unsqueeze(-2)).sum(-1) * inside
+        found, slope = value_and_gradients(lambda s: ranker.against(s, members, others, where=here), hidden)  # noqa: B023
+        close(found, counted, rtol=1e-12, atol=1e-14)
+        assert slope.isfinite().all() and slope.any() and not slope[~here].any()
+        close(ranker(hidden, where=here), (1 + (steps * here.unsqueeze(-2)).sum(-1)) * here, rtol=1e-12, atol=1e-14)
+    for dtype in DTYPES:
+        tied = random(6, 8).round().to(dtype).requires_grad_()
+        found = ranker.among(tied, members, where=where)
+        at_least = tied.unsqueeze(-2) >= tied.unsqueeze(-1)
+        assert found.dtype == (dtype if dtype == torch.float64 else torch.float32) and not found.requires_grad
+        assert torch.equal(found.long(), (at_least & inside.unsqueeze(-2)).sum(-1) * inside) and (found > 1).any()
+
+
+def test_infimum_step_lies_below_the_staircase():
+    for below, above in ((10.0, 25.0), (0.0, 0.0), (1.0, 1e3)):
+        step, x = InfimumStep(below, above), points()
+        value, slope = value_and_gradients(step, x)
+        expected = [min(above * v + 0.5, 1.0) if v > 0 else below * v for v in x.tolist()]
+        close(value, torch.tensor(expected, dtype=torch.float64))
+        assert (value <= (x > 0)).all()
+        close(step.slope(x), slope)

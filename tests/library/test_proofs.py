@@ -1,0 +1,270 @@
+"""The proofs, exactly: small n in full, larger n by Hypothesis; what is changed in a certificate is noticed."""
+
+import random
+import sys
+from dataclasses import fields, is_dataclass, replace
+from decimal import Decimal
+from fractions import Fraction as F
+from itertools import permutations, product
+from math import comb, factorial
+
+import numpy as np
+import pytest
+import sympy
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankedu import reference
+from rankedu.metrics import hierarchical_average_precision, hierarchical_rank
+from rankedu.proofs import hierarchical, rearrangement, recall_weights
+from rankedu.proofs.rearrangement import Swap, certificate
+from rankedu.proofs.recall_weights import (
+    Telescoping,
+    asymptotics,
+    closed_form,
+    closed_form_to_weights,
+    lemma_1,
+    proposition_2,
+    weights_to_closed_form,
+)
+
+# Theorem 1 and Proposition 1
+
+
+def dot(scores, ranks):
+    return sum(F(y) * r for y, r in zip(scores, ranks, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("scores", "count"),
+    [([1, 1], 2), ([1, 1, 0], 2), ([0, 1, 0, 1], 4), ([2, 2, 2, 2], 24), ([0.1, 0.1, 0.3, 0.1, 0.3], 12)],
+)
+def test_all_permutations_of_tied_scores(scores, count):
+    found = rearrangement.exhaustive(len(scores), scores)
+    assert found.holds and len(found.minimisers) == found.expected_minimisers == count
+    assert tuple(reference.rank(scores)) in found.minimisers
+    least = min(dot(scores, ranks) for ranks in permutations(range(1, len(scores) + 1)))
+    assert all(dot(scores, ranks) == least for ranks in found.minimisers)
+    distinct = rearrangement.exhaustive(len(scores))
+    assert distinct.holds and distinct.certified == distinct.permutations == factorial(len(scores))
+    assert distinct.minimisers == (tuple(reference.rank(distinct.scores)),)
+
+
+numbers = st.one_of(
+    st.integers(-3, 3), st.fractions(max_denominator=9), st.floats(allow_nan=False, allow_infinity=False)
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(numbers, min_size=1, max_size=25), st.randoms(use_true_random=False))
+def test_certificate_of_any_scores(scores, random):
+    n = len(scores)
+    ranks = random.sample(range(1, n + 1), n)
+    proof, target = certificate(scores, ranks), tuple(reference.rank([F(y) for y in scores]))
+    assert proof.verify() and proof.target == target
+    assert proof.start_value == dot(scores, ranks) and proof.end_value == dot(scores, target)
+    assert proof.total_gain == sum((s.gain for s in proof.swaps), F(0)) == proof.start_value - proof.end_value
+    inversions = sum((ranks[i] < ranks[j]) != (target[i] < target[j]) for i in range(n) for j in range(i))
+    assert len(proof.swaps) == inversions and all(s.gain >= 0 for s in proof.swaps)
+    if proof.distinct:
+        assert all(s.gain > 0 for s in proof.swaps) and (proof.total_gain == 0) == (tuple(ranks) == target)
+
+
+def test_input_of_any_kind_gives_the_same_certificate():
+    for wrap in (tuple, np.array, torch.tensor, iter):
+        proof = certificate(wrap([0.5, 0.125, 0.75]), wrap([1, 2, 3]))
+        assert proof == certificate([0.5, 0.125, 0.75], [1, 2, 3]) and proof.verify()
+    assert certificate(torch.tensor([0.1], dtype=torch.float64), [1.0]).scores == (F(0.1),)
+    assert certificate([np.float32(0.5), Decimal("0.25")], np.array([2.0, 1.0])).total_gain == F(1, 4)
+
+
+def test_two_element_lemma(monkeypatch):
+    lemma = rearrangement.two_element_lemma()
+    assert lemma.verify()
+    for field in ("before", "after", "gain"):
+        assert not replace(lemma, **{field: getattr(lemma, field) + lemma.lower}).verify()
+    assert not replace(lemma, before=lemma.after, after=lemma.before, gain=-lemma.gain).verify()
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    with pytest.raises(ImportError, match=r"rankedu\[lab\]"):
+        rearrangement.two_element_lemma()
+
+
+# H-rank as ranks within nested sets
+
+
+def test_all_rankings():
+    for n in range(1, 5):
+        found = hierarchical.exhaustive(n)
+        assert found.holds and found.certified == found.rankings == 4**n - 1
+        assert found.binary == found.binary_equal == 3 * (2**n - 1)
+        assert found.perfect == found.ordered == (n + 1) * (n + 2) * (n + 3) // 6 - 1  # sorted lists of four values
+        assert 0 < found.least <= 1
+    for values in ([0, 1], [1], [0, 0.1, 0.3, 0.2], [1, 2, 4]):
+        found = hierarchical.exhaustive(4, values)
+        assert found.holds and found.certified == len(set(values)) ** 4 - (0 in values)
+    assert hierarchical.exhaustive(5, [0, 1]).least == F(1, 5)  # the one relevant item stands last
+    found = hierarchical.exhaustive(3, [0, 1, 2])
+    off = [{"certified": 25}, {"perfect": 10}, {"binary_equal": 0}, {"least": F(0)}, {"rankings": 0, "certified": 0}]
+    assert not any(replace(found, **changes).holds for changes in off)
+
+
+relevances = st.one_of(
+    st.integers(0, 3), st.fractions(min_value=0, max_value=3, max_denominator=9), st.floats(0, 1e6, allow_nan=False)
+)
+
+
+@settings(max_examples=80)
+@given(st.lists(relevances, min_size=1, max_size=12).filter(any), st.randoms(use_true_random=False))
+def test_certificate_of_any_ranking(listed, random):
+    ranks = random.sample(range(1, len(listed) + 1), len(listed))
+    proof, exact = hierarchical.certificate(listed, ranks), [F(value) for value in listed]
+    assert proof.verify() and sum(proof.steps) == max(exact)
+    assert list(proof.h_ranks) == reference.h_rank([-r for r in ranks], exact)
+    assert proof.h_ap == reference.hierarchical_average_precision([-r for r in ranks], exact)
+    scores, rel = -torch.tensor(ranks), torch.tensor([float(value) for value in exact], dtype=torch.float64)
+    assert hierarchical_average_precision(scores.double(), rel).item() == pytest.approx(float(proof.h_ap), rel=1e-12)
+    expected = [float(h) for h in proof.h_ranks]
+    assert hierarchical_rank(scores, rel).tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12 * max(expected))
+
+
+def test_equal_relevance_makes_one_set():
+    """Levels [2, 2, 1, 0] with Eq. 4 and alpha = 1: levels 1 and 2 are worth 1/2 each."""
+    proof = hierarchical.certificate([F(1, 2), F(1, 2), F(1, 2), 0], [1, 2, 3, 4])
+    assert proof.thresholds == (F(1, 2),) and proof.h_ap == 1 and proof.verify()
+
+
+# Lemma 1, Proposition 2 and Eq. 20
+
+k = sympy.Symbol("k", positive=True, integer=True)
+LOG, LOGLOG = closed_form("log"), closed_form("loglog")
+
+
+def some_weights(seed, n=12):
+    rng = random.Random(seed)
+    return [F(rng.randrange(20), rng.randrange(1, 20)) for _ in range(n)]
+
+
+weights = st.fractions(0, 20, max_denominator=20)
+
+
+@given(st.lists(weights, min_size=12, max_size=12), st.lists(st.integers(0, 14), min_size=1, max_size=8))
+def test_lemma_1_on_random_fractions(w, r):
+    """The r_i may be 0, where the supplementary calls them positive, and beyond the last weight."""
+    proof = lemma_1(w, r)
+    assert proof.verify()
+    assert proof.by_level == sum(w[level - 1] for r_i in r for level in range(1, min(r_i, 12) + 1))
+    assert lemma_1(w, [0, *r]).by_item == proof.by_item
+
+
+def test_proposition_2_is_eq_19_with_the_printed_definitions():
+    for n in range(1, 6):
+        assert recall_weights.exhaustive(some_weights(n, n), n) == (comb(2 * n, n), 2**n - 1)
+    for ranking in (r for n in range(1, 7) for r in product((False, True), repeat=n) if any(r)):
+        w, y = some_weights(3, len(ranking)), [F(-place) for place in range(len(ranking))]
+        loss = sum(weight * reference.loss_at_k(y, ranking, level) for level, weight in enumerate(w, 1))
+        proof = proposition_2(w, ranking)
+        assert proof.verify() and proof.by_level == loss
+        assert proof.by_item == reference.recall_loss(y, ranking, weights_to_closed_form(w))
+
+
+def test_closed_forms_of_eq_20_telescope():
+    """And a wrong one does not."""
+    for claim, W in ((LOG, reference.W_log), (LOGLOG, reference.W_loglog)):
+        assert claim.verify()
+        assert [float(claim.total.subs(claim.k, n)) for n in range(9)] == pytest.approx([W(n) for n in range(9)])
+    for weight, total in [
+        (LOG.weight, sympy.log(k)),  # W(0) is not 0
+        (LOG.weight, sympy.log(1 + 2 * k)),
+        (1 / k, sympy.log(1 + k)),
+        (LOGLOG.weight, LOG.total),
+        (sympy.log(1 + sympy.log(1 + 1 / k)), LOGLOG.total),
+    ]:
+        assert not Telescoping(k, weight, total).verify(), total
+    assert Telescoping(k, sympy.log(1 + 2 / k), sympy.log((k + 1) * (k + 2) / 2)).verify()
+
+
+def test_bounds_hold_up_to_a_million():
+    wrong = {
+        "log": [lambda k: 1 / k, lambda k: 1 / k**2, lambda k: np.log1p(1 / k) * (1 + 1e-6)],
+        "loglog": [lambda k: np.log1p(np.log1p(1 / k)), lambda k: np.log1p(1 / k)],
+    }
+    for name, others in wrong.items():
+        found = asymptotics(name, 10**6)
+        assert found.holds and found.up_to == 10**6 and found.last < 1
+        assert not any(asymptotics(name, 10**6, closed_form=other).holds for other in others)
+
+
+def test_an_expression_becomes_a_closed_form_and_back():
+    """And so do a function, and a sequence."""
+    for exact in (LOG, LOGLOG):
+        assert sympy.simplify(weights_to_closed_form(exact.weight) - exact.total) == 0
+        assert Telescoping(exact.k, closed_form_to_weights(exact.total), exact.total).verify()
+        total = weights_to_closed_form(lambda level: float(exact.weight.subs(exact.k, level)))  # noqa: B023
+        for n in (0, 1, 2, 30):
+            assert total(n) == pytest.approx(float(exact.total.subs(exact.k, n)), abs=1e-12)
+        assert closed_form_to_weights(total)(7) == pytest.approx(float(exact.weight.subs(exact.k, 7)), abs=1e-12)
+    assert sympy.expand(weights_to_closed_form(1 / (k * (k + 1))) - k / (k + 1)).simplify() == 0
+    constant = weights_to_closed_form(sympy.Integer(2))
+    assert constant.subs(dict.fromkeys(constant.free_symbols, 3)) == 6
+    n = sympy.Symbol("n")  # the symbol is the reader's
+    assert weights_to_closed_form(sympy.log(1 + 1 / n)).free_symbols == {n}
+    assert closed_form_to_weights(k**2).expand() == 2 * k - 1
+    w = some_weights(1)
+    total = weights_to_closed_form(w)
+    assert [total(n) for n in range(15)] == [sum(w[:n], F(0)) for n in range(15)]
+    assert [closed_form_to_weights(total)(level) for level in range(1, 15)] == [*w, 0, 0]
+
+
+# A certificate in which anything is changed does not verify, whatever is put there
+
+H_AP = hierarchical.certificate([F(1, 3), 1, 0, F(1, 3), F(2, 3)], [1, 3, 2, 5, 4])
+SORTED = certificate([F(1, 2), F(1, 4), 1, F(3, 4)], [1, 2, 4, 3])
+TIED = certificate([0.5, 0.5, 0.25], [2, 1, 3])  # ends at the ordinal ranks, through a swap without gain
+SUM = proposition_2([1, 3], [True, False, False, True])
+
+
+def variations(value):
+    """What is like a value, but not it: in one place there is another number, no number, one entry less, or a text."""
+    if is_dataclass(value):
+        for field in fields(value):
+            yield from (replace(value, **{field.name: other}) for other in variations(getattr(value, field.name)))
+    elif isinstance(value, tuple):
+        yield from (value[:-1], (), "abcd")
+        for i, entry in enumerate(value):
+            yield from ((*value[:i], other, *value[i + 1 :]) for other in variations(entry))
+    else:
+        yield from (value + 1, value - 1, -1 - value, value + F(1, 10**9), float("nan"), None, "a")
+
+
+def test_any_change_is_noticed():
+    for proof in (H_AP, SORTED, TIED, SUM):
+        assert proof.verify()
+        for other in variations(proof):
+            assert other == proof or not other.verify(), other
+
+
+def test_changes_that_fit_each_other_are_noticed():
+    even, more = SORTED.total_gain / len(SORTED.swaps), SORTED.total_gain + 1
+    first = replace(SORTED.swaps[0], gain=float(SORTED.swaps[0].gain))
+    for proof, changes in [
+        (H_AP, {"relevance": list(H_AP.relevance)}),
+        (H_AP, {"permutation": (2, 1, 3, 4, 5)}),
+        (H_AP, {"h_ranks": tuple(2 * h for h in H_AP.h_ranks), "h_ap": 2 * H_AP.h_ap}),
+        (SORTED, {"swaps": tuple(replace(s, gain=even) for s in SORTED.swaps)}),
+        (SORTED, {"swaps": (first, *SORTED.swaps[1:])}),
+        (SORTED, {"swaps": (*SORTED.swaps, Swap(1, 2, 3, F(-1, 4)), Swap(1, 3, 2, F(1, 4)))}),  # there and back
+        (SORTED, {"start_value": SORTED.start_value + 1, "total_gain": more}),
+        (SORTED, {"end_value": SORTED.end_value - 1, "total_gain": more}),
+        (SORTED, {"target": (4, 3, 2, 1)}),
+        (SORTED, {"permutation": (True, 2, 4, 3)}),
+        (TIED, {"swaps": (), "target": (2, 1, 3)}),  # sorted by value, but not rk(y)
+        (TIED, {"swaps": (*TIED.swaps, Swap(1, 0, 1, F(0)))}),  # a tie turned back
+        (TIED, {"swaps": TIED.swaps * 3}),
+        (SUM, {"by_level": F(1), "by_item": F(1)}),
+        (SUM, {"weights": (F(1), F(2))}),
+    ]:
+        assert not replace(proof, **changes).verify(), changes
+    # the swaps at ranks 1 and 3 do not touch each other: their order does not matter
+    apart = certificate([1, 2, -2, -1], [1, 2, 3, 4])
+    assert [s.rank for s in apart.swaps] == [1, 3] and replace(apart, swaps=apart.swaps[::-1]).verify()

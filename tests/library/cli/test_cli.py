@@ -26,36 +26,27 @@ def python(code, **options):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, **options)
 
 
-def test_doctor_and_version():
-    done = run(app, ["doctor"])
-    assert done.exit_code == 0
-    assert all(subject in done.stdout for subject in ("Python", "torch", "numpy", "GPU"))
-    findings = json.loads(run(app, ["doctor", "--json"]).stdout)
-    assert {"subject", "found", "ok", "fix", "essential"} == set(findings[0])
+def test_doctor_names_what_is_missing_and_its_fix(monkeypatch):
     assert run(app, ["--version"]).stdout.strip() == rankedu.__version__
-
-
-@pytest.mark.parametrize(("missing", "code"), [("torch", 1), ("nbval", 0)])
-def test_doctor_names_what_is_missing_and_its_fix(missing, code, monkeypatch):
-    installed = metadata.version
-
-    def version(name: str) -> str:
-        if name == missing:
-            raise metadata.PackageNotFoundError(name)
-        return installed(name)
-
-    monkeypatch.setattr(metadata, "version", version)
     done = run(app, ["doctor"])
-    assert done.exit_code == code, "only the core is essential"
-    assert f"✗ {missing}" in done.stdout
-    assert "pip install 'rankedu" in done.stdout
+    assert done.exit_code == 0 and all(subject in done.stdout for subject in ("Python", "torch", "numpy", "GPU"))
+    installed = metadata.version
+    for missing, code in (("torch", 1), ("nbval", 0)):
+
+        def version(name, missing=missing):
+            if name == missing:
+                raise metadata.PackageNotFoundError(name)
+            return installed(name)
+
+        monkeypatch.setattr(metadata, "version", version)
+        done = run(app, ["doctor"])
+        assert done.exit_code == code, "only the core is essential"
+        assert f"✗ {missing}" in done.stdout and "pip install 'rankedu" in done.stdout
 
 
 def test_without_typer_the_command_says_what_to_install():
     done = python("import sys; sys.modules['typer'] = None; from rankedu.__main__ import main; main()")
-    assert done.returncode == 1
-    assert "pip install 'rankedu[cli]'" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.returncode == 1 and "pip install 'rankedu[cli]'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_what_is_heavy_is_imported_where_it_is_needed():
@@ -112,15 +103,14 @@ def test_help_in_a_plain_install_has_two_commands_and_names_the_others_which_a_c
     assert {*typer.main.get_command(app).commands} == {"doctor", "evaluate", *COMMANDS}
 
 
-def test_a_command_of_a_checkout_says_so_in_a_plain_install(plain):
+def test_commands_in_a_plain_install(plain):
+    """Those of a checkout say so; doctor asks for no more than the library needs."""
     where = "in a checkout of the repository (install it there: pip install -e '.[lab]')"
     for command in ("run sodeep -p steps=1 --force", "data --help"):
         assert plain[command] == [2, "", f"rankedu {command.split()[0]}: this command works {where}\n"]
     assert "No such command 'nun'" in plain["nun"][2]
-
-
-def test_doctor_and_evaluate_work_in_a_plain_install(plain):
-    found = {finding["subject"] for finding in json.loads(plain["doctor --json"][1])}
-    assert found == {"Python", "torch", "numpy", "processor", "GPU"}  # no more than the library needs
+    findings = json.loads(plain["doctor --json"][1])
+    assert {"subject", "found", "ok", "fix", "essential"} == set(findings[0])
+    assert {finding["subject"] for finding in findings} == {"Python", "torch", "numpy", "processor", "GPU"}
     code, said, _ = plain["evaluate x.npy y.npy"]
     assert code == 0 and "map@r" in said

@@ -101,27 +101,22 @@ def test_another_file_is_answered_by_a_line_that_converts_it(make, given, conver
     assert metrics(re.sub(rf"{converted[0]}\.\w+", converted, given)) == expected
 
 
-NUMBERED = [["file", "model", "make"], *([f"{i}.png", model, make] for i, (make, model) in enumerate(WORDS))]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "more"),
-    [
-        ("y.csv", [["make", "model"], *WORDS], ()),
-        ("y.csv", NUMBERED, ("--columns", "make,2")),
-        ("y.csv", [[f" {make} ", f'"{model}"'] for make, model in WORDS], ()),
-        ("y.csv", IDS, ()),
-        ("y.npy", IDS, ()),
-        ("y.npy", np.array(WORDS), ()),
-        ("y.npy", IDS.astype("int8"), ()),
-        ("x.npy", np.asfortranarray(X).astype(">f4"), ()),
-        ("x.npy", X.astype("float64"), ()),
-    ],
-    ids=["head", "chosen columns", "spaces and quotes", "numbers", "npy", "words", "int8", "float32", "float64"],
-)
-def test_every_format_gives_the_same_numbers(name, content, more, folder, expected):
-    save(name, content)
-    assert metrics(f"x.npy {'y.csv' if name == 'x.npy' else name}", *more) == expected
+def test_every_format_gives_the_same_numbers(folder, expected):
+    numbered = [["file", "model", "make"], *([f"{i}.png", model, make] for i, (make, model) in enumerate(WORDS))]
+    for name, content, *more in (
+        ("y.csv", [["make", "model"], *WORDS]),
+        ("y.csv", numbered, "--columns", "make,2"),
+        ("y.csv", [[f" {make} ", f'"{model}"'] for make, model in WORDS]),
+        ("y.csv", [["", "a"], *WORDS]),  # a head may be empty
+        ("y.csv", IDS),
+        ("y.npy", IDS),
+        ("y.npy", np.array(WORDS)),
+        ("y.npy", IDS.astype("int8")),
+        ("x.npy", np.asfortranarray(X).astype(">f4")),
+        ("x.npy", X.astype("float64")),
+    ):
+        save(name, content)
+        assert metrics(f"x.npy {'y.csv' if name == 'x.npy' else name}", *more) == expected, (name, content)
 
 
 def test_levels_are_named_by_the_head_and_what_was_assumed_is_told(folder):
@@ -134,10 +129,6 @@ def test_levels_are_named_by_the_head_and_what_was_assumed_is_told(folder):
     assert json.loads(found.stdout)["table"][0]["level"] == "2" and "'2', was taken for the head" in found.stderr
     save("y.npy", MAKES)
     assert run("x.npy y.npy").stderr == ""
-    save("y.csv", [f"image_{row}" for row in range(7)])
-    done = run("x.npy y.csv --metrics ap")
-    assert done.exit_code == 0
-    assert "y.csv: no query has a relevant item" in done.stderr and "result[" not in done.stderr
 
 
 def test_a_gallery_shares_the_numbers_of_the_classes(folder):
@@ -154,6 +145,7 @@ def test_a_gallery_shares_the_numbers_of_the_classes(folder):
 def test_json_goes_to_a_file_and_has_null_for_what_is_undefined(folder):
     save("y.csv", range(7))
     done = run("x.npy y.csv --json new/result.json")
+    assert "y.csv: no query has a relevant item" in done.stderr and "result[" not in done.stderr
     found = json.loads((folder / "new" / "result.json").read_text(), parse_constant=pytest.fail)
     undefined = dict.fromkeys(["average_precision", "recall_at_1", "map_at_r"])
     assert "nan" in done.stdout and found["metrics"] == {"queries": 0, "left_out": 7, **undefined}
@@ -179,11 +171,9 @@ NAN = np.where(np.arange(7)[:, None] == 3, np.nan, np.ones((7, 5)))
 TWICE, GALLERY = ("x.npy y.csv --gallery x.npy --gallery-labels g.csv", "x.npy y.csv --gallery g.npy --gallery-labels")
 WRONG = [
     ({}, "z.npy y.csv", "z.npy: embeddings must be a file, there is none"),
-    ({}, "x.npy z.csv", "z.csv: labels must be a file, there is none"),
     ({"x.txt": WORDS}, "x.txt y.csv", "x.txt: embeddings must be a file ending in .npy"),
     ({}, "x.npy y.xlsx", "y.xlsx: labels must be a file ending in .csv"),
     ({"x.npy": np.array([{"a": 1}])}, "", "x.npy: embeddings must be an array saved by numpy.save, and no objects"),
-    ({"x.npy": WORDS}, "", "x.npy: embeddings must be an array saved by numpy.save"),
     ({"x.npy": IDS}, "", "float16, float32 or float64, got int64 (are these the labels?)"),
     ({"x.npy": np.ones(7)}, "", "x.npy: embeddings must have shape (n, dim)"),
     ({"x.npy": NAN}, "", "x.npy: embeddings must be finite, with rows of length 0 or from 1e-12 to"),
@@ -192,24 +182,16 @@ WRONG = [
     ({"y.csv": [*WORDS[:6], ["a"]]}, "", "in each row: the number of columns changed from 2 to 1 at row 7\n"),
     ({"y.csv": [*WORDS[:6], ["", "a"]]}, "", "y.csv, row 7: labels must run from root"),
     ({"y.csv": [f"{make};{model}" for make, model in WORDS]}, "", "y.csv, row 1: columns of labels must be"),
-    ({"y.csv": []}, "", "y.csv: labels must have 7 rows, one for each"),
     ({}, "x.npy y.csv --columns make", "y.csv: columns must be among (without a head) 1 to 2"),
     ({"y.npy": np.ones(7)}, "x.npy y.npy", "y.npy: labels must be integer or text, got float64"),
-    ({"y.npy": IDS[:4]}, "x.npy y.npy", "y.npy: labels must have shape (7,) or (7, L)"),
     ({"y.npy": IDS - 2}, "x.npy y.npy", "y.npy: labels must be >= 0, or -1 below"),
     ({}, "x.npy y.csv --gallery x.npy", "gallery_labels must be given with gallery"),
     ({"y.npy": MAKES}, TWICE.replace("g.csv", "y.npy"), "y.npy: labels must have as many columns"),
     ({"g.npy": np.ones((7, 4))}, f"{GALLERY} y.csv", "g.npy: gallery must have the 5 dimensions"),
     ({"y.csv": "11223344"}, "", "the first, '1', looks like a label"),
-    ({"y.csv": ["2.0", *range(7)]}, "", "the first, '2.0', looks like a label"),
     ({"y.csv": "abcabcab"}, "", "got 8, and the first, 'a', looks like a label"),
     ({"y.csv": "abcabca"}, "x.npy y.csv --header", "7 rows below the head, one for each item, got 6"),
     ({"g.csv": ["00000"] * 7, "y.csv": range(7)}, TWICE, "as in y.csv, got '00000' here and '0' there"),
-    (
-        {"g.csv": ["0"] + ["1.0"] * 6, "y.npy": np.arange(7)},
-        TWICE.replace("y.csv", "y.npy"),
-        "got '1.0' here and '1' there",
-    ),
     ({"g.csv": ["cat"] * 7}, f"{TWICE} --columns 1", "g.csv: labels must have a class in common"),
     ({"y.npy": np.eye(7, dtype=int)}, "x.npy y.npy", "7 columns of 0 and 1, one-hot rows (save"),
     ({"y.npy": np.tri(7) > 0}, "x.npy y.npy", "0 and 1, rows with several classes (an item must"),
@@ -231,8 +213,6 @@ def test_an_error_names_the_file_the_row_and_what_was_expected(folder):
         assert "Traceback" not in done.output and not (folder / "result.json").exists()
     (folder / "y.csv").write_bytes(b"\x93NUMPY")
     assert "y.csv: labels must be text in UTF-8" in run().stderr
-    save("y.csv", [["", "a"], *WORDS])
-    assert run().exit_code == 0  # a head may be empty
 
 
 def test_a_dump_may_be_larger_than_the_memory(folder):

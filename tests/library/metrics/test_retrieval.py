@@ -14,21 +14,15 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from drawn import random
 from refusals import refused
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy, reference
 from rankedu._fast import packed
 from rankedu.hierarchy import InvertedRelevanceWarning
-from rankedu.metrics import (
-    RetrievalMetrics,
-    UndefinedMetricWarning,
-    _relevant,
-    _similarities,
-    _streaming,
-    evaluate_retrieval,
-    names,
-)
+from rankedu.metrics import RetrievalMetrics, UndefinedMetricWarning, _relevant, _similarities, _streaming, names
+from rankedu.metrics import evaluate_retrieval as evaluate
 from rankedu.metrics._similarities import Similarities, full_precision
 
 BINARY = {
@@ -62,7 +56,7 @@ def seeded(seed):
 def points(kind, n, seed=0):
     """Embeddings: all similarities differ; many are equal, and exact in float32; or all are equal."""
     if kind == "distinct":
-        return torch.randn(n, 12, generator=seeded(seed))
+        return random(n, 12, seed=seed, dtype=torch.float32)
     if kind == "tied":
         return torch.randint(0, 2, (n, 16), generator=seeded(seed)) * 2.0 - 1.0
     return torch.ones(n, 16)
@@ -145,7 +139,7 @@ def test_each_query_gets_the_value_of_the_metric_for_one_query(way, labelled, se
         expected = by_query(scores, levels, 1 if labels.ndim == 1 else 3, where, *settings)
         options = dict(zip(("alpha", "monotone"), settings, strict=True)) | way(*where.shape)
         options |= {"gallery": gallery, "gallery_labels": gallery_labels}
-        result = evaluate_retrieval(embeddings, labels, metrics=ALL, **options)
+        result = evaluate(embeddings, labels, metrics=ALL, **options)
         assert list(result["per_query"]) == list(ALL)
         assert_values(result, expected)
 
@@ -157,20 +151,19 @@ def test_where_leaves_candidates_out(kind):
     where = (labels[:, None] != labels) | (camera[:, None] != camera)
     expected = by_query(similarities(embeddings), hierarchy.levels(labels), 1, where & others(40))
     for given in (where, lambda queries: where[queries]):
-        assert_values(evaluate_retrieval(embeddings, labels, where=given, metrics=ALL), expected)
-    assert evaluate_retrieval(embeddings, labels, where=where & False, metrics=ALL)["left_out"] == 40
+        assert_values(evaluate(embeddings, labels, where=given, metrics=ALL), expected)
+    assert evaluate(embeddings, labels, where=where & False, metrics=ALL)["left_out"] == 40
 
 
-@pytest.mark.parametrize("separate", [False, True], ids=["own", "gallery"])
-def test_items_that_share_one_of_several_classes_are_relevant(separate):
+def test_items_that_share_one_of_several_classes_are_relevant():
     embeddings, labels = points("distinct", 30), torch.rand(30, 8, generator=seeded(0)) < 0.15
-    gallery, gallery_labels = (points("distinct", 35, 5), torch.rand(35, 8, generator=seeded(1)) < 0.15)
-    items, classes = (gallery, gallery_labels) if separate else (embeddings, labels)
-    where = torch.ones(30, 35, dtype=torch.bool) if separate else others(30)
-    levels = torch.tensor([[int(any(own & other)) for other in classes] for own in labels])
-    options = {"gallery": gallery, "gallery_labels": gallery_labels} if separate else {}
-    result = evaluate_retrieval(embeddings, labels, metrics=ALL, **options)
-    assert_values(result, by_query(similarities(embeddings, items), levels, 1, where))
+    gallery, gallery_labels = points("distinct", 35, 5), torch.rand(35, 8, generator=seeded(1)) < 0.15
+    separate = {"gallery": gallery, "gallery_labels": gallery_labels}
+    for options, where in (({}, others(30)), (separate, torch.ones(30, 35, dtype=torch.bool))):
+        items, classes = options.values() if options else (embeddings, labels)
+        levels = torch.tensor([[int(any(own & other)) for other in classes] for own in labels])
+        expected = by_query(similarities(embeddings, items), levels, 1, where)
+        assert_values(evaluate(embeddings, labels, metrics=ALL, **options), expected)
 
 
 @pytest.mark.parametrize("kind", ["cosine", "dot", "euclidean"])
@@ -193,7 +186,7 @@ def test_every_similarity_and_dtype(kind, dtype):
     assert torch.equal(found.argsort(stable=True), scores.argsort(stable=True))
     expected = by_query(scores, hierarchy.levels(labels, gallery_labels), 1, torch.ones(30, 50, dtype=torch.bool))
     given = {"gallery": gallery, "gallery_labels": gallery_labels, "metrics": ALL}
-    assert_values(evaluate_retrieval(embeddings, labels, similarity=kind, **given), expected)
+    assert_values(evaluate(embeddings, labels, similarity=kind, **given), expected)
 
 
 def test_in_a_large_gallery_few_are_counted_and_many_are_sorted():
@@ -205,8 +198,8 @@ def test_in_a_large_gallery_few_are_counted_and_many_are_sorted():
     assert few.any() and not few.all()
     for seed in range(3):
         embeddings = points("tied", n, seed)
-        readable = evaluate_retrieval(embeddings, labels, metrics=ALL, where=torch.ones(n, n, dtype=torch.bool))
-        same(evaluate_retrieval(embeddings, labels, metrics=ALL), readable)
+        readable = evaluate(embeddings, labels, metrics=ALL, where=torch.ones(n, n, dtype=torch.bool))
+        same(evaluate(embeddings, labels, metrics=ALL), readable)
 
 
 def test_metrics_of_batches_are_those_of_the_whole():
@@ -215,11 +208,11 @@ def test_metrics_of_batches_are_those_of_the_whole():
     metric = RetrievalMetrics(ALL, alpha=2.0)
     for rows in torch.arange(50).split(17):
         metric.update(embeddings[rows], labels[rows])
-    same(metric.compute(), evaluate_retrieval(embeddings, labels, metrics=ALL, alpha=2.0))
+    same(metric.compute(), evaluate(embeddings, labels, metrics=ALL, alpha=2.0))
     for rows in torch.arange(60).split(25):
         metric.update(gallery[rows], gallery_labels[rows], gallery=True)
     options = {"gallery": gallery, "gallery_labels": gallery_labels, "alpha": 2.0}
-    same(metric.compute(), evaluate_retrieval(embeddings, labels, metrics=ALL, **options))
+    same(metric.compute(), evaluate(embeddings, labels, metrics=ALL, **options))
     metric.reset()
     with pytest.raises(ValueError, match="needs queries, got none: call update"):
         metric.compute()
@@ -237,22 +230,19 @@ def test_descending_is_a_stable_sort():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")
 def test_the_gpu_agrees():
     embeddings, labels = points("tied", 70), paths("ragged", 70)
-    expected = evaluate_retrieval(embeddings, labels, metrics=ALL)
-    same(evaluate_retrieval(embeddings, labels, metrics=ALL, device="cuda"), expected)
-    same(evaluate_retrieval(embeddings.cuda(), labels.cuda(), metrics=ALL), expected)
+    expected = evaluate(embeddings, labels, metrics=ALL)
+    same(evaluate(embeddings, labels, metrics=ALL, device="cuda"), expected)
+    same(evaluate(embeddings.cuda(), labels.cuda(), metrics=ALL), expected)
 
 
 def test_the_result_has_the_finest_level_on_top_and_a_row_for_each():
     labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2], [1, 3], [-1, -1]])
-    result = evaluate_retrieval(points("distinct", 6), labels, metrics=("h_ap", "recall_at_1"))
+    result = evaluate(points("distinct", 6), labels, metrics=("h_ap", "recall_at_1"))
     assert list(result) == ["h_ap", "recall_at_1", "queries", "left_out", "levels", "table", "per_query"]
-    counts = [(row["level"], row["queries"], row["left_out"]) for row in result["table"]]
-    assert counts == [(1, 5, 1), (2, 2, 4), ("all", 5, 1)]
-    assert [sorted(row)[0] for row in result["table"]] == ["left_out", "left_out", "h_ap"]
-    assert ["recall_at_1" in row for row in result["table"]] == [True, True, False]
-    assert list(result["levels"]) == [1, 2]
+    counts = [(row["level"], row["queries"], row["left_out"], "recall_at_1" in row) for row in result["table"]]
+    assert counts == [(1, 5, 1, True), (2, 2, 4, True), ("all", 5, 1, False)]
+    assert list(result["levels"]) == [1, 2] and (result["queries"], result["left_out"]) == (2, 4)
     assert result["recall_at_1"] == result["levels"][2]["recall_at_1"]
-    assert (result["queries"], result["left_out"]) == (2, 4)
     assert result["h_ap"] == result["table"][-1]["h_ap"]
     assert {m: tuple(v.shape) for m, v in result["per_query"].items()} == {"h_ap": (6,), "recall_at_1": (6, 2)}
     json.dumps({key: value for key, value in result.items() if key != "per_query"})
@@ -262,9 +252,8 @@ def test_the_result_has_the_finest_level_on_top_and_a_row_for_each():
 def test_queries_without_a_relevant_item_are_left_out_counted_and_warned_of_once(alone):
     said = "^1 at level 1, 1 at level all of 5 queries have no relevant item"
     with pytest.warns(UndefinedMetricWarning, match=said) as caught:
-        result = evaluate_retrieval(points("distinct", 5), torch.tensor([0, 0, 1, 1, alone]), metrics=ALL)
-    assert [w.filename for w in caught] == [__file__]
-    assert result["left_out"] == 1
+        result = evaluate(points("distinct", 5), torch.tensor([0, 0, 1, 1, alone]), metrics=ALL)
+    assert [w.filename for w in caught] == [__file__] and result["left_out"] == 1
     assert all(values[4].isnan().all() and not values[:4].isnan().any() for values in result["per_query"].values())
 
 
@@ -272,28 +261,24 @@ def test_inverted_relevance_is_warned_of_once_and_monotone_cures_it():
     labels = torch.tensor([[0, 0]] * 9 + [[0, 1]])  # the first nine have eight leaves and one cousin
     embeddings = points("distinct", 10)
     with pytest.warns(InvertedRelevanceWarning, match=r"in 9 of 10 queries: .*\(use monotone=True"):
-        evaluate_retrieval(embeddings, labels, metrics=("h_ap",))
+        evaluate(embeddings, labels, metrics=("h_ap",))
     for options in ({"metrics": ("h_ap",), "monotone": True}, {"metrics": ("asi", "ndcg")}):
         with warnings.catch_warnings():
             warnings.simplefilter("error", InvertedRelevanceWarning)
-            evaluate_retrieval(embeddings, labels, **options)
+            evaluate(embeddings, labels, **options)
 
 
-@pytest.fixture
-def large(monkeypatch):
-    """Twenty tiles, the last one not full; similarities that differ in their last bits only."""
+#: Twenty tiles of 16, the last one not full; similarities that differ in their last bits only.
+LARGE = points("distinct", 313, 2) + 3e4 * points("distinct", 1, 3), paths("ragged", 313)
+
+
+def test_chunks_and_threads_change_nothing_and_the_threads_stay_as_they_were(monkeypatch):
     monkeypatch.setattr(_similarities, "TILE", 16)
-    embeddings = points("distinct", 313, 2) + 3e4 * points("distinct", 1, 3)
-    return embeddings, paths("ragged", 313)
-
-
-def test_chunks_and_threads_change_nothing_and_the_threads_stay_as_they_were(large):
-    before = torch.get_num_threads()
-    whole = evaluate_retrieval(*large, metrics=ALL)
+    before, whole = torch.get_num_threads(), evaluate(*LARGE, metrics=ALL)
     try:
         for threads, chunk_size in ((1, 1), (1, 33), (3, 7), (3, 16), (3, 48), (3, 10_000)):
             torch.set_num_threads(threads)
-            same(evaluate_retrieval(*large, metrics=ALL, chunk_size=chunk_size), whole)
+            same(evaluate(*LARGE, metrics=ALL, chunk_size=chunk_size), whole)
             assert torch.get_num_threads() == threads
         with ThreadPoolExecutor() as later:
             assert later.submit(torch.get_num_threads).result() == 3
@@ -337,9 +322,8 @@ torch.distributed.destroy_process_group()
 
 def test_two_processes_are_one(tmp_path):
     """Each has its own part, the parts are not of equal size, nor do the processes have as many threads."""
-    x = (points("distinct", 313, 2) + 3e4 * points("distinct", 1, 3)).to(torch.bfloat16)
-    data = {"x": x, "y": paths("ragged", 313), "metrics": ALL}
-    data |= {"gallery": points("distinct", 401, 4), "gallery_labels": paths("ragged", 401, 4)}
+    gallery = {"gallery": points("distinct", 401, 4), "gallery_labels": paths("ragged", 401, 4)}
+    data = {"x": LARGE[0].to(torch.bfloat16), "y": LARGE[1], "metrics": ALL} | gallery
     torch.save(data, tmp_path / "data.pt")
     command = [sys.executable, "-W", "ignore", "-c", TWO_PROCESSES]
     options = {"stdout": subprocess.PIPE, "text": True, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
@@ -350,39 +334,28 @@ def test_two_processes_are_one(tmp_path):
     for unlike, alike in (text.splitlines() for text in said):
         assert unlike.startswith("embeddings must differ between processes in the number of rows alone, got (313, 12)")
         assert "must be another part of the whole in each process, got the same 313 rows and labels" in alike
-    gallery = {key: data[key] for key in ("gallery", "gallery_labels")}
-    whole = {"own": evaluate_retrieval(x, data["y"], metrics=ALL)}
-    whole["gallery"] = evaluate_retrieval(x, data["y"], metrics=ALL, **gallery)
-    for name, expected in whole.items():
+    for name, more in {"own": {}, "gallery": gallery}.items():
+        whole = evaluate(data["x"], data["y"], metrics=ALL, **more)
         for rank in range(2):
-            same(torch.load(tmp_path / f"{name}-{rank}.pt"), expected)
+            same(torch.load(tmp_path / f"{name}-{rank}.pt"), whole)
 
 
-def test_nothing_given_is_changed_and_no_graph_is_made():
-    embeddings, labels = points("distinct", 30).requires_grad_(), paths("flat", 30)
-    before = embeddings.detach().clone()
-    result = evaluate_retrieval(embeddings, labels)
-    assert torch.equal(embeddings.detach(), before)
-    assert not result["per_query"]["map_at_r"].requires_grad
-    strided = torch.stack([before, before], dim=2)[..., 0]
-    same(evaluate_retrieval(strided, labels), result)
-
-
-def test_products_have_full_precision_whatever_is_set():
-    before = torch.get_float32_matmul_precision()
+def test_nothing_given_is_changed_no_graph_is_made_and_products_have_full_precision_whatever_is_set():
+    embeddings, labels = points("distinct", 90).requires_grad_(), paths("flat", 90)
+    given, before = embeddings.detach().clone(), torch.get_float32_matmul_precision()
+    result = evaluate(embeddings, labels)
+    assert torch.equal(embeddings.detach(), given) and not result["per_query"]["map_at_r"].requires_grad
+    same(evaluate(torch.stack([given, given], dim=2)[..., 0], labels), result)
     try:
         torch.set_float32_matmul_precision("medium")
         with full_precision(torch.device("cpu")):
             assert torch.get_float32_matmul_precision() == "highest"
-        assert torch.get_float32_matmul_precision() == "medium"
-        embeddings, labels = points("distinct", 90), paths("flat", 90)
-        inside = evaluate_retrieval(embeddings, labels)
+        same(evaluate(embeddings, labels), result)
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        same(evaluate_retrieval(embeddings, labels), inside)
-    same(evaluate_retrieval(embeddings, labels), inside)
+        same(evaluate(embeddings, labels), result)
 
 
 def test_the_progress_bar_waits_two_seconds_can_be_turned_off_and_needs_tqdm(monkeypatch):
@@ -391,18 +364,17 @@ def test_the_progress_bar_waits_two_seconds_can_be_turned_off_and_needs_tqdm(mon
     bars = []
     monkeypatch.setattr(tqdm, "tqdm", lambda tiles, *told, **options: bars.append((*told, options)) or tiles)
     for progress in (True, False):
-        evaluate_retrieval(points("distinct", 30), paths("flat", 30), progress=progress)
+        evaluate(points("distinct", 30), paths("flat", 30), progress=progress)
         bar = bars[-1][2]
         assert bars[-1][1] * bar["unit_scale"] >= 30 and bar["delay"] == 2 and bar["disable"] == (not progress or None)
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    evaluate_retrieval(points("distinct", 30), paths("flat", 30))
+    evaluate(points("distinct", 30), paths("flat", 30))
 
 
 def test_metrics_have_the_names_that_people_use_and_a_wrong_one_is_answered_by_the_nearest():
     asked = ("Average Precision", "ap_at_5", "R@10", "recall_share@10", "p@5", "R-precision", "MRR", "nDCG@5", "mAP@R")
     known = ("average_precision", "average_precision", "recall", "recall_share", "precision", "r_precision", "mrr")
-    found = names.parse(asked)
-    assert [kind for kind, _ in found.values()] == [*known, "ndcg", "map_at_r"]
-    assert [k for _, k in found.values()] == [None, 5, 10, 10, 5, None, None, 5, None]
+    places = (None, 5, 10, 10, 5, None, None, 5, None)
+    assert [*names.parse(asked).values()] == [*zip((*known, "ndcg", "map_at_r"), places, strict=True)]
     near = {"mpa": "map@r", "recal@1": "recall@1", "recall@0": "recall@10", "hapier": "h_ap"}
     refused(*((lambda name=name: names.parse([name]), ValueError, f"did you mean '{near[name]}'") for name in near))

@@ -26,7 +26,6 @@ from rankedu.losses import (
     OnEmbeddings,
     OnProposals,
     RecallLoss,
-    ROADMAPLoss,
     SmoothAPLoss,
     SpearmanLoss,
 )
@@ -104,9 +103,7 @@ def test_ranks_and_metrics():
         (lambda: ndcg(y, -y), ValueError, "gains must be finite and >= 0, got -0.3.*where=gains >= 0"),
         (lambda: ndcg(y, y[:2]), ValueError, r"gains .* \(3,\), got \(2,\)"),
         (lambda: spearman(y, y * nan), ValueError, "target must not contain NaN, got 3 of 3"),
-        (lambda: spearman(y, y[:2]), ValueError, r"target .* \(3,\), got \(2,\)"),
         (lambda: metrics.hierarchical_rank(y, -y), ValueError, "relevance must be finite and >= 0, got -0.3"),
-        (lambda: metrics.hierarchical_rank(y, y[:2]), ValueError, r"relevance .* \(3,\), got \(2,\)"),
         (lambda: metrics.average_set_intersection(y, yes[:2].long()), ValueError, r"levels .* \(3,\), got \(2,\)"),
         (lambda: metrics.average_precision_per_level(y, yes.long() - 1), ValueError, "levels must be >= 0, got -1"),
         (lambda: metrics.average_precision_per_level(y, 2 * yes.long(), n_levels=1), ValueError, "n_levels .*, got 1"),
@@ -124,7 +121,6 @@ def test_solvers_and_landscapes():
         (lambda: differentiate(lambda s: s.sum(-1), 1.0)(y), ValueError, shape + r"\(\)"),
         (lambda: interpolate(lambda s: 1, y, 1.0)(y), ValueError, shape + "int"),
         (lambda: interpolate(ranking, y, 1.0)(y[:2]), ValueError, r"scores .* gradient, \(3,\), got \(2,\)"),
-        (lambda: interpolate(ranking, y[0], 1.0)(y), ValueError, r"scores .* gradient, \(\)"),
         (lambda: shortest_path(y), ValueError, r"costs .* \(..., h, w\) with h, w >= 1, got \(3,\)"),
         (lambda: shortest_path(torch.full((2, 2), inf)), ValueError, "costs must be finite"),
         (lambda: shortest_path(below_zero, moves="any"), ValueError, cycle),
@@ -135,7 +131,6 @@ def test_solvers_and_landscapes():
         (lambda: Section(e0 * nan, e1, e2, 1.0, 3), ValueError, "origin must be a vector of finite"),
         (lambda: Section(e0, e1, e2, 0.0, 3), ValueError, "extent must be finite and > 0, got 0.0"),
         (lambda: landscapes.random_section(3, resolution=1), ValueError, "resolution must be >= 2, got 1"),
-        (lambda: landscapes.random_section(1), ValueError, "n must be >= 2, got 1"),
         (lambda: landscapes.random_coefficients(0), ValueError, "n must be >= 1, got 0"),
         (lambda: landscapes.rank_landscape(section, np.ones(2)), ValueError, "coefficients .* scores, 3, got 2"),
     )
@@ -156,9 +151,7 @@ def test_hierarchies():
     level, everybody = torch.tensor([1, 0, 2]), torch.ones(3, dtype=torch.bool)
     paths = torch.tensor([[0, 1]])
     refused(
-        (lambda: levels(torch.tensor([1.0])), TypeError, "labels must be integers, got torch.float32"),
         (lambda: levels(torch.tensor([-2])), ValueError, "labels must be >= 0, or -1 .* got -2"),
-        (lambda: levels([1, 2]), TypeError, "labels must be a torch.Tensor, got list"),
         (lambda: levels(torch.zeros(1, 1, 1).long()), ValueError, r"\(n,\) or \(n, L\) .* got \(1, 1, 1\)"),
         (lambda: levels(torch.tensor([[0, 1], [-1, 3]])), ValueError, r".* got \[-1, 3\] at index 1"),
         (lambda: levels(paths, torch.tensor([0])), ValueError, "gallery_labels .* levels as labels, 2, got 1"),
@@ -166,7 +159,6 @@ def test_hierarchies():
         (lambda: relevance(level.float()), TypeError, "levels must be integers, got torch.float32"),
         (lambda: relevance(level, 0), ValueError, "alpha must be finite and > 0, got 0.0"),
         (lambda: relevance(level, n_levels=1), ValueError, "n_levels must be >= 2, got 1 .*largest level"),
-        (lambda: relevance(level, n_levels=2.0), TypeError, "n_levels must be an int, got float"),
         (lambda: relevance(level, where=everybody[:2]), ValueError, r"where .* levels, \(3,\), got \(2,\)"),
         (lambda: hierarchy.weighted_ap_relevance(level, [1.0]), ValueError, "one entry a level, 2 or more, got 1"),
         (lambda: hierarchy.weighted_ap_relevance(level, [1, -1]), ValueError, "weights must be finite and >= 0"),
@@ -184,7 +176,6 @@ def test_memories():
         (lambda: scores(s[:, :2], s[:, :2]), ValueError, "memory holds batches of 3 classes, got one of 2 .*reset"),
         (lambda: embeddings(s[:, :2], ones), ValueError, "batches of 3 dimensions, got one of 2"),
         (lambda: embeddings(s, torch.ones(2, 2).long()), ValueError, r"labels of shape \(2,\), got \(2, 2\)"),
-        (lambda: scores(s * nan, s), ValueError, "scores must not contain NaN"),
         (lambda: embeddings(s * nan, ones), ValueError, "embeddings must be finite, .* got nan"),
         (lambda: scores(ones, ones), ValueError, r"\(batch, classes\) to be remembered, got \(2,\)"),
         (lambda: scores(s, 2 * s), ValueError, "relevance must be bool, or 0 and 1"),
@@ -202,7 +193,6 @@ def test_retrieval():
     classes = torch.ones(4, 2, dtype=torch.bool)
     table = [
         ({"embeddings": torch.ones(4)}, ValueError, r"embeddings must have shape \(n, dim\) .* got \(4,\)"),
-        ({"labels": torch.ones(4)}, TypeError, "labels must be integers, got torch.float32"),
         ({"labels": torch.arange(3)}, ValueError, r"labels must have shape \(4,\) or \(4, L\), .* \(3,\)"),
         ({"labels": classes[:, 0]}, ValueError, r"labels of bool must have shape \(n, C\), .* got \(4,\)"),
         ({"embeddings": rows}, ValueError, "embeddings must be finite, .* got nan in row 4444"),
@@ -211,7 +201,6 @@ def test_retrieval():
         ({"gallery": narrow}, ValueError, "gallery_labels must be given with gallery"),
         (of_two | {"gallery": narrow}, ValueError, "gallery .* 3 dimensions .* 5"),
         ({"metrics": ("recall_at_0",)}, ValueError, "metrics must be among recall@K, .* got 'recall_at_0'"),
-        ({"metrics": ("recall",)}, ValueError, "metrics must be among recall@K, .* got 'recall'"),
         ({"metrics": "recall_at_1"}, TypeError, "metrics must be a tuple of names, got 'recall_at_1'"),
         ({"where": torch.ones(4, 3).bool()}, ValueError, r"where must have shape \(4, 4\), .* \(4, 3\)"),
         ({"where": torch.ones(4, 4)}, ValueError, r"where must give a bool Tensor .* got \(4, 4\) torch.float"),
@@ -223,10 +212,7 @@ def test_retrieval():
     ]
     refused(*((lambda bad=bad: metrics.evaluate_retrieval(**(given | bad)), *told) for bad, *told in table))
     batch = metrics.RetrievalMetrics()
-    refused(
-        (lambda: batch.update(rows, [0]), TypeError, "labels must be a torch.Tensor, got list"),
-        (batch.compute, ValueError, "needs queries, got none: call update"),
-    )
+    refused((lambda: batch.update(rows, [0]), TypeError, "labels must be a torch.Tensor, got list"))
 
 
 BOX = torch.tensor([[0.0, 0, 4, 4]])
@@ -236,14 +222,12 @@ GOOD = {"boxes": BOX, "labels": torch.tensor([1]), "scores": torch.tensor([0.5])
 def test_boxes_are_named_with_their_image():
     bad_boxes = [
         ("boxes", BOX.bool(), TypeError, "must be floating point or integer, got torch.bool"),
-        ("boxes", BOX[None], ValueError, r"must have shape \(n, 4\), got \(1, 1, 4\)"),
         ("boxes", BOX * nan, ValueError, r"\[0\] must be finite, got \[nan"),
         ("boxes", -BOX, ValueError, r"\[0\] must have x1 <= x2 .*x2 = x \+ width"),
         ("labels", torch.tensor([1.0]), TypeError, "must be integers, got torch.float32"),
         ("labels", torch.tensor([1, 1]), ValueError, r"must have shape \(1,\), .* got \(2,\)"),
         ("labels", torch.tensor([0]), ValueError, r"\[0\] must be from 1 to n_classes = 2, got 0 .*background"),
         ("scores", [0.5], TypeError, "must be a torch.Tensor, got list"),
-        ("scores", torch.tensor([True]), TypeError, "must be floating point or integer, got torch.bool"),
         ("scores", torch.tensor([nan]), ValueError, r"\[0\] must not be NaN"),
         ("difficult", torch.tensor([0]), TypeError, "must be bool, got torch.int64"),
     ]
@@ -271,7 +255,6 @@ def test_detections():
         (evaluate(n_classes=0), ValueError, "n_classes must be >= 1, got 0"),
         (evaluate(interpolation="101-point"), ValueError, "interpolation must be .*'none', got '101-point'"),
         (evaluate(matching="lvis"), ValueError, "matching must be one of 'voc', 'coco', got 'lvis'"),
-        (lambda: box_iou(odd, BOX), ValueError, r"boxes\[1\] must be finite, got \[0.0, 0.0, nan, 4.0\]"),
         (lambda: box_iou(odd.nan_to_num(-1), BOX), ValueError, r"boxes\[1\] must have x1 <= x2 .*got \[0.0, 0.0, -1.0"),
         (lambda: box_iou(boxes, [[0, 0, 1, 1]]), TypeError, "others must be a torch.Tensor, got list"),
         (lambda: box_iou(boxes, BOX[:, :3]), ValueError, r"others must have shape \(\.\.\., n, 4\), got \(1, 3\)"),
@@ -291,7 +274,6 @@ def test_proofs():
         (lambda: recall_weights.proposition_2([1], [False]), ValueError, "ranking must have a relevant item"),
         (lambda: recall_weights.exhaustive([1], 9), ValueError, "n must be at most 8, got 9"),
         (lambda: recall_weights.closed_form("sqrt"), ValueError, "weights must be 'log' or 'loglog', got 'sqrt'"),
-        (lambda: weights_of(lambda n: n + 1), ValueError, r"W\(0\) = 0, got 1"),
         (lambda: weights_of(sympy.log(2 + k)), ValueError, r"W\(0\) = 0, got log\(2\)"),
         (lambda: weights_of(lambda n: n * (5 - n)), ValueError, r"must not fall, got w_4 = W\(4\) - W\(3\) = -2"),
         (lambda: weights_of(lambda n: min(n, 300 - n))(200), ValueError, "must not fall, got w_200"),
@@ -302,15 +284,12 @@ def test_proofs():
         (lambda: hierarchical.certificate([1, -1], [1, 2]), ValueError, r"relevance\[1\] must be >= 0, got -1"),
         (lambda: hierarchical.certificate([0, 0], [1, 2]), ValueError, "relevance .* entry > 0, got 2 times 0"),
         (lambda: hierarchical.certificate([1, 2], [1]), ValueError, "permutation must have one rank an item"),
-        (lambda: hierarchical.exhaustive(0), ValueError, "n must be >= 1, got 0"),
         (lambda: hierarchical.exhaustive(8), ValueError, r".* 20,000, got n = 8 and 4 values .*certificate\(\)"),
         (lambda: hierarchical.exhaustive(2, [0]), ValueError, "values must have an entry > 0"),
         (lambda: rearrangement.exhaustive(10), ValueError, "n must be at most 9, got 10 .*use certificate"),
-        (lambda: rearrangement.exhaustive(3, [1, 2]), ValueError, "scores must have n = 3 entries, got 2"),
     )
     bad_numbers = [
         ([1.0, nan], [1, 2], ValueError, r"scores\[1\] must be finite, got nan"),
-        ([1, 2], [1], ValueError, "permutation must have one rank an item, expected 2, got 1"),
         ([1, 2], [0, 1], ValueError, "ranks start at 1"),
         ([1, 2, 3], [1, 1, 3], ValueError, r"got \[1, 1, 3\]: 2 is missing"),
         ([1, 2], ["1", "2"], TypeError, r"permutation\[0\] must be a whole number, got '1'"),
@@ -322,16 +301,16 @@ def test_proofs():
     refused(*((lambda s=s, r=r: rearrangement.certificate(s, r), *told) for s, r, *told in bad_numbers))
 
 
-@pytest.mark.parametrize("values", [[inf, -inf], [-inf, inf, 1.0], [6e4] * 9])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
-def test_only_nan_is_nan(values, dtype):
+def test_only_nan_is_nan(dtype):
     """NaN is looked for in the sum, which is NaN for two infinities too, and may overflow."""
-    scores = torch.tensor(values, dtype=dtype)
-    check_not_nan(scores, None)
-    check_not_nan(torch.cat([scores, scores * nan]), torch.arange(2 * len(values)) < len(values))
+    for values in ([inf, -inf], [-inf, inf, 1.0], [6e4] * 9):
+        scores, n = torch.tensor(values, dtype=dtype), len(values)
+        check_not_nan(scores, None)
+        check_not_nan(torch.cat([scores, scores * nan]), torch.arange(2 * n) < n)
+        told = rf"got 1 of {n + 1}, the first at index \({n},\)"
+        refused((lambda: check_not_nan(torch.cat([scores, scores[:1] * nan]), None), ValueError, told))  # noqa: B023
     check_not_nan(scores[:0], None)
-    with pytest.raises(ValueError, match=rf"got 1 of {len(values) + 1}, the first at index \({len(values)},\)"):
-        check_not_nan(torch.cat([scores, scores[:1] * nan]), None)
 
 
 def test_settings_of_rankers():
@@ -339,16 +318,12 @@ def test_settings_of_rankers():
     refused(
         (lambda: HistogramRanker(0), ValueError, r"bins must be >= 1, got 0"),
         (lambda: HistogramRanker(5, (1, -1)), ValueError, r"score_range must be finite and increasing, got \(1"),
-        (lambda: HistogramRanker(5, (0, inf)), ValueError, "score_range must be finite"),
         (lambda: HistogramRanker(5, (0, 1, 2)), TypeError, r"score_range must be two numbers .* got \(0, 1, 2\)"),
-        (lambda: HistogramRanker(5, 2.0), TypeError, "score_range must be two numbers .* got 2.0"),
         (lambda: HistogramRanker().among(y, yes, where=yes[:1]), ValueError, "where must have the shape"),
         (lambda: SigmoidRanker(0), ValueError, r"^temperature must be finite and > 0, got 0.0 .* rank\(\)"),
-        (lambda: operating_region(y, nan), ValueError, "temperature must be finite and > 0, got nan"),
         (lambda: operating_region(y, 0.1, 0), ValueError, "threshold must be finite and > 0, got 0.0"),
         (lambda: sup(0.0), ValueError, "temperature must be finite and > 0, got 0.0"),
         (lambda: sup(slope=-1), ValueError, "slope must be finite and >= 0, got -1.0"),
-        (lambda: sup(delta=inf), ValueError, "delta must be finite and >= 0, got inf"),
         (lambda: sup(offset=nan), ValueError, "offset must be finite and >= 0, got nan .*None joins"),
         (lambda: sup(start=-0.5), ValueError, "start must be finite and >= 0, got -0.5"),
         (lambda: sup.preset("sop"), ValueError, "name must be one of 'joined', .* got 'sop'"),
@@ -371,8 +346,6 @@ def test_settings_of_losses():
         (lambda: SpearmanLoss(4.0), TypeError, r"ranker must be one of .* got 4.0"),
         (lambda: FastAPLoss(0), ValueError, "bins must be >= 1, got 0"),
         (lambda: CalibrationLoss(nan), ValueError, "at_least must be finite, got nan .*cosine"),
-        (lambda: CalibrationLoss(0.9, None), TypeError, "at_most must be a number, got None"),
-        (lambda: ROADMAPLoss(1.5), ValueError, r"weight must be finite and in \[0, 1\], got 1.5"),
         (lambda: HAPLoss(within_grad=True), ValueError, r"within_grad must be False .*lower=InfimumStep\(\)"),
         (lambda: HAPLoss(SigmoidRanker(), lower=InfimumStep()), ValueError, "lower .* None .* within_grad=True"),
         (lambda: HAPLoss(lower=3), TypeError, "lower must be a step with a slope, got 3"),
@@ -381,7 +354,6 @@ def test_settings_of_losses():
         (lambda: ClusterLoss(5, 0), ValueError, "dim must be >= 1, got 0"),
         (lambda: ClusterLoss(5, 6, 0.0), ValueError, "temperature must be finite and > 0, got 0.0"),
         (lambda: OnEmbeddings(None), TypeError, "loss must be a loss .* got None"),
-        (lambda: OnEmbeddings(APLoss(blackbox), memory=3), TypeError, r"EmbeddingMemory, got 3"),
         (lambda: OnEmbeddings(APLoss(blackbox), memory=ScoreMemory(1)), TypeError, r"EmbeddingMemory, got ScoreMem"),
         (lambda: OnEmbeddings(HAPLoss(), relevance=2), TypeError, "relevance must be a function .* got 2"),
     )
@@ -405,7 +377,6 @@ def test_scores_and_relevance_of_losses():
         (lambda: HAPLoss()(y, y / 0), ValueError, "relevance must be finite and >= 0, got inf"),
         (lambda: HAPLoss()(y, -y), ValueError, r"relevance must be finite and >= 0, got -0.3.*hierarchy"),
         (lambda: FastAPLoss()(torch.tensor([0.3, -7.5]), ones), ValueError, r"cosine .*\[-1, 1\], got -7.5 \(bring"),
-        (lambda: FastAPLoss()(torch.tensor([inf, 0.1]), ones), ValueError, "cosine similarities, .* got inf"),
         (lambda: FastAPLoss()(torch.tensor([0.3, 1.02]), ones), ValueError, "cosine similarities, .* got 1.02"),
         (lambda: FastAPLoss()(far, torch.ones(3), where=hidden), ValueError, r"cosine similarities, .* got 2 \("),
         (lambda: OnEmbeddings(FastAPLoss(), similarity="dot")(4 * e, ones), ValueError, "cosine similarities"),
@@ -433,7 +404,6 @@ def test_losses_of_embeddings():
         (lambda: on(e, ones, None, e + 1, ones * 1j), TypeError, "ref_labels .* torch.complex64"),
         (lambda: on(e, torch.ones(2, 2)), TypeError, r"labels must be integers, .*all are whole: labels.long\(\)"),
         (lambda: on(e, ["cat", "dog"]), TypeError, r"got list \(number the words: .*unique\(labels"),
-        (lambda: on(e, np.array(["cat", "dog"])), TypeError, r"got ndarray \(number the words"),
         (lambda: graded(e, two[:1]), ValueError, r"labels\[:, 0\] .* \(2,\), got \(1,\)"),
         (lambda: graded(e, two, None, e + 1, two[:, :1]), ValueError, r"ref_labels .* \(refs, 2\) .* \(2, 1\)"),
         (lambda: baseline("contrastive")(e, two), ValueError, r"labels must have the shape .* \(2,\), got \(2, 2\)"),
@@ -452,8 +422,6 @@ def test_proxies():
         (lambda: cluster(e, paths[:, 0]), ValueError, ids + "5"),
         (lambda: cluster(e, torch.tensor([[0, 1], [2, -1]])), ValueError, ids + "-1"),
         (lambda: cluster(e, paths), ValueError, "each leaf under one parent, got leaf 1 under several .*unique"),
-        (lambda: cluster(e[:, :4], ones), ValueError, r"shape \(batch, 6\), got \(2, 4\)"),
-        (lambda: cluster(e * nan, ones), ValueError, "embeddings must be finite, .* got nan in row 0"),
         (lambda: csl(e, classes[:2] + 9), ValueError, r"labels must be among class_labels, got \[9, 9, 9\]"),
         (lambda: csl(e, torch.tensor([[0, 0, 0], [0, 0, -1]])), ValueError, r"got \[0, 0, -1\] at index 1"),
         (lambda: csl(e, classes[:2, :2]), ValueError, r"shape \(batch, 3\) as class_labels, got \(2, 2\)"),
@@ -461,7 +429,6 @@ def test_proxies():
         (lambda: CSLLoss(torch.tensor([[0, 1], [2, -1]]), 6), ValueError, r"a leaf in every row, got \[2, -1\]"),
         (lambda: CSLLoss(classes / 2, 6), TypeError, "class_labels must be integer"),
         (lambda: CSLLoss(classes, 6, [0.1]), ValueError, r"margins must be 3 finite numbers >= 0, .* got \[0.1\]"),
-        (lambda: CSLLoss(classes, 6, [0.1, 0.1, -1.0]), ValueError, "margins must be 3 finite numbers >= 0"),
         (lambda: CSLLoss(classes, 6, scale=0.0), ValueError, "scale must be finite and > 0, got 0.0"),
     )
 
@@ -470,13 +437,11 @@ def test_proposals():
     loss, logits, labels = OnProposals(MAPLoss(SigmoidRanker(0.3))), random(10, 5), torch.arange(10) % 4
     shape = r"class_logits must have shape \(P, C \+ 1\), got "
     refused(
-        (lambda: loss(logits[0], labels), ValueError, shape + r"\(5,\)"),
         (lambda: loss(logits[:, :1], labels), ValueError, shape + r"\(10, 1\)"),
         (lambda: loss(logits.long(), labels), TypeError, "class_logits must be floating point"),
         (lambda: loss(logits / 0 * 0, labels), ValueError, "class_logits must not contain NaN"),
         (lambda: loss(logits, labels[:9]), ValueError, r"labels must have the shape .* \(10,\), got \(9,\)"),
         (lambda: loss(logits, labels.double()), TypeError, "labels must be integers, got torch.float64"),
-        (lambda: loss(logits, labels.bool()), TypeError, "labels must be integers, got torch.bool"),
         (lambda: loss(logits, labels + 2), ValueError, r"labels must be in -1 \.\.\. 4, got 5"),
         (lambda: loss(logits, labels - 2), ValueError, r"labels must be in -1 \.\.\. 4, got -2"),
         (lambda: OnProposals(MAPLoss(blackbox), "margin"), ValueError, "one of 'log-odds', .* got 'margin'"),

@@ -1,6 +1,7 @@
 """Levels and relevance against their definitions, one item at a time."""
 
 import warnings
+from functools import partial
 from itertools import pairwise, product
 
 import pytest
@@ -64,13 +65,9 @@ def test_relevance_is_eq_4(items, alpha, size):
 
 @pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
 def test_leading_dimensions_dtypes_devices_and_strides():
-    makers = [
-        lambda v, **k: relevance(v, 2.0, n_levels=3, **k),
-        lambda v, **k: relevance(v, 2.0, n_levels=3, monotone=True, **k),
-        lambda v, **k: weighted_ap_relevance(v, [1, 2, 3], **k),
-    ]
+    makers = partial(relevance, alpha=2.0, n_levels=3), partial(weighted_ap_relevance, weights=[1, 2, 3])
     generator = torch.Generator().manual_seed(0)
-    for make, dtype in product(makers, INTEGERS):
+    for make, dtype in product((*makers, partial(makers[0], monotone=True)), INTEGERS):
         level = torch.randint(0, 4, (2, 3, 9), generator=generator).to(dtype)
         where = torch.rand(2, 3, 9, generator=generator) < 0.7
         found = make(level, where=where)

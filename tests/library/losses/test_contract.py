@@ -15,7 +15,7 @@ from torch import nn
 from rankedu import losses, readable
 from rankedu._fast import packed, tiles
 from rankedu.blackbox import interpolate
-from rankedu.losses import APLoss, MAPLoss, RecallLoss, SmoothAPLoss
+from rankedu.losses import APLoss, MAPLoss, RecallLoss
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
 from rankedu.solvers import ranking
 from ranklab import contestants
@@ -154,10 +154,11 @@ class Held(BlackboxRanker):
         return ranks
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["ap", "ap, through both ranks", "recall", "recall, own W", "map", "h-ap", "h-ap, through both ranks", "spearman"],
-)
+#: Losses of the ranker of which `Held` is one.
+HELD = ["ap", "ap, through both ranks", "recall", "recall, own W", "map", "h-ap", "spearman"]
+
+
+@pytest.mark.parametrize("name", HELD)
 def test_the_gradient_of_exact_ranks_is_that_of_their_interpolation(name):
     """Of f_λ of c·rk with c = dL/drk at rk(y), and of the ranks among the relevant if the gradient flows there too."""
     for scores, labels, where in (batch(LOSSES[name], seed=seed) for seed in (0, 4)):
@@ -267,7 +268,7 @@ def test_sum_and_single_losses_are_parts_of_the_mean(case):
     none.sum().backward()
     assert torch.equal(none, torch.zeros(2, 3, dtype=torch.float64)) and not scores.grad.any()
     one = case.make(reduction="none")(scores[0, 0].bfloat16(), labels[0, 0])
-    assert one.shape == () and one.dtype == torch.float32
+    assert (one.shape, one.dtype) == ((), torch.float32)
     refused((lambda: case.make(reduction="avg"), ValueError, r"reduction must be .*'mean'.* got 'avg'"))
 
 
@@ -291,35 +292,31 @@ def test_bad_input(case):
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
-def test_embeddings_are_compared_in_32_bits_and_their_gradient_is_rounded_once(name):
-    make, labels = EMBEDDED[name]
-    loss = make()
-    for dtype in HALF:
-        embeddings = random(7, 6, dtype=dtype)
-        value, found = value_and_gradients(lambda e: loss(e, labels), embeddings.float())
-        close(value_and_gradients(lambda e: loss(e, labels), embeddings), (value, found.to(dtype)), rtol=0, atol=0)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            assert torch.equal(loss(embeddings, labels), value)
-        assert value.dtype == torch.float32 and found.any()
-
-
-@pytest.mark.parametrize("name", EMBEDDED)
 @pytest.mark.parametrize("device", DEVICES)
 def test_embeddings_of_any_length_on_every_device_have_the_scaled_gradient(name, device):
+    """They are compared in 32 bits, and their gradient is rounded once."""
     make, labels = EMBEDDED[name]
-    loss, embeddings = make().to(device).double(), random(7, 6).to(device)
+    loss, embeddings, labels = make().to(device), random(7, 6).to(device), labels.to(device)
+    for dtype in HALF:
+        value, found = value_and_gradients(lambda e: loss(e, labels), embeddings.to(dtype).float())
+        half = embeddings.to(dtype)
+        close(value_and_gradients(lambda e: loss(e, labels), half), (value, found.to(dtype)), rtol=0, atol=0)
+        with torch.autocast(device, dtype=torch.bfloat16):
+            assert torch.equal(loss(half, labels), value)
+        assert value.dtype == torch.float32 and found.any()
+    loss = loss.double()
     sources = [embeddings.requires_grad_(), *loss.parameters()]
-    value = loss(embeddings, labels.to(device))
+    value = loss(embeddings, labels)
     plain = torch.autograd.grad(value, sources, retain_graph=True)
     assert all(part.any() for part in plain)
     for scale in SCALES:
         close(torch.autograd.grad(scale * value, sources, retain_graph=True), tuple(scale * part for part in plain))
     other = make().double()
     other.load_state_dict(loss.state_dict())
-    close(value.cpu().detach(), other(random(7, 6), labels).detach())
+    close(value.cpu().detach(), other(random(7, 6), labels.cpu()).detach())
     if name != "on proposals":  # whose logits have no length
         lengths = torch.arange(1.0, 8.0, dtype=torch.float64, device=device)[:, None]
-        close(loss(lengths * embeddings, labels.to(device)), value)
+        close(loss(lengths * embeddings, labels), value)
 
 
 # What is not the scores has its gradient too
@@ -336,31 +333,30 @@ class Weighed(APLoss):
         return self.weight * super().formula(ranks, within)
 
 
-class Tempered(BlackboxRanker):
-    """A blackbox ranker with something to learn before it."""
+def learnt(kind, method, *setting):
+    """A ranker with something to learn before one of its methods."""
 
-    def __init__(self, lam):
-        super().__init__(lam)
-        self.scale = nn.Parameter(torch.tensor(1.5, dtype=torch.float64))
+    def scaled(self, x, *others):
+        return getattr(super(type(self), self), method)(self.scale * x, *others)
 
-    def _ranks(self, scores, members, where):
-        return super()._ranks(self.scale * scores, members, where)
-
-
-class Learnt(SigmoidRanker):
-    """A step with something to learn."""
-
-    def __init__(self, temperature):
-        super().__init__(temperature)
-        self.scale = nn.Parameter(torch.tensor(1.0, dtype=torch.float64))
-
-    def step(self, differences):
-        return super().step(self.scale * differences)
+    ranker = type("Learnt", (kind,), {method: scaled})(*setting)
+    ranker.scale = nn.Parameter(torch.tensor(1.0, dtype=torch.float64))
+    return ranker
 
 
-@pytest.mark.parametrize("way", [lambda loss: loss, readable()], ids=["fast", "readable"])
+BOTH_WAYS = pytest.mark.parametrize("way", [lambda loss: loss, readable()], ids=["fast", "readable"])
+
+
+@BOTH_WAYS
 @pytest.mark.parametrize(
-    "ranker", [BlackboxRanker(60.0), Tempered(60.0), SigmoidRanker(0.1), Learnt(0.1)], ids=lambda r: type(r).__name__
+    "ranker",
+    [
+        BlackboxRanker(60.0),
+        learnt(BlackboxRanker, "_ranks", 60.0),
+        SigmoidRanker(0.1),
+        learnt(SigmoidRanker, "step", 0.1),
+    ],
+    ids=repr,
 )
 def test_what_the_loss_has_to_learn(ranker, way):
     scores, relevance, _ = batch(LOSSES["ap"])
@@ -372,22 +368,20 @@ def test_what_the_loss_has_to_learn(ranker, way):
         close(torch.autograd.grad(scale * compute(), sources), tuple(scale * part for part in plain))
     assert all(part.any() for part in plain)
     close(plain[0], APLoss(ranker)(scores / temperature, relevance).detach())
-    close(APLoss(Learnt(0.1), within_grad=True)(scores, relevance), SmoothAPLoss(0.1)(scores, relevance))
 
 
-@pytest.mark.parametrize("way", [lambda loss: loss, readable()], ids=["fast", "readable"])
+@BOTH_WAYS
 @pytest.mark.parametrize("ranker", [BlackboxRanker(60.0), SigmoidRanker(0.1)], ids=repr)
 def test_a_closure_learns_too_and_what_has_no_derivative_gives_a_loss_without_one(ranker, way):
     """What stands in no module, and was made of something else; backward() complains of a table of numbers."""
     scores, relevance, _ = batch(LOSSES["ap"])
     raw = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
-    power = raw.exp()
+    power, table = raw.exp(), torch.log1p(torch.arange(9.0))
     loss = RecallLoss(ranker, weights=lambda r: power.detach() * torch.log1p(r))
     loss.closed_form = lambda r: power * torch.log1p(r)
     value = way(loss.forward)(scores.requires_grad_(), relevance)
     (7 * value).backward()
     close(raw.grad, 7 * value.detach())  # d exp(raw)/d raw is itself
-    table = torch.log1p(torch.arange(9.0))
     flat = RecallLoss(ranker, weights=lambda r: table[r.long().clamp(max=8)])
     assert not any(way(flat.forward)(y, relevance).requires_grad for y in (scores, scores.float()))
     flat.closed_form = lambda r: power * table[r.long().clamp(max=8)]  # which learns, and gives the scores nothing

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 import torch
 from cases import LOSSES
-from drawn import coin, cosines, grades, value_and_gradients
+from drawn import cosines, grades, value_and_gradients
 from drawn import random as standard_normal
 from torch.nn.functional import normalize
 
@@ -16,7 +16,7 @@ from rankedu import hierarchy, reference
 from rankedu.losses import ClusterLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, SupAPLoss
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import hierarchical_average_precision
-from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
+from rankedu.rankers import PRESETS, BlackboxRanker, InfimumStep, SigmoidRanker, SupremumRanker
 
 close = torch.testing.assert_close
 
@@ -83,19 +83,6 @@ def test_the_scale_of_relevance_does_not_matter(name):
     each_row = torch.tensor([[1.0], [5.0], [0.01]], dtype=torch.float64)
     for scale in (1e-310, 1e-300, 7.0, 1e300, each_row):
         close(value_and_gradients(lambda s: loss(s, scale * relevance), scores), expected)  # noqa: B023
-
-
-def test_in_the_hard_limit_every_ranker_gives_one_minus_h_ap():
-    scores = torch.stack([torch.randperm(40, generator=torch.Generator().manual_seed(q)) for q in range(30)]) - 20
-    scores, relevance, where = scores.double() / 30, grades(30, 40), coin(30, 40, p=0.8)
-    expected = 1 - hierarchical_average_precision(scores, relevance, where=where).mean()
-    for ranker in (
-        BlackboxRanker(1.0, normalized=True),
-        SupremumRanker(temperature=1e-6, slope=0.0, delta=0.0, offset=1.0, start=0.0),
-        SigmoidRanker(1e-5),
-        HistogramRanker(1 << 14, score_range=(-1.0, 1.0)),
-    ):
-        close(HAPLoss(ranker)(scores, relevance, where=where), expected, rtol=0, atol=1e-12)
 
 
 # On embeddings

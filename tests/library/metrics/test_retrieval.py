@@ -44,13 +44,14 @@ GRADED = {
 ALL = (*BINARY, *GRADED, "h_ap")
 nan = float("nan")
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::rankedu.metrics.UndefinedMetricWarning", "ignore::rankedu.hierarchy.InvertedRelevanceWarning"
-)
-
 
 def seeded(seed):
     return torch.Generator().manual_seed(seed)
+
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::rankedu.metrics.UndefinedMetricWarning", "ignore::rankedu.hierarchy.InvertedRelevanceWarning"
+)
 
 
 def points(kind, n, seed=0):
@@ -356,19 +357,6 @@ def test_nothing_given_is_changed_no_graph_is_made_and_products_have_full_precis
         torch.set_float32_matmul_precision(before)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         same(evaluate(embeddings, labels), result)
-
-
-def test_the_progress_bar_waits_two_seconds_can_be_turned_off_and_needs_tqdm(monkeypatch):
-    import tqdm
-
-    bars = []
-    monkeypatch.setattr(tqdm, "tqdm", lambda tiles, *told, **options: bars.append((*told, options)) or tiles)
-    for progress in (True, False):
-        evaluate(points("distinct", 30), paths("flat", 30), progress=progress)
-        bar = bars[-1][2]
-        assert bars[-1][1] * bar["unit_scale"] >= 30 and bar["delay"] == 2 and bar["disable"] == (not progress or None)
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    evaluate(points("distinct", 30), paths("flat", 30))
 
 
 def test_metrics_have_the_names_that_people_use_and_a_wrong_one_is_answered_by_the_nearest():

@@ -1,0 +1,187 @@
+"""Metrics of one query: what all of them keep, and each against other libraries."""
+
+import warnings
+from contextlib import suppress
+
+import pytest
+import scipy.stats
+import torch
+from cases import METRICS
+from drawn import DEVICES, DTYPES, coin, grades, random
+from sklearn.metrics import average_precision_score, ndcg_score
+
+from rankedu import metrics, reference
+from rankedu.hierarchy import relevance
+from rankedu.metrics import average_precision, hierarchical_average_precision, ndcg, spearman
+from ranklab.models import load_torchvision
+
+LABELS = {"relevant": [0, 0, 1, 1], "gains": [0.0, 0.25, 0.5, 1.0], "levels": [0, 1, 2, 3]}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.filterwarnings("ignore::rankedu.metrics.UndefinedMetricWarning")
+def test_each_query_has_its_definitions_value_in_any_dtype_and_shape(name, device):
+    metric = METRICS[name]
+    generator = torch.Generator().manual_seed(0)
+    kinds = torch.tensor(LABELS[metric.labels])
+    for dtype in (*DTYPES, torch.int64):
+        scores = torch.randint(-4, 5, (2, 4, 9), generator=generator).to(dtype)
+        labels = kinds[torch.randint(0, 4, (2, 4, 9), generator=generator)]
+        where = torch.rand(2, 4, 9, generator=generator) < 0.7
+        given = [x.to(device) for x in (scores, labels, where)]
+        found = metric.library(*given[:2], where=given[2])
+        assert found.device.type == device and not found.requires_grad
+        assert found.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+        rows = zip(*(x.flatten(0, 1) for x in (scores.double(), labels, where)), strict=True)
+        expected = [metric.plain(y[here].tolist(), own[here].tolist()) for y, own, here in rows]
+        expected = torch.tensor(expected, dtype=found.dtype).unflatten(0, (2, 4))
+        torch.testing.assert_close(found.cpu(), expected, equal_nan=True, msg=lambda m, d=dtype: f"{name}, {d}: {m}")
+        turned, turned_labels, turned_where = (x.transpose(0, 2).contiguous().transpose(0, 2) for x in given)
+        assert torch.equal(metric.library(turned, turned_labels, where=turned_where).nan_to_num(), found.nan_to_num())
+        assert metric.library(given[0][:0], given[1][:0]).shape == found[:0].shape
+        if dtype.is_floating_point:
+            assert not metric.library(given[0].requires_grad_(), given[1]).requires_grad
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_queries_without_a_value_are_nan_and_one_warning_counts_them(name):
+    metric = METRICS[name]
+    kinds = torch.tensor(LABELS[metric.labels])
+    scores, labels, where = torch.rand(4, 5), kinds[:1].expand(4, 5).clone(), torch.ones(4, 5, dtype=torch.bool)
+    labels[1, ::2], labels[3, 1], where[3, 1] = kinds[-1], kinds[-1], False  # the fourth query's does not take part
+    with pytest.warns(UserWarning, match=metric.undefined) as caught:
+        values = metric.library(scores, labels, where=where)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert [bool(value.isnan().all()) for value in values] == [True, False, True, True]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        metric.library(scores[1], labels[1])
+    with pytest.warns(UserWarning, match="1 of 1|3 of 3"):
+        assert metric.library(torch.full((5,), torch.nan), labels[1], where=where[3] & False).isnan().all()
+
+
+def test_rounding_does_not_lift_a_value_above_1():
+    gains, close = 0.1 * (1 + (3 * random(500, 8).abs()).round()), random(500, 8, seed=1).abs() / 100
+    for metric, scores, ideal in (
+        (ndcg, gains + close, gains),
+        (hierarchical_average_precision, close, close),
+    ):
+        values = metric(scores, ideal)
+        assert values.max() == 1
+        torch.testing.assert_close(values, torch.ones(500, dtype=torch.float64))
+
+
+TIES = ["ordinal", "pessimistic", "optimistic", "expected"]
+
+
+def test_average_precision_is_eq_4_where_scores_differ():
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand(20, 12, generator=generator).argsort(-1)
+    relevance = torch.rand(20, 12, generator=generator) < 0.5
+    relevance[:, 0] = True
+    expected = [average_precision_score(label, y) for y, label in zip(scores, relevance, strict=True)]
+    for ties in TIES:
+        torch.testing.assert_close(average_precision(scores, relevance, ties=ties), torch.tensor(expected).float())
+
+
+def test_ndcg_is_scikit_learns_where_scores_differ():
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand(25, 30, generator=generator, dtype=torch.float64).argsort(-1).double() / 30
+    gains = 2.0 ** torch.randint(0, 4, (25, 30), generator=generator) - 1
+    gains[:, :4] = torch.tensor([0.0, 1, 3, 7])
+    for k in (None, 1, 3, 50):
+        expected = [ndcg_score(g[None], y[None], k=k) for g, y in zip(gains, scores, strict=True)]
+        torch.testing.assert_close(ndcg(scores, gains, k=k), torch.tensor(expected).double())
+
+
+def test_spearman_is_scipys():
+    generator = torch.Generator().manual_seed(0)
+    scores, target = torch.randint(0, 6, (2, 10, 12), generator=generator).double()  # with ties
+    expected = [scipy.stats.spearmanr(y, t).statistic for y, t in zip(scores, target, strict=True)]
+    torch.testing.assert_close(spearman(scores, target), torch.tensor(expected).double())
+
+
+def test_eq_4_and_5_read_literally_give_2_where_all_scores_tie():
+    y, y_star = [0.0, 0.0], [1, 1]
+    rel = [i for i, label in enumerate(y_star) if label == 1]
+    rk = [1 + sum(y_j > y_i for y_j in y) for y_i in y]
+    prec = [sum(y[j] >= y[i] for j in rel) / rk[i] for i in rel]
+    assert sum(prec) / len(rel) == 2.0
+    for ties in TIES:
+        assert average_precision(torch.tensor(y), torch.tensor(y_star), ties=ties) == 1.0
+
+
+@pytest.fixture(scope="module")
+def torchmetrics():
+    """Its metrics of retrieval: it imports torchvision if it is there, which needs help beside a torch for the CPU."""
+    with suppress(ImportError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        load_torchvision("torchmetrics")
+    return pytest.importorskip("torchmetrics.functional.retrieval")
+
+
+def test_top_k_metrics_are_torchmetrics(torchmetrics):
+    pairs = {
+        metrics.precision_at_k: torchmetrics.retrieval_precision,
+        metrics.recall_at_k: torchmetrics.retrieval_hit_rate,
+        metrics.recall_share_at_k: torchmetrics.retrieval_recall,
+    }
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand(30, 20, generator=generator) + 0.1
+    relevance = torch.rand(30, 20, generator=generator) < 0.2
+    relevance[:, 7] = True
+    for k in (1, 2, 5, 20, 50):
+        for ours, theirs in pairs.items():
+            expected = [theirs(y, r, top_k=k) for y, r in zip(scores, relevance, strict=True)]
+            torch.testing.assert_close(ours(scores, relevance, k), torch.stack(expected))
+
+
+def test_a_long_list_of_ties_is_exact():
+    """50,000 tied items, one in a hundred relevant: the mean AP is close to the share, not above."""
+    n = 50_000
+    value = average_precision(torch.zeros(n, dtype=torch.float64), torch.arange(n) % 100 == 0, ties="expected")
+    p, harmonic = n // 100, (1.0 / torch.arange(1, n + 1, dtype=torch.float64)).sum().item()
+    expected = (harmonic + (p - 1) / (n - 1) * (n - harmonic)) / n  # the sum of the docstring, summed by hand
+    assert value.item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_h_ap_is_eq_3_on_thousands_of_cases():
+    """With ties, whatever the scale of relevance."""
+    for n in (1, 2, 7, 8, 9, 60):
+        scores, where = random(100, n).mul(n / 4).round(), coin(100, n, p=0.8)
+        rel, where[:, 0] = grades(100, n), True
+        rel[:, 0] = rel[:, 0].clamp(min=1 / 3)
+        found = hierarchical_average_precision(scores, rel, where=where)
+        ranks = metrics.hierarchical_rank(scores, rel, where=where)
+        assert (ranks[~where] == 0).all()
+        for row in range(100):
+            y, own = scores[row][where[row]].tolist(), rel[row][where[row]].tolist()
+            assert found[row].item() == pytest.approx(reference.hierarchical_average_precision(y, own), rel=1e-12), n
+            assert ranks[row][where[row]].tolist() == pytest.approx(reference.h_rank(y, own), rel=1e-12, abs=1e-15), n
+        for scale in (2.0**-300, 1e30, 2.0**1000):
+            scaled = hierarchical_average_precision(scores, rel * scale, where=where)
+            torch.testing.assert_close(scaled, found, rtol=1e-12, atol=0)
+
+
+def test_fig_3_and_equal_relevance_at_two_levels_is_counted_once():
+    """Relevance l/L with L = 3, that is Eq. 4 with one item a level: the item of level 3 stands second."""
+    for level, h_rank in ((2, 5 / 3), (1, 4 / 3)):
+        rel = torch.tensor([level / 3, 1.0], dtype=torch.float64)
+        assert metrics.hierarchical_rank(torch.tensor([0.9, 0.8]), rel)[1].item() == pytest.approx(h_rank)
+        torch.testing.assert_close(relevance(torch.tensor([level, 3])), rel)
+    # The released evaluation sums up level by level the items with the relevance of the level: it gives 2.
+    scores, rel = torch.tensor([0.9, 0.8, 0.7, 0.1], dtype=torch.float64), relevance(torch.tensor([2, 2, 1, 0]))
+    assert rel.tolist() == [0.5, 0.5, 0.5, 0] and hierarchical_average_precision(scores, rel).item() == 1.0
+
+
+def test_with_one_level_h_ap_is_ap():
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randint(0, 9, (2, 50, 12), generator=generator).double()
+    level = torch.randint(0, 2, (2, 50, 12), generator=generator)
+    where = torch.rand(2, 50, 12, generator=generator) < 0.8
+    level[..., 0], where[..., 0] = 1, True
+    expected = average_precision(scores, level, where=where)
+    for rel in (level, level.bool(), relevance(level, where=where), level.half() * 1e-7):
+        torch.testing.assert_close(hierarchical_average_precision(scores, rel, where=where), expected)
+    torch.testing.assert_close(metrics.average_precision_per_level(scores, level, where=where).squeeze(-1), expected)

@@ -318,7 +318,7 @@ SCROLLED_BY_KEYS = """() => [...document.querySelectorAll("pre")].every((code) =
 
 
 def accessibility(page, themes: tuple[str, ...] = (), within: str = "") -> list[str]:
-    """Serious and critical findings of axe-core, contrast only in the themes and the elements that are named.
+    """Serious and critical findings of axe-core, contrast only in the themes that are named.
 
     To look at the contrast of all empties the page of what repeats itself, so that has to be the last look.
     """
@@ -329,7 +329,7 @@ def accessibility(page, themes: tuple[str, ...] = (), within: str = "") -> list[
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(axe())
         page.evaluate(WITHOUT_FORMULAS)
-    found = page.evaluate(RUN, ["light", ALL_BUT_CONTRAST, ""])
+    found = page.evaluate(RUN, ["light", ALL_BUT_CONTRAST, within])
     if within:
         return found + [each for theme in themes for each in page.evaluate(RUN, [theme, CONTRAST, within])]
     if themes:

@@ -20,9 +20,8 @@ from rankedu import reference
 
 pytestmark = pytest.mark.browser
 CELLS = [
-    "from rankbook.ch02_blackbox_differentiation import explorables\nfrom rankbook.idea.live import descend\n"
-    "from rankbook.kit.live import live\n\nexplorables.one_dimensional_section",
-    "live(descend)",
+    "from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape\n\ninterpolation_landscape",
+    "from rankbook.idea.live import descend\nfrom rankbook.kit.live import live\n\nlive(descend)",
 ]
 #: Seconds that a machine may take which is slow and busy; an idle one takes a tenth.
 PATIENCE = 180
@@ -68,6 +67,9 @@ def wait_for(address: str, server: subprocess.Popen, log) -> None:
 
 #: What stands before the code cells: [ ] where one was not asked to run, [*] where it will be, a number where it was.
 PROMPTS = "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((one) => one.textContent)"
+#: The picture of the map, and the way that the ball rolled on it.
+SHOWN = """() => [document.querySelector('img.widget-image').src,
+  document.querySelector('.rankedu-map polyline').getAttribute('points')]"""
 #: What the cells complain of.
 TROUBLE = ".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr'], .jp-OutputArea-output .trouble"
 
@@ -93,11 +95,13 @@ def test_the_kernel_answers_a_key_on_a_slider_and_a_drag(notebook, chromium):
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     run_all_cells(page)
     handle = page.locator(".widget-slider .noUi-handle").first
-    page.locator("img.widget-image").first.wait_for(state="attached")
+    area = page.locator(".rankedu-map")
+    area.click(position={"x": 0.5 * area.bounding_box()["width"], "y": 0.25 * area.bounding_box()["height"]})
+    assert page.get_by_role("slider", name="Ball").get_attribute("aria-valuetext") == "20 to the right and 30 up, of 40"
     for _ in range(2):
-        before = page.locator("img.widget-image").first.get_attribute("src")
+        before = page.evaluate(SHOWN)
         handle.press("ArrowRight")
-        page.wait_for_function("before => document.querySelector('img.widget-image').src !== before", arg=before)
+        page.wait_for_function(f"before => ({SHOWN})().every((one, i) => one !== before[i])", arg=before)
     item = page.locator("[data-handle='Item H']")
     item.scroll_into_view_if_needed()
     figure = page.locator("figure[data-live]", has=item)

@@ -6,10 +6,6 @@ import json
 
 import pytest
 import walk
-from rolling import roll
-
-from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape
-from rankbook.kit.explorable.grounds import SIDE, ground_of
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
@@ -78,48 +74,6 @@ def test_the_ball_waits_for_a_guess(reader):
     figure.locator("[data-handle='λ']").press("End")
     expect(trail).not_to_have_attribute("points", before)
     assert guess.count() == 0
-
-
-#: A kernel that keeps what it is sent.
-MODEL = """async ([source, state]) => {
-  const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
-  const heard = {};
-  window.model = {
-    get: (name) => state[name],
-    set: () => {},
-    save_changes: () => {},
-    on: (names, call) => names.split(" ").forEach((name) => (heard[name] ??= []).push(call)),
-    tell: (name, value) => { state[name] = value; (heard[`change:${name}`] ?? []).forEach((call) => call()); },
-  };
-  module.default.render({ model: window.model, el: document.querySelector("main") });
-}"""
-
-
-def test_in_jupyterlab_the_ball_is_dropped_where_the_reader_points(visit):
-    """It rolls as Python has it, anew where the kernel sends another map, and goes where there is none."""
-    picture = pytest.importorskip("rankbook.kit.explorable.sliders", exc_type=ImportError).Picture
-    made = interpolation_landscape()
-    made.canvas.draw()
-    ground = ground_of(made)
-    page = visit("about:blank")
-    page.set_content(f"<style>{picture._css}</style><main></main>")
-    state = {"value": None, "alt": "", "holds": {}, "side": SIDE, "ground": ground._asdict()}
-    page.evaluate(MODEL, [picture._esm, state])
-    page.evaluate("document.querySelector('img').style = 'width: 600px; height: 400px'")
-    around = page.locator(".rankedu-map").bounding_box()
-    assert around["width"] == pytest.approx(600 * ground.box[2], abs=1)
-    page.mouse.click(around["x"] + 0.5 * around["width"], around["y"] + 0.25 * around["height"])
-    ball, points = page.get_by_role("slider", name="Ball"), page.locator("polyline").first
-    assert ball.get_attribute("aria-valuetext") == "20 to the right and 30 up, of 40"
-    ball.press("ArrowRight")
-    for way in (ground.way, ground.way[::-1]):
-        page.evaluate("ground => model.tell('ground', ground)", ground._replace(way=way)._asdict())
-        trail, _ = roll(way, (21, 30))
-        drawn = [[float(value) for value in place.split(",")] for place in points.get_attribute("points").split()]
-        assert len(drawn) == len(trail) and drawn[-1] == pytest.approx([trail[-1][0], 40 - trail[-1][1]])
-        assert f". {len(trail) - 1} steps; the loss itself: " in page.get_by_role("status").inner_text()
-    page.evaluate("model.tell('ground', {})")
-    assert not page.locator(".rankedu-map").is_visible(), "a picture without a map has no ball"
 
 
 def test_a_page_can_be_read_with_the_keyboard_alone(reader):

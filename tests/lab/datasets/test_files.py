@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from ranklab.datasets.files import ImageFiles
-from ranklab.datasets.lists import ListedImage, number_paths
+from ranklab.datasets.lists import ListedImage
 from ranklab.datasets.published import PUBLISHED
 from ranklab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD, draw, view
 
@@ -60,13 +60,10 @@ def test_random_views_stay_in_their_bounds():
     assert 15 < flipped < 45
 
 
-def test_a_window_is_seven_eighths_of_the_sides():
+def test_a_window_is_seven_eighths_and_any_shape_and_mode_becomes_red_green_and_blue():
     red, green, _ = colours(view(ramp(300, 200), draw(generator()), size=64, crop="window"))
     for line in (red.mean(0), green.mean(1)):
         assert abs(float(line[-1] - line[0])) * 64 / 63 == pytest.approx(0.875, abs=0.01)
-
-
-def test_a_very_flat_picture_falls_back_to_its_middle_and_any_mode_becomes_red_green_and_blue():
     for sides in ((1000, 8), (8, 1000), (1, 1)):
         found = view(ramp(*sides), draw(generator()), size=16)
         assert found.shape == (3, 16, 16) and found.isfinite().all(), sides
@@ -81,12 +78,6 @@ def test_a_large_jpeg_is_decoded_no_larger_than_needed(tmp_path):
         small = view(image, size=32)
         assert image.size == (100, 75)
     assert (small - view(photograph, size=32)).abs().max() < 0.1
-
-
-def test_a_name_under_two_parents_is_two_labels():
-    labels, names = number_paths([("plant", "Morus"), ("bird", "Morus"), ("plant", "Morus"), ("bird", "Sula")])
-    assert labels.tolist() == [[0, 0], [1, 1], [0, 0], [1, 2]]
-    assert names == (("plant", "bird"), ("Morus", "Morus", "Sula"))
 
 
 @pytest.fixture
@@ -124,7 +115,7 @@ def test_a_generator_decides_the_view_and_moves_on_by_the_same_step_for_every_im
     assert torch.equal(pickle.loads(pickle.dumps(data)).load(1), data.load(1)), "workers get a copy"
 
 
-def test_a_file_that_is_corrupt_or_missing_is_named_and_trouble_of_the_disk_is_its_own(tree):
+def test_a_file_that_is_corrupt_or_missing_is_named_and_trouble_of_the_disk_is_its_own(tree, monkeypatch):
     data, file = open_tree(tree), tree[0] / "3.jpg"
     for content in (b"", file.read_bytes()[:200]):
         file.write_bytes(content)
@@ -136,6 +127,9 @@ def test_a_file_that_is_corrupt_or_missing_is_named_and_trouble_of_the_disk_is_i
     file.mkdir()
     with pytest.raises(IsADirectoryError):
         data.load(3)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'rankedu\[lab\]'"):
+        data.load(0)
 
 
 def test_bad_settings(tree):
@@ -147,9 +141,3 @@ def test_bad_settings(tree):
     ):
         with pytest.raises(ValueError, match=message):
             open_tree(**{"tree": tree, **settings})
-
-
-def test_without_pillow_it_says_what_to_install(tree, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'rankedu\[lab\]'"):
-        open_tree(tree).load(0)

@@ -51,9 +51,9 @@ def test_boxes_lie_in_the_picture_and_labels_have_names(targets, data):
     sides = (boxes[:, 2:] - boxes[:, :2]).amax(1)
     assert 22 <= sides.median() <= 28 and sides.min() >= 10 and sides.max() <= 56
     assert 0.01 < difficult.float().mean() < 0.1
-
-
-def test_no_two_characters_share_a_picture():
+    table = card_markdown(images=10)
+    assert "| images | 10 | 10 |" in table and "A " in table
+    assert f"| objects | {sum(len(target['labels']) for target in targets[:10])} |" in table
     assert all(len(characters) == 1 for characters in owners(render(CLASSES + CLUTTER)).values())
 
 
@@ -78,7 +78,7 @@ def test_another_split_or_seed_gives_other_scenes_and_the_held_out_ones_are_behi
 
 
 @pytest.mark.skipif(not PINNED_VERSION, reason="another matplotlib")
-def test_the_first_scene_is_the_one_that_results_were_made_on(data, recwarn):
+def test_the_first_scene_is_the_one_that_results_were_made_on_and_other_pixels_are_told(data, monkeypatch, recwarn):
     target = data.target(0)
     assert [data.names[label - 1] for label in target["labels"].tolist()] == ["A", "A", "B"]
     assert target["boxes"].tolist() == [[64, 58, 82, 77], [93, 2, 106, 17], [1, 62, 37, 104]]
@@ -87,9 +87,6 @@ def test_the_first_scene_is_the_one_that_results_were_made_on(data, recwarn):
     assert np.array(found) == pytest.approx(np.array(pinned), abs=0.02)
     Scenes(images=1)
     assert not recwarn.list
-
-
-def test_other_pixels_are_told(monkeypatch):
     monkeypatch.setattr(scenes, "PINNED_SHA256", "0" * 64)
     with pytest.warns(UserWarning, match="Scenes: .* draws other pixels .*results are not comparable"):
         Scenes(images=1)
@@ -128,13 +125,9 @@ def test_places_keep_clear_of_others_where_there_is_room():
     assert crowd[:, :2].std() < boxes[:, 1].std() and 0 < CROWDED < 1
 
 
-@pytest.fixture(scope="module")
-def glyph():
-    return cut_glyphs(render("R"))["R"][0]
-
-
 @pytest.mark.parametrize("angle", [-0.4, 0.0])
-def test_the_box_is_tight_and_grows_with_the_glyph(glyph, angle):
+def test_the_box_is_tight_and_grows_with_the_glyph(angle):
+    glyph = cut_glyphs(render("R"))["R"][0]
     ink, _, box = paint_glyph(glyph, 30.0, angle, False)
     inside = np.zeros_like(ink, dtype=bool)
     inside[box[1] : box[3], box[0] : box[2]] = True
@@ -155,9 +148,3 @@ def test_open_detection_refuses_what_it_does_not_know():
     ):
         with pytest.raises(ValueError, match=message):
             open_detection(*arguments, **settings)
-
-
-def test_the_card_counts_what_is_there(targets):
-    table = card_markdown(images=10)
-    assert "| images | 10 | 10 |" in table and "A " in table
-    assert f"| objects | {sum(len(target['labels']) for target in targets[:10])} |" in table

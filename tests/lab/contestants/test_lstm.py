@@ -30,20 +30,16 @@ def test_gradient_passes_through_a_frozen_network_to_the_scores(device):
             assert not hasattr(ranker.body, "rnn") or ranker.body.rnn.training, "eval mode has no gradient on a GPU"
 
 
-def test_all_members_and_all_taking_part_are_allowed():
-    sorter, y, everyone = untrained(3), torch.tensor([0.3, 0.1, 0.2]), torch.ones(3, dtype=torch.bool)
-    assert torch.equal(sorter(y, where=everyone), sorter(y))
-    assert torch.equal(sorter.among(y, everyone, where=everyone), sorter(y))
-
-
 def test_the_counterexample_to_equivariance():
     """A network of zeros answers (1, 2) to everything. Swapped scores must have swapped ranks, each off by one."""
-    ranker = untrained(2, "mlp").double()
+    ranker, everyone = untrained(2, "mlp").double(), torch.ones(2, dtype=torch.bool)
     for parameter in ranker.parameters():
         parameter.zero_()
     ranker.head.bias.copy_(torch.tensor([0.5, 1.0]))
     y, generator = torch.tensor([0.9, 0.1], dtype=torch.float64), torch.Generator().manual_seed(3)
-    assert ranker(y).tolist() == ranker(y.flip(0)).tolist() == [1.0, 2.0]
+    assert (
+        ranker(y).tolist() == ranker(y.flip(0)).tolist() == ranker.among(y, everyone, where=everyone).tolist() == [1, 2]
+    )
     swapped = [torch.equal(torch.randperm(2, generator=generator), torch.tensor([1, 0])) for _ in range(8)]
     assert 0 < sum(swapped) < 8
     assert equivariance_error(ranker, y, draws=8, seed=3) == sum(swapped) / 8
@@ -71,9 +67,6 @@ def test_exact_sorter_is_its_definition_and_the_rank_of_smooth_ap():
             torch.testing.assert_close(found, expected)  # the gradient of a fixed temperature
             assert found.any()
         torch.testing.assert_close(exact_sorter(y), torch.stack([released(row)[1] for row in y.detach()]))
-
-
-def test_exact_sorter_of_equal_scores_and_of_one():
     for dtype in (torch.float16, torch.float32, torch.float64):
         assert exact_sorter(torch.full((5,), 0.3, dtype=dtype)).tolist() == [3.0] * 5
         assert exact_sorter(torch.zeros(1, dtype=dtype)).tolist() == [1.0]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from ranklab.models import ConvNet, ResNetEmbedding, build, embedding_head
+from ranklab.models import ConvNet, build, embedding_head
 
 
 class Tiny(nn.Module):
@@ -70,6 +70,8 @@ def test_the_two_parts_are_the_whole_and_embeddings_lie_on_the_sphere(name, torc
         assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
     channels, dim = (3, 512) if name.startswith("resnet") else (1, 64)
     assert build(name)(pictures(channels)).shape == (4, dim)
+    head, features = embedding_head(32, 8, layer_norm=True), torch.randn(4, 32)
+    torch.testing.assert_close(head(features), head(100 * features + 7), atol=1e-4, rtol=1e-4)
 
 
 def test_the_convnet_is_what_it_always_was():
@@ -82,18 +84,6 @@ def test_the_convnet_is_what_it_always_was():
     by_hand = nn.Sequential(*layers, nn.Flatten(), nn.Linear(2048, 64))
     assert all(torch.equal(made, p) for made, p in zip(net.parameters(), by_hand.parameters(), strict=True))
     torch.testing.assert_close(net(pictures()), nn.functional.normalize(by_hand(pictures()), dim=1))
-
-
-def test_layer_norm_makes_the_scale_of_the_features_irrelevant():
-    head, features = embedding_head(32, 8, layer_norm=True), torch.randn(4, 32)
-    torch.testing.assert_close(head(features), head(100 * features + 7), atol=1e-4, rtol=1e-4)
-
-
-def test_the_small_stem_keeps_the_pictures_side():
-    for channels, side in ((3, 8), (1, 32)):
-        net = ResNetEmbedding(Tiny(), 8, in_channels=channels)
-        net(pictures(channels))
-        assert net.features.seen == (side, side)
 
 
 def test_pretrained_weights_are_taken_where_they_are(torchvision):
@@ -118,12 +108,7 @@ def test_weights_of_a_classifier_or_of_the_whole_net(in_channels, torchvision, t
     torch.save(net.state_dict(), tmp_path / "whole.pt")
     again = build("resnet34", dim=8, in_channels=in_channels, weights=str(tmp_path / "whole.pt"))
     assert torch.equal(net.eval()(pictures(in_channels)), again.eval()(pictures(in_channels)))
-
-
-def test_without_torchvision_the_error_says_what_to_do(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torchvision", None)
-    with pytest.raises(ImportError, match=r"pip install 'rankedu\[vision\]'.*convnet_wide"):
-        build("resnet50")
+    assert net.features.seen == ((8, 8) if in_channels == 3 else (32, 32)), "the small stem keeps the pictures' side"
 
 
 @pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
@@ -166,19 +151,19 @@ BAD = [
 
 
 @pytest.mark.usefixtures("torchvision")
-def test_settings_and_pictures_that_do_not_fit_are_refused(refused):
+def test_what_does_not_fit_is_refused(refused, tmp_path, monkeypatch):
     refused((lambda given=given, x=x: build(**given)(x), ValueError, message) for given, x, message in BAD)
-
-
-def test_weights_that_do_not_fit_are_refused(tmp_path):
     torch.save(ConvNet(8).state_dict(), tmp_path / "small.pt")
     torch.save([1, 2], tmp_path / "list.pt")
     (tmp_path / "text.pt").write_text("no weights")
-    for name, error, message in (
-        ("none", FileNotFoundError, r"weights must be a file, got .*none\.pt"),
-        ("small", ValueError, r"weights must fit the ConvNet, got .*small\.pt, which does not"),
-        ("list", ValueError, r"weights must be a state dict, got list in .*list\.pt"),
-        ("text", ValueError, r"weights must be a state dict, got .*text\.pt, which can't be read"),
-    ):
-        with pytest.raises(error, match=message):
-            build(dim=16, weights=tmp_path / f"{name}.pt")
+    wrong = {
+        "none": r"weights must be a file, got .*none\.pt",
+        "small": r"weights must fit the ConvNet, got .*small\.pt, which does not",
+        "list": r"weights must be a state dict, got list in .*list\.pt",
+        "text": r"weights must be a state dict, got .*text\.pt, which can't be read",
+    }
+    files = {tmp_path / f"{name}.pt": message for name, message in wrong.items()}
+    errors = (FileNotFoundError, ValueError)
+    refused((lambda file=file: build(dim=16, weights=file), errors, message) for file, message in files.items())
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    refused([(lambda: build("resnet50"), ImportError, r"pip install 'rankedu\[vision\]'.*convnet_wide")])

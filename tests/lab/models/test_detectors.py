@@ -66,15 +66,6 @@ def test_with_cross_entropy_it_is_torchvisions():
         torch.testing.assert_close(net(batch()[0]), original(batch()[0]))
 
 
-def test_a_weight_scales_the_gradient_of_the_blackbox_and_not_lambda():
-    once, thrice, without = (step(narrow(map_loss()), scale)[1] for scale in (1.0, 3.0, 0.0))
-    layer = "roi_heads.box_predictor.cls_score.weight"
-    assert once[layer].abs().max() > 0 and not without[layer].any()
-    torch.testing.assert_close(thrice[layer], 3 * once[layer])
-    for name in once:
-        torch.testing.assert_close(thrice[name] - without[name], 3 * (once[name] - without[name]), atol=1e-5, rtol=1e-3)
-
-
 def test_the_loss_sees_what_the_heads_saw():
     class Spy(nn.Module):
         def forward(self, logits, labels):
@@ -106,31 +97,12 @@ def test_in_eval_mode_all_proposals_of_a_test_set_can_be_judged():
     assert set(labels.tolist()) <= {-1, 0, 1, 2, 3, 4}
 
 
-def test_mixed_precision_carries_the_gradient_of_single_precision():
-    net = narrow(map_loss(0))
-    with torch.autocast("cpu", torch.bfloat16):
-        losses, gradients = step(net)
-    assert losses["loss_classifier"].dtype == torch.float32
-    assert all(gradient.isfinite().all() for gradient in gradients.values())
-    assert gradients["roi_heads.box_predictor.cls_score.weight"].any()
-
-
 def test_pictures_without_objects():
     given = batch(0, 0)
     assert all(value.isfinite() for value in step(narrow(), given=given)[0].values())
     with pytest.warns(NoPositivesWarning):
         losses, gradients = step(narrow(map_loss()), given=given)
     assert losses["loss_classifier"] == 0 and all(gradient.isfinite().all() for gradient in gradients.values())
-
-
-def test_a_checkpoint_keeps_the_memory():
-    net = narrow(map_loss())
-    step(net)
-    again = narrow(map_loss())
-    again.load_state_dict(net.state_dict())
-    assert len(again.roi_heads.classifier_loss.loss.memory) == 2 * 16
-    for _ in range(2):
-        torch.testing.assert_close(step(net), step(again), rtol=0, atol=0)
 
 
 def test_training_goes_on_with_another_loss(tmp_path):
@@ -194,9 +166,9 @@ def test_sizes_and_the_one_of_the_paper_is_torchvisions():
     assert ours.transform.min_size == (600,) and ours.transform.max_size == 1000
 
 
-def test_bad_settings_and_weights_are_refused(tmp_path):
+def test_bad_settings_and_weights_are_refused(tmp_path, refused):
     torch.save(build_detector(classes=3).state_dict(), tmp_path / "three.pt")
-    for settings, error, message in (
+    rows = (
         ({"name": "wide"}, ValueError, "name must be one of 'narrow', .* got 'wide'"),
         ({"image_size": 31}, ValueError, "image_size must be >= 32, got 31"),
         ({"proposals": 0}, ValueError, "proposals must be >= 1, got 0"),
@@ -206,6 +178,5 @@ def test_bad_settings_and_weights_are_refused(tmp_path):
         ({"classifier_loss": "rambo_map"}, TypeError, r"classifier_loss must be a Module, got 'rambo_map'"),
         ({"weights": tmp_path / "none.pt"}, FileNotFoundError, r"weights must be a file, got .*none\.pt"),
         ({"weights": tmp_path / "three.pt"}, ValueError, r"must fit the narrow, got .*three\.pt, .*size mismatch"),
-    ):
-        with pytest.raises(error, match=message):
-            build_detector(**settings)
+    )
+    refused((lambda given=given: build_detector(**given), error, message) for given, error, message in rows)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from rankedu.losses import ClusterLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
+from rankedu.losses import ClusterLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
 from ranklab.models import ConvNet
 from ranklab.training import Recipe, distributed, train
@@ -47,7 +48,7 @@ def direct(net, loss, made):
     return torch.cat([g.flatten() for g in torch.autograd.grad(value, net.parameters())])
 
 
-def test_the_gradient_is_the_direct_one():
+def test_the_gradient_is_the_direct_one_and_in_16_bits_nearly_so():
     for name, loss in LOSSES.items():
         net = network()
         expected = direct(net, loss, net(images()))
@@ -55,16 +56,14 @@ def test_the_gradient_is_the_direct_one():
         for chunk in (1, 5, 6, 12, None):
             found = gradients(net, loss, chunk=chunk)
             torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14, msg=f"{name} {chunk=}")
-
-
-def test_what_the_loss_learns_is_trained_too():
-    """Proxies of HAPPIER: their gradient is the direct one."""
-    for chunk in (None, 5):
-        net, (loss, twin) = network(), (HAPPIERLoss(n_classes=4, dim=4).double() for _ in range(2))
-        twin.load_state_dict(loss.state_dict())
-        gradients(net, loss, chunk=chunk)
-        twin(net(images()), LABELS).backward()
-        torch.testing.assert_close(loss.cluster.proxies.grad, twin.cluster.proxies.grad, rtol=1e-12, atol=1e-14)
+    for chunk in (None, 4):
+        net, loss = network().float(), LOSSES["smooth_ap"]
+        exact, half = (gradients(net, loss, chunk=chunk, amp=amp, dtype=torch.float32) for amp in (False, True))
+        assert half.dtype == torch.float32 and 0 < (half - exact).norm() < 0.1 * exact.norm()
+    net = network().requires_grad_(False)
+    embeddings, backward = embed_for_gradient(net, images(), chunk=4)
+    backward(torch.ones_like(embeddings))
+    assert all(parameter.grad is None for parameter in net.parameters()), "there is nothing to train"
 
 
 def test_batch_norm_takes_the_statistics_of_a_chunk():
@@ -89,21 +88,6 @@ def test_dropout_is_drawn_once():
     expected = direct(net, loss, torch.cat([net(part) for part in images().split(4)]))
     assert torch.equal(torch.rand(1), after)
     torch.testing.assert_close(made, expected, rtol=1e-12, atol=1e-14)
-
-
-def test_16_bits_give_nearly_the_same():
-    net = network().float()
-    exact = gradients(net, LOSSES["smooth_ap"], chunk=None, dtype=torch.float32)
-    for chunk in (None, 4):
-        half = gradients(net, LOSSES["smooth_ap"], chunk=chunk, amp=True, dtype=torch.float32)
-        assert half.dtype == torch.float32 and 0 < (half - exact).norm() < 0.1 * exact.norm()
-
-
-def test_a_network_without_anything_to_train():
-    net = network().requires_grad_(False)
-    embeddings, backward = embed_for_gradient(net, images(), chunk=4)
-    backward(torch.ones_like(embeddings))
-    assert all(parameter.grad is None for parameter in net.parameters())
 
 
 @pytest.mark.parametrize("recipe", [Recipe(chunk=8), Recipe(amp=True)], ids=["chunk", "amp"])
@@ -150,21 +134,12 @@ def test_the_gradient_is_that_of_the_double_batch_and_unequal_shares_are_refused
     alone = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run([*torchrun, __file__, tmp_path], env=alone, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    for rank in (0, 1):
+    for rank, name in product((0, 1), LOSSES):
         process = torch.load(tmp_path / f"{rank}.pt", weights_only=False)
-        for name in LOSSES:
+        with distributed.joined():  # alone, which changes nothing
             expected = of_processes(name)
-            assert expected.abs().max() > 1e-2
-            torch.testing.assert_close(process[name], expected, rtol=1e-12, atol=1e-12)
-
-
-def test_a_process_that_is_alone():
-    embeddings, labels = torch.ones(3, 2, requires_grad=True), torch.arange(3)
-    assert distributed.gather(embeddings, labels) == (embeddings, labels)
-    assert (distributed.world_size(), distributed.rank()) == (1, 0)
-    with distributed.joined():
-        assert distributed.world_size() == 1
-    assert torch.equal(distributed.own_part(labels), labels)
+        assert expected.abs().max() > 1e-2 and (distributed.world_size(), distributed.rank()) == (1, 0)
+        torch.testing.assert_close(process[name], expected, rtol=1e-12, atol=1e-12)
 
 
 if __name__ == "__main__":  # by torchrun, in each of the two processes

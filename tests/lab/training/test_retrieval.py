@@ -7,7 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from rankedu import reference
 from ranklab.models import ConvNet
-from ranklab.training import ClassBalancedSampler, evaluate, train
+from ranklab.training import evaluate, train
 from ranklab.training.retrieval import embed
 
 
@@ -37,42 +37,17 @@ def neighbours(embeddings, labels):
     return cross_entropy(logits, target / target.sum(1, keepdim=True))
 
 
-LABELS = torch.tensor([5, 9, 5, 9, 9, 7, 5, 7, 9, 7, 5, 7])
-
-
-def test_a_batch_is_balanced():
-    for batch_size, per_class in ((4, 2), (6, 2), (8, 4), (3, 1), (12, 4)):
-        for batch in ClassBalancedSampler(LABELS, batch_size, per_class, batches=20):
-            assert len(batch.unique()) == batch_size
-            _, counts = LABELS[batch].unique(return_counts=True)
-            assert counts.tolist() == [per_class] * (batch_size // per_class)
-            assert (LABELS[batch].view(-1, per_class) == LABELS[batch].view(-1, per_class)[:, :1]).all()
-
-
-def test_classes_and_their_items_are_drawn_uniformly():
-    labels = torch.tensor([0] * 4 + [1] * 12 + [2] * 6)
-    drawn = torch.cat(list(ClassBalancedSampler(labels, 2, 2, batches=3000)))
-    assert (labels[drawn].bincount() / len(drawn) - 1 / 3).abs().max() < 0.03
-    inside = drawn.bincount()[4:16] / (labels[drawn] == 1).sum()
-    assert (inside - 1 / 12).abs().max() < 0.02
-
-
-def test_small_classes_are_left_out():
-    labels = torch.tensor([0, 0, 0, 1, 1, 1, 2])
-    assert labels[torch.cat(list(ClassBalancedSampler(labels, 3, 3, batches=50)))].unique().tolist() == [0, 1]
-
-
-def test_the_sampler_refuses():
-    for arguments, error, message in (
-        ((LABELS, 5, 2), ValueError, "batch_size must be a multiple of per_class, got 5 and 2"),
-        ((LABELS, 16, 4), ValueError, "at most 12, got 16: there are 3 classes .*batch_size=12, or a larger per_class"),
-        ((LABELS, 400, 100), ValueError, "batch_size must be at most 0, got 400: .*use a smaller per_class"),
-        ((LABELS.view(6, 2), 4, 2), ValueError, r"integers \(N,\), got \(6, 2\) of torch.int64 \(number the paths"),
-        ((LABELS.float(), 4, 2), ValueError, r"labels must be integers .* of torch.float32 .*labels.long\(\)"),
-        ((LABELS.tolist(), 4, 2), TypeError, r"labels must be a torch.Tensor, got list .*as_tensor"),
-    ):
-        with pytest.raises(error, match=message):
-            ClassBalancedSampler(*arguments)
+def test_evaluate_restores_the_mode_repeats_itself_and_refuses_an_exploded_network(glyphs):
+    net = ConvNet(8).train()
+    first, again = evaluate(net, glyphs), evaluate(net, glyphs)
+    assert first == again != evaluate(net, glyphs, seed=2) and net.training
+    assert evaluate(net.eval(), glyphs) == first and not net.training
+    made = evaluate(Flat(), Points(torch.zeros(5, 4, 4).byte(), torch.arange(5)), strength=0.0)
+    assert all(value != value for value in made.values()), "without positives there is nothing to measure"
+    for value in (float("nan"), float("inf")):  # no comparison with NaN holds: nothing would outrank its positives
+        nn.init.constant_(net.embed.weight, value)
+        with pytest.raises(ValueError, match="find what made it: the input, or the network"):
+            evaluate(net, glyphs)
 
 
 @pytest.mark.parametrize("levels", [1, 3])
@@ -95,30 +70,6 @@ def test_evaluate_is_the_definition_for_leaves(levels):
     assert made == pytest.approx({"R@1": sum(firsts) / len(firsts), "mAP": sum(aps) / len(aps)}, abs=1e-6)
 
 
-def test_an_exploded_network_is_refused(glyphs):
-    """No comparison with NaN holds, so nothing would outrank its positives."""
-    for value in (float("nan"), float("inf")):
-        net = ConvNet(8)
-        nn.init.constant_(net.embed.weight, value)
-        with pytest.raises(ValueError, match="find what made it: the input, or the network"):
-            evaluate(net, glyphs)
-
-
-def test_evaluate_restores_the_mode_and_repeats_itself(glyphs):
-    net = ConvNet(8).train()
-    first, again = evaluate(net, glyphs), evaluate(net, glyphs)
-    assert first == again
-    assert net.training
-    assert evaluate(net.eval(), glyphs) == first
-    assert not net.training
-    assert evaluate(net, glyphs, seed=2) != first
-
-
-def test_without_positives_there_is_nothing_to_measure():
-    made = evaluate(Flat(), Points(torch.zeros(5, 4, 4).byte(), torch.arange(5)), strength=0.0)
-    assert all(value != value for value in made.values())
-
-
 def trained(data, loss=neighbours, *, net_seed=0, **settings):
     torch.manual_seed(net_seed)
     net = ConvNet(16, channels=(8, 16, 32))
@@ -126,33 +77,35 @@ def trained(data, loss=neighbours, *, net_seed=0, **settings):
     return net, train(net, data, loss, **settings)
 
 
-def test_a_few_steps_reduce_the_loss_and_improve_retrieval(glyphs):
-    net, history = trained(glyphs, test=glyphs, evaluate_every=20)
-    assert len(history.losses) == 40
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, embeddings, labels):
+        return neighbours(self.scale * embeddings, labels)
+
+
+def test_a_few_steps_reduce_the_loss_improve_retrieval_and_train_the_loss_and_the_time_is_told(glyphs):
+    loss = Scaled()
+    net, history = trained(glyphs, loss, test=glyphs, evaluate_every=20)
+    assert len(history.losses) == 40 and loss.scale.item() != 1
     assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])
-    untrained, _ = trained(glyphs, steps=0)
+    untrained, nothing = trained(glyphs, steps=0)
     assert evaluate(net, glyphs)["R@1"] > evaluate(untrained, glyphs)["R@1"] + 0.1
     assert [row["step"] for row in history.evaluations] == [20, 40]
     assert history.evaluations[-1]["R@1"] == evaluate(net, glyphs)["R@1"]
-    assert history.seconds > 0
-
-
-def test_the_history_says_where_the_time_went(glyphs):
-    _, history = trained(glyphs, steps=4, test=glyphs, evaluate_every=2)
     shares = history.shares()
     assert list(shares) == ["loss share", "waiting share", "evaluation share"]
     assert all(0 < share < 1 for share in shares.values())
-    assert history.waiting + history.loss_seconds < history.seconds
-    assert all(share != share for share in trained(glyphs, steps=0)[1].shares().values())
+    assert 0 < history.waiting + history.loss_seconds < history.seconds
+    assert all(share != share for share in nothing.shares().values())
 
 
-def test_intervals_are_evaluated_as_hard_as_the_training_is(glyphs):
+def test_intervals_are_checked_and_evaluated_as_hard_as_the_training_is(glyphs):
     net, history = trained(glyphs, steps=2, strength=0.0, test=glyphs, evaluate_every=2)
     assert history.evaluations == [{"step": 2, **evaluate(net, glyphs, strength=0.0)}]
     assert history.evaluations != [{"step": 2, **evaluate(net, glyphs)}]
-
-
-def test_intervals_are_checked(glyphs):
     for name in ("evaluate_every", "checkpoint_every"):
         with pytest.raises(ValueError, match=rf"{name} must be >= 1, got 0 \(it counts steps\)"):
             trained(glyphs, steps=2, **{name: 0})
@@ -163,17 +116,3 @@ def test_the_same_seed_the_same_numbers_and_evaluating_changes_nothing(glyphs):
     (first, one), (again, two), (_, other) = (trained(glyphs, steps=6, **s) for s in ({"seed": 1}, evaluated, {}))
     assert one.losses == two.losses != other.losses
     assert all(torch.equal(a, b) for a, b in zip(first.state_dict().values(), again.state_dict().values(), strict=True))
-
-
-def test_parameters_of_the_loss_are_trained_too(glyphs):
-    class Scaled(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.scale = nn.Parameter(torch.ones(()))
-
-        def forward(self, embeddings, labels):
-            return neighbours(self.scale * embeddings, labels)
-
-    loss = Scaled()
-    trained(glyphs, loss, steps=3)
-    assert loss.scale.item() != 1

@@ -56,20 +56,57 @@ def test_the_batches_of_a_pair_are_consecutive_and_every_pair_has_its_turn():
         assert turns[:6] != turns[6:]
 
 
-def test_classes_and_items_of_a_super_class_are_drawn_uniformly():
+LABELS = torch.tensor([5, 9, 5, 9, 9, 7, 5, 7, 9, 7, 5, 7])
+
+
+def test_a_batch_has_equally_many_items_of_each_class():
+    for batch_size, per_class in ((4, 2), (6, 2), (8, 4), (3, 1), (12, 4)):
+        for batch in ClassBalancedSampler(LABELS, batch_size, per_class, batches=20):
+            assert len(batch.unique()) == batch_size
+            assert LABELS[batch].unique(return_counts=True)[1].tolist() == [per_class] * (batch_size // per_class)
+            assert (LABELS[batch].view(-1, per_class) == LABELS[batch].view(-1, per_class)[:, :1]).all()
+
+
+def test_classes_and_their_items_are_drawn_uniformly():
+    labels = torch.tensor([0] * 4 + [1] * 12 + [2] * 6)
+    found = torch.cat(list(ClassBalancedSampler(labels, 2, 2, batches=3000)))
+    assert (labels[found].bincount() / len(found) - 1 / 3).abs().max() < 0.03
+    assert (found.bincount()[4:16] / (labels[found] == 1).sum() - 1 / 12).abs().max() < 0.02
     counts = drawn(SuperClassSampler(tree([6, 6]), 8, 2, batches=2000)).flatten().bincount(minlength=48)
     assert (counts / 16_000 * 48 - 1).abs().max() < 0.12
 
 
-def test_the_path_is_the_class():
+def test_a_path_is_a_class_and_small_classes_and_small_super_classes_are_left_out():
     paths = tree([3, 3], items=2)  # the leaves 0, 1, 2 occur under both
     assert all(len(paths[batch].unique(dim=0)) == 6 for batch in SuperClassSampler(paths, 12, 2, batches=5))
-
-
-def test_small_classes_and_small_super_classes_are_left_out():
     paths = torch.cat([tree([3, 3, 1]), torch.tensor([[0, 9], [3, 0]])])
     kept = drawn(SuperClassSampler(paths, 8, 2, batches=30))
     assert paths[kept.flatten()].unique(dim=0).tolist() == [[s, c] for s in (0, 1) for c in range(3)]
+    labels = torch.tensor([0, 0, 0, 1, 1, 1, 2])
+    assert labels[drawn(ClassBalancedSampler(labels, 3, 3, batches=50))].unique().tolist() == [0, 1]
+
+
+def test_the_samplers_refuse(refused):
+    rows = (
+        (LABELS, (5, 2), ValueError, "batch_size must be a multiple of per_class, got 5 and 2"),
+        (LABELS, (16, 4), ValueError, "at most 12, got 16: there are 3 classes .*batch_size=12, or a larger per_class"),
+        (LABELS, (400, 100), ValueError, "batch_size must be at most 0, got 400: .*use a smaller per_class"),
+        (LABELS.view(6, 2), (4, 2), ValueError, r"integers \(N,\), got \(6, 2\) of torch.int64 \(number the paths"),
+        (LABELS.float(), (4, 2), ValueError, r"labels must be integers .* of torch.float32 .*labels.long\(\)"),
+        (LABELS.tolist(), (4, 2), TypeError, r"labels must be a torch.Tensor, got list .*as_tensor"),
+    )
+    refused((lambda x=x, sizes=sizes: ClassBalancedSampler(x, *sizes), e, message) for x, sizes, e, message in rows)
+    rows = (
+        (FLAT, {}, r"shape \(N, L\) with L >= 2, got torch.int64 of shape \(76,\) \(without super-classes"),
+        (PATHS, {"batch_size": 12, "per_class": 4}, r"a multiple of per_class \* super_classes = 8, got 12"),
+        (PATHS, {"super_classes": 8}, "at most the 4 super-classes with 1 classes, .* got 8: 0 ways"),
+        (PATHS, {"batch_size": 28}, "at most the 0 super-classes with 7 classes"),
+        (tree([1] * 60, items=2), {"super_classes": 8}, "leave at most 1,000,000 ways to choose, got 8: 2,558,"),
+        (PATHS, {"super_classes": 0}, "super_classes must be >= 1, got 0"),
+        (PATHS, {"batches": -1}, "batches must be >= 0, got -1"),
+    )
+    small = {"batch_size": 16, "per_class": 2}
+    refused((lambda x=x, to=to: SuperClassSampler(x, **{**small, **to}), ValueError, told) for x, to, told in rows)
 
 
 @pytest.mark.parametrize("make", [balanced, paired])
@@ -79,20 +116,5 @@ def test_more_batches_begin_with_the_fewer_and_another_seed_gives_others(make):
 
 
 def test_the_batches_that_committed_results_were_made_with():
-    labels = torch.tensor([5, 9, 5, 9, 9, 7, 5, 7, 9, 7, 5, 7])
-    batches = drawn(ClassBalancedSampler(labels, 4, 2, batches=4, seed=3))
+    batches = drawn(ClassBalancedSampler(LABELS, 4, 2, batches=4, seed=3))
     assert batches.tolist() == [[7, 11, 6, 2], [9, 5, 1, 4], [2, 6, 8, 4], [2, 6, 3, 4]]
-
-
-def test_the_super_class_sampler_refuses():
-    for labels, settings, message in (
-        (FLAT, {}, r"shape \(N, L\) with L >= 2, got torch.int64 of shape \(76,\) \(without super-classes"),
-        (PATHS, {"batch_size": 12, "per_class": 4}, r"a multiple of per_class \* super_classes = 8, got 12"),
-        (PATHS, {"super_classes": 8}, "at most the 4 super-classes with 1 classes, .* got 8: 0 ways"),
-        (PATHS, {"batch_size": 28}, "at most the 0 super-classes with 7 classes"),
-        (tree([1] * 60, items=2), {"super_classes": 8}, "leave at most 1,000,000 ways to choose, got 8: 2,558,"),
-        (PATHS, {"super_classes": 0}, "super_classes must be >= 1, got 0"),
-        (PATHS, {"batches": -1}, "batches must be >= 0, got -1"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            SuperClassSampler(labels, **{"batch_size": 16, "per_class": 2, **settings})

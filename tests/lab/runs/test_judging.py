@@ -30,15 +30,20 @@ def plain(differences, threshold=0.0):
     return Contrast(differences, np.ones_like(differences), threshold)
 
 
-@pytest.fixture
-def fewer_samples(monkeypatch):
-    """A bootstrap of 2,000 samples, whose spread is known to 2 %, where hundreds of verdicts are asked for."""
+def test_intervals_hold_the_truth_as_often_as_they_say(monkeypatch):
+    """Effects of seeds, of letters and of both: 95 % at least, and not all; of 2,000 samples, known to 2 %."""
     monkeypatch.setattr(judging, "bootstrap", partial(bootstrap, samples=2000))
+    rng, within = np.random.default_rng(2), 0
+    for _ in range(200):
+        truth = 0.3 + rng.normal(size=(10, 1)) + rng.normal(size=(1, 25)) + rng.normal(size=(10, 25))
+        [found] = judge({"claim": [plain(truth)]}).values()
+        within += abs(found.estimate.mean - 0.3) <= found.estimate.half_width
+    assert 184 <= within < 200
 
 
 @given(st.integers(0, 10_000), st.floats(-2, 2))
 @settings(max_examples=20, deadline=None)
-def test_without_letters_it_is_the_paired_t_test(seed, shift):
+def test_without_letters_it_is_the_paired_t_test_and_equal_runs_tie(seed, shift):
     one, other = np.random.default_rng(seed).normal(size=(2, 10, 1))
     one += shift
     expected = stats.ttest_rel(one[:, 0], other[:, 0])
@@ -47,6 +52,10 @@ def test_without_letters_it_is_the_paired_t_test(seed, shift):
     assert found.estimate.mean == pytest.approx((one - other).mean())
     assert found.estimate.half_width == pytest.approx((interval.high - interval.low) / 2, rel=0.05)
     assert np.sign(found.p - 0.05) == np.sign(expected.pvalue - 0.05) or abs(expected.pvalue - 0.05) < 0.02
+    [found] = judge({"claim": [plain(np.zeros((10, 3)))]}).values()
+    assert (found.verdict, found.estimate.half_width, found.p) == (UNDECIDED, 0.0, 1.0)
+    [above] = judge({"claim": [plain(np.zeros((10, 3)), -0.01)]}).values()
+    assert above.verdict == CONFIRMED and above.p == 0.0
 
 
 def test_the_bootstrap_is_the_definition():
@@ -61,17 +70,6 @@ def test_the_bootstrap_is_the_definition():
     )
 
 
-@pytest.mark.usefixtures("fewer_samples")
-def test_intervals_hold_the_truth_as_often_as_they_say():
-    """Effects of seeds, of letters and of both: 95 % at least, and not all."""
-    rng, within = np.random.default_rng(2), 0
-    for _ in range(200):
-        truth = 0.3 + rng.normal(size=(10, 1)) + rng.normal(size=(1, 25)) + rng.normal(size=(10, 25))
-        [found] = judge({"claim": [plain(truth)]}).values()
-        within += abs(found.estimate.mean - 0.3) <= found.estimate.half_width
-    assert 184 <= within < 200
-
-
 def test_few_letters_of_unequal_size_are_covered():
     """The 16 letters of the tree, two of which hold half of the queries, as if seeds made no difference."""
     [record] = [one for one in collect_runs(find_records() / "claims_cpu.jsonl")[0] if one.run == "happier-0"]
@@ -84,20 +82,12 @@ def test_few_letters_of_unequal_size_are_covered():
     spread = np.sqrt(np.square(effects - mean[:, None]) @ np.square(weights))
     assert np.square(spread).mean() * factor == pytest.approx(np.square(mean).mean(), rel=0.02)
     for level in (0.05, 0.05 / 9):
-        erring, of_seeds = (
-            (np.abs(mean) > stats.t.isf(level / 2, df) * np.sqrt(part) * spread).mean()
-            for part, df in ((factor, freedom), (10 / 9, 9))
-        )
-        assert erring <= 1.02 * level, "covered"
-        assert of_seeds > 1.8 * level, "which the degrees of freedom of the seeds would not do"
-
-
-@pytest.mark.usefixtures("fewer_samples")
-def test_under_no_difference_a_family_seldom_errs():
-    rng = np.random.default_rng(3)
-    families = [judge({str(n): [plain(rng.normal(size=(10, 1)))] for n in range(6)}) for _ in range(100)]
-    erring = [any(found.verdict != UNDECIDED for found in family.values()) for family in families]
-    assert sum(erring) <= 12  # 5 expected
+        assert (np.abs(mean) > stats.t.isf(level / 2, freedom) * np.sqrt(factor) * spread).mean() <= 1.02 * level
+        of_seeds = (np.abs(mean) > stats.t.isf(level / 2, 9) * np.sqrt(10 / 9) * spread).mean()
+        assert of_seeds > 1.8 * level, "the degrees of freedom of the seeds would not do"
+    values = np.random.default_rng(6).normal(size=(10, 2))
+    of_two, of_one = (judge({"claim": [plain(each)]})["claim"].estimate for each in (values, values.mean(1)[:, None]))
+    assert of_two.half_width > 3 * of_one.half_width, "two letters leave one degree of freedom"
 
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8), st.sampled_from([0.0, 0.25]))
@@ -108,13 +98,6 @@ def test_the_other_sign_gives_the_other_verdict(values, threshold):
     [found], [turned] = (judge({"claim": [side]}).values() for side in sides)
     opposite = {CONFIRMED: REFUTED, REFUTED: CONFIRMED, UNDECIDED: UNDECIDED}
     assert turned.verdict == opposite[found.verdict] and turned.estimate.mean == pytest.approx(-found.estimate.mean)
-
-
-def test_equal_runs_tie():
-    [found] = judge({"claim": [plain(np.zeros((10, 3)))]}).values()
-    assert (found.verdict, found.estimate.half_width, found.p) == (UNDECIDED, 0.0, 1.0)
-    [above] = judge({"claim": [plain(np.zeros((10, 3)), -0.01)]}).values()
-    assert above.verdict == CONFIRMED and above.p == 0.0
 
 
 def at(p, sign=1):
@@ -159,24 +142,15 @@ def test_metrics_come_from_what_is_packed():
     assert milder(made, none).counts.tolist() == [[1, 2, 1]] * 2 and milder(made, none).mean == -5 / 4
 
 
-def test_two_letters_leave_one_degree_of_freedom():
-    values = np.random.default_rng(6).normal(size=(10, 2))
-    of_two, of_one = (judge({"claim": [plain(each)]})["claim"].estimate for each in (values, values.mean(1)[:, None]))
-    assert of_two.half_width > 3 * of_one.half_width
-
-
 def test_what_cannot_be_compared_is_named(refused):
     made = [record(seed, [3] * 10) for seed in (0, 1)]
     other = [record(seed, [3] * 10, counts=COUNTS[::-1]) for seed in (0, 1)]
-    seeds, queries = (
-        r"of the same seeds in all terms, got \[\[0, 1\], \[1, 0\]\]",
-        "of the same queries, got lab/run1, lab/run1",
+    seeds = r"of the same seeds in all terms, got \[\[0, 1\], \[1, 0\]\]"
+    queries, metric = "of the same queries, got lab/run1, lab/run1", "must be R@1 or one of mAP@R, got 'AP'"
+    rows = (
+        (lambda: contrast([(1.0, made, "R@1"), (-1.0, made[::-1], "R@1")]), seeds),
+        (lambda: contrast([(1.0, made, "R@1"), (-1.0, other, "R@1")]), queries),
+        (lambda: milder(made, other), queries),
+        (lambda: contrast([(1.0, made, "AP")]), metric),
     )
-    refused(
-        [
-            (lambda: contrast([(1.0, made, "R@1"), (-1.0, made[::-1], "R@1")]), ValueError, seeds),
-            (lambda: contrast([(1.0, made, "R@1"), (-1.0, other, "R@1")]), ValueError, queries),
-            (lambda: milder(made, other), ValueError, queries),
-            (lambda: contrast([(1.0, made, "AP")]), ValueError, "must be R@1 or one of mAP@R, got 'AP'"),
-        ]
-    )
+    refused((call, ValueError, message) for call, message in rows)

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise, tabulate
+from ranklab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise
 from ranklab.runs.folders import find_records
 from ranklab.runs.records import flatten
 from ranklab.runs.selection import chosen, metric_names
@@ -147,13 +147,13 @@ def test_two_that_keep_at_a_time_lose_nothing(tmp_path):
     assert skipped == [] and sorted(path.name for path in tmp_path.iterdir()) == [".locks", "kept.jsonl"]
 
 
-def test_tables_and_runs_become_a_table(runs, tmp_path):
+def test_tables_and_runs_become_a_table_a_lab(runs, tmp_path):
     old, table = tmp_path / "old.jsonl", tmp_path / "kept.jsonl"
     keep_runs([record({"AP": 0.5})], old)
     places = ["--runs", old, "--runs", runs]
     done = results(*places, "--keep", table)
     assert done.exit_code == 0 and "7 of 7 records written" in done.output
-    assert collect_runs(table) == collect_runs(old, runs)
+    assert done.output.count("### ") == 2 and collect_runs(table) == collect_runs(old, runs)
     done = results(*places, "--keep", tmp_path / "old")
     assert done.exit_code == 2 and "table must be a file that ends in .jsonl, got" in done.output
     assert not (tmp_path / "old").exists()
@@ -175,23 +175,27 @@ def test_mean_and_deviation_are_those_of_the_seeds_that_have_a_number(runs):
     assert some.value("AP").text() == "0.600 ± 0.141 (2 of 4 runs)" and some.value("R@1").text() == "—"
 
 
-def test_settings_are_never_averaged_and_of_the_same_run_the_last_counts(refused):
+def test_settings_are_never_averaged_of_the_same_run_the_last_counts_and_texts_choose(runs, refused):
     mixed = [record({"AP": 0.5}, loss="x", margin=margin) for margin in (0.0, 0.1)]
     assert [row.parameters for row in summarise(mixed)] == [{"margin": 0.0}, {"margin": 0.1}]
+    [row] = summarise([record({"AP": 0.9}, started="2026-03"), record({"AP": 0.1}, started="2026-02")])
+    assert row.value("AP").text() == "0.900"
+    records = collect_runs(runs)[0]
+    assert metric_names(records, "AP, mean,R@1") == ["AP, mean", "R@1"], "a name of a metric may have a comma"
+    assert metric_names(records) == ["R@1", "AP, mean", "seconds"]
+    for name, value, count in (
+        ("seed", "1.0", 2), ("seed", "x", 0), ("kinds", "a,b", 6), ("loss", "SMOOTH_AP", 3), ("other", 1, 0)
+    ):  # fmt: skip
+        assert len(chosen(records, {name: value})) == count, (name, value)
     differ = r"loss=x differ in 'margin' \(0, 0.1\) .*--by loss,margin.*--where margin="
     unknown = r"parameter 'los' is unknown \(did you mean 'loss'\?\); there are: loss, margin"
-    refused(
-        [
-            (lambda: summarise(mixed, ["loss"]), ValueError, differ),
-            (lambda: summarise(mixed, ["los"]), ValueError, unknown),
-        ]
-    )
-    twice = [record({"AP": 0.9}, started="2026-03"), record({"AP": 0.1}, started="2026-02")]
-    [row] = summarise(twice)
-    assert row.value("AP").text() == "0.900"
+    refused([(lambda: summarise(mixed, ["loss"]), ValueError, differ)])
+    refused([(lambda: summarise(mixed, ["los"]), ValueError, unknown)])
+    unknown = r"metric 'R@2' is unknown \(did you mean 'R@1'\?\); there are: R@1; AP, mean"
+    refused([(lambda: metric_names(records, "R@1,R@2"), ValueError, unknown)])
 
 
-def test_the_best_and_those_that_are_not_worse():
+def test_the_best_stands_first_and_is_bold_with_those_that_are_not_worse(runs):
     for means, sd, less, expected in (
         ([0.5, 0.4, 0.3], 0.01, False, {0}),
         ([0.5, 0.4, 0.3], 0.01, True, {2}),
@@ -202,34 +206,11 @@ def test_the_best_and_those_that_are_not_worse():
     ):
         found = best([*(Value(mean, sd, 3) for mean in means), None, Value(math.nan, math.nan, 0)], less=less)
         assert found == expected, (means, sd, less)
-
-
-def test_the_best_of_the_first_metric_stands_first(runs):
-    rows = summarise(collect_runs(runs)[0])
-    lines = render(rows, ["R@1", "seconds"]).splitlines()
+    lines = render(summarise(collect_runs(runs)[0]), ["R@1", "seconds"]).splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert cells[0] == ["loss", "runs", "R@1", "seconds", "s a run", "device"] and len(lines) == 4
-    assert cells[2][:4] == ["smooth_ap", "3", "**0.410 ± 0.010**", "**29.000 ± 0.000**"], "the best stands first"
-    assert cells[3][:4] == ["rambo_log", "3", "0.310 ± 0.010", "30.000 ± 0.000"], "of seconds, less is better"
-
-
-def test_runs_and_metrics_are_chosen_by_texts(runs, refused):
-    """A name of a metric may have a comma."""
-    records = collect_runs(runs)[0]
-    assert metric_names(records, "AP, mean,R@1") == ["AP, mean", "R@1"] and metric_names(records, "R@1") == ["R@1"]
-    assert metric_names(records) == ["R@1", "AP, mean", "seconds"]
-    unknown = r"metric 'R@2' is unknown \(did you mean 'R@1'\?\); there are: R@1; AP, mean"
-    refused([(lambda: metric_names(records, "R@1,R@2"), ValueError, unknown)])
-    for name, value, count in (
-        ("seed", "1.0", 2), ("seed", "x", 0), ("kinds", "a,b", 6), ("loss", "SMOOTH_AP", 3), ("other", 1, 0)
-    ):  # fmt: skip
-        assert len(chosen(records, {name: value})) == count, (name, value)
-
-
-def test_every_lab_has_its_own_table(runs):
-    make_run(runs, "x", {"error": 0.5}, lab="sodeep")
-    text = tabulate([runs]).text
-    assert text.count("### ") == 2 and "| runs | error |" in text.split("### sodeep")[1]
+    assert cells[2][:4] == ["smooth_ap", "3", "**0.410 ± 0.010**", "**29.000 ± 0.000**"], "of seconds, less is better"
+    assert cells[3][:4] == ["rambo_log", "3", "0.310 ± 0.010", "30.000 ± 0.000"]
 
 
 def test_the_command_says_what_is_wrong(runs, tmp_path, monkeypatch):
@@ -255,24 +236,20 @@ TABLES = sorted(RECORDS.glob("*.jsonl"))
 PAGE = (RECORDS / "README.md").read_text(encoding="utf-8")
 
 
-def test_a_table_is_as_it_would_be_written(tmp_path):
+def test_a_table_is_as_it_would_be_written_and_the_page_names_every_field_and_prints_what_it_says(
+    tmp_path, monkeypatch
+):
     for table in TABLES:
         records, skipped = collect_runs(table)
         assert records and skipped == [] and f"| `{table.name}` | {len(records)} " in PAGE
         keep_runs(reversed(records), tmp_path / table.name)
         assert (tmp_path / table.name).read_bytes() == table.read_bytes(), table.name
-
-
-def test_the_page_names_every_field():
     lines = [json.loads(line) for table in TABLES for line in table.read_text(encoding="utf-8").split("\n")[:-1]]
     searches = [json.loads(path.read_text(encoding="utf-8")) for path in RECORDS.glob("searches_*.json")]
     arms = [arm for found in searches for arm in found["arms"].values()]
-    for table in (lines, [line.get("evidence", {}) for line in lines], [line["machine"] for line in lines], arms):
-        fields = {name for entry in table for name in entry}
+    for part in (lines, [line.get("evidence", {}) for line in lines], [line["machine"] for line in lines], arms):
+        fields = {name for entry in part for name in entry}
         assert fields and {name for name in fields if f"`{name}`" not in PAGE} == set()
-
-
-def test_what_the_page_runs_prints_what_it_says(monkeypatch):
     code, text = (re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[1] for kind in ("python", "text"))
     monkeypatch.chdir(RECORDS.parent.parent)
     with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -66,14 +66,11 @@ def trial(tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_what_is_not_measured_stays_in_the_record_and_a_row_that_fails_does_not_lose_the_others(trial):
+def test_a_row_that_fails_does_not_lose_the_others_and_goals_are_met_missed_or_not_measured(trial):
     assert trial(a=0.5, b=0.6)[:2] == (False, {"a": 0.5, "b": 0.6})
     assert trial("b", a=0.7, b=0.65)[1] == {"a": 0.5, "b": 0.65}
     failed, kept, told = trial(a=0, b=0.5)
     assert failed and kept == {"a": 0.5, "b": 0.5} and "FAILED a" in told and "ZeroDivisionError" in told
-
-
-def test_goals_are_met_missed_or_not_measured(trial):
     *_, told = trial("b", "c", a=0.1, b=0.9, c=1.2)
     verdicts = [line.split()[-1] for line in told.splitlines() if "theirs" in line and " of " in line]
     assert verdicts == ["measured", "pass", "MISS"]
@@ -92,7 +89,7 @@ def test_the_command_for_a_gpu_runs_with_torch_and_numpy_alone(tmp_path):
     assert all(row["seconds"] > 0 for row in found["rows"] if not row["note"])
 
 
-def test_a_part_that_cannot_be_made_ready_is_told_and_what_was_found_is_on_the_disk(tmp_path, monkeypatch):
+def test_a_part_that_fails_is_told_and_goals_on_a_gpu_are_of_a_gpu(tmp_path, monkeypatch):
     path = tmp_path / "speed_gpu.json"
 
     def last(*_):
@@ -104,9 +101,6 @@ def test_a_part_that_cannot_be_made_ready_is_told_and_what_was_found_is_on_the_d
     assert gpu.main(["--quick", "--out", str(path)]) == 0
     notes = [row["note"][:31] for row in json.loads(path.read_text())["rows"]]
     assert notes == ["", "not measured: ZeroDivisionError"]
-
-
-def test_goals_on_a_gpu_are_of_a_gpu(tmp_path):
     path, lines = tmp_path / "speed_gpu.json", []
     for device, verdict in (("cpu", "not measured"), ("cuda", "pass")):
         about = {"device": device, "part": "batches", "size": 4096}

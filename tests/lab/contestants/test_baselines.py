@@ -147,7 +147,7 @@ def test_each_gives_a_finite_gradient(device):
                 torch.testing.assert_close(found, here, rtol=1e-3, atol=1e-5, msg=name)
 
 
-def test_batches_with_little_to_compare():
+def test_batches_with_little_to_compare_and_references():
     """Of one class, only the losses with a term for positives alone, or proxies of others, have something to do."""
     for name in baseline_names():
         found = gradient(make(name), random(6, 8), torch.zeros(6, dtype=torch.long))
@@ -155,9 +155,6 @@ def test_batches_with_little_to_compare():
         for batch in (1, 5):
             x, labels = random(batch, 8), torch.arange(batch) % 4 if name in PROXIES else torch.arange(batch)
             assert gradient(make(name), x, labels).isfinite().all() and make(name)(x, labels).isfinite(), name
-
-
-def test_references_are_compared_with():
     for name in names(*PROXIES, "n_pair"):
         x, others, loss = random(12, 8), random(9, 8, seed=5).requires_grad_(), make(name)
         value = loss(x, LABELS, None, others, torch.arange(9) % 4)
@@ -166,14 +163,11 @@ def test_references_are_compared_with():
         assert name in RANDOM or torch.equal(loss(x, LABELS, None, x, LABELS), loss(x, LABELS)), name
 
 
-def test_settings_reach_the_loss_and_the_miner():
+def test_settings_reach_the_loss_and_the_miner_and_a_missing_library_is_named(monkeypatch):
     assert baseline("margin", learn_beta=True, beta=0.9).loss.beta.requires_grad
     loss = baseline("triplet_semihard", margin=0.4)
     assert loss.loss.margin == loss.miner.margin == 0.4
     assert baseline("histogram", n_bins=7).loss.n_bins == 7 and "n_bins=7" in repr(baseline("histogram", n_bins=7))
-
-
-def test_a_missing_library_is_named(monkeypatch):
     for module in ("", ".losses", ".miners", ".distances"):
         monkeypatch.setitem(sys.modules, f"pytorch_metric_learning{module}", None)
     with pytest.raises(ImportError, match=r"needs pytorch-metric-learning.*rankedu\[lab\]"):
@@ -200,9 +194,6 @@ def test_sum_over_levels_is_that_of_the_losses():
     each = zip(BY_HAND, loss.losses, strict=True)
     expected = sum(normalized_softmax(x[part], numbers[part], one.loss.W.T) for numbers, one in each)
     torch.testing.assert_close(loss(x[part], PATHS[part]), expected)  # classes have one number in every batch
-
-
-def test_sum_over_levels_leaves_out_paths_that_have_ended():
     x, paths = random(8, 4), PATHS.clone()
     paths[1, 2] = paths[6, 2] = paths[6, 1] = -1
     loss, flat = SumOverLevels(lambda n: OnEmbeddings(SmoothAPLoss(0.1)), paths), OnEmbeddings(SmoothAPLoss(0.1))

@@ -27,7 +27,7 @@ def test_it_is_the_nearest_point_of_the_permutahedron():
         torch.testing.assert_close((factor * r).sum(-1), best, rtol=1e-9, atol=1e-9, msg=case)
 
 
-def test_ranks_are_exact_up_to_the_least_difference():
+def test_ranks_are_exact_up_to_the_least_difference_and_equal_scores_share_theirs():
     for seed in range(5):
         scores = random(3, 8, seed=seed)
         threshold = scores.sort(-1).values.diff().min().item()
@@ -39,9 +39,6 @@ def test_ranks_are_exact_up_to_the_least_difference():
         assert not torch.equal(ProjectionRanker(1.001 * threshold)(scores), rank(scores).double())
     far = torch.tensor([1e17, 1.0, 0.0], dtype=torch.float64)  # a large gap does not swallow a small one
     assert ProjectionRanker(0.5)(far).tolist() == [1, 2, 3]
-
-
-def test_equal_scores_share_the_mean_of_their_ranks():
     for strength, at in product((1e-300, 1e-20, 1.0, 1e300), (0.1, 1e8, 1e-200)):
         scores = torch.tensor([at, -at, at, at, -at], dtype=torch.float64)
         ranks = ProjectionRanker(strength)(scores)

@@ -60,7 +60,7 @@ def test_random_views_stay_in_their_bounds():
     assert 15 < flipped < 45
 
 
-def test_a_window_is_seven_eighths_and_any_shape_and_mode_becomes_red_green_and_blue():
+def test_a_window_is_seven_eighths_of_any_picture_and_a_large_jpeg_is_decoded_no_larger_than_needed(tmp_path):
     red, green, _ = colours(view(ramp(300, 200), draw(generator()), size=64, crop="window"))
     for line in (red.mean(0), green.mean(1)):
         assert abs(float(line[-1] - line[0])) * 64 / 63 == pytest.approx(0.875, abs=0.01)
@@ -69,9 +69,6 @@ def test_a_window_is_seven_eighths_and_any_shape_and_mode_becomes_red_green_and_
         assert found.shape == (3, 16, 16) and found.isfinite().all(), sides
     for mode in ("L", "RGBA", "P", "CMYK", "1", "I;16"):
         assert view(Image.new(mode, (20, 20)), size=8).shape == (3, 8, 8), mode
-
-
-def test_a_large_jpeg_is_decoded_no_larger_than_needed(tmp_path):
     photograph = ramp(800, 600)
     photograph.save(tmp_path / "a.jpg", quality=95)
     with Image.open(tmp_path / "a.jpg") as image:
@@ -94,7 +91,7 @@ def open_tree(tree, split="train", **settings):
     return ImageFiles(FACTS, *tree, split, **{"image_size": 16, **settings})
 
 
-def test_labels_start_at_0_in_the_training_and_go_on_in_the_test(tree):
+def test_labels_go_on_in_the_test_and_a_generator_decides_the_view(tree):
     train, test = open_tree(tree), open_tree(tree, "test")
     assert train.labels.tolist() == [[0, 0], [0, 1], [0, 0], [0, 1], [0, 1], [0, 2]]
     assert test.labels.tolist() == [[0, 3], [0, 3]] and train.labels.dtype == torch.int64
@@ -104,9 +101,6 @@ def test_labels_start_at_0_in_the_training_and_go_on_in_the_test(tree):
     picture, labels = test[1]
     assert picture.shape == (3, 16, 16) and labels.tolist() == [0, 3]
     assert colours(picture)[0].mean() * 255 == pytest.approx(210, abs=2)
-
-
-def test_a_generator_decides_the_view_and_moves_on_by_the_same_step_for_every_image(tree):
     data, g, h = open_tree(tree), generator(), generator()
     assert torch.equal(data.load(0, g), data.load(0, h))
     data.load(1, g)
@@ -115,7 +109,15 @@ def test_a_generator_decides_the_view_and_moves_on_by_the_same_step_for_every_im
     assert torch.equal(pickle.loads(pickle.dumps(data)).load(1), data.load(1)), "workers get a copy"
 
 
-def test_a_file_that_is_corrupt_or_missing_is_named_and_trouble_of_the_disk_is_its_own(tree, monkeypatch):
+def test_bad_settings_and_bad_files_are_named(tree, monkeypatch):
+    for settings, message in (
+        ({"split": "validation"}, "split must be one of 'train', 'test', got 'validation'"),
+        ({"image_size": 0}, "image_size must be >= 1, got 0"),
+        ({"crop": "five"}, "crop must be one of 'area', 'window', got 'five'"),
+        ({"tree": (tree[0], tree[1][:6]), "split": "test"}, r"split must have images, got 'test'.*cvgl\.stanford\.edu"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            open_tree(**{"tree": tree, **settings})
     data, file = open_tree(tree), tree[0] / "3.jpg"
     for content in (b"", file.read_bytes()[:200]):
         file.write_bytes(content)
@@ -130,14 +132,3 @@ def test_a_file_that_is_corrupt_or_missing_is_named_and_trouble_of_the_disk_is_i
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'rankedu\[lab\]'"):
         data.load(0)
-
-
-def test_bad_settings(tree):
-    for settings, message in (
-        ({"split": "validation"}, "split must be one of 'train', 'test', got 'validation'"),
-        ({"image_size": 0}, "image_size must be >= 1, got 0"),
-        ({"crop": "five"}, "crop must be one of 'area', 'window', got 'five'"),
-        ({"tree": (tree[0], tree[1][:6]), "split": "test"}, r"split must have images, got 'test'.*cvgl\.stanford\.edu"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            open_tree(**{"tree": tree, **settings})

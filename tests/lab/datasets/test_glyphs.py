@@ -82,7 +82,12 @@ def test_the_cache_is_one_file_and_drawn_anew_only_where_it_is_damaged(cheap, tm
 
 
 @pytest.mark.usefixtures("cheap")
-def test_a_failed_write_leaves_nothing_behind_and_other_pixels_warn(tmp_path, monkeypatch):
+def test_the_cache_has_its_place_and_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKEDU_DATA", str(tmp_path / "named"))
+    assert cache_folder() == tmp_path / "named" and cache_folder(tmp_path / "given") == tmp_path / "given"
+    monkeypatch.delenv("RANKEDU_DATA")
+    assert "rankedu" in cache_folder().parts
+
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
@@ -94,13 +99,6 @@ def test_a_failed_write_leaves_nothing_behind_and_other_pixels_warn(tmp_path, mo
     monkeypatch.setattr(rendering, "render", lambda: render("ABÀЖ"))
     with pytest.warns(UserWarning, match=r"draws other pixels .* than matplotlib 3\.11\.2 .*not comparable"):
         assert len(UnicodeGlyphs("all", root=tmp_path)) == 48
-
-
-def test_where_the_cache_lies(tmp_path, monkeypatch):
-    monkeypatch.setenv("RANKEDU_DATA", str(tmp_path / "named"))
-    assert cache_folder() == tmp_path / "named" and cache_folder(tmp_path / "given") == tmp_path / "given"
-    monkeypatch.delenv("RANKEDU_DATA")
-    assert "rankedu" in cache_folder().parts
 
 
 def test_the_hierarchy_is_a_tree_whose_names_belong_to_its_labels(known):
@@ -141,7 +139,7 @@ def test_the_splits_have_their_shares_also_of_the_letters_only_tree(known):
             assert {name for name, _ in letters} == set(LETTERS) and len(letters) >= 7, (salt, split)
 
 
-def test_the_salt_alone_decides(known):
+def test_the_salt_alone_decides_and_halves_are_those_that_committed_results_were_made_with(known):
     dealt, characters = known.dealt, known.characters
     assert (deal(characters[::-1], owners(known.drawn), 1)[::-1] == dealt[1]).all()
     assert (dealt[0] != dealt[1]).mean() > 0.4
@@ -150,9 +148,6 @@ def test_the_salt_alone_decides(known):
     few = render("aàAbBЖжñN")
     names = [chr(code) for code in np.unique(few.codepoints)]
     assert (halves(names, owners(few)) == halves(names[::-1], owners(few))[::-1]).all()
-
-
-def test_the_halves_are_those_that_committed_results_were_made_with(known):
     train = "".join(c for c, kept in zip(known.characters, known.dealt["halves"], strict=True) if kept)
     assert hashlib.sha256(train.encode()).hexdigest()[:16] == "c48836c772a21f1c"
     assert characters_of(known.splits["train"]) == {*train}
@@ -212,7 +207,7 @@ def augmented(images, seed=0, **settings):
     return augment(images, generator=torch.Generator().manual_seed(seed), **settings)
 
 
-def test_augment_gives_pictures_of_any_dtype_and_strength_is_how_far_one_is_moved():
+def test_augment_moves_every_image_in_its_own_way_as_far_as_it_is_told():
     for dtype in (torch.uint8, torch.float32, torch.float64):
         images = pictures() if dtype == torch.uint8 else pictures().to(dtype) / 255
         made = augmented(images)
@@ -224,9 +219,6 @@ def test_augment_gives_pictures_of_any_dtype_and_strength_is_how_far_one_is_move
     distance = [(augmented(pictures(), strength=s) - clean).abs().mean().item() for s in (0.1, 0.5, 1.0)]
     assert distance == sorted(distance)
     assert 0.8 < augmented(pictures(), strength=0.2).mean() / clean.mean() < 1.3, "the ink is kept"
-
-
-def test_the_generator_alone_decides_and_every_image_is_moved_in_its_own_way():
     state = torch.get_rng_state()
     first, again, other = (augmented(pictures(), seed) for seed in (3, 3, 4))
     assert torch.equal(first, again) and not torch.equal(first, other)

@@ -138,7 +138,7 @@ def test_every_data_set_is_read_by_its_name_and_check_says_which_counts_differ(n
     assert told <= {(count.part, count.what) for count in report.counts}, "every published count is compared"
 
 
-def test_labels_are_numbered_over_both_sides_and_the_same_name_under_another_parent_is_another(tmp_path):
+def test_labels_are_numbered_over_both_sides_and_other_layouts_are_read_as_well(tmp_path):
     for name in ("sop", "inat_full", "dyml_vehicle"):
         make(tmp_path, name)
     assert open_dataset("sop", "test", tmp_path).labels.tolist() == [[1, 2]] * 2
@@ -149,9 +149,6 @@ def test_labels_are_numbered_over_both_sides_and_the_same_name_under_another_par
         query, gallery = (open_dataset("dyml_vehicle", split, tmp_path, level=level) for split in ("query", "gallery"))
         assert query.levels == (level,) and query.labels[0] == gallery.labels[1], "numbered together"
         assert gallery.paths[1].parts[-3:] == (f"bmk_{level}", "gallery", "1.jpg")
-
-
-def test_other_layouts_are_read_as_well(tmp_path):
     folder = make(tmp_path, "inshop")
     (folder / "Img" / "img").rename(folder / "img")
     assert open_dataset("inshop", "gallery", tmp_path).load(1).shape == (3, 224, 224)
@@ -169,7 +166,7 @@ def test_other_layouts_are_read_as_well(tmp_path):
         assert paths(open_dataset("dyml_animal", split, tmp_path)) == expected, "heads on a line of their own"
 
 
-def test_a_wrong_name_split_or_setting(tmp_path, monkeypatch, refused):
+def test_a_wrong_name_setting_or_list_is_named(tmp_path, monkeypatch, refused):
     make(tmp_path, "sop")
     monkeypatch.delenv("RANKEDU_DATA", raising=False)
     where = r"--data-root or \$RANKEDU_DATA.*'CUB_200_2011'.*vision\.caltech\.edu"
@@ -183,6 +180,18 @@ def test_a_wrong_name_split_or_setting(tmp_path, monkeypatch, refused):
     ):
         with pytest.raises(ValueError, match=message):
             open_dataset(*arguments, root=tmp_path, **settings)
+    for name, file, content, message in DAMAGED:
+        make(tmp_path, name, **{file: content})
+        refused([(lambda name=name: open_dataset(name, "train", tmp_path), ValueError, message)])
+    for name, file in ((name, file) for name, files in LISTS.items() for file in files):
+        path = make(tmp_path, name) / file
+        write(path, path.read_bytes() + b"\n<html>404</html>\n")
+        wrong = f"{re.escape(str(path))}.*must read .* got '<html>404</html>'"
+        refused([(lambda name=name: open_dataset(name, "train", tmp_path), ValueError, wrong)])
+        path.unlink()
+        publisher = "drive.google.com" if "Inat" in file else DATASETS[name].url
+        gone = f"{re.escape(str(path))} is missing.*{re.escape(publisher)}"
+        refused([(lambda name=name: open_dataset(name, "train", tmp_path), FileNotFoundError, gone)])
 
 
 LISTS = {
@@ -200,22 +209,6 @@ DAMAGED = [
     ("dyml_vehicle", "train/label.csv", b"\xff\xd8\xff\xe0", r"label\.csv must be a text file"),
     ("dyml_vehicle", "train/label.csv", b"", r"label\.csv: each line must read"),
 ]
-
-
-def test_a_list_that_is_missing_damaged_or_not_as_published_is_named(tmp_path, refused):
-    """With who publishes it, or with the line."""
-    for name, file, content, message in DAMAGED:
-        make(tmp_path, name, **{file: content})
-        refused([(lambda name=name: open_dataset(name, "train", tmp_path), ValueError, message)])
-    for name, file in ((name, file) for name, files in LISTS.items() for file in files):
-        path = make(tmp_path, name) / file
-        write(path, path.read_bytes() + b"\n<html>404</html>\n")
-        wrong = f"{re.escape(str(path))}.*must read .* got '<html>404</html>'"
-        refused([(lambda name=name: open_dataset(name, "train", tmp_path), ValueError, wrong)])
-        path.unlink()
-        publisher = "drive.google.com" if "Inat" in file else DATASETS[name].url
-        gone = f"{re.escape(str(path))} is missing.*{re.escape(publisher)}"
-        refused([(lambda name=name: open_dataset(name, "train", tmp_path), FileNotFoundError, gone)])
 
 
 def test_check_tells_people_what_differs_is_missing_or_on_both_sides(tmp_path, monkeypatch):
@@ -238,7 +231,7 @@ def test_check_tells_people_what_differs_is_missing_or_on_both_sides(tmp_path, m
     assert shared.startswith("classes in training and test: 1, ")
 
 
-def test_the_commands_list_and_check_them_and_leave_with_a_code(tmp_path, monkeypatch):
+def test_the_commands_list_and_check_them_and_the_table_of_the_book_has_every_count(tmp_path, monkeypatch):
     make(tmp_path, "sop")
     monkeypatch.delenv("RANKEDU_DATA", raising=False)
     root = ["--data-root", str(tmp_path)]
@@ -264,9 +257,6 @@ def test_the_commands_list_and_check_them_and_leave_with_a_code(tmp_path, monkey
         done = run(app, ["data", "check", name, *root])
         assert done.exit_code == code and all(message in done.output for message in messages), name
         assert "Traceback" not in done.output
-
-
-def test_the_table_of_the_book_has_every_count():
     for datasets, rows in ((DATASETS, len(TREES)), (DETECTION, 1)):
         table = markdown(datasets)
         assert table.count("\n") == 2 + rows
@@ -325,6 +315,10 @@ def test_the_owner_counts_from_one_and_a_box_holds_its_last_pixel(tmp_path, voc)
     target = data.target(0)
     assert target["boxes"].shape == (0, 4) and target["labels"].shape == target["difficult"].shape == (0,)
     assert target["difficult"].dtype == torch.bool and target["labels"].dtype == torch.int64
+    head = "<part><name>head</name>" + BOX.format(3, 3, 4, 4) + "</part>"
+    annotation(voc, "p", f"<object><name>person</name>{head}{BOX.format('2.5', '3', '10.75', '20')}</object>")
+    found = read_annotation(voc / "Annotations" / "p.xml")
+    assert found.names == ["person"] and found.boxes == [(1.5, 2, 10.75, 20)] and found.difficult == [False]
 
 
 def test_open_detection_opens_07_and_07_12(tmp_path, voc, monkeypatch):
@@ -335,14 +329,6 @@ def test_open_detection_opens_07_and_07_12(tmp_path, voc, monkeypatch):
         assert len(open_detection(name, split, tmp_path, images=1)) == 1
     both = VOC("train", tmp_path, years=(2012, 2007))
     assert repr(both) == "VOC('train' of 2012 and 2007: 2 images)" and len(VOC("val", tmp_path)) == 1
-
-
-def test_parts_fractions_and_missing_marks(voc):
-    """As some annotations of 2011 and 2012 have them."""
-    head = "<part><name>head</name>" + BOX.format(3, 3, 4, 4) + "</part>"
-    annotation(voc, "p", f"<object><name>person</name>{head}{BOX.format('2.5', '3', '10.75', '20')}</object>")
-    found = read_annotation(voc / "Annotations" / "p.xml")
-    assert found.names == ["person"] and found.boxes == [(1.5, 2, 10.75, 20)] and found.difficult == [False]
 
 
 WRONG = [

@@ -32,7 +32,7 @@ def same(one, other):
     return torch.equal(one[0], other[0]) and all(torch.equal(one[1][key], other[1][key]) for key in one[1])
 
 
-def test_a_scene_has_a_picture_and_a_target():
+def test_a_scene_has_a_picture_and_a_target_by_seed_split_and_index_alone(data):
     for size in (64, 200):
         image, target = open_detection("scenes", "test", "ignored", images=2, size=size)[1]
         assert image.shape == (3, size, size) and image.dtype == torch.uint8 and image.is_contiguous()
@@ -40,6 +40,13 @@ def test_a_scene_has_a_picture_and_a_target():
         assert target["boxes"].shape == (count, 4) and target["boxes"].dtype == torch.float32
         assert target["labels"].dtype == torch.int64 and target["difficult"].shape == (count,)
         assert target["difficult"].dtype == torch.bool
+    few, state = pickle.loads(pickle.dumps(Scenes("train", images=8))), torch.random.get_rng_state()
+    for index in (5, 0, 7):
+        assert same(few[index], data[index])
+    assert same(data[-1], data[IMAGES - 1]) and torch.equal(state, torch.random.get_rng_state())
+    for index in (IMAGES, -IMAGES - 1):
+        with pytest.raises(IndexError, match=f"the {IMAGES} scenes"):
+            data[index]
 
 
 def test_boxes_lie_in_the_picture_and_labels_have_names(targets, data):
@@ -57,17 +64,7 @@ def test_boxes_lie_in_the_picture_and_labels_have_names(targets, data):
     assert all(len(characters) == 1 for characters in owners(render(CLASSES + CLUTTER)).values())
 
 
-def test_a_scene_is_a_function_of_seed_split_and_index(data):
-    few, state = pickle.loads(pickle.dumps(Scenes("train", images=8))), torch.random.get_rng_state()
-    for index in (5, 0, 7):
-        assert same(few[index], data[index])
-    assert same(data[-1], data[IMAGES - 1]) and torch.equal(state, torch.random.get_rng_state())
-    for index in (IMAGES, -IMAGES - 1):
-        with pytest.raises(IndexError, match=f"the {IMAGES} scenes"):
-            data[index]
-
-
-def test_another_split_or_seed_gives_other_scenes_and_the_held_out_ones_are_behind_the_door():
+def test_another_split_or_seed_gives_other_scenes_and_what_is_not_known_or_held_out_is_refused():
     with pytest.raises(PermissionError, match=r"split must not be 'held_out' before the end.*choose on 'val'"):
         open_detection("scenes", "held_out", images=2)
     with held_out.opened():
@@ -75,6 +72,14 @@ def test_another_split_or_seed_gives_other_scenes_and_the_held_out_ones_are_behi
     opened.append(Scenes(images=2, seed=1))
     pictures = {data[index][0].numpy().tobytes() for data in opened for index in range(2)}
     assert len(pictures) == 2 * len(opened)
+    for arguments, settings, message in (
+        (("cub",), {}, "name must be one of 'scenes', 'voc07', 'voc0712', got 'cub'"),
+        (("voc07", "val"), {}, "split of 'voc07' must be one of 'train', 'test', got 'val'"),
+        (("scenes",), {"years": (2007,)}, "settings of 'scenes' must be one of 'images', 'size', 'seed', got 'years'"),
+        (("scenes",), {"size": 63}, "size must be >= 64, got 63"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            open_detection(*arguments, **settings)
 
 
 @pytest.mark.skipif(not PINNED_VERSION, reason="another matplotlib")
@@ -101,7 +106,7 @@ def test_class_k_comes_with_a_probability_of_one_over_k():
     assert objects / 4000 == pytest.approx(5.5, abs=0.1) and counts[0] / 4000 == pytest.approx(2.5, abs=0.1)
 
 
-def test_what_covers_an_object_is_in_front_of_it():
+def test_what_is_in_front_covers_and_places_keep_clear_where_there_is_room():
     paper = np.zeros((3, 64, 64), np.float32)
     generator = np.random.default_rng(0)
     solid = Piece(np.ones((20, 20), np.float32), None, (0, 0, 20, 20))
@@ -113,9 +118,6 @@ def test_what_covers_an_object_is_in_front_of_it():
     assert canvas.add(generator, solid, 10, 15) == 0
     np.testing.assert_array_equal(canvas.picture[:, 10:30, 10:30], front[:, 10:30, 10:30])
     assert canvas.add(generator, solid, -10, 44) == pytest.approx(0.5), "what lies outside cannot be seen"
-
-
-def test_places_keep_clear_of_others_where_there_is_room():
     piece = Piece(np.ones((20, 20), np.float32), None, (2, 3, 18, 17))
     wide, taken = np.random.default_rng(0), [(0, 0, 64, 128)]
     boxes = np.array([_place(wide, piece, taken, None, 128) for _ in range(300)])
@@ -137,14 +139,3 @@ def test_the_box_is_tight_and_grows_with_the_glyph(angle):
     assert ink[0].max() == ink[-1].max() == ink[:, 0].max() == ink[:, -1].max() == 0, "nothing is cut off"
     double = paint_glyph(glyph, 60.0, angle, False).box
     assert abs((double[3] - double[1]) - 2 * (box[3] - box[1])) <= 3
-
-
-def test_open_detection_refuses_what_it_does_not_know():
-    for arguments, settings, message in (
-        (("cub",), {}, "name must be one of 'scenes', 'voc07', 'voc0712', got 'cub'"),
-        (("voc07", "val"), {}, "split of 'voc07' must be one of 'train', 'test', got 'val'"),
-        (("scenes",), {"years": (2007,)}, "settings of 'scenes' must be one of 'images', 'size', 'seed', got 'years'"),
-        (("scenes",), {"size": 63}, "size must be >= 64, got 63"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            open_detection(*arguments, **settings)

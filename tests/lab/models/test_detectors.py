@@ -84,7 +84,7 @@ def test_the_loss_sees_what_the_heads_saw():
     torch.testing.assert_close(losses["cross_entropy"], nn.functional.cross_entropy(logits, labels))
 
 
-def test_in_eval_mode_all_proposals_of_a_test_set_can_be_judged():
+def test_all_proposals_of_a_test_set_can_be_judged_and_pictures_may_be_empty():
     net = narrow().eval()
     images, targets = batch(3, 0, 2)
     with torch.no_grad():
@@ -95,9 +95,6 @@ def test_in_eval_mode_all_proposals_of_a_test_set_can_be_judged():
     torch.testing.assert_close(detections, alone)
     assert logits.shape == (len(labels), 5) and 3 < len(labels) <= 3 * 100
     assert set(labels.tolist()) <= {-1, 0, 1, 2, 3, 4}
-
-
-def test_pictures_without_objects():
     given = batch(0, 0)
     assert all(value.isfinite() for value in step(narrow(), given=given)[0].values())
     with pytest.warns(NoPositivesWarning):

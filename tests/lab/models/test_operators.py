@@ -96,14 +96,11 @@ def test_roi_align_is_torchvisions_with_its_gradient():
         assert torch.equal(roi_align(strided, rois().to(dtype), (2, 3), 0.25, ratio, aligned), found), case
 
 
-def test_points_more_than_a_pixel_outside_the_map_are_zero_and_nearer_ones_are_of_its_edge():
+def test_roi_align_at_the_edge_of_lists_of_nothing_and_of_sixteen_bits():
     for start, share in ((-3, 3 / 4), (-2, 3 / 4), (-2.1, 2 / 4), (0, 2 / 4), (0.1, 2 / 4), (1, 2 / 4), (9, 0)):
         across, down = torch.tensor([[0, start, 0, start + 8, 4], [0, 0, start, 4, start + 8]]).double().split(1)
         for region in (across, down):  # four points, 2 apart, the first 1 from the start
             assert roi_align(torch.ones(1, 1, 4, 4).double(), region, 1, 1.0, 4).item() == pytest.approx(share), start
-
-
-def test_roi_align_of_a_list_of_an_empty_one_and_of_one_pixel():
     regions = rois(6)
     order = regions[:, 0].argsort(stable=True)
     as_list = [regions[regions[:, 0] == n, 1:] for n in range(3)]
@@ -111,9 +108,6 @@ def test_roi_align_of_a_list_of_an_empty_one_and_of_one_pixel():
     assert roi_align(MAPS, regions[:0], (2, 3)).shape == (0, 2, 2, 3)
     pixel = MAPS[:, :, :1, :1]
     torch.testing.assert_close(roi_align(pixel, torch.tensor([[1.0, 0, 0, 1, 1]]).double(), 1), pixel[1:2])
-
-
-def test_roi_align_sums_sixteen_bits_in_more():
     for dtype in (torch.float16, torch.bfloat16):
         maps, regions = MAPS.to(dtype), rois().to(dtype)
         found, expected = roi_align(maps, regions, 5, 0.25, 2), roi_align(maps.float(), regions.float(), 5, 0.25, 2)
@@ -165,19 +159,7 @@ def test_after_an_import_that_failed_and_with_a_torchvision_that_does_not_fit(tm
     assert "torchvision is needed for the zoo and can't be imported (built for another torch)" in ended.stdout
 
 
-def test_without_torchvision_the_error_names_what_needs_it(monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "torchvision", None)
-    with pytest.raises(
-        ImportError, match=r"torchvision is needed for the zoo and can't be imported \(.*None in sys.modules.*\):"
-    ):
-        load_torchvision("the zoo")
-    with pytest.raises(ImportError, match=r"pip install 'rankedu\[vision\]'.*; or stay at home$"):
-        load_torchvision("the zoo", instead="stay at home")
-
-
-def test_operators_that_load_are_left_alone(monkeypatch):
+def test_operators_that_load_are_left_alone_and_without_any_the_error_names_what_needs_them(monkeypatch):
     fake = ModuleType("torchvision")
     fake.extension = SimpleNamespace(_has_ops=lambda: True)
     fake.ops = SimpleNamespace(nms=max, roi_align=min)
@@ -187,3 +169,12 @@ def test_operators_that_load_are_left_alone(monkeypatch):
         assert load_torchvision("this test") is fake
         assert operators() == "torchvision"
     assert (fake.ops.nms, fake.ops.roi_align) == (max, min)
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    with pytest.raises(
+        ImportError, match=r"torchvision is needed for the zoo and can't be imported \(.*None in sys.modules.*\):"
+    ):
+        load_torchvision("the zoo")
+    with pytest.raises(ImportError, match=r"pip install 'rankedu\[vision\]'.*; or stay at home$"):
+        load_torchvision("the zoo", instead="stay at home")

@@ -137,7 +137,7 @@ def by_arm(data, protocol):
     return {name: [records[f"{name}-{seed}"] for seed in (0, 1)] for name in protocol.arms}
 
 
-def test_every_step_is_chosen_on_the_validation_split_and_arms_come_after_those_that_they_need(done, protocol):
+def test_every_step_is_chosen_on_the_validation_split_and_nothing_is_done_twice(done, protocol, campaign, data):
     campaign, here = done
     assert sorted(protocol.arms) == ["happier", "later", "smooth_ap"] and list(protocol.arms)[-1] == "later"
     assert {run.parameters["test_split"] for run in here} == {"val"}
@@ -148,18 +148,12 @@ def test_every_step_is_chosen_on_the_validation_split_and_arms_come_after_those_
     )
     assert {(given["weights"], given["loss_lr"]) for given in happier} == {(start, 2.0)}
     assert {given["steps"] for given in smooth} == {1, 2}
-
-
-def test_what_was_found_is_taken_over_and_the_start_follows_the_seed(campaign):
     found = campaign.chosen["smooth_ap"]["parameters"]
     later = campaign.trained["later"]
     assert all(run.parameters[name] == found[name] for run in later for name in ("lr", "temperature"))
     assert {run.parameters["margin"] for run in later} == {0.05} != {found["margin"]}
     before = [running.keep_weights(run.folder / "net.pt", campaign._weights) for run in campaign.trained["happier"]]
     assert [run.parameters["weights"] for run in later] == before
-
-
-def test_nothing_is_done_twice(campaign, data, protocol):
     again = Campaign(protocol, data / "runs", data)
     with doing_here() as begun, held_out.opened():
         again.train()
@@ -279,7 +273,7 @@ def test_a_record_of_other_code_split_or_salt_is_named_and_left_out(campaign, da
         assert line.startswith(f"hierarchical_retrieval/happier-0: has {name} '{value}' and not "), name
 
 
-def test_the_plan_of_the_book_fits_its_claims_and_the_methods():
+def test_the_plan_and_the_presets_fit_the_claims_and_the_methods():
     told, protocol = read_claims(), read_protocol()
     scenes, methods = read_protocol("detection"), {**METHODS, **running.detection.LOSSES}
     assert read_protocol("gpu").arms == protocol.arms
@@ -293,9 +287,6 @@ def test_the_plan_of_the_book_fits_its_claims_and_the_methods():
     controls = {"rambo_log with batches of 512", "rambo_log beside the control", "memory beside the control"}
     compared = {name for claim in told for name in [*claim.arms, *(n for a in claim.arms for n in arms[a].needs)]}
     assert set(arms) - compared == controls
-
-
-def test_the_presets_are_of_the_protocol():
     for scale, device in (("cpu", "cpu"), ("gpu", "cuda"), ("detection", "cpu")):
         for lab, preset in read_protocol(scale).presets.items():
             told = plan("retrieval" if lab == "start" else lab, preset=preset).parameters

@@ -64,13 +64,10 @@ def test_a_command_says_what_was_wrong_before_anything_starts(given, where):
         assert "Traceback" not in done.output and not list(where["runs"].glob("*/*")), arguments
 
 
-def test_run_lists_parameters_and_presets(given):
+def test_run_lists_parameters_passes_on_what_it_is_given_and_reports(given, tmp_path, monkeypatch):
     done = given("run", "tiny", "--list")
     assert done.exit_code == 0
     assert "  n: int = 3  # how many\n" in done.stdout and done.stdout.splitlines()[-1] == "Presets: fast"
-
-
-def test_run_passes_on_what_it_is_given_and_reports(given, tmp_path, monkeypatch):
     passed = {}
 
     def run_lab(lab, **options):

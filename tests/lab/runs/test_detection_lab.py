@@ -48,7 +48,7 @@ def targets_of(outcome):
     return [outcome.data.test.target(index) for index in range(len(outcome.data.test))]
 
 
-def test_metrics_are_those_of_the_whole_test_split(outcome):
+def test_metrics_are_those_of_the_whole_test_split_and_of_halves_of_its_classes(outcome):
     for name, kind in {"AP50": "all-point", "AP50 11-point": "11-point"}.items():
         found = evaluate_detections(outcome.detections, targets_of(outcome), n_classes=20, interpolation=kind)
         assert outcome.metrics[name] == pytest.approx(found["AP"])
@@ -56,9 +56,6 @@ def test_metrics_are_those_of_the_whole_test_split(outcome):
     assert "cross entropy has no margin: 0.0 is not used" in outcome.notes
     assert f"{missing} of 20 classes have no object in the test, and no AP50" in outcome.notes
     assert [*outcome.series()] == ["classifier's loss"] and len(outcome.rows) == 3
-
-
-def test_the_halves_of_the_classes_are_measured_apart(outcome):
     found = halves(torch.tensor([5, 1, 9]))
     assert (found["frequent classes"].tolist(), found["rare classes"].tolist()) == ([3, 1], [2])
     groups = halves(outcome.data.frequency)
@@ -90,15 +87,7 @@ def test_data_are_as_large_as_asked_for_and_counted_without_difficult_objects():
         part.target(7)
 
 
-def test_proposals_are_thinned_out_and_stand_for_the_others():
-    labels = torch.tensor([0] * (3 * KEPT) + [-1] * 5 + [2, 1])
-    kept = thin_out(torch.randn(len(labels), 4), labels)
-    assert (kept.labels == 0).sum() == KEPT and (kept.labels > 0).sum() == 2 and not (kept.labels < 0).any()
-    assert kept.weights.sum() == 3 * KEPT + 2 and kept.weights[kept.labels > 0].tolist() == [1, 1]
-    assert len(thin_out(torch.randn(3, 4), torch.tensor([-1, -1, -1])).labels) == 0
-
-
-def test_findings_are_kept_whole(outcome, tmp_path):
+def test_findings_are_kept_whole_and_proposals_thinned_out(outcome, tmp_path):
     path = outcome.findings.save(tmp_path / "detections.npz")
     assert [found.name for found in tmp_path.iterdir()] == [path.name] and path.stat().st_size < 300_000
     found = Findings.load(path)
@@ -110,3 +99,8 @@ def test_findings_are_kept_whole(outcome, tmp_path):
             assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
         one, other = (getattr(each, f"proposals_{when}") for each in (found, outcome.findings))
         assert all(torch.equal(value, vars(other)[name]) for name, value in vars(one).items())
+    labels = torch.tensor([0] * (3 * KEPT) + [-1] * 5 + [2, 1])
+    kept = thin_out(torch.randn(len(labels), 4), labels)
+    assert (kept.labels == 0).sum() == KEPT and (kept.labels > 0).sum() == 2 and not (kept.labels < 0).any()
+    assert kept.weights.sum() == 3 * KEPT + 2 and kept.weights[kept.labels > 0].tolist() == [1, 1]
+    assert len(thin_out(torch.randn(3, 4), torch.tensor([-1, -1, -1])).labels) == 0

@@ -48,14 +48,11 @@ QUICK = {
 }
 
 
-def test_the_notebook_has_the_defaults_of_the_module():
+def test_notebooks_have_the_defaults_of_their_modules_and_each_preset_fits_one_and_names_its_source():
     for lab in list_labs(LABS):
         declared = {name: parameter.default for name, parameter in read_parameters(LABS / f"{lab}.ipynb").items()}
         assert "seed" in declared and list_presets(lab, LABS), lab
         assert lab not in MODULES or declared == MODULES[lab].DEFAULTS, lab
-
-
-def test_each_preset_fits_one_lab_names_its_source_and_can_be_run():
     fitting = {lab: list_presets(lab, LABS) for lab in list_labs(LABS)}
     every = sorted(path.stem for path in (LABS / "presets").glob("*.yaml"))
     assert sorted(preset for presets in fitting.values() for preset in presets) == every
@@ -229,9 +226,6 @@ def test_an_untrained_classifier_gets_a_gradient_only_by_long_steps():
         logits = start.clone().requires_grad_()
         detection.make_loss(published | change)(logits, labels).backward()
         assert bool(logits.grad.any()) == moves, change
-
-
-def test_parameters_reach_the_loss_of_detection():
     given = {"lam": 2.0, "normalized": True, "margin": 0.25, "memory": 0, "class_agnostic_weight": 0.5}
     loss = detection.make_loss(detection.DEFAULTS | given | {"scores": "log-odds"})
     assert isinstance(loss, OnProposals) and loss.scores == "log-odds" and loss.loss.memory is None

@@ -30,7 +30,7 @@ def mean(outcome, name):
     return float(np.average(unpack(found["means"][name]), weights=unpack(found["queries"])))
 
 
-def test_the_metrics_can_be_recomputed_from_what_is_packed(flat):
+def test_the_metrics_and_first_results_can_be_recomputed_from_what_is_packed(flat, refused):
     first = unpack(flat.evidence["first"])
     assert len(first) == len(flat.data.test) and (first == 3).mean() == pytest.approx(flat.metrics["R@1"], abs=1e-9)
     assert mean(flat, "mAP@R") == pytest.approx(flat.metrics["mAP@R"], abs=1e-7)
@@ -39,24 +39,21 @@ def test_the_metrics_can_be_recomputed_from_what_is_packed(flat):
     share = flat.data.test.twins.double().mean()
     parts = share * flat.metrics["mAP@R of twins"] + (1 - share) * flat.metrics["mAP@R of others"]
     assert float(parts) == pytest.approx(flat.metrics["mAP@R"])
-
-
-def test_first_results_are_those_of_the_definition(flat):
     scores = flat.embeddings.double() @ flat.embeddings.double().T
     nearest = scores.fill_diagonal_(-2).argmax(1)
     common = (flat.data.labels == flat.data.labels[nearest]).sum(1)
     order = flat.data.labels[:, 1].argsort(stable=True)
     assert (unpack(flat.evidence["first"]) == common[order].numpy()).mean() > 0.999  # but for scores that tie
+    message = "values must be finite, of shape .* and fit "
+    for values, dtype in (([256], "uint8"), ([-1], "uint16"), ([float("nan")], "float32"), ([[1]], "uint8")):
+        refused([(lambda values=values, dtype=dtype: pack(values, dtype), ValueError, message + dtype)])
 
 
-def test_the_hierarchical_lab_leaves_as_much(tmp_path):
+def test_the_hierarchical_lab_leaves_as_much_and_another_salt_deals_other_letters(tmp_path, flat):
     outcome = hierarchical_retrieval.run(SMALL | {"super_classes": 2}, tmp_path, progress=False)
     for name in ("H-AP", "AP of characters", "AP, mean of levels"):
         assert mean(outcome, name) == pytest.approx(outcome.metrics[name], abs=1e-7)
     assert (unpack(outcome.evidence["first"]) >= 2).mean() == pytest.approx(outcome.metrics["R@1 of base letters"])
-
-
-def test_another_salt_deals_other_letters(flat, tmp_path):
     other = retrieval.run(SMALL | {"salt": "1", "steps": 0}, tmp_path, progress=False)
     assert other.data.names == flat.data.names
     assert set(other.data.labels[:, 1].tolist()) != set(flat.data.labels[:, 1].tolist())
@@ -123,9 +120,3 @@ def test_a_record_of_other_code_never_enters_a_table(tmp_path):
         [old],
         ["lab/a: has salt 'x' and not 'y', code '1' and not None"],
     )
-
-
-def test_what_does_not_fit_is_not_packed(refused):
-    message = "values must be finite, of shape .* and fit "
-    for values, dtype in (([256], "uint8"), ([-1], "uint16"), ([float("nan")], "float32"), ([[1]], "uint8")):
-        refused([(lambda values=values, dtype=dtype: pack(values, dtype), ValueError, message + dtype)])

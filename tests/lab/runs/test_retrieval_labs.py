@@ -38,25 +38,19 @@ def test_levels_agree_with_the_flat_lab(tmp_path):
     assert found["R@1 of characters"] == flat["R@1"] and found["AP of characters"] == flat["mAP"]
     levels = [found[f"AP of {name}"] for name in ("scripts", "base letters", "characters")]
     assert found["AP, mean of levels"] == pytest.approx(sum(levels) / 3)
-
-
-@pytest.mark.usefixtures("few")
-def test_with_other_ages_a_run_begins_anew(tmp_path):
     given = SMALL | {"batch_sizes": [16], "images": 0, "memories": [], "batches": 2}
     for ages in ([1], [1, 4]):
         found = minibatch_statistics.run(given | {"ages": ages}, tmp_path, progress=False)
         assert [*found.staleness] == ages
 
 
-def test_what_a_method_has_not_is_noted_and_not_used():
+def test_what_a_method_has_not_is_noted_and_so_are_classes_of_one_image_and_a_gallery_apart(few, tmp_path, monkeypatch):
     given = {"loss": "fast_ap", "margin": 0.05, "settings": "bins=7"}
     settings, notes = chosen_settings(retrieval.DEFAULTS | given)
     assert settings == {"bins": 7} and notes == ["FastAP has no margin: 0.05 is not used"]
     settings, notes = chosen_settings(retrieval.DEFAULTS | {"loss": "smooth_ap", "margin": 0.0, "memory": 3})
     assert settings == {"margin": 0.0, "memory": 3} and notes == []
 
-
-def test_a_class_with_one_image_trains_nothing_and_asks_nothing(few, tmp_path, monkeypatch):
     def with_one_of_the_first_class(data):
         part, keep = copy.copy(data), torch.ones(len(data), dtype=torch.bool)
         keep[1:12] = False
@@ -68,9 +62,6 @@ def test_a_class_with_one_image_trains_nothing_and_asks_nothing(few, tmp_path, m
     outcome = retrieval.run(SMALL | {"pictures": False}, tmp_path, progress=False)
     assert outcome.notes[0] == "1 of 13 classes have fewer than 4 images and train nothing"
     assert "1 at level 1 of 121 queries have no relevant item" in outcome.notes[1]
-
-
-def test_a_separate_gallery_is_retrieved_from():
     train, query, gallery = (UnicodeGlyphs("all", characters=c) for c in ("AB", "CD", "CDE"))
     apart = Data(train, query, gallery, "", ("script", "base letter", "character"))
     assert len(apart.labels) == 60 and apart.candidates.sum() == 36
@@ -90,7 +81,7 @@ def test_metrics_of_a_batch_are_those_of_the_definition(refused):
     refused([(lambda: batch_metrics(embeddings, labels, 20, memory=[embeddings] * 2), ValueError, message)])
 
 
-def test_every_method_gives_a_gradient_whatever_the_class_ids():
+def test_every_method_gives_a_gradient_whatever_the_class_ids(refused):
     shifted = PATHS + torch.tensor([0, 0, 1000])
 
     def value_of(name, paths, embeddings):
@@ -108,9 +99,6 @@ def test_every_method_gives_a_gradient_whatever_the_class_ids():
         assert embeddings.grad.isfinite().all() and embeddings.grad.any(), name
         assert METHODS[name].proxies == bool(list(loss.parameters())), name
         assert torch.equal(value_of(name, shifted, embeddings)[1], value), name
-
-
-def test_methods_are_the_papers_and_say_what_is_missing(refused):
     assert {method.title for method in METHODS.values() if "HAPPIER Tab. 1" in method.source} == {
         *("Triplet SH", "NSM", "NCA++", "Smooth-AP", "ROADMAP", "CSL", "HAPPIER"),
         *("Σ Triplet SH", "Σ NSM", "Σ NCA++"),

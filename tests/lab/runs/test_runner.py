@@ -105,7 +105,7 @@ def test_a_run_is_left_to_whoever_holds_its_lock(where, monkeypatch):
     assert not (run.folder / "starts").exists() and not is_locked(run.folder)
 
 
-def test_one_folder_for_each_content_and_parameters(where):
+def test_a_folder_is_of_one_content_and_its_run_whole_or_does_not_count(where):
     def folder(**options):
         return plan("tiny", **where, **options).folder
 
@@ -121,9 +121,6 @@ def test_one_folder_for_each_content_and_parameters(where):
     book.cells[1].source += "\npass"
     nbformat.write(book, lab)
     assert folder() != first
-
-
-def test_a_run_that_is_not_whole_or_of_other_code_does_not_count(where):
     run, known = plan("tiny", **where), "ranklab.experiments.sodeep"
     spoilt = {
         "manifest.json": ['{"status": "running"}', "[", None],
@@ -171,15 +168,12 @@ def test_bad_parameters_stop_before_anything_starts(where, refused):
     assert not where["runs"].exists()
 
 
-def test_texts_are_read_as_the_parameters_type(where):
+def test_texts_are_read_as_the_parameters_type_which_a_lab_must_declare(where, tmp_path, write_lab, refused):
     texts = ["n=-2", "lr=1e-3", "name=1", "loud=True", "kinds=b, c"]
     found = plan("tiny", labs=where["labs"], assignments=texts).parameters
     expected = {"n": -2, "lr": 0.001, "name": "1", "loud": True, "kinds": ["b", "c"], "seed": 0, "how": "well"}
     assert expected.items() <= found.items() and type(found["lr"]) is float
     assert plan("tiny", labs=where["labs"], assignments=["name=a=b", "kinds="]).parameters["name"] == "a=b"
-
-
-def test_a_lab_must_declare_its_parameters(tmp_path, write_lab, refused):
     cells = {
         "n = 3  # how many": "'n = 3' must be declared as `name: type = value  # help`",
         "n: int = 3": "'n: int = 3' must be declared as",
@@ -196,6 +190,12 @@ def test_a_lab_must_declare_its_parameters(tmp_path, write_lab, refused):
 
 
 def test_a_result_is_plain_and_says_where_it_was_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda gpu=0: f"GPU {gpu}")
+    for used, device, peak in (([0, 0], "CPU", None), ([0, 2**21], "GPU 1", 2.0)):
+        monkeypatch.setattr("torch.cuda.max_memory_allocated", lambda gpu=0, used=used: used[gpu])
+        machine = load_result(save_result(GOOD, folder=tmp_path))["machine"]
+        assert (machine["device"], machine.get("peak_gpu_memory_mib")) == (device, peak)
     rows = ({"name": "x", "value": np.float32(0.5), "count": np.int64(3), "loud": True},)
     metrics = {"torch": torch.tensor(2.0), "nan": float("nan"), "inf": np.inf}
     monkeypatch.setenv("RANKEDU_RESULT_FOLDER", str(tmp_path / "made"))
@@ -210,16 +210,7 @@ def test_a_result_is_plain_and_says_where_it_was_measured(tmp_path, monkeypatch)
     assert save_result(GOOD).resolve() == tmp_path / "result.json"
 
 
-def test_a_result_names_a_gpu_only_if_it_was_used(tmp_path, monkeypatch):
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    monkeypatch.setattr("torch.cuda.get_device_name", lambda gpu=0: f"GPU {gpu}")
-    for used, device, peak in (([0, 0], "CPU", None), ([0, 2**21], "GPU 1", 2.0)):
-        monkeypatch.setattr("torch.cuda.max_memory_allocated", lambda gpu=0, used=used: used[gpu])
-        machine = load_result(save_result(GOOD, folder=tmp_path))["machine"]
-        assert (machine["device"], machine.get("peak_gpu_memory_mib")) == (device, peak)
-
-
-def test_a_result_that_is_none_is_refused(tmp_path, refused):
+def test_a_result_that_is_none_is_refused_and_a_full_disk_leaves_the_old_one(tmp_path, refused, monkeypatch):
     changes = [
         ({"lab": ""}, r"result\['lab'\] must be a string"),
         ({"metrics": [1]}, r"result\['metrics'\] must be an object of numbers"),
@@ -236,8 +227,6 @@ def test_a_result_that_is_none_is_refused(tmp_path, refused):
     refused((lambda result=result: save_result(result, folder=tmp_path), errors, message) for result, message in rows)
     assert not list(tmp_path.iterdir())
 
-
-def test_a_full_disk_leaves_the_old_result(tmp_path, monkeypatch, refused):
     def full(*_):
         raise OSError(28, "No space left on device")
 

@@ -45,7 +45,7 @@ def try_out(where, space=SPACE, **more):
     return search("tiny", space, **{"metric": "score", **where, **more})
 
 
-def test_the_trials_fill_the_space_evenly_and_the_best_is_taken(where, done):
+def test_the_trials_fill_the_space_evenly_and_the_command_tells_the_best(where, done):
     found = try_out(where, trials=16, preset="fast", timeout=5, workers=2)
     logs = sorted(math.log10(trial.point["lr"]) for trial in found.trials)
     assert [math.floor(8 * (value + 3)) for value in logs] == list(range(16)), "one in each sixteenth of two decades"
@@ -58,7 +58,7 @@ def test_the_trials_fill_the_space_evenly_and_the_best_is_taken(where, done):
     assert {tuple(given["kinds"]) for given in asked} == {("a",)}, "the preset's"
 
 
-def test_the_spread_tells_how_much_hangs_on_the_settings():
+def test_the_spread_and_the_importance_tell_how_much_hangs_on_the_settings():
     trials = [Trial({}, {}, value, "a") for value in (0.5, None, 0.1, 0.4, 0.2, 0.3, None)]
     expected = {"best": 0.5, "upper quartile": 0.4, "median": 0.3, "worst": 0.1, "failed": 2}
     assert Search("tiny", "score", trials).spread() == expected
@@ -66,6 +66,18 @@ def test_the_spread_tells_how_much_hangs_on_the_settings():
     assert Search("tiny", "score", trials[1:2]).spread() == {"failed": 1}
     two = Search("tiny", "score", [Trial({}, {}, value, "a") for value in (0.0, 0.4)])
     assert two.spread()["upper quartile"] == pytest.approx(0.3) and two.best.value == 0.4
+    space = {"rate": Between(1e-4, 1e-1, log=True), "idle": Between(0.0, 1.0), "bins": Between(2, 9, whole=True)}
+    draw = random.Random(7)
+    points = [
+        {"rate": 10 ** draw.uniform(-4, -1), "idle": draw.random(), "bins": draw.randint(2, 9)} for _ in range(20)
+    ]
+    tried = [(point, -((math.log10(point["rate"]) + 2) ** 2)) for point in points]
+    found = importances(space, [*tried, (points[0], None)])
+    assert list(found) == list(space) and sum(found.values()) == pytest.approx(1) and 0.7 < found["rate"] < 0.95
+    by_chance = importances(space, [(point, draw.random()) for point in points])
+    assert 0.4 < max(by_chance.values()) < 0.65
+    alone = importances({"rate": space["rate"]}, [({"rate": 1e-2}, 0.1), ({"rate": 1e-3}, 0.3)])
+    assert alone == {"rate": pytest.approx(1)}
 
 
 def test_bad_input_is_named(where, done, refused):
@@ -131,21 +143,6 @@ def test_every_method_has_a_space_of_settings_that_it_has():
         assert all(b.low <= detection.DEFAULTS[setting] <= b.high for setting, b in space.items()), name
         highest = {setting: b.high for setting, b in space.items()}
         assert not detection.check(detection.DEFAULTS | {"loss": name} | highest), name
-
-
-def test_what_decides_gets_most_of_the_importance_and_chance_often_half():
-    space = {"rate": Between(1e-4, 1e-1, log=True), "idle": Between(0.0, 1.0), "bins": Between(2, 9, whole=True)}
-    draw = random.Random(7)
-    points = [
-        {"rate": 10 ** draw.uniform(-4, -1), "idle": draw.random(), "bins": draw.randint(2, 9)} for _ in range(20)
-    ]
-    tried = [(point, -((math.log10(point["rate"]) + 2) ** 2)) for point in points]
-    found = importances(space, [*tried, (points[0], None)])
-    assert list(found) == list(space) and sum(found.values()) == pytest.approx(1) and 0.7 < found["rate"] < 0.95
-    by_chance = importances(space, [(point, draw.random()) for point in points])
-    assert 0.4 < max(by_chance.values()) < 0.65
-    alone = importances({"rate": space["rate"]}, [({"rate": 1e-2}, 0.1), ({"rate": 1e-3}, 0.3)])
-    assert alone == {"rate": pytest.approx(1)}
 
 
 def test_the_command_tells_what_was_chosen(where, done):

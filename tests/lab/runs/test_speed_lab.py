@@ -50,6 +50,7 @@ def test_a_transcription_is_the_loss_with_its_gradient(steps):
         assert (found - expected).abs().max() < 1e-5 * expected.abs().max(), name
 
 
+@pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
 def test_everybody_has_the_same_loss(steps):
     for name in [name for name in LISTS if name[0] in ("AP", "recall", "rank layer") and name[1] != OURS]:
         (value, found), (other, expected) = steps(List(500, 0.1, seed=3), (name[0], OURS), name)
@@ -58,9 +59,6 @@ def test_everybody_has_the_same_loss(steps):
     for name, whos in {"Smooth-AP": [ALONE], "SupAP": [ALONE], "H-AP": [ALONE, "query by query"]}.items():
         values = [value for value, _ in steps(Batch(32, 4, dim=8, halves=True), *((name, w) for w in (OURS, *whos)))]
         assert values == pytest.approx([values[0]] * (1 + len(whos)), abs=1e-6), name
-
-
-def test_queries_without_a_positive_do_not_count():
     relevance = torch.tensor([[1, 0, 0, 1, 0, 0], [0] * 6, [0, 1, 0, 0, 0, 0]]).bool()
     where = (torch.arange(6) < 5).expand(3, 6)
     for written, loss in ((published.published_smooth_ap, SmoothAPLoss()), (published.published_fast_ap, FastAPLoss())):
@@ -69,10 +67,6 @@ def test_queries_without_a_positive_do_not_count():
         assert value.item() == pytest.approx(loss(scores, relevance, where=where).item(), abs=1e-6)
         value.backward()
         assert scores.grad.isfinite().all() and not scores.grad[1].any() and not scores.grad[:, 5].any()
-
-
-@pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
-def test_all_libraries_find_the_same_average_precision():
     found = [float(work()) for work in Batch(32, 4, dim=8).works((VALUE, who) for who in VALUES).values()]
     assert len(found) == 3 and max(found) - min(found) < 1e-6
 
@@ -134,13 +128,6 @@ def test_what_would_not_fit_is_told_and_not_tried(clockwork):
     (row,) = race([1], works(ours=2.0), Limits(rounds=3, seconds=9.0, budget=1.0))
     assert (row["seconds"], row["rounds"]) == (2.0, 1)
     assert row["note"] == "one call, not warmed up: the budget is used up"
-
-
-def test_who_is_not_installed_says_so_and_others_are_timed(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
-    rows = race([16], lambda size: Batch(size, dim=4).works([("FastAP", OURS), ("FastAP", PML)]), Limits(1))
-    assert rows[0]["seconds"] > 0 and rows[1]["seconds"] is None
-    assert rows[1]["note"].startswith("not measured: ") and "pytorch_metric_learning" in rows[1]["note"]
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="reads the peak from Linux's /proc")
@@ -210,14 +197,15 @@ def test_the_quick_lab_runs(execute):
     assert {("AP", "two np.argsort"), ("Smooth-AP", PML), ("RaMBO AP", "transcription")} < ratios
 
 
-def test_without_a_budget_everything_is_told_to_be_missing():
+def test_without_a_budget_a_library_or_a_resnet_everything_is_told_to_be_missing(monkeypatch):
     found = speed.run({**SMALL, "devices": ["cpu"], "budget": 1e-9, "memory_length": 1000})
     assert all(r.get("seconds") is None and r["note"] for r in found.rows)
     assert len(found.notes()) == len(found.rows) and not found.growth_table("cpu") and not found.memory_table()
     assert {line["here"] for line in found.backbone_table("cpu")} == {"not measured"}
-
-
-def test_a_loss_is_told_as_a_part_of_the_network_and_a_resnet_that_cannot_be_had_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
+    rows = race([16], lambda size: Batch(size, dim=4).works([("FastAP", OURS), ("FastAP", PML)]), Limits(1))
+    assert rows[0]["seconds"] > 0 and rows[1]["seconds"] is None
+    assert rows[1]["note"].startswith("not measured: ") and "pytorch_metric_learning" in rows[1]["note"]
     line = beside(speed.beside_backbone({**speed.DEFAULTS, **SMALL}, Limits(rounds=1), "cpu"))[1]
     assert line["by"] == "ours" and line["of the network"].endswith("(printed: 0.5 %)")
 

@@ -114,7 +114,7 @@ def at_work_in(folder):
     return found
 
 
-def test_a_scheduler_that_is_not_there(where, monkeypatch, refused):
+def test_a_scheduler_or_a_lab_that_is_not_there_is_not_waited_for(where, monkeypatch, refused):
     monkeypatch.setattr(clusters, "ANSWER", 0.3)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -126,9 +126,6 @@ def test_a_scheduler_that_is_not_there(where, monkeypatch, refused):
             for place in places
         )
     assert not list(where["runs"].glob("tiny/*"))
-
-
-def test_what_changed_or_is_not_there_is_not_run(where, refused):
     (planned,) = plan_sweep("tiny", seeds=1, **where)
     refused([(lambda: sweeps.do_run(planned, None, 60), FileNotFoundError, r"no .*\.locks: it must be on a file sys")])
     (where["runs"] / ".locks").mkdir(parents=True)
@@ -136,7 +133,13 @@ def test_what_changed_or_is_not_there_is_not_run(where, refused):
     refused([(lambda: sweeps.do_run(other, None, 60), ValueError, "lab 'tiny' has changed since the sweep began")])
 
 
-def test_every_point_of_a_grid_is_checked(where, no_cluster, refused):
+def test_points_of_a_grid_are_read_as_the_parameters_type_and_checked(where, no_cluster, refused):
+    declared = read_parameters(where["labs"] / "tiny.ipynb")
+    found = parse_grid(["n=1, 2", "kinds=[a,b], [c],[]", "name=x,y=z w", "lr=1e-3"], declared, lab="tiny")
+    assert found == {"n": [1, 2], "kinds": [["a", "b"], ["c"], []], "name": ["x", "y=z w"], "lr": [0.001]}
+    assert parse_grid(['name="a,b" ,"", c'], declared, lab="tiny") == {"name": ["a,b", "", "c"]}
+    assert parse_resources(["GPU=1", "memory=2.5"]) == {"GPU": 1.0, "memory": 2.5}
+
     def row(grid, error, message):
         return lambda: sweep("tiny", grid, **where), error, message
 
@@ -150,14 +153,6 @@ def test_every_point_of_a_grid_is_checked(where, no_cluster, refused):
             (lambda: expand([1]), TypeError, "grid must be a mapping of parameter to values, got list"),
         ]
     )
-
-
-def test_texts_are_read_as_the_parameters_type(where):
-    declared = read_parameters(where["labs"] / "tiny.ipynb")
-    found = parse_grid(["n=1, 2", "kinds=[a,b], [c],[]", "name=x,y=z w", "lr=1e-3"], declared, lab="tiny")
-    assert found == {"n": [1, 2], "kinds": [["a", "b"], ["c"], []], "name": ["x", "y=z w"], "lr": [0.001]}
-    assert parse_grid(['name="a,b" ,"", c'], declared, lab="tiny") == {"name": ["a,b", "", "c"]}
-    assert parse_resources(["GPU=1", "memory=2.5"]) == {"GPU": 1.0, "memory": 2.5}
 
 
 def test_seeds_are_three_unless_they_are_named(where):

@@ -109,7 +109,7 @@ def test_a_table_holds_a_line_a_run_in_order_and_gives_back_what_was_kept(tmp_pa
     assert [collect_runs(*places)[0][1] for places in ((table, other), (other, table))] == [changed, kept[0]]
 
 
-def test_a_damaged_line_is_named_skipped_and_stays(tmp_path, refused):
+def test_a_damaged_line_is_named_and_stays_and_two_that_keep_at_a_time_lose_nothing(tmp_path, refused):
     table = tmp_path / "kept.jsonl"
     first, last, new = (replace(record({"AP": 0.5}), run=run) for run in ("a", "c", "b"))
     keep_runs([first, last], table)
@@ -130,9 +130,6 @@ def test_a_damaged_line_is_named_skipped_and_stays(tmp_path, refused):
         assert found == [first, last] and re.search(rf"kept\.jsonl, line 2: .*{reason}", skipped), reason
         refused([(lambda: keep_runs([new], table), ValueError, "whole to be written anew, got .*, line 2: ")])
         assert table.read_bytes() == before
-
-
-def test_two_that_keep_at_a_time_lose_nothing(tmp_path):
     table = tmp_path / "kept.jsonl"
 
     def keep(name):
@@ -162,7 +159,7 @@ def test_tables_and_runs_become_a_table_a_lab(runs, tmp_path):
     assert of_runs.stdout == of_table.stdout and "| smooth_ap | 3 | **0.410 ± 0.010** |" in of_runs.stdout
 
 
-def test_mean_and_deviation_are_those_of_the_seeds_that_have_a_number(runs):
+def test_mean_and_deviation_are_of_the_seeds_that_have_a_number_and_settings_are_never_averaged(runs, refused):
     first, second = summarise(collect_runs(runs)[0])
     assert (first.parameters, second.parameters) == ({"loss": "rambo_log"}, {"loss": "smooth_ap"})
     found = first.value("R@1")
@@ -173,9 +170,6 @@ def test_mean_and_deviation_are_those_of_the_seeds_that_have_a_number(runs):
     assert one.value("AP").text() == "0.500" and math.isnan(one.value("AP").sd)
     [some] = summarise([record({"AP": 0.5}, 0), record({"AP": None}, 1), record({}, 2), record({"AP": 0.7}, 3)])
     assert some.value("AP").text() == "0.600 ± 0.141 (2 of 4 runs)" and some.value("R@1").text() == "—"
-
-
-def test_settings_are_never_averaged_of_the_same_run_the_last_counts_and_texts_choose(runs, refused):
     mixed = [record({"AP": 0.5}, loss="x", margin=margin) for margin in (0.0, 0.1)]
     assert [row.parameters for row in summarise(mixed)] == [{"margin": 0.0}, {"margin": 0.1}]
     [row] = summarise([record({"AP": 0.9}, started="2026-03"), record({"AP": 0.1}, started="2026-02")])

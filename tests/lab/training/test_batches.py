@@ -83,7 +83,7 @@ def test_a_picture_that_cannot_be_read_is_named_and_the_global_generator_left_al
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_training_and_evaluation_on_files():
+def test_training_and_evaluation_on_files_and_a_sampler_that_ends_too_early(glyphs):
     data, found = Files(), []
     for workers in (0, 1):
         torch.manual_seed(0)
@@ -102,9 +102,6 @@ def test_training_and_evaluation_on_files():
         assert history.evaluations == [{"step": 4, **evaluate(net, data)}]
         found.append(history.losses)
     assert found[0] == found[1]
-
-
-def test_a_sampler_that_ends_too_early(glyphs):
     sampler = ClassBalancedSampler(glyphs.labels[:, -1], 8, 4, batches=3)
     with pytest.raises(ValueError, match="sampler must yield 5 batches, one for each step, got 3"):
         train(ConvNet(4), glyphs, lambda e, labels: e.var(), steps=5, sampler=sampler, progress=False)

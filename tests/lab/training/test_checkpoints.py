@@ -105,16 +105,13 @@ def test_a_killed_run_goes_on_bit_for_bit(tmp_path, glyphs, make_loss, settings)
     assert [row["R@1"] for row in rows if "R@1" in row] == [row["R@1"] for row in history.evaluations]
 
 
-def test_a_finished_run_is_not_repeated(tmp_path, glyphs):
+def test_a_finished_run_is_not_repeated_but_made_longer_or_begun_anew(tmp_path, glyphs):
     net, _, history = run(glyphs, proxies, tmp_path)
     before = (tmp_path / "checkpoint.pt").read_bytes(), (tmp_path / "log.csv").read_bytes()
     again, _, found = run(glyphs, proxies, tmp_path, cut=0)
     assert found == history
     assert same(net.state_dict(), again.state_dict())
     assert before == ((tmp_path / "checkpoint.pt").read_bytes(), (tmp_path / "log.csv").read_bytes())
-
-
-def test_a_run_can_be_made_longer_or_begun_anew(tmp_path, glyphs):
     _, _, short = run(glyphs, memory, tmp_path, steps=4)
     _, _, longer = run(glyphs, memory, tmp_path, steps=6)
     assert longer.losses[:4] == short.losses and len(longer.losses) == 6
@@ -124,21 +121,7 @@ def test_a_run_can_be_made_longer_or_begun_anew(tmp_path, glyphs):
     assert anew.losses == short.losses and anew.interrupted == []
 
 
-def test_a_damaged_checkpoint_is_named(tmp_path, glyphs):
-    run(glyphs, proxies, tmp_path, steps=3, test=None)
-    path = tmp_path / "checkpoint.pt"
-    whole, others = path.read_bytes(), []
-    for content in ({"network": {}}, torch.ones(3)):
-        torch.save(content, path)
-        others.append(path.read_bytes())
-    flipped = whole[:5000] + bytes(byte ^ 255 for byte in whole[5000:5100]) + whole[5100:]
-    for content in (whole[: len(whole) // 2], b"", b"no checkpoint", flipped, *others):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"checkpoint .*checkpoint.pt cannot be read: it is damaged"):
-            run(glyphs, proxies, tmp_path)
-
-
-def test_a_foreign_checkpoint_is_named(tmp_path, glyphs):
+def test_a_foreign_or_damaged_checkpoint_is_named(tmp_path, glyphs):
     run(glyphs, proxies, tmp_path, steps=3, test=None)
     before = (tmp_path / "checkpoint.pt").read_bytes()
     for make_loss, changed, message in (
@@ -153,6 +136,17 @@ def test_a_foreign_checkpoint_is_named(tmp_path, glyphs):
         with pytest.raises(ValueError, match=message):
             run(glyphs, make_loss, tmp_path, **changed)
         assert (tmp_path / "checkpoint.pt").read_bytes() == before
+    run(glyphs, proxies, tmp_path, steps=3, test=None)
+    path = tmp_path / "checkpoint.pt"
+    whole, others = path.read_bytes(), []
+    for content in ({"network": {}}, torch.ones(3)):
+        torch.save(content, path)
+        others.append(path.read_bytes())
+    flipped = whole[:5000] + bytes(byte ^ 255 for byte in whole[5000:5100]) + whole[5100:]
+    for content in (whole[: len(whole) // 2], b"", b"no checkpoint", flipped, *others):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"checkpoint .*checkpoint.pt cannot be read: it is damaged"):
+            run(glyphs, proxies, tmp_path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits the size of files")

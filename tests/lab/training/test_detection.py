@@ -115,7 +115,7 @@ def test_seed_step_and_place_determine_a_picture_from_the_middle_and_by_a_worker
             torch.testing.assert_close((one.images, one.targets), (other.images, other.targets), rtol=0, atol=0)
 
 
-def test_the_seed_decides_and_the_global_generator_is_left_alone():
+def test_the_seed_decides_and_the_log_has_all_losses(tmp_path):
     losses = []
     for seed, drawn in ((1, 5), (1, 6), (2, 5)):
         torch.manual_seed(0)
@@ -125,9 +125,6 @@ def test_the_seed_decides_and_the_global_generator_is_left_alone():
         losses.append(train_detector(net, Pictures(), steps=3, lr=0.1, seed=seed, progress=False).losses)
         assert torch.equal(torch.get_rng_state(), state)
     assert losses[0] == losses[1] != losses[2]
-
-
-def test_the_log_has_all_losses_and_the_loss_is_their_weighted_sum(tmp_path):
     _, history = run(tmp_path, weight=2.0)
     rows = read_log(tmp_path / "log.csv")
     assert [row["loss"] for row in rows] == history.losses

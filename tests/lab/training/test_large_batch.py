@@ -66,7 +66,7 @@ def test_the_gradient_is_the_direct_one_and_in_16_bits_nearly_so():
     assert all(parameter.grad is None for parameter in net.parameters()), "there is nothing to train"
 
 
-def test_batch_norm_takes_the_statistics_of_a_chunk():
+def test_batch_norm_takes_the_statistics_of_a_chunk_and_dropout_is_drawn_once():
     """Its gradient is exact for the network that normalises chunk by chunk; its running statistics move once."""
     (net, twin), loss = (network(nn.BatchNorm1d(16)) for _ in range(2)), LOSSES["smooth_ap"]
     made = gradients(net, loss, chunk=4)
@@ -78,9 +78,6 @@ def test_batch_norm_takes_the_statistics_of_a_chunk():
     assert int(net[1].num_batches_tracked) == 3
     frozen = [gradients(net.eval(), loss, chunk=chunk) for chunk in (None, 4)]
     torch.testing.assert_close(*frozen, rtol=1e-12, atol=1e-14)
-
-
-def test_dropout_is_drawn_once():
     net, loss = network(nn.Dropout(0.5)), LOSSES["smooth_ap"]
     torch.manual_seed(3)
     made, after = gradients(net, loss, chunk=4), torch.rand(1)

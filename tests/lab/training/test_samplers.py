@@ -59,15 +59,12 @@ def test_the_batches_of_a_pair_are_consecutive_and_every_pair_has_its_turn():
 LABELS = torch.tensor([5, 9, 5, 9, 9, 7, 5, 7, 9, 7, 5, 7])
 
 
-def test_a_batch_has_equally_many_items_of_each_class():
+def test_classes_and_their_items_are_drawn_evenly_in_each_batch():
     for batch_size, per_class in ((4, 2), (6, 2), (8, 4), (3, 1), (12, 4)):
         for batch in ClassBalancedSampler(LABELS, batch_size, per_class, batches=20):
             assert len(batch.unique()) == batch_size
             assert LABELS[batch].unique(return_counts=True)[1].tolist() == [per_class] * (batch_size // per_class)
             assert (LABELS[batch].view(-1, per_class) == LABELS[batch].view(-1, per_class)[:, :1]).all()
-
-
-def test_classes_and_their_items_are_drawn_uniformly():
     labels = torch.tensor([0] * 4 + [1] * 12 + [2] * 6)
     found = torch.cat(list(ClassBalancedSampler(labels, 2, 2, batches=3000)))
     assert (labels[found].bincount() / len(found) - 1 / 3).abs().max() < 0.03

@@ -13,14 +13,7 @@ def seeded(seed):
     return torch.Generator().manual_seed(seed)
 
 
-def test_lists_are_drawn_from_the_generator():
-    for distribution in (None, *DISTRIBUTIONS):
-        first, again, other = (draw_scores(7, 40, distribution, generator=seeded(s)) for s in (0, 0, 1))
-        assert first.shape == (40, 7) and first.dtype == torch.float32
-        assert torch.equal(first, again) and not torch.equal(first, other), distribution
-
-
-def test_each_distribution_is_what_it_says():
+def test_each_distribution_is_what_it_says_and_drawn_from_the_generator():
     drawn = {name: draw_scores(8, 4000, name, generator=seeded(0)) for name in DISTRIBUTIONS}
     assert drawn["uniform"].abs().max() <= 1 and abs(drawn["uniform"].std() - 3**-0.5) < 0.01
     assert drawn["normal"].abs().max() > 3 and abs(drawn["normal"].std() - 1) < 0.01
@@ -32,6 +25,10 @@ def test_each_distribution_is_what_it_says():
     assert (drawn["shuffled"].diff().sign().abs().sum(-1) == 7).float().mean() > 0.99
     assert (drawn["shuffled"].diff() > 0).float().mean(-1).std() > 0.1  # in no order
     assert 0.4 < (drawn["mixed"].abs().amax(-1) <= 1).float().mean() < 0.9  # the rest have a normal part
+    for distribution in (None, *DISTRIBUTIONS):
+        first, again, other = (draw_scores(7, 40, distribution, generator=seeded(s)) for s in (0, 0, 1))
+        assert first.shape == (40, 7) and first.dtype == torch.float32
+        assert torch.equal(first, again) and not torch.equal(first, other), distribution
 
 
 def frozen():
@@ -66,7 +63,7 @@ def test_a_short_training_teaches_to_sort(architecture, steps):
     assert 0.01 < equivariance_error(sorter, uniform) < 2 * errors["uniform"]
 
 
-def test_the_seed_makes_the_sorter_and_one_can_be_thawed_and_trained_on():
+def test_the_seed_makes_the_sorter_which_can_be_trained_on_and_its_error_is_of_ranks():
     y = draw_scores(4, 5, generator=seeded(0))
     made = [train_sorter(4, architecture="mlp", steps=3, seed=s, progress=False) for s in (0, 0, 1)]
     first, again, other = (sorter(y) for sorter in made)
@@ -74,9 +71,6 @@ def test_the_seed_makes_the_sorter_and_one_can_be_thawed_and_trained_on():
     sorter = made[0].requires_grad_()
     history = fit_sorter(sorter.double(), steps=4, seed=1, progress=False)
     assert len(history.losses) == 4 and history.seconds > 0 and sorter.head.weight.dtype == torch.float64
-
-
-def test_rank_error_is_the_mean_absolute_difference():
     y = torch.tensor([[0.9, 0.1, 0.5], [0.1, 0.5, 0.9]])
     assert rank_error(BlackboxRanker(1.0), y) == 0
     assert rank_error(lambda scores: torch.full_like(scores, 2.0), y) == pytest.approx(2 / 3)

@@ -3,7 +3,6 @@
 import torch
 from drawn import random
 
-from rankedu.losses import APLoss, OnEmbeddings, RecallLoss
 from ranklab import contestants as lab
 from ranklab.contestants import LSTMRanker, ProjectionRanker, SumOverLevels, baseline
 
@@ -27,10 +26,8 @@ BAD = [
     (lambda: lab.most_violated_ranking(y, yes[:1]), ValueError, r"relevance .* \(3,\), got \(1,\)"),
     (lambda: lab.most_violated_ranking(y, yes, where=y), TypeError, "where must be bool"),
     (lambda: lab.APSVMLoss("joachims"), ValueError, "'mohapatra', 'yue', got 'joachims'"),
-    (lambda: lab.most_violated_ranking(y, yes, inference=""), ValueError, "inference must be one of"),
     (lambda: lab.ErrorDrivenAPLoss(-1), ValueError, r"delta must be finite and >= 0, got -1.0"),
     (lambda: ProjectionRanker(0), ValueError, r"strength must be finite and > 0, got 0.0 \(in units of a"),
-    (lambda: ProjectionRanker()(y * nan), ValueError, "scores must not contain NaN, got 3 of 3"),
     (lambda: ProjectionRanker()(-y * inf), ValueError, "must be finite, got 3 of 3 like -inf"),
     (lambda: ProjectionRanker().among(y, yes, where=yes[:1]), ValueError, "where must have the shape"),
     (lambda: sorter(x), ValueError, r"scores must have 3 items .* got \(12, 8\) .*train_sorter\(8\)"),
@@ -38,32 +35,20 @@ BAD = [
     (lambda: LSTMRanker(3).to("meta")(y), ValueError, "on the device of the ranker, meta, got cpu"),
     (lambda: sorter(y, where=yes), ValueError,
         r"where and members must be all True, .* exactly n=3 items, got 1 of 3 left out .*SpearmanLoss.*train_sorter"),
-    (lambda: sorter.among(y, yes), ValueError, "members must be all True, .* 1 of 3 left out"),
-    (lambda: APLoss(sorter)(y, yes), ValueError, "members must be all True, .* SpearmanLoss"),
-    (lambda: RecallLoss(sorter)(y, yes), ValueError, "members must be all True"),
-    (lambda: OnEmbeddings(APLoss(sorter))(x[:3].float(), labels[:3]), ValueError, "must be all True"),
     (lambda: LSTMRanker(3, "rnn"), ValueError, "architecture must be one of 'lstm', .* got 'rnn'"),
     (lambda: LSTMRanker(1), ValueError, "n must be >= 2, got 1"),
-    (lambda: LSTMRanker(3, hidden=0), ValueError, "hidden must be >= 1, got 0"),
-    (lambda: LSTMRanker(3, layers=True), TypeError, "layers must be an int, got bool"),
-    (lambda: lab.equivariance_error(sorter, y, draws=0), ValueError, "draws must be >= 1, got 0"),
     (lambda: baseline("contrastiv"), ValueError, r"'angular', .* \(did you mean 'contrastive'\?"),
     (lambda: baseline("Proxy-NCA++"), ValueError, r"got 'Proxy-NCA\+\+' \(did you mean 'proxy_nca_pp'\?"),
-    (lambda: lab.describe_baseline("zzz"), ValueError, "name must be one of .* got 'zzz'$"),
     (lambda: baseline("contrastive", temperature=1), TypeError, "pos_margin, neg_margin, got 'temperature'"),
-    (lambda: baseline("n_pair", margin=1), TypeError, "must be among none, got 'margin'"),
     (lambda: baseline("proxy_nca_pp", dim=8), TypeError, "n_classes must be an int, got NoneType"),
     (lambda: baseline("normalized_softmax", 4), TypeError, "dim must be an int, got NoneType .*learns"),
     (lambda: baseline("histogram", n_bins=0), ValueError, "n_bins must be >= 1, got 0"),
     (lambda: proxies()(x, labels + 1), ValueError, "from 0 to n_classes - 1 = 3, got 4"),
-    (lambda: proxies()(x, labels / 2), TypeError, "labels must be integers, got torch.float32"),
     (lambda: baseline("n_pair")(x, labels, None, x + 1, labels), ValueError, "ref_emb must be None"),
     (lambda: proxies()(x, labels, None, x + 1, labels), ValueError, "ref_emb must be None"),
     (lambda: baseline("contrastive")(x, labels, None, x), ValueError, "must be given together"),
     (lambda: baseline("angular")(x, labels, None, x[:, 1:], labels), ValueError, r"\(batch, 8\), got"),
-    (lambda: baseline("angular")(x * nan, labels), ValueError, "embeddings must be finite, .* got nan"),
     (lambda: SumOverLevels(baseline("contrastive"), labels), TypeError, "make_loss must make the loss"),
-    (lambda: levels(labels / 2), TypeError, "labels must be integers, got torch.float32"),
     (lambda: levels(labels[None, None]), ValueError, r"shape \(n,\) or \(n, L\) .* \(1, 1, 12\)"),
     (lambda: levels(torch.tensor([[0, -1, 3]])), ValueError, r"got \[0, -1, 3\]"),
     (lambda: levels(paths[:0]), ValueError, r"with n, L >= 1, got \(0, 3\)"),
